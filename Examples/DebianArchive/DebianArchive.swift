@@ -1,0 +1,1 @@
+@main struct DebianArchive { static func main() {} }

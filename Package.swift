@@ -1,0 +1,93 @@
+// swift-tools-version: 6.1
+import CompilerPluginSupport
+import PackageDescription
+
+// The import diagram, read from the bottom up. Arrows point down only; siblings never import
+// each other. ARCHITECTURE.md says what each target is for, and `make check` refuses an import
+// that is not declared here.
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let argumentParser: Target.Dependency = .product(
+  name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+  name: "perdure",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Perdure", targets: ["Perdure"]),
+    .library(name: "PerdureLog", targets: ["PerdureLog"]),
+    .library(name: "PerdureTestSupport", targets: ["PerdureTestSupport"]),
+    .executable(name: "perdure", targets: ["perdure"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+  ],
+  targets: [
+    // C
+    .systemLibrary(
+      name: "CLZ4", pkgConfig: "liblz4",
+      providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .target(name: "CPerdureShims"),
+
+    // Level 0: nothing of ours below them but C.
+    .target(name: "PerdureFileIO", swiftSettings: settings),
+    .target(name: "PerdureFormat", dependencies: ["CPerdureShims"], swiftSettings: settings),
+    .target(name: "PerdureCompression", dependencies: ["CLZ4"], swiftSettings: settings),
+    .target(name: "PerdurePredicates", swiftSettings: settings),
+
+    // Level 1
+    .target(
+      name: "PerdureLog", dependencies: ["PerdureFileIO", "PerdureFormat", "CPerdureShims"],
+      swiftSettings: settings),
+    .target(name: "PerdureModel", dependencies: ["PerdurePredicates"], swiftSettings: settings),
+    .macro(name: "PerdureMacros", swiftSettings: settings),
+
+    // Level 2
+    .target(
+      name: "Perdure",
+      dependencies: ["PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureMacros"],
+      swiftSettings: settings),
+    .target(
+      name: "PerdureTestSupport", dependencies: ["PerdureFileIO"], swiftSettings: settings),
+
+    // Level 3: programs
+    .executableTarget(
+      name: "perdure", dependencies: ["Perdure", "PerdureLog", "PerdureModel", argumentParser],
+      path: "Sources/perdure-cli", swiftSettings: settings),
+    .executableTarget(
+      name: "DebianArchive",
+      dependencies: ["Perdure", "PerdureCompression", argumentParser],
+      path: "Examples/DebianArchive", swiftSettings: settings),
+
+    // Tests
+    .testTarget(
+      name: "PerdureFileIOTests", dependencies: ["PerdureFileIO", "PerdureTestSupport"],
+      swiftSettings: settings),
+    .testTarget(name: "PerdureFormatTests", dependencies: ["PerdureFormat"], swiftSettings: settings),
+    .testTarget(
+      name: "PerdureCompressionTests", dependencies: ["PerdureCompression"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "PerdurePredicatesTests", dependencies: ["PerdurePredicates"], swiftSettings: settings),
+    .testTarget(
+      name: "PerdureLogTests",
+      dependencies: ["PerdureLog", "PerdureFormat", "PerdureFileIO", "PerdureTestSupport"],
+      swiftSettings: settings),
+    .testTarget(name: "PerdureModelTests", dependencies: ["PerdureModel"], swiftSettings: settings),
+    .testTarget(
+      name: "PerdureMacrosTests", dependencies: ["PerdureMacros"], swiftSettings: settings),
+    .testTarget(
+      name: "PerdureTests",
+      dependencies: ["Perdure", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "DebianArchiveTests", dependencies: ["DebianArchive"], swiftSettings: settings),
+    .testTarget(name: "TidyTests", swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,14 @@
+#ifndef PERDURE_SHIMS_H
+#define PERDURE_SHIMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// CRC32C (Castagnoli, reflected, initial value and final xor 0xFFFFFFFF) of `length` bytes,
+/// continuing from `crc`, the value returned for the bytes before them (0 to begin).
+uint32_t perdure_crc32c(uint32_t crc, const void *bytes, size_t length);
+
+/// Asks the processor to fetch the cache line at `address`; any address is allowed.
+static inline void perdure_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
+
+#endif

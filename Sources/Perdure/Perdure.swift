@@ -1,0 +1,1 @@
+// Perdure: see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+// PerdureCompression: see ARCHITECTURE.md.

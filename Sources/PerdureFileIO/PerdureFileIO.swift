@@ -1,0 +1,1 @@
+// PerdureFileIO: see ARCHITECTURE.md.

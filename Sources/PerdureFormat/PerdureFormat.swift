@@ -1,0 +1,1 @@
+// PerdureFormat: see ARCHITECTURE.md.

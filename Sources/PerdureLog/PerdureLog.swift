@@ -1,0 +1,1 @@
+// PerdureLog: see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+// PerdureModel: see ARCHITECTURE.md.

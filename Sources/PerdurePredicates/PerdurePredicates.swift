@@ -1,0 +1,1 @@
+// PerdurePredicates: see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+// PerdureTestSupport: see ARCHITECTURE.md.

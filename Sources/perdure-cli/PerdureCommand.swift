@@ -1,0 +1,1 @@
+@main struct PerdureCommand { static func main() {} }
