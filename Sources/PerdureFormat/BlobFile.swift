@@ -1,0 +1,94 @@
+/// A value too long for the log, in a file of its own. FORMAT.md, "Blob file".
+///
+///     header (64 bytes) | value | zero padding to 8 | one CRC32C for each 64 KiB of the value
+///
+/// The file is synced, and its directory entry too, before the frame that names it is written.
+package struct BlobHeader: Hashable, Sendable {
+  package static let length = 64
+  package static let chunkLength = 64 << 10
+  static let magic: [UInt8] = [0x89, 0x50, 0x42, 0x4C, 0x42, 0x0D, 0x0A, 0x1A]
+
+  package var store: StoreID
+  package var number: UInt64
+  package var valueLength: UInt64
+
+  package init(store: StoreID, number: UInt64, valueLength: UInt64) {
+    self.store = store
+    self.number = number
+    self.valueLength = valueLength
+  }
+
+  package var chunkCount: Int { (Int(valueLength) + Self.chunkLength - 1) / Self.chunkLength }
+  package var checksumsOffset: Int { Self.length + Int(valueLength).roundedUpToAlignment }
+  package var fileLength: Int { checksumsOffset + 4 * chunkCount }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count >= Self.length)
+    for i in 0..<Self.length { bytes[i] = 0 }
+    bytes.copyBytes(from: Self.magic)
+    bytes.setInteger(FormatVersion.major, at: 8)
+    bytes.setInteger(FormatVersion.minor, at: 10)
+    bytes.setInteger(UInt32(Self.chunkLength), at: 12)
+    store.write(to: bytes, at: 16)
+    bytes.setInteger(number, at: 32)
+    bytes.setInteger(valueLength, at: 40)
+    bytes.setInteger(Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, 60)), at: 60)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "blob header", at: offset)
+    }
+    guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.part(0, 8).elementsEqual(Self.magic) else { throw wrong(.wrongMagic, 0) }
+    guard bytes.integer(at: 60, as: UInt32.self) == Checksum.crc32c(bytes.part(0, 60)) else {
+      throw wrong(.wrongChecksum, 60)
+    }
+    guard bytes.integer(at: 8, as: UInt16.self) == FormatVersion.major else { throw wrong(.unsupported, 8) }
+    guard bytes.integer(at: 12, as: UInt32.self) == UInt32(Self.chunkLength) else {
+      throw wrong(.unsupported, 12)
+    }
+    store = StoreID(reading: bytes, at: 16)
+    number = bytes.integer(at: 32)
+    valueLength = bytes.integer(at: 40)
+    guard valueLength <= FormatLimits.blobLengthMax else { throw wrong(.illegalField, 40) }
+    guard bytes.isZero(in: 48..<60) else { throw wrong(.unsupported, 48) }
+  }
+}
+
+/// What the log says of a blob file: the value of a `blob` record.
+package struct BlobReference: Hashable, Sendable {
+  package static let length = 24
+
+  package var number: UInt64
+  package var valueLength: UInt64
+  /// CRC32C over the file's table of checksums.
+  package var digest: UInt32
+
+  package init(number: UInt64, valueLength: UInt64, digest: UInt32) {
+    self.number = number
+    self.valueLength = valueLength
+    self.digest = digest
+  }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count >= Self.length)
+    bytes.setInteger(number, at: 0)
+    bytes.setInteger(valueLength, at: 8)
+    bytes.setInteger(digest, at: 16)
+    bytes.setInteger(UInt32(0), at: 20)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    guard bytes.count == Self.length else {
+      throw FormatError(.incomplete, in: "blob reference", at: bytes.count)
+    }
+    number = bytes.integer(at: 0)
+    valueLength = bytes.integer(at: 8)
+    digest = bytes.integer(at: 16)
+    guard bytes.isZero(in: 20..<24) else { throw FormatError(.unsupported, in: "blob reference", at: 20) }
+    guard valueLength <= FormatLimits.blobLengthMax else {
+      throw FormatError(.illegalField, in: "blob reference", at: 8)
+    }
+  }
+}

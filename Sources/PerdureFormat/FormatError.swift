@@ -1,0 +1,35 @@
+/// Why bytes are not what FORMAT.md says they must be.
+///
+/// Decoders return this for any input: they never trap.
+package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Reason: String, Hashable, Sendable {
+    /// Fewer bytes are there than the structure needs.
+    case incomplete
+    /// The first bytes are not the structure's mark.
+    case wrongMagic
+    /// The checksum does not match.
+    case wrongChecksum
+    /// The structure is of a version, or needs a feature, that this reader does not know.
+    case unsupported
+    /// A field holds a value that no writer may write.
+    case illegalField
+    /// A byte that must be zero is not.
+    case reservedNotZero
+    /// It belongs to another store, segment or place.
+    case misplaced
+  }
+
+  package let reason: Reason
+  /// Where in the structure (or buffer) the first wrong byte stands.
+  package let offset: Int
+  /// What was looked at, in FORMAT.md's words.
+  package let structure: String
+
+  package init(_ reason: Reason, in structure: String, at offset: Int) {
+    self.reason = reason
+    self.structure = structure
+    self.offset = offset
+  }
+
+  package var description: String { "\(structure): \(reason.rawValue) at byte \(offset)" }
+}

@@ -1,0 +1,109 @@
+/// The 64 bytes before a frame's records. FORMAT.md, "Frame".
+///
+/// A commit is a chain of frames, of which only the last (`commitEnd`) makes it count. The
+/// header's checksum covers the store, the segment and the offset as well, so that a stale,
+/// misdirected or copied frame is no frame; it is checked before the length is used.
+package struct FrameHeader: Hashable, Sendable {
+  package static let length = 64
+  static let magic: UInt32 = 0x314D_5246  // "FRM1"
+
+  package enum Kind: UInt8, Sendable {
+    /// A part of a commit that goes on in the next frame.
+    case commitPart = 1
+    /// The last (or only) part of a commit.
+    case commitEnd = 2
+    /// No records: only the promise in `syncedOffset`.
+    case mark = 3
+  }
+
+  package var kind: Kind
+  /// The place of this frame in its commit, from 0.
+  package var part: UInt32
+  /// The commit's number: one more than that of the commit before.
+  package var sequence: UInt64
+  /// The bytes after the header that belong to the frame, a multiple of 8.
+  package var payloadLength: UInt32
+  package var recordCount: UInt32
+  /// CRC32C over the checksums of the records, in order.
+  package var recordDigest: UInt32
+  /// CRC32C over the record digests of the commit's parts up to and including this one.
+  package var chainDigest: UInt32
+  /// All of this segment before this offset was synced when the frame was written.
+  package var syncedOffset: UInt64
+
+  package init(
+    kind: Kind, part: UInt32, sequence: UInt64, payloadLength: UInt32, recordCount: UInt32,
+    recordDigest: UInt32, chainDigest: UInt32, syncedOffset: UInt64
+  ) {
+    self.kind = kind
+    self.part = part
+    self.sequence = sequence
+    self.payloadLength = payloadLength
+    self.recordCount = recordCount
+    self.recordDigest = recordDigest
+    self.chainDigest = chainDigest
+    self.syncedOffset = syncedOffset
+  }
+
+  package func write(
+    to bytes: UnsafeMutableRawBufferPointer, store: StoreID, position: LogPosition
+  ) {
+    precondition(bytes.count >= Self.length)
+    bytes.setInteger(Self.magic, at: 0)
+    bytes.setInteger(kind.rawValue, at: 8)
+    bytes.setInteger(UInt8(0), at: 9)
+    bytes.setInteger(UInt16(0), at: 10)
+    bytes.setInteger(part, at: 12)
+    bytes.setInteger(sequence, at: 16)
+    bytes.setInteger(payloadLength, at: 24)
+    bytes.setInteger(recordCount, at: 28)
+    bytes.setInteger(recordDigest, at: 32)
+    bytes.setInteger(chainDigest, at: 36)
+    bytes.setInteger(syncedOffset, at: 40)
+    bytes.setInteger(UInt64(0), at: 48)
+    bytes.setInteger(UInt64(0), at: 56)
+    bytes.setInteger(Self.checksum(UnsafeRawBufferPointer(bytes), store, position), at: 4)
+  }
+
+  private static func checksum(
+    _ bytes: UnsafeRawBufferPointer, _ store: StoreID, _ position: LogPosition
+  ) -> UInt32 {
+    let words = (
+      store.high.littleEndian, store.low.littleEndian, position.segment.littleEndian,
+      position.offset.littleEndian
+    )
+    let place = withUnsafeBytes(of: words) { Checksum.crc32c($0) }
+    return Checksum.crc32c(bytes.part(8, length - 8), continuing: place)
+  }
+
+  /// Reads the header that must stand at `position`; `bytes` starts there.
+  package init(
+    reading bytes: UnsafeRawBufferPointer, store: StoreID, position: LogPosition
+  ) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "frame header", at: offset)
+    }
+    guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.integer(at: 0, as: UInt32.self) == Self.magic else { throw wrong(.wrongMagic, 0) }
+    guard bytes.integer(at: 4, as: UInt32.self) == Self.checksum(bytes, store, position) else {
+      throw wrong(.wrongChecksum, 4)
+    }
+    guard let kind = Kind(rawValue: bytes[8]) else { throw wrong(.unsupported, 8) }
+    guard bytes.isZero(in: 9..<12) else { throw wrong(.unsupported, 9) }
+    self.kind = kind
+    part = bytes.integer(at: 12)
+    sequence = bytes.integer(at: 16)
+    payloadLength = bytes.integer(at: 24)
+    recordCount = bytes.integer(at: 28)
+    recordDigest = bytes.integer(at: 32)
+    chainDigest = bytes.integer(at: 36)
+    syncedOffset = bytes.integer(at: 40)
+    guard part < UInt32(FormatLimits.commitPartsMax) else { throw wrong(.illegalField, 12) }
+    guard payloadLength <= UInt32(FormatLimits.framePayloadMax), payloadLength % 8 == 0 else {
+      throw wrong(.illegalField, 24)
+    }
+    guard kind != .mark || (payloadLength == 0 && recordCount == 0) else { throw wrong(.illegalField, 28) }
+    guard syncedOffset <= position.offset else { throw wrong(.illegalField, 40) }
+    guard bytes.isZero(in: 48..<64) else { throw wrong(.unsupported, 48) }
+  }
+}

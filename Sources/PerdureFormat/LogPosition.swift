@@ -1,0 +1,19 @@
+/// A place in the log: a byte offset in a segment. Positions grow with time.
+package struct LogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
+  package var segment: UInt64
+  package var offset: UInt64
+
+  @inlinable package init(segment: UInt64, offset: UInt64) {
+    self.segment = segment
+    self.offset = offset
+  }
+
+  /// The place before the first segment.
+  package static let start = LogPosition(segment: 0, offset: 0)
+
+  @inlinable package static func < (a: LogPosition, b: LogPosition) -> Bool {
+    (a.segment, a.offset) < (b.segment, b.offset)
+  }
+
+  package var description: String { "segment \(segment), byte \(offset)" }
+}

@@ -1,1 +1,0 @@
-// PerdureFormat: see ARCHITECTURE.md.

@@ -1,0 +1,36 @@
+/// Where a record stands, in one word: what an index holds for a key.
+///
+///     bits  0 ..< 25   offset in the segment, in units of 8 bytes
+///     bits 25 ..< 51   segment number
+///     bits 51 ..< 57   size class: the record takes at most 32 * 2^(class / 2) bytes, about
+///     bits 57 ..< 64   flags; bit 57 says that the record names a blob file
+///
+/// A word of zero means "no record": segments are numbered from 1. Addresses are logical: a
+/// record keeps its address when compaction moves its bytes, so that the word also serves as
+/// the version of what it points to (equal words, same record).
+package struct RecordAddress: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt64
+
+  @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  @inlinable package init(segment: UInt64, offset: Int, recordLength: Int, isBlob: Bool) {
+    let units = UInt64(truncatingIfNeeded: offset &>> 3)
+    let sizeClass = UInt64(truncatingIfNeeded: Self.sizeClass(of: recordLength))
+    rawValue = units | segment &<< 25 | sizeClass &<< 51 | (isBlob ? 1 &<< 57 : 0)
+  }
+
+  @inlinable package var offset: Int { Int(truncatingIfNeeded: rawValue & 0x1FF_FFFF) &<< 3 }
+  @inlinable package var segment: UInt64 { (rawValue &>> 25) & 0x3FF_FFFF }
+  @inlinable package var sizeClass: Int { Int(truncatingIfNeeded: (rawValue &>> 51) & 0x3F) }
+  @inlinable package var isBlob: Bool { rawValue & (1 &<< 57) != 0 }
+
+  package var position: LogPosition { LogPosition(segment: segment, offset: UInt64(offset)) }
+
+  /// 0 for up to 32 bytes, then two classes for each doubling.
+  @inlinable package static func sizeClass(of length: Int) -> Int {
+    guard length > 32 else { return 0 }
+    let log2 = Int.bitWidth &- 1 &- (length &- 1).leadingZeroBitCount
+    let upperHalf = (length &- 1) & (1 &<< (log2 &- 1)) != 0
+    return (log2 &- 5) &* 2 &+ (upperHalf ? 2 : 1)
+  }
+}

@@ -1,0 +1,95 @@
+/// The 16 bytes before a record's key and value. FORMAT.md, "Record".
+///
+/// A record carries its own checksum and nothing about its place: one value can be verified
+/// alone, and compaction copies records as they are.
+package struct RecordHeader: Sendable {
+  @inlinable package static var length: Int { 16 }
+
+  package enum Kind: UInt8, Sendable {
+    case put = 1
+    /// The key is gone; the value names what it shadows (`Tombstone`).
+    case tombstone = 2
+    /// The value names a blob file (`BlobReference`).
+    case blob = 3
+  }
+
+  package var kind: Kind
+  package var keyLength: Int
+  package var keyspace: UInt32
+  package var valueLength: Int
+
+  @inlinable package init(kind: Kind, keyspace: UInt32, keyLength: Int, valueLength: Int) {
+    self.kind = kind
+    self.keyspace = keyspace
+    self.keyLength = keyLength
+    self.valueLength = valueLength
+  }
+
+  /// Header, key and value, without padding.
+  @inlinable package var unpaddedLength: Int { Self.length &+ keyLength &+ valueLength }
+
+  /// What the record takes in the log.
+  @inlinable package var paddedLength: Int { unpaddedLength.roundedUpToAlignment }
+
+  /// Writes the header in front of the key and value that already stand in `bytes`, checksum
+  /// included, and zeroes the padding.
+  @inlinable package func seal(_ bytes: UnsafeMutableRawBufferPointer) {
+    bytes.setInteger(kind.rawValue, at: 4)
+    bytes.setInteger(UInt8(0), at: 5)
+    bytes.setInteger(UInt16(truncatingIfNeeded: keyLength), at: 6)
+    bytes.setInteger(keyspace, at: 8)
+    bytes.setInteger(UInt32(truncatingIfNeeded: valueLength), at: 12)
+    let end = unpaddedLength
+    for i in end..<end.roundedUpToAlignment { bytes[i] = 0 }
+    let checked = UnsafeRawBufferPointer(bytes).part(4, end &- 4)
+    bytes.setInteger(Checksum.crc32c(checked), at: 0)
+  }
+}
+
+/// A record in memory that has passed its checks. Valid as long as the bytes it was read from.
+package struct Record {
+  package let header: RecordHeader
+  package let checksum: UInt32
+  @usableFromInline let base: UnsafeRawPointer
+
+  @usableFromInline init(header: RecordHeader, checksum: UInt32, base: UnsafeRawPointer) {
+    self.header = header
+    self.checksum = checksum
+    self.base = base
+  }
+
+  @inlinable package var key: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + RecordHeader.length, count: header.keyLength)
+  }
+
+  @inlinable package var value: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + (RecordHeader.length &+ header.keyLength), count: header.valueLength)
+  }
+
+  /// Reads the record at the start of `bytes` and verifies its checksum.
+  @inlinable package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    guard bytes.count >= RecordHeader.length, let base = bytes.baseAddress else {
+      throw Self.wrong(.incomplete, bytes.count)
+    }
+    guard let kind = RecordHeader.Kind(rawValue: bytes[4]) else { throw Self.wrong(.illegalField, 4) }
+    let header = RecordHeader(
+      kind: kind, keyspace: bytes.integer(at: 8), keyLength: Int(bytes.integer(at: 6, as: UInt16.self)),
+      valueLength: Int(bytes.integer(at: 12, as: UInt32.self)))
+    guard header.unpaddedLength <= bytes.count else { throw Self.wrong(.incomplete, bytes.count) }
+    let checksum = bytes.integer(at: 0, as: UInt32.self)
+    guard Checksum.crc32c(bytes.part(4, header.unpaddedLength &- 4)) == checksum else {
+      throw Self.wrong(.wrongChecksum, 0)
+    }
+    guard bytes[5] == 0 else { throw Self.wrong(.unsupported, 5) }
+    self.init(header: header, checksum: checksum, base: base)
+  }
+
+  @usableFromInline static func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+    FormatError(reason, in: "record", at: offset)
+  }
+}
+
+/// The value of a tombstone: the address of the newest record that it shadows, or zero.
+package enum Tombstone {
+  package static let valueLength = 8
+}

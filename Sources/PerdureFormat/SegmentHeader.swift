@@ -1,0 +1,86 @@
+/// The first 128 bytes of a segment. FORMAT.md, "Segment".
+package struct SegmentHeader: Hashable, Sendable {
+  package static let length = 128
+  static let magic: [UInt8] = [0x89, 0x50, 0x53, 0x45, 0x47, 0x0D, 0x0A, 0x1A]
+
+  package var store: StoreID
+  package var number: UInt64
+  /// 0 as first written; compaction counts up each time it rewrites the segment.
+  package var generation: UInt64
+  package var capacity: UInt64
+  /// No commit in this segment has a lower sequence number.
+  package var firstSequence: UInt64
+  /// Where the valid log before this segment ends; segments between it and this one are void.
+  package var predecessorEnd: LogPosition
+  /// Records that were dead at this sequence number are gone from this segment. 0: none removed.
+  package var cleanedThrough: UInt64
+  package var incompatibleFeatures: UInt64
+  package var cipherKey: UInt32
+
+  package init(
+    store: StoreID, number: UInt64, capacity: UInt64, firstSequence: UInt64, predecessorEnd: LogPosition
+  ) {
+    self.store = store
+    self.number = number
+    self.capacity = capacity
+    self.firstSequence = firstSequence
+    self.predecessorEnd = predecessorEnd
+    generation = 0
+    cleanedThrough = 0
+    incompatibleFeatures = 0
+    cipherKey = 0
+  }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count >= Self.length)
+    for i in 0..<Self.length { bytes[i] = 0 }
+    bytes.copyBytes(from: Self.magic)
+    bytes.setInteger(FormatVersion.major, at: 8)
+    bytes.setInteger(FormatVersion.minor, at: 10)
+    bytes.setInteger(UInt32(Self.length), at: 12)
+    store.write(to: bytes, at: 16)
+    bytes.setInteger(number, at: 32)
+    bytes.setInteger(generation, at: 40)
+    bytes.setInteger(capacity, at: 48)
+    bytes.setInteger(firstSequence, at: 56)
+    bytes.setInteger(predecessorEnd.segment, at: 64)
+    bytes.setInteger(predecessorEnd.offset, at: 72)
+    bytes.setInteger(cleanedThrough, at: 80)
+    bytes.setInteger(incompatibleFeatures, at: 88)
+    bytes.setInteger(cipherKey, at: 96)
+    bytes.setInteger(Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, 124)), at: 124)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "segment header", at: offset)
+    }
+    guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.part(0, 8).elementsEqual(Self.magic) else { throw wrong(.wrongMagic, 0) }
+    guard bytes.integer(at: 124, as: UInt32.self) == Checksum.crc32c(bytes.part(0, 124)) else {
+      throw wrong(.wrongChecksum, 124)
+    }
+    guard bytes.integer(at: 8, as: UInt16.self) == FormatVersion.major else { throw wrong(.unsupported, 8) }
+    guard bytes.integer(at: 12, as: UInt32.self) == UInt32(Self.length) else { throw wrong(.unsupported, 12) }
+    store = StoreID(reading: bytes, at: 16)
+    number = bytes.integer(at: 32)
+    generation = bytes.integer(at: 40)
+    capacity = bytes.integer(at: 48)
+    firstSequence = bytes.integer(at: 56)
+    predecessorEnd = LogPosition(segment: bytes.integer(at: 64), offset: bytes.integer(at: 72))
+    cleanedThrough = bytes.integer(at: 80)
+    incompatibleFeatures = bytes.integer(at: 88)
+    cipherKey = bytes.integer(at: 96)
+    guard (1...FormatLimits.segmentNumberMax).contains(number) else { throw wrong(.illegalField, 32) }
+    guard capacity <= UInt64(FormatLimits.segmentCapacityMax), capacity > UInt64(Self.length) else {
+      throw wrong(.illegalField, 48)
+    }
+    guard predecessorEnd.segment < number else { throw wrong(.illegalField, 64) }
+    guard predecessorEnd.offset % 8 == 0 else { throw wrong(.illegalField, 72) }
+    guard incompatibleFeatures & ~FormatVersion.incompatibleFeaturesKnown == 0 else {
+      throw wrong(.unsupported, 88)
+    }
+    guard cipherKey == 0 else { throw wrong(.unsupported, 96) }
+    guard bytes.isZero(in: 100..<124) else { throw wrong(.reservedNotZero, 100) }
+  }
+}

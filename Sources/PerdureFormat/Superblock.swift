@@ -1,0 +1,102 @@
+/// What a store says about itself outside the log. FORMAT.md, "Superblock".
+///
+/// The file holds four slots, written in turn; the valid slot with the highest generation wins.
+package struct Superblock: Hashable, Sendable {
+  package static let slotLength = 4096
+  package static let slotCount = 4
+  package static let fileLength = slotLength * slotCount
+  static let magic: [UInt8] = [0x89, 0x50, 0x45, 0x52, 0x44, 0x0D, 0x0A, 0x1A]
+  private static let usedLength = 128
+
+  package var store: StoreID
+  package var generation: UInt64
+  package var compatibleFeatures: UInt64 = 0
+  package var readOnlyCompatibleFeatures: UInt64 = 0
+  package var incompatibleFeatures: UInt64 = 0
+  /// The log up to here was synced when this was written: damage before it is corruption.
+  package var durableEnd: LogPosition
+  /// The sequence number of the last commit before `durableEnd`.
+  package var durableSequence: UInt64
+  /// No blob file with this number or a higher one has ever been named by the durable log.
+  package var nextBlob: UInt64
+  /// Whether the store was closed, and nothing written since.
+  package var isClosed: Bool
+  /// The segment capacity that the store was created with, in bytes.
+  package var segmentCapacity: UInt32
+
+  package init(store: StoreID, segmentCapacity: UInt32) {
+    self.store = store
+    self.segmentCapacity = segmentCapacity
+    generation = 1
+    durableEnd = .start
+    durableSequence = 0
+    nextBlob = 1
+    isClosed = true
+  }
+
+  /// The slot that this generation is written to.
+  package var slot: Int { Int(generation % UInt64(Self.slotCount)) }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count >= Self.slotLength)
+    for i in 0..<Self.slotLength { bytes[i] = 0 }
+    bytes.copyBytes(from: Self.magic)
+    bytes.setInteger(FormatVersion.major, at: 8)
+    bytes.setInteger(FormatVersion.minor, at: 10)
+    bytes.setInteger(UInt32(Self.slotLength), at: 12)
+    store.write(to: bytes, at: 16)
+    bytes.setInteger(generation, at: 32)
+    bytes.setInteger(compatibleFeatures, at: 40)
+    bytes.setInteger(readOnlyCompatibleFeatures, at: 48)
+    bytes.setInteger(incompatibleFeatures, at: 56)
+    bytes.setInteger(durableEnd.segment, at: 64)
+    bytes.setInteger(durableEnd.offset, at: 72)
+    bytes.setInteger(durableSequence, at: 80)
+    bytes.setInteger(nextBlob, at: 88)
+    bytes.setInteger(UInt32(isClosed ? 1 : 0), at: 96)
+    bytes.setInteger(segmentCapacity, at: 100)
+    bytes.setInteger(
+      Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, Self.slotLength - 4)), at: Self.slotLength - 4)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "superblock", at: offset)
+    }
+    let end = Self.slotLength - 4
+    guard bytes.count >= Self.slotLength else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.part(0, 8).elementsEqual(Self.magic) else { throw wrong(.wrongMagic, 0) }
+    guard bytes.integer(at: end, as: UInt32.self) == Checksum.crc32c(bytes.part(0, end)) else {
+      throw wrong(.wrongChecksum, end)
+    }
+    guard bytes.integer(at: 8, as: UInt16.self) == FormatVersion.major else { throw wrong(.unsupported, 8) }
+    guard bytes.integer(at: 12, as: UInt32.self) == UInt32(Self.slotLength) else {
+      throw wrong(.unsupported, 12)
+    }
+    store = StoreID(reading: bytes, at: 16)
+    generation = bytes.integer(at: 32)
+    compatibleFeatures = bytes.integer(at: 40)
+    readOnlyCompatibleFeatures = bytes.integer(at: 48)
+    incompatibleFeatures = bytes.integer(at: 56)
+    durableEnd = LogPosition(segment: bytes.integer(at: 64), offset: bytes.integer(at: 72))
+    durableSequence = bytes.integer(at: 80)
+    nextBlob = bytes.integer(at: 88)
+    let state: UInt32 = bytes.integer(at: 96)
+    isClosed = state == 1
+    segmentCapacity = bytes.integer(at: 100)
+    guard incompatibleFeatures & ~FormatVersion.incompatibleFeaturesKnown == 0 else {
+      throw wrong(.unsupported, 56)
+    }
+    guard state <= 1 else { throw wrong(.illegalField, 96) }
+    guard segmentCapacity <= UInt32(FormatLimits.segmentCapacityMax) else { throw wrong(.illegalField, 100) }
+    guard bytes.isZero(in: 104..<Self.usedLength) else { throw wrong(.unsupported, 104) }
+  }
+
+  /// The winning slot of a whole superblock file; nil when no slot is valid.
+  package static func newest(in file: UnsafeRawBufferPointer) -> Superblock? {
+    (0..<slotCount)
+      .filter { ($0 + 1) * slotLength <= file.count }
+      .compactMap { try? Superblock(reading: file.part($0 * slotLength, slotLength)) }
+      .max { $0.generation < $1.generation }
+  }
+}
