@@ -1,0 +1,69 @@
+// The one place where the system's error numbers are given a meaning.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+extension FileIOError.Code {
+  /// What the error number `errno` means to us.
+  package init(errno: Int32) {
+    self =
+      switch errno {
+      case ENOENT: .notFound
+      case EEXIST: .alreadyExists
+      case EACCES, EPERM: .permissionDenied
+      case EROFS: .readOnly
+      case ENOSPC: .noSpace
+      case EDQUOT: .quotaExceeded
+      case EFBIG, EOVERFLOW: .fileTooLarge
+      case EMFILE, ENFILE: .tooManyOpenFiles
+      case EWOULDBLOCK, EAGAIN: .locked
+      case EBUSY, ETXTBSY: .busy
+      case EIO, ENXIO, ENODEV, ESTALE: .mediaError
+      case EINVAL, ELOOP, EXDEV, ESPIPE, EILSEQ: .invalidArgument
+      case ENAMETOOLONG: .nameTooLong
+      case ENOTDIR: .notADirectory
+      case EISDIR: .isADirectory
+      case ENOTEMPTY: .directoryNotEmpty
+      case ENOMEM: .outOfMemory
+      case ENOSYS, ENOTSUP, EOPNOTSUPP, ENOTTY, ENOLCK: .notSupported
+      case EBADF: .closed
+      default: .other
+      }
+  }
+}
+
+extension FileIOError {
+  /// The error for a system call that left `errno`.
+  package init(errno: Int32, operation: String, path: String, offset: UInt64? = nil) {
+    self.init(Code(errno: errno), operation: operation, path: path, offset: offset, errno: errno)
+  }
+}
+
+/// The error numbers by which code outside this file decides what to do next.
+enum KnownErrno {
+  static func isInterruption(_ errno: Int32) -> Bool { errno == EINTR }
+
+  /// The device or file system cannot sync this kind of file in this way.
+  static func isSyncUnsupported(_ errno: Int32) -> Bool {
+    [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENOTTY].contains(errno)
+  }
+
+  /// The file may not be opened for writing, though perhaps for reading.
+  static func isWritingRefused(_ errno: Int32) -> Bool {
+    [EACCES, EPERM, EROFS].contains(errno)
+  }
+
+  static func isAbsence(_ errno: Int32) -> Bool { errno == ENOENT }
+
+  static func isLockHeld(_ errno: Int32) -> Bool { errno == EWOULDBLOCK || errno == EAGAIN }
+
+  static let invalidArgument = EINVAL
+  static let mediaFailure = EIO
+}

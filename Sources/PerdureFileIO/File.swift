@@ -1,0 +1,118 @@
+/// An open file.
+///
+/// Every method may be called from any thread, several at once. A read that runs beside a write to the
+/// same bytes sees any mixture of old and new; apart from that, a write that has returned is seen by
+/// every later read and through every mapping.
+public protocol File: AnyObject, Sendable {
+  /// The path the file was opened with. It isn't followed through renames.
+  var path: String { get }
+
+  /// The length of the file in bytes, as of now.
+  ///
+  /// - Throws: `.closed`, `.mediaError`.
+  func size() throws(FileIOError) -> UInt64
+
+  /// Reads bytes `offset ..< offset + buffer.count`, as far as they exist.
+  ///
+  /// - Returns: How many bytes were read: fewer than asked only at the end of the file, and 0 at or
+  ///   behind it. The rest of the buffer is left alone.
+  /// - Throws: `.mediaError`, `.closed`, `.invalidArgument` (offset above `Int64.max`); the buffer's
+  ///   bytes are unspecified.
+  /// - Complexity: O(n) bytes, in as few system calls as the system allows.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int
+
+  /// Writes all of `bytes` from `offset` on, making the file longer if need be; a gap between the old
+  /// end and `offset` reads as zeros.
+  ///
+  /// Visible when the call returns; durable after `sync(_:)`.
+  ///
+  /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied` (opened
+  ///   for reading), `.closed`. After an error any prefix of the bytes may be in the file.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError)
+
+  /// Makes the bytes and the length of this file durable, as far as `mode` says: all that was written
+  /// by calls that returned before this one began, by whichever opener.
+  ///
+  /// The file's *name* is durable only after `FileSystem.syncDirectory(_:)`.
+  ///
+  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded`, `.closed`. Afterwards nothing is known about
+  ///   the bytes written since the last sync that succeeded: some systems forget them and report
+  ///   success to the next call, so do not retry (I4 in FileSystem.swift).
+  func sync(_ mode: SyncMode) throws(FileIOError)
+
+  /// Maps the first `length` bytes of the file for reading.
+  ///
+  /// `length` may exceed the file's size: the address space is reserved, and bytes written later, by
+  /// any opener, appear in it without another call. The mapping stays valid after `close()`, and after
+  /// the file's name is removed.
+  ///
+  /// - Parameter length: 1 or more bytes.
+  /// - Warning: Reading behind the end of the file is the caller's bug, and on POSIX kills the process.
+  ///   So does a medium that fails under a read.
+  /// - Throws: `.outOfMemory` (no address space left), `.notSupported`, `.closed`.
+  func map(_ length: Int) throws(FileIOError) -> FileMapping
+
+  /// Closes the file. Calls under way in other threads finish first; later ones fail with `.closed`.
+  /// Closing twice does nothing.
+  ///
+  /// Doesn't sync.
+  ///
+  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded` on systems that report a late write error here.
+  ///   The file is closed all the same.
+  func close() throws(FileIOError)
+}
+
+extension File {
+  /// Like `write(_:at:)` for raw buffers.
+  public func write(_ bytes: [UInt8], at offset: UInt64) throws(FileIOError) {
+    try bytes.withUnsafeBufferPointer { buffer throws(FileIOError) in
+      try write(UnsafeRawBufferPointer(buffer), at: offset)
+    }
+  }
+
+  /// At most `count` bytes from `offset` on: fewer only at the end of the file.
+  ///
+  /// - Throws: What `read(into:at:)` throws.
+  public func read(_ count: Int, at offset: UInt64) throws(FileIOError) -> [UInt8] {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
+    defer { buffer.deallocate() }
+    let done = try read(into: buffer, at: offset)
+    return Array(buffer.prefix(done))
+  }
+}
+
+/// Bytes of a file, mapped for reading. Unmapped when the last reference is released.
+public final class FileMapping: Sendable {
+  // Unsafe: the address is constant, and what it points to is only ever read through it.
+  /// The address of the file's first byte; it stays the same for as long as the object lives.
+  public nonisolated(unsafe) let base: UnsafeRawPointer
+
+  /// How many bytes are mapped. The file may be shorter.
+  public let length: Int
+
+  private let onRelease: @Sendable () -> Void
+
+  /// Describes a mapping that a `File` has made.
+  ///
+  /// - Parameters:
+  ///   - base: The first byte; valid for `length` bytes until `onRelease` is called.
+  ///   - length: 1 or more bytes.
+  ///   - onRelease: Called once, on whichever thread drops the last reference.
+  public init(base: UnsafeRawPointer, length: Int, onRelease: @escaping @Sendable () -> Void) {
+    precondition(length > 0, "A mapping has at least one byte")
+    self.base = base
+    self.length = length
+    self.onRelease = onRelease
+  }
+
+  deinit {
+    onRelease()
+  }
+}
+
+/// A lock that is held. See `FileSystem.lock(_:_:holder:)`.
+public protocol FileLock: AnyObject, Sendable {
+  /// Gives the lock up; others may take it at once. Releasing twice does nothing. A lock whose object
+  /// is released, or whose process ends in whichever way, is given up too.
+  func release()
+}

@@ -1,0 +1,157 @@
+/// What went wrong between Perdure and the operating system, and who can do something about it.
+public struct FileIOError: Error, Sendable, Hashable {
+  /// The kind of failure.
+  public let code: Code
+
+  /// The call that failed, as named in `FileSystem` and `File`: `write`, `syncDirectory`.
+  public let operation: String
+
+  /// The path the call was about.
+  public let path: String
+
+  /// The byte offset in the file, if the call had one.
+  public let offset: UInt64?
+
+  /// The system's number for the failure; 0 if it was found without asking the system.
+  public let errno: Int32
+
+  /// What happened, where, and what to do about it.
+  public let message: String
+
+  /// Makes an error whose message is put together from the parts.
+  ///
+  /// - Parameters:
+  ///   - detail: A clause that follows the description of the code: who holds the lock, say.
+  public init(
+    _ code: Code, operation: String, path: String, offset: UInt64? = nil, errno: Int32 = 0,
+    detail: String? = nil
+  ) {
+    self.code = code
+    self.operation = operation
+    self.path = path
+    self.offset = offset
+    self.errno = errno
+    let place = offset.map { " at byte \($0)" } ?? ""
+    let number = errno == 0 ? "" : " (errno \(errno))"
+    let clause = detail.map { ": \($0)" } ?? ""
+    message = "\(operation) of \(path)\(place) failed: \(code.meaning)\(clause)\(number). \(code.remedy)"
+  }
+}
+
+extension FileIOError: CustomStringConvertible {
+  /// The message.
+  public var description: String { message }
+}
+
+extension FileIOError {
+  /// The kind of a failure. More may be added; treat unknown ones like `other`.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    private enum Kind: String {
+      case notFound, alreadyExists, permissionDenied, readOnly, noSpace, quotaExceeded, fileTooLarge
+      case tooManyOpenFiles, locked, busy, mediaError, invalidArgument, nameTooLong, notADirectory
+      case isADirectory, directoryNotEmpty, outOfMemory, notSupported, closed, other
+    }
+
+    private let kind: Kind
+
+    private init(_ kind: Kind) {
+      self.kind = kind
+    }
+
+    /// The name of the code.
+    public var description: String { kind.rawValue }
+
+    /// Nothing has that name.
+    public static let notFound = Code(.notFound)
+    /// The name is taken.
+    public static let alreadyExists = Code(.alreadyExists)
+    /// The process may not do that.
+    public static let permissionDenied = Code(.permissionDenied)
+    /// The volume is mounted read-only.
+    public static let readOnly = Code(.readOnly)
+    /// The volume is full.
+    public static let noSpace = Code(.noSpace)
+    /// The user's share of the volume is used up.
+    public static let quotaExceeded = Code(.quotaExceeded)
+    /// The file would be longer than the system allows.
+    public static let fileTooLarge = Code(.fileTooLarge)
+    /// The process or the system has too many files open.
+    public static let tooManyOpenFiles = Code(.tooManyOpenFiles)
+    /// Someone else holds the lock.
+    public static let locked = Code(.locked)
+    /// The system is using the file in a way that excludes the call.
+    public static let busy = Code(.busy)
+    /// The medium failed to read or to write.
+    public static let mediaError = Code(.mediaError)
+    /// The system does not take these arguments.
+    public static let invalidArgument = Code(.invalidArgument)
+    /// A name or the whole path is too long for the system.
+    public static let nameTooLong = Code(.nameTooLong)
+    /// Something that should be a directory is not.
+    public static let notADirectory = Code(.notADirectory)
+    /// Something that should be a file is a directory.
+    public static let isADirectory = Code(.isADirectory)
+    /// The directory still has names in it.
+    public static let directoryNotEmpty = Code(.directoryNotEmpty)
+    /// No memory or address space is left.
+    public static let outOfMemory = Code(.outOfMemory)
+    /// The volume cannot do that.
+    public static let notSupported = Code(.notSupported)
+    /// The file was closed before.
+    public static let closed = Code(.closed)
+    /// Something else; the errno tells.
+    public static let other = Code(.other)
+
+    /// Half a sentence: what the code means.
+    var meaning: String {
+      switch kind {
+      case .notFound: "nothing has that name"
+      case .alreadyExists: "the name is taken"
+      case .permissionDenied: "permission denied"
+      case .readOnly: "the volume is read-only"
+      case .noSpace: "no space is left on the volume"
+      case .quotaExceeded: "the disk quota is used up"
+      case .fileTooLarge: "the file would become too large"
+      case .tooManyOpenFiles: "too many files are open"
+      case .locked: "the lock is held"
+      case .busy: "the system is using the file"
+      case .mediaError: "the medium failed"
+      case .invalidArgument: "the system refused the arguments"
+      case .nameTooLong: "the name is too long"
+      case .notADirectory: "not a directory"
+      case .isADirectory: "it is a directory"
+      case .directoryNotEmpty: "the directory is not empty"
+      case .outOfMemory: "no memory or address space is left"
+      case .notSupported: "the volume does not support it"
+      case .closed: "the file is closed"
+      case .other: "the system reported a failure"
+      }
+    }
+
+    /// A sentence: what to do about it.
+    var remedy: String {
+      switch kind {
+      case .notFound: "Check the path and that the volume is mounted."
+      case .alreadyExists: "Choose another name, or open what is there."
+      case .permissionDenied: "Check the owner and the mode of the file and of its directory."
+      case .readOnly: "Open for reading only, or mount the volume writable."
+      case .noSpace: "Free space on the volume."
+      case .quotaExceeded: "Free space or raise the quota."
+      case .fileTooLarge: "Check the file size limits of the process and of the volume."
+      case .tooManyOpenFiles: "Close files, or raise the limit on open files."
+      case .locked: "Wait until the holder is done, or end it."
+      case .busy: "Try again when the file is no longer in use."
+      case .mediaError: "Check the medium; restore from a backup what cannot be read."
+      case .invalidArgument: "Check the path, the offset and the length."
+      case .nameTooLong: "Use a shorter path."
+      case .notADirectory: "Check every part of the path."
+      case .isADirectory: "Name a file."
+      case .directoryNotEmpty: "Remove what is in it first."
+      case .outOfMemory: "Close other stores, or allow the process more memory."
+      case .notSupported: "Use a local volume."
+      case .closed: "Open it again."
+      case .other: "Look the errno up in the system's manual."
+      }
+    }
+  }
+}

@@ -1,0 +1,143 @@
+// The seam between Perdure and the operating system. Everything the engine does to the world goes
+// through `FileSystem`, `File` and `FileLock`, so that a store can run on a disk, in memory, or on
+// the simulated file system of PerdureTestSupport without knowing which.
+//
+// What the seam promises, and the engine builds upon:
+//
+//   I1  Content and names are durable apart. `File.sync` makes the bytes and the length of one file
+//       durable; `FileSystem.syncDirectory` makes the names in one directory durable. Neither does
+//       the work of the other.
+//   I2  Before its sync returns, any subset of the pending changes may be durable, in any order.
+//       A file may end up with its new length and zeros where its bytes should be.
+//   I3  A rename replaces its destination in one step: after a crash the name means the old file or
+//       the new one, never neither.
+//   I4  After a failed sync nothing is known about the changes it covered, and a second sync that
+//       succeeds proves nothing about them.
+//
+// Every method may be called from any thread, several at once.
+
+/// What a path names.
+public enum FileKind: Sendable, Hashable {
+  /// A regular file.
+  case file
+  /// A directory.
+  case directory
+  /// Anything else: a socket, a device, a pipe.
+  case other
+}
+
+/// How `FileSystem.open(_:_:)` opens a file.
+public enum FileMode: Sendable, Hashable {
+  /// An existing file, for reading; writes fail with `.permissionDenied`.
+  case read
+  /// An existing file, for reading and writing.
+  case readWrite
+  /// A new, empty file, for reading and writing; fails with `.alreadyExists` if the name is taken.
+  case create
+}
+
+/// How many may hold a lock at once.
+public enum LockKind: Sendable, Hashable {
+  /// One holder, and no shared ones.
+  case exclusive
+  /// Any number of shared holders, and no exclusive one.
+  case shared
+}
+
+/// How far `File.sync(_:)` goes.
+public enum SyncMode: Sendable, Hashable {
+  /// What was written before the call becomes durable before anything written after it.
+  ///
+  /// On Apple systems a barrier, which may return before the medium has the bytes; elsewhere the
+  /// same as `full`.
+  case ordered
+  /// When the call returns, the bytes survive a loss of power, as far as the medium tells the truth.
+  case full
+}
+
+/// A tree of directories and files.
+///
+/// Paths are separated by `/`. Relative paths start at the process's working directory (POSIX) or at
+/// the root (in memory). Names that are not valid UTF-8 are out of reach.
+///
+/// Every method may be called from any thread, several at once.
+public protocol FileSystem: Sendable {
+  /// Makes an empty directory, one level deep.
+  ///
+  /// Visible at once; durable after `syncDirectory` of the parent directory.
+  ///
+  /// - Throws: `.alreadyExists` if the name is taken, `.notFound` if the parent is absent, and
+  ///   whatever the system refuses for; nothing was made.
+  func createDirectory(_ path: String) throws(FileIOError)
+
+  /// The names in a directory, sorted by their UTF-8 bytes, without `.` and `..`.
+  ///
+  /// Names made or removed by others during the call may or may not be among them.
+  ///
+  /// - Throws: `.notFound`, `.notADirectory`.
+  /// - Complexity: O(n log n) for n names.
+  func contents(of directory: String) throws(FileIOError) -> [String]
+
+  /// What `path` names, following symbolic links; nil if nothing has that name.
+  ///
+  /// - Throws: `.notADirectory` if something on the way is a file; `.permissionDenied`.
+  func kind(of path: String) throws(FileIOError) -> FileKind?
+
+  /// Opens or creates a file.
+  ///
+  /// The caller owns the result and closes it; a file that is released without being closed is closed
+  /// then, and its errors are lost. A created file is visible at once. Its name is durable after
+  /// `syncDirectory` of its directory, its bytes after `File.sync`.
+  ///
+  /// - Throws: `.notFound`, `.alreadyExists` (mode `.create`), `.isADirectory`, `.permissionDenied`,
+  ///   `.readOnly`, `.noSpace`, `.tooManyOpenFiles`; a file that was absent is still absent.
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
+
+  /// Gives the file or directory at `source` the name `destination`, replacing a file or an empty
+  /// directory of that name in one step.
+  ///
+  /// Visible at once; durable after `syncDirectory` of the directory of `destination` and, if another,
+  /// of `source`. A crash before that leaves the old state, the new one, or the file under both
+  /// names; never a `destination` that was there and is not. Open files stay open, and a replaced
+  /// file lives until its last opener closes it.
+  ///
+  /// - Throws: `.notFound`, `.isADirectory`, `.notADirectory`, `.directoryNotEmpty`,
+  ///   `.invalidArgument` (into itself, or to another volume); nothing was renamed.
+  func rename(_ source: String, to destination: String) throws(FileIOError)
+
+  /// Removes a file's name, or an empty directory.
+  ///
+  /// Visible at once; durable after `syncDirectory` of the directory. Open files and mappings stay
+  /// usable, and the bytes are given back when the last of them goes.
+  ///
+  /// - Throws: `.notFound`, `.directoryNotEmpty`; nothing was removed.
+  func remove(_ path: String) throws(FileIOError)
+
+  /// Makes the names in a directory durable: everything created, renamed and removed in it before
+  /// the call.
+  ///
+  /// Says nothing about the bytes of the files named. Does nothing on systems that cannot sync a
+  /// directory.
+  ///
+  /// - Throws: `.notFound`, `.notADirectory`, `.mediaError`; after `.mediaError` nothing is known
+  ///   about the names changed since the last sync, and a second try proves nothing (I4).
+  func syncDirectory(_ path: String) throws(FileIOError)
+
+  /// Takes the lock that the file at `path` stands for, creating that file if absent. Never waits.
+  ///
+  /// The lock excludes other openers in this process and in others, on systems that respect the lock,
+  /// until `FileLock.release()`, the release of the object, or the death of the process. The file
+  /// stays behind; its presence means nothing.
+  ///
+  /// - Parameter holder: A line for people, written into the file and quoted to whoever is refused.
+  /// - Throws: `.locked`, whose message quotes the holder found in the file (the last one to have
+  ///   come, if shared); `.permissionDenied`, `.readOnly`, `.notSupported`. Nothing is held.
+  func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
+
+  /// How many bytes this process may still write on the volume that holds `path`, at this moment.
+  ///
+  /// A hint: others write too, and a file system may need room for its own records.
+  ///
+  /// - Throws: `.notFound`.
+  func availableBytes(at path: String) throws(FileIOError) -> UInt64
+}

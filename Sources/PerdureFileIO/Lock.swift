@@ -1,0 +1,120 @@
+// Locks and conditions of our own, on the threads library: the thread sanitizer understands them, which
+// it does not the standard library's `Mutex`, and a condition can be waited for.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// A lock between threads. Not recursive.
+package final class Lock: @unchecked Sendable {
+  // Unchecked: the mutex lives at one address from init to deinit, and is made to be shared.
+  fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  package init() {
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    let result = pthread_mutex_init(mutex, nil)
+    precondition(result == 0, "The system has no mutex left")
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  /// Waits until the lock is free and takes it.
+  package func lock() {
+    let result = pthread_mutex_lock(mutex)
+    precondition(result == 0, "The lock could not be taken")
+  }
+
+  /// Gives up the lock, which this thread holds.
+  package func unlock() {
+    let result = pthread_mutex_unlock(mutex)
+    precondition(result == 0, "The lock is not held by this thread")
+  }
+
+  /// Runs `body` while holding the lock.
+  @inlinable
+  package func withLock<Value: ~Copyable, Failure: Error>(
+    _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+}
+
+/// Something threads wait for while a lock protects what it is about.
+package final class Condition: @unchecked Sendable {
+  // Unchecked: as for Lock.
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+
+  package init() {
+    condition = .allocate(capacity: 1)
+    condition.initialize(to: pthread_cond_t())
+    #if canImport(Darwin)
+      let result = pthread_cond_init(condition, nil)
+    #else
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      let result = pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
+    precondition(result == 0, "The system has no condition variable left")
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    condition.deallocate()
+  }
+
+  /// Gives up `lock`, waits for a signal, and takes the lock again. May return without a signal:
+  /// check what you wait for in a loop.
+  package func wait(_ lock: Lock) {
+    let result = pthread_cond_wait(condition, lock.mutex)
+    precondition(result == 0, "The lock is not held by this thread")
+  }
+
+  /// Like `wait(_:)`, but no longer than until `Clock.nowNanoseconds()` reaches `deadlineNanoseconds`.
+  ///
+  /// - Returns: False if the time is over.
+  package func wait(_ lock: Lock, untilNanoseconds deadlineNanoseconds: UInt64) -> Bool {
+    #if canImport(Darwin)
+      let now = Clock.nowNanoseconds()
+      guard deadlineNanoseconds > now else { return false }
+      var rest = timespec(nanoseconds: deadlineNanoseconds - now)
+      let result = pthread_cond_timedwait_relative_np(condition, lock.mutex, &rest)
+    #else
+      var deadline = timespec(nanoseconds: deadlineNanoseconds)
+      let result = pthread_cond_timedwait(condition, lock.mutex, &deadline)
+    #endif
+    precondition(result == 0 || result == ETIMEDOUT, "The lock is not held by this thread")
+    return result == 0
+  }
+
+  /// Wakes one waiting thread, if any.
+  package func signal() {
+    pthread_cond_signal(condition)
+  }
+
+  /// Wakes all waiting threads.
+  package func broadcast() {
+    pthread_cond_broadcast(condition)
+  }
+}
+
+extension timespec {
+  fileprivate init(nanoseconds: UInt64) {
+    self.init()
+    tv_sec = time_t(clamping: nanoseconds / 1_000_000_000)
+    tv_nsec = Int(nanoseconds % 1_000_000_000)
+  }
+}

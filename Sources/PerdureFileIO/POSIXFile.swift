@@ -1,0 +1,144 @@
+import Synchronization
+
+// An open file of the operating system.
+//
+// A descriptor's number is given to another file as soon as it is closed, so a write that runs beside
+// a close could land in the wrong file. Hence the gate: one word that counts the calls under way and
+// remembers that the file was closed. Whoever brings a closed file's count to zero closes the
+// descriptor, once.
+
+final class POSIXFile: File {
+  let path: String
+  private let descriptor: Int32
+  /// False if opened for reading only.
+  let isWritable: Bool
+  private let gate = Atomic<UInt64>(0)
+
+  /// The bits of `gate` above the count of calls under way.
+  private static let closedBit: UInt64 = 1 << 63
+  private static let surrenderedBit: UInt64 = 1 << 62
+
+  /// Takes ownership of an open descriptor.
+  init(path: String, descriptor: Int32, isWritable: Bool) {
+    self.path = path
+    self.descriptor = descriptor
+    self.isWritable = isWritable
+  }
+
+  deinit {
+    // Nobody is left to be told of a late write error.
+    if gate.load(ordering: .relaxed) & Self.closedBit == 0 { _ = SystemCall.close(descriptor) }
+  }
+
+  func size() throws(FileIOError) -> UInt64 {
+    let result = try withDescriptor("size") { descriptor in SystemCall.size(descriptor) }
+    guard result.errno == 0 else { throw failure(result.errno, "size") }
+    return UInt64(result.value)
+  }
+
+  func sync(_ mode: SyncMode) throws(FileIOError) {
+    let number = try withDescriptor("sync") { descriptor in SystemCall.sync(descriptor, mode) }
+    guard number == 0 else { throw failure(number, "sync") }
+  }
+
+  func map(_ length: Int) throws(FileIOError) -> FileMapping {
+    precondition(length > 0, "A mapping has at least one byte")
+    let result = try withDescriptor("map") { descriptor in SystemCall.map(descriptor, length: length) }
+    guard result.errno == 0, let base = UnsafeRawPointer(bitPattern: result.value) else {
+      throw failure(result.errno, "map")
+    }
+    return FileMapping(base: base, length: length) { SystemCall.unmap(result.value, length: length) }
+  }
+}
+
+// What only the lock needs.
+extension POSIXFile {
+  /// Takes the file's advisory lock without waiting; returns 0 or the error number.
+  func lock(_ kind: LockKind) throws(FileIOError) -> Int32 {
+    try withDescriptor("lock") { descriptor in SystemCall.lock(descriptor, kind) }
+  }
+
+  func truncate(to length: Int64) throws(FileIOError) {
+    let result = try withDescriptor("lock") { descriptor in SystemCall.truncate(descriptor, to: length) }
+    guard result.errno == 0 else { throw failure(result.errno, "lock") }
+  }
+}
+
+// Transfers.
+extension POSIXFile {
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
+    try checkRange(buffer.count, at: offset, "read")
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let start = Int64(offset) + Int64(done)
+      let result = try withDescriptor("read") { descriptor in SystemCall.read(descriptor, rest, at: start) }
+      guard result.errno == 0 else { throw failure(result.errno, "read", at: UInt64(start)) }
+      guard result.value > 0 else { break }
+      done += result.value
+    }
+    return done
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
+    guard isWritable else {
+      throw FileIOError(.permissionDenied, operation: "write", path: path, offset: offset)
+    }
+    try checkRange(bytes.count, at: offset, "write")
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let start = Int64(offset) + Int64(done)
+      let result = try withDescriptor("write") { descriptor in SystemCall.write(descriptor, rest, at: start) }
+      guard result.errno == 0 else { throw failure(result.errno, "write", at: UInt64(start)) }
+      guard result.value > 0 else { throw failure(KnownErrno.mediaFailure, "write", at: UInt64(start)) }
+      done += result.value
+    }
+  }
+
+  /// Offsets are signed in the system's eyes.
+  private func checkRange(_ count: Int, at offset: UInt64, _ operation: String) throws(FileIOError) {
+    guard offset <= UInt64(Int64.max) - UInt64(count) else {
+      throw failure(KnownErrno.invalidArgument, operation, at: offset)
+    }
+  }
+}
+
+// The gate.
+extension POSIXFile {
+  func close() throws(FileIOError) {
+    let before = gate.bitwiseOr(Self.closedBit, ordering: .acquiringAndReleasing).oldValue
+    guard before & Self.closedBit == 0 else { return }
+    let number = closeIfIdle()
+    guard number == 0 else { throw failure(number, "close") }
+  }
+
+  /// Runs one system call on the descriptor, which stays ours during the call.
+  private func withDescriptor<Value>(_ operation: String, _ call: (Int32) -> Value) throws(FileIOError)
+    -> Value
+  {
+    let before = gate.add(1, ordering: .acquiring).oldValue
+    defer { leave() }
+    guard before & Self.closedBit == 0 else {
+      throw FileIOError(.closed, operation: operation, path: path)
+    }
+    return call(descriptor)
+  }
+
+  private func leave() {
+    let after = gate.subtract(1, ordering: .releasing).newValue
+    if after == Self.closedBit { _ = closeIfIdle() }
+  }
+
+  /// Closes the descriptor if the file is closed, no call is under way and nobody did it before.
+  private func closeIfIdle() -> Int32 {
+    let exchange = gate.compareExchange(
+      expected: Self.closedBit, desired: Self.closedBit | Self.surrenderedBit,
+      ordering: .acquiringAndReleasing)
+    return exchange.exchanged ? SystemCall.close(descriptor) : 0
+  }
+
+  private func failure(_ errno: Int32, _ operation: String, at offset: UInt64? = nil) -> FileIOError {
+    FileIOError(errno: errno, operation: operation, path: path, offset: offset)
+  }
+}

@@ -1,0 +1,71 @@
+// A lock that dies with its holder.
+//
+// The lock is the system's `flock` on an open file: it belongs to that opening, so two openers exclude
+// each other even in one process, and the system drops it when the process ends, however it ends. The
+// text in the file is for people only; the lock never depends on it.
+
+final class POSIXFileLock: FileLock {
+  private let file: POSIXFile
+  private let kind: LockKind
+
+  /// Opens or creates the file at `path` and takes its lock, or throws and holds nothing.
+  init(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) {
+    self.kind = kind
+    file = try Self.open(path, kind)
+    let number = try file.lock(kind)
+    guard !KnownErrno.isLockHeld(number) else {
+      throw FileIOError(
+        .locked, operation: "lock", path: path, errno: number, detail: LockHolder.clause(in: file))
+    }
+    guard number == 0 else { throw FileIOError(errno: number, operation: "lock", path: path) }
+    if file.isWritable { try LockHolder.write(holder, to: file) }
+  }
+
+  func release() {
+    // An exclusive holder's text is its own to take away; a shared one's may be another's. Neither
+    // outcome matters: the text is for people, and closing gives the lock up in any case.
+    if kind == .exclusive { _ = try? file.truncate(to: 0) }
+    _ = try? file.close()
+  }
+
+  /// A shared lock can be had on a medium that cannot be written, if the file is there.
+  private static func open(_ path: String, _ kind: LockKind) throws(FileIOError) -> POSIXFile {
+    var isWritable = true
+    var result = SystemCall.openLockFile(path, writable: true)
+    if kind == .shared && KnownErrno.isWritingRefused(result.errno) {
+      isWritable = false
+      let refusal = result.errno
+      result = SystemCall.openLockFile(path, writable: false)
+      if result.errno != 0 { throw FileIOError(errno: refusal, operation: "lock", path: path) }
+    }
+    guard result.errno == 0 else { throw FileIOError(errno: result.errno, operation: "lock", path: path) }
+    return POSIXFile(path: path, descriptor: result.value, isWritable: isWritable)
+  }
+}
+
+/// The line in a lock file that tells people who holds the lock.
+enum LockHolder {
+  /// The longest text that is read back, in bytes.
+  private static let lengthMax = 512
+
+  static func write(_ holder: String, to file: POSIXFile) throws(FileIOError) {
+    try file.truncate(to: 0)
+    try file.write(Array((holder + "\n").utf8), at: 0)
+  }
+
+  static func clause(in file: POSIXFile) -> String {
+    clause(for: read(from: file))
+  }
+
+  /// Half a sentence about a holder whose text may be missing: the holder may just be writing it.
+  static func clause(for holder: String?) -> String {
+    holder.map { "held by \($0)" } ?? "held by someone who left no name"
+  }
+
+  /// Nil if there is no text or it can't be read, which isn't worth a failure of its own.
+  private static func read(from file: POSIXFile) -> String? {
+    guard let bytes = try? file.read(lengthMax, at: 0) else { return nil }
+    let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
+    return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+  }
+}

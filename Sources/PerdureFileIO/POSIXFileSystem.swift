@@ -1,0 +1,89 @@
+/// The file system of the operating system, on systems that follow POSIX.
+///
+/// Holds no state: any two are the same.
+public final class POSIXFileSystem: FileSystem {
+  /// Makes a file system.
+  public init() {}
+
+  /// See `FileSystem.createDirectory(_:)`.
+  public func createDirectory(_ path: String) throws(FileIOError) {
+    try check("createDirectory", path) { SystemCall.createDirectory(path) }
+  }
+
+  /// See `FileSystem.contents(of:)`.
+  public func contents(of directory: String) throws(FileIOError) -> [String] {
+    try check("contents", directory)
+    let result = SystemCall.names(in: directory)
+    guard result.errno == 0 else {
+      throw FileIOError(errno: result.errno, operation: "contents", path: directory)
+    }
+    return result.value.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// See `FileSystem.kind(of:)`.
+  public func kind(of path: String) throws(FileIOError) -> FileKind? {
+    try check("kind", path)
+    let result = SystemCall.kind(of: path)
+    if KnownErrno.isAbsence(result.errno) { return nil }
+    guard result.errno == 0 else { throw FileIOError(errno: result.errno, operation: "kind", path: path) }
+    return result.value
+  }
+
+  /// See `FileSystem.open(_:_:)`.
+  public func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    try check("open", path)
+    let result = SystemCall.open(path, mode)
+    guard result.errno == 0 else { throw FileIOError(errno: result.errno, operation: "open", path: path) }
+    let file = POSIXFile(path: path, descriptor: result.value, isWritable: mode != .read)
+    // The system opens a directory for reading as if it were a file.
+    if mode == .read && SystemCall.isDirectory(result.value).value {
+      throw FileIOError(.isADirectory, operation: "open", path: path)
+    }
+    return file
+  }
+
+  /// See `FileSystem.rename(_:to:)`.
+  public func rename(_ source: String, to destination: String) throws(FileIOError) {
+    try check("rename", source)
+    try check("rename", destination) { SystemCall.rename(source, to: destination) }
+  }
+
+  /// See `FileSystem.remove(_:)`.
+  public func remove(_ path: String) throws(FileIOError) {
+    try check("remove", path) { SystemCall.remove(path) }
+  }
+
+  /// See `FileSystem.syncDirectory(_:)`.
+  public func syncDirectory(_ path: String) throws(FileIOError) {
+    try check("syncDirectory", path)
+    let directory = SystemCall.openDirectory(path)
+    guard directory.errno == 0 else {
+      throw FileIOError(errno: directory.errno, operation: "syncDirectory", path: path)
+    }
+    defer { _ = SystemCall.close(directory.value) }
+    try check("syncDirectory", path) { SystemCall.syncDirectory(directory.value) }
+  }
+
+  /// See `FileSystem.lock(_:_:holder:)`.
+  public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+    try check("lock", path)
+    return try POSIXFileLock(path, kind, holder: holder)
+  }
+
+  /// See `FileSystem.availableBytes(at:)`.
+  public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
+    try check("availableBytes", path)
+    let result = SystemCall.availableBytes(at: path)
+    guard result.errno == 0 else {
+      throw FileIOError(errno: result.errno, operation: "availableBytes", path: path)
+    }
+    return result.value
+  }
+
+  /// Refuses a path that the system would read only the beginning of, then turns what the call
+  /// returns, an error number or 0, into an error or nothing.
+  private func check(_ operation: String, _ path: String, _ call: () -> Int32 = { 0 }) throws(FileIOError) {
+    let number = path.utf8.contains(0) ? KnownErrno.invalidArgument : call()
+    guard number == 0 else { throw FileIOError(errno: number, operation: operation, path: path) }
+  }
+}

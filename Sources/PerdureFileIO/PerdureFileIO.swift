@@ -1,1 +1,0 @@
-// PerdureFileIO: see ARCHITECTURE.md.

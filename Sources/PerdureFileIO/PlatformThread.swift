@@ -1,0 +1,93 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// A number that no other thread of this process has as long as this one lives.
+package func currentThreadID() -> UInt64 {
+  #if canImport(Darwin)
+    var id: UInt64 = 0
+    pthread_threadid_np(nil, &id)
+    return id
+  #elseif canImport(Musl)
+    return UInt64(UInt(bitPattern: pthread_self()))
+  #else
+    return UInt64(pthread_self())
+  #endif
+}
+
+/// Threads of the operating system, for work that waits for the disk: the threads of the concurrency pool
+/// must not.
+package enum PlatformThread {
+  /// The stack of a thread, in bytes, whatever the platform's own choice.
+  private static let stackSize = 2 << 20
+
+  /// Runs `body` on a new thread that nobody waits for.
+  ///
+  /// - Parameter name: For debuggers; the first 15 bytes are kept.
+  /// - Returns: False if the system refused another thread; `body` never runs.
+  @discardableResult
+  package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, numericCast(PTHREAD_CREATE_DETACHED))
+    pthread_attr_setstacksize(&attributes, stackSize)
+    let work = Unmanaged.passRetained(ThreadWork(name: name, body: body))
+    #if canImport(Darwin)
+      var thread: pthread_t?
+    #else
+      var thread = pthread_t()
+    #endif
+    let result = pthread_create(&thread, &attributes, runThreadWork, work.toOpaque())
+    if result != 0 { work.release() }
+    return result == 0
+  }
+}
+
+private final class ThreadWork: Sendable {
+  let name: String
+  let body: @Sendable () -> Void
+
+  init(name: String, body: @escaping @Sendable () -> Void) {
+    self.name = String(decoding: name.utf8.prefix(15), as: UTF8.self)
+    self.body = body
+  }
+
+  func run() {
+    #if canImport(Darwin)
+      pthread_setname_np(name)
+    #elseif os(Linux) || os(Android)
+      SystemCall.nameThisThread(name)
+    #endif
+    body()
+  }
+}
+
+#if canImport(Darwin) || canImport(Musl)
+  private func runThreadWork(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<ThreadWork>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+  }
+#else
+  private func runThreadWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let context { Unmanaged<ThreadWork>.fromOpaque(context).takeRetainedValue().run() }
+    return nil
+  }
+#endif
+
+/// Time that never runs backwards.
+package enum Clock {
+  /// Nanoseconds since some moment before the process began. Stands still, on some systems, while the
+  /// machine sleeps.
+  package static func nowNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,257 @@
+// Every call into the operating system's file interface, one thin function each: interrupted calls are
+// repeated, the error number is read before anything else can change it, and nothing is interpreted.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// What a system call gave back: a value of 0 or more, or the error number.
+struct SystemResult<Value: Sendable>: Sendable {
+  let value: Value
+  /// 0 if the call succeeded.
+  let errno: Int32
+}
+
+enum SystemCall {
+  /// The longest read or write asked of the system at once. Darwin refuses more than `Int32.max`
+  /// bytes, Linux does a little less than that.
+  static let transferLengthMax = 1 << 30
+
+  /// Calls until the call isn't interrupted by a signal.
+  @inline(__always)
+  private static func repeating<Value: FixedWidthInteger & SignedInteger & Sendable>(
+    _ call: () -> Value
+  ) -> SystemResult<Value> {
+    while true {
+      let value = call()
+      guard value == -1 else { return SystemResult(value: value, errno: 0) }
+      let number = errno
+      guard KnownErrno.isInterruption(number) else { return SystemResult(value: value, errno: number) }
+    }
+  }
+}
+
+// Files.
+extension SystemCall {
+  static func open(_ path: String, _ mode: FileMode) -> SystemResult<Int32> {
+    let flags =
+      switch mode {
+      case .read: O_RDONLY
+      case .readWrite: O_RDWR
+      case .create: O_RDWR | O_CREAT | O_EXCL
+      }
+    return open(path, flags: flags)
+  }
+
+  static func openDirectory(_ path: String) -> SystemResult<Int32> {
+    open(path, flags: O_RDONLY | O_DIRECTORY)
+  }
+
+  static func openLockFile(_ path: String, writable: Bool) -> SystemResult<Int32> {
+    open(path, flags: writable ? O_RDWR | O_CREAT : O_RDONLY)
+  }
+
+  private static func open(_ path: String, flags: Int32) -> SystemResult<Int32> {
+    repeating {
+      #if canImport(Darwin)
+        Darwin.open(path, flags | O_CLOEXEC, 0o644)
+      #elseif canImport(Glibc)
+        Glibc.open(path, flags | O_CLOEXEC, 0o644)
+      #elseif canImport(Musl)
+        Musl.open(path, flags | O_CLOEXEC, 0o644)
+      #else
+        Android.open(path, flags | O_CLOEXEC, 0o644)
+      #endif
+    }
+  }
+
+  /// Closes once: after an interruption the descriptor is gone on Linux, and another thread may
+  /// already have been given its number.
+  static func close(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      let value = Darwin.close(descriptor)
+    #elseif canImport(Glibc)
+      let value = Glibc.close(descriptor)
+    #elseif canImport(Musl)
+      let value = Musl.close(descriptor)
+    #else
+      let value = Android.close(descriptor)
+    #endif
+    guard value == -1 else { return 0 }
+    let number = errno
+    return KnownErrno.isInterruption(number) ? 0 : number
+  }
+
+  static func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
+    -> SystemResult<Int>
+  {
+    repeating { pread(descriptor, buffer.baseAddress, min(buffer.count, transferLengthMax), off_t(offset)) }
+  }
+
+  static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64)
+    -> SystemResult<Int>
+  {
+    repeating { pwrite(descriptor, bytes.baseAddress, min(bytes.count, transferLengthMax), off_t(offset)) }
+  }
+
+  static func truncate(_ descriptor: Int32, to length: Int64) -> SystemResult<Int32> {
+    repeating { ftruncate(descriptor, off_t(length)) }
+  }
+
+  static func size(_ descriptor: Int32) -> SystemResult<Int64> {
+    var status = stat()
+    let result = repeating { fstat(descriptor, &status) }
+    return SystemResult(value: Int64(status.st_size), errno: result.errno)
+  }
+
+  static func isDirectory(_ descriptor: Int32) -> SystemResult<Bool> {
+    var status = stat()
+    let result = repeating { fstat(descriptor, &status) }
+    return SystemResult(value: status.st_mode & S_IFMT == S_IFDIR, errno: result.errno)
+  }
+
+  /// Takes the advisory lock of an open file without waiting. It belongs to the open file, so that two
+  /// openers in one process exclude each other, and goes when the descriptor is closed.
+  static func lock(_ descriptor: Int32, _ kind: LockKind) -> Int32 {
+    repeating { flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }.errno
+  }
+}
+
+// Syncs.
+extension SystemCall {
+  /// Syncs a file or a directory: as far as `mode` asks, or else as far as the system can.
+  static func sync(_ descriptor: Int32, _ mode: SyncMode) -> Int32 {
+    #if canImport(Darwin)
+      let command = mode == .ordered ? F_BARRIERFSYNC : F_FULLFSYNC
+      let number = repeating { fcntl(descriptor, command) }.errno
+      guard KnownErrno.isSyncUnsupported(number) else { return number }
+      return repeating { fsync(descriptor) }.errno
+    #else
+      return repeating { fdatasync(descriptor) }.errno
+    #endif
+  }
+
+  /// Syncs the names in a directory. Systems that cannot say so, and are taken at their word.
+  static func syncDirectory(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      let number = sync(descriptor, .full)
+    #else
+      let number = repeating { fsync(descriptor) }.errno
+    #endif
+    return KnownErrno.isSyncUnsupported(number) ? 0 : number
+  }
+}
+
+#if os(Linux) || os(Android)
+  extension SystemCall {
+    /// Names the calling thread for debuggers. The C call for it is hidden from Swift here, so this goes
+    /// through the file the kernel has for it; a kernel without one leaves the thread without a name.
+    static func nameThisThread(_ name: String) {
+      let file = open("/proc/thread-self/comm", flags: O_WRONLY)
+      guard file.errno == 0 else { return }
+      _ = Array(name.utf8).withUnsafeBytes { write(file.value, $0, at: 0) }
+      _ = close(file.value)
+    }
+  }
+#endif
+
+// Names.
+extension SystemCall {
+  static func createDirectory(_ path: String) -> Int32 {
+    repeating { mkdir(path, 0o755) }.errno
+  }
+
+  static func kind(of path: String) -> SystemResult<FileKind> {
+    var status = stat()
+    let result = repeating { stat(path, &status) }
+    let kind: FileKind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .file
+      case S_IFDIR: .directory
+      default: .other
+      }
+    return SystemResult(value: kind, errno: result.errno)
+  }
+
+  static func rename(_ source: String, to destination: String) -> Int32 {
+    #if canImport(Darwin)
+      repeating { Darwin.rename(source, destination) }.errno
+    #elseif canImport(Glibc)
+      repeating { Glibc.rename(source, destination) }.errno
+    #elseif canImport(Musl)
+      repeating { Musl.rename(source, destination) }.errno
+    #else
+      repeating { Android.rename(source, destination) }.errno
+    #endif
+  }
+
+  static func remove(_ path: String) -> Int32 {
+    #if canImport(Darwin)
+      repeating { Darwin.remove(path) }.errno
+    #elseif canImport(Glibc)
+      repeating { Glibc.remove(path) }.errno
+    #elseif canImport(Musl)
+      repeating { Musl.remove(path) }.errno
+    #else
+      repeating { Android.remove(path) }.errno
+    #endif
+  }
+
+  /// The names in a directory, in the system's order.
+  static func names(in path: String) -> SystemResult<[String]> {
+    guard let stream = opendir(path) else { return SystemResult(value: [], errno: errno) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else { return SystemResult(value: names, errno: errno) }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+  }
+
+  static func availableBytes(at path: String) -> SystemResult<UInt64> {
+    var status = statvfs()
+    let result = repeating { statvfs(path, &status) }
+    let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+    return SystemResult(value: overflow ? .max : bytes, errno: result.errno)
+  }
+}
+
+// Memory.
+extension SystemCall {
+  /// Maps a file for reading. Nil, and the error number, if refused.
+  static func map(_ descriptor: Int32, length: Int) -> SystemResult<UInt> {
+    map(descriptor, length: length, protection: PROT_READ, flags: MAP_SHARED)
+  }
+
+  /// Reserves `length` zero bytes of memory, which cost nothing until they are touched.
+  package static func reserveMemory(length: Int) -> SystemResult<UInt> {
+    map(
+      -1, length: length, protection: PROT_READ | PROT_WRITE,
+      flags: MAP_PRIVATE | MAP_ANON | MAP_NORESERVE)
+  }
+
+  private static func map(_ descriptor: Int32, length: Int, protection: Int32, flags: Int32)
+    -> SystemResult<UInt>
+  {
+    let address = mmap(nil, length, protection, flags, descriptor, 0)
+    guard address != MAP_FAILED else { return SystemResult(value: 0, errno: errno) }
+    return SystemResult(value: UInt(bitPattern: address), errno: 0)
+  }
+
+  /// Gives back what `map` or `reserveMemory` gave. The arguments are ours, so the system has no reason
+  /// to refuse.
+  static func unmap(_ address: UInt, length: Int) {
+    let value = munmap(UnsafeMutableRawPointer(bitPattern: address), length)
+    precondition(value == 0, "The system refused to unmap memory that was mapped")
+  }
+}

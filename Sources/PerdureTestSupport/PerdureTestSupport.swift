@@ -1,1 +1,0 @@
-// PerdureTestSupport: see ARCHITECTURE.md.

@@ -1,0 +1,48 @@
+import PerdureFileIO
+
+/// A random generator that gives the same numbers for the same seed, on every machine.
+///
+/// Print the seed of a random test, and take it from the environment, so that a failure can be run again:
+///
+///     var random = SeededGenerator(seed: SeededGenerator.seedFromEnvironment())
+///
+/// Not for secrets. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  /// The seed the generator was made with.
+  public let seed: UInt64
+
+  private var state: UInt64
+
+  /// Starts the sequence that belongs to `seed`.
+  public init(seed: UInt64) {
+    self.seed = seed
+    state = seed
+  }
+
+  /// The next 64 bits. O(1).
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Self.mixed(state)
+  }
+
+  /// A generator of its own for part `index` of a run, so that one part can be repeated without the others.
+  public func derived(_ index: UInt64) -> SeededGenerator {
+    SeededGenerator(seed: Self.mixed(seed ^ Self.mixed(index &+ 0x9E37_79B9_7F4A_7C15)))
+  }
+
+  /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`; a new one for every call if the variable
+  /// isn't set or isn't a number.
+  public static func seedFromEnvironment() -> UInt64 {
+    guard let text = Environment.value(of: "PERDURE_SEED") else { return .random(in: 0 ... .max) }
+    let isHexadecimal = text.hasPrefix("0x")
+    let digits = isHexadecimal ? text.dropFirst(2) : Substring(text)
+    return UInt64(digits, radix: isHexadecimal ? 16 : 10) ?? .random(in: 0 ... .max)
+  }
+
+  private static func mixed(_ value: UInt64) -> UInt64 {
+    var mixed = value
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
