@@ -129,9 +129,9 @@ public protocol FileSystem: Sendable {
   /// until `FileLock.release()`, the release of the object, or the death of the process. The file
   /// stays behind; its presence means nothing.
   ///
-  /// - Parameter holder: A line for people, written into the file and quoted to whoever is refused.
-  /// - Throws: `.locked`, whose message quotes the holder found in the file (the last one to have
-  ///   come, if shared); `.permissionDenied`, `.readOnly`, `.notSupported`. Nothing is held.
+  /// - Parameter holder: A line for people, kept with the lock (on a disk: written into the file) and
+  ///   quoted to whoever is refused.
+  /// - Throws: `.locked`, whose message quotes the holder (the last one to have come, if shared); `.permissionDenied`, `.readOnly`, `.notSupported`. Nothing is held.
   func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
   /// How many bytes this process may still write on the volume that holds `path`, at this moment.

@@ -67,7 +67,7 @@ extension POSIXFile {
 // Transfers.
 extension POSIXFile {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
-    try checkRange(buffer.count, at: offset, "read")
+    try FileRange.check(buffer.count, at: offset, operation: "read", path: path)
     var done = 0
     while done < buffer.count {
       let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
@@ -84,7 +84,7 @@ extension POSIXFile {
     guard isWritable else {
       throw FileIOError(.permissionDenied, operation: "write", path: path, offset: offset)
     }
-    try checkRange(bytes.count, at: offset, "write")
+    try FileRange.check(bytes.count, at: offset, operation: "write", path: path)
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
@@ -93,13 +93,6 @@ extension POSIXFile {
       guard result.errno == 0 else { throw failure(result.errno, "write", at: UInt64(start)) }
       guard result.value > 0 else { throw failure(KnownErrno.mediaFailure, "write", at: UInt64(start)) }
       done += result.value
-    }
-  }
-
-  /// Offsets are signed in the system's eyes.
-  private func checkRange(_ count: Int, at offset: UInt64, _ operation: String) throws(FileIOError) {
-    guard offset <= UInt64(Int64.max) - UInt64(count) else {
-      throw failure(KnownErrno.invalidArgument, operation, at: offset)
     }
   }
 }

@@ -14,7 +14,13 @@ struct Subject: Sendable, CustomTestStringConvertible {
     return (POSIXFileSystem(), directory.path, directory)
   }
 
-  static let all = [posix]
+  static let inMemory = Subject(testDescription: "in memory") {
+    let fileSystem = InMemoryFileSystem()
+    try fileSystem.createDirectory("/root")
+    return (fileSystem, "/root", 0)
+  }
+
+  static let all = [posix, inMemory]
 }
 
 @Suite("Every file system keeps the contract")

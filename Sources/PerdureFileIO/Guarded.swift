@@ -1,0 +1,19 @@
+/// A value that is only reached while holding a lock of its own.
+package final class Guarded<Value>: @unchecked Sendable {
+  // Unchecked: `value` is touched by nobody but `withLock`, under `lock`.
+  private let lock = Lock()
+  private var value: Value
+
+  package init(_ value: Value) {
+    self.value = value
+  }
+
+  /// Runs `body` on the value while holding the lock. Not recursive.
+  package func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&value)
+  }
+}

@@ -1,0 +1,73 @@
+import Synchronization
+
+/// An open file of an `InMemoryFileSystem`.
+final class InMemoryFile: File {
+  let path: String
+  private let content: MemoryContent
+  private let isWritable: Bool
+  private let isClosed = Atomic<Bool>(false)
+
+  init(path: String, content: MemoryContent, isWritable: Bool) {
+    self.path = path
+    self.content = content
+    self.isWritable = isWritable
+  }
+
+  func size() throws(FileIOError) -> UInt64 {
+    try checkOpen("size")
+    return UInt64(content.count)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
+    try checkOpen("read")
+    try FileRange.check(buffer.count, at: offset, operation: "read", path: path)
+    return content.read(into: buffer, at: offset)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
+    try checkOpen("write")
+    guard isWritable else {
+      throw FileIOError(.permissionDenied, operation: "write", path: path, offset: offset)
+    }
+    try FileRange.check(bytes.count, at: offset, operation: "write", path: path)
+    guard content.write(bytes, at: offset) else {
+      throw FileIOError(.noSpace, operation: "write", path: path, offset: offset)
+    }
+  }
+
+  func sync(_ mode: SyncMode) throws(FileIOError) {
+    try checkOpen("sync")
+  }
+
+  func map(_ length: Int) throws(FileIOError) -> FileMapping {
+    precondition(length > 0, "A mapping has at least one byte")
+    try checkOpen("map")
+    guard let mapping = content.map(length) else {
+      throw FileIOError(.outOfMemory, operation: "map", path: path)
+    }
+    return mapping
+  }
+
+  func close() throws(FileIOError) {
+    isClosed.store(true, ordering: .relaxed)
+  }
+
+  private func checkOpen(_ operation: String) throws(FileIOError) {
+    guard !isClosed.load(ordering: .relaxed) else {
+      throw FileIOError(.closed, operation: operation, path: path)
+    }
+  }
+}
+
+/// Which offsets a file can have.
+package enum FileRange {
+  /// Refuses ranges that end behind the largest offset a system can express.
+  package static func check(_ count: Int, at offset: UInt64, operation: String, path: String)
+    throws(FileIOError)
+  {
+    guard offset <= UInt64(Int64.max) - UInt64(count) else {
+      throw FileIOError(
+        errno: KnownErrno.invalidArgument, operation: operation, path: path, offset: offset)
+    }
+  }
+}

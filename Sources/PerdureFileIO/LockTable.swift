@@ -1,0 +1,56 @@
+import Synchronization
+
+/// Who holds which locks of a file system that lives in memory.
+package struct LockTable: Sendable {
+  private struct Holder {
+    let number: UInt64
+    let kind: LockKind
+    let text: String
+  }
+
+  private var holders: [NameTree.NodeID: [Holder]] = [:]
+  private var nextNumber: UInt64 = 1
+
+  package init() {}
+
+  /// Takes the lock that `node` stands for.
+  ///
+  /// - Returns: The number to release it by.
+  package mutating func take(_ node: NameTree.NodeID, _ kind: LockKind, holder: String, path: String)
+    throws(FileIOError) -> UInt64
+  {
+    let others = holders[node, default: []]
+    if let other = others.last, kind == .exclusive || other.kind == .exclusive {
+      throw FileIOError(
+        .locked, operation: "lock", path: path, detail: LockHolder.clause(for: other.text))
+    }
+    let number = nextNumber
+    nextNumber += 1
+    holders[node] = others + [Holder(number: number, kind: kind, text: holder)]
+    return number
+  }
+
+  package mutating func release(_ node: NameTree.NodeID, number: UInt64) {
+    let rest = holders[node, default: []].filter { $0.number != number }
+    holders[node] = rest.isEmpty ? nil : rest
+  }
+}
+
+/// A lock of a file system that lives in memory.
+package final class MemoryLock: FileLock {
+  private let isReleased = Atomic<Bool>(false)
+  private let onRelease: @Sendable () -> Void
+
+  /// `onRelease` is called once.
+  package init(onRelease: @escaping @Sendable () -> Void) {
+    self.onRelease = onRelease
+  }
+
+  deinit {
+    release()
+  }
+
+  package func release() {
+    if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { onRelease() }
+  }
+}

@@ -1,0 +1,210 @@
+// The names of a file system that lives in memory: a pure value, with no bytes of files in it.
+//
+// Invariants:
+//   I1  Every node but the root is named by exactly one entry of one directory (no hard links).
+//   I2  Node numbers are never used twice, so that a number means one file for ever.
+
+/// Directories, the names in them, and the numbers of the files they name.
+package struct NameTree: Sendable {
+  package typealias NodeID = UInt64
+
+  /// Where a path leads: an entry of a directory, which may be empty. The root is its own directory.
+  package struct Place: Sendable, Hashable {
+    package var directory: NodeID
+    package var name: String
+    package var node: NodeID?
+  }
+
+  /// One entry that an operation has set, or emptied.
+  package struct Change: Sendable, Hashable {
+    package var directory: NodeID
+    package var name: String
+    package var node: NodeID?
+  }
+
+  private enum Node {
+    case file
+    case directory([String: NodeID])
+  }
+
+  package static let root: NodeID = 0
+
+  private static let nameLengthMax = 255
+
+  private var nodes: [NodeID: Node] = [root: .directory([:])]
+  private var nextNode: NodeID = 1
+
+  package init() {}
+}
+
+// Looking up.
+extension NameTree {
+  /// Follows a path. Only the last name may be missing.
+  package func place(of path: String, for operation: String) throws(FileIOError) -> Place {
+    let names = try Self.names(in: path, for: operation)
+    var place = Place(directory: Self.root, name: "", node: Self.root)
+    for name in names {
+      guard let node = place.node else { throw FileIOError(.notFound, operation: operation, path: path) }
+      guard case .directory(let entries)? = nodes[node] else {
+        throw FileIOError(.notADirectory, operation: operation, path: path)
+      }
+      place = Place(directory: node, name: name, node: entries[name])
+    }
+    return place
+  }
+
+  /// The node a path names, which must be there.
+  package func node(at path: String, for operation: String) throws(FileIOError) -> NodeID {
+    guard let node = try place(of: path, for: operation).node else {
+      throw FileIOError(.notFound, operation: operation, path: path)
+    }
+    return node
+  }
+
+  /// The file a path names.
+  package func file(at path: String, for operation: String) throws(FileIOError) -> NodeID {
+    let node = try node(at: path, for: operation)
+    guard !isDirectory(node) else { throw FileIOError(.isADirectory, operation: operation, path: path) }
+    return node
+  }
+
+  /// The directory a path names.
+  package func directory(at path: String, for operation: String) throws(FileIOError) -> NodeID {
+    let node = try node(at: path, for: operation)
+    guard isDirectory(node) else { throw FileIOError(.notADirectory, operation: operation, path: path) }
+    return node
+  }
+
+  package func isDirectory(_ node: NodeID) -> Bool {
+    if case .directory? = nodes[node] { true } else { false }
+  }
+
+  package func kind(of path: String) throws(FileIOError) -> FileKind? {
+    do {
+      return try place(of: path, for: "kind").node.map { isDirectory($0) ? .directory : .file }
+    } catch {
+      if error.code == .notFound { return nil }
+      throw error
+    }
+  }
+
+  /// The entries of a directory.
+  package func entries(of directory: NodeID) -> [String: NodeID] {
+    guard case .directory(let entries)? = nodes[directory] else { return [:] }
+    return entries
+  }
+
+  /// The names in the directory at `path`, sorted by their bytes.
+  package func contents(of path: String) throws(FileIOError) -> [String] {
+    let names = entries(of: try directory(at: path, for: "contents")).keys
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// The names on the way, without `.`, `..` and empty ones.
+  private static func names(in path: String, for operation: String) throws(FileIOError) -> [String] {
+    guard !path.isEmpty else { throw FileIOError(.notFound, operation: operation, path: path) }
+    guard !path.utf8.contains(0) else {
+      throw FileIOError(.invalidArgument, operation: operation, path: path)
+    }
+    var names: [String] = []
+    for name in path.split(separator: "/") where name != "." {
+      guard name.utf8.count <= nameLengthMax else {
+        throw FileIOError(.nameTooLong, operation: operation, path: path)
+      }
+      if name == ".." { _ = names.popLast() } else { names.append(String(name)) }
+    }
+    return names
+  }
+}
+
+// Changing. Each function checks everything before it changes anything.
+extension NameTree {
+  package mutating func createFile(_ path: String, for operation: String) throws(FileIOError) -> Change {
+    try create(.file, path, for: operation)
+  }
+
+  package mutating func createDirectory(_ path: String) throws(FileIOError) -> Change {
+    try create(.directory([:]), path, for: "createDirectory")
+  }
+
+  private mutating func create(_ node: Node, _ path: String, for operation: String)
+    throws(FileIOError) -> Change
+  {
+    let place = try place(of: path, for: operation)
+    guard place.node == nil else { throw FileIOError(.alreadyExists, operation: operation, path: path) }
+    let id = nextNode
+    nextNode += 1
+    nodes[id] = node
+    let change = Change(directory: place.directory, name: place.name, node: id)
+    apply(change)
+    return change
+  }
+
+  /// - Returns: The entry that was emptied, and the node it named, which is gone from the tree.
+  package mutating func remove(_ path: String) throws(FileIOError) -> (change: Change, removed: NodeID) {
+    let place = try place(of: path, for: "remove")
+    guard let node = place.node else { throw FileIOError(.notFound, operation: "remove", path: path) }
+    guard node != Self.root else { throw FileIOError(.busy, operation: "remove", path: path) }
+    guard entries(of: node).isEmpty else {
+      throw FileIOError(.directoryNotEmpty, operation: "remove", path: path)
+    }
+    let change = Change(directory: place.directory, name: place.name, node: nil)
+    apply(change)
+    nodes[node] = nil
+    return (change, node)
+  }
+
+  /// - Returns: The entry that was set, then the one that was emptied, or none if both paths name the same
+  ///   node; and the node that was replaced, which is gone from the tree.
+  package mutating func rename(_ source: String, to destination: String)
+    throws(FileIOError) -> (changes: [Change], replaced: NodeID?)
+  {
+    let from = try place(of: source, for: "rename")
+    let to = try place(of: destination, for: "rename")
+    guard let node = from.node else { throw FileIOError(.notFound, operation: "rename", path: source) }
+    if to.node == node { return ([], nil) }
+    try checkRename(of: node, to: to, path: destination)
+    let changes = [
+      Change(directory: to.directory, name: to.name, node: node),
+      Change(directory: from.directory, name: from.name, node: nil),
+    ]
+    for change in changes { apply(change) }
+    if let replaced = to.node { nodes[replaced] = nil }
+    return (changes, to.node)
+  }
+
+  private func checkRename(of node: NodeID, to place: Place, path: String) throws(FileIOError) {
+    let code: FileIOError.Code? =
+      if node == Self.root || place.node == Self.root {
+        .busy
+      } else if isDirectory(node) && contains(place.directory, below: node) {
+        .invalidArgument
+      } else if let replaced = place.node {
+        refusal(of: node, replacing: replaced)
+      } else {
+        nil
+      }
+    if let code { throw FileIOError(code, operation: "rename", path: path) }
+  }
+
+  private func refusal(of node: NodeID, replacing replaced: NodeID) -> FileIOError.Code? {
+    switch (isDirectory(node), isDirectory(replaced)) {
+    case (false, true): .isADirectory
+    case (true, false): .notADirectory
+    case (true, true): entries(of: replaced).isEmpty ? nil : .directoryNotEmpty
+    case (false, false): nil
+    }
+  }
+
+  private func contains(_ node: NodeID, below directory: NodeID) -> Bool {
+    node == directory || entries(of: directory).values.contains { contains(node, below: $0) }
+  }
+
+  private mutating func apply(_ change: Change) {
+    var entries = entries(of: change.directory)
+    // Let go of the stored copy, so that the change is made in place.
+    nodes[change.directory] = .directory([:])
+    entries[change.name] = change.node
+    nodes[change.directory] = .directory(entries)
+  }
+}
