@@ -18,9 +18,10 @@ package struct BlobHeader: Hashable, Sendable {
     self.valueLength = valueLength
   }
 
-  package var chunkCount: Int { (Int(valueLength) + Self.chunkLength - 1) / Self.chunkLength }
-  package var checksumsOffset: Int { Self.length + Int(valueLength).roundedUpToAlignment }
-  package var fileLength: Int { checksumsOffset + 4 * chunkCount }
+  package var chunkCount: Int { Int((valueLength + UInt64(Self.chunkLength) - 1) / UInt64(Self.chunkLength)) }
+  /// Where the table of checksums begins in the file.
+  package var checksumsOffset: UInt64 { UInt64(Self.length) + (valueLength + 7) & ~7 }
+  package var fileLength: UInt64 { checksumsOffset + 4 * UInt64(chunkCount) }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
     precondition(bytes.count >= Self.length)
@@ -51,14 +52,21 @@ package struct BlobHeader: Hashable, Sendable {
     store = StoreID(reading: bytes, at: 16)
     number = bytes.integer(at: 32)
     valueLength = bytes.integer(at: 40)
+    guard number > 0 else { throw wrong(.illegalField, 32) }
     guard valueLength <= FormatLimits.blobLengthMax else { throw wrong(.illegalField, 40) }
-    guard bytes.isZero(in: 48..<60) else { throw wrong(.unsupported, 48) }
+    if let place = bytes.firstNonZero(in: 48..<60) { throw wrong(.unsupported, place) }
+  }
+
+  /// Checks that the file is the one that its name and its store say.
+  package func check(store: StoreID, number: UInt64) throws(FormatError) {
+    guard self.store == store else { throw FormatError(.misplaced, in: "blob header", at: 16) }
+    guard self.number == number else { throw FormatError(.misplaced, in: "blob header", at: 32) }
   }
 }
 
 /// What the log says of a blob file: the value of a `blob` record.
 package struct BlobReference: Hashable, Sendable {
-  package static let length = 24
+  @inlinable package static var length: Int { 24 }
 
   package var number: UInt64
   package var valueLength: UInt64
@@ -86,7 +94,10 @@ package struct BlobReference: Hashable, Sendable {
     number = bytes.integer(at: 0)
     valueLength = bytes.integer(at: 8)
     digest = bytes.integer(at: 16)
-    guard bytes.isZero(in: 20..<24) else { throw FormatError(.unsupported, in: "blob reference", at: 20) }
+    if let place = bytes.firstNonZero(in: 20..<24) {
+      throw FormatError(.unsupported, in: "blob reference", at: place)
+    }
+    guard number > 0 else { throw FormatError(.illegalField, in: "blob reference", at: 0) }
     guard valueLength <= FormatLimits.blobLengthMax else {
       throw FormatError(.illegalField, in: "blob reference", at: 8)
     }

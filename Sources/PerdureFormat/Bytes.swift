@@ -11,9 +11,14 @@ extension UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[offset..<(offset &+ length)])
   }
 
-  /// Whether all bytes of the range are zero.
-  package func isZero(in range: Range<Int>) -> Bool {
-    range.allSatisfy { self[$0] == 0 }
+  /// The offset of the first byte in the range that is not zero; nil when all are.
+  @inlinable package func firstNonZero(in range: Range<Int>) -> Int? {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      if self[offset] != 0 { return offset }
+      offset &+= 1
+    }
+    return nil
   }
 }
 

@@ -1,34 +1,47 @@
-/// Every number of FORMAT.md that a writer must keep to and a reader may rely on.
+/// Every number of FORMAT.md, "Limits", that a writer must keep to and a reader may rely on.
 package enum FormatLimits {
   /// Everything in the log starts at a multiple of this many bytes.
-  package static let alignment = 8
+  @inlinable package static var alignment: Int { 8 }
   /// The longest key of a byte-string keyspace, in bytes.
-  package static let keyLengthMax = 65_535
+  @inlinable package static var keyLengthMax: Int { 65_535 }
   /// The longest value that may stand in the log itself; longer ones live in blob files.
-  package static let inlineValueLengthMax = 1 << 20
+  @inlinable package static var inlineValueLengthMax: Int { 1 << 20 }
   /// The longest value of a blob file, in bytes.
-  package static let blobLengthMax: UInt64 = 1 << 32
-  /// What a writer puts into one frame before it starts the next, in bytes of payload.
-  package static let framePayloadTarget = 1 << 20
-  /// The longest payload that a reader accepts in one frame.
-  package static let framePayloadMax = 4 << 20
-  /// The most parts that one commit may be cut into.
-  package static let commitPartsMax = 1 << 20
-  /// The largest segment, in bytes: what an address word can reach.
-  package static let segmentCapacityMax = 256 << 20
-  /// The highest segment number that an address word can hold.
-  package static let segmentNumberMax: UInt64 = (1 << 26) - 1
-
-  // A record with the longest key and value fits into one frame.
-  static func checkRelations() {
-    precondition(
-      RecordHeader.length + keyLengthMax + inlineValueLengthMax + alignment <= framePayloadMax)
-    precondition(framePayloadTarget <= framePayloadMax)
-    precondition(framePayloadMax + FrameHeader.length + SegmentHeader.length <= segmentCapacityMax)
+  @inlinable package static var blobLengthMax: UInt64 { 1 << 32 }
+  /// The longest record in the log, in bytes.
+  @inlinable package static var recordLengthMax: Int {
+    (RecordHeader.length &+ keyLengthMax &+ inlineValueLengthMax).roundedUpToAlignment
   }
+  /// What a writer puts into one frame before it starts the next, in bytes of payload.
+  @inlinable package static var framePayloadTarget: Int { 1 << 20 }
+  /// The longest payload that a reader accepts in one frame.
+  @inlinable package static var framePayloadMax: Int { 4 << 20 }
+  /// The most parts that one commit may be cut into.
+  @inlinable package static var commitPartsMax: Int { 1 << 20 }
+  /// The smallest segment, in bytes: its header and a frame with room for a short record.
+  @inlinable package static var segmentCapacityMin: Int { 256 }
+  /// The largest segment, in bytes: what an address word can reach.
+  @inlinable package static var segmentCapacityMax: Int { 256 << 20 }
+  /// Whether a segment may be so large, in bytes.
+  package static func isLegal(segmentCapacity: UInt64) -> Bool {
+    (UInt64(segmentCapacityMin)...UInt64(segmentCapacityMax)).contains(segmentCapacity)
+      && segmentCapacity % UInt64(alignment) == 0
+  }
+  /// The highest segment number that an address word can hold.
+  @inlinable package static var segmentNumberMax: UInt64 { (1 << 26) - 1 }
 }
 
 extension Int {
   /// The smallest multiple of eight that is not below this number.
   @inlinable package var roundedUpToAlignment: Int { (self &+ 7) & ~7 }
+}
+
+extension LogPosition {
+  /// Whether this is the start of all, or a place where something in a segment may begin or end.
+  package var isLegal: Bool {
+    if segment == 0 { return offset == 0 }
+    return segment <= FormatLimits.segmentNumberMax
+      && (UInt64(SegmentHeader.length)...UInt64(FormatLimits.segmentCapacityMax)).contains(offset)
+      && offset % UInt64(FormatLimits.alignment) == 0
+  }
 }

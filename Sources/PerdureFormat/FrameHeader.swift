@@ -12,14 +12,15 @@ package struct FrameHeader: Hashable, Sendable {
     case commitPart = 1
     /// The last (or only) part of a commit.
     case commitEnd = 2
-    /// No records: only the promise in `syncedOffset`.
+    /// No records, between commits: only the promise in `syncedOffset`.
     case mark = 3
   }
 
   package var kind: Kind
   /// The place of this frame in its commit, from 0.
   package var part: UInt32
-  /// The commit's number: one more than that of the commit before.
+  /// The commit's number: one more than that of the commit before. In a mark: the number of
+  /// the last commit, 0 before the first.
   package var sequence: UInt64
   /// The bytes after the header that belong to the frame, a multiple of 8.
   package var payloadLength: UInt32
@@ -28,7 +29,8 @@ package struct FrameHeader: Hashable, Sendable {
   package var recordDigest: UInt32
   /// CRC32C over the record digests of the commit's parts up to and including this one.
   package var chainDigest: UInt32
-  /// All of this segment before this offset was synced when the frame was written.
+  /// All of this segment before this offset was synced when the frame was written. At least the
+  /// segment's header was.
   package var syncedOffset: UInt64
 
   package init(
@@ -89,7 +91,7 @@ package struct FrameHeader: Hashable, Sendable {
       throw wrong(.wrongChecksum, 4)
     }
     guard let kind = Kind(rawValue: bytes[8]) else { throw wrong(.unsupported, 8) }
-    guard bytes.isZero(in: 9..<12) else { throw wrong(.unsupported, 9) }
+    if let place = bytes.firstNonZero(in: 9..<12) { throw wrong(.unsupported, place) }
     self.kind = kind
     part = bytes.integer(at: 12)
     sequence = bytes.integer(at: 16)
@@ -102,8 +104,15 @@ package struct FrameHeader: Hashable, Sendable {
     guard payloadLength <= UInt32(FormatLimits.framePayloadMax), payloadLength % 8 == 0 else {
       throw wrong(.illegalField, 24)
     }
-    guard kind != .mark || (payloadLength == 0 && recordCount == 0) else { throw wrong(.illegalField, 28) }
-    guard syncedOffset <= position.offset else { throw wrong(.illegalField, 40) }
-    guard bytes.isZero(in: 48..<64) else { throw wrong(.unsupported, 48) }
+    if kind == .mark {
+      guard part == 0 else { throw wrong(.illegalField, 12) }
+      if let place = bytes.firstNonZero(in: 24..<40) { throw wrong(.illegalField, place) }
+    } else {
+      guard sequence > 0 else { throw wrong(.illegalField, 16) }
+    }
+    guard (UInt64(SegmentHeader.length)...max(position.offset, 128)).contains(syncedOffset) else {
+      throw wrong(.illegalField, 40)
+    }
+    if let place = bytes.firstNonZero(in: 48..<64) { throw wrong(.unsupported, place) }
   }
 }

@@ -8,9 +8,7 @@ package enum FramePayload {
     try verify(header, bytes)
     var offset = 0
     while offset < bytes.count {
-      guard let record = try? Record(reading: bytes.part(offset, bytes.count - offset)) else {
-        preconditionFailure("verified just above")
-      }
+      let record = Record(verified: bytes.part(offset, bytes.count - offset))
       visit(record, offset)
       offset += record.header.paddedLength
     }
@@ -18,11 +16,11 @@ package enum FramePayload {
 
   /// Verifies every record, the count, the padding and the digest.
   package static func verify(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    guard bytes.count == Int(header.payloadLength) else {
+    guard UInt64(bytes.count) == UInt64(header.payloadLength) else {
       throw FormatError(.incomplete, in: "frame", at: bytes.count)
     }
     var offset = 0
-    var count = 0
+    var count: UInt32 = 0
     var digest: UInt32 = 0
     while offset < bytes.count {
       let record: Record
@@ -33,14 +31,14 @@ package enum FramePayload {
       }
       let end = offset + record.header.paddedLength
       guard end <= bytes.count else { throw FormatError(.incomplete, in: "record", at: bytes.count) }
-      guard bytes.isZero(in: (offset + record.header.unpaddedLength)..<end) else {
-        throw FormatError(.reservedNotZero, in: "record", at: offset + record.header.unpaddedLength)
+      if let place = bytes.firstNonZero(in: (offset + record.header.unpaddedLength)..<end) {
+        throw FormatError(.reservedNotZero, in: "record", at: place)
       }
       digest = Checksum.crc32c(word: record.checksum, continuing: digest)
       count += 1
       offset = end
     }
-    guard count == Int(header.recordCount) else { throw FormatError(.illegalField, in: "frame", at: 28) }
+    guard count == header.recordCount else { throw FormatError(.illegalField, in: "frame", at: 28) }
     guard digest == header.recordDigest else { throw FormatError(.wrongChecksum, in: "frame", at: 32) }
   }
 }

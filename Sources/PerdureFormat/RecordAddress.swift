@@ -2,8 +2,9 @@
 ///
 ///     bits  0 ..< 25   offset in the segment, in units of 8 bytes
 ///     bits 25 ..< 51   segment number
-///     bits 51 ..< 57   size class: the record takes at most 32 * 2^(class / 2) bytes, about
-///     bits 57 ..< 64   flags; bit 57 says that the record names a blob file
+///     bits 51 ..< 57   size class of the record's length in the log: class 0 is up to 32 bytes,
+///                      class 1 up to 48, 2 up to 64, 3 up to 96, two for each doubling
+///     bits 57 ..< 64   flags; bit 57 says that the record names a blob file, the others are zero
 ///
 /// A word of zero means "no record": segments are numbered from 1. Addresses are logical: a
 /// record keeps its address when compaction moves its bytes, so that the word also serves as
@@ -25,6 +26,17 @@ package struct RecordAddress: RawRepresentable, Hashable, Sendable {
   @inlinable package var isBlob: Bool { rawValue & (1 &<< 57) != 0 }
 
   package var position: LogPosition { LogPosition(segment: segment, offset: UInt64(offset)) }
+
+  /// The longest record of this size class: what one read must fetch to have all of it.
+  @inlinable package var recordLengthMax: Int {
+    sizeClass & 1 == 0 ? 32 &<< (sizeClass &>> 1) : 24 &<< ((sizeClass &+ 1) &>> 1)
+  }
+
+  /// Whether the word is one that `init(segment:offset:recordLength:isBlob:)` can make.
+  package var isLegal: Bool {
+    rawValue &>> 58 == 0 && segment > 0 && offset >= SegmentHeader.length + FrameHeader.length
+      && sizeClass <= Self.sizeClass(of: FormatLimits.recordLengthMax)
+  }
 
   /// 0 for up to 32 bytes, then two classes for each doubling.
   @inlinable package static func sizeClass(of length: Int) -> Int {

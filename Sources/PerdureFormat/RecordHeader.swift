@@ -11,6 +11,15 @@ package struct RecordHeader: Sendable {
     case tombstone = 2
     /// The value names a blob file (`BlobReference`).
     case blob = 3
+
+    /// The length that a value of this kind must have; nil when any will do.
+    @inlinable package var fixedValueLength: Int? {
+      switch self {
+      case .put: nil
+      case .tombstone: Tombstone.valueLength
+      case .blob: BlobReference.length
+      }
+    }
   }
 
   package var kind: Kind
@@ -34,6 +43,9 @@ package struct RecordHeader: Sendable {
   /// Writes the header in front of the key and value that already stand in `bytes`, checksum
   /// included, and zeroes the padding.
   @inlinable package func seal(_ bytes: UnsafeMutableRawBufferPointer) {
+    precondition(
+      keyLength <= FormatLimits.keyLengthMax && valueLength <= FormatLimits.inlineValueLengthMax
+        && bytes.count >= paddedLength, "a record longer than the format allows")
     bytes.setInteger(kind.rawValue, at: 4)
     bytes.setInteger(UInt8(0), at: 5)
     bytes.setInteger(UInt16(truncatingIfNeeded: keyLength), at: 6)
@@ -71,25 +83,39 @@ package struct Record {
     guard bytes.count >= RecordHeader.length, let base = bytes.baseAddress else {
       throw Self.wrong(.incomplete, bytes.count)
     }
-    guard let kind = RecordHeader.Kind(rawValue: bytes[4]) else { throw Self.wrong(.illegalField, 4) }
+    let valueLength = bytes.integer(at: 12, as: UInt32.self)
+    guard valueLength <= UInt32(FormatLimits.inlineValueLengthMax) else {
+      throw Self.wrong(.illegalField, 12)
+    }
+    let keyLength = bytes.integer(at: 6, as: UInt16.self)
+    let unpaddedLength = RecordHeader.length &+ Int(keyLength) &+ Int(valueLength)
+    guard unpaddedLength <= bytes.count else { throw Self.wrong(.incomplete, bytes.count) }
+    let checksum = bytes.integer(at: 0, as: UInt32.self)
+    guard Checksum.crc32c(bytes.part(4, unpaddedLength &- 4)) == checksum else {
+      throw Self.wrong(.wrongChecksum, 0)
+    }
+    guard let kind = RecordHeader.Kind(rawValue: bytes[4]) else { throw Self.wrong(.unsupported, 4) }
+    guard bytes[5] == 0 else { throw Self.wrong(.unsupported, 5) }
+    guard kind == .put || Int(valueLength) == kind.fixedValueLength else {
+      throw Self.wrong(.illegalField, 12)
+    }
+    let header = RecordHeader(
+      kind: kind, keyspace: bytes.integer(at: 8), keyLength: Int(keyLength), valueLength: Int(valueLength))
+    self.init(header: header, checksum: checksum, base: base)
+  }
+
+  /// The record at the start of `bytes`, which has passed `init(reading:)` before.
+  init(verified bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress, let kind = RecordHeader.Kind(rawValue: bytes[4]) else {
+      preconditionFailure("these bytes have not been verified")
+    }
     let header = RecordHeader(
       kind: kind, keyspace: bytes.integer(at: 8), keyLength: Int(bytes.integer(at: 6, as: UInt16.self)),
       valueLength: Int(bytes.integer(at: 12, as: UInt32.self)))
-    guard header.unpaddedLength <= bytes.count else { throw Self.wrong(.incomplete, bytes.count) }
-    let checksum = bytes.integer(at: 0, as: UInt32.self)
-    guard Checksum.crc32c(bytes.part(4, header.unpaddedLength &- 4)) == checksum else {
-      throw Self.wrong(.wrongChecksum, 0)
-    }
-    guard bytes[5] == 0 else { throw Self.wrong(.unsupported, 5) }
-    self.init(header: header, checksum: checksum, base: base)
+    self.init(header: header, checksum: bytes.integer(at: 0), base: base)
   }
 
   @usableFromInline static func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
     FormatError(reason, in: "record", at: offset)
   }
-}
-
-/// The value of a tombstone: the address of the newest record that it shadows, or zero.
-package enum Tombstone {
-  package static let valueLength = 8
 }

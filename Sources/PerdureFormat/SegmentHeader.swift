@@ -72,15 +72,19 @@ package struct SegmentHeader: Hashable, Sendable {
     incompatibleFeatures = bytes.integer(at: 88)
     cipherKey = bytes.integer(at: 96)
     guard (1...FormatLimits.segmentNumberMax).contains(number) else { throw wrong(.illegalField, 32) }
-    guard capacity <= UInt64(FormatLimits.segmentCapacityMax), capacity > UInt64(Self.length) else {
-      throw wrong(.illegalField, 48)
-    }
+    guard FormatLimits.isLegal(segmentCapacity: capacity) else { throw wrong(.illegalField, 48) }
     guard predecessorEnd.segment < number else { throw wrong(.illegalField, 64) }
-    guard predecessorEnd.offset % 8 == 0 else { throw wrong(.illegalField, 72) }
+    guard predecessorEnd.isLegal else { throw wrong(.illegalField, 72) }
     guard incompatibleFeatures & ~FormatVersion.incompatibleFeaturesKnown == 0 else {
       throw wrong(.unsupported, 88)
     }
     guard cipherKey == 0 else { throw wrong(.unsupported, 96) }
-    guard bytes.isZero(in: 100..<124) else { throw wrong(.reservedNotZero, 100) }
+    if let place = bytes.firstNonZero(in: 100..<124) { throw wrong(.unsupported, place) }
+  }
+
+  /// Checks that the segment is the one that its name and its store say.
+  package func check(store: StoreID, number: UInt64) throws(FormatError) {
+    guard self.store == store else { throw FormatError(.misplaced, in: "segment header", at: 16) }
+    guard self.number == number else { throw FormatError(.misplaced, in: "segment header", at: 32) }
   }
 }

@@ -19,27 +19,35 @@ package enum StoreFileName: Hashable, Sendable {
 
   /// The meaning of a name found in the directory; nil for a file that is none of ours.
   package init?(_ string: String) {
-    switch string {
-    case "LOCK": self = .lock
-    case "SUPERBLOCK": self = .superblock
-    default:
-      guard let dot = string.lastIndex(of: ".") else { return nil }
-      let stem = string[..<dot]
-      switch string[string.index(after: dot)...] {
-      case "tmp": self = .temporary(String(stem))
-      case "segment":
-        guard let number = Self.number(stem) else { return nil }
-        self = .segment(number)
-      case "blob":
-        guard let number = Self.number(stem) else { return nil }
-        self = .blob(number)
-      default: return nil
-      }
+    // Names are bytes: Swift's == would take a Kelvin sign for the K of LOCK.
+    func isExactly(_ name: StoreFileName) -> Bool { string.utf8.elementsEqual(name.string.utf8) }
+    if isExactly(.lock) {
+      self = .lock
+    } else if isExactly(.superblock) {
+      self = .superblock
+    } else if let stem = Self.stem(of: string, before: ".tmp") {
+      self = .temporary(String(stem))
+    } else if let number = Self.number(in: string, before: ".segment") {
+      guard number <= FormatLimits.segmentNumberMax else { return nil }
+      self = .segment(number)
+    } else if let number = Self.number(in: string, before: ".blob") {
+      self = .blob(number)
+    } else {
+      return nil
     }
   }
 
-  private static func number(_ stem: Substring) -> UInt64? {
-    guard stem.utf8.count == 16, let value = UInt64(stem, radix: 16), hex(value) == stem else { return nil }
+  private static func stem(of string: String, before suffix: String) -> Substring? {
+    guard string.utf8.count >= suffix.utf8.count else { return nil }
+    let cut = string.utf8.index(string.endIndex, offsetBy: -suffix.utf8.count)
+    return string.utf8[cut...].elementsEqual(suffix.utf8) ? string[..<cut] : nil
+  }
+
+  /// The number, from 1, that stands there in sixteen lower-case hexadecimal digits.
+  private static func number(in string: String, before suffix: String) -> UInt64? {
+    guard let stem = stem(of: string, before: suffix), let value = UInt64(stem, radix: 16), value > 0,
+      stem.utf8.elementsEqual(hex(value).utf8)
+    else { return nil }
     return value
   }
 }

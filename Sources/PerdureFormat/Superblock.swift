@@ -1,12 +1,15 @@
 /// What a store says about itself outside the log. FORMAT.md, "Superblock".
 ///
-/// The file holds four slots, written in turn; the valid slot with the highest generation wins.
+/// The file holds four slots, written in turn; the whole slot with the highest generation wins.
+/// Only then is it asked whether this code understands it: an older slot must not hide what a
+/// newer one says about features.
 package struct Superblock: Hashable, Sendable {
   package static let slotLength = 4096
   package static let slotCount = 4
   package static let fileLength = slotLength * slotCount
   static let magic: [UInt8] = [0x89, 0x50, 0x45, 0x52, 0x44, 0x0D, 0x0A, 0x1A]
   private static let usedLength = 128
+  private static let checksumOffset = slotLength - 4
 
   package var store: StoreID
   package var generation: UInt64
@@ -19,7 +22,8 @@ package struct Superblock: Hashable, Sendable {
   package var durableSequence: UInt64
   /// No blob file with this number or a higher one has ever been named by the durable log.
   package var nextBlob: UInt64
-  /// Whether the store was closed, and nothing written since.
+  /// Whether the store was closed, and nothing written since. For people and tools: recovery is
+  /// the same either way.
   package var isClosed: Bool
   /// The segment capacity that the store was created with, in bytes.
   package var segmentCapacity: UInt32
@@ -56,25 +60,30 @@ package struct Superblock: Hashable, Sendable {
     bytes.setInteger(UInt32(isClosed ? 1 : 0), at: 96)
     bytes.setInteger(segmentCapacity, at: 100)
     bytes.setInteger(
-      Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, Self.slotLength - 4)), at: Self.slotLength - 4)
+      Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, Self.checksumOffset)), at: Self.checksumOffset)
+  }
+
+  private static func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+    FormatError(reason, in: "superblock", at: offset)
+  }
+
+  /// The generation of a slot that is whole. It stands in the same place in every version.
+  private static func generation(of bytes: UnsafeRawBufferPointer) throws(FormatError) -> UInt64 {
+    guard bytes.count >= slotLength else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.part(0, 8).elementsEqual(magic) else { throw wrong(.wrongMagic, 0) }
+    guard bytes.integer(at: checksumOffset, as: UInt32.self) == Checksum.crc32c(bytes.part(0, checksumOffset))
+    else { throw wrong(.wrongChecksum, checksumOffset) }
+    return bytes.integer(at: 32)
   }
 
   package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
-      FormatError(reason, in: "superblock", at: offset)
-    }
-    let end = Self.slotLength - 4
-    guard bytes.count >= Self.slotLength else { throw wrong(.incomplete, bytes.count) }
-    guard bytes.part(0, 8).elementsEqual(Self.magic) else { throw wrong(.wrongMagic, 0) }
-    guard bytes.integer(at: end, as: UInt32.self) == Checksum.crc32c(bytes.part(0, end)) else {
-      throw wrong(.wrongChecksum, end)
-    }
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError { Self.wrong(reason, offset) }
+    generation = try Self.generation(of: bytes)
     guard bytes.integer(at: 8, as: UInt16.self) == FormatVersion.major else { throw wrong(.unsupported, 8) }
     guard bytes.integer(at: 12, as: UInt32.self) == UInt32(Self.slotLength) else {
       throw wrong(.unsupported, 12)
     }
     store = StoreID(reading: bytes, at: 16)
-    generation = bytes.integer(at: 32)
     compatibleFeatures = bytes.integer(at: 40)
     readOnlyCompatibleFeatures = bytes.integer(at: 48)
     incompatibleFeatures = bytes.integer(at: 56)
@@ -84,19 +93,41 @@ package struct Superblock: Hashable, Sendable {
     let state: UInt32 = bytes.integer(at: 96)
     isClosed = state == 1
     segmentCapacity = bytes.integer(at: 100)
+    guard generation > 0 else { throw wrong(.illegalField, 32) }
     guard incompatibleFeatures & ~FormatVersion.incompatibleFeaturesKnown == 0 else {
       throw wrong(.unsupported, 56)
     }
+    guard durableEnd.isLegal else { throw wrong(.illegalField, 64) }
+    guard nextBlob > 0 else { throw wrong(.illegalField, 88) }
     guard state <= 1 else { throw wrong(.illegalField, 96) }
-    guard segmentCapacity <= UInt32(FormatLimits.segmentCapacityMax) else { throw wrong(.illegalField, 100) }
-    guard bytes.isZero(in: 104..<Self.usedLength) else { throw wrong(.unsupported, 104) }
+    guard FormatLimits.isLegal(segmentCapacity: UInt64(segmentCapacity)) else {
+      throw wrong(.illegalField, 100)
+    }
+    if let place = bytes.firstNonZero(in: 104..<Self.usedLength) { throw wrong(.unsupported, place) }
   }
 
-  /// The winning slot of a whole superblock file; nil when no slot is valid.
-  package static func newest(in file: UnsafeRawBufferPointer) -> Superblock? {
-    (0..<slotCount)
-      .filter { ($0 + 1) * slotLength <= file.count }
-      .compactMap { try? Superblock(reading: file.part($0 * slotLength, slotLength)) }
-      .max { $0.generation < $1.generation }
+  /// Whether a program with only this code's features may write to the store.
+  package var allowsWriting: Bool {
+    readOnlyCompatibleFeatures & ~FormatVersion.readOnlyCompatibleFeaturesKnown == 0
+  }
+
+  /// The winning slot of a superblock file.
+  ///
+  /// Throws what is wrong with the winner when this code cannot read it, with an offset in the
+  /// file; `.wrongChecksum` when there is no winner.
+  package static func newest(in file: UnsafeRawBufferPointer) throws(FormatError) -> Superblock {
+    var winner: (slot: Int, generation: UInt64)?
+    for slot in 0..<slotCount where (slot + 1) * slotLength <= file.count {
+      guard let generation = try? generation(of: file.part(slot * slotLength, slotLength)),
+        generation % UInt64(slotCount) == UInt64(slot)  // else a slot written to the wrong place
+      else { continue }
+      if generation > winner?.generation ?? 0 { winner = (slot, generation) }
+    }
+    guard let slot = winner?.slot else { throw FormatError(.wrongChecksum, in: "superblock file", at: 0) }
+    do {
+      return try Superblock(reading: file.part(slot * slotLength, slotLength))
+    } catch {
+      throw FormatError(error.reason, in: "superblock file", at: slot * slotLength + error.offset)
+    }
   }
 }
