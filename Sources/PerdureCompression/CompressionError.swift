@@ -1,0 +1,43 @@
+/// Why bytes could not be compressed or decompressed, and at which byte.
+///
+/// Nothing here is a trap: any input gives either the original bytes or one of these.
+package struct CompressionError: Error, Sendable, CustomStringConvertible {
+  /// What kind of failure it is; tells who must act.
+  package struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Raw: String { case truncated, damaged, unsupported, outputTooSmall, tooLarge, unreadable }
+    private let raw: Raw
+
+    /// The input ends before its format says it may.
+    package static let truncated = Code(raw: .truncated)
+    /// The input breaks a rule of its format, or a checksum does not match.
+    package static let damaged = Code(raw: .damaged)
+    /// The input is well formed but uses something this reader does not have.
+    package static let unsupported = Code(raw: .unsupported)
+    /// The result does not fit in the buffer the caller gave.
+    package static let outputTooSmall = Code(raw: .outputTooSmall)
+    /// The input is longer than the format can hold.
+    package static let tooLarge = Code(raw: .tooLarge)
+    /// The source of the bytes failed; `cause` says how.
+    package static let unreadable = Code(raw: .unreadable)
+
+    package var description: String { raw.rawValue }
+  }
+
+  package let code: Code
+  /// Distance in bytes from the start of the input (the block, or the stream of frames) to where it was noticed.
+  package let byteOffset: Int
+  package let message: String
+  package let cause: (any Error)?
+
+  package init(_ code: Code, at byteOffset: Int, _ message: String, cause: (any Error)? = nil) {
+    self.code = code
+    self.byteOffset = byteOffset
+    self.message = message
+    self.cause = cause
+  }
+
+  package var description: String {
+    let reason = cause.map { " (\($0))" } ?? ""
+    return "\(message) at byte \(byteOffset)\(reason)"
+  }
+}

@@ -1,0 +1,106 @@
+#if canImport(CLZ4)
+  private import CLZ4
+#endif
+
+/// Raw LZ4 blocks through liblz4; where that is absent, blocks can still be opened (by `LZ4BlockDecoder`) but not made.
+package enum LZ4Block: LZ4BlockDecoding {
+  /// The longest input one block can hold, in bytes.
+  package static let inputSizeLimit = 0x7E00_0000
+
+  /// Whether this build can make blocks.
+  package static var canCompress: Bool {
+    #if canImport(CLZ4)
+      true
+    #else
+      false
+    #endif
+  }
+
+  /// The most bytes a block of `inputSize` bytes can take: input that does not compress grows by 1/255 and 16 bytes.
+  ///
+  /// - Parameter inputSize: 0...`inputSizeLimit`.
+  package static func compressedSizeLimit(ofInput inputSize: Int) -> Int {
+    precondition((0...inputSizeLimit).contains(inputSize), "An LZ4 block holds 0 to \(inputSizeLimit) bytes")
+    return inputSize + inputSize / 255 + 16
+  }
+
+  /// Compresses `input` into one block.
+  ///
+  /// - Parameters:
+  ///   - input: At most `inputSizeLimit` bytes.
+  ///   - output: Where the block goes. `compressedSizeLimit(ofInput:)` bytes are always enough.
+  ///   - acceleration: 1 compresses best; each step trades about 3 % of size for speed.
+  /// - Returns: The size of the block in bytes, at least 1.
+  /// - Throws: `.outputTooSmall` (the contents of `output` are then unspecified), `.tooLarge`,
+  ///   `.unsupported` where this build has no liblz4.
+  package static func compress(
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, acceleration: Int32 = 1
+  ) throws(CompressionError) -> Int {
+    guard input.count <= inputSizeLimit else {
+      throw CompressionError(.tooLarge, at: inputSizeLimit, "The input is too long for one LZ4 block")
+    }
+    #if canImport(CLZ4)
+      guard let target = output.baseAddress else { throw tooSmall(output) }
+      var nothing: CChar = 0
+      let written = withUnsafeMutablePointer(to: &nothing) { empty in
+        LZ4_compress_fast(
+          input.baseAddress?.assumingMemoryBound(to: CChar.self) ?? UnsafePointer(empty),
+          target.assumingMemoryBound(to: CChar.self),
+          Int32(input.count), Int32(clamping: output.count), acceleration)
+      }
+      guard written > 0 else { throw tooSmall(output) }
+      return Int(written)
+    #else
+      throw CompressionError(.unsupported, at: 0, "This build has no liblz4 and cannot make LZ4 blocks")
+    #endif
+  }
+
+  /// Compresses `input` into a block of its own. See `compress(_:into:acceleration:)`.
+  package static func compress(_ input: UnsafeRawBufferPointer) throws(CompressionError) -> [UInt8] {
+    guard input.count <= inputSizeLimit else {
+      throw CompressionError(.tooLarge, at: inputSizeLimit, "The input is too long for one LZ4 block")
+    }
+    var failure: CompressionError?
+    let limit = compressedSizeLimit(ofInput: input.count)
+    let block = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      do throws(CompressionError) {
+        count = try compress(input, into: UnsafeMutableRawBufferPointer(buffer))
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return block
+  }
+
+  package static func decompress(
+    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
+  ) throws(CompressionError) -> Int {
+    precondition((0...output.count).contains(historySize), "The history must lie in the output")
+    #if canImport(CLZ4)
+      guard let source = block.baseAddress, !block.isEmpty else {
+        throw CompressionError(.truncated, at: 0, "The LZ4 block is empty")
+      }
+      guard let start = output.baseAddress, block.count <= Int32.max else {
+        return try LZ4BlockDecoder.decompress(block, into: output, after: historySize)
+      }
+      let history = min(historySize, 0x1_0000)
+      let target = start.advanced(by: historySize)
+      let result = LZ4_decompress_safe_usingDict(
+        source.assumingMemoryBound(to: CChar.self), target.assumingMemoryBound(to: CChar.self),
+        Int32(block.count), Int32(clamping: output.count - historySize),
+        target.advanced(by: -history).assumingMemoryBound(to: CChar.self), Int32(history))
+      guard result >= 0 else {
+        // liblz4 answers -(offset) - 1.
+        throw CompressionError(.damaged, at: -1 - Int(result), "The LZ4 block is damaged or does not fit")
+      }
+      return Int(result)
+    #else
+      return try LZ4BlockDecoder.decompress(block, into: output, after: historySize)
+    #endif
+  }
+
+  private static func tooSmall(_ output: UnsafeMutableRawBufferPointer) -> CompressionError {
+    CompressionError(.outputTooSmall, at: output.count, "The LZ4 block does not fit in \(output.count) bytes")
+  }
+}

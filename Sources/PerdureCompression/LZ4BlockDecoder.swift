@@ -1,0 +1,113 @@
+// LZ4 blocks, opened in Swift.
+//
+// A sequence:   token | more literal length... | literals | offset (2 bytes) | more match length...
+//   token       high 4 bits: literal length; low 4 bits: match length - 4. 15 means "more follows": bytes are
+//               added up to and including the first one below 255.
+//   offset      little-endian, 1...65535, counted back from where the match is written; a match may overlap
+//               what it writes (offset 1 repeats one byte).
+// The last sequence ends after its literals.
+//
+// Only the bounds of the block and of the output are held. The format also keeps matches some bytes away from the
+// end, so that decoders may copy in strides; a decoder that does not stride has no use for that rule.
+
+/// Raw LZ4 blocks without liblz4. Slower than it, equal in results: see rules B3 and B4 of `LZ4BlockDecoding`.
+package enum LZ4BlockDecoder: LZ4BlockDecoding {
+  package static func decompress(
+    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
+  ) throws(CompressionError) -> Int {
+    precondition((0...output.count).contains(historySize), "The history must lie in the output")
+    guard !block.isEmpty else {
+      throw CompressionError(.truncated, at: 0, "The LZ4 block is empty")
+    }
+    var sequences = Sequences(block: block, output: output, written: historySize)
+    while try !sequences.decodeNext() {}
+    return sequences.written - historySize
+  }
+}
+
+/// The two cursors of a decoder: what has been read of the block, what has been written.
+private struct Sequences {
+  private let block: UnsafeRawBufferPointer
+  private let output: UnsafeMutableRawBufferPointer
+  private var read = 0
+  private(set) var written: Int
+
+  init(block: UnsafeRawBufferPointer, output: UnsafeMutableRawBufferPointer, written: Int) {
+    self.block = block
+    self.output = output
+    self.written = written
+  }
+
+  /// Decodes one sequence; true when it was the last.
+  mutating func decodeNext() throws(CompressionError) -> Bool {
+    guard read < block.count else { throw truncated() }
+    let token = Int(block[read])
+    read += 1
+    try copyLiterals(try length(token >> 4))
+    if read == block.count { return true }
+    let offset = try matchOffset()
+    try copyMatch(offset: offset, length: try length(token & 15) + 4)
+    return false
+  }
+
+  /// The whole of a length whose first four bits are `start`.
+  private mutating func length(_ start: Int) throws(CompressionError) -> Int {
+    guard start == 15 else { return start }
+    var length = start
+    while true {
+      guard read < block.count else { throw truncated() }
+      let more = Int(block[read])
+      read += 1
+      length += more
+      // Also keeps the sum from overflowing on a long run of 255s.
+      guard length <= output.count else { throw tooSmall() }
+      if more < 255 { return length }
+    }
+  }
+
+  private mutating func copyLiterals(_ length: Int) throws(CompressionError) {
+    guard length <= block.count - read else { throw truncated() }
+    guard length <= output.count - written else { throw tooSmall() }
+    if length > 0, let target = output.baseAddress, let source = block.baseAddress {
+      target.advanced(by: written).copyMemory(from: source.advanced(by: read), byteCount: length)
+    }
+    read += length
+    written += length
+  }
+
+  private mutating func matchOffset() throws(CompressionError) -> Int {
+    guard block.count - read >= 2 else { throw truncated() }
+    let offset = Int(block[read]) | Int(block[read + 1]) << 8
+    guard offset != 0 else { throw damaged("An LZ4 match has offset 0") }
+    guard offset <= written else { throw damaged("An LZ4 match reaches back before the start") }
+    read += 2
+    return offset
+  }
+
+  private mutating func copyMatch(offset: Int, length: Int) throws(CompressionError) {
+    guard length <= output.count - written, let base = output.baseAddress else { throw tooSmall() }
+    let source = base.advanced(by: written - offset)
+    let target = base.advanced(by: written)
+    var copied = min(offset, length)
+    target.copyMemory(from: source, byteCount: copied)
+    // An overlapping match repeats its first `offset` bytes: what is there already is a whole number of them.
+    while copied < length {
+      let step = min(copied, length - copied)
+      target.advanced(by: copied).copyMemory(from: target, byteCount: step)
+      copied += step
+    }
+    written += length
+  }
+
+  private func truncated() -> CompressionError {
+    CompressionError(.truncated, at: read, "The LZ4 block ends too early")
+  }
+
+  private func tooSmall() -> CompressionError {
+    CompressionError(.outputTooSmall, at: read, "The LZ4 block needs more than \(output.count) bytes of room")
+  }
+
+  private func damaged(_ message: String) -> CompressionError {
+    CompressionError(.damaged, at: read, message)
+  }
+}

@@ -1,0 +1,64 @@
+// The seam between those who hold LZ4 blocks and those who can open them.
+//
+// A block is a run of sequences: a token, literals, then a match (copy `length` bytes from `offset` bytes back).
+// It carries neither its own length nor its decompressed length; both come from outside. Two decoders stand
+// behind this seam: `LZ4Block`, which calls liblz4, and `LZ4BlockDecoder`, in Swift, for platforms without it.
+//
+// Rules both follow, for any input bytes:
+//  B1. No byte outside the block is read, none outside the output is written.
+//  B2. A match never reaches back beyond the first byte of the output buffer (history included).
+//  B3. A block that keeps to the format gives the same bytes through either.
+//  B4. Any other block is refused or gives bytes. What liblz4 opens, `LZ4BlockDecoder` opens to the same bytes,
+//      except a match with offset 0: the format forbids it, Swift refuses it, liblz4 fills in anything.
+//      `LZ4BlockDecoder` also opens blocks whose matches come closer to the end than the format allows.
+// Whoever must not be misled by damage checks a checksum first: a block has none of its own.
+
+/// Something that can open an LZ4 block.
+package protocol LZ4BlockDecoding: Sendable {
+  /// Decompresses one block into `output`, after the first `historySize` bytes of it.
+  ///
+  /// - Parameters:
+  ///   - block: Exactly one compressed block; at least 1 byte.
+  ///   - output: Room for the result. Its first `historySize` bytes are what came before the block in a
+  ///     stream of linked blocks (only the last 64 KiB of it can be referred to); the block may copy from there.
+  ///   - historySize: 0...`output.count`.
+  /// - Returns: How many bytes were written behind the history.
+  /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` behind the history are then
+  ///   unspecified; the history is untouched.
+  /// - Complexity: O(bytes read + bytes written); allocates nothing.
+  static func decompress(
+    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
+  ) throws(CompressionError) -> Int
+}
+
+extension LZ4BlockDecoding {
+  /// Decompresses one block that refers to nothing before it. See `decompress(_:into:after:)`.
+  package static func decompress(
+    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+  ) throws(CompressionError) -> Int {
+    try decompress(block, into: output, after: 0)
+  }
+
+  /// Decompresses one block whose decompressed size the caller knows.
+  ///
+  /// - Throws: `CompressionError`; `.damaged` also when the block holds another number of bytes.
+  package static func decompress(
+    _ block: UnsafeRawBufferPointer, size: Int
+  ) throws(CompressionError) -> [UInt8] {
+    var failure: CompressionError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      let output = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<size])
+      do throws(CompressionError) {
+        count = try decompress(block, into: output)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    guard bytes.count == size else {
+      throw CompressionError(
+        .damaged, at: block.count, "The block holds \(bytes.count) bytes where \(size) were expected,")
+    }
+    return bytes
+  }
+}

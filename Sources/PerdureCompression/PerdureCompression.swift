@@ -1,1 +1,0 @@
-// PerdureCompression: see ARCHITECTURE.md.

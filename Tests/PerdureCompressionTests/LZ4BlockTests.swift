@@ -1,0 +1,183 @@
+import Foundation
+import PerdureCompression
+import Testing
+
+private let seed = ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap(UInt64.init) ?? 1
+private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDecoder.self]
+
+@Suite("LZ4 blocks") struct LZ4BlockTests {
+  @Test(
+    "A block gives back its input through either decoder", arguments: [0, 1, 4, 12, 13, 100, 65_535, 300_000])
+  func roundTrip(size: Int) throws {
+    var random = SplitMix64(seed: seed &+ UInt64(size))
+    let bytes = sample(size, using: &random)
+    let block = try compressed(bytes)
+    #expect(block.count <= LZ4Block.compressedSizeLimit(ofInput: size))
+    for decoder in decoders {
+      let result = open(block, by: decoder, room: size)
+      #expect(result.outcome == .bytes(bytes), "\(decoder), seed \(seed)")
+      #expect(result.wallsStand)
+      #expect(try block.withUnsafeBytes { try decoder.decompress($0, size: size) } == bytes)
+    }
+  }
+
+  @Test("Repetitive input shrinks")
+  func shrinks() throws {
+    let bytes = [UInt8](repeating: 7, count: 100_000)
+    #expect(try compressed(bytes).count < 1_000)
+  }
+
+  @Test("A block that does not fit its output is refused, not cut")
+  func compressIntoTooLittle() {
+    let noise = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* $0 &* 31 >> 3) }
+    var output = [UInt8](repeating: 0, count: 20)
+    let error = #expect(throws: CompressionError.self) {
+      try noise.withUnsafeBytes { input in
+        try output.withUnsafeMutableBytes { try LZ4Block.compress(input, into: $0) }
+      }
+    }
+    #expect(error?.code == .outputTooSmall)
+  }
+
+  @Test("A block with another decompressed size than expected is damaged", arguments: [50, 70])
+  func wrongSize(expected: Int) throws {
+    let block = try compressed([UInt8](repeating: 1, count: 60))
+    for decoder in decoders {
+      #expect(throws: CompressionError.self) {
+        try block.withUnsafeBytes { try decoder.decompress($0, size: expected) }
+      }
+    }
+  }
+
+  @Test("An empty block is truncated")
+  func emptyBlock() {
+    for decoder in decoders {
+      #expect(open([], by: decoder, room: 10).outcome == .failure(.truncated))
+      #expect(open([], by: decoder, room: 0).outcome == .failure(.truncated))
+    }
+  }
+
+  @Test("Where there is no room, only the block of nothing opens")
+  func noRoom() {
+    for decoder in decoders {
+      #expect(open([0], by: decoder, room: 0).outcome == .bytes([]))
+      #expect(open([0], by: decoder, room: 0, history: [1, 2, 3]).outcome == .bytes([]))
+      #expect(open([0x10, 65], by: decoder, room: 0).error != nil)
+    }
+  }
+
+  @Test("Errors tell the byte of the block", arguments: decoders.indices)
+  func errorOffsets(decoder: Int) {
+    // One literal, then a match that reaches back 9 bytes where there is 1.
+    let block: [UInt8] = [0x10, 65, 9, 0, 0x50, 66, 67, 68, 69, 70]
+    let error = open(block, by: decoders[decoder], room: 100).error
+    #expect(error?.code == .damaged)
+    #expect((2...4).contains(error?.byteOffset ?? 0))
+  }
+
+  @Test("A match may reach into the history before the block, and no further")
+  func history() {
+    // A match of 4 bytes, 6 back; then five literals.
+    let block: [UInt8] = [0x00, 6, 0, 0x50, 1, 2, 3, 4, 5]
+    for decoder in decoders {
+      let result = open(block, by: decoder, room: 20, history: Array("abcdef".utf8))
+      #expect(result.outcome == .bytes(Array("abcd".utf8) + [1, 2, 3, 4, 5]))
+      #expect(result.wallsStand)
+      #expect(open(block, by: decoder, room: 20, history: Array("bcdef".utf8)).outcome == .failure(.damaged))
+    }
+  }
+
+  @Test("A match overlapping what it writes repeats it", arguments: 1...20)
+  func overlap(offset: Int) {
+    let start = (0..<offset).map { UInt8($0) }
+    // Matches of 4 + 15 + 40 bytes, then five literals.
+    let block: [UInt8] = [0x0F, UInt8(offset), 0, 40, 0x50, 91, 92, 93, 94, 95]
+    let expected = (0..<59).map { UInt8($0 % offset) } + [91, 92, 93, 94, 95]
+    for decoder in decoders {
+      #expect(open(block, by: decoder, room: 100, history: start).outcome == .bytes(expected))
+    }
+  }
+
+  @Test("The Swift decoder refuses offset 0")
+  func offsetZero() {
+    let block: [UInt8] = [0x10, 65, 0, 0, 0x50, 66, 67, 68, 69, 70]
+    #expect(open(block, by: LZ4BlockDecoder.self, room: 100).outcome == .failure(.damaged))
+    #expect(open(block, by: LZ4Block.self, room: 100).wallsStand)
+  }
+
+  @Test("A length of endless 255s is refused without overflow")
+  func endlessLength() {
+    let block = [0xF0] + [UInt8](repeating: 255, count: 1_000_000)
+    for decoder in decoders {
+      #expect(open(block, by: decoder, room: 1_000).error != nil)
+    }
+  }
+}
+
+@Suite("What liblz4 opens, the Swift decoder opens to the same bytes") struct LZ4DecoderAgreementTests {
+  @Test("on every cut of a block and on every size of room")
+  func cutsAndRooms() throws {
+    var random = SplitMix64(seed: seed)
+    for size in [0, 3, 20, 90, 250] {
+      let block = try compressed(sample(size, using: &random))
+      for cut in 0...block.count { expectAgreement(Array(block[..<cut]), room: size, "seed \(seed)") }
+      for room in 0...(size + 40) { expectAgreement(block, room: room, "seed \(seed)") }
+    }
+  }
+
+  @Test("on damaged blocks", arguments: 0..<8)
+  func damagedBlocks(part: Int) throws {
+    var random = SplitMix64(seed: seed &* 1_000 &+ UInt64(part))
+    for round in 0..<2_500 {
+      let size = Int.random(in: 0...600, using: &random)
+      let block = mutated(try compressed(sample(size, using: &random)), using: &random)
+      let slack = [0, 0, 1, 7, 13, 100].randomElement(using: &random) ?? 0
+      let history = sample(Int.random(in: 0...80, using: &random), using: &random)
+      expectAgreement(
+        block, room: size + slack, history: history, "seed \(seed), part \(part), round \(round)")
+    }
+  }
+
+  @Test("at the end of a block, wherever its last sequences and its room end", arguments: 0...24)
+  func endOfBlock(firstLiterals: Int) {
+    for (matchLength, tail) in (0...40).flatMap({ match in (0...16).map { (match, $0) } }) {
+      var block = [UInt8(min(firstLiterals, 15) << 4 | min(matchLength, 15))]
+      if firstLiterals >= 15 { block.append(UInt8(firstLiterals - 15)) }
+      block += (0..<firstLiterals).map { UInt8($0) } + [2, 0]
+      if matchLength >= 15 { block.append(UInt8(matchLength - 15)) }
+      block += [UInt8(min(tail, 15) << 4)] + (tail >= 15 ? [UInt8(tail - 15)] : [])
+      block += (0..<tail).map { UInt8(100 + $0) }
+      let size = firstLiterals + matchLength + 4 + tail
+      for room in max(0, size - 2)...(size + 14) {
+        expectAgreement(block, room: room, history: [1, 2, 3], "")
+        expectAgreement(Array(block.dropLast()), room: room, history: [1, 2, 3], "")
+      }
+    }
+  }
+
+  @Test("on noise")
+  func noise() {
+    var random = SplitMix64(seed: seed)
+    for round in 0..<20_000 {
+      let size = Int.random(in: 1...40, using: &random)
+      let block = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
+      expectAgreement(block, room: Int.random(in: 0...200, using: &random), "seed \(seed), round \(round)")
+    }
+  }
+
+  private func expectAgreement(
+    _ block: [UInt8], room: Int, history: [UInt8] = [], _ how: @autoclosure () -> String
+  ) {
+    let native = open(block, by: LZ4Block.self, room: room, history: history)
+    let swift = open(block, by: LZ4BlockDecoder.self, room: room, history: history)
+    #expect(native.wallsStand && swift.wallsStand, "\(how())")
+    if let error = swift.error {
+      // Rule B4: offset 0 is the one thing that liblz4 opens and we do not.
+      let isRefused = native.error != nil || error.message.hasSuffix("offset 0")
+      #expect(isRefused, "\(block) into \(room): \(error), \(how())")
+    } else if native.error == nil {
+      #expect(native.outcome == swift.outcome, "\(block) into \(room): \(how())")
+    }
+    if let offset = swift.error?.byteOffset { #expect((0...block.count).contains(offset)) }
+  }
+}

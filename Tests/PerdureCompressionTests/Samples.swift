@@ -1,0 +1,93 @@
+import PerdureCompression
+
+/// A small seeded generator, so that every failure can be run again.
+struct SplitMix64: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+}
+
+/// Bytes with every kind of content a compressor meets: noise, runs, near and far repetitions.
+func sample(_ size: Int, using random: inout SplitMix64) -> [UInt8] {
+  var bytes: [UInt8] = []
+  while bytes.count < size {
+    let length = Int.random(in: 1...max(1, min(400, size - bytes.count)), using: &random)
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: bytes += (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
+    case 1: bytes += [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: length)
+    case 2: bytes += Array("Package: perdure\nVersion: 1.0-1\nDepends: libc6 (>= 2.36)\n".utf8)
+    default:
+      guard !bytes.isEmpty else { continue }
+      let back = Int.random(in: 1...bytes.count, using: &random)
+      for _ in 0..<length { bytes.append(bytes[bytes.count - back]) }
+    }
+  }
+  return Array(bytes.prefix(size))
+}
+
+/// `bytes` with one to four bits, bytes, cuts or insertions of damage.
+func mutated(_ bytes: [UInt8], using random: inout SplitMix64) -> [UInt8] {
+  var result = bytes
+  for _ in 0..<Int.random(in: 1...4, using: &random) {
+    guard !result.isEmpty else { return [UInt8.random(in: 0...255, using: &random)] }
+    let position = Int.random(in: 0..<result.count, using: &random)
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0: result[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+    case 1: result[position] = [0, 15, 240, 255].randomElement(using: &random) ?? 255
+    case 2: result[position] = UInt8.random(in: 0...255, using: &random)
+    case 3: result.removeSubrange(position...)
+    default: result.insert(UInt8.random(in: 0...255, using: &random), at: position)
+    }
+  }
+  return result
+}
+
+func hexBytes(_ text: String) -> [UInt8] {
+  let digits = text.filter(\.isHexDigit).compactMap(\.hexDigitValue)
+  return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+}
+
+func compressed(_ bytes: [UInt8]) throws -> [UInt8] {
+  try bytes.withUnsafeBytes { input in try LZ4Block.compress(input) }
+}
+
+/// What came of opening a block: its bytes, or the error.
+enum Outcome: Equatable {
+  case bytes([UInt8])
+  case failure(CompressionError.Code)
+}
+
+/// Opens `block` behind `history` with `room` bytes of room, between two walls of canary bytes.
+///
+/// - Returns: The outcome, the error if there was one, and whether both walls and the history still stand.
+func open(
+  _ block: [UInt8], by decoder: any LZ4BlockDecoding.Type, room: Int, history: [UInt8] = []
+) -> (outcome: Outcome, error: CompressionError?, wallsStand: Bool) {
+  let wall = [UInt8](repeating: 0xC5, count: 64)
+  var memory = wall + history + [UInt8](repeating: 0, count: room) + wall
+  let end = wall.count + history.count + room
+  var outcome = Outcome.bytes([])
+  var failure: CompressionError?
+  memory.withUnsafeMutableBytes { bytes in
+    block.withUnsafeBytes { source in
+      let output = UnsafeMutableRawBufferPointer(rebasing: bytes[wall.count..<end])
+      do throws(CompressionError) {
+        let count = try decoder.decompress(source, into: output, after: history.count)
+        outcome = .bytes(Array(output[history.count..<(history.count + count)]))
+      } catch {
+        outcome = .failure(error.code)
+        failure = error
+      }
+    }
+  }
+  let front = wall + history
+  return (outcome, failure, Array(memory.prefix(front.count)) == front && Array(memory[end...]) == wall)
+}
