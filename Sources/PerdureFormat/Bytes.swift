@@ -20,6 +20,9 @@ extension UnsafeRawBufferPointer {
     }
     return nil
   }
+
+  /// Whether all bytes of the range are zero.
+  @inlinable package func isZero(in range: Range<Int>) -> Bool { firstNonZero(in: range) == nil }
 }
 
 extension UnsafeMutableRawBufferPointer {

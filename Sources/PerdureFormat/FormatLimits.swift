@@ -18,8 +18,8 @@ package enum FormatLimits {
   @inlinable package static var framePayloadMax: Int { 4 << 20 }
   /// The most parts that one commit may be cut into.
   @inlinable package static var commitPartsMax: Int { 1 << 20 }
-  /// The smallest segment, in bytes: its header and a frame with room for a short record.
-  @inlinable package static var segmentCapacityMin: Int { 256 }
+  /// The smallest segment, in bytes.
+  @inlinable package static var segmentCapacityMin: Int { 4096 }
   /// The largest segment, in bytes: what an address word can reach.
   @inlinable package static var segmentCapacityMax: Int { 256 << 20 }
   /// Whether a segment may be so large, in bytes.
