@@ -1,0 +1,50 @@
+# One command a task; `make help` lists them. Each does its own set-up.
+
+SWIFT ?= swift
+# Passed on to the demo:  make demo ARGS="--help"
+ARGS ?=
+# Passed on to `swift test`:  make test TEST_ARGS="--filter PerdureLogTests"
+TEST_ARGS ?=
+
+SOURCES := Package.swift Sources Tests Examples Benchmarks
+# A wrong import direction never builds. Warnings stop a build only where STRICT is set, so that a newer
+# compiler with new warnings does not lock anybody out.
+BUILD_FLAGS := --explicit-target-dependency-import-check error
+STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
+TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test demo lint format check bench clean
+
+help: ## List the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup: ## Install liblz4 and pkg-config where they are missing
+	@.ci/setup
+
+build: setup ## Build everything for use
+	$(SWIFT) build -c release $(BUILD_FLAGS)
+
+test: setup ## Build and run all tests
+	$(SWIFT) build --build-tests $(TEST_BUILD_FLAGS)
+	$(SWIFT) test --skip-build $(TEST_BUILD_FLAGS) $(TEST_ARGS)
+
+demo: setup ## Import the Debian archive as an object graph and ask it questions
+	$(SWIFT) run -c release $(BUILD_FLAGS) DebianArchive $(ARGS)
+
+lint: setup ## Check the formatting
+	$(SWIFT) format lint --strict --parallel --recursive $(wildcard $(SOURCES))
+
+format: setup ## Format the sources in place
+	$(SWIFT) format --in-place --parallel --recursive $(wildcard $(SOURCES))
+
+check: lint ## Check formatting, import directions and that nothing warns
+	$(SWIFT) build --build-tests $(STRICT_FLAGS)
+
+bench: setup ## Measure beside SQLite
+	@.ci/setup libsqlite3-dev
+	$(SWIFT) run --package-path Benchmarks -c release ArchiveBenchmark $(ARGS)
+
+clean: ## Remove what was built
+	$(SWIFT) package clean
+	rm -rf .build-* Benchmarks/.build
