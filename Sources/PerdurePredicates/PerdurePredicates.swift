@@ -1,1 +1,0 @@
-// PerdurePredicates: see ARCHITECTURE.md.

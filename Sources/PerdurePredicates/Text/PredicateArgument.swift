@@ -1,0 +1,131 @@
+// What may be passed for `%@`, `%K`, `%d` and their kin.
+//
+// An argument is a value and never text of the language: whatever a string holds, it cannot change the shape of
+// the predicate. Text pasted into the format is code; pass it as an argument instead.
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A type whose values can be arguments of a predicate format.
+public protocol PredicateArgument {
+  /// The value to put in the predicate.
+  var predicateValue: Value { get }
+}
+
+extension Value: PredicateArgument {
+  /// The value itself.
+  public var predicateValue: Value { self }
+}
+
+extension ObjectReference: PredicateArgument {
+  /// The identity as a value.
+  public var predicateValue: Value { .reference(self) }
+}
+
+extension PredicateArgument where Self: BinaryInteger {
+  /// The number; as a decimal number when it does not fit 64 bits with a sign.
+  public var predicateValue: Value {
+    if let integer = Int64(exactly: self) { return .integer(integer) }
+    if let unsigned = UInt64(exactly: self) { return .decimal(Decimal(unsigned)) }
+    return .decimal(Decimal(string: String(self)) ?? .nan)
+  }
+}
+
+extension Int: PredicateArgument {}
+extension Int8: PredicateArgument {}
+extension Int16: PredicateArgument {}
+extension Int32: PredicateArgument {}
+extension Int64: PredicateArgument {}
+extension UInt: PredicateArgument {}
+extension UInt8: PredicateArgument {}
+extension UInt16: PredicateArgument {}
+extension UInt32: PredicateArgument {}
+extension UInt64: PredicateArgument {}
+
+extension Double: PredicateArgument {
+  /// The number.
+  public var predicateValue: Value { .double(self) }
+}
+
+extension Float: PredicateArgument {
+  /// The number, widened without loss.
+  public var predicateValue: Value { .double(Double(self)) }
+}
+
+extension Bool: PredicateArgument {
+  /// The truth value.
+  public var predicateValue: Value { .bool(self) }
+}
+
+extension String: PredicateArgument {
+  /// The text.
+  public var predicateValue: Value { .string(self) }
+}
+
+extension Substring: PredicateArgument {
+  /// The text.
+  public var predicateValue: Value { .string(String(self)) }
+}
+
+extension Character: PredicateArgument {
+  /// The character as text.
+  public var predicateValue: Value { .string(String(self)) }
+}
+
+extension Date: PredicateArgument {
+  /// The point in time.
+  public var predicateValue: Value { .date(self) }
+}
+
+extension UUID: PredicateArgument {
+  /// The identifier.
+  public var predicateValue: Value { .uuid(self) }
+}
+
+extension Data: PredicateArgument {
+  /// The bytes.
+  public var predicateValue: Value { .data(self) }
+}
+
+extension Decimal: PredicateArgument {
+  /// The number.
+  public var predicateValue: Value { .decimal(self) }
+}
+
+extension URL: PredicateArgument {
+  /// The URL.
+  public var predicateValue: Value { .url(self) }
+}
+
+extension Optional: PredicateArgument where Wrapped: PredicateArgument {
+  /// The wrapped value, or null.
+  public var predicateValue: Value { self?.predicateValue ?? .null }
+}
+
+extension Array: PredicateArgument where Element: PredicateArgument {
+  /// The elements as a list.
+  public var predicateValue: Value { .list(map(\.predicateValue)) }
+}
+
+extension ArraySlice: PredicateArgument where Element: PredicateArgument {
+  /// The elements as a list.
+  public var predicateValue: Value { .list(map(\.predicateValue)) }
+}
+
+extension Set: PredicateArgument where Element: PredicateArgument {
+  /// The elements as a list, in no particular order.
+  public var predicateValue: Value { .list(map(\.predicateValue)) }
+}
+
+extension Dictionary: PredicateArgument where Value: PredicateArgument {
+  /// The dictionary's values as a list, in no particular order.
+  public var predicateValue: PerdurePredicates.Value { .list(values.map(\.predicateValue)) }
+}
+
+extension ClosedRange: PredicateArgument where Bound: PredicateArgument {
+  /// The two bounds as a list, for `BETWEEN`.
+  public var predicateValue: Value { .list([lowerBound.predicateValue, upperBound.predicateValue]) }
+}

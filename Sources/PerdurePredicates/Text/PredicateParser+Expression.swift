@@ -1,0 +1,285 @@
+// Expressions: binary operators by precedence (all associate to the left), signs, then what may follow a
+// primary: `[index]` and `.path`.
+//
+//   UNION INTERSECT MINUS   1 (loosest)
+//   + -                     2
+//   * /                     3
+//   **                      4
+//   sign                    5
+
+extension PredicateParser {
+  private typealias Binary = (precedence: Int, build: (FetchExpression, FetchExpression) -> FetchExpression)
+
+  /// Reads an expression, whose first operand may have been read already inside parentheses.
+  mutating func parseExpression(
+    minimum: Int = 1, startingWith given: Grown<FetchExpression>? = nil
+  ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    var left: Grown<FetchExpression>
+    if let given {
+      left = try parsePostfix(given)
+    } else {
+      left = try parseSigned()
+    }
+    while let binary = binaryOperator(), binary.precedence >= minimum {
+      try advance()
+      let right = try parseExpression(minimum: binary.precedence + 1)
+      left = try grow(binary.build(left.node, right.node), over: [left.height, right.height])
+    }
+    return left
+  }
+
+  private func binaryOperator() -> Binary? {
+    switch token.kind {
+    case .symbol("+"): return (2, { .function(.add, [$0, $1]) })
+    case .symbol("-"): return (2, { .function(.subtract, [$0, $1]) })
+    case .symbol("*"): return (3, { .function(.multiply, [$0, $1]) })
+    case .symbol("/"): return (3, { .function(.divide, [$0, $1]) })
+    case .symbol("**"): return (4, { .function(.raise, [$0, $1]) })
+    case .word(let word):
+      guard let operation = FetchExpression.SetOperation(rawValue: word.uppercased()) else { return nil }
+      return (1, { .set(operation, $0, $1) })
+    default: return nil
+    }
+  }
+
+  /// Minus signs and what they stand before. The last sign belongs to a number (N3).
+  private mutating func parseSigned() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    var signs = 0
+    while try acceptSymbol("-") { signs += 1 }
+    var expression: Grown<FetchExpression>
+    if signs > 0, case .number(let digits) = token.kind {
+      signs -= 1
+      expression = try parsePostfix(try parseNumber(digits, isNegative: true))
+    } else {
+      expression = try parsePostfix(try parsePrimaryExpression())
+    }
+    for _ in 0..<signs {
+      expression = try grow(.function(.negate, [expression.node]), over: [expression.height])
+    }
+    return expression
+  }
+
+  private mutating func parseNumber(
+    _ digits: String, isNegative: Bool
+  ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    guard let value = Value(number: digits, isNegative: isNegative) else {
+      throw failure(
+        .badLiteral, expected: "a number such as 12, 0x1F, 1.5 or 1e10", found: foundToken,
+        remedy: "Put text in quotes; a property name cannot begin with a digit unless escaped with #.")
+    }
+    try advance()
+    return leaf(.constant(value))
+  }
+
+  private func leaf(_ expression: FetchExpression) -> Grown<FetchExpression> {
+    Grown(node: expression, height: 1)
+  }
+}
+
+// MARK: Primaries
+
+extension PredicateParser {
+  private mutating func parsePrimaryExpression() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    let kind = token.kind
+    switch kind {
+    case .number(let digits): return try parseNumber(digits, isNegative: false)
+    case .word(let word): return try parseWord(word)
+    case .escapedWord, .quotedWord, .collectionOperator, .specifier("K"):
+      return try apply(try parseSegments(), to: leaf(.evaluatedObject))
+    case .specifier(let specifier):
+      let value = try parseArgument(specifier)
+      try advance()
+      return leaf(.constant(value))
+    case .text(let text):
+      try advance()
+      return leaf(.constant(.string(text)))
+    case .variable(let name):
+      try advance()
+      if isSymbol(":=") { throw unsupported("An assignment to a variable") }
+      return leaf(.variable(name))
+    case .symbol("("): return try parseParenthesizedExpression()
+    case .symbol("{"): return try parseList()
+    default:
+      throw unexpected(
+        "a value, a property or a function", remedy: "Write a number, text in quotes, a property or %@.")
+    }
+  }
+
+  private mutating func parseParenthesizedExpression() throws(PredicateSyntaxError) -> Grown<FetchExpression>
+  {
+    try advance()
+    try descend()
+    let expression = try parseExpression()
+    try expectSymbol(")")
+    depth -= 1
+    return expression
+  }
+
+  private mutating func parseList() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    try advance()
+    let elements = try parseElements(until: "}")
+    return try grow(.list(elements.map(\.node)), over: elements.map(\.height))
+  }
+
+  /// Expressions with commas between them, up to and including the closing mark.
+  mutating func parseElements(until close: String) throws(PredicateSyntaxError) -> [Grown<FetchExpression>] {
+    try descend()
+    defer { depth -= 1 }
+    if try acceptSymbol(close) { return [] }
+    var elements = [try parseExpression()]
+    while try acceptSymbol(",") {
+      elements.append(try parseExpression())
+    }
+    try expectSymbol(close)
+    return elements
+  }
+
+  private mutating func parseWord(_ word: String) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    let upper = word.uppercased()
+    let constant: Value? =
+      switch upper {
+      case "TRUE", "YES": .bool(true)
+      case "FALSE", "NO": .bool(false)
+      case "NULL", "NIL": .null
+      default: nil
+      }
+    if let constant {
+      try advance()
+      return leaf(.constant(constant))
+    }
+    if upper == "SELF" {
+      try advance()
+      return leaf(.evaluatedObject)
+    }
+    if upper == "ANYKEY" { throw unsupported("ANYKEY") }
+    if let call = try parseCall(word) { return call }
+    if ReservedWords.strict.contains(upper) {
+      throw unexpected(
+        "a value, a property or a function", remedy: "If it is a property's name, write #\(word).")
+    }
+    return try apply(try parseSegments(), to: leaf(.evaluatedObject))
+  }
+}
+
+// MARK: Paths and indexes
+
+extension PredicateParser {
+  enum Segment {
+    case name(String)
+    case collectionOperator(CollectionOperator)
+    case itself
+  }
+
+  /// What may follow an operand: indexes and paths, in any number.
+  private mutating func parsePostfix(
+    _ start: Grown<FetchExpression>
+  ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    var expression = start
+    while true {
+      if try acceptSymbol(".") {
+        expression = try apply(try parseSegments(), to: expression)
+      } else if try acceptSymbol("[") {
+        expression = try parseIndex(of: expression)
+      } else {
+        return expression
+      }
+    }
+  }
+
+  private mutating func parseIndex(
+    of base: Grown<FetchExpression>
+  ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    try descend()
+    defer { depth -= 1 }
+    var index: FetchExpression.ElementIndex
+    var height = 0
+    if try acceptWord("FIRST") {
+      index = .first
+    } else if try acceptWord("LAST") {
+      index = .last
+    } else if try acceptWord("SIZE") {
+      index = .size
+    } else {
+      let position = try parseExpression()
+      index = .at(position.node)
+      height = position.height
+    }
+    try expectSymbol("]")
+    return try grow(.element(of: base.node, index), over: [base.height, height])
+  }
+
+  /// Reads `a.b.@op.c`, starting at the first segment.
+  private mutating func parseSegments() throws(PredicateSyntaxError) -> [Segment] {
+    var segments = try parseSegment()
+    while try acceptSymbol(".") {
+      segments += try parseSegment()
+    }
+    return segments
+  }
+
+  private mutating func parseSegment() throws(PredicateSyntaxError) -> [Segment] {
+    let segments: [Segment]
+    switch token.kind {
+    case .quotedWord(let name): segments = [.name(name)]
+    case .word(let name), .escapedWord(let name):
+      segments = [name.uppercased() == "SELF" ? .itself : .name(name)]
+    case .collectionOperator(let name): segments = [.collectionOperator(try collectionOperator(name))]
+    case .specifier("K"): segments = try keyArgument()
+    default:
+      throw unexpected("a property name", remedy: "A path is property names joined by dots.")
+    }
+    try advance()
+    return segments
+  }
+
+  private func collectionOperator(_ name: String) throws(PredicateSyntaxError) -> CollectionOperator {
+    if let known = CollectionOperator(spelling: name) { return known }
+    throw failure(
+      .unknownName, expected: "a collection operator", found: "'@\(name.prefix(40))'",
+      remedy: "Use @count, @sum, @avg, @min, @max, @unionOfObjects or @distinctUnionOfObjects.")
+  }
+
+  /// The path in a `%K` argument. Its names are taken as they are; no word in it is reserved but SELF.
+  private mutating func keyArgument() throws(PredicateSyntaxError) -> [Segment] {
+    guard case .string(let path) = try takeArgument("K") else {
+      throw failure(
+        .argumentType, expected: "text for %K", found: arguments[argumentsUsed - 1].kindName,
+        remedy: "%K takes a property path as text; use %@ for a value.")
+    }
+    var segments: [Segment] = []
+    for name in path.split(separator: ".", omittingEmptySubsequences: false) {
+      if name.isEmpty {
+        throw failure(
+          .argumentType, expected: "property names joined by dots for %K", found: "\"\(path.prefix(40))\"",
+          remedy: "Pass a path without empty names.")
+      }
+      if name.hasPrefix("@") {
+        segments.append(.collectionOperator(try collectionOperator(String(name.dropFirst()))))
+      } else {
+        segments.append(name.uppercased() == "SELF" ? .itself : .name(String(name)))
+      }
+    }
+    return segments
+  }
+
+  /// Puts segments on an operand: names in front of an operator and names behind it belong to one path.
+  private mutating func apply(
+    _ segments: [Segment], to base: Grown<FetchExpression>
+  ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    var expression = base
+    var path = PropertyPath()
+    for segment in segments {
+      switch segment {
+      case .name(let name): path.names.append(name)
+      case .itself: break
+      case .collectionOperator(let next):
+        if path.aggregate != nil {
+          expression = try grow(.path(from: expression.node, path), over: [expression.height])
+          path = PropertyPath()
+        }
+        path.aggregate = next
+      }
+    }
+    return try grow(.path(from: expression.node, path), over: [expression.height])
+  }
+}

@@ -1,0 +1,236 @@
+// Text -> tree, by recursive descent; predicates here, expressions in `PredicateParser+Expression.swift`.
+//
+//   or         ::= and { OR and }            OR binds loosest, then AND, then NOT
+//   and        ::= not { AND not }
+//   not        ::= { NOT } primary
+//   primary    ::= TRUEPREDICATE | FALSEPREDICATE | "(" or ")" | comparison
+//   comparison ::= [ANY | SOME | ALL | NONE] expression operator [options] expression
+//
+// Invariants
+//   P1. After "(" it is not known whether a predicate or an expression follows. Both are read by one function that
+//       tells afterwards what it was (`Part`), never by trying twice: reading is linear in the text.
+//   P2. Neither the recursion nor the height of the tree goes beyond `depthLimit`, so that no text overflows the
+//       stack here or in whoever walks the tree. Loops (`1+1+1+…`) count too: they grow trees to the left.
+
+/// A tree and its height.
+struct Grown<Node> {
+  var node: Node
+  var height: Int
+}
+
+/// What parentheses turned out to hold.
+enum Part {
+  case predicate(Grown<FetchPredicate>)
+  case expression(Grown<FetchExpression>, start: Token)
+}
+
+struct PredicateParser {
+  static let depthLimit = 100
+
+  var lexer: PredicateLexer
+  /// The token to look at; the lexer stands behind it.
+  var token: Token
+  var arguments: [Value]
+  var argumentsUsed = 0
+  var depth = 0
+
+  init(_ format: String, arguments: [Value]) throws(PredicateSyntaxError) {
+    lexer = PredicateLexer(format)
+    self.arguments = arguments
+    token = try lexer.next()
+  }
+
+  /// Reads the whole text as a predicate.
+  mutating func parsePredicate() throws(PredicateSyntaxError) -> FetchPredicate {
+    let predicate = try parseWholePredicate()
+    try finish(expected: "AND, OR or the end")
+    return predicate.node
+  }
+
+  /// Reads the whole text as an expression.
+  mutating func parseWholeExpression() throws(PredicateSyntaxError) -> FetchExpression {
+    let expression = try parseExpression()
+    try finish(expected: "an arithmetic operator or the end")
+    return expression.node
+  }
+
+  private func finish(expected: String) throws(PredicateSyntaxError) {
+    guard token.kind == .end else {
+      throw unexpected(expected, remedy: "Join predicates with AND or OR, and close what was opened.")
+    }
+    guard argumentsUsed == arguments.count else {
+      throw failure(
+        .argumentsLeft, expected: "\(argumentsUsed) arguments, as the text has places for",
+        found: "\(arguments.count)",
+        remedy: "Drop the extra arguments. A % inside quotes is literal text, not a place.")
+    }
+  }
+}
+
+// MARK: Logic
+
+extension PredicateParser {
+  /// Reads what must be a predicate.
+  mutating func parseWholePredicate() throws(PredicateSyntaxError) -> Grown<FetchPredicate> {
+    let part = try parseOr()
+    return try requirePredicate(part)
+  }
+
+  private mutating func parseOr() throws(PredicateSyntaxError) -> Part {
+    let first = try parseAnd()
+    guard isWord("OR") || isSymbol("||") else { return first }
+    var parts = [try requirePredicate(first)]
+    while try accept(word: "OR", symbol: "||") {
+      let part = try parseAnd()
+      parts.append(try requirePredicate(part))
+    }
+    return .predicate(try grow(.or(parts.map(\.node)), over: parts.map(\.height)))
+  }
+
+  private mutating func parseAnd() throws(PredicateSyntaxError) -> Part {
+    let first = try parseNot()
+    guard isWord("AND") || isSymbol("&&") else { return first }
+    var parts = [try requirePredicate(first)]
+    while try accept(word: "AND", symbol: "&&") {
+      let part = try parseNot()
+      parts.append(try requirePredicate(part))
+    }
+    return .predicate(try grow(.and(parts.map(\.node)), over: parts.map(\.height)))
+  }
+
+  private mutating func parseNot() throws(PredicateSyntaxError) -> Part {
+    var count = 0
+    while try accept(word: "NOT", symbol: "!") { count += 1 }
+    let part = try parsePrimary()
+    guard count > 0 else { return part }
+    var predicate = try requirePredicate(part)
+    for _ in 0..<count {
+      predicate = try grow(.not(predicate.node), over: [predicate.height])
+    }
+    return .predicate(predicate)
+  }
+
+  private mutating func parsePrimary() throws(PredicateSyntaxError) -> Part {
+    if try acceptWord("TRUEPREDICATE") { return .predicate(Grown(node: .true, height: 1)) }
+    if try acceptWord("FALSEPREDICATE") { return .predicate(Grown(node: .false, height: 1)) }
+    let start = token
+    let modifier = try parseModifier()
+    var left: Grown<FetchExpression>?
+    if try acceptSymbol("(") {
+      switch try parseParenthesized() {
+      case .predicate(let predicate) where modifier == nil: return .predicate(predicate)
+      case .predicate:
+        throw failure(
+          .unexpectedToken, at: start, expected: "an expression after ANY, ALL or NONE", found: "a predicate",
+          remedy: "Write ANY path == value, or use SUBQUERY for several conditions on one element.")
+      case .expression(let expression, _): left = expression
+      }
+    }
+    return try parseComparison(from: start, modifier: modifier, left: left)
+  }
+
+  /// What stands between parentheses, the opening one read already.
+  private mutating func parseParenthesized() throws(PredicateSyntaxError) -> Part {
+    try descend()
+    let part = try parseOr()
+    try expectSymbol(")")
+    depth -= 1
+    return part
+  }
+
+  private func requirePredicate(_ part: Part) throws(PredicateSyntaxError) -> Grown<FetchPredicate> {
+    switch part {
+    case .predicate(let predicate): return predicate
+    case .expression(let expression, _):
+      let text = expression.node.printed
+      throw unexpected(
+        "a comparison operator such as == or IN",
+        remedy: "An expression alone is not a predicate: write \(text.prefix(40)) == TRUE.")
+    }
+  }
+}
+
+// MARK: Comparisons
+
+extension PredicateParser {
+  private enum ReadModifier {
+    case any, all, none
+  }
+
+  private mutating func parseModifier() throws(PredicateSyntaxError) -> ReadModifier? {
+    if try acceptWord("ANY") { return .any }
+    if try acceptWord("SOME") { return .any }
+    if try acceptWord("ALL") { return .all }
+    return try acceptWord("NONE") ? ReadModifier.none : nil
+  }
+
+  private mutating func parseComparison(
+    from start: Token, modifier: ReadModifier?, left given: Grown<FetchExpression>?
+  ) throws(PredicateSyntaxError) -> Part {
+    let left = try parseExpression(startingWith: given)
+    guard let op = try parseOperator() else {
+      if modifier == nil { return .expression(left, start: start) }
+      throw unexpected("a comparison operator such as == or IN", remedy: "Write ANY path == value.")
+    }
+    let options = try parseOptions()
+    let right = try parseExpression()
+    var comparison = FetchComparison(left.node, op, right.node, options: options)
+    comparison.modifier = modifier.map { $0 == .all ? .all : .any } ?? .direct
+    let grown = try grow(FetchPredicate.comparison(comparison), over: [left.height, right.height])
+    guard modifier == ReadModifier.none else { return .predicate(grown) }
+    return .predicate(try grow(.not(grown.node), over: [grown.height]))
+  }
+
+  private mutating func parseOperator() throws(PredicateSyntaxError) -> FetchComparison.Operator? {
+    switch token.kind {
+    case .symbol(let symbol):
+      guard let op = Self.symbolOperators[symbol] else { return nil }
+      try advance()
+      return op
+    case .word(let word):
+      let upper = word.uppercased()
+      if upper == "NOT" {
+        throw unexpected(
+          "a comparison operator", remedy: "NOT stands before the comparison: write NOT a IN b.")
+      }
+      if upper == "UTI" { throw unsupported("Uniform type identifiers") }
+      guard let op = Self.wordOperators[upper] else { return nil }
+      try advance()
+      return op
+    case .collectionOperator("selector"): throw unsupported("A comparison by a method of the objects")
+    default: return nil
+    }
+  }
+
+  private static let symbolOperators: [String: FetchComparison.Operator] = [
+    "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<": .lessThan, "<=": .lessThanOrEqual,
+    "=<": .lessThanOrEqual, ">": .greaterThan, ">=": .greaterThanOrEqual, "=>": .greaterThanOrEqual,
+  ]
+
+  private static let wordOperators: [String: FetchComparison.Operator] = [
+    "MATCHES": .matches, "LIKE": .like, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith, "IN": .in,
+    "CONTAINS": .contains, "BETWEEN": .between,
+  ]
+
+  private mutating func parseOptions() throws(PredicateSyntaxError) -> StringOptions {
+    guard try acceptSymbol("[") else { return [] }
+    var options: StringOptions = []
+    while case .word(let letters) = token.kind {
+      for letter in letters.lowercased() {
+        guard let option = Self.optionLetters[letter] else {
+          throw failure(
+            .unknownName, expected: "options out of c, d, n and l", found: "'\(letter)'",
+            remedy: "c ignores case, d diacritics; n means normalised text, l the rules of a language.")
+        }
+        options.insert(option)
+      }
+      try advance()
+    }
+    try expectSymbol("]")
+    return options
+  }
+
+  private static let optionLetters: [Character: StringOptions] = [
+    "c": .caseInsensitive, "d": .diacriticInsensitive, "n": .normalized, "l": .localeSensitive,
+  ]
+}

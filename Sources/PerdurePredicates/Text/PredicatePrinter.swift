@@ -1,0 +1,173 @@
+// Tree -> text that reads back as the same tree.
+//
+// Parentheses stand around every AND and OR inside another node, around everything under NOT, and around an operand
+// that binds less tightly than its place asks for. Trees in normal form (see FetchExpression.swift; AND and OR
+// with two parts or more) come back equal; other trees come back in normal form, with the same meaning.
+
+extension FetchPredicate: CustomStringConvertible {
+  /// The predicate as text that can be read back. Values of kinds without a literal in the language are
+  /// written as `DATE("…")`, `UUID("…")` and so on.
+  public var predicateFormat: String {
+    switch self {
+    case .true: "TRUEPREDICATE"
+    case .false: "FALSEPREDICATE"
+    case .and(let parts): Self.joined(parts, by: " AND ", none: "TRUEPREDICATE")
+    case .or(let parts): Self.joined(parts, by: " OR ", none: "FALSEPREDICATE")
+    case .not(let part): "NOT (\(part.predicateFormat))"
+    case .comparison(let comparison): comparison.printed
+    }
+  }
+
+  /// The same as ``predicateFormat``.
+  public var description: String { predicateFormat }
+
+  private static func joined(_ parts: [FetchPredicate], by word: String, none: String) -> String {
+    if parts.count < 2 { return parts.first?.predicateFormat ?? none }
+    return parts.map { part in
+      switch part {
+      case .and, .or: "(\(part.predicateFormat))"
+      default: part.predicateFormat
+      }
+    }.joined(separator: word)
+  }
+}
+
+extension FetchComparison: CustomStringConvertible {
+  /// The comparison as text.
+  public var description: String { printed }
+
+  var printed: String {
+    let word =
+      switch modifier {
+      case .direct: ""
+      case .all: "ALL "
+      case .any: "ANY "
+      }
+    return word + left.printed(atLeast: 2) + " " + op.rawValue + options.printed + " "
+      + right.printed(atLeast: 2)
+  }
+}
+
+extension StringOptions {
+  var printed: String {
+    if isEmpty { return "" }
+    return "[" + (contains(.caseInsensitive) ? "c" : "") + (contains(.diacriticInsensitive) ? "d" : "")
+      + (contains(.normalized) ? "n" : "") + (contains(.localeSensitive) ? "l" : "") + "]"
+  }
+}
+
+extension FetchExpression: CustomStringConvertible {
+  /// The expression as text that can be read back.
+  public var description: String { printed }
+
+  var printed: String { printed(atLeast: 1) }
+
+  /// Precedence of what can be followed by an index or a path; see PredicateParser+Expression.swift for the rest.
+  private static let primary = 6
+
+  func printed(atLeast minimum: Int) -> String {
+    let (text, precedence) = plain
+    return precedence < minimum ? "(\(text))" : text
+  }
+
+  /// The text without parentheses around it, and how tightly it binds.
+  private var plain: (String, precedence: Int) {
+    switch self {
+    case .constant(let value): (value.description, value.isSignedOrNumber ? 5 : Self.primary)
+    case .keyPath(let path): (path.printed, Self.primary)
+    case .variable(let name): ("$\(name)", Self.primary)
+    case .evaluatedObject: ("SELF", Self.primary)
+    case .member(let base, let path): (base.printedAsBase + "." + path.printed, Self.primary)
+    case .element(let base, let index):
+      (base.printed(atLeast: Self.primary) + "[\(index.printed)]", Self.primary)
+    case .function(let function, let arguments): Self.call(function, arguments)
+    case .aggregate(let elements): ("{" + Self.list(elements) + "}", Self.primary)
+    case .subquery(let collection, let variable, let predicate):
+      ("SUBQUERY(\(collection.printed), $\(variable), \(predicate.predicateFormat))", Self.primary)
+    case .conditional(let predicate, let first, let second):
+      ("TERNARY(\(predicate.predicateFormat), \(first.printed), \(second.printed))", Self.primary)
+    case .set(let operation, let left, let right):
+      (left.printed(atLeast: 1) + " \(operation.rawValue) " + right.printed(atLeast: 2), 1)
+    }
+  }
+
+  /// As the base of a path: an operator in it would otherwise take the names that follow.
+  private var printedAsBase: String {
+    switch self {
+    case .keyPath(let path) where path.aggregate != nil: "(\(printed))"
+    case .member(_, let path) where path.aggregate != nil: "(\(printed))"
+    default: printed(atLeast: Self.primary)
+    }
+  }
+
+  private static func list(_ elements: [FetchExpression]) -> String {
+    elements.map(\.printed).joined(separator: ", ")
+  }
+
+  private static func call(
+    _ function: FetchFunction, _ arguments: [FetchExpression]
+  ) -> (String, precedence: Int) {
+    switch function {
+    case _ where function.infix != nil && arguments.count == 2:
+      let (symbol, precedence) = function.infix!
+      let left = arguments[0].printed(atLeast: precedence)
+      return (left + " \(symbol) " + arguments[1].printed(atLeast: precedence + 1), precedence)
+    case .negate where arguments.count == 1:
+      return ("-" + arguments[0].printedUnderSign, 5)
+    case .now, .random: return ("\(function.rawValue)(\(list(arguments)))", primary)
+    case .cast: return ("CAST(\(list(arguments)))", primary)
+    default: return ("\(function.rawValue)(\(list(arguments)))", primary)
+    }
+  }
+
+  /// Numbers go into parentheses under a sign, since the sign would become part of them.
+  private var printedUnderSign: String {
+    if case .constant(let value) = self, value.isSignedOrNumber { return "(\(printed))" }
+    return printed(atLeast: 5)
+  }
+}
+
+extension FetchExpression.ElementIndex {
+  var printed: String {
+    switch self {
+    case .at(let position): position.printed
+    case .first: "FIRST"
+    case .last: "LAST"
+    case .size: "SIZE"
+    }
+  }
+}
+
+extension Value {
+  /// Whether the literal begins with a sign or a digit.
+  var isSignedOrNumber: Bool {
+    switch self {
+    case .integer: true
+    case .double(let double): double.isFinite
+    default: false
+    }
+  }
+}
+
+extension PropertyPath: CustomStringConvertible {
+  /// The path as text.
+  public var description: String { printed }
+
+  var printed: String {
+    let words = names.map(Self.printedName)
+    guard let aggregate else { return words.joined(separator: ".") }
+    let mark = "@" + aggregate.rawValue
+    if words.count > 1 {
+      return (words.dropLast() + [mark] + words.suffix(1)).joined(separator: ".")
+    }
+    return (words + [mark] + (aggregate == .count ? [] : ["#self"])).joined(separator: ".")
+  }
+
+  private static func printedName(_ name: String) -> String {
+    let isPlain =
+      name.utf8.first.map(PredicateLexer.isNameStart) == true
+      && name.utf8.allSatisfy(PredicateLexer.isNamePart)
+    if !isPlain || name.uppercased() == "SELF" { return "#" + Value.quoted(name) }
+    return ReservedWords.mustEscape(name) ? "#" + name : name
+  }
+}

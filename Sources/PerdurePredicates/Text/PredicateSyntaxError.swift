@@ -1,0 +1,53 @@
+// What is wrong with the text of a predicate, where, and what to write instead.
+
+/// A predicate's text could not be read. Nothing was built.
+public struct PredicateSyntaxError: Error, Hashable, Sendable {
+  /// What kind of mistake it is.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Kind: String, Sendable {
+      case unexpectedToken, unclosedText, badLiteral, unknownName, argumentMissing, argumentsLeft
+      case argumentType, tooDeep, unsupported
+    }
+    private let kind: Kind
+
+    /// Something else was expected at this place.
+    public static let unexpectedToken = Code(kind: .unexpectedToken)
+    /// A quote was opened and not closed.
+    public static let unclosedText = Code(kind: .unclosedText)
+    /// A number, an escape or a typed literal that means nothing.
+    public static let badLiteral = Code(kind: .badLiteral)
+    /// A function, option, specifier or collection operator that does not exist.
+    public static let unknownName = Code(kind: .unknownName)
+    /// A specifier such as `%@` has no argument.
+    public static let argumentMissing = Code(kind: .argumentMissing)
+    /// There are more arguments than specifiers.
+    public static let argumentsLeft = Code(kind: .argumentsLeft)
+    /// An argument is of a type that its specifier does not take.
+    public static let argumentType = Code(kind: .argumentType)
+    /// Parts are nested deeper than the limit.
+    public static let tooDeep = Code(kind: .tooDeep)
+    /// Part of the language that Perdure leaves out.
+    public static let unsupported = Code(kind: .unsupported)
+
+    /// The name of the code.
+    public var description: String { kind.rawValue }
+  }
+
+  /// What kind of mistake it is.
+  public let code: Code
+  /// Where, in characters of the text, counted from 1.
+  public let column: Int
+  /// What would have been right there.
+  public let expected: String
+  /// What is there.
+  public let found: String
+  /// What to do.
+  public let remedy: String
+}
+
+extension PredicateSyntaxError: CustomStringConvertible {
+  /// One sentence for people.
+  public var description: String {
+    "Predicate, column \(column): expected \(expected), found \(found). \(remedy)"
+  }
+}

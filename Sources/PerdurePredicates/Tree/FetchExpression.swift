@@ -1,0 +1,82 @@
+// The operands of comparisons.
+//
+// Normal form, which the parser produces and the printer expects:
+//   N1. a list whose elements are all constants is `.constant(.list)`, not `.aggregate` (see `list(_:)`);
+//   N2. a path from the evaluated object is `.keyPath`, not `.member(of: .evaluatedObject, …)`;
+//   N3. a negative number is a constant, not `.negate` of one, unless the text had parentheses.
+
+/// An operand: something that has a value for a given object.
+public indirect enum FetchExpression: Hashable, Sendable {
+  /// A value.
+  case constant(Value)
+  /// A path from the evaluated object: `company.name`.
+  case keyPath(PropertyPath)
+  /// `$name`: replaced before evaluation, given with it, or bound by a subquery around it.
+  case variable(String)
+  /// `SELF`: the evaluated object.
+  case evaluatedObject
+  /// A path from the value of another expression: `$x.name`, `SUBQUERY(…).@count`.
+  case member(of: FetchExpression, PropertyPath)
+  /// One element of a collection, or its size: `list[0]`, `list[LAST]`.
+  case element(of: FetchExpression, ElementIndex)
+  /// A function of some arguments; arithmetic is one of these.
+  case function(FetchFunction, [FetchExpression])
+  /// `{a, b, 3}`: a list with at least one element that is not constant.
+  case aggregate([FetchExpression])
+  /// The elements of a collection for which a predicate holds. Inside the predicate the element is
+  /// reachable only as the variable; plain paths and `SELF` still refer to the outer object.
+  case subquery(collection: FetchExpression, variable: String, predicate: FetchPredicate)
+  /// `TERNARY(p, a, b)`: one of two expressions.
+  case conditional(FetchPredicate, FetchExpression, FetchExpression)
+  /// `a UNION b`, `a INTERSECT b`, `a MINUS b` of two collections.
+  case set(SetOperation, FetchExpression, FetchExpression)
+
+  /// Which element of a collection.
+  public indirect enum ElementIndex: Hashable, Sendable {
+    /// The element at a position counted from 0; null when there is none.
+    case at(FetchExpression)
+    /// The first element, or null.
+    case first
+    /// The last element, or null.
+    case last
+    /// The number of elements.
+    case size
+  }
+
+  /// A set operation; results keep the order of first appearance and hold no value twice.
+  public enum SetOperation: String, Hashable, Sendable, CaseIterable {
+    /// What is in either.
+    case union = "UNION"
+    /// What is in both.
+    case intersect = "INTERSECT"
+    /// What is in the left but not in the right.
+    case minus = "MINUS"
+  }
+
+  /// A list of expressions in normal form: a constant when all elements are constants.
+  public static func list(_ elements: [FetchExpression]) -> FetchExpression {
+    var values: [Value] = []
+    for element in elements {
+      guard case .constant(let value) = element else { return .aggregate(elements) }
+      values.append(value)
+    }
+    return .constant(.list(values))
+  }
+}
+
+extension FetchExpression {
+  /// A path in normal form: from the evaluated object where `base` is that, extending a path without operator.
+  package static func path(from base: FetchExpression, _ path: PropertyPath) -> FetchExpression {
+    if path.names.isEmpty, path.aggregate == nil { return base }
+    switch base {
+    case .evaluatedObject where !path.names.isEmpty:
+      return .keyPath(path)
+    case .keyPath(let start) where start.aggregate == nil:
+      return .keyPath(PropertyPath(start.names + path.names, aggregate: path.aggregate))
+    case .member(let root, let start) where start.aggregate == nil:
+      return .member(of: root, PropertyPath(start.names + path.names, aggregate: path.aggregate))
+    default:
+      return .member(of: base, path)
+    }
+  }
+}

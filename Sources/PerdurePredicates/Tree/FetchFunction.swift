@@ -1,0 +1,141 @@
+// The functions of the language: names, numbers of arguments, whether the result depends on arguments alone.
+
+/// A function that an expression can call. The raw value is its selector spelling, `add:to:`.
+public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
+  /// Sum of the arguments, or of one collection.
+  case sum = "sum:"
+  /// Number of elements.
+  case count = "count:"
+  /// Least of the arguments, or of one collection.
+  case min = "min:"
+  /// Greatest of the arguments, or of one collection.
+  case max = "max:"
+  /// Mean of the arguments, or of one collection.
+  case average = "average:"
+  /// Middle value, or the mean of the two middle values.
+  case median = "median:"
+  /// The values that occur most often, as a list in order of first appearance.
+  case mode = "mode:"
+  /// Standard deviation of the whole population.
+  case standardDeviation = "stddev:"
+  /// `a + b`
+  case add = "add:to:"
+  /// `a - b`
+  case subtract = "from:subtract:"
+  /// `a * b`
+  case multiply = "multiply:by:"
+  /// `a / b`: a whole number when both are whole and the division leaves no rest, else a real one.
+  case divide = "divide:by:"
+  /// Remainder of the division of whole numbers, with the sign of the dividend.
+  case modulus = "modulus:by:"
+  /// `a ** b`
+  case raise = "raise:toPower:"
+  /// `-a`
+  case negate = "negate:"
+  /// Square root.
+  case squareRoot = "sqrt:"
+  /// Logarithm to base 10.
+  case log = "log:"
+  /// Natural logarithm.
+  case naturalLog = "ln:"
+  /// e to a power.
+  case exponential = "exp:"
+  /// The greatest whole number that is not greater.
+  case floor = "floor:"
+  /// The least whole number that is not less.
+  case ceiling = "ceiling:"
+  /// The whole part.
+  case truncate = "trunc:"
+  /// Magnitude.
+  case abs = "abs:"
+  /// Text in upper case.
+  case uppercase = "uppercase:"
+  /// Text in lower case.
+  case lowercase = "lowercase:"
+  /// Text with case and diacritics folded by ``StringFolding``.
+  case canonical = "canonical:"
+  /// Number of characters of text, or of elements of a collection.
+  case length = "length:"
+  /// The time of evaluation.
+  case now = "now"
+  /// A random number; parsed, not evaluated.
+  case random = "random"
+  /// A random number below a bound; parsed, not evaluated.
+  case randomBelow = "randomn:"
+  /// Bits set in both.
+  case bitwiseAnd = "bitwiseAnd:with:"
+  /// Bits set in either.
+  case bitwiseOr = "bitwiseOr:with:"
+  /// Bits set in one alone.
+  case bitwiseXor = "bitwiseXor:with:"
+  /// Bits moved up.
+  case leftShift = "leftshift:by:"
+  /// Bits moved down, the sign kept.
+  case rightShift = "rightshift:by:"
+  /// All bits changed.
+  case onesComplement = "onesComplement:"
+  /// The argument itself; a hint not to use an index for it.
+  case noIndex = "noindex:"
+  /// Distance between locations; parsed, not evaluated.
+  case distance = "distanceToLocation:fromLocation:"
+  /// A value turned into another type, named by text.
+  case cast = "castObject:toType:"
+  /// Element of a collection by position.
+  case objectFrom = "objectFrom:withIndex:"
+  /// `FUNCTION(receiver, 'selector', …)`; parsed, not evaluated.
+  case call = "FUNCTION"
+}
+
+extension FetchFunction {
+  /// How many arguments a call may have.
+  package var argumentCounts: ClosedRange<Int> {
+    switch self {
+    case .sum, .count, .min, .max, .average, .median, .mode, .standardDeviation: 1...Int.max
+    case .now, .random: 0...0
+    case .call: 2...Int.max
+    case .add, .subtract, .multiply, .divide, .modulus, .raise, .bitwiseAnd, .bitwiseOr, .bitwiseXor,
+      .leftShift, .rightShift, .distance, .cast, .objectFrom:
+      2...2
+    default: 1...1
+    }
+  }
+
+  /// Whether equal arguments always give equal results, so that a call on constants may be done once.
+  package var isPure: Bool {
+    switch self {
+    case .now, .random, .randomBelow, .distance, .call: false
+    default: true
+    }
+  }
+
+  /// The operator that prints this function, and how tightly it binds.
+  package var infix: (symbol: String, precedence: Int)? {
+    switch self {
+    case .add: ("+", 2)
+    case .subtract: ("-", 2)
+    case .multiply: ("*", 3)
+    case .divide: ("/", 3)
+    case .raise: ("**", 4)
+    default: nil
+    }
+  }
+
+  /// The function spelt so in a call: by selector (`add:to:`), without colons, or as an upper-case word.
+  package init?(spelling: String) {
+    guard let function = Self.bySpelling[spelling] ?? Self.bySpelling[spelling.lowercased()] else {
+      return nil
+    }
+    self = function
+  }
+
+  private static let bySpelling: [String: FetchFunction] = {
+    var table: [String: FetchFunction] = ["ceil": .ceiling, "avg": .average, "cast": .cast]
+    for function in allCases where function != .call {
+      let selector = function.rawValue
+      table[selector] = function
+      table[selector.lowercased()] = function
+      table[selector.filter { $0 != ":" }.lowercased()] = function
+    }
+    return table
+  }()
+}

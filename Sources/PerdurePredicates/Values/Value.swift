@@ -1,0 +1,133 @@
+// The closed list of values that a predicate can hold or meet.
+//
+// Two relations are defined on values and must not be mixed up. `==` of this type is structural (same kind,
+// same content): it is what makes trees comparable. What a *predicate* means by `==`, `<` and by an order of
+// sorting is the comparison table in `Value+Comparison.swift`, where 1 equals 1.0.
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// The identity of an object, opaque to the query language: it can be compared, hashed and nothing else.
+public struct ObjectReference: RawRepresentable, Hashable, Sendable {
+  /// The number that the owner of the objects gave to this one.
+  public let rawValue: UInt64
+
+  /// Wraps a number given by the owner of the objects.
+  public init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+}
+
+/// A value in a predicate: a constant, an argument, or what a property holds.
+///
+/// `==` is structural: `.integer(1)` and `.double(1)` are different values of this type although a
+/// predicate finds them equal (see ``equals(_:)``).
+public enum Value: Sendable {
+  /// No value.
+  case null
+  /// A truth value; compares with numbers as 0 or 1.
+  case bool(Bool)
+  /// A whole number.
+  case integer(Int64)
+  /// A binary floating-point number; NaN equals itself.
+  case double(Double)
+  /// A decimal number, exact to 38 digits.
+  case decimal(Decimal)
+  /// Text; equality is canonical equivalence, as for `String`.
+  case string(String)
+  /// A point in time.
+  case date(Date)
+  /// A universally unique identifier; ordered by its bytes.
+  case uuid(UUID)
+  /// Bytes; ordered as unsigned bytes.
+  case data(Data)
+  /// A URL; compared by its absolute string.
+  case url(URL)
+  /// The identity of an object.
+  case reference(ObjectReference)
+  /// Several values, in order.
+  case list([Value])
+}
+
+extension Value: Hashable {
+  /// Whether two values have the same kind and the same content.
+  public static func == (left: Value, right: Value) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.integer(let a), .integer(let b)): a == b
+    case (.double(let a), .double(let b)): a == b || (a.isNaN && b.isNaN)
+    case (.decimal(let a), .decimal(let b)): a == b || (a.isNaN && b.isNaN)
+    case (.string(let a), .string(let b)): a == b
+    case (.date(let a), .date(let b)): a == b
+    case (.uuid(let a), .uuid(let b)): a == b
+    case (.data(let a), .data(let b)): a == b
+    case (.url(let a), .url(let b)): a.absoluteString == b.absoluteString
+    case (.reference(let a), .reference(let b)): a == b
+    case (.list(let a), .list(let b)): a == b
+    default: false
+    }
+  }
+
+  /// Hashes the kind and the content.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(kindNumber)
+    switch self {
+    case .null: break
+    case .bool(let bool): hasher.combine(bool)
+    case .integer(let integer): hasher.combine(integer)
+    case .double(let double): hasher.combine(double.isNaN ? .nan : double)
+    case .decimal(let decimal): if !decimal.isNaN { hasher.combine(decimal) }
+    case .string(let string): hasher.combine(string)
+    case .date(let date): hasher.combine(date)
+    case .uuid(let uuid): hasher.combine(uuid)
+    case .data(let data): hasher.combine(data)
+    case .url(let url): hasher.combine(url.absoluteString)
+    case .reference(let reference): hasher.combine(reference)
+    case .list(let list): hasher.combine(list)
+    }
+  }
+
+  private var kindNumber: UInt8 {
+    switch self {
+    case .null: 0
+    case .bool: 1
+    case .integer: 2
+    case .double: 3
+    case .decimal: 4
+    case .string: 5
+    case .date: 6
+    case .uuid: 7
+    case .data: 8
+    case .url: 9
+    case .reference: 10
+    case .list: 11
+    }
+  }
+}
+
+extension Value {
+  /// Whether this is `.null`.
+  public var isNull: Bool {
+    if case .null = self { true } else { false }
+  }
+
+  /// The kind in words, for messages: "a number", "text".
+  package var kindName: String {
+    switch self {
+    case .null: "NULL"
+    case .bool: "a truth value"
+    case .integer, .double, .decimal: "a number"
+    case .string: "text"
+    case .date: "a date"
+    case .uuid: "a UUID"
+    case .data: "data"
+    case .url: "a URL"
+    case .reference: "an object"
+    case .list: "a list"
+    }
+  }
+}
