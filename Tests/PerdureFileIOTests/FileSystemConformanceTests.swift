@@ -20,7 +20,13 @@ struct Subject: Sendable, CustomTestStringConvertible {
     return (fileSystem, "/root", 0)
   }
 
-  static let all = [posix, inMemory]
+  static let simulated = Subject(testDescription: "simulated") {
+    let fileSystem = SimulatedFileSystem()
+    try fileSystem.createDirectory("/root")
+    return (fileSystem, "/root", 0)
+  }
+
+  static let all = [posix, inMemory, simulated]
 }
 
 @Suite("Every file system keeps the contract")

@@ -1,0 +1,74 @@
+/// What is on the disk after a loss of power: directories, names and bytes, all durable.
+///
+/// A value: cheap to copy, and a `SimulatedFileSystem` made from it leaves it alone.
+public struct CrashImage: Sendable, Hashable {
+  indirect enum Node: Sendable, Hashable {
+    case file([UInt8])
+    case directory([String: Node])
+  }
+
+  /// What is in the root directory.
+  var root: [String: Node]
+
+  init(root: [String: Node]) {
+    self.root = root
+  }
+
+  /// An image of an empty disk.
+  public static let empty = CrashImage(root: [:])
+
+  /// The paths of all files and directories, sorted; those of directories end with `/`. O(n log n).
+  public var paths: [String] {
+    Self.paths(in: root, under: "").sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// The bytes of the file at `path`, which starts at the root; nil if there is none.
+  public func bytes(at path: String) -> [UInt8]? {
+    var node = Node.directory(root)
+    for name in path.split(separator: "/") {
+      guard case .directory(let entries) = node, let next = entries[String(name)] else { return nil }
+      node = next
+    }
+    guard case .file(let bytes) = node else { return nil }
+    return bytes
+  }
+
+  /// A file system with this on its disk.
+  public func fileSystem() -> SimulatedFileSystem {
+    SimulatedFileSystem(self)
+  }
+
+  private static func paths(in entries: [String: Node], under prefix: String) -> [String] {
+    entries.flatMap { name, node in
+      switch node {
+      case .file: ["\(prefix)/\(name)"]
+      case .directory(let inner): ["\(prefix)/\(name)/"] + paths(in: inner, under: "\(prefix)/\(name)")
+      }
+    }
+  }
+}
+
+extension CrashImage {
+  /// A number that differs for images that differ, but for one chance in 2^64; only within one process.
+  var fingerprint: Int {
+    var hasher = Hasher()
+    Self.combine(root, into: &hasher)
+    return hasher.finalize()
+  }
+
+  /// Hashes bytes as a whole, which is much faster than what `Hashable` does element by element.
+  private static func combine(_ entries: [String: Node], into hasher: inout Hasher) {
+    hasher.combine(entries.count)
+    for (name, node) in entries.sorted(by: { $0.key < $1.key }) {
+      hasher.combine(name)
+      switch node {
+      case .file(let bytes):
+        hasher.combine(bytes.count)
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+      case .directory(let inner):
+        hasher.combine(-1)
+        combine(inner, into: &hasher)
+      }
+    }
+  }
+}

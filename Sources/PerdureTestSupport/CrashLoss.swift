@@ -1,0 +1,71 @@
+/// What a simulated loss of power took. A crash may take several kinds.
+public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
+  /// Every pending change reached the disk.
+  case nothing
+  /// None of the pending changes did.
+  case everything
+  /// A write was lost whole.
+  case write
+  /// Of a write, some sectors arrived and others did not.
+  case tornWrite
+  /// A write was lost or torn though a later one to the same file arrived.
+  case reorderedWrite
+  /// A file has its new length, with zeros for bytes that did not arrive.
+  case zeros
+  /// A file has its new length, with noise for bytes that did not arrive.
+  case garbage
+  /// A new name was lost.
+  case creation
+  /// A rename was lost.
+  case rename
+  /// A removal was lost: the name is back.
+  case removal
+  /// A change of a name was lost though a later one arrived.
+  case reorderedNames
+}
+
+extension CrashLoss {
+  /// What `fates` take of `pending`; nothing is pending if both are empty.
+  static func kinds(_ pending: [PendingChange], _ fates: [Fate]) -> Set<CrashLoss> {
+    var found: Set<CrashLoss> = []
+    if fates.allSatisfy({ $0 == .kept }) { found.insert(.nothing) }
+    if !fates.isEmpty && fates.allSatisfy({ $0 == .lost }) { found.insert(.everything) }
+    var hasDamage: Set<UInt64> = []
+    var hasLostName = false
+    for (change, fate) in zip(pending, fates) {
+      switch change.body {
+      case .write(let write):
+        if fate != .lost && hasDamage.contains(write.file) { found.insert(.reorderedWrite) }
+        if fate != .kept { hasDamage.insert(write.file) }
+        found.formUnion(kinds(ofWrite: fate))
+      case .entries(let entries):
+        if fate == .kept && hasLostName { found.insert(.reorderedNames) }
+        if fate == .lost { hasLostName = true }
+        if fate == .lost { found.insert(kind(of: entries)) }
+      }
+    }
+    return found
+  }
+
+  private static func kinds(ofWrite fate: Fate) -> Set<CrashLoss> {
+    switch fate {
+    case .kept: []
+    case .lost: [.write]
+    case .torn(let sectors, let rest):
+      Set([sectors.contains(true) ? .tornWrite : .write]).union(kinds(ofRest: rest))
+    }
+  }
+
+  private static func kinds(ofRest rest: Fate.Rest) -> Set<CrashLoss> {
+    switch rest {
+    case .old: []
+    case .zeros: [.zeros]
+    case .garbage: [.garbage]
+    }
+  }
+
+  private static func kind(of entries: [PendingChange.Entry]) -> CrashLoss {
+    guard entries.count == 1, let entry = entries.first else { return .rename }
+    return entry.node == nil ? .removal : .creation
+  }
+}

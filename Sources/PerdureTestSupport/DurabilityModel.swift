@@ -1,0 +1,273 @@
+import PerdureFileIO
+
+// What a disk holds for certain, and what it may hold besides.
+//
+// The model follows the operations of a file system one by one. It keeps the durable bytes of each file and
+// the durable entries of each directory, and a list of pending changes, oldest first. A loss of power keeps
+// some of the pending changes and loses the rest; the model builds the disk that results.
+//
+// The rules, which are those of FileSystem and File and no kinder:
+//   R1  `sync(.full)` of a file makes its pending writes durable, and no names.
+//   R2  `syncDirectory` makes the pending changes of that directory's entries durable, and no bytes.
+//   R3  `sync(.ordered)` is a barrier: if anything from after it is on the disk, then so are the file's
+//       writes from before it.
+//   R4  A rename within a directory is one change. One between directories is two: the new name may be
+//       durable without the removal of the old one, but never the other way round.
+//   R5  Writes that a failed sync forgot are never made durable by a later one, but may be on the disk.
+//   R6  Everything else pending is kept or lost independently of the rest, in any order.
+
+/// The state of a simulated disk between two operations.
+struct DurabilityModel: Sendable {
+  typealias NodeID = UInt64
+
+  /// The durable bytes of files that have some, and the durable entries of directories that have some.
+  var files: [NodeID: [UInt8]] = [:]
+  var directories: [NodeID: [String: NodeID]] = [:]
+
+  /// The numbers of all directories, durable or not.
+  private var directoryNodes: Set<NodeID> = [rootNode]
+
+  /// What may be on the disk besides, oldest first.
+  private(set) var pending: [PendingChange] = []
+
+  private var barriers: [Barrier] = []
+  private var nextChange = 0
+
+  static let rootNode: NodeID = 0
+
+  init() {}
+}
+
+/// A change that is visible but not durable.
+struct PendingChange: Sendable {
+  enum Body: Sendable {
+    case write(Write)
+    case entries([Entry])
+  }
+
+  /// One name of a directory, set to a node or emptied.
+  struct Entry: Sendable {
+    let directory: UInt64
+    let name: String
+    let node: UInt64?
+  }
+
+  struct Write: Sendable {
+    let file: UInt64
+    let offset: Int
+    let bytes: [UInt8]
+
+    var range: Range<Int> { offset..<offset + bytes.count }
+  }
+
+  let number: Int
+  /// The operation it comes from, counted from 1.
+  let operation: Int
+  var body: Body
+  /// A change without which this one cannot be on the disk (R4).
+  var requires: Int?
+  /// True after a failed sync that forgot it (R5).
+  var isForgotten = false
+
+  func isWrite(to file: UInt64) -> Bool {
+    if case .write(let write) = body { write.file == file } else { false }
+  }
+
+  func isEntry(of directory: UInt64) -> Bool {
+    if case .entries(let entries) = body { entries.contains { $0.directory == directory } } else { false }
+  }
+}
+
+/// R3: the changes that must be on the disk if anything from after the operation is.
+private struct Barrier: Sendable {
+  let operation: Int
+  let covered: Set<Int>
+}
+
+/// What an operation does to the disk, as far as durability goes.
+enum DiskEvent: Sendable {
+  case write(PendingChange.Write)
+  case sync(file: UInt64, SyncMode)
+  case forget(file: UInt64)
+  case create(PendingChange.Entry, isDirectory: Bool)
+  case remove(PendingChange.Entry)
+  case rename([PendingChange.Entry])
+  case syncDirectory(UInt64)
+  /// Reported as done, though nothing happened.
+  case ignored
+}
+
+// Following the operations.
+extension DurabilityModel {
+  /// Takes note of operation number `operation`.
+  mutating func apply(_ event: DiskEvent, operation: Int) {
+    switch event {
+    case .write(let write):
+      add(.write(write), operation)
+    case .sync(let file, .full):
+      settle { $0.isWrite(to: file) && !$0.isForgotten }
+    case .sync(let file, .ordered):
+      let covered = pending.filter { $0.isWrite(to: file) && !$0.isForgotten }.map(\.number)
+      if !covered.isEmpty { barriers.append(Barrier(operation: operation, covered: Set(covered))) }
+    case .forget(let file):
+      for index in pending.indices where pending[index].isWrite(to: file) {
+        pending[index].isForgotten = true
+      }
+    case .create(let entry, let isDirectory):
+      if isDirectory, let node = entry.node { directoryNodes.insert(node) }
+      add(.entries([entry]), operation)
+    case .remove(let entry):
+      add(.entries([entry]), operation)
+    case .rename(let entries):
+      addRename(entries, operation)
+    case .syncDirectory(let directory):
+      settle { $0.isEntry(of: directory) }
+    case .ignored:
+      break
+    }
+  }
+
+  /// Puts a node where the disk has it from the beginning.
+  mutating func place(_ node: NodeID, _ name: String, in directory: NodeID, bytes: [UInt8]?) {
+    directories[directory, default: [:]][name] = node
+    if let bytes { files[node] = bytes } else { directoryNodes.insert(node) }
+  }
+
+  private mutating func addRename(_ entries: [PendingChange.Entry], _ operation: Int) {
+    if Set(entries.map(\.directory)).count == 1 {
+      add(.entries(entries), operation)
+    } else {
+      // The new name comes first in the list, and the old one's removal requires it (R4).
+      var previous: Int?
+      for entry in entries { previous = add(.entries([entry]), operation, requires: previous) }
+    }
+  }
+
+  @discardableResult
+  private mutating func add(_ body: PendingChange.Body, _ operation: Int, requires: Int? = nil) -> Int {
+    pending.append(
+      PendingChange(number: nextChange, operation: operation, body: body, requires: requires))
+    nextChange += 1
+    return nextChange - 1
+  }
+
+  /// Makes changes durable, with those that they cannot be durable without.
+  private mutating func settle(_ isCovered: (PendingChange) -> Bool) {
+    var settled = Set(pending.filter(isCovered).map(\.number))
+    guard !settled.isEmpty else { return }
+    demand(&settled)
+    for change in pending where settled.contains(change.number) { makeDurable(change) }
+    pending.removeAll { settled.contains($0.number) }
+    barriers.removeAll { $0.covered.isSubset(of: settled) }
+  }
+
+  /// Adds to `kept` what R3 and R4 demand.
+  private func demand(_ kept: inout Set<Int>) {
+    for change in pending where kept.contains(change.number) {
+      if let required = change.requires { kept.insert(required) }
+    }
+    for barrier in barriers.reversed()
+    where pending.contains(where: { $0.operation > barrier.operation && kept.contains($0.number) }) {
+      kept.formUnion(barrier.covered)
+    }
+  }
+
+  private mutating func makeDurable(_ change: PendingChange) {
+    switch change.body {
+    case .write(let write):
+      forgetOverwritten(by: write)
+      files[write.file, default: []].overlay(write.bytes, at: write.offset)
+    case .entries(let entries):
+      for entry in entries { directories[entry.directory, default: [:]][entry.name] = entry.node }
+      forgetOlderEntries(than: change, entries)
+    }
+  }
+
+  /// An older pending change of a name can't come back over a newer durable one.
+  private mutating func forgetOlderEntries(than change: PendingChange, _ durable: [PendingChange.Entry]) {
+    for index in pending.indices where pending[index].number < change.number {
+      guard case .entries(let older) = pending[index].body else { continue }
+      pending[index].body = .entries(
+        older.filter { entry in
+          !durable.contains { $0.directory == entry.directory && $0.name == entry.name }
+        })
+    }
+    pending.removeAll { if case .entries(let entries) = $0.body { entries.isEmpty } else { false } }
+  }
+
+  /// A forgotten write that newer durable bytes replace can't come back over them.
+  private mutating func forgetOverwritten(by write: PendingChange.Write) {
+    pending.removeAll { change in
+      guard change.isForgotten, case .write(let forgotten) = change.body else { return false }
+      return forgotten.file == write.file && forgotten.range.overlaps(write.range)
+    }
+  }
+}
+
+// Building disks.
+extension DurabilityModel {
+  /// The fates that R3 and R4 allow, closest to those wished for: what is demanded is kept.
+  func allowed(_ wished: [Fate]) -> [Fate] {
+    guard !barriers.isEmpty || pending.contains(where: { $0.requires != nil }) else { return wished }
+    var kept = Set(zip(pending, wished).filter { $0.1 != .lost }.map(\.0.number))
+    let touched = kept
+    demand(&kept)
+    let demanded = barriers.reduce(into: kept.subtracting(touched)) { demanded, barrier in
+      let isCrossed = pending.contains { $0.operation > barrier.operation && kept.contains($0.number) }
+      if isCrossed { demanded.formUnion(barrier.covered) }
+    }
+    return zip(pending, wished).map { demanded.contains($0.number) ? .kept : $1 }
+  }
+
+  /// The disk that results if each pending change meets its fate.
+  func image(_ fates: [Fate], sectorLength: Int, seed: UInt64) -> CrashImage {
+    var directories = directories
+    var writes: [NodeID: [(PendingChange, PendingChange.Write, Fate)]] = [:]
+    for (change, fate) in zip(pending, fates) where fate != .lost {
+      switch change.body {
+      case .entries(let entries):
+        for entry in entries { directories[entry.directory, default: [:]][entry.name] = entry.node }
+      case .write(let write):
+        writes[write.file, default: []].append((change, write, fate))
+      }
+    }
+    var builder = ImageBuilder(directories: directories, directoryNodes: directoryNodes) { file in
+      var bytes = files[file] ?? []
+      let durableLength = bytes.count
+      for (change, write, fate) in writes[file] ?? [] {
+        let noise = SeededGenerator(seed: seed).derived(UInt64(change.number))
+        bytes.apply(write, fate, sectorLength: sectorLength, durableLength: durableLength, noise: noise)
+      }
+      return bytes
+    }
+    return CrashImage(root: builder.entries(of: Self.rootNode))
+  }
+}
+
+/// Walks down from the root; what no durable name leads to is not on the disk.
+private struct ImageBuilder {
+  let directories: [UInt64: [String: UInt64]]
+  let directoryNodes: Set<UInt64>
+  let bytes: (UInt64) -> [UInt8]
+  /// Guards against a directory that out-of-order renames have put into itself.
+  private var onTheWay: Set<UInt64> = []
+
+  init(
+    directories: [UInt64: [String: UInt64]], directoryNodes: Set<UInt64>, bytes: @escaping (UInt64) -> [UInt8]
+  ) {
+    self.directories = directories
+    self.directoryNodes = directoryNodes
+    self.bytes = bytes
+  }
+
+  mutating func entries(of directory: UInt64) -> [String: CrashImage.Node] {
+    guard onTheWay.insert(directory).inserted else { return [:] }
+    defer { onTheWay.remove(directory) }
+    var entries: [String: CrashImage.Node] = [:]
+    for (name, node) in directories[directory] ?? [:] {
+      let isDirectory = directoryNodes.contains(node)
+      entries[name] = isDirectory ? .directory(self.entries(of: node)) : .file(bytes(node))
+    }
+    return entries
+  }
+}

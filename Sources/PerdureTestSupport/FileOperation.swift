@@ -1,0 +1,35 @@
+/// A kind of call to a file system or a file, for choosing which one shall fail.
+public enum FileOperation: String, Sendable, Hashable, CaseIterable {
+  /// `FileSystem.createDirectory`.
+  case createDirectory
+  /// `FileSystem.contents`.
+  case contents
+  /// `FileSystem.kind`.
+  case kind
+  /// `FileSystem.open` of an existing file.
+  case open
+  /// `FileSystem.open` with mode `.create`.
+  case create
+  /// `FileSystem.rename`.
+  case rename
+  /// `FileSystem.remove`.
+  case remove
+  /// `FileSystem.syncDirectory`.
+  case syncDirectory
+  /// `FileSystem.lock`.
+  case lock
+  /// `FileSystem.availableBytes`.
+  case availableBytes
+  /// `File.size`.
+  case size
+  /// `File.read`.
+  case read
+  /// `File.write`.
+  case write
+  /// `File.sync`.
+  case sync
+  /// `File.map`.
+  case map
+  /// `File.close`.
+  case close
+}

@@ -1,0 +1,88 @@
+public import PerdureFileIO
+
+/// A failure that a `SimulatedFileSystem` produces on purpose.
+///
+///     fileSystem.inject(InjectedFailure(of: .sync, nth: 3, code: .mediaError, effect: .forgetsWrites))
+///
+/// Failing the nth call of any kind, for n from 1 until a run meets no failure, walks every error path.
+public struct InjectedFailure: Sendable {
+  /// What is left behind by the call that fails.
+  public enum Effect: Sendable, Hashable {
+    /// Nothing was done.
+    case nothing
+    /// A write stores this many bytes of its beginning, or all of them, before it fails.
+    case partialWrite(byteCount: Int)
+    /// A sync forgets the writes it was asked to make durable: they can be read, yet no later sync makes
+    /// them durable. Some systems do so after a medium error.
+    case forgetsWrites
+  }
+
+  /// The kind of call that fails; nil for any.
+  public var operation: FileOperation?
+
+  /// Only calls whose path contains this text count; nil for all.
+  public var pathContains: String?
+
+  /// Which call fails, counted from the injection: 1 is the next one.
+  public var nth: Int
+
+  /// Whether later calls fail too.
+  public var repeats: Bool
+
+  /// The code of the error.
+  public var code: FileIOError.Code
+
+  /// What is left behind.
+  public var effect: Effect
+
+  /// Describes a failure.
+  ///
+  /// - Parameter nth: 1 or more.
+  public init(
+    of operation: FileOperation?, nth: Int = 1, repeats: Bool = false,
+    code: FileIOError.Code = .mediaError, effect: Effect = .nothing, pathContains: String? = nil
+  ) {
+    precondition(nth >= 1, "Calls are counted from 1")
+    self.operation = operation
+    self.nth = nth
+    self.repeats = repeats
+    self.code = code
+    self.effect = effect
+    self.pathContains = pathContains
+  }
+}
+
+/// The failures of one file system that are still to come, and how often one has struck.
+struct FailurePlan: Sendable {
+  private var failures: [InjectedFailure] = []
+  private(set) var struckCount = 0
+
+  mutating func add(_ failure: InjectedFailure) {
+    failures.append(failure)
+  }
+
+  mutating func removeAll() {
+    failures = []
+  }
+
+  /// The failure that strikes this call, if any; counts the call down for all that it concerns.
+  mutating func strike(_ operation: FileOperation, path: String) -> InjectedFailure? {
+    guard !failures.isEmpty else { return nil }
+    var struck: InjectedFailure?
+    for index in failures.indices where failures[index].concerns(operation, path: path) {
+      failures[index].nth -= 1
+      if struck == nil && failures[index].isDue { struck = failures[index] }
+    }
+    failures.removeAll { $0.nth <= 0 && !$0.repeats }
+    if struck != nil { struckCount += 1 }
+    return struck
+  }
+}
+
+extension InjectedFailure {
+  fileprivate var isDue: Bool { nth == 0 || nth < 0 && repeats }
+
+  fileprivate func concerns(_ operation: FileOperation, path: String) -> Bool {
+    (self.operation ?? operation) == operation && (pathContains.map { path.contains($0) } ?? true)
+  }
+}

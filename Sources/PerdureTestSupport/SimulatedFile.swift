@@ -1,0 +1,129 @@
+import PerdureFileIO
+import Synchronization
+
+/// An open file of a `SimulatedFileSystem`.
+final class SimulatedFile: File {
+  let path: String
+  private let node: UInt64
+  private let content: MemoryContent
+  private let isWritable: Bool
+  private let isClosed = Atomic<Bool>(false)
+  private let state: Guarded<SimulatedFileSystem.State>
+
+  init(
+    path: String, node: UInt64, content: MemoryContent, isWritable: Bool,
+    state: Guarded<SimulatedFileSystem.State>
+  ) {
+    self.path = path
+    self.node = node
+    self.content = content
+    self.isWritable = isWritable
+    self.state = state
+  }
+
+  func size() throws(FileIOError) -> UInt64 {
+    try check(.size)
+    return UInt64(content.count)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
+    try check(.read)
+    try FileRange.check(buffer.count, at: offset, operation: "read", path: path)
+    return content.read(into: buffer, at: offset)
+  }
+
+  func map(_ length: Int) throws(FileIOError) -> FileMapping {
+    precondition(length > 0, "A mapping has at least one byte")
+    try check(.map)
+    guard let mapping = content.map(length) else {
+      throw FileIOError(.outOfMemory, operation: "map", path: path)
+    }
+    return mapping
+  }
+
+  func close() throws(FileIOError) {
+    guard !isClosed.exchange(true, ordering: .relaxed) else { return }
+    if let failure = state.withLock({ $0.failures.strike(.close, path: path) }) {
+      throw injected(failure, .close)
+    }
+  }
+
+  private func check(_ operation: FileOperation) throws(FileIOError) {
+    try checkOpen(operation)
+    if let failure = state.withLock({ $0.failures.strike(operation, path: path) }) {
+      throw injected(failure, operation)
+    }
+  }
+
+  private func checkOpen(_ operation: FileOperation) throws(FileIOError) {
+    guard !isClosed.load(ordering: .relaxed) else {
+      throw FileIOError(.closed, operation: operation.rawValue, path: path)
+    }
+  }
+
+  private func injected(_ failure: InjectedFailure, _ operation: FileOperation, at offset: UInt64? = nil)
+    -> FileIOError
+  {
+    FileIOError(
+      failure.code, operation: operation.rawValue, path: path, offset: offset, detail: "injected")
+  }
+}
+
+// Writing and syncing: what the journal records.
+extension SimulatedFile {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
+    try checkOpen(.write)
+    guard isWritable else {
+      throw FileIOError(.permissionDenied, operation: "write", path: path, offset: offset)
+    }
+    try FileRange.check(bytes.count, at: offset, operation: "write", path: path)
+    try state.withLock { state throws(FileIOError) in
+      if let failure = state.failures.strike(.write, path: path) {
+        if case .partialWrite(let count) = failure.effect {
+          try store(bytes.prefix(count), at: offset, &state)
+        }
+        throw injected(failure, .write, at: offset)
+      }
+      let room = roomFor(bytes.count, at: offset, state)
+      try store(bytes.prefix(room), at: offset, &state)
+      guard room == bytes.count else {
+        throw FileIOError(.noSpace, operation: "write", path: path, offset: offset + UInt64(room))
+      }
+    }
+  }
+
+  func sync(_ mode: SyncMode) throws(FileIOError) {
+    try checkOpen(.sync)
+    try state.withLock { state throws(FileIOError) in
+      if let failure = state.failures.strike(.sync, path: path) {
+        let forgets = failure.effect == .forgetsWrites
+        state.journal.record(.sync, "\(path) failed", forgets ? .forget(file: node) : .ignored)
+        throw injected(failure, .sync)
+      }
+      let event = state.ignoresSync ? DiskEvent.ignored : .sync(file: node, mode)
+      state.journal.record(.sync, "\(path) \(mode)", event)
+    }
+  }
+
+  /// How many of the bytes the volume has room for. Overwriting takes none.
+  private func roomFor(_ count: Int, at offset: UInt64, _ state: SimulatedFileSystem.State) -> Int {
+    let (limit, overflow) = UInt64(content.count).addingReportingOverflow(state.availableBytes)
+    guard !overflow else { return count }
+    return limit > offset ? Int(min(UInt64(count), limit - offset)) : 0
+  }
+
+  private func store(
+    _ bytes: Slice<UnsafeRawBufferPointer>, at offset: UInt64, _ state: inout SimulatedFileSystem.State
+  )
+    throws(FileIOError)
+  {
+    guard !bytes.isEmpty else { return }
+    let before = content.count
+    guard content.write(UnsafeRawBufferPointer(rebasing: bytes), at: offset) else {
+      throw FileIOError(.noSpace, operation: "write", path: path, offset: offset)
+    }
+    if state.contents[node] != nil { state.usedBytes += UInt64(content.count - before) }
+    let write = PendingChange.Write(file: node, offset: Int(offset), bytes: Array(bytes))
+    state.journal.record(.write, "\(path) \(bytes.count) bytes at \(offset)", .write(write))
+  }
+}

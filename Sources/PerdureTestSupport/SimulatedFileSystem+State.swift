@@ -1,0 +1,78 @@
+import PerdureFileIO
+
+extension PendingChange.Entry {
+  init(_ change: NameTree.Change) {
+    self.init(directory: change.directory, name: change.name, node: change.node)
+  }
+}
+
+extension SimulatedFileSystem.State {
+  var availableBytes: UInt64 {
+    capacityBytes > usedBytes ? capacityBytes - usedBytes : 0
+  }
+
+  mutating func create(_ path: String, for operation: String) throws(FileIOError) {
+    let change = try tree.createFile(path, for: operation)
+    if let node = change.node { contents[node] = Self.content([]) }
+    journal.record(.create, path, .create(PendingChange.Entry(change), isDirectory: false))
+  }
+
+  func file(at path: String, for operation: String) throws(FileIOError) -> (NameTree.NodeID, MemoryContent) {
+    let node = try tree.file(at: path, for: operation)
+    guard let content = contents[node] else { preconditionFailure("A file in the tree has no content") }
+    return (node, content)
+  }
+
+  /// Lets go of a file that has no name any more; those who have it open keep it.
+  mutating func discard(_ node: NameTree.NodeID) {
+    guard let content = contents.removeValue(forKey: node) else { return }
+    usedBytes -= min(usedBytes, UInt64(content.count))
+  }
+
+  /// Puts an image's names and bytes into a directory, here and on the model's disk.
+  mutating func load(
+    _ entries: [String: CrashImage.Node], into directory: NameTree.NodeID, at path: String,
+    _ disk: inout DurabilityModel
+  ) {
+    for (name, node) in entries.sorted(by: { $0.key < $1.key }) {
+      let inner = "\(path)/\(name)"
+      switch node {
+      case .file(let bytes):
+        let id = Self.added { () throws(FileIOError) in try tree.createFile(inner, for: "load") }
+        contents[id] = Self.content(bytes)
+        usedBytes += UInt64(bytes.count)
+        disk.place(id, name, in: directory, bytes: bytes)
+      case .directory(let entries):
+        let id = Self.added { () throws(FileIOError) in try tree.createDirectory(inner) }
+        disk.place(id, name, in: directory, bytes: nil)
+        load(entries, into: id, at: inner, &disk)
+      }
+    }
+  }
+
+  /// What callers see, as an image.
+  func image() -> CrashImage {
+    CrashImage(root: entries(of: NameTree.root))
+  }
+
+  private func entries(of directory: NameTree.NodeID) -> [String: CrashImage.Node] {
+    tree.entries(of: directory).mapValues { node in
+      tree.isDirectory(node) ? .directory(entries(of: node)) : .file(contents[node]?.bytes ?? [])
+    }
+  }
+
+  /// Names in an image are valid and differ, so that adding one cannot fail.
+  private static func added(_ add: () throws(FileIOError) -> NameTree.Change) -> NameTree.NodeID {
+    do {
+      if let node = try add().node { return node }
+      preconditionFailure("A created name has no node")
+    } catch {
+      preconditionFailure("An image has a name that can't be made: \(error)")
+    }
+  }
+
+  private static func content(_ bytes: [UInt8]) -> MemoryContent {
+    guard let content = MemoryContent(bytes) else { preconditionFailure("No memory left for the test") }
+    return content
+  }
+}

@@ -1,0 +1,166 @@
+public import PerdureFileIO
+
+// A file system in memory that remembers what a loss of power could take.
+//
+// What callers see is the newest state, as on a real system: names in `tree`, bytes in `contents`. What a
+// disk would hold is not kept here; it follows from the journal (see DurabilityModel). One lock makes an
+// operation and its line in the journal one step, so the journal is an order in which things happened.
+
+/// A file system for tests: in memory, with a journal of all that a loss of power could undo, and failures on
+/// demand.
+///
+/// Keeps the contract of `FileSystem`, from several threads too. Lives as long as the object. Nothing is
+/// random: the same calls give the same journal.
+public final class SimulatedFileSystem: FileSystem {
+  struct State: Sendable {
+    var tree = NameTree()
+    var contents: [NameTree.NodeID: MemoryContent] = [:]
+    var locks = LockTable()
+    var journal = CrashJournal(start: DurabilityModel())
+    var failures = FailurePlan()
+    var usedBytes: UInt64 = 0
+    let capacityBytes: UInt64
+    let ignoresSync: Bool
+  }
+
+  let state: Guarded<State>
+
+  /// Makes a file system with `image` on its disk.
+  ///
+  /// - Parameters:
+  ///   - capacityBytes: How many bytes all files may have in all; a write that goes beyond fails with
+  ///     `.noSpace`, after as much of it as there is room for.
+  ///   - ignoresSync: True makes every sync report success and do nothing. A test of durability that passes
+  ///     then tests nothing.
+  /// - Complexity: O(n) for the bytes of the image.
+  public init(_ image: CrashImage = .empty, capacityBytes: UInt64 = 1 << 40, ignoresSync: Bool = false) {
+    var state = State(capacityBytes: capacityBytes, ignoresSync: ignoresSync)
+    var start = DurabilityModel()
+    state.load(image.root, into: NameTree.root, at: "", &start)
+    state.journal = CrashJournal(start: start)
+    self.state = Guarded(state)
+  }
+}
+
+// What tests ask and say.
+extension SimulatedFileSystem {
+  /// What has happened so far.
+  public var journal: CrashJournal {
+    state.withLock { $0.journal }
+  }
+
+  /// How many operations the journal has. O(1).
+  public var operationCount: Int {
+    state.withLock { $0.journal.operationCount }
+  }
+
+  /// Lets a call fail. Several failures may wait at once; each counts calls for itself.
+  public func inject(_ failure: InjectedFailure) {
+    state.withLock { $0.failures.add(failure) }
+  }
+
+  /// Forgets the failures that are still to come.
+  public func removeInjectedFailures() {
+    state.withLock { $0.failures.removeAll() }
+  }
+
+  /// How many calls have failed by injection.
+  public var injectedFailureCount: Int {
+    state.withLock { $0.failures.struckCount }
+  }
+
+  /// The disk as it would be if everything pending reached it: what callers see now.
+  public var currentImage: CrashImage {
+    state.withLock { $0.image() }
+  }
+}
+
+extension SimulatedFileSystem {
+  /// See `FileSystem.createDirectory(_:)`.
+  public func createDirectory(_ path: String) throws(FileIOError) {
+    try perform(.createDirectory, path) { state throws(FileIOError) in
+      let change = try state.tree.createDirectory(path)
+      state.journal.record(.createDirectory, path, .create(PendingChange.Entry(change), isDirectory: true))
+    }
+  }
+
+  /// See `FileSystem.contents(of:)`.
+  public func contents(of directory: String) throws(FileIOError) -> [String] {
+    try perform(.contents, directory) { state throws(FileIOError) in
+      try state.tree.contents(of: directory)
+    }
+  }
+
+  /// See `FileSystem.kind(of:)`.
+  public func kind(of path: String) throws(FileIOError) -> FileKind? {
+    try perform(.kind, path) { state throws(FileIOError) in try state.tree.kind(of: path) }
+  }
+
+  /// See `FileSystem.open(_:_:)`.
+  public func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    let (node, content) = try perform(mode == .create ? .create : .open, path) { state throws(FileIOError) in
+      if mode == .create { try state.create(path, for: "open") }
+      return try state.file(at: path, for: "open")
+    }
+    return SimulatedFile(
+      path: path, node: node, content: content, isWritable: mode != .read, state: state)
+  }
+
+  /// See `FileSystem.rename(_:to:)`. A failure is injected by the path of `source`.
+  public func rename(_ source: String, to destination: String) throws(FileIOError) {
+    try perform(.rename, source) { state throws(FileIOError) in
+      let (changes, replaced) = try state.tree.rename(source, to: destination)
+      guard !changes.isEmpty else { return }
+      if let replaced { state.discard(replaced) }
+      state.journal.record(
+        .rename, "\(source) to \(destination)", .rename(changes.map(PendingChange.Entry.init)))
+    }
+  }
+
+  /// See `FileSystem.remove(_:)`.
+  public func remove(_ path: String) throws(FileIOError) {
+    try perform(.remove, path) { state throws(FileIOError) in
+      let (change, removed) = try state.tree.remove(path)
+      state.discard(removed)
+      state.journal.record(.remove, path, .remove(PendingChange.Entry(change)))
+    }
+  }
+
+  /// See `FileSystem.syncDirectory(_:)`.
+  public func syncDirectory(_ path: String) throws(FileIOError) {
+    try perform(.syncDirectory, path) { state throws(FileIOError) in
+      let directory = try state.tree.directory(at: path, for: "syncDirectory")
+      state.journal.record(.syncDirectory, path, state.ignoresSync ? .ignored : .syncDirectory(directory))
+    }
+  }
+
+  /// See `FileSystem.lock(_:_:holder:)`. The file stays empty: the holder's text is kept with the lock.
+  public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+    let (node, number) = try perform(.lock, path) { state throws(FileIOError) in
+      if try state.tree.kind(of: path) == nil { try state.create(path, for: "lock") }
+      let node = try state.tree.file(at: path, for: "lock")
+      return (node, try state.locks.take(node, kind, holder: holder, path: path))
+    }
+    return MemoryLock { [state] in state.withLock { $0.locks.release(node, number: number) } }
+  }
+
+  /// What is left of the capacity.
+  public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
+    try perform(.availableBytes, path) { state throws(FileIOError) in
+      _ = try state.tree.node(at: path, for: "availableBytes")
+      return state.availableBytes
+    }
+  }
+
+  /// Runs one operation under the lock, unless a failure was injected for it.
+  private func perform<Result>(
+    _ operation: FileOperation, _ path: String, _ body: (inout State) throws(FileIOError) -> Result
+  ) throws(FileIOError) -> Result {
+    try state.withLock { state throws(FileIOError) in
+      if let failure = state.failures.strike(operation, path: path) {
+        throw FileIOError(failure.code, operation: operation.rawValue, path: path, detail: "injected")
+      }
+      return try body(&state)
+    }
+  }
+}

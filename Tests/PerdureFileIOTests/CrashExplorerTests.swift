@@ -1,0 +1,166 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+/// The smallest log there is: numbers of one byte, each with its complement, appended and synced.
+private struct TinyLog {
+  let file: any File
+  private var length: UInt64
+
+  init(_ fileSystem: SimulatedFileSystem, syncsDirectory: Bool = true) throws {
+    if try fileSystem.kind(of: "/log") == nil {
+      file = try fileSystem.open("/log", .create)
+      if syncsDirectory { try fileSystem.syncDirectory("/") }
+    } else {
+      file = try fileSystem.open("/log", .readWrite)
+    }
+    length = UInt64(try Self.numbers(in: file).count * 2)
+  }
+
+  mutating func append(_ number: UInt8, syncs: Bool = true) throws {
+    try file.write([number, ~number], at: length)
+    if syncs { try file.sync(.full) }
+    length += 2
+  }
+
+  /// The numbers before the first pair that isn't whole.
+  static func numbers(in file: any File) throws -> [UInt8] {
+    let bytes = try file.read(Int(try file.size()), at: 0)
+    var numbers: [UInt8] = []
+    for index in stride(from: 0, to: bytes.count - 1, by: 2) {
+      guard bytes[index] == ~bytes[index + 1] else { break }
+      numbers.append(bytes[index])
+    }
+    return numbers
+  }
+}
+
+private struct Lost: Error {
+  let labels: [Int]
+}
+
+/// What a correct log must show.
+private func verify(_ image: CrashImage, _ context: CrashContext) throws {
+  let numbers = try TinyLog.numbers(in: TinyLog(image.fileSystem()).file).map { Int($0) }
+  guard numbers.starts(with: context.acknowledged) else { throw Lost(labels: context.acknowledged) }
+}
+
+@Suite("The crash explorer")
+struct CrashExplorerTests {
+  private func run(syncs: Bool = true, syncsDirectory: Bool = true, steps: Int = 20) throws -> CrashReport {
+    var explorer = CrashExplorer()
+    explorer.sectorLength = 1
+    return try explorer.explore(
+      workload: { fileSystem, marker in
+        var log = try TinyLog(fileSystem, syncsDirectory: syncsDirectory)
+        for step in 1...steps {
+          marker.begin(step)
+          try log.append(UInt8(step), syncs: syncs)
+          marker.acknowledge(step)
+        }
+      }, verify: verify)
+  }
+
+  @Test("A correct log passes")
+  func correct() throws {
+    let report = try run()
+    try report.check()
+    #expect(report.operationCount == 42)
+    #expect(report.distinctImageCount > 60)
+    #expect(report.checkedCount >= report.distinctImageCount)
+    #expect(report.lossCounts[.tornWrite] ?? 0 > 0)
+    #expect(report.lossCounts[.creation] ?? 0 > 0)
+  }
+
+  @Test("A log that doesn't sync is caught, and the report says how to run it again")
+  func unsynced() throws {
+    let violation = try #require(try run(syncs: false).violation)
+    #expect(violation.reason.contains("Lost"))
+    #expect(violation.description.contains("PERDURE_SEED=\(violation.seed)"))
+    #expect(violation.description.contains("LOST"))
+    #expect(violation.description.contains("write /log 2 bytes at 0"))
+    #expect(throws: (any Error).self) { try verify(violation.image, self.context(of: violation)) }
+  }
+
+  private func context(of violation: CrashViolation) -> CrashContext {
+    CrashContext(operation: violation.operation, begun: [1], acknowledged: [1], losses: violation.losses)
+  }
+
+  @Test("A log whose name isn't synced is caught")
+  func unsyncedName() throws {
+    let violation = try #require(try run(syncsDirectory: false).violation)
+    #expect(violation.losses.contains(.creation))
+  }
+
+  @Test("A correct log on a disk that ignores syncs is caught")
+  func canary() throws {
+    let fileSystem = SimulatedFileSystem(ignoresSync: true)
+    var log = try TinyLog(fileSystem)
+    for step in 1...3 {
+      try log.append(UInt8(step))
+      fileSystem.marker.acknowledge(step)
+    }
+    let report = CrashExplorer().examine(fileSystem.journal, verify: verify)
+    #expect(report.violation != nil)
+  }
+
+  @Test("A check is told what had begun and what was acknowledged at the crash")
+  func marks() throws {
+    var seen: Set<[Int]> = []
+    _ = try CrashExplorer().explore { fileSystem, marker in
+      marker.begin(7)
+      try fileSystem.createDirectory("/a")
+      marker.acknowledge(7)
+      marker.begin(8)
+      try fileSystem.createDirectory("/b")
+    } verify: { _, context in
+      seen.insert([context.operation, context.begun.count, context.acknowledged.count])
+    }
+    #expect(seen == [[0, 1, 0], [1, 2, 1], [2, 2, 1]])
+  }
+
+  @Test("A crash in the middle of recovery can be explored too")
+  func nested() throws {
+    var recoveries = 0
+    let report = try CrashExplorer().explore { fileSystem, marker in
+      var log = try TinyLog(fileSystem)
+      try log.append(1)
+      marker.acknowledge(1)
+      try log.append(2)
+    } verify: { image, context in
+      let recovery = try CrashExplorer(seed: 3).explore(on: image) { fileSystem, _ in
+        var log = try TinyLog(fileSystem)
+        try log.append(9)
+      } verify: { image, _ in
+        recoveries += 1
+        try verify(image, context)
+      }
+      try recovery.check()
+    }
+    try report.check()
+    #expect(recoveries > report.checkedCount)
+  }
+
+  @Test("Thousands of distinct disks of a small store take no time")
+  func many() throws {
+    var explorer = CrashExplorer(seed: 5)
+    explorer.sectorLength = 16
+    explorer.checksMax = 20_000
+    let report = try explorer.explore { fileSystem, marker in
+      try fileSystem.createDirectory("/store")
+      let files = try (0..<4).map { try fileSystem.open("/store/\($0)", .create) }
+      var random = SeededGenerator(seed: 1)
+      var lengths = [UInt64](repeating: 0, count: files.count)
+      for step in 0..<600 {
+        let index = Int.random(in: 0..<files.count, using: &random)
+        let bytes = [UInt8](repeating: UInt8(step & 255), count: Int.random(in: 1...90, using: &random))
+        try files[index].write(bytes, at: lengths[index])
+        lengths[index] += UInt64(bytes.count)
+        if step % 5 == 4 { try files[index].sync(.full) }
+        marker.acknowledge(step)
+      }
+    } verify: { _, _ in
+    }
+    #expect(report.distinctImageCount >= 15_000, "\(report)")
+  }
+}

@@ -1,0 +1,306 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+// Which disks a loss of power may leave: each rule of DurabilityModel, from outside.
+
+private func explorer() -> CrashExplorer {
+  var explorer = CrashExplorer(seed: 1)
+  explorer.imagesPerOperationMax = 256
+  return explorer
+}
+
+/// All disks that may be left at the end of `body`.
+private func remains(
+  _ explorer: CrashExplorer = explorer(), on image: CrashImage = .empty,
+  _ body: (SimulatedFileSystem) throws -> Void
+) throws -> [CrashImage] {
+  let fileSystem = SimulatedFileSystem(image)
+  try body(fileSystem)
+  return explorer.images(of: fileSystem.journal, after: fileSystem.operationCount)
+}
+
+/// A disk with a durable, empty file `/f`, or with the given bytes in it.
+private func diskWithFile(_ bytes: [UInt8] = []) throws -> CrashImage {
+  let fileSystem = SimulatedFileSystem()
+  try fileSystem.open("/f", .create).write(bytes, at: 0)
+  return fileSystem.currentImage
+}
+
+private func filled(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
+
+@Suite("What a loss of power leaves")
+struct CrashImageTests {
+  @Test("A new file's name may be lost until its directory is synced")
+  func creation() throws {
+    let unsynced = try remains { fileSystem in
+      let file = try fileSystem.open("/a", .create)
+      try file.write(utf8: "x", at: 0)
+      try file.sync(.full)
+    }
+    #expect(Set(unsynced.map(\.paths)) == [[], ["/a"]])
+    #expect(unsynced.allSatisfy { $0.bytes(at: "/a") ?? [0x78] == [0x78] })
+    let synced = try remains { fileSystem in
+      _ = try fileSystem.open("/a", .create)
+      try fileSystem.syncDirectory("/")
+    }
+    #expect(synced.map(\.paths) == [["/a"]])
+  }
+
+  @Test("A synced name says nothing about the bytes")
+  func namesWithoutBytes() throws {
+    let disks = try remains { fileSystem in
+      try fileSystem.open("/a", .create).write(utf8: "x", at: 0)
+      try fileSystem.syncDirectory("/")
+    }
+    let contents = Set(disks.map { $0.bytes(at: "/a") })
+    #expect(contents.contains([]) && contents.contains([0x78]) && contents.contains([0]))
+    #expect(!contents.contains(nil))
+  }
+
+  @Test("A file in a new directory needs both directories synced")
+  func nested() throws {
+    let disks = try remains { fileSystem in
+      try fileSystem.createDirectory("/d")
+      _ = try fileSystem.open("/d/a", .create)
+      try fileSystem.syncDirectory("/d")
+    }
+    #expect(Set(disks.map(\.paths)) == [[], ["/d/", "/d/a"]])
+  }
+
+  @Test("A rename is lost or kept, and never leaves the destination without a file")
+  func rename() throws {
+    let start = SimulatedFileSystem()
+    try start.open("/old", .create).write(utf8: "old", at: 0)
+    try start.open("/new", .create).write(utf8: "new", at: 0)
+    let unsynced = try remains(on: start.currentImage) { try $0.rename("/new", to: "/old") }
+    #expect(Set(unsynced.map(\.paths)) == [["/new", "/old"], ["/old"]])
+    #expect(unsynced.contains { $0.bytes(at: "/old") == Array("new".utf8) && $0.bytes(at: "/new") == nil })
+    let synced = try remains(on: start.currentImage) { fileSystem in
+      try fileSystem.rename("/new", to: "/old")
+      try fileSystem.syncDirectory("/")
+    }
+    #expect(synced.map(\.paths) == [["/old"]])
+  }
+
+  @Test("A rename between directories may leave both names, never none")
+  func renameAcross() throws {
+    let start = SimulatedFileSystem()
+    try start.createDirectory("/d")
+    try start.open("/a", .create).write(utf8: "x", at: 0)
+    let unsynced = try remains(on: start.currentImage) { try $0.rename("/a", to: "/d/b") }
+    #expect(Set(unsynced.map(\.paths)) == [["/a", "/d/"], ["/a", "/d/", "/d/b"], ["/d/", "/d/b"]])
+    for directory in ["/", "/d"] {
+      let synced = try remains(on: start.currentImage) { fileSystem in
+        try fileSystem.rename("/a", to: "/d/b")
+        try fileSystem.syncDirectory(directory)
+      }
+      #expect(synced.allSatisfy { $0.bytes(at: "/d/b") != nil })
+      #expect(synced.contains { $0.bytes(at: "/a") == nil })
+      #expect(synced.contains { $0.bytes(at: "/a") != nil } == (directory == "/d"))
+    }
+  }
+
+  @Test("A removed name may be back until its directory is synced")
+  func removal() throws {
+    let unsynced = try remains(on: try diskWithFile()) { try $0.remove("/f") }
+    #expect(Set(unsynced.map(\.paths)) == [[], ["/f"]])
+    let synced = try remains(on: try diskWithFile()) { fileSystem in
+      try fileSystem.remove("/f")
+      try fileSystem.syncDirectory("/")
+    }
+    #expect(synced == [.empty])
+  }
+
+  @Test("Changes of names between two syncs arrive in any order")
+  func namesInAnyOrder() throws {
+    let disks = try remains { fileSystem in
+      for name in ["/a", "/b", "/c"] { _ = try fileSystem.open(name, .create) }
+    }
+    #expect(Set(disks.map(\.paths)).count == 8)
+  }
+
+  @Test("Unsynced writes are lost, kept and reordered in every combination")
+  func subsets() throws {
+    let disks = try remains(on: try diskWithFile()) { fileSystem in
+      let file = try fileSystem.open("/f", .readWrite)
+      for index in 0..<3 { try file.write(utf8: "ab", at: UInt64(index * 2)) }
+    }
+    let contents = Set(disks.compactMap { $0.bytes(at: "/f") })
+    for mask in 0..<8 {
+      var expected: [UInt8] = []
+      for index in 0..<3 where mask & 1 << index != 0 {
+        expected += filled(0, index * 2 - expected.count) + Array("ab".utf8)
+      }
+      #expect(contents.contains(expected), "\(mask)")
+    }
+  }
+
+  @Test("A write is torn at sectors, anywhere, with the old bytes in the holes")
+  func torn() throws {
+    let start = try diskWithFile(filled(1, 1536))
+    let disks = try remains(on: start) { fileSystem in
+      try fileSystem.open("/f", .readWrite).write(filled(2, 1536), at: 0)
+    }
+    let contents = Set(disks.compactMap { $0.bytes(at: "/f") })
+    let expected = (0..<8).map { mask in
+      (0..<3).flatMap { filled(mask & 1 << $0 != 0 ? 2 : 1, 512) }
+    }
+    #expect(contents == Set(expected))
+  }
+
+  @Test("A torn write begins and ends where its sectors do, not where it does")
+  func tornUnaligned() throws {
+    let start = try diskWithFile(filled(1, 1024))
+    let disks = try remains(on: start) { fileSystem in
+      try fileSystem.open("/f", .readWrite).write(filled(2, 24), at: 500)
+    }
+    let contents = Set(disks.compactMap { $0.bytes(at: "/f") })
+    #expect(contents.count == 4)
+    #expect(contents.contains(filled(1, 500) + filled(2, 12) + filled(1, 512)))
+    #expect(contents.contains(filled(1, 512) + filled(2, 12) + filled(1, 500)))
+  }
+
+  @Test("A file may have its new length without its bytes: zeros, or garbage if asked for")
+  func zerosAndGarbage() throws {
+    var explorer = explorer()
+    explorer.makesGarbage = false
+    func contents(_ explorer: CrashExplorer) throws -> [[UInt8]] {
+      try remains(explorer, on: try diskWithFile(filled(1, 100))) { fileSystem in
+        try fileSystem.open("/f", .readWrite).write(filled(2, 600), at: 100)
+      }.compactMap { $0.bytes(at: "/f") }
+    }
+    let plain = try contents(explorer)
+    #expect(plain.contains(filled(1, 100) + filled(0, 600)))
+    #expect(plain.contains(filled(1, 100) + filled(2, 412) + filled(0, 188)))
+    #expect(plain.joined().allSatisfy { $0 <= 2 })
+    explorer.makesGarbage = true
+    let noisy = try contents(explorer)
+    #expect(noisy.contains { $0.count == 700 && $0.contains { $0 > 2 } })
+    #expect(noisy.allSatisfy { $0.prefix(100) == filled(1, 100)[...] })
+  }
+
+  @Test("What was synced in full is on every later disk")
+  func syncedStays() throws {
+    let disks = try remains(on: try diskWithFile()) { fileSystem in
+      let file = try fileSystem.open("/f", .readWrite)
+      try file.write(utf8: "kept", at: 0)
+      try file.sync(.full)
+      for index in 0..<12 { try file.write(utf8: "more", at: UInt64(4 + index * 4)) }
+      try fileSystem.remove("/f")
+    }
+    #expect(disks.contains { $0.paths.isEmpty })
+    #expect(disks.compactMap { $0.bytes(at: "/f") }.allSatisfy { $0.starts(with: "kept".utf8) })
+    #expect(disks.count > 100)
+  }
+
+  @Test("An ordered sync orders: nothing from after it without all from before it")
+  func barrier() throws {
+    let start = SimulatedFileSystem()
+    _ = try start.open("/f", .create)
+    _ = try start.open("/g", .create)
+    let disks = try remains(on: start.currentImage) { fileSystem in
+      let f = try fileSystem.open("/f", .readWrite)
+      try f.write(utf8: "ab", at: 0)
+      try f.sync(.ordered)
+      try fileSystem.open("/g", .readWrite).write(utf8: "x", at: 0)
+    }
+    #expect(disks.contains { $0.bytes(at: "/f") == [] && $0.bytes(at: "/g") == [] })
+    #expect(disks.contains { $0.bytes(at: "/f") == Array("ab".utf8) && $0.bytes(at: "/g") == [] })
+    #expect(disks.contains { $0.bytes(at: "/g") == Array("x".utf8) })
+    for disk in disks where disk.bytes(at: "/g") != [] {
+      #expect(disk.bytes(at: "/f") == Array("ab".utf8))
+    }
+  }
+
+  @Test("A full sync of what came after a barrier makes durable what came before it")
+  func barrierSettled() throws {
+    let start = SimulatedFileSystem()
+    _ = try start.open("/f", .create)
+    _ = try start.open("/g", .create)
+    let disks = try remains(on: start.currentImage) { fileSystem in
+      let f = try fileSystem.open("/f", .readWrite)
+      try f.write(utf8: "ab", at: 0)
+      try f.sync(.ordered)
+      let g = try fileSystem.open("/g", .readWrite)
+      try g.write(utf8: "x", at: 0)
+      try g.sync(.full)
+    }
+    #expect(disks.count == 1)
+    #expect(disks.first?.bytes(at: "/f") == Array("ab".utf8))
+  }
+
+  @Test("Writes that a failed sync forgot may be lost even after a sync that succeeds")
+  func forgotten() throws {
+    let disks = try remains(on: try diskWithFile()) { fileSystem in
+      let file = try fileSystem.open("/f", .readWrite)
+      try file.write(utf8: "a", at: 0)
+      fileSystem.inject(InjectedFailure(of: .sync, effect: .forgetsWrites))
+      expectError(.mediaError) { try file.sync(.full) }
+      try file.write(utf8: "b", at: 1)
+      try file.sync(.full)
+      #expect(try file.read(9, at: 0) == Array("ab".utf8))
+    }
+    #expect(Set(disks.compactMap { $0.bytes(at: "/f") }) == [[0, 0x62], [0x61, 0x62]])
+  }
+
+  @Test("A newer durable write isn't undone by an older forgotten one")
+  func forgottenOverwritten() throws {
+    let disks = try remains(on: try diskWithFile()) { fileSystem in
+      let file = try fileSystem.open("/f", .readWrite)
+      try file.write(utf8: "a", at: 0)
+      fileSystem.inject(InjectedFailure(of: .sync, effect: .forgetsWrites))
+      expectError(.mediaError) { try file.sync(.full) }
+      try file.write(utf8: "b", at: 0)
+      try file.sync(.full)
+    }
+    #expect(disks.map { $0.bytes(at: "/f") } == [Array("b".utf8)])
+  }
+
+  @Test("Syncs that are ignored make nothing durable")
+  func ignoredSyncs() throws {
+    let fileSystem = SimulatedFileSystem(ignoresSync: true)
+    let file = try fileSystem.open("/a", .create)
+    try file.write(utf8: "x", at: 0)
+    try file.sync(.full)
+    try fileSystem.syncDirectory("/")
+    let disks = explorer().images(of: fileSystem.journal, after: fileSystem.operationCount)
+    #expect(disks.contains { $0.paths.isEmpty })
+    #expect(disks.contains { $0.bytes(at: "/a") == [] })
+  }
+
+  @Test("An image can be opened, and crashed again")
+  func again() throws {
+    let first = try remains { fileSystem in
+      let file = try fileSystem.open("/a", .create)
+      try file.write(utf8: "x", at: 0)
+      try fileSystem.syncDirectory("/")
+    }
+    for image in first {
+      let second = try remains(on: image) { fileSystem in
+        #expect(fileSystem.currentImage == image)
+        let file = try fileSystem.open("/a", .readWrite)
+        try file.write(utf8: "yy", at: 0)
+      }
+      #expect(second.contains(image))
+      #expect(second.contains { $0.bytes(at: "/a") == Array("yy".utf8) })
+    }
+  }
+
+  @Test("The same seed gives the same disks")
+  func deterministic() throws {
+    var explorer = explorer()
+    explorer.imagesPerOperationMax = 20
+    func run() throws -> [CrashImage] {
+      try remains(explorer, on: try diskWithFile()) { fileSystem in
+        let file = try fileSystem.open("/f", .readWrite)
+        for index in 0..<40 { try file.write(filled(UInt8(index), 700), at: UInt64(index * 700)) }
+      }
+    }
+    let disks = try run()
+    #expect(try run() == disks)
+    #expect(disks.count > 15)
+    explorer.seed = 2
+    #expect(try run() != disks)
+  }
+}
