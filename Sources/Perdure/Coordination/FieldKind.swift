@@ -1,0 +1,56 @@
+// What a field of a row holds, and how many bytes of the fixed section it takes.
+
+/// The form in which one property lies in a row. The order of cases is not stored anywhere.
+package enum FieldKind: UInt8, Sendable, CaseIterable {
+  /// The layout has no such property: it reads as its default.
+  case absent
+  case bool
+  case int16
+  case int32
+  case int64
+  case float
+  case double
+  case date
+  case uuid
+  case decimal
+  case reference
+  case string
+  case data
+  case url
+
+  /// Bytes in the fixed section; 0 for what lies in the variable section.
+  package var fixedSizeBytes: Int {
+    switch self {
+    case .absent, .string, .data, .url: 0
+    case .bool: 1
+    case .int16: 2
+    case .int32, .float: 4
+    case .int64, .double, .date, .reference: 8
+    case .uuid: 16
+    case .decimal: 24
+    }
+  }
+
+  package var isVariable: Bool {
+    switch self {
+    case .string, .data, .url: true
+    default: false
+    }
+  }
+
+  /// Whether the values are whole numbers.
+  package var isInteger: Bool {
+    switch self {
+    case .int16, .int32, .int64: true
+    default: false
+    }
+  }
+
+  /// Whether the values are numbers or truth values, which compare with each other by value.
+  package var isNumeric: Bool {
+    switch self {
+    case .bool, .int16, .int32, .int64, .float, .double, .decimal: true
+    default: false
+    }
+  }
+}

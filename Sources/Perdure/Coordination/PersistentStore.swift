@@ -1,0 +1,201 @@
+// The seam between the object graph and whatever keeps its rows.
+//
+// Above it, everything is references, rows, index ranges and preconditions; below it, an engine may be anything
+// that keeps these promises. No type of an engine appears here, so contexts and fetches are tested on a naive
+// store in memory and run unchanged on the log.
+//
+// Promises of a store:
+//   S1. A view is one consistent state. Taking one costs O(1), it never changes, and it keeps what it reads alive.
+//   S2. A commit is atomic: all of its puts, removals and links become visible together, or none does.
+//   S3. Indexes are derived from rows and links by the store itself, in the same commit: every view finds its
+//       indexes in agreement with its rows.
+//   S4. Preconditions are judged in the commit's own turn against the newest state, not against `change.view`.
+//   S5. Entries of an index come in bytewise order of key, then by reference.
+
+package import PerdurePredicates
+
+/// The version of a row: changes whenever the row is written, also when it is written with equal bytes.
+package struct RowVersion: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt64
+
+  package init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+}
+
+/// A row as it lies in the store. Borrowed: the bytes are valid while the view that gave it lives.
+package struct StoredRow {
+  package let bytes: UnsafeRawBufferPointer
+  package let version: RowVersion
+
+  package init(bytes: UnsafeRawBufferPointer, version: RowVersion) {
+    self.bytes = bytes
+    self.version = version
+  }
+}
+
+/// One index (or link keyspace) of a store: its position in `StoreSchema.indexes`.
+///
+/// Positions hold for one schema in one process only. What is stored is the definition's name.
+package struct StoreIndex: RawRepresentable, Hashable, Sendable {
+  package let rawValue: Int
+
+  package init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+}
+
+/// How much a commit survives once it has returned. Each step includes the one before it.
+public enum Durability: Int, Hashable, Sendable, Comparable, CaseIterable {
+  /// Visible to this process; nothing is promised about a crash.
+  case none
+  /// Survives the end of the process, also by a signal; not the end of the operating system.
+  case processCrash
+  /// After a power loss, some prefix of the commits is there, possibly without this one.
+  case ordered
+  /// Survives a power loss, on media that keep what they say they have synced.
+  case powerLoss
+
+  /// Whether the left promises less than the right.
+  public static func < (left: Durability, right: Durability) -> Bool {
+    left.rawValue < right.rawValue
+  }
+}
+
+/// A consistent state of a store, to read from (S1).
+///
+/// All methods may be called from any thread. A method that throws gives a damaged or unreadable store's error.
+/// Bytes given to a body are valid at least until the view is released.
+package protocol StoreView: AnyObject, Sendable {
+  /// The sequence number of the newest commit in this view; grows from view to view.
+  var sequence: UInt64 { get }
+
+  /// The row of an object, or nil when there is none. O(1).
+  func row(_ reference: ObjectReference) throws -> StoredRow?
+
+  /// The version of a row, or nil when there is none. O(1).
+  func version(of reference: ObjectReference) -> RowVersion?
+
+  /// The number of rows of one concrete entity. O(1).
+  func rowCount(entity: UInt16) -> Int
+
+  /// Hands out the rows of one concrete entity in order of their ids, until `body` returns false.
+  func visitRows(
+    entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool) throws
+
+  /// Hands out the rows of many objects, in whatever order is fastest. `body` is called once for each element,
+  /// with its position and its row, nil when there is none.
+  func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws
+
+  /// The number of entries in a range of an index. O(log n).
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) -> Int
+
+  /// Hands out the entries in a range of an index in order (S5) until `body` returns false. The key comes without
+  /// the reference that a store may append to it.
+  func visitEntries(
+    _ index: StoreIndex, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
+}
+
+/// What must still hold when a commit is applied (S4).
+package enum Precondition: Hashable, Sendable {
+  /// The row exists and has this version.
+  case rowUnchanged(ObjectReference, RowVersion)
+  /// The row exists, in whatever version.
+  case rowExists(ObjectReference)
+  /// No entry was added to or removed from this range of an index since the change's view.
+  case rangeUnchanged(StoreIndex, KeyRange)
+}
+
+/// One link of a many-to-many relationship, in the direction in which the store keeps it.
+package struct StoreLink: Hashable, Sendable {
+  /// The link keyspace: an index of kind `.links`.
+  package let index: StoreIndex
+  package let source: ObjectReference
+  package let target: ObjectReference
+
+  package init(index: StoreIndex, source: ObjectReference, target: ObjectReference) {
+    self.index = index
+    self.source = source
+    self.target = target
+  }
+}
+
+/// A change to apply as one commit.
+///
+/// A reference occurs at most once among puts and removals. Adding a link that is there, and removing one that is
+/// not, change nothing. Links of a removed row are not removed by themselves.
+package struct StoreChange: Sendable {
+  /// The state that the change was computed from.
+  package var view: any StoreView
+  /// Rows to write, whole, new or replaced.
+  package var puts: [(reference: ObjectReference, row: [UInt8])] = []
+  /// Rows to remove.
+  package var removals: [ObjectReference] = []
+  package var linksAdded: [StoreLink] = []
+  package var linksRemoved: [StoreLink] = []
+  package var preconditions: [Precondition] = []
+  package var durability: Durability
+
+  package init(view: any StoreView, durability: Durability) {
+    self.view = view
+    self.durability = durability
+  }
+}
+
+/// Why a commit was refused. Nothing was written; the caller may take a new view and try again.
+package struct StoreConflict: Error {
+  /// The preconditions that no longer hold.
+  package var failed: [Precondition]
+  /// Keys of unique indexes that two rows would have shared.
+  package var duplicates: [DuplicateKey]
+
+  /// Two rows with one key in a unique index.
+  package struct DuplicateKey: Hashable, Sendable {
+    package let index: StoreIndex
+    package let key: [UInt8]
+    /// The row that has the key: in the store, or earlier in the same change.
+    package let existing: ObjectReference
+    /// The row of the change that would have had it too.
+    package let rejected: ObjectReference
+
+    package init(
+      index: StoreIndex, key: [UInt8], existing: ObjectReference, rejected: ObjectReference
+    ) {
+      self.index = index
+      self.key = key
+      self.existing = existing
+      self.rejected = rejected
+    }
+  }
+
+  package init(failed: [Precondition] = [], duplicates: [DuplicateKey] = []) {
+    self.failed = failed
+    self.duplicates = duplicates
+  }
+}
+
+/// A place where the rows of an object graph are kept. Any thread may call any method.
+package protocol PersistentStore: AnyObject, Sendable {
+  /// The indexes that the store maintains, and what feeds them.
+  var schema: StoreSchema { get }
+
+  /// Names the store for ever; part of the URI form of object ids.
+  var identifier: String { get }
+
+  /// The newest state. O(1).
+  func view() -> any StoreView
+
+  /// Applies a change atomically (S2) and returns a view at or after it.
+  ///
+  /// - Throws: `StoreConflict` when a precondition failed or a unique key is taken; the store's own error when it
+  ///   cannot write. In both cases nothing of the change is visible.
+  func commit(_ change: StoreChange) throws -> any StoreView
+
+  /// Reserves ids for new rows of one concrete entity. Ids start at 1 and are never handed out twice, also not after
+  /// a crash.
+  func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64>
+
+  /// Ends the use of the store. Views taken earlier stay readable.
+  func close() throws
+}

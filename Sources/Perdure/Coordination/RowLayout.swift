@@ -1,0 +1,186 @@
+// Where each property lies in a row.
+//
+// A row is, all little-endian:
+//
+//     u16 layout number | u16 zero
+//     presence bitmap     one bit for each property of the layout, ceil(n / 8) bytes
+//     ASCII bitmap        one bit for each variable property, ceil(v / 8) bytes
+//     fixed section       bool 1, int16 2, int32 4, int64 8, float 4, double 8, date 8, uuid 16, decimal 24,
+//                         to-one reference 8; in the order of the layout, without padding
+//     end offsets         u32 for each variable property, counted from the start of the variable section
+//     variable section    string and URL as UTF-8, data as it is
+//
+// Invariants of a row that a writer makes:
+//   R1. Unused bits of the bitmaps are 0. A property without a value has its fixed bytes 0 or its variable bytes
+//       empty, and its ASCII bit 0. So equal content under one layout means equal bytes.
+//   R2. End offsets never fall, and the last one is the length of the variable section.
+//   R3. An ASCII bit is set if and only if a string or URL is present and all its bytes are below 128.
+//
+// Layouts are made once for each version of an entity and live as long as the store is open. A reader asks by
+// *slot* of today's entity, so each layout carries a table from slot to field, in raw memory: reading a field
+// costs loads and no reference counting. A property that the layout does not know has a field of kind `absent`.
+
+package import PerdurePredicates
+
+/// One stored property of a layout.
+package struct RowColumn: Hashable, Sendable {
+  /// The property's number in the stored model.
+  package let property: UInt32
+  package let kind: FieldKind
+
+  package init(property: UInt32, kind: FieldKind) {
+    precondition(kind != .absent, "A column holds something.")
+    self.property = property
+    self.kind = kind
+  }
+}
+
+/// Where one slot lies in the rows of one layout. Sixteen bytes, no pointers.
+package struct RowField: Sendable {
+  /// `absent` when the layout has no such property.
+  package var kind: FieldKind = .absent
+  /// Whether a variable property is the first of its section, so that it starts at 0.
+  package var isFirstVariable = false
+  /// Bit in the presence bitmap.
+  package var presenceBit: UInt16 = 0
+  /// Bit in the ASCII bitmap, counted from the start of that bitmap; for variable properties.
+  package var asciiBit: UInt16 = 0
+  /// Where the ASCII bitmap starts in the row.
+  package var asciiOffset: UInt16 = 0
+  /// Where the value (fixed) or the end offset (variable) lies in the row.
+  package var offset: UInt32 = 0
+  /// Where the variable section starts in the row.
+  package var variableOffset: UInt32 = 0
+}
+
+/// The shape of the rows that carry one layout number, read through the slots of one entity.
+// The only pointers are to memory that is written in init and freed in deinit.
+package final class RowLayout: @unchecked Sendable {
+  /// The number that rows of this layout begin with.
+  package let number: UInt16
+  /// The stored properties, in the order of their bits.
+  package let columns: [RowColumn]
+  /// For each column the slot of today's entity that shows it, or nil when the entity has it no longer.
+  package let columnSlots: [Int?]
+  /// Number of slots in the field table.
+  package let slotCount: Int
+  /// Sizes of a row's parts, all that checking a row needs.
+  package let shape: RowShape
+  /// The field of each slot.
+  package let fields: UnsafePointer<RowField>
+
+  /// - Parameter slots: For each slot of the entity its property's number; slots of properties that are not
+  ///   stored (to-many, derived) simply find no column.
+  package init(number: UInt16, columns: [RowColumn], slots: [UInt32]) {
+    precondition(columns.count <= 32_000, "A layout has too many columns.")
+    let slotOf = Dictionary(zip(slots, slots.indices), uniquingKeysWith: { first, _ in first })
+    let shape = RowShape(columns)
+    self.number = number
+    self.columns = columns
+    self.slotCount = slots.count
+    self.columnSlots = columns.map { slotOf[$0.property] }
+    self.shape = shape
+
+    let table = UnsafeMutablePointer<RowField>.allocate(capacity: max(1, slots.count))
+    table.initialize(repeating: RowField(), count: max(1, slots.count))
+    for (field, slot) in zip(shape.fields(of: columns), columnSlots) {
+      if let slot { table[slot] = field }
+    }
+    self.fields = UnsafePointer(table)
+  }
+
+  deinit {
+    fields.deallocate()
+  }
+}
+
+/// Sizes of the parts of a row.
+package struct RowShape: Sendable, Hashable {
+  package let columnCount: Int
+  package let variableCount: Int
+  package let asciiOffset: Int
+  package let fixedOffset: Int
+  package let endsOffset: Int
+  package let variableOffset: Int
+
+  package static let presenceOffset = 4
+
+  init(_ columns: [RowColumn]) {
+    columnCount = columns.count
+    variableCount = columns.count { $0.kind.isVariable }
+    asciiOffset = Self.presenceOffset + (columnCount + 7) / 8
+    fixedOffset = asciiOffset + (variableCount + 7) / 8
+    endsOffset = fixedOffset + columns.reduce(0) { $0 + $1.kind.fixedSizeBytes }
+    variableOffset = endsOffset + 4 * variableCount
+  }
+
+  /// The field of each column.
+  func fields(of columns: [RowColumn]) -> [RowField] {
+    var fixed = fixedOffset
+    var variables = 0
+    return columns.enumerated().map { position, column in
+      var field = RowField()
+      field.kind = column.kind
+      field.presenceBit = UInt16(position)
+      field.asciiOffset = UInt16(asciiOffset)
+      field.variableOffset = UInt32(variableOffset)
+      if column.kind.isVariable {
+        field.isFirstVariable = variables == 0
+        field.asciiBit = UInt16(variables)
+        field.offset = UInt32(endsOffset + 4 * variables)
+        variables += 1
+      } else {
+        field.offset = UInt32(fixed)
+        fixed += column.kind.fixedSizeBytes
+      }
+      return field
+    }
+  }
+}
+
+/// All layouts that rows of one entity may carry, by number.
+// The pointers lead to the layouts in `all`, which live as long as this object.
+package final class RowLayouts: @unchecked Sendable {
+  /// The layout that new rows are written in.
+  package let current: RowLayout
+  /// Every layout, the current one included.
+  package let all: [RowLayout]
+  /// What each slot reads as where a layout does not know it.
+  package let defaults: [Value]
+
+  /// What checking a row needs of a layout, so that a scan touches no reference count.
+  struct Entry {
+    let number: UInt16
+    let shape: RowShape
+    let fields: UnsafePointer<RowField>
+  }
+
+  let entries: UnsafeBufferPointer<Entry>
+
+  /// - Parameter current: One of `all`.
+  /// - Parameter defaults: For each slot what it reads as where a layout does not know it; `.null` throughout
+  ///   when empty.
+  package init(current: RowLayout, all: [RowLayout], defaults: [Value] = []) {
+    precondition(all.contains { $0 === current }, "The current layout is one of all layouts.")
+    precondition(defaults.isEmpty || defaults.count == current.slotCount, "One default for each slot.")
+    self.current = current
+    self.all = all
+    self.defaults =
+      defaults.isEmpty ? [Value](repeating: .null, count: current.slotCount) : defaults
+    // The current layout first: nearly all rows carry it.
+    let ordered = [current] + all.filter { $0 !== current }
+    let table = UnsafeMutableBufferPointer<Entry>.allocate(capacity: ordered.count)
+    _ = table.initialize(
+      from: ordered.map { Entry(number: $0.number, shape: $0.shape, fields: $0.fields) })
+    self.entries = UnsafeBufferPointer(table)
+  }
+
+  deinit {
+    entries.deallocate()
+  }
+
+  /// The value of a slot in a row of these layouts.
+  package func value(_ slot: Int, of row: RowView) -> Value {
+    row.fields[slot].kind == .absent ? defaults[slot] : row.value(slot)
+  }
+}

@@ -1,0 +1,187 @@
+// Reading a row in place.
+//
+// A view is made by checking a row once; after that fields are read without further checks of bounds, because
+// R2 (RowLayout.swift) holds and every offset of the field table lies inside the fixed parts. A view is a few
+// words on the stack. It borrows the bytes and the layouts: it must outlive neither.
+
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+package import PerdurePredicates
+
+/// Why bytes are no row of an entity.
+package struct RowError: Error, Hashable, Sendable {
+  package enum Code: Hashable, Sendable {
+    /// Shorter than the fixed parts of its layout.
+    case truncated
+    /// The layout number is none of the entity's.
+    case unknownLayout
+    /// A reserved byte is not zero.
+    case reservedBytes
+    /// The end offsets fall, or do not end where the row ends.
+    case endOffsets
+  }
+
+  package let code: Code
+  /// Where in the row the fault was seen, in bytes from its start.
+  package let offset: Int
+}
+
+extension RowError: CustomStringConvertible {
+  package var description: String {
+    switch code {
+    case .truncated: "The row ends at byte \(offset), inside its fixed parts."
+    case .unknownLayout: "The row begins with the number of no layout of its entity."
+    case .reservedBytes: "The row has reserved bytes that are not zero at byte \(offset)."
+    case .endOffsets: "The row has an impossible end offset at byte \(offset)."
+    }
+  }
+}
+
+/// A checked row, read field by field in place.
+package struct RowView {
+  package let base: UnsafeRawPointer
+  package let count: Int
+  package let fields: UnsafePointer<RowField>
+
+  /// Checks the parts of a row. Any bytes give a view or an error.
+  package init(checking bytes: UnsafeRawBufferPointer, _ layouts: RowLayouts) throws(RowError) {
+    try self.init(checking: bytes, layouts.entries)
+  }
+
+  init(
+    checking bytes: UnsafeRawBufferPointer, _ entries: UnsafeBufferPointer<RowLayouts.Entry>
+  ) throws(RowError) {
+    guard let base = bytes.baseAddress, bytes.count >= RowShape.presenceOffset else {
+      throw RowError(code: .truncated, offset: bytes.count)
+    }
+    let head = UInt32(littleEndian: base.loadUnaligned(as: UInt32.self))
+    guard head >> 16 == 0 else { throw RowError(code: .reservedBytes, offset: 2) }
+    let number = UInt16(truncatingIfNeeded: head)
+    var position = 0
+    while position < entries.count, entries[position].number != number { position += 1 }
+    guard position < entries.count else { throw RowError(code: .unknownLayout, offset: 0) }
+    let shape = entries[position].shape
+    guard bytes.count >= shape.variableOffset else {
+      throw RowError(code: .truncated, offset: bytes.count)
+    }
+    try Self.checkEnds(base, shape, available: bytes.count - shape.variableOffset)
+    self.base = base
+    self.count = bytes.count
+    self.fields = entries[position].fields
+  }
+
+  private static func checkEnds(
+    _ base: UnsafeRawPointer, _ shape: RowShape, available: Int
+  ) throws(RowError) {
+    var previous: UInt32 = 0
+    var falls = false
+    var offset = shape.endsOffset
+    while offset < shape.variableOffset {
+      let end = UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+      falls = falls || end < previous
+      previous = end
+      offset += 4
+    }
+    if falls || Int(previous) != available {
+      throw RowError(code: .endOffsets, offset: shape.endsOffset)
+    }
+  }
+
+  /// Whether the slot has a value in this row.
+  @inline(__always)
+  package func isPresent(_ field: RowField) -> Bool {
+    guard field.kind != .absent else { return false }
+    let byte = base.load(
+      fromByteOffset: RowShape.presenceOffset + Int(field.presenceBit >> 3), as: UInt8.self)
+    return byte >> (field.presenceBit & 7) & 1 != 0
+  }
+
+  @inline(__always)
+  private func load<T: BitwiseCopyable>(_ field: RowField, _ type: T.Type) -> T {
+    base.loadUnaligned(fromByteOffset: Int(field.offset), as: T.self)
+  }
+
+  /// A present bool.
+  @inline(__always)
+  package func bool(_ field: RowField) -> Bool {
+    load(field, UInt8.self) != 0
+  }
+
+  /// A present whole number of any width.
+  @inline(__always)
+  package func integer(_ field: RowField) -> Int64 {
+    switch field.kind {
+    case .int16: Int64(Int16(littleEndian: load(field, Int16.self)))
+    case .int32: Int64(Int32(littleEndian: load(field, Int32.self)))
+    default: Int64(littleEndian: load(field, Int64.self))
+    }
+  }
+
+  /// A present double, float (widened) or date (seconds since the reference date).
+  @inline(__always)
+  package func double(_ field: RowField) -> Double {
+    if field.kind == .float {
+      return Double(Float(bitPattern: UInt32(littleEndian: load(field, UInt32.self))))
+    }
+    return Double(bitPattern: UInt64(littleEndian: load(field, UInt64.self)))
+  }
+
+  /// A present to-one reference.
+  @inline(__always)
+  package func reference(_ field: RowField) -> ObjectReference {
+    ObjectReference(rawValue: UInt64(littleEndian: load(field, UInt64.self)))
+  }
+
+  /// A present UUID.
+  package func uuid(_ field: RowField) -> UUID {
+    UUID(uuid: load(field, uuid_t.self))
+  }
+
+  /// A present decimal in parts.
+  package func decimal(_ field: RowField) -> DecimalParts {
+    DecimalParts(stored: base + Int(field.offset))
+  }
+
+  /// The bytes of a string, URL or data; empty when it is not present.
+  @inline(__always)
+  package func bytes(_ field: RowField) -> UnsafeRawBufferPointer {
+    let end = UInt32(littleEndian: load(field, UInt32.self))
+    let start =
+      field.isFirstVariable
+      ? 0
+      : UInt32(
+        littleEndian: base.loadUnaligned(fromByteOffset: Int(field.offset) - 4, as: UInt32.self))
+    return UnsafeRawBufferPointer(
+      start: base + Int(field.variableOffset) + Int(start), count: Int(end &- start))
+  }
+
+  /// Whether a string or URL is known to be ASCII, so that its bytes may be compared as they are.
+  @inline(__always)
+  package func isASCII(_ field: RowField) -> Bool {
+    let byte = base.load(
+      fromByteOffset: Int(field.asciiOffset) + Int(field.asciiBit >> 3), as: UInt8.self)
+    return byte >> (field.asciiBit & 7) & 1 != 0
+  }
+
+  /// The value of a slot, `.null` when it has none or the layout does not know it.
+  package func value(_ slot: Int) -> Value {
+    let field = fields[slot]
+    guard isPresent(field) else { return .null }
+    switch field.kind {
+    case .absent: return .null
+    case .bool: return .bool(bool(field))
+    case .int16, .int32, .int64: return .integer(integer(field))
+    case .float, .double: return .double(double(field))
+    case .date: return .date(Date(timeIntervalSinceReferenceDate: double(field)))
+    case .uuid: return .uuid(uuid(field))
+    case .decimal: return .decimal(decimal(field).decimal)
+    case .reference: return .reference(reference(field))
+    case .string: return .string(String(decoding: bytes(field), as: UTF8.self))
+    case .data: return .data(Data(bytes(field)))
+    case .url: return URL(string: String(decoding: bytes(field), as: UTF8.self)).map(Value.url) ?? .null
+    }
+  }
+}

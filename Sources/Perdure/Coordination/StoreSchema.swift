@@ -1,0 +1,238 @@
+// What a store keeps for each entity, and which indexes follow from it.
+//
+// A store schema is a pure function of the stored model (`StoreSchema+Model.swift`). Everything that reads or
+// writes rows works on it alone: properties are slots, entities are numbers, relationships are columns or index
+// ranges.
+//
+// A relationship that is not a column is always read in the same way, whatever it is kept in: the entries of an
+// index whose key is the owner's reference name the objects at the other end. So it is with `relation` indexes
+// (the other end holds the column), with link keyspaces and with their reversed indexes.
+
+package import PerdurePredicates
+
+/// One component of an index key.
+package struct IndexComponent: Hashable, Sendable {
+  /// The property's number in the stored model.
+  package let property: UInt32
+  package let kind: FieldKind
+  package let isDescending: Bool
+
+  package init(property: UInt32, kind: FieldKind, isDescending: Bool = false) {
+    self.property = property
+    self.kind = kind
+    self.isDescending = isDescending
+  }
+}
+
+/// One index that a store maintains: what feeds it and what its keys are.
+package struct IndexDefinition: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    /// Key: the target in the to-one column `property` (bare reference); reference: the row. No entry for null.
+    case relation(property: UInt32)
+    /// Key: the source of a link (bare reference); reference: its target. Fed by links, not by rows.
+    case links(property: UInt32)
+    /// Key: the target of a link; reference: its source. Follows from the link keyspace `links`.
+    case linksReversed(property: UInt32, links: StoreIndex)
+    /// Key: the components in turn, null included.
+    case attribute([IndexComponent])
+    /// Key: the components in turn; no entry when one is null. A key has at most one entry.
+    case unique([IndexComponent])
+    /// Key: number of entries of `counted` with an owner's key (bare count); reference: the owner. Owners without
+    /// entries have none here.
+    case countOrder(property: UInt32, counted: StoreIndex)
+  }
+
+  /// The name under which the store keeps the index, the same in every process: "rel/17", "attr/3,5".
+  package let name: String
+  package let kind: Kind
+  /// The concrete entities whose rows (or whose links as sources, or which as owners) feed the index, ascending.
+  package let entities: [UInt16]
+
+  package init(name: String, kind: Kind, entities: [UInt16]) {
+    self.name = name
+    self.kind = kind
+    self.entities = entities
+  }
+
+  /// The components of the key, for indexes of attributes.
+  package var components: [IndexComponent]? {
+    switch kind {
+    case .attribute(let components), .unique(let components): components
+    default: nil
+    }
+  }
+
+  package var isUnique: Bool {
+    if case .unique = kind { true } else { false }
+  }
+}
+
+/// How a store keeps one property of an entity.
+package struct PropertyStorage: Hashable, Sendable {
+  package enum Form: Hashable, Sendable {
+    /// An attribute in the row.
+    case attribute(FieldKind)
+    /// A to-one relationship in the row. `index` gives the rows that point at a target.
+    case toOne(destination: UInt16, index: StoreIndex)
+    /// A relationship kept elsewhere: the entries of `index` with the owner as key. `owners` is the index in which
+    /// the object at the other end is the key and the owner the reference, when there is one.
+    case inverse(destination: UInt16, index: StoreIndex, owners: StoreIndex?, isToMany: Bool)
+    /// A derived attribute: the number of objects in the relationship of another slot.
+    case count(ofSlot: Int)
+  }
+
+  package let name: String
+  /// The property's number in the stored model.
+  package let number: UInt32
+  package let form: Form
+
+  package init(name: String, number: UInt32, form: Form) {
+    self.name = name
+    self.number = number
+    self.form = form
+  }
+
+  /// The entity at the other end of a relationship.
+  package var destination: UInt16? {
+    switch form {
+    case .toOne(let destination, _), .inverse(let destination, _, _, _): destination
+    case .attribute, .count: nil
+    }
+  }
+
+  package var isToMany: Bool {
+    if case .inverse(_, _, _, let isToMany) = form { isToMany } else { false }
+  }
+}
+
+/// How a store keeps one entity.
+package struct EntityStorage: Sendable {
+  package let number: UInt16
+  package let name: String
+  /// This entity and its sub-entities as far as they have rows, ascending.
+  package let concrete: [UInt16]
+  /// The properties by slot. Sub-entities have the same properties in the same slots, and more behind them.
+  package let properties: [PropertyStorage]
+  /// How the rows look; nil for an abstract entity.
+  package let layouts: RowLayouts?
+  private let slots: [String: Int]
+
+  package init(
+    number: UInt16, name: String, concrete: [UInt16], properties: [PropertyStorage], layouts: RowLayouts?
+  ) {
+    self.number = number
+    self.name = name
+    self.concrete = concrete.sorted()
+    self.properties = properties
+    self.layouts = layouts
+    self.slots = Dictionary(
+      zip(properties.map(\.name), properties.indices), uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The slot of a property, or nil.
+  package func slot(named name: String) -> Int? { slots[name] }
+
+  /// The slot of a property by its number, or nil.
+  package func slot(ofProperty number: UInt32) -> Int? {
+    properties.firstIndex { $0.number == number }
+  }
+}
+
+/// What a store keeps: entities by number, indexes by position.
+package struct StoreSchema: Sendable {
+  /// The entities by number; places without one are nil.
+  package let entities: [EntityStorage?]
+  package let indexes: [IndexDefinition]
+  /// How rows are checked, by entity number.
+  package let rows: RowChecks
+  private let positions: [String: StoreIndex]
+  private let numbers: [String: UInt16]
+
+  package init(entities: [EntityStorage], indexes: [IndexDefinition]) {
+    var table = [EntityStorage?](repeating: nil, count: Int(entities.map(\.number).max() ?? 0) + 1)
+    for entity in entities { table[Int(entity.number)] = entity }
+    self.entities = table
+    self.indexes = indexes
+    self.rows = RowChecks(table.map { $0?.layouts })
+    self.positions = Dictionary(
+      uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
+    self.numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
+  }
+
+  /// The entity with a number that the schema has.
+  package func entity(_ number: UInt16) -> EntityStorage {
+    guard Int(number) < entities.count, let entity = entities[Int(number)] else {
+      preconditionFailure("The store has no entity with the number \(number).")
+    }
+    return entity
+  }
+
+  /// The entity with a name, or nil.
+  package func entity(named name: String) -> EntityStorage? {
+    numbers[name].map { entity($0) }
+  }
+
+  package func definition(_ index: StoreIndex) -> IndexDefinition { indexes[index.rawValue] }
+
+  /// The index with a name, or nil.
+  package func index(named name: String) -> StoreIndex? { positions[name] }
+
+  /// The positions of all indexes that are fed by rows of a concrete entity.
+  package func rowIndexes(of entity: UInt16) -> [StoreIndex] {
+    indexes.indices.compactMap { position in
+      let definition = indexes[position]
+      guard definition.entities.contains(entity) else { return nil }
+      switch definition.kind {
+      case .relation, .attribute, .unique: return StoreIndex(rawValue: position)
+      case .links, .linksReversed, .countOrder: return nil
+      }
+    }
+  }
+}
+
+/// The layouts of all entities in raw memory, for scans that touch no reference count.
+// The pointers lead into `owners`, which live as long as this object.
+package final class RowChecks: @unchecked Sendable {
+  private let owners: [RowLayouts?]
+  private let table: UnsafeBufferPointer<UnsafeBufferPointer<RowLayouts.Entry>>
+
+  init(_ layouts: [RowLayouts?]) {
+    owners = layouts
+    let none = UnsafeBufferPointer<RowLayouts.Entry>(start: nil, count: 0)
+    let memory = UnsafeMutableBufferPointer<UnsafeBufferPointer<RowLayouts.Entry>>.allocate(
+      capacity: max(1, layouts.count))
+    memory.initialize(repeating: none)
+    for (position, layouts) in layouts.enumerated() {
+      if let layouts { memory[position] = layouts.entries }
+    }
+    table = UnsafeBufferPointer(memory)
+  }
+
+  deinit {
+    table.deallocate()
+  }
+
+  /// Checks the row of an object. Any bytes and any reference give a view or an error.
+  @inline(__always)
+  package func view(
+    _ bytes: UnsafeRawBufferPointer, of reference: ObjectReference
+  ) throws(RowError) -> RowView {
+    let number = Int(reference.entityNumber)
+    guard number < table.count else { throw RowError(code: .unknownLayout, offset: 0) }
+    return try RowView(checking: bytes, table[number])
+  }
+}
+
+extension ObjectReference {
+  /// The number of the object's concrete entity.
+  package var entityNumber: UInt16 { UInt16(truncatingIfNeeded: rawValue >> 48) }
+
+  /// The object's number in its entity; ids start at 1.
+  package var id: UInt64 { rawValue & 0xFFFF_FFFF_FFFF }
+
+  /// The reference to an object of an entity. Ids have 48 bits.
+  package init(entity: UInt16, id: UInt64) {
+    precondition(id >> 48 == 0, "An id has 48 bits.")
+    self.init(rawValue: UInt64(entity) << 48 | id)
+  }
+}
