@@ -113,7 +113,7 @@ extension FileIOError {
       case .quotaExceeded: "the disk quota is used up"
       case .fileTooLarge: "the file would become too large"
       case .tooManyOpenFiles: "too many files are open"
-      case .locked: "the lock is held"
+      case .locked: "the lock is taken"
       case .busy: "the system is using the file"
       case .mediaError: "the medium failed"
       case .invalidArgument: "the system refused the arguments"

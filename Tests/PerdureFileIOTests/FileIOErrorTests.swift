@@ -1,0 +1,46 @@
+import PerdureFileIO
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+@Suite("Errors")
+struct FileIOErrorTests {
+  @Test(
+    "Each error number has its meaning",
+    arguments: [
+      (ENOENT, FileIOError.Code.notFound), (EEXIST, .alreadyExists), (EACCES, .permissionDenied),
+      (EPERM, .permissionDenied), (EROFS, .readOnly), (ENOSPC, .noSpace), (EDQUOT, .quotaExceeded),
+      (EFBIG, .fileTooLarge), (EMFILE, .tooManyOpenFiles), (ENFILE, .tooManyOpenFiles),
+      (EWOULDBLOCK, .locked), (EBUSY, .busy), (EIO, .mediaError), (EINVAL, .invalidArgument),
+      (EXDEV, .invalidArgument), (ENAMETOOLONG, .nameTooLong), (ENOTDIR, .notADirectory),
+      (EISDIR, .isADirectory), (ENOTEMPTY, .directoryNotEmpty), (ENOMEM, .outOfMemory),
+      (ENOSYS, .notSupported), (ENOTSUP, .notSupported), (EBADF, .closed), (ECHILD, .other), (0, .other),
+    ])
+  func meanings(_ errno: Int32, _ code: FileIOError.Code) {
+    #expect(FileIOError.Code(errno: errno) == code)
+  }
+
+  @Test("A message says what, where, why and what to do")
+  func message() {
+    let error = FileIOError(errno: ENOSPC, operation: "write", path: "/a/b", offset: 4096)
+    #expect(
+      error.description
+        == "write of /a/b at byte 4096 failed: no space is left on the volume (errno \(ENOSPC)). "
+        + "Free space on the volume.")
+    #expect("\(error.code)" == "noSpace")
+    #expect(error.errno == ENOSPC && error.offset == 4096 && error.path == "/a/b")
+  }
+
+  @Test("A detail stands behind the meaning")
+  func detail() {
+    let error = FileIOError(.locked, operation: "lock", path: "/l", detail: "held by me")
+    #expect(error.message.contains("the lock is taken: held by me. "))
+    #expect(error.errno == 0)
+  }
+}

@@ -1,0 +1,99 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+@Suite("Locks")
+struct FileLockTests {
+  @Test("The second opener is refused and told who holds the lock", arguments: Subject.all)
+  func exclusive(_ subject: Subject) throws {
+    let (fileSystem, root, keep) = try subject.make()
+    defer { withExtendedLifetime(keep) {} }
+    let lock = try fileSystem.lock("\(root)/lock", .exclusive, holder: "the first, with more text")
+    for kind in [LockKind.exclusive, .shared] {
+      let error = #expect(throws: FileIOError.self) {
+        _ = try fileSystem.lock("\(root)/lock", kind, holder: "second")
+      }
+      #expect(error?.code == .locked)
+      #expect(error?.message.contains("held by the first, with more text") == true)
+    }
+    lock.release()
+    let next = try fileSystem.lock("\(root)/lock", .exclusive, holder: "third")
+    // The first lock is gone: releasing it again must not free the next one's.
+    lock.release()
+    let error = #expect(throws: FileIOError.self) {
+      _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "fourth")
+    }
+    #expect(error?.message.contains("held by third") == true)
+    next.release()
+  }
+
+  @Test("Shared locks exclude an exclusive one, and not each other", arguments: Subject.all)
+  func shared(_ subject: Subject) throws {
+    let (fileSystem, root, keep) = try subject.make()
+    defer { withExtendedLifetime(keep) {} }
+    let one = try fileSystem.lock("\(root)/lock", .shared, holder: "one")
+    let two = try fileSystem.lock("\(root)/lock", .shared, holder: "two")
+    one.release()
+    expectError(.locked) { _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "three") }
+    two.release()
+    try fileSystem.lock("\(root)/lock", .exclusive, holder: "three").release()
+  }
+
+  @Test("A lock that is let go of is free", arguments: Subject.all)
+  func released(_ subject: Subject) throws {
+    let (fileSystem, root, keep) = try subject.make()
+    defer { withExtendedLifetime(keep) {} }
+    do {
+      let lock = try fileSystem.lock("\(root)/lock", .exclusive, holder: "one")
+      withExtendedLifetime(lock) {}
+    }
+    _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "two")
+  }
+
+  @Test("A directory can't be a lock", arguments: Subject.all)
+  func directory(_ subject: Subject) throws {
+    let (fileSystem, root, keep) = try subject.make()
+    defer { withExtendedLifetime(keep) {} }
+    expectError(.isADirectory) { _ = try fileSystem.lock(root, .exclusive, holder: "one") }
+    expectError(.notFound) { _ = try fileSystem.lock("\(root)/x/lock", .exclusive, holder: "one") }
+  }
+
+  @Test("A process that is killed leaves no lock")
+  func killedHolder() async throws {
+    let directory = try TemporaryDirectory()
+    let fileSystem = POSIXFileSystem()
+    // The lock is seen to be held before the holder is told to die.
+    let observer = Task {
+      while true {
+        do {
+          try fileSystem.lock(directory.file("lock"), .exclusive, holder: "observer").release()
+        } catch let error as FileIOError {
+          // Between taking the lock and writing its text, the holder has no name.
+          if error.message.contains("held by the child") { break }
+        }
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      _ = try fileSystem.open(directory.file("die"), .create)
+    }
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.path as String] in
+      let fileSystem = POSIXFileSystem()
+      var lock: (any FileLock)?
+      while lock == nil {
+        // The observer may be trying at this very moment.
+        lock = try? fileSystem.lock("\(path)/lock", .exclusive, holder: "the child")
+      }
+      while try fileSystem.kind(of: "\(path)/die") == nil { usleep(1000) }
+      _ = withExtendedLifetime(lock) { raise(SIGKILL) }
+    }
+    try await observer.value
+    try fileSystem.lock(directory.file("lock"), .exclusive, holder: "next").release()
+  }
+}

@@ -1,0 +1,105 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@Suite("Failures on demand")
+struct InjectedFailureTests {
+  /// One call of every kind.
+  private func callEverything(_ fileSystem: SimulatedFileSystem) throws {
+    try fileSystem.createDirectory("/d")
+    _ = try fileSystem.contents(of: "/d")
+    _ = try fileSystem.kind(of: "/d")
+    let file = try fileSystem.open("/d/a", .create)
+    try file.write(utf8: "x", at: 0)
+    _ = try file.size()
+    _ = try file.read(1, at: 0)
+    _ = try file.map(1)
+    try file.sync(.full)
+    try file.close()
+    try fileSystem.open("/d/a", .read).close()
+    try fileSystem.syncDirectory("/d")
+    try fileSystem.rename("/d/a", to: "/d/b")
+    try fileSystem.remove("/d/b")
+    _ = try fileSystem.availableBytes(at: "/d")
+    try fileSystem.lock("/d/l", .exclusive, holder: "me").release()
+  }
+
+  @Test("Failing the nth call of any kind walks through all kinds, and ends")
+  func walk() throws {
+    var failed: Set<String> = []
+    var nth = 1
+    while true {
+      let fileSystem = SimulatedFileSystem()
+      fileSystem.inject(InjectedFailure(of: nil, nth: nth, code: .quotaExceeded))
+      do {
+        try callEverything(fileSystem)
+        #expect(fileSystem.injectedFailureCount == 0)
+        break
+      } catch let error as FileIOError {
+        #expect(error.code == .quotaExceeded)
+        #expect(fileSystem.injectedFailureCount == 1)
+        failed.insert(error.operation)
+      }
+      nth += 1
+    }
+    #expect(failed == Set(FileOperation.allCases.map(\.rawValue)))
+  }
+
+  @Test("A failure strikes once, or for ever, and only where it was aimed")
+  func once() throws {
+    let fileSystem = SimulatedFileSystem()
+    let a = try fileSystem.open("/a", .create)
+    let b = try fileSystem.open("/b", .create)
+    fileSystem.inject(InjectedFailure(of: .write, nth: 2, code: .mediaError, pathContains: "/a"))
+    try a.write(utf8: "x", at: 0)
+    try b.write(utf8: "x", at: 0)
+    expectError(.mediaError) { try a.write(utf8: "y", at: 0) }
+    try a.write(utf8: "z", at: 1)
+    #expect(try a.read(9, at: 0) == Array("xz".utf8))
+    fileSystem.inject(InjectedFailure(of: .write, nth: 1, repeats: true, code: .noSpace))
+    expectError(.noSpace) { try a.write(utf8: "y", at: 0) }
+    expectError(.noSpace) { try b.write(utf8: "y", at: 0) }
+    fileSystem.removeInjectedFailures()
+    try b.write(utf8: "y", at: 0)
+  }
+
+  @Test("A write may fail in the middle")
+  func partialWrite() throws {
+    let fileSystem = SimulatedFileSystem()
+    let file = try fileSystem.open("/a", .create)
+    fileSystem.inject(InjectedFailure(of: .write, code: .mediaError, effect: .partialWrite(byteCount: 2)))
+    expectError(.mediaError) { try file.write(utf8: "abc", at: 0) }
+    #expect(try file.read(9, at: 0) == Array("ab".utf8))
+  }
+
+  @Test("A failed sync makes nothing durable")
+  func failedSync() throws {
+    let fileSystem = SimulatedFileSystem()
+    let file = try fileSystem.open("/a", .create)
+    try fileSystem.syncDirectory("/")
+    try file.write(utf8: "x", at: 0)
+    fileSystem.inject(InjectedFailure(of: .sync, code: .mediaError))
+    expectError(.mediaError) { try file.sync(.full) }
+    let disks = CrashExplorer().images(of: fileSystem.journal, after: fileSystem.operationCount)
+    #expect(disks.contains { $0.bytes(at: "/a") == [] })
+    try file.sync(.full)
+    let later = CrashExplorer().images(of: fileSystem.journal, after: fileSystem.operationCount)
+    #expect(later.map { $0.bytes(at: "/a") } == [[0x78]])
+  }
+
+  @Test("A full volume takes what it can, and has room again after a removal")
+  func capacity() throws {
+    let fileSystem = SimulatedFileSystem(capacityBytes: 10)
+    let file = try fileSystem.open("/a", .create)
+    try file.write(utf8: "12345678", at: 0)
+    #expect(try fileSystem.availableBytes(at: "/") == 2)
+    expectError(.noSpace) { try file.write(utf8: "abcd", at: 8) }
+    #expect(try file.read(99, at: 0) == Array("12345678ab".utf8))
+    try file.write(utf8: "xx", at: 0)
+    let other = try fileSystem.open("/b", .create)
+    expectError(.noSpace) { try other.write(utf8: "y", at: 0) }
+    try fileSystem.remove("/a")
+    try other.write(utf8: "0123456789", at: 0)
+    #expect(try fileSystem.availableBytes(at: "/") == 0)
+  }
+}

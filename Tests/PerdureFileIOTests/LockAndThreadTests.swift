@@ -1,0 +1,84 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@Suite("Locks and conditions between threads")
+struct LockAndThreadTests {
+  /// A counter, and the threads that are done.
+  private final class Shared: @unchecked Sendable {
+    // Unchecked: everything is touched under `lock`, except by a test after `waitForThreads`.
+    let lock = Lock()
+    let changed = Condition()
+    var count = 0
+    var doneCount = 0
+    var threadIDs: Set<UInt64> = []
+
+    func finish() {
+      lock.withLock {
+        doneCount += 1
+        threadIDs.insert(currentThreadID())
+        changed.broadcast()
+      }
+    }
+
+    func waitForThreads(_ number: Int) {
+      lock.withLock { while doneCount < number { changed.wait(lock) } }
+    }
+  }
+
+  @Test("Threads that take the lock count right, and have numbers of their own")
+  func counting() {
+    let shared = Shared()
+    for index in 0..<4 {
+      let started = PlatformThread.start(name: "perdure-test-\(index)") {
+        for _ in 0..<1000 { shared.lock.withLock { shared.count += 1 } }
+        shared.waitForThreads(index == 0 ? 0 : 1)
+        shared.finish()
+      }
+      #expect(started)
+    }
+    shared.waitForThreads(4)
+    #expect(shared.count == 4000)
+    #expect(shared.threadIDs.isDisjoint(with: [currentThreadID()]))
+  }
+
+  @Test("A lock is given up when its body throws")
+  func throwing() {
+    let lock = Lock()
+    expectError(.other) {
+      try lock.withLock { () throws(FileIOError) in throw FileIOError(.other, operation: "test", path: "") }
+    }
+    lock.withLock {}
+  }
+
+  @Test("A wait with a deadline ends, signalled or not")
+  func deadline() {
+    let lock = Lock()
+    let condition = Condition()
+    let start = Clock.nowNanoseconds()
+    lock.withLock {
+      #expect(!condition.wait(lock, untilNanoseconds: 0))
+      while condition.wait(lock, untilNanoseconds: start + 2_000_000) {}
+    }
+    #expect(Clock.nowNanoseconds() >= start + 2_000_000)
+    let shared = Shared()
+    PlatformThread.start(name: "signal") { shared.finish() }
+    shared.lock.withLock {
+      while shared.doneCount == 0 {
+        _ = shared.changed.wait(shared.lock, untilNanoseconds: Clock.nowNanoseconds() + 1_000_000_000_000)
+      }
+    }
+    #expect(shared.doneCount == 1)
+  }
+
+  @Test("A guarded value survives many writers")
+  func guarded() async {
+    let value = Guarded<[Int]>([])
+    await withTaskGroup(of: Void.self) { group in
+      for index in 0..<8 {
+        group.addTask { for _ in 0..<100 { value.withLock { $0.append(index) } } }
+      }
+    }
+    #expect(value.withLock { $0.count } == 800)
+  }
+}
