@@ -78,8 +78,10 @@ package struct Record {
     UnsafeRawBufferPointer(start: base + (RecordHeader.length &+ header.keyLength), count: header.valueLength)
   }
 
-  /// Reads the record at the start of `bytes` and verifies its checksum.
-  @inlinable package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+  /// Reads the record at the start of `bytes` and, unless told otherwise, verifies its checksum.
+  @inlinable package init(
+    reading bytes: UnsafeRawBufferPointer, verifyingChecksum: Bool = true
+  ) throws(FormatError) {
     guard bytes.count >= RecordHeader.length, let base = bytes.baseAddress else {
       throw Self.wrong(.incomplete, bytes.count)
     }
@@ -91,8 +93,10 @@ package struct Record {
     let unpaddedLength = RecordHeader.length &+ Int(keyLength) &+ Int(valueLength)
     guard unpaddedLength <= bytes.count else { throw Self.wrong(.incomplete, bytes.count) }
     let checksum = bytes.integer(at: 0, as: UInt32.self)
-    guard Checksum.crc32c(bytes.part(4, unpaddedLength &- 4)) == checksum else {
-      throw Self.wrong(.wrongChecksum, 0)
+    if verifyingChecksum {
+      guard Checksum.crc32c(bytes.part(4, unpaddedLength &- 4)) == checksum else {
+        throw Self.wrong(.wrongChecksum, 0)
+      }
     }
     guard let kind = RecordHeader.Kind(rawValue: bytes[4]) else { throw Self.wrong(.unsupported, 4) }
     guard bytes[5] == 0 else { throw Self.wrong(.unsupported, 5) }

@@ -1,0 +1,88 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// What the committer works on, in its turn.
+struct CommitterState: ~Copyable {
+  let storeID: StoreID
+  let arena: NodeArena
+  let segments: SegmentTable
+  /// The published root.
+  var root: UnsafeMutablePointer<Root>
+  var catalog: Catalog
+  var indexes: IndexSet
+  /// Where the next frame goes. `root.end` is the same place.
+  var end: LogPosition
+  /// The capacity of the segment at `end`; 0 makes the next frame begin a new one.
+  var segmentCapacity: Int
+  /// The number of the next segment to be born: above every number seen.
+  var nextSegment: UInt64
+  var nextBlob: UInt64
+  var superblock: SuperblockFile?
+  var isClosed = false
+  var encoderBuffer = RawBuffer(capacity: 64 << 10)
+  /// Roots that readers may still look at, oldest first.
+  private var retiredRoots: [UnsafeMutablePointer<Root>] = []
+  /// Blob files whose record is gone, with the version and the log position from which on.
+  var retiredBlobs: [(number: UInt64, version: UInt64, end: LogPosition)] = []
+  var statistics = WriteCounters()
+
+  init(
+    storeID: StoreID, arena: NodeArena, segments: SegmentTable, root: UnsafeMutablePointer<Root>,
+    catalog: Catalog, indexes: IndexSet, end: LogPosition, segmentCapacity: Int, nextSegment: UInt64,
+    nextBlob: UInt64, superblock: SuperblockFile?
+  ) {
+    self.storeID = storeID
+    self.arena = arena
+    self.segments = segments
+    self.root = root
+    self.catalog = catalog
+    self.indexes = indexes
+    self.end = end
+    self.segmentCapacity = segmentCapacity
+    self.nextSegment = nextSegment
+    self.nextBlob = nextBlob
+    self.superblock = superblock
+  }
+
+  /// A root like the published one, with room for what `catalog` has, to be changed and published.
+  func makeWorkingRoot(for catalog: Catalog) -> UnsafeMutablePointer<Root> {
+    let next = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
+    next.pointee.keyspaces.update(from: root.pointee.keyspaces, count: root.pointee.keyspaceCount)
+    next.pointee.indexes.update(from: root.pointee.indexes, count: root.pointee.indexCount)
+    next.pointee.sequence = root.pointee.sequence
+    next.pointee.end = root.pointee.end
+    next.pointee.segments = segments.entries
+    return next
+  }
+
+  /// Makes `next` the root; the one before stays until no reader can hold it.
+  mutating func replaceRoot(_ next: UnsafeMutablePointer<Root>) {
+    next.pointee.version = arena.publish()
+    retiredRoots.append(root)
+    root = next
+  }
+
+  /// Frees what no reader can reach any more.
+  mutating func reclaim(oldestPinned: UInt64) {
+    arena.reclaim(oldestPinnedVersion: oldestPinned)
+    let free = retiredRoots.prefix { $0.pointee.version < oldestPinned }
+    for old in free { Root.free(old) }
+    retiredRoots.removeFirst(free.count)
+  }
+
+  /// Whether enough has been retired to make a look at the pins worth it.
+  var shouldReclaim: Bool { arena.retiredByteCount > 256 << 10 || retiredRoots.count >= 64 }
+
+  mutating func freeRoots() {
+    for old in retiredRoots { Root.free(old) }
+    retiredRoots = []
+    Root.free(root)
+  }
+}
+
+/// Counted by the committer since the store was opened.
+struct WriteCounters {
+  var commits = 0
+  var records = 0
+  var logBytes: UInt64 = 0
+}

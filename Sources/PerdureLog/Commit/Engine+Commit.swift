@@ -1,0 +1,185 @@
+import PerdureFileIO
+import PerdureFormat
+
+// A commit, step by step. Steps 1 to 4 touch memory only: a commit that is refused leaves no
+// byte in the log and no trace in the index.
+//
+//  1  check the preconditions against everything committed so far
+//  2  lay the records out as frames (LogEncoder): their addresses are known from here on
+//  3  put the addresses into a working copy of the index; keep what each record replaced
+//  4  bring derived indexes up to date; judge uniqueness
+//  5  write the frames; births of segments on the way sync what is before them
+//  6  publish the new root: the commit is visible
+//  7  (outside the turn) wait for the sync, if the caller asked for it
+
+/// What a commit came to.
+struct CommitReceipt: Sendable {
+  let sequence: UInt64
+  let end: LogPosition
+}
+
+extension Engine {
+  /// Steps 1 to 6.
+  func append(
+    _ batch: borrowing WriteBatch, _ preconditions: [Precondition], catalog: Catalog? = nil
+  ) throws -> CommitReceipt {
+    let receipt = try inTurn { state in
+      try check(preconditions, state.root)
+      return try append(batch, catalog, &state)
+    }
+    return receipt
+  }
+
+  /// Step 7.
+  func settle(_ receipt: CommitReceipt, _ durability: Durability) throws(StoreError) {
+    switch durability {
+    case .none, .processCrash: break
+    case .ordered: gate.requestSync(receipt.end)
+    case .powerLoss: try gate.waitUntilSynced(receipt.end)
+    }
+  }
+
+  /// Steps 2 to 6, in a turn.
+  func append(
+    _ batch: borrowing WriteBatch, _ newCatalog: Catalog?, _ state: inout CommitterState
+  ) throws -> CommitReceipt {
+    let catalog = newCatalog ?? state.catalog
+    let next = state.makeWorkingRoot(for: catalog)
+    var encoder = makeEncoder(&state)
+    do {
+      try place(batch, into: next, &encoder, state)
+      if encoder.isEmpty { return nothingToCommit(next, encoder, &state) }
+      encoder.finish()
+    } catch {
+      giveUp(next, encoder, &state)
+      throw error
+    }
+    do {
+      try write(encoder, &state)
+    } catch {
+      gate.poison(
+        StoreError(.poisoned, "A write to the log failed. Close the store and open it again", cause: error))
+      giveUp(next, encoder, &state)
+      throw StoreError.io(error, "Writing a commit")
+    }
+    return commit(next, encoder, catalog, changed: newCatalog != nil, batch.recordCount, &state)
+  }
+
+  private func makeEncoder(_ state: inout CommitterState) -> LogEncoder {
+    var buffer = RawBuffer(capacity: 0)
+    swap(&buffer, &state.encoderBuffer)
+    let synced = gate.syncedEnd
+    let syncedOffset = synced.segment == state.end.segment ? max(Int(synced.offset), SegmentHeader.length) : SegmentHeader.length
+    return LogEncoder(
+      store: storeID, sequence: state.root.pointee.sequence + 1, end: state.end, syncedOffset: syncedOffset,
+      segmentCapacity: state.segmentCapacity, nextSegment: state.nextSegment,
+      birthCapacity: options.segmentCapacityBytes, reusing: buffer)
+  }
+
+  /// Steps 2, 3 and 4.
+  private func place(
+    _ batch: borrowing WriteBatch, into next: UnsafeMutablePointer<Root>, _ encoder: inout LogEncoder,
+    _ state: borrowing CommitterState
+  ) throws {
+    var update = IndexUpdate(next.pointee.indexes, in: state.arena)
+    let records = batch.records.bytes
+    var offset = 0
+    while offset < records.count {
+      let record = try Record(reading: records.part(offset..<records.count), verifyingChecksum: false)
+      let bytes = records.part(offset, record.header.paddedLength)
+      try place(record, bytes, into: next, &encoder, &update, state)
+      offset += bytes.count
+    }
+    let conflicts = update.finish()
+    guard conflicts.isEmpty else {
+      throw StoreError(.conflict, "A unique index would hold a key twice; nothing was written", conflicts: conflicts)
+    }
+  }
+
+  private func place(
+    _ record: Record, _ bytes: UnsafeRawBufferPointer, into next: UnsafeMutablePointer<Root>,
+    _ encoder: inout LogEncoder, _ update: inout IndexUpdate, _ state: borrowing CommitterState
+  ) throws {
+    let id = record.header.keyspace
+    let keyspace = next.pointee.keyspaces + Int(id)
+    let kind = id == 0 ? .bytes : state.catalog.keyspaces[Int(id)].kind
+    let old: UInt64?
+    if record.header.kind == .tombstone {
+      guard let shadowed = keyspace.pointee.remove(record.key, kind, in: state.arena) else { return }
+      old = shadowed
+      appendTombstone(record, shadowing: shadowed, to: &encoder)
+    } else {
+      let address = encoder.append(bytes, isBlob: record.header.kind == .blob)
+      old = keyspace.pointee.put(record.key, kind, address.rawValue, in: state.arena)
+    }
+    let derived = state.indexes.byKeyspace[Int(id)]
+    if derived.isEmpty { return }
+    let oldValue = try old.map { try value(at: $0, encoder, state) }
+    let newValue = record.header.kind == .tombstone ? nil : try content(of: record)
+    for index in derived {
+      update.change(index, keyspace: id, key: record.key, from: oldValue?.bytes, to: newValue?.bytes)
+    }
+  }
+
+  /// A tombstone says what it shadows, which only the committer knows.
+  private func appendTombstone(_ record: Record, shadowing word: UInt64, to encoder: inout LogEncoder) {
+    withUnsafeTemporaryAllocation(byteCount: record.header.paddedLength, alignment: 8) { copy in
+      copy[RecordHeader.length...].copyBytes(from: record.key)
+      copy.setInteger(word, at: RecordHeader.length + record.header.keyLength)
+      record.header.seal(copy)
+      _ = encoder.append(UnsafeRawBufferPointer(copy), isBlob: false)
+    }
+  }
+
+  /// The value that a record of this commit, or an older one, holds.
+  private func value(
+    at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState
+  ) throws -> ValueBytes {
+    let address = RecordAddress(rawValue: word)
+    if let bytes = encoder.record(at: address) { return try content(of: Record(reading: bytes)) }
+    return try content(of: RecordReader(root: state.root, verifiesChecksum: true).record(at: word))
+  }
+
+  private func content(of record: Record) throws -> ValueBytes {
+    guard record.header.kind == .blob else { return ValueBytes(record.value) }
+    return try blobs.read(BlobReference(reading: record.value))
+  }
+
+  private func nothingToCommit(
+    _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ state: inout CommitterState
+  ) -> CommitReceipt {
+    let receipt = CommitReceipt(sequence: state.root.pointee.sequence, end: state.end)
+    giveUp(next, encoder, &state)
+    return receipt
+  }
+
+  private func giveUp(
+    _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ state: inout CommitterState
+  ) {
+    state.arena.abandon()
+    Root.free(next)
+    state.encoderBuffer = encoder.takeBuffer()
+  }
+
+  /// Step 6.
+  private func commit(
+    _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ catalog: Catalog, changed: Bool,
+    _ recordCount: Int, _ state: inout CommitterState
+  ) -> CommitReceipt {
+    let receipt = CommitReceipt(sequence: encoder.sequence, end: state.end)
+    next.pointee.sequence = receipt.sequence
+    next.pointee.end = receipt.end
+    next.pointee.segments = state.segments.entries
+    if changed {
+      state.catalog = catalog
+      state.indexes = IndexSet(catalog, factories: options.indexExtractors)
+    }
+    state.encoderBuffer = encoder.takeBuffer()
+    state.statistics.commits += 1
+    state.statistics.records += recordCount
+    state.replaceRoot(next)
+    publish(next)
+    if state.shouldReclaim { state.reclaim(oldestPinned: pins.oldest(published: next.pointee.version)) }
+    return receipt
+  }
+}

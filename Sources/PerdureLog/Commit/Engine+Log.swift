@@ -1,0 +1,53 @@
+import PerdureFileIO
+import PerdureFormat
+
+extension Engine {
+  /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`.
+  func write(_ encoder: borrowing LogEncoder, _ state: inout CommitterState) throws(FileIOError) {
+    for extent in encoder.extents {
+      if let capacity = extent.birthCapacity {
+        try beginSegment(extent.segment, capacity: capacity, firstSequence: encoder.sequence, &state)
+      }
+      guard !extent.bufferRange.isEmpty else { continue }
+      guard let segment = state.segments.segments[extent.segment] else {
+        preconditionFailure("an extent belongs to the last segment or to one that was just born")
+      }
+      let bytes = encoder.bytes(of: extent)
+      try segment.file.write(bytes, at: UInt64(extent.offset))
+      state.statistics.logBytes += UInt64(bytes.count)
+      state.end = LogPosition(segment: extent.segment, offset: UInt64(extent.offset + bytes.count))
+      gate.didAppend(upTo: state.end, in: segment.file)
+    }
+  }
+
+  /// The birth of a segment, in the order that FORMAT.md prescribes: all before it is durable
+  /// when its header is, so a frame's promises never reach into another segment.
+  private func beginSegment(
+    _ number: UInt64, capacity: Int, firstSequence: UInt64, _ state: inout CommitterState
+  ) throws(FileIOError) {
+    if let last = state.segments.segments[state.end.segment] {
+      try last.file.sync(.full)
+      state.segments.setEnd(Int(state.end.offset), of: last.number)
+    }
+    let header = SegmentHeader(
+      store: storeID, number: number, capacity: UInt64(capacity), firstSequence: firstSequence,
+      predecessorEnd: state.end)
+    let segment = try Self.createSegment(header, in: directory, fileSystem)
+    state.segments.add(segment)
+    state.end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length))
+    state.segmentCapacity = capacity
+    state.nextSegment = number + 1
+  }
+
+  private static func createSegment(
+    _ header: SegmentHeader, in directory: String, _ fileSystem: any FileSystem
+  ) throws(FileIOError) -> Segment {
+    let file = try fileSystem.open(directory + "/" + StoreFileName.segment(header.number).string, .create)
+    var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
+    bytes.withUnsafeMutableBytes { header.write(to: $0) }
+    try file.write(bytes, at: 0)
+    try file.sync(.full)
+    try fileSystem.syncDirectory(directory)
+    return try Segment(header: header, file: file)
+  }
+}

@@ -1,0 +1,39 @@
+import PerdureFormat
+
+extension Engine {
+  /// Step 1: every precondition against the newest root; all that fail are reported together.
+  func check(_ preconditions: [Precondition], _ root: UnsafeMutablePointer<Root>) throws(StoreError) {
+    var failed: [Conflict] = []
+    for (index, precondition) in preconditions.enumerated() where !holds(precondition, root) {
+      failed.append(.precondition(index: index, precondition))
+    }
+    guard failed.isEmpty else {
+      throw StoreError(
+        .conflict, "\(failed.count) of \(preconditions.count) preconditions did not hold; nothing was written",
+        conflicts: failed)
+    }
+  }
+
+  private func holds(_ precondition: Precondition, _ root: UnsafeMutablePointer<Root>) -> Bool {
+    switch precondition {
+    case .unchanged(let keyspace, let key, let version):
+      word(key, keyspace, root) == version?.rawValue
+    case .exists(let keyspace, let key):
+      word(key, keyspace, root) != nil
+    case .indexRangeUnchanged(let index, let range, let snapshot):
+      OrderedTree.isUnchanged(
+        range, from: snapshot.tree(of: index), to: Int(index.id) < root.pointee.indexCount ? root.pointee.indexes[Int(index.id)] : OrderedTree())
+    case .rangeUnchanged(let keyspace, let range, let snapshot):
+      OrderedTree.isUnchanged(
+        range, from: snapshot.tree(of: keyspace), to: root.pointee.keyspaces[Int(keyspace.id)].ordered)
+    }
+  }
+
+  private func word(_ key: Key, _ keyspace: Keyspace, _ root: UnsafeMutablePointer<Root>) -> UInt64? {
+    switch key {
+    case .id(let id): root.pointee.keyspaces[Int(keyspace.id)].dense.get(id)
+    case .bytes(let bytes):
+      bytes.withUnsafeBytes { root.pointee.keyspaces[Int(keyspace.id)].ordered.get($0) }
+    }
+  }
+}

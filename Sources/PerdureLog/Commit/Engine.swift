@@ -1,0 +1,81 @@
+import PerdureFileIO
+import PerdureFormat
+import Synchronization
+
+/// The heart of an open store: the one who appends, and what readers look at.
+///
+/// Concurrency
+///  - `turn` is held by the committer; everything in `state` belongs to it.
+///  - Readers take no lock: they pin a version and load the published root (`PinTable`).
+///  - `gate` has its own lock. Lock order: `turn`, then the gate's; never the other way round.
+final class Engine: @unchecked Sendable {
+  // Unchecked: `state` is guarded by `turn`; the rest is constant, atomic, or guards itself.
+  let directory: String
+  let options: StoreOptions
+  let fileSystem: any FileSystem
+  let pins = PinTable()
+  let gate: SyncGate
+  let storeID: StoreID
+
+  private let turn = Lock()
+  private var state: CommitterState
+  private let lock: (any FileLock)?
+
+  /// The address of the newest `Root`.
+  private let publishedRoot: Atomic<UInt>
+  /// Its version, or that of an older root.
+  private let publishedVersion: Atomic<UInt64>
+
+  init(_ recovered: consuming CommitterState, gate: SyncGate, directory: String, options: StoreOptions, lock: (any FileLock)?) {
+    self.directory = directory
+    self.options = options
+    fileSystem = options.fileSystem
+    storeID = recovered.storeID
+    self.gate = gate
+    self.lock = lock
+    publishedRoot = Atomic(UInt(bitPattern: recovered.root))
+    publishedVersion = Atomic(recovered.root.pointee.version)
+    state = recovered
+  }
+
+  deinit {
+    gate.stop()
+    lock?.release()
+    state.freeRoots()
+  }
+
+  /// Pins the newest root. The caller releases the pin and keeps the engine alive until then.
+  func pinRoot() -> (pin: Pin, root: UnsafeMutablePointer<Root>) {
+    let pin = pins.pin(publishedVersion.load(ordering: .sequentiallyConsistent))
+    let address = publishedRoot.load(ordering: .sequentiallyConsistent)
+    return (pin, UnsafeMutablePointer<Root>(bitPattern: address).unsafelyUnwrapped)
+  }
+
+  /// Runs `body` in the committer's turn.
+  func inTurn<R>(_ body: (inout CommitterState) throws -> R) throws -> R {
+    turn.lock()
+    defer { turn.unlock() }
+    if state.isClosed { throw StoreError.closed }
+    if let poison = gate.poison { throw poison }
+    return try body(&state)
+  }
+
+  /// Shows a root to readers. The version goes last: who sees it sees the root too (P2).
+  func publish(_ root: UnsafeMutablePointer<Root>) {
+    publishedRoot.store(UInt(bitPattern: root), ordering: .sequentiallyConsistent)
+    publishedVersion.store(root.pointee.version, ordering: .sequentiallyConsistent)
+  }
+
+  /// Marks the store closed: the last thing that happens in a turn.
+  func finish(_ body: (inout CommitterState) throws -> Void) throws {
+    turn.lock()
+    defer { turn.unlock() }
+    if state.isClosed { return }
+    state.isClosed = true
+    defer {
+      gate.stop()
+      lock?.release()
+    }
+    try body(&state)
+  }
+}

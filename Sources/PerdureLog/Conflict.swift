@@ -1,0 +1,58 @@
+/// Names one state of one record. Two equal versions of a key are the same record; every write
+/// of the key gives another.
+public struct RecordVersion: RawRepresentable, Hashable, Sendable {
+  /// The record's logical address.
+  public let rawValue: UInt64
+
+  /// A version as it was read.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// A condition that a commit carries: it is checked in the commit's turn, against everything
+/// committed before it, and not against the snapshot that the caller looked at.
+public enum Precondition: Sendable {
+  /// The key still has this version; nil: the key is not there.
+  case unchanged(Keyspace, Key, RecordVersion?)
+  /// The key is there, in whatever version.
+  case exists(Keyspace, Key)
+  /// No entry of the index with a key in `lower ..< upper` has come or gone since the snapshot.
+  case indexRangeUnchanged(DerivedIndex, KeyRange, since: Snapshot)
+  /// No key of the byte-string keyspace in `lower ..< upper` was put or removed since the snapshot.
+  case rangeUnchanged(Keyspace, KeyRange, since: Snapshot)
+}
+
+/// Why a commit was refused.
+public enum Conflict: Sendable {
+  /// The precondition at this position of the transaction's list did not hold.
+  case precondition(index: Int, Precondition)
+  /// Two records would have the same key in a unique index.
+  case duplicateKey(DerivedIndex, key: [UInt8], existing: UInt64, rejected: UInt64)
+}
+
+/// A range of byte-string keys: `lower <= key < upper`.
+public struct KeyRange: Hashable, Sendable {
+  /// The smallest key of the range.
+  public var lower: [UInt8]
+  /// The first key after the range; nil when nothing ends it.
+  public var upper: [UInt8]?
+
+  /// `lower <= key < upper`.
+  public init(lower: [UInt8], upper: [UInt8]?) {
+    self.lower = lower
+    self.upper = upper
+  }
+
+  /// Every key.
+  public static let all = KeyRange(lower: [], upper: nil)
+
+  /// The keys that begin with `bytes`.
+  public static func prefix(_ bytes: [UInt8]) -> KeyRange {
+    KeyRange(lower: bytes, upper: successor(ofPrefix: bytes))
+  }
+
+  /// The smallest byte string above all that begin with `bytes`; nil when there is none.
+  static func successor(ofPrefix bytes: [UInt8]) -> [UInt8]? {
+    guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else { return nil }
+    return Array(bytes[..<last]) + [bytes[last] + 1]
+  }
+}

@@ -1,0 +1,38 @@
+import PerdureFormat
+
+/// What a derived index is made of: data that the store keeps, so that any program can maintain
+/// the index without the code of the program that defined it.
+public struct IndexDefinition: Hashable, Sendable {
+  /// The name by which the index is found again.
+  public var name: String
+  /// What makes its entries.
+  public var source: Source
+  /// Whether two references may share an index key. A commit that would make them is refused.
+  public var isUnique: Bool
+
+  /// Where the entries of an index come from.
+  public enum Source: Hashable, Sendable {
+    /// From the records of these keyspaces, by an extractor known under this name.
+    case records(keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
+    /// From another index whose keys begin with a group's 8-byte reference: an entry a group,
+    /// keyed by how many entries the group has (8 bytes big-endian). Groups of none have no entry.
+    case groupCounts(of: DerivedIndex)
+  }
+
+  /// A definition.
+  public init(name: String, source: Source, isUnique: Bool = false) {
+    self.name = name
+    self.source = source
+    self.isUnique = isUnique
+  }
+}
+
+/// A derived index of an open store.
+public struct DerivedIndex: Hashable, Sendable {
+  /// The number that the store gave it.
+  public let id: UInt32
+  /// The name in its definition.
+  public let name: String
+  /// Whether two references may share an index key.
+  public let isUnique: Bool
+}

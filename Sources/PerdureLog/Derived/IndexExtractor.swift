@@ -1,0 +1,78 @@
+import PerdureFormat
+
+/// Makes extractors from the parameters that an index's definition holds.
+///
+/// Definitions are data in the store, so that any program that knows the factory's name can
+/// maintain the index; a program that does not gets `.indexUnavailable` when it asks for it.
+public protocol IndexExtractorFactory: Sendable {
+  /// Reads the parameters of a definition.
+  /// - Throws: when they are not what this factory writes; the index is then unavailable.
+  func makeExtractor(parameters: [UInt8]) throws -> any IndexExtractor
+}
+
+/// Says which entries of an index belong to a record. It must be a pure function of the record:
+/// the same bytes give the same entries, today and in ten years.
+public protocol IndexExtractor: Sendable {
+  /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
+  func extract(
+    keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+    into entries: inout IndexEntries)
+}
+
+/// The entries that an extractor found: an index key and the reference it leads to.
+public struct IndexEntries: ~Copyable {
+  /// Tree keys, one after the other: the index key and the reference, 8 bytes big-endian.
+  private(set) var bytes: [UInt8] = []
+  /// Where each tree key ends in `bytes`.
+  private(set) var ends: [Int] = []
+
+  init() { bytes.reserveCapacity(256) }
+
+  /// Adds an entry. `key` has at most 65,000 bytes; a longer one is cut there.
+  public mutating func add(key: UnsafeRawBufferPointer, reference: UInt64) {
+    bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
+    finish(reference)
+  }
+
+  /// Adds an entry. `key` has at most 65,000 bytes; a longer one is cut there.
+  public mutating func add(key: [UInt8], reference: UInt64) {
+    bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
+    finish(reference)
+  }
+
+  private mutating func finish(_ reference: UInt64) {
+    withUnsafeBytes(of: reference.bigEndian) { bytes.append(contentsOf: $0) }
+    ends.append(bytes.count)
+  }
+
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    ends.removeAll(keepingCapacity: true)
+  }
+
+  var count: Int { ends.count }
+
+  func forEach(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+    try bytes.withUnsafeBytes { all in
+      var start = 0
+      for end in ends {
+        try body(UnsafeRawBufferPointer(rebasing: all[start..<end]))
+        start = end
+      }
+    }
+  }
+}
+
+/// How an index entry stands in the tree: the index key, then the reference.
+enum IndexKey {
+  static let lengthMax = 65_000
+  static let referenceLength = 8
+
+  static func reference(in treeKey: UnsafeRawBufferPointer) -> UInt64 {
+    UInt64(bigEndian: treeKey.loadUnaligned(fromByteOffset: treeKey.count - referenceLength, as: UInt64.self))
+  }
+
+  static func key(in treeKey: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    treeKey.part(0, treeKey.count - referenceLength)
+  }
+}

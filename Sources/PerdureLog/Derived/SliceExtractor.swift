@@ -1,0 +1,105 @@
+/// The built-in extractor: index keys are slices of the record's key and value.
+///
+/// It serves programs that lay their values out in fixed places, and the reversed direction of
+/// links (`[.key(8, 8)]`, reference from the first 8 bytes of the key).
+public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
+  /// The name that definitions use.
+  public static let name = "slices"
+
+  /// A piece of a record. A record that is too short for a piece has no entry.
+  public enum Slice: Hashable, Sendable {
+    /// Bytes of the key as it is stored (dense ids: 8 bytes, little-endian).
+    case key(offset: Int, length: Int)
+    /// Bytes of the value.
+    case value(offset: Int, length: Int)
+    /// The value from `offset` to its end.
+    case valueRest(offset: Int)
+  }
+
+  /// Where an entry's reference comes from.
+  public enum Reference: UInt8, Sendable {
+    /// The id of a dense keyspace.
+    case id = 0
+    /// The first 8 bytes of the key, big-endian.
+    case keyPrefix = 1
+  }
+
+  let slices: [Slice]
+  let reference: Reference
+
+  /// What a definition that uses these slices has as its parameters.
+  public static func parameters(_ slices: [Slice], reference: Reference = .id) -> [UInt8] {
+    var bytes = [reference.rawValue]
+    for slice in slices {
+      let (tag, offset, length): (UInt8, Int, Int) =
+        switch slice {
+        case .key(let offset, let length): (0, offset, length)
+        case .value(let offset, let length): (1, offset, length)
+        case .valueRest(let offset): (2, offset, 0)
+        }
+      bytes.append(tag)
+      withUnsafeBytes(of: UInt32(offset).littleEndian) { bytes.append(contentsOf: $0) }
+      withUnsafeBytes(of: UInt32(length).littleEndian) { bytes.append(contentsOf: $0) }
+    }
+    return bytes
+  }
+
+  /// A factory; what it makes reads its slices from the parameters.
+  public init() {
+    slices = []
+    reference = .id
+  }
+
+  private init(slices: [Slice], reference: Reference) {
+    self.slices = slices
+    self.reference = reference
+  }
+
+  /// Reads `parameters(_:reference:)` back.
+  public func makeExtractor(parameters: [UInt8]) throws -> any IndexExtractor {
+    let slices = try Self.slices(in: parameters.dropFirst())
+    guard let first = parameters.first, let reference = Reference(rawValue: first) else {
+      throw StoreError(.corruption, "The definition of a slice index does not read as one")
+    }
+    return SliceExtractor(slices: slices, reference: reference)
+  }
+
+  private static func slices(in bytes: ArraySlice<UInt8>) throws -> [Slice] {
+    guard bytes.count % 9 == 0 else {
+      throw StoreError(.corruption, "The definition of a slice index does not read as one")
+    }
+    func number(_ start: Int) -> Int {
+      (0..<4).reduce(0) { $0 | Int(bytes[start + $1]) << (8 * $1) }
+    }
+    return try stride(from: bytes.startIndex, to: bytes.endIndex, by: 9).map { start in
+      switch bytes[start] {
+      case 0: return .key(offset: number(start + 1), length: number(start + 5))
+      case 1: return .value(offset: number(start + 1), length: number(start + 5))
+      case 2: return .valueRest(offset: number(start + 1))
+      default: throw StoreError(.corruption, "The definition of a slice index does not read as one")
+      }
+    }
+  }
+
+  /// Adds one entry, or none when the record is too short.
+  public func extract(
+    keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+    into entries: inout IndexEntries
+  ) {
+    guard key.count >= 8 || reference == .id && key.count == 8 else { return }
+    var indexKey: [UInt8] = []
+    for slice in slices {
+      let (source, range) =
+        switch slice {
+        case .key(let offset, let length): (key, offset..<(offset + length))
+        case .value(let offset, let length): (value, offset..<(offset + length))
+        case .valueRest(let offset): (value, offset..<max(offset, value.count))
+        }
+      guard range.upperBound <= source.count else { return }
+      indexKey.append(contentsOf: source[range])
+    }
+    let word = key.loadUnaligned(as: UInt64.self)
+    let target = reference == .id ? UInt64(littleEndian: word) : UInt64(bigEndian: word)
+    entries.add(key: indexKey, reference: target)
+  }
+}

@@ -1,0 +1,30 @@
+/// What a commit survives once its call has returned.
+///
+/// Whatever the level, commits are atomic and ordered: after any crash the store holds the
+/// effect of some prefix of the commits, and never a part of one. A commit is visible to new
+/// snapshots when it has been written, before it is synced; the level only says how long the
+/// call waits.
+///
+/// | level | process killed | system crash or power cut | waits for |
+/// |---|---|---|---|
+/// | `none` | kept (today; not promised) | may be lost with all after it | nothing |
+/// | `processCrash` | kept | may be lost with all after it | one write |
+/// | `ordered` | kept | lost at most as part of a suffix of commits; a sync is under way | one write |
+/// | `powerLoss` | kept | kept | one sync, shared with concurrent commits |
+///
+/// On Apple's platforms `ordered` is an `F_BARRIERFSYNC` in the background and `powerLoss` an
+/// `F_FULLFSYNC`; on Linux both are `fdatasync`; on Windows `FlushFileBuffers`. All of them
+/// presume what FORMAT.md lists under "Assumptions about media".
+public enum Durability: Int, Sendable, Hashable, Comparable, CaseIterable {
+  /// Nothing is promised but atomicity and order.
+  case none
+  /// The commit is with the operating system: it survives the end of the process.
+  case processCrash
+  /// As `processCrash`; and a sync that will cover the commit has been asked for.
+  case ordered
+  /// The commit is on the medium. The default.
+  case powerLoss
+
+  /// Weaker levels come first.
+  public static func < (a: Durability, b: Durability) -> Bool { a.rawValue < b.rawValue }
+}

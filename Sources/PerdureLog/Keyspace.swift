@@ -1,0 +1,62 @@
+/// How the keys of a keyspace look.
+public enum KeyspaceKind: UInt8, Sendable, Hashable {
+  /// Keys are 64-bit ids, best given out densely from 1: the index is a table.
+  case dense = 0
+  /// Keys are byte strings of 0 to 65,535 bytes, ordered bytewise: the index is a tree.
+  case bytes = 1
+}
+
+/// A named set of keys in a store. A commit may span several; it is atomic over all of them.
+public struct Keyspace: Hashable, Sendable {
+  /// The number by which records name the keyspace; 0 is the store's own catalog.
+  public let id: UInt32
+  /// The name that it was created under.
+  public let name: String
+  /// How its keys look.
+  public let kind: KeyspaceKind
+
+  static let catalog = Keyspace(id: 0, name: "", kind: .bytes)
+}
+
+/// A key of either kind of keyspace.
+public enum Key: Hashable, Sendable, CustomStringConvertible {
+  /// A key of a dense keyspace.
+  case id(UInt64)
+  /// A key of a byte-string keyspace.
+  case bytes([UInt8])
+
+  /// The id, or the bytes in hexadecimal (at most 32 of them).
+  public var description: String {
+    switch self {
+    case .id(let id): "\(id)"
+    case .bytes(let bytes):
+      bytes.prefix(32).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        + (bytes.count > 32 ? "…" : "")
+    }
+  }
+
+  /// The key as it stands in a record.
+  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    switch self {
+    case .id(let id):
+      var stored = id.littleEndian
+      let start = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+      defer { start.deallocate() }
+      start.initialize(to: stored)
+      stored = 0
+      return try body(UnsafeRawBufferPointer(start: start, count: 8))
+    case .bytes(let bytes):
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 8)
+      defer { copy.deallocate() }
+      copy.copyBytes(from: bytes)
+      return try body(UnsafeRawBufferPointer(start: copy.baseAddress, count: bytes.count))
+    }
+  }
+
+  init(stored bytes: UnsafeRawBufferPointer, kind: KeyspaceKind) {
+    switch kind {
+    case .dense: self = .id(UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)))
+    case .bytes: self = .bytes(Array(bytes))
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// Bytes of a value, and whatever has to live as long as they are used.
+struct ValueBytes {
+  let bytes: UnsafeRawBufferPointer
+  private let owner: FileMapping?
+
+  /// Bytes in a mapped segment or in a batch: somebody else keeps them alive.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.bytes = bytes
+    owner = nil
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer, in mapping: FileMapping) {
+    self.bytes = bytes
+    owner = mapping
+  }
+}
+
+/// Values that have files of their own. FORMAT.md, "Blob file".
+struct BlobFiles: Sendable {
+  let directory: String
+  let storeID: StoreID
+  let fileSystem: any FileSystem
+
+  /// Writes a blob file and makes it durable, name and all, so that a frame may name it.
+  func write(_ value: UnsafeRawBufferPointer, number: UInt64) throws(FileIOError) -> BlobReference {
+    let header = BlobHeader(store: storeID, number: number, valueLength: UInt64(value.count))
+    let file = try fileSystem.open(path(number), .create)
+    var head = [UInt8](repeating: 0, count: BlobHeader.length)
+    head.withUnsafeMutableBytes { header.write(to: $0) }
+    try file.write(head, at: 0)
+    if !value.isEmpty { try file.write(value, at: UInt64(BlobHeader.length)) }
+    let padding = header.checksumsOffset - BlobHeader.length - value.count
+    let table = Self.checksums(of: value)
+    try file.write([UInt8](repeating: 0, count: padding) + table, at: UInt64(BlobHeader.length + value.count))
+    try file.sync(.full)
+    try fileSystem.syncDirectory(directory)
+    try file.close()
+    let digest = table.withUnsafeBytes { Checksum.crc32c($0) }
+    return BlobReference(number: number, valueLength: UInt64(value.count), digest: digest)
+  }
+
+  /// One CRC32C, little-endian, for each chunk of the value.
+  private static func checksums(of value: UnsafeRawBufferPointer) -> [UInt8] {
+    var table: [UInt8] = []
+    for start in stride(from: 0, to: value.count, by: BlobHeader.chunkLength) {
+      let chunk = value.part(start, min(BlobHeader.chunkLength, value.count - start))
+      withUnsafeBytes(of: Checksum.crc32c(chunk).littleEndian) { table.append(contentsOf: $0) }
+    }
+    return table
+  }
+
+  /// The value that a record names, verified.
+  func read(_ reference: BlobReference) throws(StoreError) -> ValueBytes {
+    let file: any File
+    do {
+      file = try fileSystem.open(path(reference.number), .read)
+    } catch {
+      throw error.code == .notFound ? corruption(reference, .incomplete, 0) : .io(error, "Opening a blob file")
+    }
+    let (mapping, length) = try map(file, reference)
+    return try verify(reference, UnsafeRawBufferPointer(start: mapping.base, count: length), mapping)
+  }
+
+  private func map(_ file: any File, _ reference: BlobReference) throws(StoreError) -> (FileMapping, Int) {
+    let header = BlobHeader(store: storeID, number: reference.number, valueLength: reference.valueLength)
+    do {
+      defer { try? file.close() }
+      guard try file.size() >= UInt64(header.fileLength) else {
+        throw corruption(reference, .incomplete, Int(try file.size()))
+      }
+      return (try file.map(header.fileLength), header.fileLength)
+    } catch let error as StoreError {
+      throw error
+    } catch let error as FileIOError {
+      throw .io(error, "Reading a blob file")
+    } catch {
+      preconditionFailure("a file throws nothing else")
+    }
+  }
+
+  private func verify(
+    _ reference: BlobReference, _ file: UnsafeRawBufferPointer, _ mapping: FileMapping
+  ) throws(StoreError) -> ValueBytes {
+    let header: BlobHeader
+    do { header = try BlobHeader(reading: file) } catch { throw corruption(reference, error.reason, error.offset) }
+    guard header.store == storeID, header.number == reference.number, header.valueLength == reference.valueLength else {
+      throw corruption(reference, .misplaced, 16)
+    }
+    let table = file.part(header.checksumsOffset, 4 * header.chunkCount)
+    guard Checksum.crc32c(table) == reference.digest else {
+      throw corruption(reference, .wrongChecksum, header.checksumsOffset)
+    }
+    let value = file.part(BlobHeader.length, Int(header.valueLength))
+    for chunk in 0..<header.chunkCount {
+      let start = chunk * BlobHeader.chunkLength
+      let bytes = value.part(start, min(BlobHeader.chunkLength, value.count - start))
+      guard Checksum.crc32c(bytes) == table.integer(at: 4 * chunk, as: UInt32.self) else {
+        throw corruption(reference, .wrongChecksum, BlobHeader.length + start)
+      }
+    }
+    return ValueBytes(value, in: mapping)
+  }
+
+  /// Removes a file that nothing names. What cannot be removed now is an orphan, and the next
+  /// recovery sweeps it.
+  func remove(_ number: UInt64) throws(FileIOError) { try fileSystem.remove(path(number)) }
+
+  private func path(_ number: UInt64) -> String { directory + "/" + StoreFileName.blob(number).string }
+
+  private func corruption(_ reference: BlobReference, _ reason: FormatError.Reason, _ offset: Int) -> StoreError {
+    StoreError(
+      .corruption, "A blob file is damaged or gone (\(reason.rawValue)); restore it from a backup",
+      at: "\(StoreFileName.blob(reference.number).string), byte \(offset)")
+  }
+}
+
+extension Engine {
+  var blobs: BlobFiles { BlobFiles(directory: directory, storeID: storeID, fileSystem: fileSystem) }
+}

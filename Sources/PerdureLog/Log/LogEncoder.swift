@@ -1,0 +1,138 @@
+import PerdureFormat
+
+/// Lays a commit out as chained frames, in memory, before a byte of it is written.
+///
+/// A pure step: it is told where the log ends and gives back addresses, and extents of bytes
+/// that belong at those places. Whether the commit is then written or thrown away is not its
+/// business, so a commit that is refused costs no I/O and leaves nothing in the log.
+struct LogEncoder: ~Copyable {
+  /// Bytes that belong one after another into one segment.
+  struct Extent {
+    var segment: UInt64
+    var offset: Int
+    /// Whether the segment has to be born first, and with what capacity.
+    var birthCapacity: Int?
+    var bufferRange: Range<Int>
+  }
+
+  let store: StoreID
+  let sequence: UInt64
+  /// The capacity of segments to be born.
+  let capacity: Int
+  private(set) var extents: [Extent] = []
+  private var buffer: RawBuffer
+  private var segment: UInt64
+  private var nextSegment: UInt64
+  private var segmentCapacity: Int
+  private var offset: Int
+  private var syncedOffset: Int
+  // The frame being filled: where it starts in the buffer, and its running sums.
+  private var frameStart = -1
+  private var frameOffset = 0
+  private var part: UInt32 = 0
+  private var recordCount: UInt32 = 0
+  private var recordDigest: UInt32 = 0
+  private var chainDigest: UInt32 = 0
+
+  init(
+    store: StoreID, sequence: UInt64, end: LogPosition, syncedOffset: Int, segmentCapacity: Int,
+    nextSegment: UInt64, birthCapacity: Int, reusing buffer: consuming RawBuffer
+  ) {
+    self.store = store
+    self.sequence = sequence
+    self.capacity = birthCapacity
+    self.segmentCapacity = segmentCapacity
+    self.syncedOffset = syncedOffset
+    self.nextSegment = nextSegment
+    segment = end.segment
+    offset = Int(end.offset)
+    self.buffer = buffer
+    self.buffer.removeAll()
+  }
+
+  /// Where the log will end when all extents are written.
+  var end: LogPosition { LogPosition(segment: segment, offset: UInt64(offset)) }
+
+  /// Whether a record was added.
+  var isEmpty: Bool { extents.isEmpty }
+
+  /// Adds a sealed, padded record; gives its address.
+  mutating func append(_ record: UnsafeRawBufferPointer, isBlob: Bool) -> RecordAddress {
+    makeRoom(for: record.count)
+    let address = RecordAddress(segment: segment, offset: offset, recordLength: record.count, isBlob: isBlob)
+    buffer.append(record)
+    offset += record.count
+    recordCount += 1
+    recordDigest = Checksum.crc32c(word: record.integer(at: 0), continuing: recordDigest)
+    return address
+  }
+
+  /// Closes the last frame; the commit counts once that frame is in the log.
+  mutating func finish() {
+    guard frameStart >= 0 else { return }
+    closeFrame(.commitEnd)
+  }
+
+  /// The bytes of an extent.
+  func bytes(of extent: Extent) -> UnsafeRawBufferPointer { buffer.bytes.part(extent.bufferRange) }
+
+  /// The record at an address that this commit gave out; nil for older addresses.
+  func record(at address: RecordAddress) -> UnsafeRawBufferPointer? {
+    for extent in extents.reversed() where extent.segment == address.segment && extent.offset <= address.offset {
+      let start = extent.bufferRange.lowerBound + address.offset - extent.offset
+      let end = max(extent.bufferRange.upperBound, buffer.count)
+      return buffer.bytes.part(start..<end)
+    }
+    return nil
+  }
+
+  /// Gives the buffer back for the next commit.
+  consuming func takeBuffer() -> RawBuffer { buffer }
+
+  private mutating func makeRoom(for length: Int) {
+    if frameStart >= 0 {
+      let payload = offset - frameOffset - FrameHeader.length
+      let fitsFrame = payload + length <= FormatLimits.framePayloadTarget
+      if fitsFrame && offset + length <= segmentCapacity { return }
+      closeFrame(.commitPart)
+    }
+    if offset + FrameHeader.length + length > segmentCapacity { beginSegment(toHold: length) }
+    openFrame()
+  }
+
+  private mutating func beginSegment(toHold length: Int) {
+    segment = nextSegment
+    nextSegment += 1
+    offset = SegmentHeader.length
+    syncedOffset = SegmentHeader.length
+    segmentCapacity = max(capacity, SegmentHeader.length + FrameHeader.length + length)
+    extents.append(
+      Extent(segment: segment, offset: offset, birthCapacity: segmentCapacity, bufferRange: buffer.count..<buffer.count))
+  }
+
+  private mutating func openFrame() {
+    if extents.isEmpty {
+      extents.append(Extent(segment: segment, offset: offset, birthCapacity: nil, bufferRange: 0..<0))
+    }
+    frameStart = buffer.count
+    frameOffset = offset
+    buffer.appendZeros(FrameHeader.length)
+    offset += FrameHeader.length
+    recordCount = 0
+    recordDigest = 0
+  }
+
+  private mutating func closeFrame(_ kind: FrameHeader.Kind) {
+    chainDigest = Checksum.crc32c(word: recordDigest, continuing: chainDigest)
+    let header = FrameHeader(
+      kind: kind, part: part, sequence: sequence,
+      payloadLength: UInt32(offset - frameOffset - FrameHeader.length), recordCount: recordCount,
+      recordDigest: recordDigest, chainDigest: chainDigest, syncedOffset: UInt64(syncedOffset))
+    let position = LogPosition(segment: segment, offset: UInt64(frameOffset))
+    header.write(to: buffer.mutableBytes(frameStart..<(frameStart + FrameHeader.length)), store: store, position: position)
+    part += 1
+    frameStart = -1
+    let last = extents.count - 1
+    extents[last].bufferRange = extents[last].bufferRange.lowerBound..<buffer.count
+  }
+}

@@ -1,0 +1,63 @@
+/// A growing run of bytes in memory of its own, kept from one use to the next.
+struct RawBuffer: ~Copyable {
+  private var memory: UnsafeMutableRawBufferPointer
+  private(set) var count = 0
+
+  init(capacity: Int = 4096) {
+    memory = .allocate(byteCount: capacity, alignment: 8)
+  }
+
+  deinit { memory.deallocate() }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory.baseAddress, count: count) }
+
+  /// The bytes of a range, to be changed in place.
+  func mutableBytes(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
+    UnsafeMutableRawBufferPointer(rebasing: memory[range])
+  }
+
+  /// Forgets the bytes, and gives memory back after an unusually large use.
+  mutating func removeAll() {
+    count = 0
+    guard memory.count > Self.keptLength else { return }
+    memory.deallocate()
+    memory = .allocate(byteCount: 4096, alignment: 8)
+  }
+
+  private static let keptLength = 8 << 20
+
+  /// Makes the buffer `length` bytes longer; the new bytes hold anything.
+  mutating func extend(by length: Int) -> UnsafeMutableRawBufferPointer {
+    let start = count
+    count += length
+    if count > memory.count { grow(toHold: count) }
+    return UnsafeMutableRawBufferPointer(rebasing: memory[start..<count])
+  }
+
+  /// Drops what was appended after the first `length` bytes.
+  mutating func truncate(to length: Int) {
+    precondition(length <= count)
+    count = length
+  }
+
+  mutating func append(_ source: UnsafeRawBufferPointer) {
+    extend(by: source.count).copyMemory(from: source)
+  }
+
+  mutating func appendZeros(_ length: Int) {
+    let target = extend(by: length)
+    target.initializeMemory(as: UInt8.self, repeating: 0)
+  }
+
+  private mutating func grow(toHold needed: Int) {
+    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(needed, memory.count * 2), alignment: 8)
+    larger.copyMemory(from: UnsafeRawBufferPointer(memory))
+    memory.deallocate()
+    memory = larger
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// A view of a part of these bytes.
+  func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
+}

@@ -1,1 +1,0 @@
-// PerdureLog: see ARCHITECTURE.md.

@@ -1,0 +1,75 @@
+import PerdureFormat
+
+/// Everything a reader needs to see one state of the store: an immutable block of plain words.
+///
+/// The writer makes one for each commit; readers reach it through a pin (`PinTable`). Freeing
+/// follows the rule of `NodeArena`: a root is let go when no pinned version is as old as it.
+struct Root {
+  /// The arena's version that this root was published with.
+  var version: UInt64
+  /// The last commit that it holds.
+  var sequence: UInt64
+  /// Where the log ended then.
+  var end: LogPosition
+  var segments: UnsafeMutablePointer<SegmentTable.Entry>
+  var keyspaceCount: Int
+  /// By keyspace id.
+  var keyspaces: UnsafeMutablePointer<KeyspaceRoot>
+  var indexCount: Int
+  /// By index id.
+  var indexes: UnsafeMutablePointer<OrderedTree>
+
+  static func allocate(keyspaceCount: Int, indexCount: Int) -> UnsafeMutablePointer<Root> {
+    let root = UnsafeMutablePointer<Root>.allocate(capacity: 1)
+    let keyspaces = UnsafeMutablePointer<KeyspaceRoot>.allocate(capacity: max(keyspaceCount, 1))
+    let indexes = UnsafeMutablePointer<OrderedTree>.allocate(capacity: max(indexCount, 1))
+    keyspaces.initialize(repeating: KeyspaceRoot(), count: keyspaceCount)
+    indexes.initialize(repeating: OrderedTree(), count: indexCount)
+    let noSegments = UnsafeMutablePointer<SegmentTable.Entry>(bitPattern: 8).unsafelyUnwrapped
+    root.initialize(
+      to: Root(
+        version: 0, sequence: 0, end: .start, segments: noSegments, keyspaceCount: keyspaceCount,
+        keyspaces: keyspaces, indexCount: indexCount, indexes: indexes))
+    return root
+  }
+
+  static func free(_ root: UnsafeMutablePointer<Root>) {
+    root.pointee.keyspaces.deallocate()
+    root.pointee.indexes.deallocate()
+    root.deallocate()
+  }
+}
+
+/// The index of one keyspace; which of the two is used follows from the keyspace's kind.
+struct KeyspaceRoot {
+  var dense = DenseTable()
+  var ordered = OrderedTree()
+
+  func word(for key: UnsafeRawBufferPointer, _ kind: KeyspaceKind) -> UInt64? {
+    switch kind {
+    case .dense: dense.get(key.integer(at: 0))
+    case .bytes: ordered.get(key)
+    }
+  }
+
+  mutating func put(_ key: UnsafeRawBufferPointer, _ kind: KeyspaceKind, _ word: UInt64, in arena: NodeArena) -> UInt64? {
+    switch kind {
+    case .dense: dense.put(key.integer(at: 0), word, in: arena)
+    case .bytes: ordered.put(key, word, in: arena)
+    }
+  }
+
+  mutating func remove(_ key: UnsafeRawBufferPointer, _ kind: KeyspaceKind, in arena: NodeArena) -> UInt64? {
+    switch kind {
+    case .dense: dense.remove(key.integer(at: 0), in: arena)
+    case .bytes: ordered.remove(key, in: arena)
+    }
+  }
+
+  func count(_ kind: KeyspaceKind) -> Int {
+    switch kind {
+    case .dense: dense.count
+    case .bytes: ordered.count
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import PerdureFileIO
+
+extension Engine {
+  /// The last sync, the superblock that says so, and the end of the writer's place.
+  func close() throws {
+    try finish { state in
+      guard !options.isReadOnly else { return }
+      do {
+        try gate.waitUntilSynced(state.end)
+        let (end, sequence, nextBlob) = (state.end, state.root.pointee.sequence, state.nextBlob)
+        try state.superblock?.replace { superblock in
+          superblock.durableEnd = end
+          superblock.durableSequence = sequence
+          superblock.nextBlob = nextBlob
+          superblock.isClosed = true
+        }
+      } catch let error as FileIOError {
+        throw StoreError.io(error, "Closing the store")
+      }
+    }
+  }
+}

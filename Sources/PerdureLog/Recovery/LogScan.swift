@@ -1,0 +1,111 @@
+import PerdureFormat
+
+/// Reads the log from its beginning and hands out whole commits, in order: FORMAT.md, "Recovery",
+/// step 6. It changes nothing; what it is handed is mapped memory.
+struct LogScan {
+  /// A frame of a commit that is being collected.
+  struct Part {
+    var header: FrameHeader
+    var payload: UnsafeRawBufferPointer
+    /// Where the payload stands in the log.
+    var position: LogPosition
+  }
+
+  let superblock: Superblock
+  /// The end of the last whole commit so far.
+  private(set) var end = LogPosition.start
+  private(set) var sequence: UInt64 = 0
+  private(set) var bytesRead: UInt64 = 0
+  private var parts: [Part] = []
+
+  init(_ superblock: Superblock) { self.superblock = superblock }
+
+  /// Reads one segment. `apply` gets the frames of each commit that is complete.
+  mutating func read(
+    _ link: SegmentChain.Link, isLast: Bool, progress: (UInt64) -> Void, apply: ([Part]) throws -> Void
+  ) throws {
+    let number = link.segment.number
+    let length = min(link.end ?? link.size, UInt64(link.segment.capacity))
+    let bytes = UnsafeRawBufferPointer(start: link.segment.mapping.base, count: Int(length))
+    if parts.isEmpty { end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length)) }
+    var offset = SegmentHeader.length
+    while offset < bytes.count {
+      do {
+        offset = try readFrame(in: bytes, at: offset, of: number, apply)
+      } catch let error as FormatError {
+        let place = LogPosition(segment: number, offset: UInt64(offset))
+        guard isLast, error.reason != .unsupported, TailJudge.isTorn(at: tornFrom(place), in: tail(bytes, link), superblock)
+        else { throw StoreError.corruption(error, segment: number, offset: offset + error.offset) }
+        return
+      }
+      bytesRead += UInt64(offset)
+      progress(UInt64(offset))
+    }
+  }
+
+  /// What has to be unpromised for the tail to be torn: all from the first frame of a commit
+  /// that did not finish. What is promised about earlier segments the superblock tells.
+  private func tornFrom(_ place: LogPosition) -> LogPosition {
+    guard let first = parts.first, first.position.segment == place.segment else { return place }
+    return LogPosition(segment: place.segment, offset: first.position.offset - UInt64(FrameHeader.length))
+  }
+
+  private func tail(_ bytes: UnsafeRawBufferPointer, _ link: SegmentChain.Link) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: bytes.baseAddress, count: Int(min(link.size, UInt64(link.segment.capacity))))
+  }
+
+  /// Reads the frame at `offset`; gives the place after it.
+  private mutating func readFrame(
+    in bytes: UnsafeRawBufferPointer, at offset: Int, of segment: UInt64, _ apply: ([Part]) throws -> Void
+  ) throws -> Int {
+    let position = LogPosition(segment: segment, offset: UInt64(offset))
+    let header = try FrameHeader(
+      reading: bytes.part(offset..<bytes.count), store: superblock.store, position: position)
+    let payloadStart = offset + FrameHeader.length
+    let next = payloadStart + Int(header.payloadLength)
+    guard next <= bytes.count else { throw FormatError(.incomplete, in: "frame", at: bytes.count - offset) }
+    let payload = bytes.part(payloadStart..<next)
+    try FramePayload.verify(header, payload)
+    let payloadPosition = LogPosition(segment: segment, offset: UInt64(payloadStart))
+    try accept(Part(header: header, payload: payload, position: payloadPosition), endingAt: next, apply)
+    return next
+  }
+
+  private mutating func accept(_ part: Part, endingAt next: Int, _ apply: ([Part]) throws -> Void) throws {
+    let frameEnd = LogPosition(segment: part.position.segment, offset: UInt64(next))
+    if part.header.kind == .mark {
+      guard parts.isEmpty, part.header.sequence == sequence else { throw FormatError(.misplaced, in: "mark frame", at: 16) }
+      end = frameEnd
+      return
+    }
+    try checkChain(part.header)
+    parts.append(part)
+    guard part.header.kind == .commitEnd else { return }
+    try apply(parts)
+    parts.removeAll(keepingCapacity: true)
+    sequence = part.header.sequence
+    end = frameEnd
+  }
+
+  /// The frame goes on where the one before it stopped.
+  private func checkChain(_ header: FrameHeader) throws(FormatError) {
+    guard header.sequence == sequence + 1 else { throw FormatError(.misplaced, in: "frame header", at: 16) }
+    guard header.part == UInt32(parts.count) else { throw FormatError(.misplaced, in: "frame header", at: 12) }
+    let before = parts.last?.header.chainDigest ?? 0
+    guard header.chainDigest == Checksum.crc32c(word: header.recordDigest, continuing: before) else {
+      throw FormatError(.wrongChecksum, in: "frame header", at: 36)
+    }
+  }
+
+  /// The log ended within a commit. Its frames count for nothing, if nothing was promised.
+  mutating func finish() throws {
+    guard let first = parts.first else { return }
+    let start = LogPosition(segment: first.position.segment, offset: first.position.offset - UInt64(FrameHeader.length))
+    guard superblock.durableEnd <= start else {
+      throw StoreError.corruption(
+        FormatError(.incomplete, in: "commit", at: 0), segment: start.segment, offset: Int(start.offset))
+    }
+    end = start
+    parts.removeAll()
+  }
+}

@@ -1,0 +1,56 @@
+import PerdureFormat
+
+/// Puts the commits of the log into an index that begins empty.
+struct Replay: ~Copyable {
+  let arena: NodeArena
+  private(set) var catalog = Catalog()
+  /// By keyspace id.
+  private(set) var keyspaces: [KeyspaceRoot] = [KeyspaceRoot()]
+  /// One more than the highest blob number that any record named.
+  private(set) var nextBlob: UInt64 = 1
+
+  init(_ arena: NodeArena) { self.arena = arena }
+
+  mutating func apply(_ parts: [LogScan.Part]) throws {
+    for part in parts {
+      var offset = 0
+      while offset < part.payload.count {
+        // Verified with its frame.
+        let record = try Record(reading: part.payload.part(offset..<part.payload.count), verifyingChecksum: false)
+        try apply(record, at: part.position, offset)
+        offset += record.header.paddedLength
+      }
+    }
+  }
+
+  private mutating func apply(_ record: Record, at payload: LogPosition, _ offset: Int) throws {
+    let id = Int(record.header.keyspace)
+    let place = Int(payload.offset) + offset
+    guard id < keyspaces.count else {
+      throw StoreError.corruption(FormatError(.illegalField, in: "record", at: 8), segment: payload.segment, offset: place)
+    }
+    let kind = id == 0 ? .bytes : catalog.keyspaces[id].kind
+    guard kind == .bytes || record.header.keyLength == 8 else {
+      throw StoreError.corruption(FormatError(.illegalField, in: "record", at: 6), segment: payload.segment, offset: place)
+    }
+    if record.header.kind == .tombstone {
+      _ = keyspaces[id].remove(record.key, kind, in: arena)
+      return
+    }
+    let isBlob = record.header.kind == .blob
+    if isBlob { nextBlob = max(nextBlob, try BlobReference(reading: record.value).number + 1) }
+    let address = RecordAddress(
+      segment: payload.segment, offset: place, recordLength: record.header.paddedLength, isBlob: isBlob)
+    _ = keyspaces[id].put(record.key, kind, address.rawValue, in: arena)
+    if id == 0 { try applyCatalog(record, payload.segment, place) }
+  }
+
+  private mutating func applyCatalog(_ record: Record, _ segment: UInt64, _ place: Int) throws {
+    do {
+      try CatalogRecord.apply(key: record.key, value: record.value, to: &catalog)
+    } catch {
+      throw StoreError.corruption(error, segment: segment, offset: place + error.offset)
+    }
+    while keyspaces.count < catalog.keyspaces.count { keyspaces.append(KeyspaceRoot()) }
+  }
+}

@@ -1,0 +1,101 @@
+public import PerdureFileIO
+import PerdureFormat
+
+/// An embedded, log-structured, ordered key-value store.
+///
+/// A store is a directory. Commits are atomic over any number of keyspaces, checked against
+/// preconditions, and durable as far as the caller asks (`Durability`); snapshots are taken in
+/// constant time and never block or are blocked. One process writes at a time.
+///
+/// All methods may be called from any thread.
+public final class Store: Sendable {
+  let engine: Engine
+  /// What opening found.
+  public let recoveryReport: RecoveryReport
+
+  /// Opens the store in the directory `path`, or makes one there.
+  ///
+  /// - Parameter path: The store's directory; by custom its name ends in `.perdure`.
+  /// - Throws: `StoreError`: `.locked`, `.notAStore`, `.unsupportedFormat`, `.corruption` (nothing
+  ///   was changed), `.io`, `.invalidArgument`.
+  /// - Complexity: reads the whole log once.
+  public init(at path: String, options: StoreOptions = StoreOptions()) throws {
+    try options.validate()
+    (engine, recoveryReport) = try Recovery.open(path, options)
+  }
+
+  /// The store's directory.
+  public var path: String { engine.directory }
+
+  /// The store's identity, 32 hexadecimal digits drawn when it was created.
+  public var identifier: String { engine.storeID.description }
+
+  /// Commits what `body` puts into a transaction; all of it or nothing.
+  ///
+  /// The commit is visible to snapshots taken after this returns (and a moment before); it is
+  /// durable as `durability` says.
+  ///
+  /// - Parameter durability: What the commit has survived when this returns; nil: the store's default.
+  /// - Parameter body: Fills in the transaction, on this thread, under no lock.
+  /// - Returns: What `body` returned, and the commit's sequence number (that of the last commit
+  ///   before, if there was nothing to do).
+  /// - Throws: what `body` throws (nothing is written); `StoreError`: `.conflict` (nothing written),
+  ///   `.io` (the store is now poisoned), `.poisoned` (not written, or written and not known to
+  ///   be durable), `.closed`, `.readOnly`.
+  /// - Complexity: O(k log n) for k operations on n keys; one write, at most one sync, which
+  ///   concurrent commits share.
+  @discardableResult
+  public func write<R>(
+    durability: Durability? = nil, _ body: (inout WriteTransaction) throws -> R
+  ) throws -> (result: R, sequence: UInt64) {
+    let (result, receipt) = try append(body)
+    try engine.settle(receipt, durability ?? engine.options.durability)
+    return (result, receipt.sequence)
+  }
+
+  /// As the synchronous `write`, but waits for the sync without blocking a thread of the pool.
+  @discardableResult
+  public func write<R: Sendable>(
+    durability: Durability? = nil, _ body: @Sendable (inout WriteTransaction) throws -> R
+  ) async throws -> (result: R, sequence: UInt64) {
+    let (result, receipt) = try append(body)
+    let durability = durability ?? engine.options.durability
+    if durability == .powerLoss {
+      try await engine.gate.synced(receipt.end)
+    } else {
+      try engine.settle(receipt, durability)
+    }
+    return (result, receipt.sequence)
+  }
+
+  private func append<R>(_ body: (inout WriteTransaction) throws -> R) throws -> (R, CommitReceipt) {
+    try engine.checkWritable()
+    var transaction = WriteTransaction(engine)
+    do {
+      let result = try body(&transaction)
+      return (result, try engine.append(transaction.batch, transaction.preconditions))
+    } catch {
+      engine.discardBlobs(transaction.batch.blobs)
+      throw error
+    }
+  }
+
+  /// Everything that is committed now, unchanging. Keep it no longer than needed: what it sees
+  /// is not reclaimed while it lives.
+  ///
+  /// - Complexity: O(1); no lock is taken.
+  public func snapshot() -> Snapshot { Snapshot(engine) }
+
+  /// Waits until everything committed so far is durable.
+  /// - Throws: `StoreError` with code `.poisoned` when a sync failed.
+  public func sync() throws {
+    let end = try engine.inTurn { $0.end }
+    try engine.gate.waitUntilSynced(end)
+  }
+
+  /// Makes everything durable, marks the store as closed and lets go of it. Snapshots go on
+  /// reading. Closing twice is allowed; a store that goes out of scope without it is as after a
+  /// crash of the process: whole, and recovered by the next opening.
+  /// - Throws: `StoreError` when the last sync fails; the store is closed all the same.
+  public func close() throws { try engine.close() }
+}

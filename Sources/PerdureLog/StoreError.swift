@@ -1,0 +1,89 @@
+public import PerdureFileIO
+import PerdureFormat
+
+/// What a store can report: what happened, where, and what to do about it.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  /// The kind of error, by who must act. More kinds may be added.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Kind: String {
+      case invalidArgument, conflict, corruption, io, poisoned, locked, unsupportedFormat, closed, readOnly,
+        indexUnavailable, notAStore
+    }
+
+    private let kind: Kind
+
+    /// The caller passed what the store does not take; nothing was written.
+    public static let invalidArgument = Code(kind: .invalidArgument)
+    /// A precondition of the commit did not hold; nothing was written. Read again, decide again, try again.
+    public static let conflict = Code(kind: .conflict)
+    /// Bytes are not what they were when they were written. Nothing was changed; verify, then restore.
+    public static let corruption = Code(kind: .corruption)
+    /// The operating system refused. `cause` says what.
+    public static let io = Code(kind: .io)
+    /// An earlier write or sync failed. The store takes no more writes: close it and open it again.
+    public static let poisoned = Code(kind: .poisoned)
+    /// Another process, or another `Store` in this one, has the store open.
+    public static let locked = Code(kind: .locked)
+    /// The store was written by a version of the format that this code does not know.
+    public static let unsupportedFormat = Code(kind: .unsupportedFormat)
+    /// The store was closed.
+    public static let closed = Code(kind: .closed)
+    /// The store was opened for reading only.
+    public static let readOnly = Code(kind: .readOnly)
+    /// The derived index cannot be used here: nothing that this program knows can maintain it.
+    public static let indexUnavailable = Code(kind: .indexUnavailable)
+    /// The directory is not a store, or the store is not there.
+    public static let notAStore = Code(kind: .notAStore)
+
+    /// The name of the code.
+    public var description: String { kind.rawValue }
+  }
+
+  /// The kind of error.
+  public let code: Code
+  /// What happened and what to do, in one or two sentences.
+  public let message: String
+  /// Where: a file, a byte offset, a key. Nil when there is no place to name.
+  public let place: String?
+  /// What the operating system said, when it was asked.
+  public let cause: FileIOError?
+  /// The preconditions that did not hold, for `.conflict`.
+  public let conflicts: [Conflict]
+
+  package init(
+    _ code: Code, _ message: String, at place: String? = nil, cause: FileIOError? = nil,
+    conflicts: [Conflict] = []
+  ) {
+    self.code = code
+    self.message = message
+    self.place = place
+    self.cause = cause
+    self.conflicts = conflicts
+  }
+
+  /// The code, the message and the place, for a log.
+  public var description: String {
+    var text = "\(code): \(message)"
+    if let place { text += " (\(place))" }
+    if let cause { text += ": \(cause)" }
+    return text
+  }
+}
+
+extension StoreError {
+  static func io(_ cause: FileIOError, _ action: String) -> StoreError {
+    if cause.code == .locked {
+      return StoreError(.locked, "The store is open elsewhere; close it there first", cause: cause)
+    }
+    return StoreError(.io, "\(action) failed", cause: cause)
+  }
+
+  static func corruption(_ error: FormatError, segment: UInt64, offset: Int) -> StoreError {
+    let code: Code = error.reason == .unsupported ? .unsupportedFormat : .corruption
+    return StoreError(
+      code, "\(error); nothing was changed: run a verification, then restore or salvage",
+      at: "\(StoreFileName.segment(segment).string), byte \(offset)")
+  }
+
+  static let closed = StoreError(.closed, "The store was closed; open it again")
+}
