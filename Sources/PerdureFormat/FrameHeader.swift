@@ -116,3 +116,10 @@ package struct FrameHeader: Hashable, Sendable {
     if let place = bytes.firstNonZero(in: 48..<64) { throw wrong(.unsupported, place) }
   }
 }
+
+extension FrameHeader {
+  /// Whether a frame's mark stands at `offset`: a cheap look before `init(reading:)`.
+  package static func mayStart(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+    bytes.integer(at: offset, as: UInt32.self) == magic
+  }
+}

@@ -50,6 +50,14 @@ public struct KeyRange: Hashable, Sendable {
     KeyRange(lower: bytes, upper: successor(ofPrefix: bytes))
   }
 
+  /// The range as the trees take it.
+  func withRaw<R>(_ body: (RawKeyRange) throws -> R) rethrows -> R {
+    try lower.withUnsafeBytes { lower in
+      guard let upper else { return try body(RawKeyRange(lower: lower, upper: nil)) }
+      return try upper.withUnsafeBytes { try body(RawKeyRange(lower: lower, upper: $0)) }
+    }
+  }
+
   /// The smallest byte string above all that begin with `bytes`; nil when there is none.
   static func successor(ofPrefix bytes: [UInt8]) -> [UInt8]? {
     guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else { return nil }

@@ -23,13 +23,13 @@ public final class Snapshot: Sendable {
   var reader: RecordReader { RecordReader(root: root, verifiesChecksum: engine.options.verifiesChecksumsOnRead) }
 
   func tree(of index: DerivedIndex) -> OrderedTree {
-    Int(index.id) < root.pointee.indexCount ? root.pointee.indexes[Int(index.id)] : OrderedTree()
+    root.pointee.tree(of: index)
   }
 
   func tree(of keyspace: Keyspace) -> OrderedTree { trees(of: keyspace).ordered }
 
   func trees(of keyspace: Keyspace) -> KeyspaceRoot {
-    Int(keyspace.id) < root.pointee.keyspaceCount ? root.pointee.keyspaces[Int(keyspace.id)] : KeyspaceRoot()
+    root.pointee.trees(of: keyspace)
   }
 }
 
@@ -77,9 +77,7 @@ extension Snapshot {
   ) throws -> R? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let word = trees(of: keyspace).dense.get(id) else { return nil }
-    return try withUnsafeBytes(of: id.littleEndian) { key in
-      try body(try content(reader.record(at: word, keyspace: keyspace.id, key: key)).bytes)
-    }
+    return try body(try content(reader.record(at: word, keyspace: keyspace.id, id: id)).bytes)
   }
 
   package func withBytes<R>(
@@ -132,9 +130,7 @@ extension Snapshot {
           try body(position, nil)
           continue
         }
-        let record = try withUnsafeBytes(of: ids[position].littleEndian) { key throws(StoreError) in
-          try reader.record(at: words[position], keyspace: keyspace.id, key: key)
-        }
+        let record = try reader.record(at: words[position], keyspace: keyspace.id, id: ids[position])
         try body(position, try content(record).bytes)
       }
     }

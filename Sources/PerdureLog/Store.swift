@@ -1,4 +1,3 @@
-public import PerdureFileIO
 import PerdureFormat
 
 /// An embedded, log-structured, ordered key-value store.

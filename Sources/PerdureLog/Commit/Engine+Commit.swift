@@ -173,6 +173,7 @@ extension Engine {
     if changed {
       state.catalog = catalog
       state.indexes = IndexSet(catalog, factories: options.indexExtractors)
+      unavailableIndexes = state.indexes.unavailable
     }
     state.encoderBuffer = encoder.takeBuffer()
     state.statistics.commits += 1

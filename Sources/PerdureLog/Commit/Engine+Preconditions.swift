@@ -21,11 +21,13 @@ extension Engine {
     case .exists(let keyspace, let key):
       word(key, keyspace, root) != nil
     case .indexRangeUnchanged(let index, let range, let snapshot):
-      OrderedTree.isUnchanged(
-        range, from: snapshot.tree(of: index), to: Int(index.id) < root.pointee.indexCount ? root.pointee.indexes[Int(index.id)] : OrderedTree())
+      range.withRaw {
+        OrderedTree.isUnchanged(in: $0, from: snapshot.tree(of: index), to: root.pointee.tree(of: index))
+      }
     case .rangeUnchanged(let keyspace, let range, let snapshot):
-      OrderedTree.isUnchanged(
-        range, from: snapshot.tree(of: keyspace), to: root.pointee.keyspaces[Int(keyspace.id)].ordered)
+      range.withRaw {
+        OrderedTree.isUnchanged(in: $0, from: snapshot.tree(of: keyspace), to: root.pointee.trees(of: keyspace).ordered)
+      }
     }
   }
 

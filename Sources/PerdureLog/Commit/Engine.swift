@@ -18,6 +18,9 @@ final class Engine: @unchecked Sendable {
   let storeID: StoreID
 
   private let turn = Lock()
+  private let indexAvailability = Lock()
+  // Guarded by `indexAvailability`.
+  private var unavailable: Set<UInt32> = []
   private var state: CommitterState
   private let lock: (any FileLock)?
 
@@ -35,6 +38,7 @@ final class Engine: @unchecked Sendable {
     self.lock = lock
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
     publishedVersion = Atomic(recovered.root.pointee.version)
+    unavailable = recovered.indexes.unavailable
     state = recovered
   }
 
@@ -49,6 +53,12 @@ final class Engine: @unchecked Sendable {
     let pin = pins.pin(publishedVersion.load(ordering: .sequentiallyConsistent))
     let address = publishedRoot.load(ordering: .sequentiallyConsistent)
     return (pin, UnsafeMutablePointer<Root>(bitPattern: address).unsafelyUnwrapped)
+  }
+
+  /// The derived indexes that nothing here can maintain.
+  var unavailableIndexes: Set<UInt32> {
+    get { indexAvailability.withLock { unavailable } }
+    set { indexAvailability.withLock { unavailable = newValue } }
   }
 
   /// Runs `body` in the committer's turn.

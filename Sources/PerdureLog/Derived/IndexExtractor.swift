@@ -52,6 +52,19 @@ public struct IndexEntries: ~Copyable {
 
   var count: Int { ends.count }
 
+  func withEntry<R>(_ position: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    let start = position == 0 ? 0 : ends[position - 1]
+    return try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start..<ends[position]])) }
+  }
+
+  /// The reference that the key of a counted index begins with; nil for a key that is too short.
+  func group(_ position: Int) -> UInt64? {
+    withEntry(position) { entry in
+      guard entry.count >= 8 + IndexKey.referenceLength else { return nil }
+      return UInt64(bigEndian: entry.loadUnaligned(as: UInt64.self))
+    }
+  }
+
   func forEach(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
     try bytes.withUnsafeBytes { all in
       var start = 0

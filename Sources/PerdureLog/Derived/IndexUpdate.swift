@@ -37,29 +37,32 @@ struct IndexUpdate: ~Copyable {
     if let old { index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before) }
     if let new { index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &after) }
     if before.ends == after.ends && before.bytes == after.bytes { return }
-    let id = Int(index.index.id)
-    before.forEach { entry in
-      touch(index, entry)
-      _ = indexes[id].remove(entry, in: arena)
+    applyEntries(of: index)
+  }
+
+  private mutating func applyEntries(of index: IndexSet.RecordIndex) {
+    let tree = indexes + Int(index.index.id)
+    for position in 0..<before.count {
+      if index.countedBy != nil { touch(index, group: before.group(position)) }
+      before.withEntry(position) { _ = tree.pointee.remove($0, in: arena) }
     }
-    after.forEach { entry in
-      touch(index, entry)
-      _ = indexes[id].put(entry, IndexKey.reference(in: entry), in: arena)
-      if index.index.isUnique { addedUnique.append((index.index, Array(entry))) }
+    for position in 0..<after.count {
+      if index.countedBy != nil { touch(index, group: after.group(position)) }
+      after.withEntry(position) { _ = tree.pointee.put($0, IndexKey.reference(in: $0), in: arena) }
+      if index.index.isUnique { addedUnique.append((index.index, after.withEntry(position) { Array($0) })) }
     }
   }
 
   /// Notes how many entries the entry's group had before this commit.
-  private mutating func touch(_ index: IndexSet.RecordIndex, _ entry: UnsafeRawBufferPointer) {
-    guard let counting = index.countedBy, entry.count >= 8 + IndexKey.referenceLength else { return }
-    let reference = UInt64(bigEndian: entry.loadUnaligned(as: UInt64.self))
+  private mutating func touch(_ index: IndexSet.RecordIndex, group reference: UInt64?) {
+    guard let counting = index.countedBy, let reference else { return }
     let group = GroupID(counted: index.index.id, counting: counting.id, reference: reference)
     if touchedGroups[group] == nil { touchedGroups[group] = count(of: group) }
   }
 
   private func count(of group: GroupID) -> Int {
     let prefix = withUnsafeBytes(of: group.reference.bigEndian) { Array($0) }
-    return indexes[Int(group.counted)].count(in: KeyRange.prefix(prefix))
+    return KeyRange.prefix(prefix).withRaw { indexes[Int(group.counted)].count(in: $0) }
   }
 
   /// Brings group counts up to date and judges uniqueness.

@@ -32,7 +32,7 @@ struct BlobFiles: Sendable {
     head.withUnsafeMutableBytes { header.write(to: $0) }
     try file.write(head, at: 0)
     if !value.isEmpty { try file.write(value, at: UInt64(BlobHeader.length)) }
-    let padding = header.checksumsOffset - BlobHeader.length - value.count
+    let padding = Int(header.checksumsOffset) - BlobHeader.length - value.count
     let table = Self.checksums(of: value)
     try file.write([UInt8](repeating: 0, count: padding) + table, at: UInt64(BlobHeader.length + value.count))
     try file.sync(.full)
@@ -68,10 +68,10 @@ struct BlobFiles: Sendable {
     let header = BlobHeader(store: storeID, number: reference.number, valueLength: reference.valueLength)
     do {
       defer { try? file.close() }
-      guard try file.size() >= UInt64(header.fileLength) else {
+      guard try file.size() >= header.fileLength else {
         throw corruption(reference, .incomplete, Int(try file.size()))
       }
-      return (try file.map(header.fileLength), header.fileLength)
+      return (try file.map(Int(header.fileLength)), Int(header.fileLength))
     } catch let error as StoreError {
       throw error
     } catch let error as FileIOError {
@@ -89,9 +89,9 @@ struct BlobFiles: Sendable {
     guard header.store == storeID, header.number == reference.number, header.valueLength == reference.valueLength else {
       throw corruption(reference, .misplaced, 16)
     }
-    let table = file.part(header.checksumsOffset, 4 * header.chunkCount)
+    let table = file.part(Int(header.checksumsOffset), 4 * header.chunkCount)
     guard Checksum.crc32c(table) == reference.digest else {
-      throw corruption(reference, .wrongChecksum, header.checksumsOffset)
+      throw corruption(reference, .wrongChecksum, Int(header.checksumsOffset))
     }
     let value = file.part(BlobHeader.length, Int(header.valueLength))
     for chunk in 0..<header.chunkCount {

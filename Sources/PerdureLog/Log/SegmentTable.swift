@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureFormat
 
 /// Segment number to bytes, for readers: a flat table in raw memory.

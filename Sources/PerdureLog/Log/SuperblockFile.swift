@@ -27,26 +27,22 @@ struct SuperblockFile {
   ) throws -> SuperblockFile {
     let file = try fileSystem.open(directory + "/" + StoreFileName.superblock.string, mode)
     let bytes = try file.read(Superblock.fileLength, at: 0)
-    let newest = try bytes.withUnsafeBytes { try newest(in: $0) }
+    let newest = try bytes.withUnsafeBytes { try Self.newest(in: $0) }
     return SuperblockFile(file: file, current: newest)
   }
 
-  private static func newest(in bytes: UnsafeRawBufferPointer) throws -> Superblock {
-    if let newest = Superblock.newest(in: bytes) { return newest }
-    for slot in 0..<Superblock.slotCount where (slot + 1) * Superblock.slotLength <= bytes.count {
-      do {
-        _ = try Superblock(reading: bytes.part(slot * Superblock.slotLength, Superblock.slotLength))
-      } catch let error where error.reason == .unsupported {
-        throw StoreError(
-          .unsupportedFormat, "The store needs a newer version of Perdure: \(error)",
-          at: StoreFileName.superblock.string)
-      } catch {
-        continue
-      }
+  private static func newest(in bytes: UnsafeRawBufferPointer) throws(StoreError) -> Superblock {
+    do {
+      return try Superblock.newest(in: bytes)
+    } catch {
+      let isUnknown = error.reason == .unsupported
+      throw StoreError(
+        isUnknown ? .unsupportedFormat : .corruption,
+        isUnknown
+          ? "The store needs a newer version of Perdure: \(error)"
+          : "No copy of the superblock is valid: \(error); nothing was changed: restore or salvage the store",
+        at: "\(StoreFileName.superblock.string), byte \(error.offset)")
     }
-    throw StoreError(
-      .corruption, "No copy of the superblock is valid; nothing was changed",
-      at: StoreFileName.superblock.string)
   }
 
   /// Writes the next generation into the oldest slot, and syncs it.

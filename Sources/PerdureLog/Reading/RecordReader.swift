@@ -30,6 +30,15 @@ struct RecordReader {
   }
 
   @inline(__always)
+  func record(at word: UInt64, keyspace: UInt32, id: UInt64) throws(StoreError) -> Record {
+    let record = try record(at: word)
+    guard record.header.keyspace == keyspace, record.header.keyLength == 8,
+      record.key.integer(at: 0, as: UInt64.self) == id
+    else { throw Self.misplaced(RecordAddress(rawValue: word)) }
+    return record
+  }
+
+  @inline(__always)
   func record(at word: UInt64) throws(StoreError) -> Record {
     let address = RecordAddress(rawValue: word)
     let bytes = try bytes(at: address)

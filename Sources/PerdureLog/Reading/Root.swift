@@ -19,6 +19,16 @@ struct Root {
   /// By index id.
   var indexes: UnsafeMutablePointer<OrderedTree>
 
+  /// The tree of an index; empty if the index came later than this root.
+  func tree(of index: DerivedIndex) -> OrderedTree {
+    Int(index.id) < indexCount ? indexes[Int(index.id)] : OrderedTree()
+  }
+
+  /// The index of a keyspace; empty if the keyspace came later than this root.
+  func trees(of keyspace: Keyspace) -> KeyspaceRoot {
+    Int(keyspace.id) < keyspaceCount ? keyspaces[Int(keyspace.id)] : KeyspaceRoot()
+  }
+
   static func allocate(keyspaceCount: Int, indexCount: Int) -> UnsafeMutablePointer<Root> {
     let root = UnsafeMutablePointer<Root>.allocate(capacity: 1)
     let keyspaces = UnsafeMutablePointer<KeyspaceRoot>.allocate(capacity: max(keyspaceCount, 1))

@@ -1,4 +1,5 @@
 import PerdureFileIO
+import PerdureFormat
 
 extension Engine {
   /// The last sync, the superblock that says so, and the end of the writer's place.

@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureFormat
 
 /// Reads the log from its beginning and hands out whole commits, in order: FORMAT.md, "Recovery",

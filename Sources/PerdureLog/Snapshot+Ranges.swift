@@ -1,0 +1,174 @@
+import PerdureFormat
+
+// Walks in key order. The closure says whether to go on.
+
+extension Snapshot {
+  /// Visits the ids of a range in order, with their values in place.
+  ///
+  /// - Parameter descending: From the last to the first.
+  /// - Parameter body: Returns false to stop.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
+  /// - Complexity: O(log n) to begin, then O(1) an entry.
+  public func forEach(
+    in keyspace: Keyspace, ids: ClosedRange<UInt64> = 0 ... .max, descending: Bool = false,
+    _ body: (_ id: UInt64, _ value: RawSpan) throws -> Bool
+  ) throws {
+    try visit(keyspace, ids: ids, descending: descending) { id, record, _ in
+      let value = try content(record)
+      return try body(id, value.bytes.bytes)
+    }
+  }
+
+  /// Visits the keys of a range in bytewise order, with their values in place.
+  ///
+  /// - Parameter descending: From the last to the first.
+  /// - Parameter body: Returns false to stop.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
+  /// - Complexity: O(log n) to begin, then O(1) an entry.
+  public func forEach(
+    in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    try Self.visit(tree(of: keyspace), range, descending: descending) { key, word in
+      let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
+      let value = try content(record)
+      return try body(key.bytes, value.bytes.bytes)
+    }
+  }
+
+  /// Visits the keys of a range in bytewise order, without reading their values.
+  /// - Parameter body: Returns false to stop.
+  public func forEachKey(
+    in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
+    _ body: (_ key: RawSpan) throws -> Bool
+  ) rethrows {
+    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    try Self.visit(tree(of: keyspace), range, descending: descending) { key, _ in try body(key.bytes) }
+  }
+
+  /// How many ids of the keyspace are in a range.
+  /// - Complexity: O(log n).
+  public func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) -> Int {
+    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    return trees(of: keyspace).dense.count(in: ids)
+  }
+
+  /// How many keys of the keyspace are in a range.
+  /// - Complexity: O(log n).
+  public func count(in keyspace: Keyspace, range: KeyRange) -> Int {
+    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    return range.withRaw { tree(of: keyspace).count(in: $0) }
+  }
+
+  /// Visits the entries of a derived index: index keys in bytewise order, references ascending
+  /// within a key.
+  ///
+  /// - Parameter body: Returns false to stop.
+  /// - Throws: `StoreError` with code `.indexUnavailable`; what `body` throws.
+  public func forEachEntry(
+    in index: DerivedIndex, range: KeyRange = .all, descending: Bool = false,
+    _ body: (_ key: RawSpan, _ reference: UInt64) throws -> Bool
+  ) throws {
+    try visit(index, range, descending: descending) { key, reference in try body(key.bytes, reference) }
+  }
+
+  /// How many entries of a derived index have a key in the range.
+  /// - Complexity: O(log n).
+  public func count(in index: DerivedIndex, range: KeyRange = .all) -> Int {
+    range.withRaw { tree(of: index).count(in: $0) }
+  }
+
+  package func visit(
+    _ index: DerivedIndex, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
+  ) throws {
+    try engine.checkAvailable(index)
+    try Self.visit(tree(of: index), range, descending: descending) { entry, reference in
+      try body(IndexKey.key(in: entry), reference)
+    }
+  }
+
+  package func visitBytes(
+    _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
+    _ body: (UInt64, UnsafeRawBufferPointer, RecordVersion) throws -> Bool
+  ) throws {
+    try visit(keyspace, ids: ids, descending: descending) { id, record, word in
+      try body(id, try content(record).bytes, RecordVersion(rawValue: word))
+    }
+  }
+
+  package func visitKeys(
+    _ keyspace: Keyspace, _ range: KeyRange, descending: Bool, _ body: (UnsafeRawBufferPointer) throws -> Bool
+  ) rethrows {
+    try Self.visit(tree(of: keyspace), range, descending: descending) { key, _ in try body(key) }
+  }
+
+  private func visit(
+    _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
+    _ body: (UInt64, Record, UInt64) throws -> Bool
+  ) throws {
+    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    var cursor = DenseCursor(trees(of: keyspace).dense)
+    var isAtEntry = descending ? cursor.seek(notAbove: ids.upperBound) : cursor.seek(lowerBound: ids.lowerBound)
+    while isAtEntry, ids.contains(cursor.id) {
+      let word = cursor.word
+      let id = cursor.id
+      let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
+      guard try body(id, record, word) else { return }
+      isAtEntry = descending ? cursor.previous() : cursor.next()
+    }
+  }
+
+  private static func visit(
+    _ tree: OrderedTree, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
+  ) rethrows {
+    try range.withRaw { range in
+      var cursor = OrderedCursor(tree)
+      var isAtEntry = descending ? cursor.seek(below: range.upper) : cursor.seek(lowerBound: range.lower)
+      while isAtEntry {
+        let goesOn = try visit(cursor.key, cursor.payload, range, descending: descending, body)
+        guard goesOn else { return }
+        isAtEntry = descending ? cursor.previous() : cursor.next()
+      }
+    }
+  }
+
+  @inline(__always)
+  private static func visit(
+    _ key: UnsafeRawBufferPointer, _ payload: UInt64, _ range: RawKeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
+  ) rethrows -> Bool {
+    if descending {
+      guard KeyBytes.compare(key, range.lower) >= 0 else { return false }
+    } else if let upper = range.upper {
+      guard KeyBytes.compare(key, upper) < 0 else { return false }
+    }
+    return try body(key, payload)
+  }
+}
+
+extension DenseCursor {
+  /// Goes to the last entry whose id is not above `id`.
+  mutating func seek(notAbove id: UInt64) -> Bool {
+    if id == .max { return seekLast() }
+    return seek(lowerBound: id + 1) ? previous() : seekLast()
+  }
+}
+
+extension OrderedCursor {
+  /// Goes to the last entry whose key is below `bound`; nil: to the last of all.
+  mutating func seek(below bound: UnsafeRawBufferPointer?) -> Bool {
+    guard let bound else { return seekLast() }
+    return seek(lowerBound: bound) ? previous() : seekLast()
+  }
+}
+
+extension Engine {
+  func checkAvailable(_ index: DerivedIndex) throws {
+    guard unavailableIndexes.contains(index.id) else { return }
+    throw StoreError(
+      .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can maintain index \(index.name)")
+  }
+}

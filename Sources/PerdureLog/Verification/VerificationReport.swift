@@ -1,0 +1,49 @@
+/// What a verification looked at, and what it found.
+public struct VerificationReport: Sendable {
+  /// Something that is not as it must be.
+  public struct Finding: Sendable, CustomStringConvertible {
+    /// The invariants that a verification checks; numbers are stable.
+    public enum Invariant: Int, Sendable, CaseIterable {
+      /// V1: every frame of the log reads, in order, up to the log's end.
+      case log = 1
+      /// V2: every index address leads to a record of that keyspace and key, with a right checksum.
+      case address = 2
+      /// V3: the index is what replaying the log gives.
+      case index = 3
+      /// V4: each derived index is what its definition gives for the records.
+      case derivedIndex = 4
+      /// V5: no unique index holds a key twice.
+      case unique = 5
+      /// V6: every blob file that a record names is there, whole and right.
+      case blob = 6
+    }
+
+    /// Which invariant does not hold.
+    public let invariant: Invariant
+    /// Where.
+    public let place: String
+    /// What was found there.
+    public let message: String
+
+    /// One line for a log.
+    public var description: String { "V\(invariant.rawValue) at \(place): \(message)" }
+  }
+
+  /// What is wrong; empty for a store that is well.
+  public internal(set) var findings: [Finding] = []
+  /// Commits whose frames were read.
+  public internal(set) var commits: UInt64 = 0
+  /// Records whose address and checksum were checked.
+  public internal(set) var records = 0
+  /// Entries of derived indexes that were compared.
+  public internal(set) var indexEntries = 0
+  /// Blob files that were read.
+  public internal(set) var blobs = 0
+
+  /// Whether nothing was found.
+  public var isClean: Bool { findings.isEmpty }
+
+  mutating func add(_ invariant: Finding.Invariant, at place: String, _ message: String) {
+    findings.append(Finding(invariant: invariant, place: place, message: message))
+  }
+}

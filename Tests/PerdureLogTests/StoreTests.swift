@@ -1,0 +1,260 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A store in memory, and the options to open it again.
+struct MemoryStore {
+  let fileSystem = InMemoryFileSystem()
+  var options = StoreOptions()
+
+  init(segmentCapacityBytes: Int = 64 << 10) throws {
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = segmentCapacityBytes
+    options.blobThresholdBytes = 4096
+  }
+
+  func open() throws -> Store { try Store(at: "/store.perdure", options: options) }
+}
+
+private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+@Suite("A store")
+struct StoreTests {
+  @Test("What was put is read, and read again after closing and opening")
+  func putAndGet() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    let people = try store.keyspace("people", .dense)
+    let names = try store.keyspace("names", .bytes)
+    try store.write { transaction in
+      try transaction.put(bytes("Ada"), id: 1, in: people)
+      try transaction.put(bytes("1"), key: bytes("Ada"), in: names)
+      try transaction.put([], key: [], in: names)
+    }
+    try store.write { try $0.put(bytes("Grace"), id: 2, in: people) }
+    try store.write { try $0.remove(id: 1, in: people) }
+    try store.close()
+    let again = try memory.open()
+    #expect(again.recoveryReport.wasClosed)
+    let snapshot = again.snapshot()
+    #expect(try snapshot.value(id: 2, in: people) == bytes("Grace"))
+    #expect(try snapshot.value(id: 1, in: people) == nil)
+    #expect(try snapshot.value(key: [], in: names) == [])
+    #expect(snapshot.count(in: names) == 2)
+    #expect(try again.verify().isClean)
+  }
+
+  @Test("A snapshot does not change")
+  func snapshotIsStable() throws {
+    let store = try MemoryStore().open()
+    let numbers = try store.keyspace("numbers", .dense)
+    try store.write { try $0.put(bytes("old"), id: 7, in: numbers) }
+    let before = store.snapshot()
+    for i in 0..<2000 as Range<UInt64> { try store.write(durability: .processCrash) { try $0.put(bytes("new"), id: i, in: numbers) } }
+    #expect(try before.value(id: 7, in: numbers) == bytes("old"))
+    #expect(before.count(in: numbers) == 1)
+    #expect(store.snapshot().count(in: numbers) == 2000)
+  }
+
+  @Test("A commit larger than a segment is whole after opening")
+  func commitOverSegments() throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 8192)
+    let store = try memory.open()
+    let numbers = try store.keyspace("numbers", .dense)
+    try store.write { transaction in
+      for i in 0..<1000 as Range<UInt64> { try transaction.put([UInt8](repeating: UInt8(i % 251), count: 100), id: i, in: numbers) }
+    }
+    #expect(try store.statistics.segments > 10)
+    try store.close()
+    let snapshot = try memory.open().snapshot()
+    #expect(snapshot.count(in: numbers) == 1000)
+    #expect(try snapshot.value(id: 999, in: numbers) == [UInt8](repeating: UInt8(999 % 251), count: 100))
+  }
+
+  @Test("A value above the threshold has a file of its own, and an orphan is swept")
+  func blobs() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    let files = try store.keyspace("files", .dense)
+    let large = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    try store.write { try $0.put(large, id: 1, in: files) }
+    #expect(try store.snapshot().value(id: 1, in: files) == large)
+    struct Refused: Error {}
+    #expect(throws: Refused.self) {
+      try store.write { transaction in
+        try transaction.put(large, id: 2, in: files)
+        throw Refused()
+      }
+    }
+    try store.write { try $0.remove(id: 1, in: files) }
+    try store.close()
+    let again = try memory.open()
+    #expect(again.recoveryReport.orphansRemoved == 1)
+    #expect(try memory.fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".blob") } == [])
+  }
+
+  @Test("A commit whose precondition does not hold writes nothing")
+  func preconditions() throws {
+    let store = try MemoryStore().open()
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put(bytes("a"), id: 1, in: rows) }
+    let version = store.snapshot().version(.id(1), in: rows)
+    try store.write { try $0.put(bytes("b"), id: 1, in: rows) }
+    let error = #expect(throws: StoreError.self) {
+      try store.write { transaction in
+        transaction.require(.unchanged(rows, .id(1), version))
+        transaction.require(.exists(rows, .id(1)))
+        transaction.require(.exists(rows, .id(9)))
+        try transaction.put(bytes("c"), id: 1, in: rows)
+      }
+    }
+    #expect(error?.code == .conflict)
+    #expect(error?.conflicts.count == 2)
+    #expect(try store.snapshot().value(id: 1, in: rows) == bytes("b"))
+  }
+
+  @Test("A range precondition notices entries that come and go")
+  func rangePreconditions() throws {
+    let store = try MemoryStore().open()
+    let links = try store.keyspace("links", .bytes)
+    try store.write { try $0.put([], key: [1, 1], in: links) }
+    let before = store.snapshot()
+    try store.write { try $0.put([], key: [2, 1], in: links) }
+    try store.write { transaction in
+      transaction.require(.rangeUnchanged(links, .prefix([1]), since: before))
+      try transaction.put([], key: [3], in: links)
+    }
+    #expect(throws: StoreError.self) {
+      try store.write { transaction in
+        transaction.require(.rangeUnchanged(links, .prefix([2]), since: before))
+        try transaction.put([], key: [4], in: links)
+      }
+    }
+  }
+
+  @Test("A derived index follows its records, and refuses a duplicate when it is unique")
+  func derivedIndexes() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    let definition = IndexDefinition(
+      name: "by value",
+      source: .records(
+        keyspaces: [rows], extractor: SliceExtractor.name,
+        parameters: SliceExtractor.parameters([.valueRest(offset: 0)])), isUnique: true)
+    let index = try store.defineIndex(definition)
+    try store.write { transaction in
+      try transaction.put(bytes("b"), id: 1, in: rows)
+      try transaction.put(bytes("a"), id: 2, in: rows)
+    }
+    #expect(throws: StoreError.self) { try store.write { try $0.put(bytes("a"), id: 3, in: rows) } }
+    // Two rows may swap a key in one commit.
+    try store.write { transaction in
+      try transaction.put(bytes("a"), id: 1, in: rows)
+      try transaction.put(bytes("b"), id: 2, in: rows)
+    }
+    func references(_ store: Store) throws -> [UInt64] {
+      var found: [UInt64] = []
+      try store.snapshot().forEachEntry(in: index) { _, reference in
+        found.append(reference)
+        return true
+      }
+      return found
+    }
+    #expect(try references(store) == [1, 2])
+    #expect(try store.verify().isClean)
+    try store.close()
+    #expect(try references(memory.open()) == [1, 2])
+  }
+
+  @Test("Group counts follow the index that they count")
+  func groupCounts() throws {
+    let store = try MemoryStore().open()
+    let rows = try store.keyspace("rows", .dense)
+    let members = try store.defineIndex(
+      IndexDefinition(
+        name: "members",
+        source: .records(
+          keyspaces: [rows], extractor: SliceExtractor.name,
+          parameters: SliceExtractor.parameters([.value(offset: 0, length: 8)]))))
+    let counts = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: members)))
+    for id in 1...100 as ClosedRange<UInt64> {
+      try store.write(durability: .processCrash) { try $0.put([0, 0, 0, 0, 0, 0, 0, UInt8(id % 3)], id: id, in: rows) }
+    }
+    try store.write { transaction in
+      for id in 1...30 as ClosedRange<UInt64> { try transaction.remove(id: id, in: rows) }
+    }
+    var found: [UInt64] = []
+    try store.snapshot().forEachEntry(in: counts, descending: true) { _, group in
+      found.append(group)
+      return true
+    }
+    #expect(found.first == 1)
+    #expect(found.count == 3)
+    #expect(try store.verify().isClean)
+  }
+
+  @Test("Keys come in order, both ways, in ranges and prefixes")
+  func ranges() throws {
+    let store = try MemoryStore().open()
+    let words = try store.keyspace("words", .bytes)
+    let all = ["a", "ab", "abc", "b", "ba", "c"]
+    try store.write { transaction in for word in all.shuffled() { try transaction.put([], key: bytes(word), in: words) } }
+    func keys(_ range: KeyRange, descending: Bool = false) throws -> [String] {
+      var found: [String] = []
+      store.snapshot().forEachKey(in: words, range: range, descending: descending) { key in
+        found.append(key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+        return true
+      }
+      return found
+    }
+    #expect(try keys(.all) == all)
+    #expect(try keys(.all, descending: true) == all.reversed())
+    #expect(try keys(.prefix(bytes("a"))) == ["a", "ab", "abc"])
+    #expect(try keys(.prefix(bytes("a")), descending: true) == ["abc", "ab", "a"])
+    #expect(try keys(KeyRange(lower: bytes("ab"), upper: bytes("b")), descending: true) == ["abc", "ab"])
+    #expect(store.snapshot().count(in: words, range: .prefix(bytes("b"))) == 2)
+  }
+
+  @Test("A second opening is refused, and names who has the store")
+  func locked() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    let error = #expect(throws: StoreError.self) { try memory.open() }
+    #expect(error?.code == .locked)
+    try store.close()
+    #expect(throws: Never.self) { try memory.open() }
+  }
+
+  @Test("A store left without closing opens whole")
+  func dropped() throws {
+    let memory = try MemoryStore()
+    var store: Store? = try memory.open()
+    let rows = try store!.keyspace("rows", .dense)
+    try store!.write { try $0.put([1], id: 1, in: rows) }
+    store = nil
+    let again = try memory.open()
+    #expect(!again.recoveryReport.wasClosed)
+    #expect(try again.snapshot().value(id: 1, in: rows) == [1])
+  }
+
+  @Test("Writers on several threads are all there, with their syncs shared")
+  func concurrentWriters() async throws {
+    let store = try MemoryStore(segmentCapacityBytes: 1 << 20).open()
+    let rows = try store.keyspace("rows", .dense)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<8 as Range<UInt64> {
+        group.addTask {
+          for i in 0..<100 as Range<UInt64> {
+            try await store.write { try $0.put([UInt8(writer)], id: writer * 100 + i, in: rows) }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(store.snapshot().count(in: rows) == 800)
+    #expect(try store.verify().isClean)
+  }
+}
