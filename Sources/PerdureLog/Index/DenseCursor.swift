@@ -1,0 +1,84 @@
+/// Where a cursor stands: on an entry, or in front of the first, or behind the last. Moving back from
+/// either end comes to the outermost entry.
+enum CursorPlace {
+  case beforeFirst
+  case onEntry
+  case afterLast
+}
+
+/// A walk over one version of a dense table, in order of ids, both ways. It holds no memory of its own:
+/// it knows its leaf, and finds the next leaf from the root once in 64 ids.
+struct DenseCursor {
+  let table: DenseTable
+  private(set) var place: CursorPlace = .beforeFirst
+  private(set) var id: UInt64 = 0
+  private var leaf: UnsafeMutableRawPointer?
+
+  /// A cursor in front of the first entry.
+  init(_ table: DenseTable) { self.table = table }
+
+  var isValid: Bool { place == .onEntry }
+
+  /// The word of the entry the cursor is on.
+  var word: UInt64 {
+    precondition(isValid, "the cursor is on no entry")
+    return DenseNode(leaf.unsafelyUnwrapped).word(Int(id & 63))
+  }
+
+  mutating func seekFirst() -> Bool { settle(table.firstPlace(from: 0), else: .afterLast) }
+
+  mutating func seekLast() -> Bool { settle(table.lastPlace(through: .max), else: .beforeFirst) }
+
+  /// Goes to the first entry whose id is at least `id`.
+  mutating func seek(lowerBound id: UInt64) -> Bool {
+    settle(table.firstPlace(from: id), else: .afterLast)
+  }
+
+  /// Goes to the first entry whose id is greater than `id`.
+  mutating func seek(upperBound id: UInt64) -> Bool {
+    settle(id == .max ? nil : table.firstPlace(from: id + 1), else: .afterLast)
+  }
+
+  /// Goes to the entry with `position` entries below it.
+  mutating func seek(position: Int) -> Bool {
+    settle(table.place(atPosition: position), else: position < 0 ? .beforeFirst : .afterLast)
+  }
+
+  mutating func next() -> Bool {
+    switch place {
+    case .beforeFirst: return seekFirst()
+    case .afterLast: return false
+    case .onEntry:
+      let later = DenseNode(leaf.unsafelyUnwrapped).presence.bits(above: Int(id & 63))
+      if later == 0 { return seek(upperBound: id | 63) }
+      id = id & ~63 | UInt64(later.lowestBit)
+      return true
+    }
+  }
+
+  mutating func previous() -> Bool {
+    switch place {
+    case .beforeFirst: return false
+    case .afterLast: return seekLast()
+    case .onEntry:
+      let earlier = DenseNode(leaf.unsafelyUnwrapped).presence.bits(below: Int(id & 63))
+      if earlier == 0 {
+        let start = id & ~63
+        return settle(start == 0 ? nil : table.lastPlace(through: start - 1), else: .beforeFirst)
+      }
+      id = id & ~63 | UInt64(earlier.highestBit)
+      return true
+    }
+  }
+
+  private mutating func settle(_ found: DensePlace?, else end: CursorPlace) -> Bool {
+    guard let found else {
+      place = end
+      return false
+    }
+    place = .onEntry
+    leaf = found.leaf.base
+    id = found.id
+    return true
+  }
+}

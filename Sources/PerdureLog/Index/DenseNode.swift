@@ -1,0 +1,113 @@
+// A node of the dense table: 64 slots behind a presence bitmap.
+//
+//   offset  bytes   leaf          inner node
+//   0       16      header        header
+//   16      8       presence      presence: bit i says that slot i is used
+//   24      512     64 words      64 child pointers
+//   536     512                   64 entry counts of the children
+//
+// Unused slots hold 0, unused counts 0.
+
+/// A view of one node of a dense table.
+struct DenseNode {
+  static let slotCount = 64
+  static let bitsPerLevel = 6
+  static let leafByteCount = slotsOffset + slotCount * 8
+  static let innerByteCount = countsOffset + slotCount * 8
+
+  private static let presenceOffset = NodeHeader.byteCount
+  private static let slotsOffset = presenceOffset + 8
+  private static let countsOffset = slotsOffset + slotCount * 8
+
+  let base: UnsafeMutableRawPointer
+
+  @inline(__always)
+  init(_ base: UnsafeMutableRawPointer) { self.base = base }
+
+  /// A new node without entries.
+  static func make(level: Int, in arena: NodeArena) -> DenseNode {
+    let nodeClass: NodeClass = level == 0 ? .denseLeaf : .denseInner
+    let node = DenseNode(arena.allocate(nodeClass, level: level))
+    let start = node.base + presenceOffset
+    start.initializeMemory(as: UInt8.self, repeating: 0, count: nodeClass.byteCount - presenceOffset)
+    return node
+  }
+
+  /// Which slot of a node at `level` an id goes through.
+  @inline(__always)
+  static func slot(of id: UInt64, level: Int) -> Int {
+    Int(truncatingIfNeeded: id &>> UInt64(truncatingIfNeeded: level &* bitsPerLevel)) & (slotCount &- 1)
+  }
+
+  var level: Int { NodeHeader(base).level }
+
+  var presence: UInt64 {
+    @inline(__always) get { base.load(fromByteOffset: Self.presenceOffset, as: UInt64.self) }
+    nonmutating set { base.storeBytes(of: newValue, toByteOffset: Self.presenceOffset, as: UInt64.self) }
+  }
+
+  @inline(__always)
+  func slotAddress(_ slot: Int) -> UnsafeMutableRawPointer {
+    base + (Self.slotsOffset &+ slot &* 8)
+  }
+
+  /// The word of a leaf's slot, 0 if it has none.
+  @inline(__always)
+  func word(_ slot: Int) -> UInt64 { slotAddress(slot).load(as: UInt64.self) }
+
+  @inline(__always)
+  func child(_ slot: Int) -> UnsafeMutableRawPointer? {
+    slotAddress(slot).load(as: UnsafeMutableRawPointer?.self)
+  }
+
+  /// Entries below an inner node's slot.
+  @inline(__always)
+  func count(_ slot: Int) -> Int {
+    base.load(fromByteOffset: Self.countsOffset &+ slot &* 8, as: Int.self)
+  }
+
+  @inline(__always)
+  func setWord(_ slot: Int, _ word: UInt64) {
+    slotAddress(slot).storeBytes(of: word, as: UInt64.self)
+    let bit: UInt64 = 1 &<< UInt64(slot)
+    presence = word == 0 ? presence & ~bit : presence | bit
+  }
+
+  @inline(__always)
+  func setChild(_ slot: Int, _ child: UnsafeMutableRawPointer?, count: Int) {
+    slotAddress(slot).storeBytes(of: child, as: UnsafeMutableRawPointer?.self)
+    base.storeBytes(of: count, toByteOffset: Self.countsOffset &+ slot &* 8, as: Int.self)
+    let bit: UInt64 = 1 &<< UInt64(slot)
+    presence = child == nil ? presence & ~bit : presence | bit
+  }
+
+  /// Entries in slots below `slot`.
+  func count(below slot: Int) -> Int {
+    if level == 0 { return (presence & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount }
+    var sum = 0
+    for index in 0..<slot { sum &+= count(index) }
+    return sum
+  }
+
+  /// All entries of the node.
+  var totalCount: Int {
+    if level == 0 { return presence.nonzeroBitCount }
+    return count(below: Self.slotCount)
+  }
+}
+
+extension UInt64 {
+  /// The bits above `bit`.
+  @inline(__always)
+  func bits(above bit: Int) -> UInt64 { bit >= 63 ? 0 : self & (~0 &<< UInt64(bit &+ 1)) }
+
+  /// The bits below `bit`.
+  @inline(__always)
+  func bits(below bit: Int) -> UInt64 { self & ((1 &<< UInt64(bit)) &- 1) }
+
+  @inline(__always)
+  var lowestBit: Int { trailingZeroBitCount }
+
+  @inline(__always)
+  var highestBit: Int { 63 &- leadingZeroBitCount }
+}

@@ -1,0 +1,45 @@
+import CPerdureShims
+
+extension DenseTable {
+  /// Looks up many ids, a few at a time, each level for all of them before the next, so that their cache
+  /// misses overlap.
+  ///
+  /// - Parameter words: Receives the word of each id, 0 for none; as many as there are ids.
+  func getMany(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
+    precondition(words.count >= ids.count, "a word for each id")
+    let width = 16
+    withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer?.self, capacity: width) { nodes in
+      var start = 0
+      while start < ids.count {
+        let size = min(width, ids.count - start)
+        descend(ids, from: start, count: size, through: nodes)
+        for index in 0..<size {
+          let id = ids[start &+ index]
+          words[start &+ index] = nodes[index].map { DenseNode($0).word(Int(id & 63)) } ?? 0
+        }
+        start += size
+      }
+    }
+  }
+
+  /// Leaves the leaf of each id in `nodes`, its word on the way into the cache.
+  private func descend(
+    _ ids: UnsafeBufferPointer<UInt64>, from start: Int, count size: Int,
+    through nodes: UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>
+  ) {
+    for index in 0..<size { nodes[index] = covers(ids[start &+ index]) ? root : nil }
+    var level = height - 1
+    while level > 0 {
+      for index in 0..<size {
+        guard let node = nodes[index] else { continue }
+        let id = ids[start &+ index]
+        let child = DenseNode(node).child(DenseNode.slot(of: id, level: level))
+        nodes[index] = child
+        guard let child else { continue }
+        let slot = DenseNode.slot(of: id, level: level &- 1)
+        perdure_prefetch(DenseNode(child).slotAddress(slot))
+      }
+      level -= 1
+    }
+  }
+}

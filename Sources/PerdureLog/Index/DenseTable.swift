@@ -1,0 +1,159 @@
+// A map from 64-bit ids to nonzero words, made for ids that are given out one after another: a radix tree
+// with 64 ways, six bits of the id a level, whose height follows the largest id. A row of sixty-four
+// neighbours is one leaf of 536 bytes; a lookup is one load a level.
+//
+// The value is the root: copying it is taking a snapshot. Changes go through the arena, which decides
+// whether a node may be written or is copied (NodeArena.swift, N1 to N5).
+//
+// Invariants
+//  D1  height == 0 exactly if the table is empty; otherwise every id < 64^height.
+//  D2  A node's presence bit is set exactly if its slot holds a word or a child; no node is empty.
+//  D3  The count beside a child is the number of entries below it; `count` is their sum at the root.
+//  D4  A node's level is one less than its parent's, the root's height - 1.
+
+/// A copy-on-write map from dense 64-bit ids to nonzero words.
+// Unchecked, because of the pointer: what it reaches is never written once its version is published, and
+// the engine frees it only when no reader has that version pinned (N2, N3).
+struct DenseTable: @unchecked Sendable {
+  var root: UnsafeMutableRawPointer?
+  var height = 0
+  var count = 0
+
+  /// The greatest height: 64^11 > 2^64.
+  static let heightLimit = 11
+
+  /// Whether ids of this size fit below the root.
+  @inline(__always)
+  func covers(_ id: UInt64) -> Bool { id >> UInt64(height * DenseNode.bitsPerLevel) == 0 }
+
+  /// The word of `id`, nil if it has none.
+  ///
+  /// - Complexity: O(height).
+  @inline(__always)
+  func get(_ id: UInt64) -> UInt64? {
+    guard let leaf = leaf(of: id) else { return nil }
+    let word = leaf.word(DenseNode.slot(of: id, level: 0))
+    return word == 0 ? nil : word
+  }
+
+  @inline(__always)
+  func leaf(of id: UInt64) -> DenseNode? {
+    guard var node = root, covers(id) else { return nil }
+    var level = height &- 1
+    while level > 0 {
+      guard let child = DenseNode(node).child(DenseNode.slot(of: id, level: level)) else { return nil }
+      node = child
+      level &-= 1
+    }
+    return DenseNode(node)
+  }
+}
+
+// MARK: - Changes
+
+extension DenseTable {
+  /// Gives `id` a word.
+  ///
+  /// - Parameter word: Anything but 0.
+  /// - Returns: The word it had before, nil if it had none.
+  @discardableResult
+  mutating func put(_ id: UInt64, _ word: UInt64, in arena: NodeArena) -> UInt64? {
+    precondition(word != 0, "the word 0 stands for absence")
+    let old = get(id)
+    if old == word { return old }
+    grow(toCover: id, in: arena)
+    let added = old == nil ? 1 : 0
+    var node = DenseNode(arena.writable(root.unsafelyUnwrapped))
+    root = node.base
+    var level = height &- 1
+    while level > 0 {
+      let slot = DenseNode.slot(of: id, level: level)
+      level &-= 1
+      let child =
+        if let present = node.child(slot) { arena.writable(present) } else {
+          DenseNode.make(level: level, in: arena).base
+        }
+      node.setChild(slot, child, count: node.count(slot) &+ added)
+      node = DenseNode(child)
+    }
+    node.setWord(DenseNode.slot(of: id, level: 0), word)
+    count &+= added
+    return old
+  }
+
+  /// Takes the word of `id` away.
+  ///
+  /// - Returns: The word it had, nil if it had none; nothing is changed then.
+  @discardableResult
+  mutating func remove(_ id: UInt64, in arena: NodeArena) -> UInt64? {
+    guard let old = get(id) else { return nil }
+    count &-= 1
+    var node = DenseNode(arena.writable(root.unsafelyUnwrapped))
+    root = node.base
+    var level = height &- 1
+    while level > 0 {
+      let slot = DenseNode.slot(of: id, level: level)
+      let child = node.child(slot).unsafelyUnwrapped
+      let left = node.count(slot) &- 1
+      if left == 0 {
+        Self.discardSubtree(DenseNode(child), in: arena)
+        node.setChild(slot, nil, count: 0)
+        lowerRoot(in: arena)
+        return old
+      }
+      let kept = arena.writable(child)
+      node.setChild(slot, kept, count: left)
+      node = DenseNode(kept)
+      level &-= 1
+    }
+    node.setWord(DenseNode.slot(of: id, level: 0), 0)
+    lowerRoot(in: arena)
+    return old
+  }
+
+  /// Takes every entry away.
+  mutating func removeAll(in arena: NodeArena) {
+    if let root { Self.discardSubtree(DenseNode(root), in: arena) }
+    self = DenseTable()
+  }
+
+  /// Adds roots on top until `id` is covered. D1
+  private mutating func grow(toCover id: UInt64, in arena: NodeArena) {
+    if root == nil {
+      height = 1
+      while !covers(id) { height += 1 }
+      root = DenseNode.make(level: height - 1, in: arena).base
+    }
+    while !covers(id) {
+      let top = DenseNode.make(level: height, in: arena)
+      top.setChild(0, root, count: count)
+      root = top.base
+      height += 1
+    }
+  }
+
+  /// Takes roots away that lead to nothing but their first child.
+  private mutating func lowerRoot(in arena: NodeArena) {
+    guard let top = root else { return }
+    if count == 0 {
+      arena.discard(top)
+      self = DenseTable()
+    } else if height > 1, DenseNode(top).presence == 1 {
+      root = DenseNode(top).child(0)
+      height -= 1
+      arena.discard(top)
+      lowerRoot(in: arena)
+    }
+  }
+
+  private static func discardSubtree(_ node: DenseNode, in arena: NodeArena) {
+    if node.level > 0 {
+      var bits = node.presence
+      while bits != 0 {
+        discardSubtree(DenseNode(node.child(bits.lowestBit).unsafelyUnwrapped), in: arena)
+        bits &= bits &- 1
+      }
+    }
+    arena.discard(node.base)
+  }
+}

@@ -1,0 +1,61 @@
+// Comparing byte strings, eight bytes at a time.
+
+enum KeyBytes {
+  /// Less than, equal to or greater than 0, as the first `count` bytes at `left` are against those at
+  /// `right`.
+  @inline(__always)
+  static func compare(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int) -> Int {
+    var offset = 0
+    while offset &+ 8 <= count {
+      let a = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      let b = right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if a != b { return a.bigEndian < b.bigEndian ? -1 : 1 }
+      offset &+= 8
+    }
+    while offset < count {
+      let a = left.load(fromByteOffset: offset, as: UInt8.self)
+      let b = right.load(fromByteOffset: offset, as: UInt8.self)
+      if a != b { return a < b ? -1 : 1 }
+      offset &+= 1
+    }
+    return 0
+  }
+
+  /// The order of two byte strings: bytewise, a prefix before what it begins.
+  @inline(__always)
+  static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    let common = min(left.count, right.count)
+    if common > 0 {
+      let order = compare(
+        left.baseAddress.unsafelyUnwrapped, right.baseAddress.unsafelyUnwrapped, count: common)
+      if order != 0 { return order }
+    }
+    return left.count &- right.count
+  }
+
+  /// How many leading bytes two strings share.
+  static func commonPrefix(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    let common = min(left.count, right.count)
+    var offset = 0
+    while offset < common, left[offset] == right[offset] { offset &+= 1 }
+    return offset
+  }
+
+  /// The four bytes of `key` from `offset` on as a big-endian number, zeros for what is missing: numbers in
+  /// the order of the bytes.
+  @inline(__always)
+  static func head(of key: UnsafeRawBufferPointer, from offset: Int) -> UInt32 {
+    let rest = key.count &- offset
+    if rest >= 4 {
+      let start = key.baseAddress.unsafelyUnwrapped
+      return UInt32(bigEndian: start.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+    var head: UInt32 = 0
+    var index = 0
+    while index < rest {
+      head |= UInt32(key[offset &+ index]) &<< UInt32(24 &- index &* 8)
+      index &+= 1
+    }
+    return head
+  }
+}

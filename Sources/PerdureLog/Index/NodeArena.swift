@@ -1,0 +1,270 @@
+// The memory of the index structures, and when it may be used again.
+//
+// One writer builds version after version of a set of copy-on-write trees; any number of readers walk
+// published versions without a lock. A root is a plain value (a pointer and two counts), so a version
+// is the set of roots the writer published with it. The arena knows nothing of readers: the engine tells
+// it the oldest version that is still pinned.
+//
+// Invariants
+//  N1  Every node carries the version that created it, its stamp. stamp <= workingVersion.
+//  N2  A node with stamp < workingVersion is published and is never written again. `writable` returns
+//      the node itself if stamp == workingVersion, and otherwise a copy, retiring the original.
+//  N3  A node retired while version v was built is reachable from roots of versions < v only. It may be
+//      freed when every pinned version, and the published one, is >= v. The published version is
+//      workingVersion - 1, so nothing the working version retired is ever freed.
+//  N4  Nodes are retired at most once, by the version whose roots no longer reach them.
+//  N5  Giving up the working version frees every node with stamp == workingVersion and takes back what
+//      it retired. The caller goes back to the published roots.
+//
+// Whoever pins must do it so that the engine cannot miss it: claim a slot, store the version, then read
+// the published version again and repeat if it changed.
+//
+// Memory: nodes of three fixed sizes from slabs of 1 MiB, one free list a size; blocks (long keys) by
+// themselves. Slabs are kept until the arena goes.
+//
+// Concurrency: every method belongs to the one writer. Readers hold roots, and somebody must keep the
+// arena alive for them.
+
+/// The allocator of index nodes.
+final class NodeArena {
+  static let slabByteCount = 1 << 20
+
+  /// The version being built. The first is 1; version 0 is the empty store.
+  private(set) var workingVersion: UInt64 = 1
+
+  /// Bytes of all nodes and blocks that are not free, the retired ones included.
+  private(set) var liveByteCount = 0
+
+  /// Bytes of what is retired and not yet freed.
+  private(set) var retiredByteCount = 0
+
+  /// Bytes taken from the system: slabs and blocks.
+  private(set) var reservedByteCount = 0
+
+  /// Working memory of the single writer, so that no operation allocates any.
+  let scratch = NodeScratch()
+
+  private let slabs: UnsafeMutablePointer<SlabState>
+  private var slabBases = PointerStack(capacity: 16)
+  private var created = PointerStack(capacity: 256)
+  private var retired = RetiredQueue(capacity: 256)
+  private var firstBlock: UnsafeMutableRawPointer?
+
+  init() {
+    slabs = .allocate(capacity: NodeClass.slabCount)
+    slabs.initialize(repeating: SlabState(), count: NodeClass.slabCount)
+  }
+
+  deinit {
+    while let block = firstBlock {
+      firstBlock = BlockView(block).next
+      (block - BlockView.linksByteCount).deallocate()
+    }
+    for index in 0..<slabBases.count { slabBases[index].deallocate() }
+    slabs.deallocate()
+    scratch.deallocate()
+  }
+
+  /// The newest version whose roots readers may hold.
+  var publishedVersion: UInt64 { workingVersion - 1 }
+
+  /// Nodes and blocks that wait for readers.
+  var retiredCount: Int { retired.count }
+
+  /// Nodes and blocks the working version has made so far.
+  var createdCount: Int { created.count }
+}
+
+/// Where the next node of a size comes from.
+private struct SlabState {
+  /// Freed nodes, each with the next in its first word.
+  var firstFree: UnsafeMutableRawPointer?
+  var nextUnused: UnsafeMutableRawPointer?
+  var unusedCount = 0
+}
+
+// MARK: - Allocation
+
+extension NodeArena {
+  /// A node of the working version. What follows its header is whatever was there.
+  func allocate(_ nodeClass: NodeClass, level: Int) -> UnsafeMutableRawPointer {
+    let byteCount = nodeClass.byteCount
+    let node = takeSlot(in: slabs + Int(nodeClass.rawValue), byteCount: byteCount)
+    liveByteCount &+= byteCount
+    let header = NodeHeader(node)
+    header.level = level
+    header.nodeClass = nodeClass
+    noteCreated(header)
+    return node
+  }
+
+  /// A block of the working version that holds a copy of `bytes`.
+  func allocateBlock(copying bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer {
+    let total = BlockView.linksByteCount + BlockView.bytesOffset + bytes.count
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: total, alignment: 8)
+    let block = BlockView(memory + BlockView.linksByteCount)
+    block.length = bytes.count
+    if let source = bytes.baseAddress, bytes.count > 0 {
+      (block.base + BlockView.bytesOffset).copyMemory(from: source, byteCount: bytes.count)
+    }
+    link(block)
+    liveByteCount += total
+    reservedByteCount += total
+    let header = NodeHeader(block.base)
+    header.level = 0
+    header.nodeClass = .block
+    noteCreated(header)
+    return block.base
+  }
+
+  /// `node` itself if the working version made it, else a copy of it; the original is then retired. N2
+  @inline(__always)
+  func writable(_ node: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    NodeHeader(node).stamp == workingVersion ? node : copy(node)
+  }
+
+  /// Takes `node` out of the working version: freed at once if it was made in it, else retired.
+  func discard(_ node: UnsafeMutableRawPointer) {
+    let header = NodeHeader(node)
+    if header.stamp == workingVersion {
+      forgetCreated(header)
+      free(node)
+    } else {
+      retire(node)
+    }
+  }
+
+  @inline(never)
+  private func copy(_ node: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    let header = NodeHeader(node)
+    let nodeClass = header.nodeClass
+    precondition(nodeClass != .block, "blocks are never written")
+    let result = allocate(nodeClass, level: header.level)
+    // The last two header bytes belong to the owner and are copied with the rest.
+    let kept = NodeHeader.byteCount - 2
+    (result + kept).copyMemory(from: node + kept, byteCount: nodeClass.byteCount - kept)
+    retire(node)
+    return result
+  }
+
+  private func takeSlot(in slab: UnsafeMutablePointer<SlabState>, byteCount: Int) -> UnsafeMutableRawPointer {
+    if let node = slab.pointee.firstFree {
+      slab.pointee.firstFree = node.load(as: UnsafeMutableRawPointer?.self)
+      return node
+    }
+    if slab.pointee.unusedCount == 0 { addSlab(to: slab, byteCount: byteCount) }
+    let node = slab.pointee.nextUnused.unsafelyUnwrapped
+    slab.pointee.unusedCount &-= 1
+    slab.pointee.nextUnused = node + byteCount
+    return node
+  }
+
+  private func addSlab(to slab: UnsafeMutablePointer<SlabState>, byteCount: Int) {
+    let base = UnsafeMutableRawPointer.allocate(byteCount: Self.slabByteCount, alignment: 64)
+    slabBases.push(base)
+    reservedByteCount += Self.slabByteCount
+    slab.pointee.nextUnused = base
+    slab.pointee.unusedCount = Self.slabByteCount / byteCount
+  }
+
+  private func noteCreated(_ header: NodeHeader) {
+    header.stamp = workingVersion
+    header.createdIndex = created.count
+    created.push(header.base)
+  }
+
+  private func forgetCreated(_ header: NodeHeader) {
+    let index = header.createdIndex
+    precondition(index < created.count && created[index] == header.base, "N1: stamp without a creation")
+    let last = created.pop()
+    guard last != header.base else { return }
+    created[index] = last
+    NodeHeader(last).createdIndex = index
+  }
+
+  private func retire(_ node: UnsafeMutableRawPointer) {
+    precondition(NodeHeader(node).stamp < workingVersion, "N1: a node from the future")
+    retired.append(node, version: workingVersion)
+    retiredByteCount &+= byteCount(of: node)
+  }
+
+  private func free(_ node: UnsafeMutableRawPointer) {
+    let nodeClass = NodeHeader(node).nodeClass
+    let byteCount = byteCount(of: node)
+    liveByteCount &-= byteCount
+    if nodeClass == .block { return freeBlock(BlockView(node), byteCount: byteCount) }
+    #if DEBUG
+      // A reader or a root that still walks a freed node stumbles at once.
+      node.initializeMemory(as: UInt8.self, repeating: 0xDD, count: byteCount)
+    #endif
+    let slab = slabs + Int(nodeClass.rawValue)
+    node.storeBytes(of: slab.pointee.firstFree, as: UnsafeMutableRawPointer?.self)
+    slab.pointee.firstFree = node
+  }
+
+  private func byteCount(of node: UnsafeMutableRawPointer) -> Int {
+    let nodeClass = NodeHeader(node).nodeClass
+    return nodeClass == .block ? BlockView(node).totalByteCount : nodeClass.byteCount
+  }
+
+  private func link(_ block: BlockView) {
+    block.previous = nil
+    block.next = firstBlock
+    if let first = firstBlock { BlockView(first).previous = block.base }
+    firstBlock = block.base
+  }
+
+  private func freeBlock(_ block: BlockView, byteCount: Int) {
+    if let next = block.next { BlockView(next).previous = block.previous }
+    if let previous = block.previous {
+      BlockView(previous).next = block.next
+    } else {
+      firstBlock = block.next
+    }
+    reservedByteCount -= byteCount
+    (block.base - BlockView.linksByteCount).deallocate()
+  }
+}
+
+// MARK: - Versions
+
+extension NodeArena {
+  /// Ends the working version: its nodes are frozen and the next version begins.
+  ///
+  /// - Returns: The version that is now published. The caller shows its roots to readers after this.
+  @discardableResult
+  func publish() -> UInt64 {
+    created.removeAll()
+    workingVersion += 1
+    return publishedVersion
+  }
+
+  /// Gives up the working version: what it made is freed and what it retired is in use again. The caller
+  /// goes back to the roots it had published. N5
+  func abandon() {
+    while created.count > 0 { free(created.pop()) }
+    while let element = retired.last, element.version == workingVersion {
+      retired.removeLast()
+      retiredByteCount -= byteCount(of: element.node)
+    }
+  }
+
+  /// Frees every node that no root of version `oldestPinnedVersion` or later reaches. N3
+  ///
+  /// - Parameter oldestPinnedVersion: The least of the versions that readers have pinned and the published
+  ///   one.
+  /// - Returns: How many nodes and blocks were freed.
+  /// - Complexity: O(freed).
+  @discardableResult
+  func reclaim(oldestPinnedVersion: UInt64) -> Int {
+    precondition(oldestPinnedVersion < workingVersion, "N3: a pin cannot be newer than what is published")
+    var freedCount = 0
+    while let element = retired.first, element.version <= oldestPinnedVersion {
+      retired.removeFirst()
+      retiredByteCount -= byteCount(of: element.node)
+      free(element.node)
+      freedCount += 1
+    }
+    return freedCount
+  }
+}

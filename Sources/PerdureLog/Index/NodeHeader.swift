@@ -1,0 +1,98 @@
+// The sixteen bytes every piece of arena memory begins with. What follows them belongs to the structure
+// that allocated the node.
+//
+//   offset  bytes  meaning
+//   0       8      stamp: the version that created the node
+//   8       4      place of the node in the arena's list of what the working version created
+//   12      1      level: 0 for a leaf
+//   13      1      node class
+//   14      2      free for the owner (the ordered tree keeps its entry count there)
+
+/// The kinds of memory an arena hands out.
+enum NodeClass: UInt8 {
+  case orderedNode = 0
+  case denseLeaf = 1
+  case denseInner = 2
+  /// Bytes of any length, allocated one by one: keys too long for a node.
+  case block = 3
+
+  /// How many classes live in slabs.
+  static let slabCount = 3
+
+  /// Bytes of one node, 0 for blocks.
+  var byteCount: Int {
+    switch self {
+    case .orderedNode: OrderedNode.byteCount
+    case .denseLeaf: DenseNode.leafByteCount
+    case .denseInner: DenseNode.innerByteCount
+    case .block: 0
+    }
+  }
+}
+
+/// A view of the header of one node.
+struct NodeHeader {
+  static let byteCount = 16
+
+  let base: UnsafeMutableRawPointer
+
+  @inline(__always)
+  init(_ base: UnsafeMutableRawPointer) { self.base = base }
+
+  var stamp: UInt64 {
+    @inline(__always) get { base.load(as: UInt64.self) }
+    nonmutating set { base.storeBytes(of: newValue, as: UInt64.self) }
+  }
+
+  var createdIndex: Int {
+    get { Int(base.load(fromByteOffset: 8, as: UInt32.self)) }
+    nonmutating set { base.storeBytes(of: UInt32(newValue), toByteOffset: 8, as: UInt32.self) }
+  }
+
+  var level: Int {
+    @inline(__always) get { Int(base.load(fromByteOffset: 12, as: UInt8.self)) }
+    nonmutating set { base.storeBytes(of: UInt8(newValue), toByteOffset: 12, as: UInt8.self) }
+  }
+
+  var nodeClass: NodeClass {
+    get { NodeClass(rawValue: base.load(fromByteOffset: 13, as: UInt8.self)).unsafelyUnwrapped }
+    nonmutating set { base.storeBytes(of: newValue.rawValue, toByteOffset: 13, as: UInt8.self) }
+  }
+}
+
+/// A view of a block: a header, the length of its bytes, the bytes. Two words in front of the header link
+/// all blocks of an arena, so that it can free them when it goes.
+struct BlockView {
+  static let linksByteCount = 16
+  static let bytesOffset = NodeHeader.byteCount + 8
+
+  let base: UnsafeMutableRawPointer
+
+  @inline(__always)
+  init(_ base: UnsafeMutableRawPointer) { self.base = base }
+
+  var bytes: UnsafeRawBufferPointer {
+    @inline(__always) get { UnsafeRawBufferPointer(start: base + Self.bytesOffset, count: length) }
+  }
+
+  var length: Int {
+    @inline(__always) get { base.load(fromByteOffset: NodeHeader.byteCount, as: Int.self) }
+    nonmutating set { base.storeBytes(of: newValue, toByteOffset: NodeHeader.byteCount, as: Int.self) }
+  }
+
+  var totalByteCount: Int { Self.linksByteCount + Self.bytesOffset + length }
+
+  var previous: UnsafeMutableRawPointer? {
+    get { base.load(fromByteOffset: -16, as: UnsafeMutableRawPointer?.self) }
+    nonmutating set {
+      base.storeBytes(of: newValue, toByteOffset: -16, as: UnsafeMutableRawPointer?.self)
+    }
+  }
+
+  var next: UnsafeMutableRawPointer? {
+    get { base.load(fromByteOffset: -8, as: UnsafeMutableRawPointer?.self) }
+    nonmutating set {
+      base.storeBytes(of: newValue, toByteOffset: -8, as: UnsafeMutableRawPointer?.self)
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/// Working memory of an arena's single writer: a node to rebuild from, room for two inline keys, and for
+/// the separator that travels from a split child to its parent.
+struct NodeScratch {
+  let node: UnsafeMutableRawPointer
+  let firstKey: UnsafeMutableRawPointer
+  let secondKey: UnsafeMutableRawPointer
+  let separator: UnsafeMutableRawPointer
+
+  private let memory: UnsafeMutableRawPointer
+
+  init() {
+    let keyByteCount = OrderedNode.keyBufferByteCount
+    let nodeByteCount = OrderedNode.byteCount
+    let total = nodeByteCount + 2 * keyByteCount + OrderedTree.keyByteCountLimit + 1
+    memory = .allocate(byteCount: total, alignment: 64)
+    node = memory
+    firstKey = memory + nodeByteCount
+    secondKey = firstKey + keyByteCount
+    separator = secondKey + keyByteCount
+  }
+
+  func deallocate() { memory.deallocate() }
+}

@@ -1,0 +1,136 @@
+// Laying entries out anew: to close up dead bytes, to change the prefix, to split and to merge.
+
+/// The entries of one or two neighbouring nodes, with one more put in if wanted, as one list.
+struct OrderedEntryList {
+  let left: OrderedNode
+  var right: OrderedNode?
+  /// The entry put in, and where it is in the list.
+  var inserted: OrderedEntry?
+  var insertedIndex = Int.max
+  /// How many entries of `right` the list leaves out.
+  var skippedCount = 0
+  let count: Int
+
+  /// The entries of `node` with one more at `index`.
+  init(_ node: OrderedNode, inserting entry: OrderedEntry, at index: Int) {
+    left = node
+    inserted = entry
+    insertedIndex = index
+    count = node.count + 1
+  }
+
+  /// The entries of two neighbours. Between inner nodes `separator` stands for the first entry of `right`,
+  /// which has no key of its own.
+  init(_ left: OrderedNode, followedBy right: OrderedNode, separator: OrderedEntry?) {
+    self.left = left
+    self.right = right
+    count = left.count + right.count
+    guard let separator else { return }
+    inserted = separator
+    insertedIndex = left.count
+    skippedCount = 1
+  }
+
+  /// Whether these are entries of an inner node.
+  var isInner: Bool { !left.isLeaf }
+
+  /// The node and index an entry comes from, nil for the one put in.
+  @inline(__always)
+  private func source(_ index: Int) -> (node: OrderedNode, index: Int)? {
+    if index == insertedIndex { return nil }
+    let own = index > insertedIndex ? index &- 1 : index
+    if own < left.count { return (left, own) }
+    return (right.unsafelyUnwrapped, own &- left.count &+ skippedCount)
+  }
+
+  @inline(__always)
+  func keyLength(_ index: Int) -> Int {
+    guard let source = source(index) else { return inserted.unsafelyUnwrapped.key.count }
+    if isInner, source.index == 0 { return 0 }
+    return source.node.keyLength(source.index)
+  }
+
+  func key(_ index: Int, in buffer: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
+    guard let source = source(index) else { return inserted.unsafelyUnwrapped.key }
+    return source.node.key(source.index, in: buffer)
+  }
+
+  func entry(_ index: Int, in buffer: UnsafeMutableRawPointer) -> OrderedEntry {
+    guard let source = source(index) else { return inserted.unsafelyUnwrapped }
+    let node = source.node
+    return OrderedEntry(
+      key: node.key(source.index, in: buffer), block: node.block(source.index),
+      word: node.word(source.index), entryCount: node.isLeaf ? 0 : node.entryCount(source.index))
+  }
+
+  /// Bytes one entry takes in a node with this prefix.
+  @inline(__always)
+  func byteCount(_ index: Int, prefixLength: Int) -> Int {
+    OrderedNode.headByteCount &+ left.bodyByteCount
+      &+ OrderedNode.heapByteCount(keyLength: keyLength(index), prefixLength: prefixLength)
+  }
+
+  /// Bytes of a node that holds the entries of `range`.
+  func byteCount(_ range: Range<Int>, prefixLength: Int) -> Int {
+    var sum = OrderedNode.headsOffset &+ prefixLength
+    for index in range { sum &+= byteCount(index, prefixLength: prefixLength) }
+    return sum
+  }
+
+  /// What the keys of a node made of `range` share, at most `inlineKeyLimit` bytes. The key of an only
+  /// entry shares everything with itself; then it is compared with the key at `neighbour`, which says what
+  /// is likely to come.
+  func prefixLength(_ range: Range<Int>, neighbour: Int? = nil, scratch: NodeScratch) -> Int {
+    let start = isInner ? range.lowerBound + 1 : range.lowerBound
+    guard start < range.upperBound else { return 0 }
+    let other = start == range.upperBound - 1 ? neighbour ?? start : range.upperBound - 1
+    let first = key(start, in: scratch.firstKey)
+    let second = key(other, in: scratch.secondKey)
+    return min(KeyBytes.commonPrefix(first, second), OrderedNode.inlineKeyLimit)
+  }
+
+  /// Where to cut the list so that both parts take about the same bytes.
+  func middle(prefixLength: Int) -> Int {
+    var sum = 0
+    for index in 0..<count { sum &+= byteCount(index, prefixLength: prefixLength) }
+    var half = 0
+    var index = 0
+    while index < count - 1, half &* 2 < sum {
+      half &+= byteCount(index, prefixLength: prefixLength)
+      index &+= 1
+    }
+    return max(1, index)
+  }
+
+  /// Lays the entries of `range` out in `node`, whose memory none of them may come from.
+  func build(_ range: Range<Int>, prefixLength: Int, into node: OrderedNode, scratch: NodeScratch) {
+    node.reset(prefixLength: prefixLength)
+    if prefixLength > 0 {
+      let sample = key(range.upperBound - 1, in: scratch.firstKey)
+      node.setPrefix(sample)
+    }
+    node.count = range.count
+    for index in range {
+      var entry = entry(index, in: scratch.firstKey)
+      if isInner, index == range.lowerBound { entry.removeKey() }
+      node.fill(index &- range.lowerBound, with: entry)
+    }
+  }
+}
+
+extension OrderedEntry {
+  /// Makes this the first entry of an inner node (T3).
+  mutating func removeKey() {
+    key = UnsafeRawBufferPointer(start: nil, count: 0)
+    block = nil
+  }
+}
+
+extension OrderedNode {
+  /// Copies the node's prefix from the beginning of `key`.
+  func setPrefix(_ key: UnsafeRawBufferPointer) {
+    guard prefixLength > 0 else { return }
+    let start = base + (Self.byteCount &- prefixLength)
+    start.copyMemory(from: key.baseAddress.unsafelyUnwrapped, byteCount: prefixLength)
+  }
+}

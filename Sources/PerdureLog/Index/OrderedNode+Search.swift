@@ -1,0 +1,70 @@
+// Finding a key in a node: prefix, then heads by halves, a rest only where heads are equal.
+
+extension OrderedNode {
+  /// Where a key is, or where it would go.
+  struct SearchResult {
+    var index: Int
+    var isFound: Bool
+  }
+
+  /// How `key` lies to the node's prefix: less than 0 if before everything that begins with it, 0 if it
+  /// begins with it, greater than 0 if behind.
+  @inline(__always)
+  func compareToPrefix(_ key: UnsafeRawBufferPointer) -> Int {
+    let prefix = prefix
+    guard prefix.count > 0 else { return 0 }
+    let common = min(prefix.count, key.count)
+    if common > 0 {
+      let order = KeyBytes.compare(
+        key.baseAddress.unsafelyUnwrapped, prefix.baseAddress.unsafelyUnwrapped, count: common)
+      if order != 0 { return order }
+    }
+    return key.count < prefix.count ? -1 : 0
+  }
+
+  /// The first entry whose key is not less than `key`; the entry without a key is passed over.
+  @inline(__always)
+  func search(_ key: UnsafeRawBufferPointer) -> SearchResult {
+    let order = compareToPrefix(key)
+    if order != 0 { return SearchResult(index: order < 0 ? firstKeyIndex : count, isFound: false) }
+    let head = KeyBytes.head(of: key, from: prefixLength)
+    var low = firstKeyIndex
+    var high = count
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      let other = self.head(middle)
+      if other < head {
+        low = middle &+ 1
+      } else if other > head {
+        high = middle
+      } else {
+        let order = compareBehindHead(key, middle)
+        if order == 0 { return SearchResult(index: middle, isFound: true) }
+        if order > 0 { low = middle &+ 1 } else { high = middle }
+      }
+    }
+    return SearchResult(index: low, isFound: false)
+  }
+
+  /// The order of `key` against an entry that shares prefix and head. Padding makes heads of short keys
+  /// equal to those of longer ones with zeros; the shorter is then a prefix of the longer, so lengths decide.
+  @inline(__always)
+  private func compareBehindHead(_ key: UnsafeRawBufferPointer, _ index: Int) -> Int {
+    let length = key.count &- prefixLength
+    let otherLength = suffixLength(index)
+    let common = min(length, otherLength) &- Self.headByteCount
+    if common > 0 {
+      let rest = key.baseAddress.unsafelyUnwrapped + (prefixLength &+ Self.headByteCount)
+      let order = KeyBytes.compare(rest, self.rest(index), count: common)
+      if order != 0 { return order }
+    }
+    return length &- otherLength
+  }
+
+  /// The entry of an inner node whose child holds `key` if any does: the last one not above it.
+  @inline(__always)
+  func childIndex(for key: UnsafeRawBufferPointer) -> Int {
+    let result = search(key)
+    return result.isFound ? result.index : result.index &- 1
+  }
+}

@@ -1,0 +1,332 @@
+// A node of the ordered tree, leaf or inner: a slotted page without pages' usual waste.
+//
+//   offset        bytes        meaning
+//   0             14           header
+//   14            2            n, the number of entries
+//   16            2            prefix length p
+//   18            2            heap start
+//   20            2            dead bytes in the heap
+//   22            1            how many insertions in a row went to the end
+//   24            4 n          heads
+//   24 + 4 n      12 n / 20 n  bodies, leaf / inner
+//   ...                        gap
+//   heap start    ...          heap: rests of keys
+//   size - p      p            prefix, shared by all keys of the node
+//
+// A key is prefix + suffix. The first four bytes of the suffix are the head, a big-endian number padded
+// with zeros, so that a search reads two cache lines of heads and one rest. The other bytes are the rest.
+//
+//   body    offset of the rest (2, highest bit: out of line), length of the suffix (2), word (8),
+//           and in an inner node the number of entries below (8)
+//
+// The word is the payload in a leaf, the child's address in an inner node. A key longer than
+// `inlineKeyLimit` lies as a whole in a block of the arena; its rest is the block's address.
+//
+// Invariants
+//  O1  Keys ascend strictly. Heads are what the keys say.
+//  O2  An entry has a block exactly if its key is longer than `inlineKeyLimit`, and no other entry of the
+//      version has the same block.
+//  O3  24 + n (4 + body) <= heap start <= size - p; the rests of all entries and the dead bytes fill the
+//      heap exactly.
+
+/// A view of one node of an ordered tree.
+struct OrderedNode {
+  /// Of 512 bytes and 1 KiB.
+  static let byteCount = 1024
+  /// The longest key held in nodes, and the longest prefix. Four such keys fit.
+  static let inlineKeyLimit = 200
+  /// Room for an inline key and the slack of stores that go in words.
+  static let keyBufferByteCount = 256
+
+  static let headsOffset = 24
+  static let headByteCount = 4
+  static let leafBodyByteCount = 12
+  static let innerBodyByteCount = 20
+  static let blockReferenceByteCount = 8
+
+  private static let outOfLineBit: UInt16 = 0x8000
+
+  let base: UnsafeMutableRawPointer
+
+  @inline(__always)
+  init(_ base: UnsafeMutableRawPointer) { self.base = base }
+
+  static func make(level: Int, in arena: NodeArena) -> OrderedNode {
+    let node = OrderedNode(arena.allocate(.orderedNode, level: level))
+    node.reset(prefixLength: 0)
+    return node
+  }
+
+  /// Leaves the node without entries and with room for a prefix.
+  func reset(prefixLength: Int) {
+    count = 0
+    self.prefixLength = prefixLength
+    heapStart = Self.byteCount &- prefixLength
+    deadByteCount = 0
+    endRun = 0
+  }
+}
+
+// MARK: - Header
+
+extension OrderedNode {
+  @inline(__always)
+  var level: Int { NodeHeader(base).level }
+
+  @inline(__always)
+  var isLeaf: Bool { level == 0 }
+
+  @inline(__always)
+  private func short(_ offset: Int) -> Int { Int(base.load(fromByteOffset: offset, as: UInt16.self)) }
+
+  @inline(__always)
+  private func setShort(_ offset: Int, _ value: Int) {
+    base.storeBytes(of: UInt16(truncatingIfNeeded: value), toByteOffset: offset, as: UInt16.self)
+  }
+
+  var count: Int {
+    @inline(__always) get { short(14) }
+    nonmutating set { setShort(14, newValue) }
+  }
+
+  var prefixLength: Int {
+    @inline(__always) get { short(16) }
+    nonmutating set { setShort(16, newValue) }
+  }
+
+  var heapStart: Int {
+    @inline(__always) get { short(18) }
+    nonmutating set { setShort(18, newValue) }
+  }
+
+  var deadByteCount: Int {
+    @inline(__always) get { short(20) }
+    nonmutating set { setShort(20, newValue) }
+  }
+
+  var endRun: Int {
+    get { Int(base.load(fromByteOffset: 22, as: UInt8.self)) }
+    nonmutating set { base.storeBytes(of: UInt8(min(newValue, 255)), toByteOffset: 22, as: UInt8.self) }
+  }
+
+  @inline(__always)
+  var bodyByteCount: Int { isLeaf ? Self.leafBodyByteCount : Self.innerBodyByteCount }
+
+  @inline(__always)
+  var prefix: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + (Self.byteCount &- prefixLength), count: prefixLength)
+  }
+
+  /// Free bytes between bodies and heap.
+  @inline(__always)
+  var gapByteCount: Int {
+    heapStart &- Self.headsOffset &- count &* (Self.headByteCount &+ bodyByteCount)
+  }
+
+  /// Bytes that hold something.
+  var usedByteCount: Int { Self.byteCount &- gapByteCount &- deadByteCount }
+
+  /// The index of the first entry with a key: an inner node's first entry has none (T3).
+  @inline(__always)
+  var firstKeyIndex: Int { isLeaf ? 0 : 1 }
+}
+
+// MARK: - Entries
+
+extension OrderedNode {
+  @inline(__always)
+  func head(_ index: Int) -> UInt32 {
+    base.load(fromByteOffset: Self.headsOffset &+ index &* 4, as: UInt32.self)
+  }
+
+  func setHead(_ index: Int, _ head: UInt32) {
+    base.storeBytes(of: head, toByteOffset: Self.headsOffset &+ index &* 4, as: UInt32.self)
+  }
+
+  @inline(__always)
+  func body(_ index: Int) -> UnsafeMutableRawPointer {
+    base + (Self.headsOffset &+ count &* 4 &+ index &* bodyByteCount)
+  }
+
+  @inline(__always)
+  func word(_ index: Int) -> UInt64 { body(index).loadUnaligned(fromByteOffset: 4, as: UInt64.self) }
+
+  func setWord(_ index: Int, _ word: UInt64) {
+    body(index).storeBytes(of: word, toByteOffset: 4, as: UInt64.self)
+  }
+
+  /// The child of an inner node's entry.
+  @inline(__always)
+  func child(_ index: Int) -> UnsafeMutableRawPointer {
+    UnsafeMutableRawPointer(bitPattern: UInt(word(index))).unsafelyUnwrapped
+  }
+
+  /// Entries below an inner node's entry.
+  @inline(__always)
+  func entryCount(_ index: Int) -> Int {
+    body(index).loadUnaligned(fromByteOffset: 12, as: Int.self)
+  }
+
+  func setChild(_ index: Int, _ child: UnsafeMutableRawPointer, entryCount: Int) {
+    setWord(index, UInt64(UInt(bitPattern: child)))
+    body(index).storeBytes(of: entryCount, toByteOffset: 12, as: Int.self)
+  }
+
+  /// Entries in the children before `index`.
+  func entryCount(below index: Int) -> Int {
+    if isLeaf { return index }
+    var sum = 0
+    for slot in 0..<index { sum &+= entryCount(slot) }
+    return sum
+  }
+
+  /// All entries of the subtree.
+  var totalEntryCount: Int { entryCount(below: count) }
+
+  @inline(__always)
+  func suffixLength(_ index: Int) -> Int {
+    Int(body(index).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+  }
+
+  @inline(__always)
+  func keyLength(_ index: Int) -> Int { prefixLength &+ suffixLength(index) }
+
+  @inline(__always)
+  private func heapReference(_ index: Int) -> UInt16 { body(index).loadUnaligned(as: UInt16.self) }
+
+  @inline(__always)
+  func isOutOfLine(_ index: Int) -> Bool { heapReference(index) & Self.outOfLineBit != 0 }
+
+  @inline(__always)
+  private func heapAddress(_ index: Int) -> UnsafeMutableRawPointer {
+    base + Int(heapReference(index) & ~Self.outOfLineBit)
+  }
+
+  /// The block of an entry whose key is out of line.
+  func block(_ index: Int) -> UnsafeMutableRawPointer? {
+    guard isOutOfLine(index) else { return nil }
+    return heapAddress(index).loadUnaligned(as: UnsafeMutableRawPointer?.self)
+  }
+
+  /// The bytes of the key behind prefix and head; meaningless if the suffix is not longer than a head.
+  @inline(__always)
+  func rest(_ index: Int) -> UnsafeRawPointer {
+    let address = UnsafeRawPointer(heapAddress(index))
+    guard isOutOfLine(index) else { return address }
+    let block = address.loadUnaligned(as: UnsafeMutableRawPointer.self)
+    return UnsafeRawPointer(block + (BlockView.bytesOffset &+ prefixLength &+ Self.headByteCount))
+  }
+
+  /// Bytes an entry takes in the heap.
+  func heapByteCount(_ index: Int) -> Int {
+    isOutOfLine(index)
+      ? Self.blockReferenceByteCount : max(0, suffixLength(index) &- Self.headByteCount)
+  }
+
+  /// The whole key of an entry: in its block, or put together in `buffer` of `keyBufferByteCount` bytes.
+  func key(_ index: Int, in buffer: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
+    if index < firstKeyIndex { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    if let block = block(index) { return BlockView(block).bytes }
+    let prefix = prefix
+    if prefix.count > 0 {
+      buffer.copyMemory(from: prefix.baseAddress.unsafelyUnwrapped, byteCount: prefix.count)
+    }
+    return key(index, behindPrefixIn: buffer)
+  }
+
+  /// As `key(_:in:)` for an inline key, when `buffer` already begins with the node's prefix.
+  @inline(__always)
+  func key(_ index: Int, behindPrefixIn buffer: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
+    let prefixLength = prefixLength
+    let suffixLength = suffixLength(index)
+    buffer.storeBytes(of: head(index).bigEndian, toByteOffset: prefixLength, as: UInt32.self)
+    if suffixLength > Self.headByteCount {
+      let target = buffer + (prefixLength &+ Self.headByteCount)
+      target.copyMemory(from: heapAddress(index), byteCount: suffixLength &- Self.headByteCount)
+    }
+    return UnsafeRawBufferPointer(start: buffer, count: prefixLength &+ suffixLength)
+  }
+}
+
+// MARK: - Laying out
+
+/// One entry on its way into a node: its whole key, the block that holds the key if it is out of line, its
+/// word, and for an inner node the entries below.
+struct OrderedEntry {
+  var key: UnsafeRawBufferPointer
+  var block: UnsafeMutableRawPointer?
+  var word: UInt64
+  var entryCount = 0
+}
+
+extension OrderedNode {
+  /// Bytes a key takes in the heap of a node with this prefix.
+  @inline(__always)
+  static func heapByteCount(keyLength: Int, prefixLength: Int) -> Int {
+    keyLength > inlineKeyLimit
+      ? blockReferenceByteCount : max(0, keyLength &- prefixLength &- headByteCount)
+  }
+
+  /// Writes head, body and rest of an entry at `index`, whose place in heads and bodies is already there.
+  func fill(_ index: Int, with entry: OrderedEntry) {
+    let prefixLength = prefixLength
+    let length = Self.heapByteCount(keyLength: entry.key.count, prefixLength: prefixLength)
+    let start = heapStart &- length
+    precondition(gapByteCount >= length, "O3: an entry does not fit")
+    heapStart = start
+    var reference = UInt16(truncatingIfNeeded: start)
+    if let block = entry.block {
+      reference |= Self.outOfLineBit
+      base.storeBytes(of: block, toByteOffset: start, as: UnsafeMutableRawPointer.self)
+    } else if length > 0 {
+      let rest = entry.key.baseAddress.unsafelyUnwrapped + (prefixLength &+ Self.headByteCount)
+      (base + start).copyMemory(from: rest, byteCount: length)
+    }
+    setHead(index, KeyBytes.head(of: entry.key, from: prefixLength))
+    let body = body(index)
+    body.storeBytes(of: reference, as: UInt16.self)
+    // An entry without a key (T3) does not have the prefix either.
+    let suffixLength = UInt16(truncatingIfNeeded: max(0, entry.key.count &- prefixLength))
+    body.storeBytes(of: suffixLength, toByteOffset: 2, as: UInt16.self)
+    body.storeBytes(of: entry.word, toByteOffset: 4, as: UInt64.self)
+    if !isLeaf { body.storeBytes(of: entry.entryCount, toByteOffset: 12, as: Int.self) }
+  }
+
+  /// Opens a place at `index` in heads and bodies. The gap must be large enough.
+  func openPlace(at index: Int) {
+    let count = count
+    let bodySize = bodyByteCount
+    let heads = base + Self.headsOffset
+    let bodies = heads + count &* 4
+    let newBodies = bodies + 4
+    // The tail first: it moves further up than the front.
+    let tail = (count &- index) &* bodySize
+    (newBodies + (index &+ 1) &* bodySize).copyMemory(from: bodies + index &* bodySize, byteCount: tail)
+    newBodies.copyMemory(from: bodies, byteCount: index &* bodySize)
+    let headTail = heads + index &* 4
+    (headTail + 4).copyMemory(from: headTail, byteCount: (count &- index) &* 4)
+    self.count = count &+ 1
+  }
+
+  /// Takes the entry at `index` out; its block, if any, stays the caller's business.
+  func removePlace(at index: Int) {
+    let count = count
+    let bodySize = bodyByteCount
+    let length = heapByteCount(index)
+    if Int(heapReference(index) & ~Self.outOfLineBit) == heapStart {
+      heapStart = heapStart &+ length
+    } else {
+      deadByteCount = deadByteCount &+ length
+    }
+    let heads = base + Self.headsOffset
+    let bodies = heads + count &* 4
+    let headTail = heads + index &* 4
+    headTail.copyMemory(from: headTail + 4, byteCount: (count &- index &- 1) &* 4)
+    let newBodies = bodies - 4
+    newBodies.copyMemory(from: bodies, byteCount: index &* bodySize)
+    let tail = (count &- index &- 1) &* bodySize
+    (newBodies + index &* bodySize).copyMemory(from: bodies + (index &+ 1) &* bodySize, byteCount: tail)
+    self.count = count &- 1
+    if index &+ 1 < count { endRun = 0 }
+  }
+}

@@ -1,0 +1,34 @@
+extension OrderedTree {
+  /// Looks up many keys, a few at a time, each level for all of them before the next, so that their cache
+  /// misses overlap.
+  ///
+  /// - Parameter payloads: Receives the payload of each key, nil for none; as many as there are keys.
+  func getMany(
+    _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer>, into payloads: UnsafeMutableBufferPointer<UInt64?>
+  ) {
+    precondition(payloads.count >= keys.count, "a payload for each key")
+    guard let root else { return payloads.update(repeating: nil) }
+    let width = 16
+    withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer.self, capacity: width) { nodes in
+      var start = 0
+      while start < keys.count {
+        let size = min(width, keys.count - start)
+        for index in 0..<size { nodes[index] = root }
+        for _ in 1..<max(1, height) {
+          for index in 0..<size {
+            let node = OrderedNode(nodes[index])
+            let child = OrderedNode(node.child(node.childIndex(for: keys[start &+ index])))
+            child.prefetch()
+            nodes[index] = child.base
+          }
+        }
+        for index in 0..<size {
+          let leaf = OrderedNode(nodes[index])
+          let place = leaf.search(keys[start &+ index])
+          payloads[start &+ index] = place.isFound ? leaf.word(place.index) : nil
+        }
+        start += size
+      }
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// Whether two versions agree on a range of keys. Both are walked in step; where both walks stand before the
+// same node, or at the same place in one, it is skipped whole. So the cost follows the difference, not the
+// range.
+
+extension OrderedTree {
+  /// Whether `old` and `new` hold the same keys with the same payloads in `range`.
+  ///
+  /// Both must be versions of one tree: a shared node counts as equal at once.
+  static func isUnchanged(in range: KeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {
+    if old.root == new.root { return true }
+    var left = SubtreeWalk(old, from: range.lower)
+    var right = SubtreeWalk(new, from: range.lower)
+    while true {
+      if left.skipShared(with: &right) { continue }
+      let leftEnds = left.isBehind(range.upper)
+      let rightEnds = right.isBehind(range.upper)
+      if leftEnds, rightEnds { return true }
+      if !leftEnds, left.isBeforeNode, rightEnds || left.level >= right.level {
+        left.descend()
+      } else if !rightEnds, right.isBeforeNode {
+        right.descend()
+      } else if leftEnds || rightEnds || !left.isEqualEntry(&right) {
+        return false
+      } else {
+        left.advance()
+        right.advance()
+      }
+    }
+  }
+}
+
+/// A walk that stands before a subtree or an entry, and can go into the subtree or past it.
+private struct SubtreeWalk: ~Copyable {
+  private struct Step {
+    var node: OrderedNode
+    var index: Int
+  }
+
+  /// The path: before entry `index` of the last node.
+  private let path: UnsafeMutablePointer<Step>
+  private var depth = 0
+  private let keyBuffer: UnsafeMutableRawPointer
+
+  /// Stands before the first entry whose key is not less than `key`.
+  init(_ tree: OrderedTree, from key: UnsafeRawBufferPointer) {
+    path = .allocate(capacity: OrderedTree.heightLimit)
+    keyBuffer = .allocate(byteCount: OrderedNode.keyBufferByteCount, alignment: 16)
+    guard let root = tree.root else { return }
+    var node = OrderedNode(root)
+    while !node.isLeaf {
+      let index = node.childIndex(for: key)
+      push(node, index)
+      node = OrderedNode(node.child(index))
+    }
+    push(node, node.search(key).index)
+    leaveFinishedNodes()
+  }
+
+  deinit {
+    path.deallocate()
+    keyBuffer.deallocate()
+  }
+
+  private var top: Step { path[depth &- 1] }
+
+  private mutating func push(_ node: OrderedNode, _ index: Int) {
+    path[depth] = Step(node: node, index: index)
+    depth &+= 1
+  }
+
+  /// The level of the node the walk is in; what it stands before is one below. -1 at the end.
+  var level: Int { depth == 0 ? -1 : top.node.level }
+
+  var isBeforeNode: Bool { depth > 0 && !top.node.isLeaf }
+
+  mutating func descend() { push(OrderedNode(top.node.child(top.index)), 0) }
+
+  /// Goes past what the walk stands before.
+  mutating func advance() {
+    path[depth &- 1].index &+= 1
+    leaveFinishedNodes()
+  }
+
+  /// A node left on the path stands at the child below; when that is done, the walk is behind it.
+  private mutating func leaveFinishedNodes() {
+    while depth > 0, top.index == top.node.count {
+      depth &-= 1
+      if depth > 0 { path[depth &- 1].index &+= 1 }
+    }
+  }
+
+  /// Goes past what both walks have in common at once: the rest of a node, or a whole subtree.
+  mutating func skipShared(with other: inout SubtreeWalk) -> Bool {
+    guard depth > 0, other.depth > 0 else { return false }
+    if top.node.base == other.top.node.base, top.index == other.top.index {
+      finishNode()
+      other.finishNode()
+      return true
+    }
+    guard isBeforeNode, other.isBeforeNode else { return false }
+    guard top.node.child(top.index) == other.top.node.child(other.top.index) else { return false }
+    advance()
+    other.advance()
+    return true
+  }
+
+  private mutating func finishNode() {
+    path[depth &- 1].index = top.node.count
+    leaveFinishedNodes()
+  }
+
+  /// Whether everything the walk still has before it is not below `bound`.
+  mutating func isBehind(_ bound: UnsafeRawBufferPointer?) -> Bool {
+    guard depth > 0 else { return true }
+    guard let bound, top.index >= top.node.firstKeyIndex else { return false }
+    return KeyBytes.compare(top.node.key(top.index, in: keyBuffer), bound) >= 0
+  }
+
+  mutating func isEqualEntry(_ other: inout SubtreeWalk) -> Bool {
+    guard top.node.word(top.index) == other.top.node.word(other.top.index) else { return false }
+    let key = top.node.key(top.index, in: keyBuffer)
+    return KeyBytes.compare(key, other.top.node.key(other.top.index, in: other.keyBuffer)) == 0
+  }
+}

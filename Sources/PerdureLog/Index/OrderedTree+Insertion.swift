@@ -1,0 +1,179 @@
+extension OrderedTree {
+  /// Gives `key` a payload.
+  ///
+  /// - Parameter key: At most `keyByteCountLimit` bytes; may be empty. Copied.
+  /// - Returns: The payload it had before, nil if there was no entry.
+  @discardableResult
+  mutating func put(_ key: UnsafeRawBufferPointer, _ payload: UInt64, in arena: NodeArena) -> UInt64? {
+    precondition(key.count <= Self.keyByteCountLimit, "a key has at most 65535 bytes")
+    guard let root else {
+      self.root = OrderedNode.makeLeaf(key, payload, in: arena).base
+      height = 1
+      count = 1
+      return nil
+    }
+    var insertion = Insertion(key: key, payload: payload, arena: arena)
+    let result = insertion.insert(into: OrderedNode(root), isLast: true)
+    self.root = result.node
+    if insertion.old == nil { count &+= 1 }
+    if let right = result.right { growRoot(left: result.node, right: right, in: arena) }
+    return insertion.old
+  }
+
+  /// Puts a root above the two halves of the old one; the separator of the right half is in the scratch.
+  private mutating func growRoot(
+    left: UnsafeMutableRawPointer, right: Insertion.Right, in arena: NodeArena
+  ) {
+    let root = OrderedNode.make(level: height, in: arena)
+    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+    let leftCount = OrderedNode(left).totalEntryCount
+    root.append(OrderedEntry(key: empty, word: UInt64(UInt(bitPattern: left)), entryCount: leftCount))
+    root.append(right.entry(in: arena))
+    self.root = root.base
+    height += 1
+    precondition(height <= Self.heightLimit, "T1: height")
+  }
+}
+
+extension OrderedNode {
+  static func makeLeaf(_ key: UnsafeRawBufferPointer, _ payload: UInt64, in arena: NodeArena) -> OrderedNode {
+    let leaf = make(level: 0, in: arena)
+    let block = key.count > inlineKeyLimit ? arena.allocateBlock(copying: key) : nil
+    leaf.append(OrderedEntry(key: key, block: block, word: payload))
+    return leaf
+  }
+
+  /// Adds an entry behind the others; the caller knows that it fits and shares the prefix.
+  func append(_ entry: OrderedEntry) {
+    let index = count
+    openPlace(at: index)
+    fill(index, with: entry)
+  }
+}
+
+/// One insertion on its way down and back.
+struct Insertion {
+  let key: UnsafeRawBufferPointer
+  let payload: UInt64
+  let arena: NodeArena
+  /// The payload that was replaced.
+  var old: UInt64?
+
+  /// After so many insertions in a row at its end, a full node is split there, not in the middle.
+  static let endRunForSplit = 8
+  /// A node is laid out anew only if that leaves this much room; otherwise it is split.
+  static let rebuildSlackByteCount = OrderedNode.byteCount / 16
+
+  init(key: UnsafeRawBufferPointer, payload: UInt64, arena: NodeArena) {
+    self.key = key
+    self.payload = payload
+    self.arena = arena
+  }
+
+  /// The right half of a split node. Its separator lies in the arena's scratch until it is used.
+  struct Right {
+    var node: UnsafeMutableRawPointer
+    var separatorLength: Int
+
+    /// The entry for the parent, with a block of its own if the separator is long.
+    func entry(in arena: NodeArena) -> OrderedEntry {
+      let key = UnsafeRawBufferPointer(start: arena.scratch.separator, count: separatorLength)
+      let isLong = separatorLength > OrderedNode.inlineKeyLimit
+      return OrderedEntry(
+        key: key, block: isLong ? arena.allocateBlock(copying: key) : nil,
+        word: UInt64(UInt(bitPattern: node)), entryCount: OrderedNode(node).totalEntryCount)
+    }
+  }
+
+  /// What a node has become.
+  struct Result {
+    var node: UnsafeMutableRawPointer
+    var right: Right?
+  }
+
+  /// Inserts below `node`; `isLast` says that it is on the right edge of the tree.
+  mutating func insert(into node: OrderedNode, isLast: Bool) -> Result {
+    node.isLeaf ? insert(intoLeaf: node, isLast: isLast) : insert(intoInner: node, isLast: isLast)
+  }
+
+  private mutating func insert(intoLeaf node: OrderedNode, isLast: Bool) -> Result {
+    let place = node.search(key)
+    if place.isFound {
+      let word = node.word(place.index)
+      old = word
+      if word == payload { return Result(node: node.base) }
+      let leaf = OrderedNode(arena.writable(node.base))
+      leaf.setWord(place.index, payload)
+      return Result(node: leaf.base)
+    }
+    let block = key.count > OrderedNode.inlineKeyLimit ? arena.allocateBlock(copying: key) : nil
+    let entry = OrderedEntry(key: key, block: block, word: payload)
+    return Self.place(
+      entry, at: place.index, in: OrderedNode(arena.writable(node.base)), isLast: isLast, arena: arena)
+  }
+
+  private mutating func insert(intoInner node: OrderedNode, isLast: Bool) -> Result {
+    let index = node.childIndex(for: key)
+    let child = node.child(index)
+    let result = insert(into: OrderedNode(child), isLast: isLast && index == node.count &- 1)
+    if result.node == child, old != nil { return Result(node: node.base) }
+    let inner = OrderedNode(arena.writable(node.base))
+    guard let right = result.right else {
+      let added = old == nil ? 1 : 0
+      inner.setChild(index, result.node, entryCount: inner.entryCount(index) &+ added)
+      return Result(node: inner.base)
+    }
+    let entry = right.entry(in: arena)
+    inner.setChild(
+      index, result.node, entryCount: inner.entryCount(index) &+ 1 &- entry.entryCount)
+    return Self.place(entry, at: index + 1, in: inner, isLast: isLast, arena: arena)
+  }
+
+  /// Puts a new entry at `index` of a writable node: in the gap, by laying the node out anew, or by a split.
+  static func place(
+    _ entry: OrderedEntry, at index: Int, in node: OrderedNode, isLast: Bool, arena: NodeArena
+  ) -> Result {
+    node.endRun = index == node.count ? node.endRun + 1 : 0
+    let sharesPrefix = node.compareToPrefix(entry.key) == 0
+    if sharesPrefix, node.gapByteCount >= node.byteCount(of: entry) {
+      node.openPlace(at: index)
+      node.fill(index, with: entry)
+      return Result(node: node.base)
+    }
+    let list = OrderedEntryList(node, inserting: entry, at: index)
+    let prefixLength = list.prefixLength(0..<list.count, scratch: arena.scratch)
+    let size = list.byteCount(0..<list.count, prefixLength: prefixLength)
+    if size <= OrderedNode.byteCount - rebuildSlackByteCount {
+      rebuild(list, node, prefixLength: prefixLength, arena: arena)
+      return Result(node: node.base)
+    }
+    if index == node.count, isLast || node.endRun >= endRunForSplit || !sharesPrefix {
+      return splitOff(last: entry, of: node, arena: arena)
+    }
+    return split(node, inserting: entry, at: index, sharesPrefix: sharesPrefix, arena: arena)
+  }
+
+  private static func rebuild(
+    _ list: OrderedEntryList, _ node: OrderedNode, prefixLength: Int, arena: NodeArena
+  ) {
+    let run = node.endRun
+    let source = copyToScratch(node, arena: arena)
+    let list = OrderedEntryList(source, inserting: list.inserted.unsafelyUnwrapped, at: list.insertedIndex)
+    list.build(0..<list.count, prefixLength: prefixLength, into: node, scratch: arena.scratch)
+    node.endRun = run
+  }
+
+  static func copyToScratch(_ node: OrderedNode, arena: NodeArena) -> OrderedNode {
+    arena.scratch.node.copyMemory(from: node.base, byteCount: OrderedNode.byteCount)
+    return OrderedNode(arena.scratch.node)
+  }
+}
+
+extension OrderedNode {
+  /// Bytes an entry would take in this node.
+  @inline(__always)
+  func byteCount(of entry: OrderedEntry) -> Int {
+    Self.headByteCount &+ bodyByteCount
+      &+ Self.heapByteCount(keyLength: entry.key.count, prefixLength: prefixLength)
+  }
+}

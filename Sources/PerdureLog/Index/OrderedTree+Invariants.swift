@@ -1,0 +1,101 @@
+extension OrderedTree {
+  /// Checks O1 to O3, T1 to T5 and N1 for every node below the root; traps on the first that does not hold.
+  func checkInvariants(in arena: NodeArena) {
+    guard let root else {
+      precondition(height == 0 && count == 0, "T1: an empty tree has no height and no entries")
+      return
+    }
+    precondition(height > 0 && height <= Self.heightLimit, "T1: height")
+    let node = OrderedNode(root)
+    precondition(node.isLeaf || node.count >= 2, "T5: a root with one child")
+    var check = InvariantCheck(arena: arena)
+    let total = check.run(node, level: height - 1, lower: [], upper: nil)
+    precondition(total == count, "T4: count of the tree")
+  }
+
+  /// Nodes and used bytes by level: how full the tree is.
+  func measure() -> (nodeCount: Int, usedByteCount: Int) {
+    guard let root else { return (0, 0) }
+    return Self.measure(OrderedNode(root))
+  }
+
+  private static func measure(_ node: OrderedNode) -> (nodeCount: Int, usedByteCount: Int) {
+    var sum = (nodeCount: 1, usedByteCount: node.usedByteCount)
+    if node.isLeaf { return sum }
+    for index in 0..<node.count {
+      let below = measure(OrderedNode(node.child(index)))
+      sum.nodeCount += below.nodeCount
+      sum.usedByteCount += below.usedByteCount
+    }
+    return sum
+  }
+}
+
+/// One pass over a tree. It copies keys to arrays: it is for tests and for verification.
+private struct InvariantCheck {
+  let arena: NodeArena
+  /// Blocks met so far: none may come twice.
+  var blocks: Set<UnsafeMutableRawPointer> = []
+
+  init(arena: NodeArena) { self.arena = arena }
+
+  mutating func run(_ node: OrderedNode, level: Int, lower: [UInt8], upper: [UInt8]?) -> Int {
+    let header = NodeHeader(node.base)
+    precondition(header.stamp >= 1 && header.stamp <= arena.workingVersion, "N1: stamp")
+    precondition(header.level == level && header.nodeClass == .orderedNode, "T1: level")
+    precondition(node.count > 0, "T5: an empty node")
+    checkHeap(node)
+    let keys = checkKeys(node, lower: lower, upper: upper)
+    if level == 0 { return node.count }
+    var sum = 0
+    for index in 0..<node.count {
+      let low = index == 0 ? lower : keys[index]
+      let high = index + 1 < node.count ? keys[index + 1] : upper
+      let below = run(OrderedNode(node.child(index)), level: level - 1, lower: low, upper: high)
+      precondition(below == node.entryCount(index), "T4: count of a child")
+      sum += below
+    }
+    return sum
+  }
+
+  private func checkHeap(_ node: OrderedNode) {
+    let bodiesEnd = OrderedNode.headsOffset + node.count * (4 + node.bodyByteCount)
+    precondition(bodiesEnd <= node.heapStart, "O3: bodies reach into the heap")
+    var sum = node.deadByteCount
+    for index in 0..<node.count { sum += node.heapByteCount(index) }
+    precondition(
+      node.heapStart + sum == OrderedNode.byteCount - node.prefixLength, "O3: bytes of the heap")
+  }
+
+  private mutating func checkKeys(_ node: OrderedNode, lower: [UInt8], upper: [UInt8]?) -> [[UInt8]] {
+    let buffer = UnsafeMutableRawPointer.allocate(
+      byteCount: OrderedNode.keyBufferByteCount, alignment: 16)
+    defer { buffer.deallocate() }
+    var keys: [[UInt8]] = []
+    for index in 0..<node.count {
+      let bytes = node.key(index, in: buffer)
+      let key = [UInt8](bytes)
+      checkBlock(of: node, index, keyLength: key.count)
+      if index >= node.firstKeyIndex {
+        precondition(node.head(index) == KeyBytes.head(of: bytes, from: node.prefixLength), "O1: head")
+        precondition(!key.lexicographicallyPrecedes(lower), "T2: a key below its separator")
+        precondition(upper.map { key.lexicographicallyPrecedes($0) } ?? true, "T2: a key above its node")
+        if index > node.firstKeyIndex {
+          precondition(keys[index - 1].lexicographicallyPrecedes(key), "O1: order")
+        }
+        let found = node.search(bytes)
+        precondition(found.isFound && found.index == index, "O1: search")
+      }
+      keys.append(key)
+    }
+    return keys
+  }
+
+  private mutating func checkBlock(of node: OrderedNode, _ index: Int, keyLength: Int) {
+    let block = node.block(index)
+    precondition((block != nil) == (keyLength > OrderedNode.inlineKeyLimit), "O2: block or inline")
+    guard let block else { return }
+    precondition(blocks.insert(block).inserted, "O2: a block with two owners")
+    precondition(NodeHeader(block).stamp <= arena.workingVersion, "N1: stamp of a block")
+  }
+}

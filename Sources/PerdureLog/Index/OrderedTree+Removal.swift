@@ -1,0 +1,137 @@
+extension OrderedTree {
+  /// A node that uses fewer bytes than this is merged with a neighbour if both fit in one.
+  static let sparseByteCount = OrderedNode.byteCount * 2 / 5
+  /// What a merged node may use at most, so that the next insertion does not split it again.
+  static let mergedByteCountLimit = OrderedNode.byteCount * 7 / 8
+
+  /// Takes the entry of `key` away.
+  ///
+  /// - Returns: Its payload, nil if there was none; nothing is changed then.
+  @discardableResult
+  mutating func remove(_ key: UnsafeRawBufferPointer, in arena: NodeArena) -> UInt64? {
+    guard let root, let old = get(key) else { return nil }
+    self.root = Self.remove(key, from: OrderedNode(root), arena: arena)
+    count &-= 1
+    lowerRoot(in: arena)
+    return old
+  }
+
+  /// Takes every entry away.
+  mutating func removeAll(in arena: NodeArena) {
+    if let root { Self.discardSubtree(OrderedNode(root), arena: arena) }
+    self = OrderedTree()
+  }
+
+  /// Takes roots away that have a single child. T5
+  private mutating func lowerRoot(in arena: NodeArena) {
+    guard let top = root else {
+      self = OrderedTree()
+      return
+    }
+    let node = OrderedNode(top)
+    guard !node.isLeaf, node.count == 1 else { return }
+    root = node.child(0)
+    height -= 1
+    arena.discard(top)
+    lowerRoot(in: arena)
+  }
+
+  /// Removes a key that is there.
+  ///
+  /// - Returns: What the node has become, nil if it had no other entry.
+  private static func remove(
+    _ key: UnsafeRawBufferPointer, from node: OrderedNode, arena: NodeArena
+  ) -> UnsafeMutableRawPointer? {
+    let kept: OrderedNode
+    if node.isLeaf {
+      let place = node.search(key)
+      precondition(place.isFound, "T2: a key that was found is gone")
+      kept = OrderedNode(arena.writable(node.base))
+      removeEntry(place.index, from: kept, arena: arena)
+    } else {
+      let index = node.childIndex(for: key)
+      let child = remove(key, from: OrderedNode(node.child(index)), arena: arena)
+      kept = OrderedNode(arena.writable(node.base))
+      settle(child, at: index, in: kept, arena: arena)
+    }
+    if kept.count > 0 { return kept.base }
+    arena.discard(kept.base)
+    return nil
+  }
+
+  /// Records in a writable inner node what a child has become after it lost an entry.
+  private static func settle(
+    _ child: UnsafeMutableRawPointer?, at index: Int, in node: OrderedNode, arena: NodeArena
+  ) {
+    guard let child else { return removeChild(index, from: node, arena: arena) }
+    node.setChild(index, child, entryCount: node.entryCount(index) &- 1)
+    guard OrderedNode(child).usedByteCount < sparseByteCount else { return }
+    if index + 1 < node.count, merge(index, index + 1, in: node, arena: arena) { return }
+    if index > 0 { _ = merge(index - 1, index, in: node, arena: arena) }
+  }
+
+  /// Takes a child's entry out. The first child's range goes to the second, which loses its separator.
+  private static func removeChild(_ index: Int, from node: OrderedNode, arena: NodeArena) {
+    if index == 0, node.count > 1 {
+      node.setChild(0, node.child(1), entryCount: node.entryCount(1))
+      removeEntry(1, from: node, arena: arena)
+    } else {
+      removeEntry(index, from: node, arena: arena)
+    }
+  }
+
+  private static func removeEntry(_ index: Int, from node: OrderedNode, arena: NodeArena) {
+    if let block = node.block(index) { arena.discard(block) }
+    node.removePlace(at: index)
+  }
+
+  /// Moves the entries of the right of two neighbours to the left one, if they fit.
+  private static func merge(
+    _ leftIndex: Int, _ rightIndex: Int, in parent: OrderedNode, arena: NodeArena
+  ) -> Bool {
+    let left = OrderedNode(parent.child(leftIndex))
+    let right = OrderedNode(parent.child(rightIndex))
+    let separator = left.isLeaf ? nil : separator(rightIndex, of: parent, arena: arena)
+    let list = OrderedEntryList(left, followedBy: right, separator: separator)
+    let prefixLength = list.prefixLength(0..<list.count, scratch: arena.scratch)
+    guard list.byteCount(0..<list.count, prefixLength: prefixLength) <= mergedByteCountLimit else {
+      return false
+    }
+    let source = Insertion.copyToScratch(left, arena: arena)
+    let merged = OrderedNode(arena.writable(left.base))
+    OrderedEntryList(source, followedBy: right, separator: separator)
+      .build(0..<list.count, prefixLength: prefixLength, into: merged, scratch: arena.scratch)
+    let total = parent.entryCount(leftIndex) + parent.entryCount(rightIndex)
+    arena.discard(right.base)
+    parent.setChild(leftIndex, merged.base, entryCount: total)
+    // Between inner nodes the separator, with its block, has become a key of the merged node.
+    if separator == nil {
+      removeEntry(rightIndex, from: parent, arena: arena)
+    } else {
+      parent.removePlace(at: rightIndex)
+    }
+    return true
+  }
+
+  /// The key of a parent's entry, with its block, as the key that its child's first entry lacks (T3).
+  private static func separator(_ index: Int, of parent: OrderedNode, arena: NodeArena) -> OrderedEntry {
+    let child = OrderedNode(parent.child(index))
+    return OrderedEntry(
+      key: parent.key(index, in: arena.scratch.separator), block: parent.block(index),
+      word: child.word(0), entryCount: child.entryCount(0))
+  }
+
+  private static func discardSubtree(_ node: OrderedNode, arena: NodeArena) {
+    if !node.isLeaf {
+      for index in 0..<node.count { discardSubtree(OrderedNode(node.child(index)), arena: arena) }
+    }
+    discardBlocks(of: node, arena: arena)
+    arena.discard(node.base)
+  }
+
+  private static func discardBlocks(of node: OrderedNode, arena: NodeArena) {
+    for index in 0..<node.count {
+      if let block = node.block(index) { arena.discard(block) }
+    }
+  }
+}

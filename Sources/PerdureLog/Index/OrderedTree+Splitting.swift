@@ -1,0 +1,64 @@
+// How a full node is split. A new entry at the end of a node that grows there gets a node of its own and
+// the full one stays full: ascending insertions leave no half-empty nodes. An entry that does not share the
+// node's prefix is before or behind all other keys and is cut off from them, so that they keep the prefix.
+// Otherwise the bytes are halved.
+//
+// The separator between leaves is the shortest string that tells them apart; between inner nodes it is the
+// key the first entry of the right one loses (T3).
+
+extension Insertion {
+  /// The old node stays as it is, the entry begins a right neighbour.
+  static func splitOff(last entry: OrderedEntry, of node: OrderedNode, arena: NodeArena) -> Result {
+    let last = node.key(node.count - 1, in: arena.scratch.firstKey)
+    let right = OrderedNode.make(level: node.level, in: arena)
+    right.reset(prefixLength: min(KeyBytes.commonPrefix(entry.key, last), OrderedNode.inlineKeyLimit))
+    right.setPrefix(entry.key)
+    right.endRun = node.endRun
+    let length = writeSeparator(last, entry.key, isLeaf: node.isLeaf, arena: arena)
+    var moved = entry
+    if !node.isLeaf { discardKey(of: &moved, arena: arena) }
+    right.append(moved)
+    return Result(node: node.base, right: Right(node: right.base, separatorLength: length))
+  }
+
+  /// Cuts `node` with one more entry in two.
+  static func split(
+    _ node: OrderedNode, inserting entry: OrderedEntry, at index: Int, sharesPrefix: Bool, arena: NodeArena
+  ) -> Result {
+    let scratch = arena.scratch
+    let list = OrderedEntryList(copyToScratch(node, arena: arena), inserting: entry, at: index)
+    let middle = sharesPrefix ? list.middle(prefixLength: node.prefixLength) : index + 1
+    let right = OrderedNode.make(level: node.level, in: arena)
+    let leftPrefix = list.prefixLength(0..<middle, neighbour: middle, scratch: scratch)
+    let rightPrefix = list.prefixLength(middle..<list.count, neighbour: middle - 1, scratch: scratch)
+    list.build(0..<middle, prefixLength: leftPrefix, into: node, scratch: scratch)
+    list.build(middle..<list.count, prefixLength: rightPrefix, into: right, scratch: scratch)
+
+    let last = list.key(middle - 1, in: scratch.secondKey)
+    var first = list.entry(middle, in: scratch.firstKey)
+    let length = writeSeparator(last, first.key, isLeaf: node.isLeaf, arena: arena)
+    if !node.isLeaf { discardKey(of: &first, arena: arena) }
+    return Result(node: node.base, right: Right(node: right.base, separatorLength: length))
+  }
+
+  /// Takes the key from an entry that becomes the first of an inner node.
+  private static func discardKey(of entry: inout OrderedEntry, arena: NodeArena) {
+    if let block = entry.block { arena.discard(block) }
+    entry.removeKey()
+  }
+
+  /// Writes the separator between two neighbours to the scratch.
+  ///
+  /// - Returns: Its length.
+  private static func writeSeparator(
+    _ last: UnsafeRawBufferPointer, _ first: UnsafeRawBufferPointer, isLeaf: Bool, arena: NodeArena
+  ) -> Int {
+    let length = isLeaf ? KeyBytes.commonPrefix(last, first) + 1 : first.count
+    precondition(length <= first.count, "O1: neighbours out of order")
+    // `first` may be the separator that is in the scratch already, so the bytes may overlap.
+    if length > 0 {
+      arena.scratch.separator.copyMemory(from: first.baseAddress.unsafelyUnwrapped, byteCount: length)
+    }
+    return length
+  }
+}

@@ -1,0 +1,52 @@
+// A map from byte strings to words, ordered bytewise: a copy-on-write B+tree with small nodes, laid out in
+// OrderedNode.swift, and with the number of entries below each child, so that positions and the sizes of
+// ranges are found by walking down.
+//
+// The value is the root: copying it is taking a snapshot. Changes go through the arena, which decides
+// whether a node may be written or is copied (NodeArena.swift, N1 to N5).
+//
+// Invariants, beside O1 to O3 of the node
+//  T1  height == 0 exactly if the tree is empty. All leaves are at level 0, the root at height - 1.
+//  T2  The key of entry i > 0 of an inner node is a separator: every key below child i - 1 is less, every
+//      key below child i is not.
+//  T3  The first entry of an inner node has no key: its child takes whatever is below the first separator.
+//  T4  The count beside a child is the number of entries below it; `count` is their sum at the root.
+//  T5  No node is empty; a root that is an inner node has two children or more.
+
+/// A copy-on-write ordered map from byte strings to words.
+// Unchecked, because of the pointer: what it reaches is never written once its version is published, and
+// the engine frees it only when no reader has that version pinned (N2, N3).
+struct OrderedTree: @unchecked Sendable {
+  /// The longest key, in bytes.
+  static let keyByteCountLimit = 65_535
+
+  /// More levels than a tree can reach: a root is split only when it has at least four children.
+  static let heightLimit = 32
+
+  var root: UnsafeMutableRawPointer?
+  var height = 0
+  var count = 0
+
+  /// The payload of `key`, nil if there is no such entry.
+  ///
+  /// - Complexity: O(log n).
+  func get(_ key: UnsafeRawBufferPointer) -> UInt64? {
+    guard let leaf = leaf(for: key) else { return nil }
+    let place = leaf.search(key)
+    return place.isFound ? leaf.word(place.index) : nil
+  }
+
+  /// The leaf that holds `key` if any does.
+  @inline(__always)
+  func leaf(for key: UnsafeRawBufferPointer) -> OrderedNode? {
+    guard let root else { return nil }
+    var node = OrderedNode(root)
+    var level = height &- 1
+    while level > 0 {
+      node = OrderedNode(node.child(node.childIndex(for: key)))
+      node.prefetch()
+      level &-= 1
+    }
+    return node
+  }
+}
