@@ -6,7 +6,7 @@ extension OrderedTree {
   /// Whether `old` and `new` hold the same keys with the same payloads in `range`.
   ///
   /// Both must be versions of one tree: a shared node counts as equal at once.
-  static func isUnchanged(in range: KeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {
+  static func isUnchanged(in range: RawKeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {
     if old.root == new.root { return true }
     var left = SubtreeWalk(old, from: range.lower)
     var right = SubtreeWalk(new, from: range.lower)

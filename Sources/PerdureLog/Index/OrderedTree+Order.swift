@@ -1,12 +1,12 @@
 // Positions and counts, by the entry counts in the inner nodes.
 
 /// Keys from `lower` on and, if there is an upper bound, below it.
-struct KeyRange {
+struct RawKeyRange {
   var lower: UnsafeRawBufferPointer
   var upper: UnsafeRawBufferPointer?
 
   /// Every key.
-  static var all: KeyRange { KeyRange(lower: UnsafeRawBufferPointer(start: nil, count: 0), upper: nil) }
+  static var all: RawKeyRange { RawKeyRange(lower: UnsafeRawBufferPointer(start: nil, count: 0), upper: nil) }
 }
 
 extension OrderedTree {
@@ -26,7 +26,7 @@ extension OrderedTree {
   }
 
   /// Entries with a key in `range`; 0 if its bounds are the wrong way round.
-  func count(in range: KeyRange) -> Int {
+  func count(in range: RawKeyRange) -> Int {
     let end = range.upper.map { rank(of: $0) } ?? count
     return max(0, end - rank(of: range.lower))
   }
