@@ -110,7 +110,8 @@ extension Snapshot {
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     var cursor = DenseCursor(trees(of: keyspace).dense)
-    var isAtEntry = descending ? cursor.seek(notAbove: ids.upperBound) : cursor.seek(lowerBound: ids.lowerBound)
+    var isAtEntry =
+      descending ? cursor.seek(notAbove: ids.upperBound) : cursor.seek(lowerBound: ids.lowerBound)
     while isAtEntry, ids.contains(cursor.id) {
       let word = cursor.word
       let id = cursor.id

@@ -20,7 +20,9 @@ public final class Snapshot: Sendable {
   /// The sequence number of the last commit that the snapshot sees; 0 for an empty store.
   public var sequence: UInt64 { root.pointee.sequence }
 
-  var reader: RecordReader { RecordReader(root: root, verifiesChecksum: engine.options.verifiesChecksumsOnRead) }
+  var reader: RecordReader {
+    RecordReader(root: root, verifiesChecksum: engine.options.verifiesChecksumsOnRead)
+  }
 
   func tree(of index: DerivedIndex) -> OrderedTree {
     root.pointee.tree(of: index)

@@ -39,7 +39,9 @@ extension Store {
   public func defineIndex(_ definition: IndexDefinition) throws -> DerivedIndex {
     try checkName(definition.name)
     return try engine.inTurn { state in
-      if let known = state.catalog.index(named: definition.name), known.definition == definition { return known.index }
+      if let known = state.catalog.index(named: definition.name), known.definition == definition {
+        return known.index
+      }
       try engine.checkWritable()
       var catalog = state.catalog
       let index = catalog.setIndex(definition)
@@ -85,7 +87,8 @@ extension Engine {
   ) throws {
     let indexes = IndexSet(catalog, factories: options.indexExtractors)
     if indexes.unavailable.contains(index.id) {
-      throw StoreError(.indexUnavailable, "Nothing given in StoreOptions.indexExtractors can make index \(index.name)")
+      throw StoreError(
+        .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can make index \(index.name)")
     }
     try appendCatalogRecord(CatalogRecord.index(index, definition), catalog, &state)
     let next = state.makeWorkingRoot(for: catalog)

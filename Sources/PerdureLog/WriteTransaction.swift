@@ -75,7 +75,8 @@ public struct WriteTransaction: ~Copyable {
       return
     }
     guard UInt64(value.count) <= FormatLimits.blobLengthMax else {
-      throw StoreError(.invalidArgument, "A value has \(value.count) bytes; the most is \(FormatLimits.blobLengthMax)")
+      throw StoreError(
+        .invalidArgument, "A value has \(value.count) bytes; the most is \(FormatLimits.blobLengthMax)")
     }
     let reference = try engine.writeBlob(value)
     batch.blobs.append(reference.number)
@@ -95,7 +96,8 @@ public struct WriteTransaction: ~Copyable {
 
   private static func check(keyLength: Int) throws {
     guard keyLength <= FormatLimits.keyLengthMax else {
-      throw StoreError(.invalidArgument, "A key has \(keyLength) bytes; the most is \(FormatLimits.keyLengthMax)")
+      throw StoreError(
+        .invalidArgument, "A key has \(keyLength) bytes; the most is \(FormatLimits.keyLengthMax)")
     }
   }
 }

@@ -52,7 +52,9 @@ struct StoreTests {
     let numbers = try store.keyspace("numbers", .dense)
     try store.write { try $0.put(bytes("old"), id: 7, in: numbers) }
     let before = store.snapshot()
-    for i in 0..<2000 as Range<UInt64> { try store.write(durability: .processCrash) { try $0.put(bytes("new"), id: i, in: numbers) } }
+    for i in 0..<2000 as Range<UInt64> {
+      try store.write(durability: .processCrash) { try $0.put(bytes("new"), id: i, in: numbers) }
+    }
     #expect(try before.value(id: 7, in: numbers) == bytes("old"))
     #expect(before.count(in: numbers) == 1)
     #expect(store.snapshot().count(in: numbers) == 2000)
@@ -64,7 +66,9 @@ struct StoreTests {
     let store = try memory.open()
     let numbers = try store.keyspace("numbers", .dense)
     try store.write { transaction in
-      for i in 0..<1000 as Range<UInt64> { try transaction.put([UInt8](repeating: UInt8(i % 251), count: 100), id: i, in: numbers) }
+      for i in 0..<1000 as Range<UInt64> {
+        try transaction.put([UInt8](repeating: UInt8(i % 251), count: 100), id: i, in: numbers)
+      }
     }
     #expect(try store.statistics.segments > 10)
     try store.close()
@@ -181,7 +185,9 @@ struct StoreTests {
           parameters: SliceExtractor.parameters([.value(offset: 0, length: 8)]))))
     let counts = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: members)))
     for id in 1...100 as ClosedRange<UInt64> {
-      try store.write(durability: .processCrash) { try $0.put([0, 0, 0, 0, 0, 0, 0, UInt8(id % 3)], id: id, in: rows) }
+      try store.write(durability: .processCrash) {
+        try $0.put([0, 0, 0, 0, 0, 0, 0, UInt8(id % 3)], id: id, in: rows)
+      }
     }
     try store.write { transaction in
       for id in 1...30 as ClosedRange<UInt64> { try transaction.remove(id: id, in: rows) }
@@ -201,7 +207,9 @@ struct StoreTests {
     let store = try MemoryStore().open()
     let words = try store.keyspace("words", .bytes)
     let all = ["a", "ab", "abc", "b", "ba", "c"]
-    try store.write { transaction in for word in all.shuffled() { try transaction.put([], key: bytes(word), in: words) } }
+    try store.write { transaction in
+      for word in all.shuffled() { try transaction.put([], key: bytes(word), in: words) }
+    }
     func keys(_ range: KeyRange, descending: Bool = false) throws -> [String] {
       var found: [String] = []
       store.snapshot().forEachKey(in: words, range: range, descending: descending) { key in

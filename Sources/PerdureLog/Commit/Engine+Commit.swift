@@ -69,7 +69,9 @@ extension Engine {
     var buffer = RawBuffer(capacity: 0)
     swap(&buffer, &state.encoderBuffer)
     let synced = gate.syncedEnd
-    let syncedOffset = synced.segment == state.end.segment ? max(Int(synced.offset), SegmentHeader.length) : SegmentHeader.length
+    let syncedOffset =
+      synced.segment == state.end.segment
+      ? max(Int(synced.offset), SegmentHeader.length) : SegmentHeader.length
     return LogEncoder(
       store: storeID, sequence: state.root.pointee.sequence + 1, end: state.end, syncedOffset: syncedOffset,
       segmentCapacity: state.segmentCapacity, nextSegment: state.nextSegment,
@@ -92,7 +94,8 @@ extension Engine {
     }
     let conflicts = update.finish()
     guard conflicts.isEmpty else {
-      throw StoreError(.conflict, "A unique index would hold a key twice; nothing was written", conflicts: conflicts)
+      throw StoreError(
+        .conflict, "A unique index would hold a key twice; nothing was written", conflicts: conflicts)
     }
   }
 

@@ -9,7 +9,8 @@ extension Engine {
     }
     guard failed.isEmpty else {
       throw StoreError(
-        .conflict, "\(failed.count) of \(preconditions.count) preconditions did not hold; nothing was written",
+        .conflict,
+        "\(failed.count) of \(preconditions.count) preconditions did not hold; nothing was written",
         conflicts: failed)
     }
   }
@@ -26,7 +27,8 @@ extension Engine {
       }
     case .rangeUnchanged(let keyspace, let range, let snapshot):
       range.withRaw {
-        OrderedTree.isUnchanged(in: $0, from: snapshot.tree(of: keyspace), to: root.pointee.trees(of: keyspace).ordered)
+        OrderedTree.isUnchanged(
+          in: $0, from: snapshot.tree(of: keyspace), to: root.pointee.trees(of: keyspace).ordered)
       }
     }
   }

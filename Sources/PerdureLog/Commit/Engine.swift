@@ -29,7 +29,10 @@ final class Engine: @unchecked Sendable {
   /// Its version, or that of an older root.
   private let publishedVersion: Atomic<UInt64>
 
-  init(_ recovered: consuming CommitterState, gate: SyncGate, directory: String, options: StoreOptions, lock: (any FileLock)?) {
+  init(
+    _ recovered: consuming CommitterState, gate: SyncGate, directory: String, options: StoreOptions,
+    lock: (any FileLock)?
+  ) {
     self.directory = directory
     self.options = options
     fileSystem = options.fileSystem

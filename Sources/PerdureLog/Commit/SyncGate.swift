@@ -153,7 +153,13 @@ final class SyncGate: @unchecked Sendable {
     let all = waiters
     waiters = []
     for waiter in all {
-      if synced >= waiter.end { resume(waiter, nil) } else if let failure { resume(waiter, failure) } else { waiters.append(waiter) }
+      if synced >= waiter.end {
+        resume(waiter, nil)
+      } else if let failure {
+        resume(waiter, failure)
+      } else {
+        waiters.append(waiter)
+      }
     }
   }
 

@@ -20,7 +20,8 @@ struct WriteBatch: ~Copyable {
       UnsafeMutableRawBufferPointer(rebasing: target[RecordHeader.length...]).copyMemory(from: key)
     }
     if !value.isEmpty {
-      UnsafeMutableRawBufferPointer(rebasing: target[(RecordHeader.length + key.count)...]).copyMemory(from: value)
+      UnsafeMutableRawBufferPointer(rebasing: target[(RecordHeader.length + key.count)...]).copyMemory(
+        from: value)
     }
     header.seal(target)
     recordCount += 1

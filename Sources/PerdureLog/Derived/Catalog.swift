@@ -53,7 +53,8 @@ enum CatalogRecord {
   static func index(_ index: DerivedIndex, _ definition: IndexDefinition) -> (key: [UInt8], value: [UInt8]) {
     let (extractor, sources, parameters): (String, [UInt32], [UInt8]) =
       switch definition.source {
-      case .records(let keyspaces, let extractor, let parameters): (extractor, keyspaces.map(\.id), parameters)
+      case .records(let keyspaces, let extractor, let parameters):
+        (extractor, keyspaces.map(\.id), parameters)
       case .groupCounts(let counted): (groupCountsExtractor, [counted.id], [])
       }
     var value = little(index.id)
@@ -84,7 +85,9 @@ enum CatalogRecord {
     _ name: String, _ value: UnsafeRawBufferPointer, to catalog: inout Catalog
   ) throws(FormatError) {
     guard value.count == 8 else { throw FormatError(.incomplete, in: "keyspace entry", at: value.count) }
-    guard let kind = KeyspaceKind(rawValue: value[4]) else { throw FormatError(.unsupported, in: "keyspace entry", at: 4) }
+    guard let kind = KeyspaceKind(rawValue: value[4]) else {
+      throw FormatError(.unsupported, in: "keyspace entry", at: 4)
+    }
     guard value.isZero(in: 5..<8) else { throw FormatError(.unsupported, in: "keyspace entry", at: 5) }
     guard catalog.keyspace(named: name) == nil, value.integer(at: 0) == UInt32(catalog.keyspaces.count) else {
       throw FormatError(.illegalField, in: "keyspace entry", at: 0)
@@ -104,8 +107,12 @@ enum CatalogRecord {
     }
     let sourcesStart = 12 + nameLength
     let parametersStart = sourcesStart + 4 * sourceCount
-    guard parametersStart <= value.count else { throw FormatError(.incomplete, in: "index entry", at: value.count) }
-    guard let extractor = String(validating: value.part(12, nameLength), as: UTF8.self) else { throw wrong(12) }
+    guard parametersStart <= value.count else {
+      throw FormatError(.incomplete, in: "index entry", at: value.count)
+    }
+    guard let extractor = String(validating: value.part(12, nameLength), as: UTF8.self) else {
+      throw wrong(12)
+    }
     let sources = (0..<sourceCount).map { value.integer(at: sourcesStart + 4 * $0, as: UInt32.self) }
     let source: IndexDefinition.Source
     if extractor == groupCountsExtractor {

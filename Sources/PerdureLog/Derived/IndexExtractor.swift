@@ -54,7 +54,9 @@ public struct IndexEntries: ~Copyable {
 
   func withEntry<R>(_ position: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     let start = position == 0 ? 0 : ends[position - 1]
-    return try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start..<ends[position]])) }
+    return try bytes.withUnsafeBytes {
+      try body(UnsafeRawBufferPointer(rebasing: $0[start..<ends[position]]))
+    }
   }
 
   /// The reference that the key of a counted index begins with; nil for a key that is too short.

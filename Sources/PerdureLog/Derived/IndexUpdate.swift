@@ -75,7 +75,9 @@ struct IndexUpdate: ~Copyable {
     guard old != new else { return }
     let tree = indexes + Int(group.counting)
     if old > 0 { GroupCountKey.with(old, group.reference) { _ = tree.pointee.remove($0, in: arena) } }
-    if new > 0 { GroupCountKey.with(new, group.reference) { _ = tree.pointee.put($0, group.reference, in: arena) } }
+    if new > 0 {
+      GroupCountKey.with(new, group.reference) { _ = tree.pointee.put($0, group.reference, in: arena) }
+    }
   }
 
   private func duplicates() -> [Conflict] {

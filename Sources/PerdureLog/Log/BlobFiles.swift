@@ -58,7 +58,8 @@ struct BlobFiles: Sendable {
     do {
       file = try fileSystem.open(path(reference.number), .read)
     } catch {
-      throw error.code == .notFound ? corruption(reference, .incomplete, 0) : .io(error, "Opening a blob file")
+      throw error.code == .notFound
+        ? corruption(reference, .incomplete, 0) : .io(error, "Opening a blob file")
     }
     let (mapping, length) = try map(file, reference)
     return try verify(reference, UnsafeRawBufferPointer(start: mapping.base, count: length), mapping)
@@ -85,8 +86,12 @@ struct BlobFiles: Sendable {
     _ reference: BlobReference, _ file: UnsafeRawBufferPointer, _ mapping: FileMapping
   ) throws(StoreError) -> ValueBytes {
     let header: BlobHeader
-    do { header = try BlobHeader(reading: file) } catch { throw corruption(reference, error.reason, error.offset) }
-    guard header.store == storeID, header.number == reference.number, header.valueLength == reference.valueLength else {
+    do { header = try BlobHeader(reading: file) } catch {
+      throw corruption(reference, error.reason, error.offset)
+    }
+    guard header.store == storeID, header.number == reference.number,
+      header.valueLength == reference.valueLength
+    else {
       throw corruption(reference, .misplaced, 16)
     }
     let table = file.part(Int(header.checksumsOffset), 4 * header.chunkCount)
@@ -110,7 +115,9 @@ struct BlobFiles: Sendable {
 
   private func path(_ number: UInt64) -> String { directory + "/" + StoreFileName.blob(number).string }
 
-  private func corruption(_ reference: BlobReference, _ reason: FormatError.Reason, _ offset: Int) -> StoreError {
+  private func corruption(_ reference: BlobReference, _ reason: FormatError.Reason, _ offset: Int)
+    -> StoreError
+  {
     StoreError(
       .corruption, "A blob file is damaged or gone (\(reason.rawValue)); restore it from a backup",
       at: "\(StoreFileName.blob(reference.number).string), byte \(offset)")

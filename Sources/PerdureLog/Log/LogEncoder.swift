@@ -78,7 +78,8 @@ struct LogEncoder: ~Copyable {
 
   /// The record at an address that this commit gave out; nil for older addresses.
   func record(at address: RecordAddress) -> UnsafeRawBufferPointer? {
-    for extent in extents.reversed() where extent.segment == address.segment && extent.offset <= address.offset {
+    for extent in extents.reversed()
+    where extent.segment == address.segment && extent.offset <= address.offset {
       let start = extent.bufferRange.lowerBound + address.offset - extent.offset
       let end = max(extent.bufferRange.upperBound, buffer.count)
       return buffer.bytes.part(start..<end)
@@ -107,7 +108,9 @@ struct LogEncoder: ~Copyable {
     syncedOffset = SegmentHeader.length
     segmentCapacity = max(capacity, SegmentHeader.length + FrameHeader.length + length)
     extents.append(
-      Extent(segment: segment, offset: offset, birthCapacity: segmentCapacity, bufferRange: buffer.count..<buffer.count))
+      Extent(
+        segment: segment, offset: offset, birthCapacity: segmentCapacity,
+        bufferRange: buffer.count..<buffer.count))
   }
 
   private mutating func openFrame() {
@@ -129,7 +132,9 @@ struct LogEncoder: ~Copyable {
       payloadLength: UInt32(offset - frameOffset - FrameHeader.length), recordCount: recordCount,
       recordDigest: recordDigest, chainDigest: chainDigest, syncedOffset: UInt64(syncedOffset))
     let position = LogPosition(segment: segment, offset: UInt64(frameOffset))
-    header.write(to: buffer.mutableBytes(frameStart..<(frameStart + FrameHeader.length)), store: store, position: position)
+    header.write(
+      to: buffer.mutableBytes(frameStart..<(frameStart + FrameHeader.length)), store: store,
+      position: position)
     part += 1
     frameStart = -1
     let last = extents.count - 1

@@ -50,7 +50,8 @@ struct RawBuffer: ~Copyable {
   }
 
   private mutating func grow(toHold needed: Int) {
-    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(needed, memory.count * 2), alignment: 8)
+    let larger = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(needed, memory.count * 2), alignment: 8)
     larger.copyMemory(from: UnsafeRawBufferPointer(memory))
     memory.deallocate()
     memory = larger

@@ -14,7 +14,8 @@ enum BatchOrder {
 
   /// Asks the processor for the record at a step of the order.
   static func prefetch(
-    _ step: Int, of order: [Int], _ words: UnsafeMutableBufferPointer<UInt64>, _ root: UnsafeMutablePointer<Root>
+    _ step: Int, of order: [Int], _ words: UnsafeMutableBufferPointer<UInt64>,
+    _ root: UnsafeMutablePointer<Root>
   ) {
     guard step < order.count else { return }
     let word = words[order[step]]

@@ -39,7 +39,8 @@ final class PinTable: Sendable {
         for i in 0..<Self.slotsAChunk {
           let slot = chunks[chunk] + ((start &+ i) & (Self.slotsAChunk - 1)) * Self.stride
           if slot.pointee.load(ordering: .relaxed) == 0,
-            slot.pointee.compareExchange(expected: 0, desired: version, ordering: .sequentiallyConsistent).exchanged
+            slot.pointee.compareExchange(expected: 0, desired: version, ordering: .sequentiallyConsistent)
+              .exchanged
           {
             return Pin(slot: slot)
           }
@@ -66,7 +67,8 @@ final class PinTable: Sendable {
   var count: Int {
     var count = 0
     for chunk in 0..<chunkCount.load(ordering: .acquiring) {
-      for i in 0..<Self.slotsAChunk where (chunks[chunk] + i * Self.stride).pointee.load(ordering: .relaxed) != 0 {
+      for i in 0..<Self.slotsAChunk
+      where (chunks[chunk] + i * Self.stride).pointee.load(ordering: .relaxed) != 0 {
         count += 1
       }
     }
@@ -76,7 +78,8 @@ final class PinTable: Sendable {
   private func addChunk(after count: Int) {
     growth.withLock {
       guard chunkCount.load(ordering: .relaxed) == count else { return }
-      precondition(count < Self.chunksMax, "More than \(Self.chunksMax * Self.slotsAChunk) snapshots are open")
+      precondition(
+        count < Self.chunksMax, "More than \(Self.chunksMax * Self.slotsAChunk) snapshots are open")
       let chunk = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: Self.slotsAChunk * Self.stride)
       for i in 0..<(Self.slotsAChunk * Self.stride) { (chunk + i).initialize(to: Atomic(0)) }
       chunks[count] = chunk

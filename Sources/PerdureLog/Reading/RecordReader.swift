@@ -57,11 +57,14 @@ struct RecordReader {
 
   @inline(never)
   private static func beyondEnd(_ address: RecordAddress) -> StoreError {
-    .corruption(FormatError(.incomplete, in: "segment", at: address.offset), segment: address.segment, offset: address.offset)
+    .corruption(
+      FormatError(.incomplete, in: "segment", at: address.offset), segment: address.segment,
+      offset: address.offset)
   }
 
   @inline(never)
   private static func misplaced(_ address: RecordAddress) -> StoreError {
-    .corruption(FormatError(.misplaced, in: "record", at: 0), segment: address.segment, offset: address.offset)
+    .corruption(
+      FormatError(.misplaced, in: "record", at: 0), segment: address.segment, offset: address.offset)
   }
 }

@@ -62,7 +62,9 @@ struct KeyspaceRoot {
     }
   }
 
-  mutating func put(_ key: UnsafeRawBufferPointer, _ kind: KeyspaceKind, _ word: UInt64, in arena: NodeArena) -> UInt64? {
+  mutating func put(_ key: UnsafeRawBufferPointer, _ kind: KeyspaceKind, _ word: UInt64, in arena: NodeArena)
+    -> UInt64?
+  {
     switch kind {
     case .dense: dense.put(key.integer(at: 0), word, in: arena)
     case .bytes: ordered.put(key, word, in: arena)

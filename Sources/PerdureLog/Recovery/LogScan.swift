@@ -35,7 +35,8 @@ struct LogScan {
         offset = try readFrame(in: bytes, at: offset, of: number, apply)
       } catch let error as FormatError {
         let place = LogPosition(segment: number, offset: UInt64(offset))
-        guard isLast, error.reason != .unsupported, TailJudge.isTorn(at: tornFrom(place), in: tail(bytes, link), superblock)
+        guard isLast, error.reason != .unsupported,
+          TailJudge.isTorn(at: tornFrom(place), in: tail(bytes, link), superblock)
         else { throw StoreError.corruption(error, segment: number, offset: offset + error.offset) }
         return
       }
@@ -52,7 +53,8 @@ struct LogScan {
   }
 
   private func tail(_ bytes: UnsafeRawBufferPointer, _ link: SegmentChain.Link) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: bytes.baseAddress, count: Int(min(link.size, UInt64(link.segment.capacity))))
+    UnsafeRawBufferPointer(
+      start: bytes.baseAddress, count: Int(min(link.size, UInt64(link.segment.capacity))))
   }
 
   /// Reads the frame at `offset`; gives the place after it.
@@ -75,7 +77,9 @@ struct LogScan {
   private mutating func accept(_ part: Part, endingAt next: Int, _ apply: ([Part]) throws -> Void) throws {
     let frameEnd = LogPosition(segment: part.position.segment, offset: UInt64(next))
     if part.header.kind == .mark {
-      guard parts.isEmpty, part.header.sequence == sequence else { throw FormatError(.misplaced, in: "mark frame", at: 16) }
+      guard parts.isEmpty, part.header.sequence == sequence else {
+        throw FormatError(.misplaced, in: "mark frame", at: 16)
+      }
       end = frameEnd
       return
     }
@@ -91,7 +95,9 @@ struct LogScan {
   /// The frame goes on where the one before it stopped.
   private func checkChain(_ header: FrameHeader) throws(FormatError) {
     guard header.sequence == sequence + 1 else { throw FormatError(.misplaced, in: "frame header", at: 16) }
-    guard header.part == UInt32(parts.count) else { throw FormatError(.misplaced, in: "frame header", at: 12) }
+    guard header.part == UInt32(parts.count) else {
+      throw FormatError(.misplaced, in: "frame header", at: 12)
+    }
     let before = parts.last?.header.chainDigest ?? 0
     guard header.chainDigest == Checksum.crc32c(word: header.recordDigest, continuing: before) else {
       throw FormatError(.wrongChecksum, in: "frame header", at: 36)
@@ -101,7 +107,8 @@ struct LogScan {
   /// The log ended within a commit. Its frames count for nothing, if nothing was promised.
   mutating func finish() throws {
     guard let first = parts.first else { return }
-    let start = LogPosition(segment: first.position.segment, offset: first.position.offset - UInt64(FrameHeader.length))
+    let start = LogPosition(
+      segment: first.position.segment, offset: first.position.offset - UInt64(FrameHeader.length))
     guard superblock.durableEnd <= start else {
       throw StoreError.corruption(
         FormatError(.incomplete, in: "commit", at: 0), segment: start.segment, offset: Int(start.offset))

@@ -11,7 +11,8 @@ enum Recovery {
     }
   }
 
-  private static func openChecked(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport) {
+  private static func openChecked(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport)
+  {
     let fileSystem = options.fileSystem
     var report = RecoveryReport()
     try prepareDirectory(path, options)
@@ -71,7 +72,8 @@ enum Recovery {
     _ directory: Directory, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
   ) throws -> SuperblockFile {
     if directory.hasSuperblock {
-      let file = try SuperblockFile.open(in: path, options.isReadOnly ? .read : .readWrite, options.fileSystem)
+      let file = try SuperblockFile.open(
+        in: path, options.isReadOnly ? .read : .readWrite, options.fileSystem)
       report.wasClosed = file.current.isClosed
       return file
     }
@@ -147,7 +149,8 @@ enum Recovery {
     root.pointee.segments = segments.entries
     let capacity = segments.segments[scan.end.segment]?.capacity ?? 0
     return CommitterState(
-      storeID: superblock.current.store, arena: replay.arena, segments: segments, root: root, catalog: catalog,
+      storeID: superblock.current.store, arena: replay.arena, segments: segments, root: root,
+      catalog: catalog,
       indexes: IndexSet(catalog, factories: [:]), end: scan.end, segmentCapacity: tornTail ? 0 : capacity,
       nextSegment: chain.nextNumber, nextBlob: max(replay.nextBlob, superblock.current.nextBlob),
       superblock: superblock)
@@ -177,7 +180,8 @@ enum Recovery {
     let blobs = BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem)
     report.duplicates = try IndexBuild.fill(
       available, of: state.catalog, state.indexes, state.root, reader, blobs, state.arena)
-    report.unavailableIndexes = state.indexes.unavailable.map { state.catalog.indexes[Int($0)].index.name }.sorted()
+    report.unavailableIndexes = state.indexes.unavailable.map { state.catalog.indexes[Int($0)].index.name }
+      .sorted()
   }
 
   /// What recovery believes, it first makes durable: the bytes may so far be in memory only.
@@ -206,7 +210,9 @@ enum Recovery {
     let used = state.segments.segments
     // A void segment may hold the torn tail that ends the log; it goes once a later header says
     // where the log ends.
-    let void = directory.segments.filter { used[$0] == nil && $0 < state.end.segment }.map { StoreFileName.segment($0).string }
+    let void = directory.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
+      StoreFileName.segment($0).string
+    }
     for name in orphans + void + directory.temporaries { try options.fileSystem.remove(path + "/" + name) }
     report.orphansRemoved = orphans.count + void.count + directory.temporaries.count
   }

@@ -16,7 +16,8 @@ struct Replay: ~Copyable {
       var offset = 0
       while offset < part.payload.count {
         // Verified with its frame.
-        let record = try Record(reading: part.payload.part(offset..<part.payload.count), verifyingChecksum: false)
+        let record = try Record(
+          reading: part.payload.part(offset..<part.payload.count), verifyingChecksum: false)
         try apply(record, at: part.position, offset)
         offset += record.header.paddedLength
       }
@@ -27,11 +28,13 @@ struct Replay: ~Copyable {
     let id = Int(record.header.keyspace)
     let place = Int(payload.offset) + offset
     guard id < keyspaces.count else {
-      throw StoreError.corruption(FormatError(.illegalField, in: "record", at: 8), segment: payload.segment, offset: place)
+      throw StoreError.corruption(
+        FormatError(.illegalField, in: "record", at: 8), segment: payload.segment, offset: place)
     }
     let kind = id == 0 ? .bytes : catalog.keyspaces[id].kind
     guard kind == .bytes || record.header.keyLength == 8 else {
-      throw StoreError.corruption(FormatError(.illegalField, in: "record", at: 6), segment: payload.segment, offset: place)
+      throw StoreError.corruption(
+        FormatError(.illegalField, in: "record", at: 6), segment: payload.segment, offset: place)
     }
     if record.header.kind == .tombstone {
       _ = keyspaces[id].remove(record.key, kind, in: arena)

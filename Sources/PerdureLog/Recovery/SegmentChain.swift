@@ -19,7 +19,10 @@ struct SegmentChain {
   /// Above every number that was seen.
   var nextNumber: UInt64 = 1
 
-  init(_ numbers: [UInt64], in directory: String, _ mode: FileMode, _ superblock: Superblock, _ fileSystem: any FileSystem) throws {
+  init(
+    _ numbers: [UInt64], in directory: String, _ mode: FileMode, _ superblock: Superblock,
+    _ fileSystem: any FileSystem
+  ) throws {
     let sorted = numbers.sorted()
     nextNumber = (sorted.last ?? 0) + 1
     var opened: [UInt64: Link] = [:]
@@ -48,13 +51,17 @@ struct SegmentChain {
   /// A header that does not read is a birth that was cut short, if it is that of the last
   /// segment, nothing was promised about it, and no frame stands behind it.
   private static func judgeBrokenHeader(
-    _ error: FormatError, _ file: any File, _ size: UInt64, _ number: UInt64, isLast: Bool, _ superblock: Superblock
+    _ error: FormatError, _ file: any File, _ size: UInt64, _ number: UInt64, isLast: Bool,
+    _ superblock: Superblock
   ) throws {
     let corruption = StoreError.corruption(error, segment: number, offset: error.offset)
-    guard isLast, error.reason != .unsupported, superblock.durableEnd.segment < number else { throw corruption }
+    guard isLast, error.reason != .unsupported, superblock.durableEnd.segment < number else {
+      throw corruption
+    }
     let bytes = try file.read(Int(size), at: 0)
     let hasFrame = bytes.withUnsafeBytes { bytes in
-      TailJudge.firstFrame(in: bytes, from: SegmentHeader.length, segment: number, store: superblock.store) != nil
+      TailJudge.firstFrame(in: bytes, from: SegmentHeader.length, segment: number, store: superblock.store)
+        != nil
     }
     if hasFrame { throw corruption }
   }
@@ -68,7 +75,8 @@ struct SegmentChain {
       link.end = end
       if let end, end > link.size {
         throw StoreError.corruption(
-          FormatError(.incomplete, in: "segment", at: Int(link.size)), segment: number, offset: Int(link.size))
+          FormatError(.incomplete, in: "segment", at: Int(link.size)), segment: number, offset: Int(link.size)
+        )
       }
       links.append(link)
       let predecessor = link.segment.header.predecessorEnd

@@ -13,7 +13,9 @@ enum TailJudge {
   ) -> Bool {
     guard superblock.durableEnd <= position else { return false }
     var offset = Int(position.offset)
-    while let found = firstFrame(in: segment, from: offset, segment: position.segment, store: superblock.store) {
+    while let found = firstFrame(
+      in: segment, from: offset, segment: position.segment, store: superblock.store)
+    {
       if found.header.syncedOffset > position.offset { return false }
       offset = found.offset + FormatLimits.alignment
     }
@@ -29,7 +31,8 @@ enum TailJudge {
     while offset + FrameHeader.length <= bytes.count {
       let position = LogPosition(segment: segment, offset: UInt64(offset))
       if FrameHeader.mayStart(bytes, at: offset),
-        let header = try? FrameHeader(reading: bytes.part(offset, bytes.count - offset), store: store, position: position)
+        let header = try? FrameHeader(
+          reading: bytes.part(offset, bytes.count - offset), store: store, position: position)
       {
         return (header, offset)
       }

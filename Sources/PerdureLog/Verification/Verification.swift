@@ -67,7 +67,9 @@ struct Verification {
       let here = Self.words(of: keyspace, root.pointee.trees(of: keyspace))
       let there = Self.words(of: keyspace, replay.keyspaces[id])
       if here != there {
-        report.add(.index, at: "keyspace \(keyspace.name)", "the index has \(here.count) keys and the log \(there.count), or other records")
+        report.add(
+          .index, at: "keyspace \(keyspace.name)",
+          "the index has \(here.count) keys and the log \(there.count), or other records")
       }
     }
   }
@@ -118,7 +120,8 @@ struct Verification {
     } catch let error as StoreError {
       report.add(.address, at: error.place ?? "keyspace \(keyspace.name)", error.message)
     } catch {
-      report.add(.blob, at: "keyspace \(keyspace.name), key \(Key(stored: key, kind: keyspace.kind))", "\(error)")
+      report.add(
+        .blob, at: "keyspace \(keyspace.name), key \(Key(stored: key, kind: keyspace.kind))", "\(error)")
     }
   }
 
@@ -126,14 +129,17 @@ struct Verification {
   mutating func checkDerivedIndexes() throws {
     guard report.isClean else { return }
     let arena = NodeArena()
-    let rebuilt = Root.allocate(keyspaceCount: root.pointee.keyspaceCount, indexCount: root.pointee.indexCount)
+    let rebuilt = Root.allocate(
+      keyspaceCount: root.pointee.keyspaceCount, indexCount: root.pointee.indexCount)
     defer { Root.free(rebuilt) }
     rebuilt.pointee.keyspaces.update(from: root.pointee.keyspaces, count: root.pointee.keyspaceCount)
     let available = Set(catalog.indexes.map(\.index.id)).subtracting(indexes.unavailable)
     let reader = RecordReader(root: root, verifiesChecksum: false)
-    let duplicates = try IndexBuild.fill(available, of: catalog, indexes, rebuilt, reader, engine.blobs, arena)
+    let duplicates = try IndexBuild.fill(
+      available, of: catalog, indexes, rebuilt, reader, engine.blobs, arena)
     for case .duplicateKey(let index, let key, let existing, let rejected) in duplicates {
-      report.add(.unique, at: "index \(index.name)", "\(existing) and \(rejected) share the key \(Key.bytes(key))")
+      report.add(
+        .unique, at: "index \(index.name)", "\(existing) and \(rejected) share the key \(Key.bytes(key))")
     }
     for entry in catalog.indexes where available.contains(entry.index.id) {
       compare(entry.index, rebuilt.pointee.tree(of: entry.index))
@@ -147,9 +153,11 @@ struct Verification {
       let (hasHere, hasThere) = (here.next(), there.next())
       guard hasHere || hasThere else { return }
       report.indexEntries += 1
-      guard hasHere, hasThere, KeyBytes.compare(here.key, there.key) == 0, here.payload == there.payload else {
+      guard hasHere, hasThere, KeyBytes.compare(here.key, there.key) == 0, here.payload == there.payload
+      else {
         let extra = hasHere && (!hasThere || KeyBytes.compare(here.key, there.key) < 0)
-        report.add(.derivedIndex, at: "index \(index.name)", extra ? "an entry too many" : "an entry is missing")
+        report.add(
+          .derivedIndex, at: "index \(index.name)", extra ? "an entry too many" : "an entry is missing")
         return
       }
     }
