@@ -24,6 +24,8 @@ let package = Package(
     .library(name: "PerdureLog", targets: ["PerdureLog"]),
     .library(name: "PerdureTestSupport", targets: ["PerdureTestSupport"]),
     .executable(name: "perdure", targets: ["perdure"]),
+    // For the package in Benchmarks only: what it needs of the example.
+    .library(name: "_DebianIndexReading", targets: ["DebianIndexReading"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
@@ -60,10 +62,13 @@ let package = Package(
     .executableTarget(
       name: "perdure", dependencies: ["Perdure", "PerdureLog", "PerdureModel", argumentParser],
       path: "Sources/perdure-cli", swiftSettings: settings),
+    .target(
+      name: "DebianIndexReading", dependencies: ["PerdureCompression"],
+      path: "Examples/DebianArchive/Reading", swiftSettings: settings),
     .executableTarget(
       name: "DebianArchive",
-      dependencies: ["Perdure", "PerdureCompression", argumentParser],
-      path: "Examples/DebianArchive", swiftSettings: settings),
+      dependencies: ["Perdure", "DebianIndexReading", argumentParser],
+      path: "Examples/DebianArchive", exclude: ["Reading"], swiftSettings: settings),
 
     // Tests
     .testTarget(
@@ -87,7 +92,9 @@ let package = Package(
       dependencies: ["Perdure", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureTestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "DebianArchiveTests", dependencies: ["DebianArchive"], swiftSettings: settings),
+      name: "DebianArchiveTests",
+      dependencies: ["DebianArchive", "DebianIndexReading", "PerdureCompression"],
+      swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]
 )

@@ -1,0 +1,33 @@
+/// A cursor over the bytes of a field's value.
+struct FieldScanner {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+  var isAtEnd: Bool { rest.isEmpty }
+  var next: UInt8? { rest.first }
+  /// Index of the next byte in the array that the field was sliced from.
+  var position: Int { rest.startIndex }
+
+  mutating func skipSpace() {
+    while let first = rest.first, first.isSpace { rest.removeFirst() }
+  }
+
+  /// Takes `byte` if it is next.
+  mutating func take(_ byte: UInt8) -> Bool {
+    guard rest.first == byte else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  /// Takes bytes as long as `matches` holds.
+  mutating func take(while matches: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+    let end = rest.firstIndex { !matches($0) } ?? rest.endIndex
+    defer { rest = rest[end...] }
+    return rest[..<end]
+  }
+}
+
+extension ArraySlice<UInt8> {
+  var text: String { String(decoding: self, as: UTF8.self) }
+}

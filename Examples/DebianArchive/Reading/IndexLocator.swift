@@ -1,0 +1,74 @@
+import Foundation
+
+/// Finds the package indexes of this machine.
+public enum IndexLocator {
+  /// Where dpkg says what is installed.
+  static let dpkgStatusPath = "/var/lib/dpkg/status"
+
+  /// The indexes to read, in a stable order.
+  ///
+  /// - Parameter path: A file, or a folder of package indexes (files named `Packages`, `..._Packages`, either with
+  ///   `.lz4`, or `status`). Without it: what apt keeps, or where there is none, dpkg's own status file.
+  /// - Returns: At least one file.
+  /// - Throws: `.notFound` with what to do.
+  public static func indexes(at path: String? = nil) throws(ArchiveReadError) -> [IndexFile] {
+    if let path { return try indexes(inPath: path) }
+    let fromApt = aptIndexes()
+    if !fromApt.isEmpty { return fromApt }
+    guard FileManager.default.isReadableFile(atPath: dpkgStatusPath) else {
+      throw ArchiveReadError(
+        .notFound,
+        "There is no package index here. Run 'apt-get update', or give the path of a Packages file.")
+    }
+    return [IndexFile(path: dpkgStatusPath, label: "installed packages")]
+  }
+
+  private static func indexes(inPath path: String) throws(ArchiveReadError) -> [IndexFile] {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw ArchiveReadError(.notFound, "There is no file or folder at the path given.")
+    }
+    guard isFolder.boolValue else { return [IndexFile(path: path)] }
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    let found = names.filter(isIndexName).sorted().map {
+      IndexFile(path: (path as NSString).appendingPathComponent($0))
+    }
+    guard !found.isEmpty else {
+      throw ArchiveReadError(.notFound, "The folder given holds no file named Packages or Packages.lz4.")
+    }
+    return found
+  }
+
+  static func isIndexName(_ name: String) -> Bool {
+    let plain = name.hasSuffix(".lz4") ? String(name.dropLast(".lz4".count)) : name
+    return plain == "Packages" || plain.hasSuffix("_Packages") || plain == "status"
+  }
+
+  // MARK: apt
+
+  /// What apt says about each index, as tab-separated fields. Only the file's place and these words are asked for:
+  /// the host stays where it is.
+  private static let aptFormat = "$(FILENAME)\t$(CODENAME)\t$(SUITE)\t$(COMPONENT)\t$(ARCHITECTURE)"
+
+  private static func aptIndexes() -> [IndexFile] {
+    let arguments = ["indextargets", "--format", aptFormat, "Created-By: Packages"]
+    guard let listing = ToolRun.output(of: "apt-get", arguments) else { return [] }
+    return indexes(inAptListing: listing).filter { FileManager.default.isReadableFile(atPath: $0.path) }
+  }
+
+  static func indexes(inAptListing listing: String) -> [IndexFile] {
+    var seen: Set<String> = []
+    return listing.split(separator: "\n").compactMap { line in
+      let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+      guard fields.count == 5, !fields[0].isEmpty, seen.insert(fields[0]).inserted else { return nil }
+      return IndexFile(path: fields[0], label: label(fields))
+    }
+  }
+
+  private static func label(_ fields: [String]) -> String {
+    let suite = [fields[1], fields[2]].first { !$0.isEmpty } ?? "archive"
+    let component = fields[3].isEmpty ? "" : "/" + fields[3]
+    let architecture = fields[4].isEmpty ? "" : " " + fields[4]
+    return suite + component + architecture
+  }
+}

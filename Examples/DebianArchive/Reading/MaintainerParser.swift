@@ -1,0 +1,42 @@
+/// Who looks after a package.
+public struct Maintainer: Hashable, Sendable {
+  /// The name, without quotes.
+  public var name: String
+  /// The mail address; empty when none is given.
+  public var address: String
+
+  /// A maintainer.
+  public init(name: String, address: String) {
+    self.name = name
+    self.address = address
+  }
+}
+
+/// Reads `Name <address>`.
+public enum MaintainerParser {
+  /// The maintainer named in `field`; nil when it is blank.
+  ///
+  /// Text without brackets is a name, or an address when it is one word with an @. Where a name is left out, the
+  /// address stands in for it.
+  public static func parse(_ field: ArraySlice<UInt8>) -> Maintainer? {
+    let value = field.trimmingSpace()
+    guard !value.isEmpty else { return nil }
+    guard let open = value.lastIndex(of: UInt8(ascii: "<")) else { return withoutBrackets(value) }
+    let inside = value[(open + 1)...]
+    let address = inside[..<(inside.firstIndex(of: UInt8(ascii: ">")) ?? inside.endIndex)].trimmingSpace()
+      .text
+    let name = unquoted(value[..<open].trimmingSpace()).text
+    return Maintainer(name: name.isEmpty ? address : name, address: address)
+  }
+
+  private static func withoutBrackets(_ value: ArraySlice<UInt8>) -> Maintainer {
+    let isAddress = value.contains(UInt8(ascii: "@")) && !value.contains { $0.isSpace }
+    return Maintainer(name: unquoted(value).text, address: isAddress ? value.text : "")
+  }
+
+  private static func unquoted(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let quote = UInt8(ascii: "\"")
+    guard name.count >= 2, name.first == quote, name.last == quote else { return name }
+    return name.dropFirst().dropLast().trimmingSpace()
+  }
+}

@@ -1,0 +1,76 @@
+/// What a stanza says about one version of one package for one architecture.
+public struct PackageRecord: Sendable {
+  /// The package's name.
+  public var name: String
+  /// Its version; empty when the stanza has none.
+  public var version: String
+  /// The architecture it was built for, or `all`; empty when the stanza has none.
+  public var architecture: String
+  /// Who looks after it.
+  public var maintainer: Maintainer?
+  /// The section of the archive it is filed under.
+  public var section: String?
+  /// How much a system needs it.
+  public var priority: String?
+  /// The source package it was built from, without a version.
+  public var source: String?
+  /// The first line of its description.
+  public var summary: String?
+  /// Where its project lives.
+  public var homepage: String?
+  /// Disk space it takes, in KiB.
+  public var installedSize: Int?
+  /// The size of its file in bytes.
+  public var size: Int?
+  /// What it is about, each tag once.
+  public var tags: [String]
+  /// What it says about other packages, field by field in the order of `DependencyKind`.
+  public var dependencies: [Dependency]
+  /// Where its stanza stands.
+  public var place: SourcePlace
+}
+
+extension PackageRecord {
+  /// Reads a stanza; nil, and a report, when it has no name.
+  ///
+  /// Malformed parts are reported and left out; the rest of the stanza counts.
+  public init?(_ stanza: Stanza, report: (ArchiveProblem) -> Void) {
+    guard let name = stanza.text("Package"), !name.isEmpty else {
+      report(ArchiveProblem(place: stanza.place, message: "A stanza without a package name was left out."))
+      return nil
+    }
+    self.name = name
+    version = stanza.text("Version") ?? ""
+    architecture = stanza.text("Architecture") ?? ""
+    maintainer = stanza.bytes("Maintainer").flatMap(MaintainerParser.parse)
+    section = stanza.text("Section")
+    priority = stanza.text("Priority")
+    source = stanza.text("Source").flatMap { $0.split(separator: " ").first.map(String.init) }
+    summary = stanza.bytes("Description").map { $0.prefix { $0 != UInt8(ascii: "\n") }.trimmingSpace().text }
+    homepage = stanza.text("Homepage")
+    installedSize = stanza.text("Installed-Size").flatMap { Int($0) }
+    size = stanza.text("Size").flatMap { Int($0) }
+    tags = Self.tags(stanza, report)
+    dependencies = DependencyKind.allCases.flatMap { Self.dependencies(stanza, $0, report) }
+    place = stanza.place
+  }
+
+  private static func tags(_ stanza: Stanza, _ report: (ArchiveProblem) -> Void) -> [String] {
+    guard let field = stanza.bytes("Tag") else { return [] }
+    return TagParser.parse(field) { entry in
+      report(
+        ArchiveProblem(
+          place: stanza.place(of: "Tag"), message: "A tag that cannot be read was left out: \(entry)"))
+    }
+  }
+
+  private static func dependencies(
+    _ stanza: Stanza, _ kind: DependencyKind, _ report: (ArchiveProblem) -> Void
+  ) -> [Dependency] {
+    guard let field = stanza.bytes(kind.fieldName) else { return [] }
+    return DependencyParser.parse(field, kind: kind) { clause in
+      let message = "A clause of \(kind.fieldName) that cannot be read was left out: \(clause)"
+      report(ArchiveProblem(place: stanza.place(of: kind.fieldName), message: message))
+    }
+  }
+}

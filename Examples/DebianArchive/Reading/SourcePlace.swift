@@ -1,0 +1,72 @@
+/// Where in the archive something stands.
+public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
+  /// The label of the index: suite, component and architecture, never a host or a path.
+  public var index: String
+  /// 1-based line of the index's text.
+  public var line: Int
+  /// Distance in bytes from the start of the index's text, after decompression.
+  public var byteOffset: Int
+
+  /// A place in the index labelled `index`.
+  public init(index: String, line: Int, byteOffset: Int) {
+    self.index = index
+    self.line = line
+    self.byteOffset = byteOffset
+  }
+
+  /// The place in words, for messages.
+  public var description: String { "\(index), line \(line) (byte \(byteOffset))" }
+}
+
+/// Something wrong with the archive that reading goes on behind.
+public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
+  /// Where it was met.
+  public var place: SourcePlace
+  /// What is wrong and what was done about it.
+  public var message: String
+
+  /// A problem met at `place`.
+  public init(place: SourcePlace, message: String) {
+    self.place = place
+    self.message = message
+  }
+
+  /// The problem in words, place first.
+  public var description: String { "\(place): \(message)" }
+}
+
+/// Something wrong with the archive that ends the reading of an index.
+///
+/// Every stanza that was handed out before it stands; the one it struck is not handed out.
+public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
+  /// What kind of failure it is.
+  public enum Code: Sendable {
+    /// There is no such file, or apt could not be asked.
+    case notFound
+    /// The file could not be read.
+    case unreadable
+    /// The index ends before its format says it may: fetch it again.
+    case truncated
+    /// The compressed data is damaged: fetch it again.
+    case damaged
+    /// The index is compressed in a way that is not LZ4.
+    case unsupported
+  }
+
+  /// What kind of failure it is.
+  public var code: Code
+  /// What happened and what to do about it.
+  public var message: String
+  /// How far the text had been read; nil when it was not begun.
+  public var place: SourcePlace?
+
+  /// A failure at `place`.
+  public init(_ code: Code, _ message: String, at place: SourcePlace? = nil) {
+    self.code = code
+    self.message = message
+    self.place = place
+  }
+
+  /// The failure in words, place first.
+  public var description: String { place.map { "\($0): \(message)" } ?? message }
+}

@@ -1,0 +1,69 @@
+/// One stanza of an index: fields in order, each with the line it stands on.
+public struct Stanza: Sendable {
+  struct Field: Sendable {
+    var name: Range<Int>
+    /// From behind the colon to the end of the last continuation line, without the last line end.
+    var value: Range<Int>
+    var line: Int
+  }
+
+  /// Where its first line stands.
+  public internal(set) var place: SourcePlace
+  var bytes: [UInt8] = []
+  var fields: [Field] = []
+
+  /// The names of its fields, in order.
+  public var fieldNames: [String] { fields.map { String(decoding: bytes[$0.name], as: UTF8.self) } }
+
+  /// The bytes of the field called `name` (upper and lower case are one) as they stand, line ends included;
+  /// nil when there is no such field.
+  public func bytes(_ name: StaticString) -> ArraySlice<UInt8>? {
+    field(name).map { bytes[$0.value] }
+  }
+
+  /// The text of the field called `name`: without space at either end, continuation lines without the space that
+  /// marks them. Bytes that are no UTF-8 become U+FFFD. Nil when there is no such field.
+  public func text(_ name: StaticString) -> String? {
+    guard let field = field(name) else { return nil }
+    let value = bytes[field.value].trimmingSpace()
+    guard value.contains(UInt8(ascii: "\n")) else { return String(decoding: value, as: UTF8.self) }
+    let lines = value.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return lines.enumerated()
+      .map { index, line in String(decoding: index == 0 ? line : line.dropFirst(), as: UTF8.self) }
+      .joined(separator: "\n")
+  }
+
+  /// Where the field called `name` stands; the stanza's place when there is no such field.
+  public func place(of name: StaticString) -> SourcePlace {
+    guard let field = field(name) else { return place }
+    return SourcePlace(
+      index: place.index, line: field.line, byteOffset: place.byteOffset + field.name.lowerBound)
+  }
+
+  private func field(_ name: StaticString) -> Field? {
+    let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    return fields.first { $0.name.count == wanted.count && bytes[$0.name].equalsIgnoringCase(wanted) }
+  }
+}
+
+extension Collection<UInt8> {
+  /// Whether `other` holds the same bytes, A to Z taken as a to z.
+  func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {
+    zip(self, other).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Without spaces, tabs and line ends at either end.
+  func trimmingSpace() -> ArraySlice<UInt8> {
+    var slice = self
+    while let first = slice.first, first.isSpace { slice.removeFirst() }
+    while let last = slice.last, last.isSpace { slice.removeLast() }
+    return slice
+  }
+}
+
+extension UInt8 {
+  /// Whether it is a space, a tab or part of a line end.
+  var isSpace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
+}

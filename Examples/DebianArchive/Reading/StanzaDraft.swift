@@ -1,0 +1,87 @@
+/// A stanza while its lines come in.
+struct StanzaDraft {
+  private var stanza: Stanza
+  private var lineStart = 0
+  private var isBlankLine = true
+  private var isTooLong = false
+
+  init(place: SourcePlace) { stanza = Stanza(place: place) }
+
+  /// Adds bytes of the current line.
+  mutating func append(_ bytes: ArraySlice<UInt8>) {
+    isBlankLine = isBlankLine && bytes.allSatisfy(\.isSpace)
+    isTooLong = isTooLong || stanza.bytes.count + bytes.count > StanzaReader.stanzaSizeLimit
+    if !isTooLong { stanza.bytes += bytes }
+  }
+
+  /// Takes the line just completed as a field, a continuation or a blank; true when it is blank.
+  mutating func endLine(at place: SourcePlace, _ report: (ArchiveProblem) -> Void) -> Bool {
+    defer {
+      lineStart = stanza.bytes.count
+      isBlankLine = true
+    }
+    if isBlankLine || isTooLong { return isBlankLine }
+    let line = stanza.bytes[lineStart...].dropLast()
+    if line[line.startIndex].isSpace {
+      if stanza.fields.isEmpty {
+        report(ArchiveProblem(place: place, message: "A continuation line without a field was ignored."))
+      } else {
+        stanza.fields[stanza.fields.count - 1].value = extended(line)
+      }
+    } else if let colon = line.firstIndex(of: UInt8(ascii: ":")), isName(line[..<colon]) {
+      stanza.fields.append(
+        Stanza.Field(name: line.startIndex..<colon, value: (colon + 1)..<line.endIndex, line: place.line))
+    } else {
+      report(ArchiveProblem(place: place, message: "A line that is no field was ignored."))
+      // Continuations of it must not be taken for those of the field before.
+      stanza.fields.append(
+        Stanza.Field(name: lineStart..<lineStart, value: lineStart..<lineStart, line: place.line))
+    }
+    return false
+  }
+
+  /// The stanza, if there was one; starts the next at `nextPlace`.
+  mutating func finish(nextPlace: SourcePlace, _ report: (ArchiveProblem) -> Void) -> Stanza? {
+    var finished = stanza
+    let wasTooLong = isTooLong
+    self = StanzaDraft(place: nextPlace)
+    if wasTooLong {
+      let limit = StanzaReader.stanzaSizeLimit
+      report(ArchiveProblem(place: finished.place, message: "A stanza over \(limit) bytes was left out."))
+      return nil
+    }
+    finished.dropUnusableFields(report)
+    return finished.fields.isEmpty ? nil : finished
+  }
+
+  private func extended(_ line: ArraySlice<UInt8>) -> Range<Int> {
+    stanza.fields[stanza.fields.count - 1].value.lowerBound..<line.endIndex
+  }
+
+  private func isName(_ name: ArraySlice<UInt8>) -> Bool {
+    !name.isEmpty && name.first != UInt8(ascii: "#") && name.first != UInt8(ascii: "-")
+      && name.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+}
+
+extension Stanza {
+  /// Drops the places of ignored lines, and of fields that come twice all but the first.
+  fileprivate mutating func dropUnusableFields(_ report: (ArchiveProblem) -> Void) {
+    var kept: [Field] = []
+    kept.reserveCapacity(fields.count)
+    for field in fields where !field.name.isEmpty {
+      let isDuplicate = kept.contains { other in
+        other.name.count == field.name.count && bytes[other.name].equalsIgnoringCase(bytes[field.name])
+      }
+      if isDuplicate {
+        let name = String(decoding: bytes[field.name], as: UTF8.self)
+        let place = SourcePlace(
+          index: place.index, line: field.line, byteOffset: place.byteOffset + field.name.lowerBound)
+        report(ArchiveProblem(place: place, message: "The field \(name) comes twice; the first counts."))
+      } else {
+        kept.append(field)
+      }
+    }
+    fields = kept
+  }
+}

@@ -1,0 +1,102 @@
+// Stanzas out of an index, in the format of deb822(5).
+//
+//   index := (stanza blank-line+)*      field := name ":" value line-end (space text line-end)*
+//
+// Damage is met in two ways:
+//  - What can be stepped over is reported and stepped over: a line that is neither a field nor a continuation is
+//    ignored; of a field that comes twice the first counts; a stanza that is longer than the limit is left out.
+//  - What makes the rest of the index doubtful ends the reading with an error: damaged compression, an unreadable
+//    file, and text that ends in the middle of a line. The stanza it struck is not handed out.
+//
+// Memory is bounded by one stanza (at most `stanzaSizeLimit`) and one piece of text (at most 4 MiB).
+
+/// Reads the stanzas of one index one by one.
+public struct StanzaReader: ~Copyable {
+  /// A longer stanza than this, in bytes, is reported and left out.
+  public static let stanzaSizeLimit = 4 << 20
+
+  private let label: String
+  private let report: (ArchiveProblem) -> Void
+  private var text: IndexText
+  private var piece: [UInt8] = []
+  private var position = 0
+  private var draft: StanzaDraft
+  /// The line being collected: its number and its offset in the text.
+  private var line = 1
+  private var lineOffset = 0
+  private var textSize = 0
+  private var hasEnded = false
+
+  /// A reader of `file`.
+  ///
+  /// - Parameter report: Called for each problem that reading goes on behind, before the next stanza is handed out.
+  /// - Throws: `.unreadable`, `.unsupported`.
+  public init(
+    file: IndexFile, report: @escaping (ArchiveProblem) -> Void = { _ in }
+  ) throws(ArchiveReadError) {
+    self.init(label: file.label, text: try IndexText(file: file), report: report)
+  }
+
+  init(label: String, text: consuming IndexText, report: @escaping (ArchiveProblem) -> Void) {
+    self.label = label
+    self.text = text
+    self.report = report
+    draft = StanzaDraft(place: SourcePlace(index: label, line: 1, byteOffset: 0))
+  }
+
+  /// How many bytes of the file, compressed as it is, have been used. For showing progress.
+  public var storedBytesRead: Int { text.storedBytesRead }
+
+  /// The next stanza; nil at the end of the index.
+  ///
+  /// - Throws: `ArchiveReadError` at damage that ends the index; there are no more stanzas then.
+  public mutating func next() throws(ArchiveReadError) -> Stanza? {
+    while !hasEnded {
+      if position == piece.count, try !readPiece() { return try finish() }
+      if let stanza = takeLine() { return stanza }
+    }
+    return nil
+  }
+
+  private var place: SourcePlace { SourcePlace(index: label, line: line, byteOffset: lineOffset) }
+
+  private mutating func readPiece() throws(ArchiveReadError) -> Bool {
+    position = 0
+    do throws(ArchiveReadError) {
+      return try text.nextPiece(&piece)
+    } catch {
+      hasEnded = true
+      throw ArchiveReadError(error.code, error.message, at: place)
+    }
+  }
+
+  private mutating func finish() throws(ArchiveReadError) -> Stanza? {
+    hasEnded = true
+    guard textSize == lineOffset else {
+      throw ArchiveReadError(.truncated, "The index ends in the middle of a line; fetch it again.", at: place)
+    }
+    return draft.finish(nextPlace: place, report)
+  }
+
+  /// Collects up to the next line end; a stanza when that line ended one.
+  private mutating func takeLine() -> Stanza? {
+    let end = piece[position...].endOfLine
+    draft.append(piece[position..<end])
+    textSize += end - position
+    position = end
+    guard piece[end - 1] == UInt8(ascii: "\n") else { return nil }
+    let isBlank = draft.endLine(at: place, report)
+    line += 1
+    lineOffset = textSize
+    return isBlank ? draft.finish(nextPlace: place, report) : nil
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// The index behind the first line feed, or the end.
+  fileprivate var endOfLine: Int {
+    withUnsafeBytes { bytes in
+      bytes.firstIndex(of: UInt8(ascii: "\n")).map { startIndex + $0 + 1 } ?? endIndex
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// Runs a program and gives back what it prints.
+enum ToolRun {
+  /// The standard output of `program`, looked up in PATH; nil when it is absent or fails. Standard error is dropped.
+  static func output(of program: String, _ arguments: [String]) -> String? {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["LC_ALL=C", program] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    process.standardInput = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return nil }
+    // Read before waiting: a full pipe would keep the program from ending.
+    let data = try? pipe.fileHandleForReading.readToEnd()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { return nil }
+    return String(decoding: data ?? Data(), as: UTF8.self)
+  }
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Writes Sources/PerdurePredicates/Folding/FoldingTableData.swift from Python's unicodedata.
+
+The tables are pinned: text folded once is stored (derived attributes, index keys), so the same text must fold
+to the same bytes for ever. Running this with another Unicode version makes another version of the
+folding, which needs a new number and a migration. Run from the root of the repository:
+
+    python3 Scripts/generate-folding-table.py
+"""
+
+import sys
+import unicodedata
+
+VERSION = 1
+UNICODE = "14.0.0"
+TARGET = "Sources/PerdurePredicates/Folding/FoldingTableData.swift"
+SCALARS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
+HANGUL = range(0xAC00, 0xD7A4)
+
+
+def nfd(text):
+    return unicodedata.normalize("NFD", text)
+
+
+def hexes(text):
+    return "+".join(f"{ord(c):X}" for c in text)
+
+
+def decompositions():
+    """Scalars with a canonical decomposition, in full; Hangul syllables are computed, not listed."""
+    for c in SCALARS:
+        if c not in HANGUL and nfd(chr(c)) != chr(c):
+            yield f"{c:X}:{hexes(nfd(chr(c)))}"
+
+
+def foldings():
+    """Full case foldings, decomposed, of scalars that do not decompose; runs of equal distance in one."""
+    single = []
+    for c in SCALARS:
+        folded = nfd(chr(c).casefold())
+        if folded == chr(c) or nfd(chr(c)) != chr(c):
+            continue
+        if len(folded) == 1:
+            single.append((c, ord(folded) - c))
+        else:
+            yield f"{c:X}:{hexes(folded)}"
+    while single:
+        first, distance = single[0]
+        step = single[1][0] - first if len(single) > 1 else 1
+        count = 1
+        while count < len(single) and single[count] == (first + count * step, distance) and step in (1, 2):
+            count += 1
+        last = single[count - 1][0]
+        yield f"{first:X}-{last:X}/{step if count > 1 else 1}{distance:+X}"
+        del single[:count]
+
+
+def ranges(value_of):
+    """Ranges of scalars with the same value, those of value None left out."""
+    start, current = 0, None
+    for c in range(0x110001):
+        value = value_of(chr(c)) if c < 0x110000 else None
+        if value != current:
+            if current is not None:
+                yield f"{start:X}-{c - 1:X}={current:X}"
+            start, current = c, value
+
+
+def literal(name, comment, entries):
+    lines, line = [], "   "
+    for entry in entries:
+        if len(line) + len(entry) + 4 > 110:
+            lines.append(line + " \\")
+            line = "   "
+        line += " " + entry
+    lines.append(line)
+    body = "\n".join(lines)
+    return f'  /// {comment}\n  static let {name}: StaticString = """\n{body}\n    """\n'
+
+
+def main():
+    if unicodedata.unidata_version != UNICODE:
+        sys.exit(f"This Python has Unicode {unicodedata.unidata_version}; version {VERSION} is {UNICODE}.")
+    parts = [
+        literal("decompositions", "`scalar:scalar+scalar...`: full canonical decompositions.", decompositions()),
+        literal("foldings", "`first-last/step+distance` or `scalar:scalar+scalar...`: full case foldings.", foldings()),
+        literal("marks", "`first-last=1`: nonspacing marks (general category Mn).",
+                ranges(lambda c: 1 if unicodedata.category(c) == "Mn" else None)),
+        literal("combiningClasses", "`first-last=class`: canonical combining classes other than 0.",
+                ranges(lambda c: unicodedata.combining(c) or None)),
+    ]
+    head = (
+        "// Written by Scripts/generate-folding-table.py; do not edit.\n"
+        f"// Folding version {VERSION}, from the Unicode Character Database {UNICODE}. Numbers are hexadecimal.\n\n"
+        "enum FoldingTableData {\n"
+    )
+    with open(TARGET, "w", encoding="ascii") as file:
+        file.write(head + "\n".join(parts) + "}\n")
+
+
+main()

@@ -1,0 +1,174 @@
+// A constant text, folded once, against many texts in UTF-8 bytes, such as those of rows.
+//
+// What a match is. Both texts are taken in folded form (StringFolding.swift). A part of a text may match only from
+// boundary to boundary: a boundary lies before every scalar that does not belong to the one before it (marks,
+// Hangul vowels and trailing letters do). So "e" is no part of "é" unless marks are ignored, in whichever way é is
+// composed, and `?` in a pattern takes a letter with all its marks.
+//
+// Why ASCII is fast. An ASCII text is its own decomposition and all its positions are boundaries. So it is compared
+// as bytes, in lower case on the way with `c`, without allocation. And a constant that is not ASCII after
+// folding matches nothing in it. Every other text is folded first.
+
+/// A text in folded form that other texts are compared with.
+package struct FoldedText: Hashable, Sendable {
+  @usableFromInline package let bytes: [UInt8]
+  @usableFromInline package let isASCII: Bool
+  package let options: StringOptions
+  /// Whether ASCII bytes are lowered before comparing.
+  @usableFromInline package let lowers: Bool
+  /// Whether bytes are compared as they are, whatever they are.
+  @usableFromInline package let isVerbatim: Bool
+
+  package init(_ text: String, options: StringOptions) {
+    bytes = StringFolding.fold(text, options)
+    isASCII = bytes.allSatisfy { $0 < 0x80 }
+    self.options = options
+    isVerbatim = options.contains(.normalized)
+    lowers = options.contains(.caseInsensitive) && !isVerbatim
+  }
+
+  /// Whether the text is equal to this one.
+  @inlinable
+  package func isEqual(to text: UnsafeRawBufferPointer) -> Bool {
+    if isVerbatim { return matches(text, at: 0, lowers: false) && text.count == bytes.count }
+    if StringFolding.isASCII(text) {
+      return isASCII && text.count == bytes.count && matches(text, at: 0, lowers: lowers)
+    }
+    return isEqualFolding(text)
+  }
+
+  /// Whether the text begins with this one.
+  @inlinable
+  package func isPrefix(of text: UnsafeRawBufferPointer) -> Bool {
+    if isVerbatim { return matches(text, at: 0, lowers: false) }
+    if StringFolding.isASCII(text) { return isASCII && matches(text, at: 0, lowers: lowers) }
+    return isPrefixFolding(text)
+  }
+
+  /// Whether the text ends with this one.
+  @inlinable
+  package func isSuffix(of text: UnsafeRawBufferPointer) -> Bool {
+    let start = text.count - bytes.count
+    if isVerbatim { return start >= 0 && matches(text, at: start, lowers: false) }
+    if StringFolding.isASCII(text) {
+      return isASCII && start >= 0 && matches(text, at: start, lowers: lowers)
+    }
+    return isSuffixFolding(text)
+  }
+
+  /// Whether this one is a part of the text.
+  @inlinable
+  package func isPart(of text: UnsafeRawBufferPointer) -> Bool {
+    if isVerbatim { return firstMatch(in: text, from: 0, lowers: false) != nil }
+    if StringFolding.isASCII(text) { return isASCII && firstMatch(in: text, from: 0, lowers: lowers) != nil }
+    return isPartFolding(text)
+  }
+
+  /// Whether the text as a whole matches this one as a pattern: `?` is one character, `*` any number, `\` makes
+  /// the next one literal.
+  ///
+  /// - Complexity: length of the text times length of the pattern at worst; no recursion.
+  @inlinable
+  package func matchesPattern(_ text: UnsafeRawBufferPointer) -> Bool {
+    if isVerbatim || StringFolding.isASCII(text) { return LikePattern.matches(text, self, lowers: lowers) }
+    return matchesPatternFolding(text)
+  }
+}
+
+// MARK: Bytes
+
+extension FoldedText {
+  /// Whether these bytes stand at a position of the text; lowers ASCII letters of the text when asked to.
+  @inlinable
+  package func matches(_ text: UnsafeRawBufferPointer, at start: Int, lowers: Bool) -> Bool {
+    guard start &+ bytes.count <= text.count else { return false }
+    return bytes.withUnsafeBufferPointer { needle in
+      var index = 0
+      while index < needle.count {
+        let byte = text[start &+ index]
+        if needle[index] != (lowers ? StringFolding.lowercased(byte) : byte) { return false }
+        index &+= 1
+      }
+      return true
+    }
+  }
+
+  /// The first position from `start` on where these bytes stand in the text.
+  @inlinable
+  package func firstMatch(in text: UnsafeRawBufferPointer, from start: Int, lowers: Bool) -> Int? {
+    guard let first = bytes.first else { return start }
+    var index = start
+    let end = text.count &- bytes.count
+    while index <= end {
+      let byte = text[index]
+      if first == (lowers ? StringFolding.lowercased(byte) : byte), matches(text, at: index, lowers: lowers) {
+        return index
+      }
+      index &+= 1
+    }
+    return nil
+  }
+}
+
+// MARK: Folded texts
+
+extension FoldedText {
+  @usableFromInline package func isEqualFolding(_ text: UnsafeRawBufferPointer) -> Bool {
+    StringFolding.fold(text, options) == bytes
+  }
+
+  @usableFromInline package func isPrefixFolding(_ text: UnsafeRawBufferPointer) -> Bool {
+    withFolded(text) { matches($0, at: 0, lowers: false) && Boundary.isAt(bytes.count, in: $0) }
+  }
+
+  @usableFromInline package func isSuffixFolding(_ text: UnsafeRawBufferPointer) -> Bool {
+    withFolded(text) { folded in
+      let start = folded.count - bytes.count
+      return start >= 0 && matches(folded, at: start, lowers: false) && Boundary.isAt(start, in: folded)
+    }
+  }
+
+  @usableFromInline package func isPartFolding(_ text: UnsafeRawBufferPointer) -> Bool {
+    withFolded(text) { folded in
+      var start = 0
+      while let match = firstMatch(in: folded, from: start, lowers: false) {
+        if Boundary.isAt(match, in: folded), Boundary.isAt(match + bytes.count, in: folded) { return true }
+        start = match + 1
+      }
+      return false
+    }
+  }
+
+  @usableFromInline package func matchesPatternFolding(_ text: UnsafeRawBufferPointer) -> Bool {
+    withFolded(text) { LikePattern.matches($0, self, lowers: false) }
+  }
+
+  private func withFolded(
+    _ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Bool
+  ) -> Bool {
+    StringFolding.fold(text, options).withUnsafeBytes(body)
+  }
+}
+
+/// Where a match in folded text may begin and end.
+package enum Boundary {
+  /// Whether a boundary lies before the byte at a position; both ends of the text are boundaries.
+  @inlinable
+  package static func isAt(_ index: Int, in text: UnsafeRawBufferPointer) -> Bool {
+    index == 0 || index >= text.count || text[index] < 0x80 || isBeforeScalar(index, in: text)
+  }
+
+  @usableFromInline package static func isBeforeScalar(
+    _ index: Int, in text: UnsafeRawBufferPointer
+  ) -> Bool {
+    text[index] & 0xC0 != 0x80 && !UTF8Scalar.extendsPrevious(UTF8Scalar.decode(text, at: index).scalar)
+  }
+
+  /// The next boundary after a position that is not the end.
+  @inlinable
+  package static func after(_ index: Int, in text: UnsafeRawBufferPointer) -> Int {
+    var next = index &+ 1
+    while !isAt(next, in: text) { next &+= 1 }
+    return next
+  }
+}

@@ -1,0 +1,120 @@
+// What folding knows about one scalar, in two steps of lookup.
+//
+// The data is text (FoldingTableData.swift), unpacked once per process into pages of 128 scalars. Most pages are
+// the empty one. A page holds numbers of records; record 0 is a plain scalar: no decomposition, no case,
+// combining class 0, not a mark. Hangul syllables are plain here; they decompose by arithmetic in `Folder`.
+
+struct FoldingTable: Sendable {
+  struct Record: Hashable, Sendable {
+    /// Where the canonical decomposition lies in `scalars`; empty for none.
+    var decomposition: Range<Int32> = 0..<0
+    /// Where the case folding lies in `scalars`, for scalars that do not decompose; empty for none.
+    var folding: Range<Int32> = 0..<0
+    var combiningClass: UInt8 = 0
+    var isMark = false
+  }
+
+  static let shared: FoldingTable = {
+    var table = FoldingTable()
+    table.unpack()
+    return table
+  }()
+  private static let pageShift: UInt32 = 7
+
+  private var pages = [UInt16](repeating: 0, count: 0x110000 >> 7)
+  private var cells = [UInt16](repeating: 0, count: 128)
+  private var records = [Record()]
+  private(set) var scalars: [UInt32] = []
+
+  /// What is known about a scalar; the plain record for numbers that are none.
+  func record(_ scalar: UInt32) -> Record {
+    let page = Int(scalar >> Self.pageShift)
+    guard page < pages.count else { return records[0] }
+    return records[Int(cells[Int(pages[page]) << 7 | Int(scalar & 127)])]
+  }
+}
+
+// MARK: Unpacking
+
+extension FoldingTable {
+  private mutating func unpack() {
+    for entry in Self.entries(of: FoldingTableData.decompositions) {
+      let (scalar, range) = addMapping(entry)
+      change(scalar) { $0.decomposition = range }
+    }
+    for entry in Self.entries(of: FoldingTableData.foldings) {
+      entry.contains(UInt8(ascii: ":")) ? addFolding(entry) : addFoldings(entry)
+    }
+    for entry in Self.entries(of: FoldingTableData.marks) {
+      let (scalars, _) = Self.range(entry)
+      for scalar in scalars { change(scalar) { $0.isMark = true } }
+    }
+    for entry in Self.entries(of: FoldingTableData.combiningClasses) {
+      let (scalars, value) = Self.range(entry)
+      for scalar in scalars { change(scalar) { $0.combiningClass = UInt8(value) } }
+    }
+  }
+
+  private mutating func change(_ scalar: UInt32, _ body: (inout Record) -> Void) {
+    let page = Int(scalar >> Self.pageShift)
+    if pages[page] == 0 {
+      pages[page] = UInt16(cells.count >> 7)
+      cells.append(contentsOf: repeatElement(0, count: 128))
+    }
+    let cell = Int(pages[page]) << 7 | Int(scalar & 127)
+    if cells[cell] == 0 {
+      cells[cell] = UInt16(records.count)
+      records.append(Record())
+    }
+    body(&records[Int(cells[cell])])
+  }
+
+  /// `scalar:scalar+scalar`
+  private mutating func addMapping(_ entry: Slice<UnsafeBufferPointer<UInt8>>) -> (UInt32, Range<Int32>) {
+    let start = Int32(scalars.count)
+    let parts = entry.split(separator: UInt8(ascii: ":"))
+    scalars += parts[1].split(separator: UInt8(ascii: "+")).map(Self.hexadecimal)
+    return (Self.hexadecimal(parts[0]), start..<Int32(scalars.count))
+  }
+
+  private mutating func addFolding(_ entry: Slice<UnsafeBufferPointer<UInt8>>) {
+    let (scalar, range) = addMapping(entry)
+    change(scalar) { $0.folding = range }
+  }
+
+  /// `first-last/step+distance`, the distance with either sign
+  private mutating func addFoldings(_ entry: Slice<UnsafeBufferPointer<UInt8>>) {
+    let parts = entry.split(separator: UInt8(ascii: "/"))
+    let bounds = parts[0].split(separator: UInt8(ascii: "-")).map(Self.hexadecimal)
+    let step = Self.hexadecimal(parts[1].prefix(1))
+    let magnitude = Int64(Self.hexadecimal(parts[1].dropFirst(2)))
+    let distance = parts[1].dropFirst().first == UInt8(ascii: "-") ? -magnitude : magnitude
+    for scalar in stride(from: bounds[0], through: bounds[1], by: Int(step)) {
+      let start = Int32(scalars.count)
+      scalars.append(UInt32(Int64(scalar) + distance))
+      change(scalar) { $0.folding = start..<start + 1 }
+    }
+  }
+
+  /// `first-last=value`
+  private static func range(
+    _ entry: Slice<UnsafeBufferPointer<UInt8>>
+  ) -> (ClosedRange<UInt32>, value: UInt32) {
+    let parts = entry.split(separator: UInt8(ascii: "="))
+    let bounds = parts[0].split(separator: UInt8(ascii: "-")).map(hexadecimal)
+    return (bounds[0]...bounds[1], hexadecimal(parts[1]))
+  }
+
+  private static func entries(of text: StaticString) -> [Slice<UnsafeBufferPointer<UInt8>>] {
+    // A static string lives as long as the process, so the slices may leave the closure.
+    UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+      .split(separator: UInt8(ascii: " "))
+  }
+
+  private static func hexadecimal(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt32 {
+    digits.reduce(0) { value, digit in
+      value << 4
+        | UInt32(digit <= UInt8(ascii: "9") ? digit - UInt8(ascii: "0") : digit - UInt8(ascii: "A") + 10)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// Folding: one form for all texts that a comparison with [c], [d] or [cd] takes for the same.
+//
+//   1. canonical decomposition (NFD), marks put into canonical order;
+//   2. with `d`: nonspacing marks (Mn) are left out;
+//   3. with `c`: full case folding of every scalar, decomposed, and marks put into order again.
+//
+// Without options only step 1 is done; two texts are canonically equivalent just when these forms are equal bytes.
+// Order matters in 2 and 3: U+0345 is a mark that folds to a letter, and it must go with the marks.
+//
+// The tables are our own and pinned (version 1, Unicode 14.0.0), because folded text is stored and must not depend on
+// the platform. Scalars that Unicode took in later fold to themselves. There are no rules by language: a dotless
+// i is not an i, anywhere. Letters with a stroke (ø, ł, đ) do not decompose, so `d` keeps them.
+//
+// ASCII text is never decoded: its form is itself, in lower case with `c`.
+
+/// The pinned folding of text behind `[c]`, `[d]`, `canonical:` and canonical derived attributes.
+public enum StringFolding {
+  /// The version of the tables. Text folded under one version never changes.
+  public static let version = 1
+
+  /// The folded form of a text, by default without case and diacritics: "Héllo Wörld" gives "hello world".
+  ///
+  /// - Complexity: linear in the length of the text.
+  public static func folded(
+    _ text: String, options: StringOptions = [.caseInsensitive, .diacriticInsensitive]
+  ) -> String {
+    var text = text
+    return text.withUTF8 { utf8 in
+      String(decoding: fold(UnsafeRawBufferPointer(utf8), options), as: UTF8.self)
+    }
+  }
+
+  /// The folded form of UTF-8 bytes. Bytes that are not UTF-8 become U+FFFD. With `n` the bytes are taken as they are.
+  package static func fold(_ bytes: UnsafeRawBufferPointer, _ options: StringOptions) -> [UInt8] {
+    if options.contains(.normalized) { return Array(bytes) }
+    if isASCII(bytes) {
+      return options.contains(.caseInsensitive) ? bytes.map(lowercased) : Array(bytes)
+    }
+    var folder = Folder(capacity: bytes.count)
+    folder.decompose(bytes)
+    if options.contains(.diacriticInsensitive) { folder.dropMarks() }
+    if options.contains(.caseInsensitive) { folder.foldCase() }
+    return folder.utf8
+  }
+
+  /// The folded form of a text as UTF-8.
+  package static func fold(_ text: String, _ options: StringOptions) -> [UInt8] {
+    var text = text
+    return text.withUTF8 { fold(UnsafeRawBufferPointer($0), options) }
+  }
+
+  /// Whether all bytes are ASCII.
+  @inlinable
+  package static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while index &+ 8 <= bytes.count {
+      if bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 {
+        return false
+      }
+      index &+= 8
+    }
+    while index < bytes.count {
+      if bytes[index] >= 0x80 { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// An ASCII byte in lower case.
+  @inlinable
+  package static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte &- 0x41 < 26 ? byte | 0x20 : byte
+  }
+}

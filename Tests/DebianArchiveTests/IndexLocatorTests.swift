@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@testable import DebianIndexReading
+
+@Suite("Finding indexes") struct IndexLocatorTests {
+  @Test(
+    "A label never carries the host of a file name",
+    arguments: [
+      ("mirror.example.org_debian_dists_trixie_main_binary-amd64_Packages.lz4", "trixie/main amd64"),
+      (
+        "mirror.example.org_debian_dists_trixie-updates_contrib_binary-arm64_Packages",
+        "trixie-updates/contrib arm64"
+      ),
+      ("mirror.example.org_debian_dists_sid_updates_main_binary-all_Packages", "sid/updates/main all"),
+      ("mirror.example.org_flat_._Packages", "Packages"), ("Packages.lz4", "Packages.lz4"),
+      ("status", "status"),
+    ])
+  func labels(name: String, label: String) {
+    #expect(IndexFile(path: "/var/lib/apt/lists/" + name).label == label)
+  }
+
+  @Test("apt's listing gives suite, component and architecture; a file listed twice is read once")
+  func aptListing() {
+    let listing = """
+      /lists/a_Packages.lz4\ttrixie\ttesting\tmain\tamd64
+      /lists/b_Packages\t\tstable\tcontrib\tall
+      /lists/c_Packages\ttrixie\ttesting\t\t
+      /lists/a_Packages.lz4\ttrixie\ttesting\tmain\tamd64
+      nonsense
+
+      """
+    let indexes = IndexLocator.indexes(inAptListing: listing)
+    #expect(indexes.map(\.label) == ["trixie/main amd64", "stable/contrib all", "trixie"])
+    #expect(indexes.map(\.path) == ["/lists/a_Packages.lz4", "/lists/b_Packages", "/lists/c_Packages"])
+  }
+
+  @Test("A folder gives its indexes in order, a file itself, anything else an error without the path")
+  func givenPath() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("perdure-indexes-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    #expect(throws: ArchiveReadError.self) { try IndexLocator.indexes(at: folder.path) }
+    for name in ["b_Packages", "a_Packages.lz4", "Release", "notes.txt"] {
+      try Data("Package: a\n".utf8).write(to: folder.appendingPathComponent(name))
+    }
+    let found = try IndexLocator.indexes(at: folder.path)
+    #expect(found.map { ($0.path as NSString).lastPathComponent } == ["a_Packages.lz4", "b_Packages"])
+    #expect(found.map(\.byteCount) == [11, 11])
+    #expect(try IndexLocator.indexes(at: found[1].path) == [found[1]])
+    let missing = folder.appendingPathComponent("host.example.org_missing").path
+    let error = #expect(throws: ArchiveReadError.self) { try IndexLocator.indexes(at: missing) }
+    #expect(error?.code == .notFound)
+    #expect(error.map { "\($0)".contains("example") } == false)
+  }
+
+  @Test("A file that cannot be opened is told by its label")
+  func unopenable() {
+    let file = IndexFile(path: "/nowhere/host.example.org_dists_sid_main_binary-amd64_Packages")
+    do throws(ArchiveReadError) {
+      _ = try StanzaReader(file: file)
+      Issue.record("It opened")
+    } catch {
+      #expect(error.code == .unreadable)
+      #expect("\(error)".contains("sid/main amd64"))
+      #expect(!"\(error)".contains("example"))
+    }
+  }
+}
+
+private let helper = "/usr/lib/apt/apt-helper"
+private let hasIndependentCounter =
+  FileManager.default.isExecutableFile(atPath: helper) && (try? IndexLocator.indexes())?.isEmpty == false
+
+/// Counts with programs that share nothing with ours.
+@Suite(
+  "The archive of this machine", .enabled(if: hasIndependentCounter, "apt-helper or an index is missing"))
+struct ArchiveCountTests {
+  @Test("has as many stanzas as an independent count finds")
+  func stanzaCounts() throws {
+    for file in try IndexLocator.indexes() {
+      let command = "'\(helper)' cat-file \"$1\" | grep -c '^Package:'"
+      let output = try #require(ToolRun.output(of: "sh", ["-c", command, "sh", file.path]))
+      let expected = try #require(Int(output.trimmingCharacters(in: .whitespacesAndNewlines)))
+      let problems = Collected<ArchiveProblem>()
+      var reader = try StanzaReader(file: file) { problems.items.append($0) }
+      var count = 0
+      while let stanza = try reader.next() {
+        if stanza.text("Package") == nil { Issue.record("\(stanza.place): no name") }
+        count += 1
+      }
+      #expect(count == expected, "\(file.label)")
+      #expect(problems.items.isEmpty)
+      #expect(reader.storedBytesRead == file.byteCount)
+    }
+  }
+}

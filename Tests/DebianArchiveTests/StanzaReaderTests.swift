@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+@testable import DebianIndexReading
+
+private let index = """
+  Package: alpha
+  Version: 1.0-1
+  Description: first line
+   second line
+    indented
+   .
+
+  Package: beta
+  version:2
+  Depends: alpha,
+   gamma
+
+  """
+
+@Suite("Stanzas") struct StanzaReaderTests {
+  @Test("Fields and continuation lines, however the text is cut", arguments: [1, 2, 3, 7, 50, .max])
+  func fields(pieceSize: Int) throws {
+    let (stanzas, problems, error) = stanzas(of: index + "\n", pieceSize: pieceSize)
+    #expect(error == nil && problems.isEmpty)
+    try #require(stanzas.count == 2)
+    #expect(stanzas[0].fieldNames == ["Package", "Version", "Description"])
+    #expect(stanzas[0].text("Package") == "alpha")
+    #expect(stanzas[0].text("description") == "first line\nsecond line\n indented\n.")
+    #expect(stanzas[1].text("Version") == "2")
+    #expect(stanzas[1].text("Depends") == "alpha,\ngamma")
+    #expect(stanzas[1].text("Tag") == nil)
+  }
+
+  @Test("Places count lines from 1 and bytes from 0")
+  func places() throws {
+    let (stanzas, _, _) = stanzas(of: index)
+    try #require(stanzas.count == 2)
+    #expect(stanzas[0].place == SourcePlace(index: "test", line: 1, byteOffset: 0))
+    let second = try #require(index.range(of: "Package: beta")).lowerBound.utf16Offset(in: index)
+    #expect(stanzas[1].place == SourcePlace(index: "test", line: 8, byteOffset: second))
+    let depends = try #require(index.range(of: "Depends")).lowerBound.utf16Offset(in: index)
+    #expect(stanzas[1].place(of: "Depends") == SourcePlace(index: "test", line: 10, byteOffset: depends))
+  }
+
+  @Test("Blank lines before, between and behind stanzas hold nothing")
+  func blankLines() {
+    let text = "\n \n\nPackage: a\n\n\t\n\nPackage: b\n\n\n"
+    let (stanzas, problems, _) = stanzas(of: text)
+    #expect(stanzas.map { $0.text("Package") } == ["a", "b"])
+    #expect(stanzas.map(\.place.line) == [4, 8])
+    #expect(problems.isEmpty)
+    for empty in ["", "\n", "\n\n \n"] { #expect(DebianArchiveTests.stanzas(of: empty).stanzas.isEmpty) }
+  }
+
+  @Test("Of a field that comes twice the first counts, and its second place is told")
+  func duplicateField() throws {
+    let (stanzas, problems, error) = stanzas(of: "Package: a\nVersion: 1\nVERSION: 2\n more\n\nPackage: b\n")
+    #expect(error == nil)
+    #expect(stanzas.map { $0.text("Version") } == ["1", nil])
+    #expect(problems.map(\.place) == [SourcePlace(index: "test", line: 3, byteOffset: 22)])
+  }
+
+  @Test("Lines that are no field are told and passed over with their continuations")
+  func strayLines() {
+    let (stanzas, problems, error) = stanzas(
+      of: " stray\nPackage: a\nnonsense\n of the line above\n# comment: x\n: y\nVersion: 1\n\n")
+    #expect(error == nil)
+    #expect(stanzas.map { $0.text("Package") } == ["a"])
+    #expect(stanzas.map { $0.text("Version") } == ["1"])
+    #expect(problems.map(\.place.line) == [1, 3, 5, 6])
+  }
+
+  @Test("Text that ends in the middle of a line is truncated; its last stanza is not handed out")
+  func truncatedText() throws {
+    let (stanzas, _, error) = stanzas(of: "Package: a\n\nPackage: b\nVersion: 1")
+    #expect(stanzas.map { $0.text("Package") } == ["a"])
+    #expect(error?.code == .truncated)
+    #expect(error?.place == SourcePlace(index: "test", line: 4, byteOffset: 23))
+  }
+
+  @Test("An endless stanza is left out and told; memory stays bounded; the next one is read")
+  func endlessStanza() {
+    let line = "Field: " + String(repeating: "x", count: 1_000) + "\n"
+    let long = "Package: a\n" + String(repeating: line, count: 5_000) + "\nPackage: b\n"
+    let (stanzas, problems, error) = stanzas(of: long, pieceSize: 100_000)
+    #expect(error == nil)
+    #expect(stanzas.map { $0.text("Package") } == ["b"])
+    #expect(stanzas.map(\.place.line) == [5_003])
+    #expect(problems.map(\.place.line) == [1])
+    let oneLine = "Package: a\nX: " + String(repeating: "x", count: 5_000_000) + "\n\nPackage: b\n"
+    #expect(DebianArchiveTests.stanzas(of: oneLine).stanzas.map { $0.text("Package") } == ["b"])
+  }
+
+  @Test("Bytes that are no UTF-8 are replaced")
+  func notUTF8() {
+    let (stanzas, _, _) = stanzas(of: Array("Package: a".utf8) + [0xFF] + Array("b\n".utf8))
+    #expect(stanzas.map { $0.text("Package") } == ["a\u{FFFD}b"])
+  }
+}
+
+@Suite("Compressed indexes") struct CompressedIndexTests {
+  private static let text = (0..<5_000).map { "Package: package-\($0)\nVersion: \($0 * 7)\n\n" }.joined()
+
+  @Test("LZ4 frames are opened", arguments: [1_000, .max])
+  func opens(pieceSize: Int) throws {
+    let (stanzas, problems, error) = stanzas(of: try frame(Array(Self.text.utf8)), pieceSize: pieceSize)
+    #expect(error == nil && problems.isEmpty)
+    #expect(stanzas.count == 5_000)
+    #expect(stanzas.last?.text("Package") == "package-4999")
+  }
+
+  @Test("A truncated index gives the stanzas before the cut, then its place")
+  func truncated() throws {
+    let whole = try frame(Array(Self.text.utf8))
+    let (stanzas, _, error) = stanzas(of: Array(whole[..<(whole.count * 3 / 4)]))
+    #expect(error?.code == .truncated)
+    #expect(error?.place?.index == "test")
+    #expect(stanzas.count > 100 && stanzas.count < 5_000)
+    // Whole stanzas only, three lines each, up to where the text stops.
+    let place = try #require(error?.place)
+    #expect(stanzas.count == (place.line - 1) / 3)
+    for (number, stanza) in stanzas.enumerated() { #expect(stanza.text("Version") == "\(number * 7)") }
+  }
+
+  @Test("A damaged index gives the stanzas before the damage, then its place")
+  func damaged() throws {
+    var stream = try frame(Array(Self.text.utf8))
+    stream[stream.count - 100] ^= 0x10
+    let (stanzas, _, error) = stanzas(of: stream)
+    #expect(error?.code == .damaged)
+    #expect(error?.place != nil)
+    #expect(stanzas.count > 100 && stanzas.count < 5_000)
+  }
+
+  @Test(
+    "Other compressions are named",
+    arguments: [
+      ("gzip", [0x1F, 0x8B, 8, 0]), ("xz", [0xFD, 0x37, 0x7A, 0x58]), ("zstd", [0x28, 0xB5, 0x2F, 0xFD]),
+    ]
+      as [(String, [UInt8])])
+  func foreign(name: String, bytes: [UInt8]) {
+    let (_, _, error) = stanzas(of: bytes + [0, 0, 0, 0])
+    #expect(error?.code == .unsupported)
+    #expect(error?.message.contains(name) == true)
+  }
+
+  @Test("A source that fails is unreadable")
+  func unreadable() {
+    struct Broken: Error {}
+    #expect(throws: ArchiveReadError.self) { _ = try IndexText { _ in throw Broken() } }
+  }
+}
