@@ -76,7 +76,8 @@ extension Snapshot {
   /// How many entries of a derived index have a key in the range.
   /// - Complexity: O(log n).
   public func count(in index: DerivedIndex, range: KeyRange = .all) -> Int {
-    range.withRaw { tree(of: index).count(in: $0) }
+    let tree = tree(of: index)
+    return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
   }
 
   package func visit(
@@ -84,7 +85,8 @@ extension Snapshot {
     _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
   ) throws {
     try engine.checkAvailable(index)
-    try Self.visit(tree(of: index), range, descending: descending) { entry, reference in
+    let tree = tree(of: index)
+    try Self.visit(tree, tree.treeRange(of: range), descending: descending) { entry, reference in
       try body(IndexKey.key(in: entry), reference)
     }
   }
@@ -96,6 +98,24 @@ extension Snapshot {
     try visit(keyspace, ids: ids, descending: descending) { id, record, word in
       try body(id, try content(record).bytes, RecordVersion(rawValue: word))
     }
+  }
+
+  /// As `visit`, over a keyspace whose keys are laid out like index entries: a key, then a
+  /// reference of 8 bytes, big-endian.
+  package func visitPairs(
+    _ keyspace: Keyspace, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
+  ) throws {
+    let tree = tree(of: keyspace)
+    try Self.visit(tree, tree.treeRange(of: range), descending: descending) { key, _ in
+      try body(IndexKey.key(in: key), IndexKey.reference(in: key))
+    }
+  }
+
+  /// How many pairs have a key in the range.
+  package func countPairs(_ keyspace: Keyspace, _ range: KeyRange) -> Int {
+    let tree = tree(of: keyspace)
+    return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
   }
 
   package func visitKeys(

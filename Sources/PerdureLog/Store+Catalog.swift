@@ -50,6 +50,15 @@ extension Store {
     }
   }
 
+  /// Makes all extractors anew, because what they look up in the store has changed. The entries
+  /// that are there are kept.
+  package func reloadExtractors() throws {
+    try engine.inTurn { state in
+      state.indexes = engine.indexSet(for: state.catalog, state.root)
+      engine.unavailableIndexes = state.indexes.unavailable
+    }
+  }
+
   private func knownKeyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace? {
     guard let known = try engine.inTurn({ $0.catalog.keyspace(named: name) }) else { return nil }
     guard known.kind == kind else {
@@ -85,7 +94,7 @@ extension Engine {
   func buildAndCommit(
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
-    let indexes = IndexSet(catalog, factories: options.indexExtractors)
+    let indexes = indexSet(for: catalog, state.root)
     if indexes.unavailable.contains(index.id) {
       throw StoreError(
         .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can make index \(index.name)")

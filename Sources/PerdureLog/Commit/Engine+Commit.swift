@@ -148,6 +148,11 @@ extension Engine {
     return try blobs.read(BlobReference(reading: record.value))
   }
 
+  /// The derived indexes of a catalog, with extractors made anew.
+  func indexSet(for catalog: Catalog, _ root: UnsafeMutablePointer<Root>) -> IndexSet {
+    IndexSet(catalog, factories: options.indexExtractors, reading: StoredValues(catalog, root, blobs))
+  }
+
   private func nothingToCommit(
     _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ state: inout CommitterState
   ) -> CommitReceipt {
@@ -175,7 +180,7 @@ extension Engine {
     next.pointee.segments = state.segments.entries
     if changed {
       state.catalog = catalog
-      state.indexes = IndexSet(catalog, factories: options.indexExtractors)
+      state.indexes = indexSet(for: catalog, next)
       unavailableIndexes = state.indexes.unavailable
     }
     state.encoderBuffer = encoder.takeBuffer()

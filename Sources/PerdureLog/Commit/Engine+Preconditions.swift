@@ -22,9 +22,7 @@ extension Engine {
     case .exists(let keyspace, let key):
       word(key, keyspace, root) != nil
     case .indexRangeUnchanged(let index, let range, let snapshot):
-      range.withRaw {
-        OrderedTree.isUnchanged(in: $0, from: snapshot.tree(of: index), to: root.pointee.tree(of: index))
-      }
+      OrderedTree.isUnchanged(index: range, from: snapshot.tree(of: index), to: root.pointee.tree(of: index))
     case .rangeUnchanged(let keyspace, let range, let snapshot):
       range.withRaw {
         OrderedTree.isUnchanged(

@@ -6,8 +6,11 @@ import PerdureFormat
 /// maintain the index; a program that does not gets `.indexUnavailable` when it asks for it.
 public protocol IndexExtractorFactory: Sendable {
   /// Reads the parameters of a definition.
+  ///
+  /// - Parameter store: Looks up what the extractor needs besides, in the store itself; what it
+  ///   finds must not change what the extractor says of records that are there already.
   /// - Throws: when they are not what this factory writes; the index is then unavailable.
-  func makeExtractor(parameters: [UInt8]) throws -> any IndexExtractor
+  func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor
 }
 
 /// Says which entries of an index belong to a record. It must be a pure function of the record:
@@ -28,13 +31,16 @@ public struct IndexEntries: ~Copyable {
 
   init() { bytes.reserveCapacity(256) }
 
-  /// Adds an entry. `key` has at most 65,000 bytes; a longer one is cut there.
+  /// Adds an entry.
+  ///
+  /// - Parameter key: At most 65,000 bytes; a longer one is cut there. No key of an index may be
+  ///   the beginning of another: give keys of one length, or end them (`IndexKey.text`).
   public mutating func add(key: UnsafeRawBufferPointer, reference: UInt64) {
     bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
     finish(reference)
   }
 
-  /// Adds an entry. `key` has at most 65,000 bytes; a longer one is cut there.
+  /// As `add(key:reference:)` with a buffer.
   public mutating func add(key: [UInt8], reference: UInt64) {
     bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
     finish(reference)
@@ -79,9 +85,20 @@ public struct IndexEntries: ~Copyable {
 }
 
 /// How an index entry stands in the tree: the index key, then the reference.
-enum IndexKey {
+public enum IndexKey {
   static let lengthMax = 65_000
   static let referenceLength = 8
+
+  /// Bytes of any length as a key, or a part of one, that is never the beginning of another:
+  /// a zero byte becomes 00 FF, and 00 00 ends it. The order is that of the bytes.
+  public static func text(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    var key: [UInt8] = []
+    for byte in bytes {
+      key.append(byte)
+      if byte == 0 { key.append(0xFF) }
+    }
+    return key + [0, 0]
+  }
 
   static func reference(in treeKey: UnsafeRawBufferPointer) -> UInt64 {
     UInt64(bigEndian: treeKey.loadUnaligned(fromByteOffset: treeKey.count - referenceLength, as: UInt64.self))

@@ -15,7 +15,9 @@ final class IndexSet: Sendable {
   /// Indexes that nothing here can maintain.
   let unavailable: Set<UInt32>
 
-  init(_ catalog: Catalog, factories: [String: any IndexExtractorFactory]) {
+  init(
+    _ catalog: Catalog, factories: [String: any IndexExtractorFactory], reading values: borrowing StoredValues
+  ) {
     var countedBy: [UInt32: DerivedIndex] = [:]
     for entry in catalog.indexes {
       if case .groupCounts(let counted) = entry.definition.source { countedBy[counted.id] = entry.index }
@@ -25,7 +27,7 @@ final class IndexSet: Sendable {
     for entry in catalog.indexes {
       guard case .records(let keyspaces, let name, let parameters) = entry.definition.source else { continue }
       let factory = name == SliceExtractor.name ? SliceExtractor() : factories[name]
-      guard let extractor = try? factory?.makeExtractor(parameters: parameters) else {
+      guard let extractor = try? factory?.makeExtractor(parameters: parameters, in: values) else {
         unavailable.insert(entry.index.id)
         if let counting = countedBy[entry.index.id] { unavailable.insert(counting.id) }
         continue
@@ -35,6 +37,12 @@ final class IndexSet: Sendable {
     }
     self.byKeyspace = byKeyspace
     self.unavailable = unavailable
+  }
+
+  /// No index at all.
+  init() {
+    byKeyspace = []
+    unavailable = []
   }
 
   func indexes(over keyspace: UInt32) -> [RecordIndex] { byKeyspace[Int(keyspace)] }

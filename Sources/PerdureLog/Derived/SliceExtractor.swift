@@ -12,7 +12,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     case key(offset: Int, length: Int)
     /// Bytes of the value.
     case value(offset: Int, length: Int)
-    /// The value from `offset` to its end.
+    /// The value from `offset` to its end, as `IndexKey.text`.
     case valueRest(offset: Int)
   }
 
@@ -22,6 +22,8 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     case id = 0
     /// The first 8 bytes of the key, big-endian.
     case keyPrefix = 1
+    /// Bytes 8 to 15 of the key, big-endian.
+    case keySuffix = 2
   }
 
   let slices: [Slice]
@@ -56,7 +58,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   }
 
   /// Reads `parameters(_:reference:)` back.
-  public func makeExtractor(parameters: [UInt8]) throws -> any IndexExtractor {
+  public func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
     let slices = try Self.slices(in: parameters.dropFirst())
     guard let first = parameters.first, let reference = Reference(rawValue: first) else {
       throw StoreError(.corruption, "The definition of a slice index does not read as one")
@@ -86,7 +88,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
     into entries: inout IndexEntries
   ) {
-    guard key.count >= 8 || reference == .id && key.count == 8 else { return }
+    guard key.count >= (reference == .keySuffix ? 16 : 8) else { return }
     var indexKey: [UInt8] = []
     for slice in slices {
       let (source, range) =
@@ -96,10 +98,20 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
         case .valueRest(let offset): (value, offset..<max(offset, value.count))
         }
       guard range.upperBound <= source.count else { return }
-      indexKey.append(contentsOf: source[range])
+      if case .valueRest = slice {
+        indexKey.append(contentsOf: IndexKey.text(source[range]))
+      } else {
+        indexKey.append(contentsOf: source[range])
+      }
     }
-    let word = key.loadUnaligned(as: UInt64.self)
-    let target = reference == .id ? UInt64(littleEndian: word) : UInt64(bigEndian: word)
-    entries.add(key: indexKey, reference: target)
+    entries.add(key: indexKey, reference: target(key))
+  }
+
+  private func target(_ key: UnsafeRawBufferPointer) -> UInt64 {
+    switch reference {
+    case .id: UInt64(littleEndian: key.loadUnaligned(as: UInt64.self))
+    case .keyPrefix: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
+    case .keySuffix: UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
   }
 }

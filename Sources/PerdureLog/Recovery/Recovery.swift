@@ -151,7 +151,7 @@ enum Recovery {
     return CommitterState(
       storeID: superblock.current.store, arena: replay.arena, segments: segments, root: root,
       catalog: catalog,
-      indexes: IndexSet(catalog, factories: [:]), end: scan.end, segmentCapacity: tornTail ? 0 : capacity,
+      indexes: IndexSet(), end: scan.end, segmentCapacity: tornTail ? 0 : capacity,
       nextSegment: chain.nextNumber, nextBlob: max(replay.nextBlob, superblock.current.nextBlob),
       superblock: superblock)
   }
@@ -174,10 +174,11 @@ enum Recovery {
   private static func buildIndexes(
     _ state: inout CommitterState, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
   ) throws {
-    state.indexes = IndexSet(state.catalog, factories: options.indexExtractors)
-    let available = Set(state.catalog.indexes.map(\.index.id)).subtracting(state.indexes.unavailable)
     let reader = RecordReader(root: state.root, verifiesChecksum: false)
     let blobs = BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem)
+    state.indexes = IndexSet(
+      state.catalog, factories: options.indexExtractors, reading: StoredValues(state.catalog, state.root, blobs))
+    let available = Set(state.catalog.indexes.map(\.index.id)).subtracting(state.indexes.unavailable)
     report.duplicates = try IndexBuild.fill(
       available, of: state.catalog, state.indexes, state.root, reader, blobs, state.arena)
     report.unavailableIndexes = state.indexes.unavailable.map { state.catalog.indexes[Int($0)].index.name }

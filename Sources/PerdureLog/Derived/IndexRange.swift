@@ -1,0 +1,37 @@
+import PerdureFormat
+
+extension OrderedTree {
+  /// Turns a range of index keys into the range of the tree keys (index key and reference) that
+  /// have one of them.
+  ///
+  /// A tree key compares with a bound as its index key does, but where the index key is the
+  /// beginning of the bound: then the reference's bytes would decide. Keys of an index are never
+  /// each other's beginning, so there is at most one such key, and it is found where the bound
+  /// would stand.
+  func treeRange(of range: KeyRange) -> KeyRange {
+    KeyRange(lower: treeBound(range.lower), upper: range.upper.map { treeBound($0) })
+  }
+
+  private func treeBound(_ bound: [UInt8]) -> [UInt8] {
+    bound.withUnsafeBytes { raw in
+      var cursor = OrderedCursor(self)
+      guard cursor.seek(lowerBound: raw) else { return bound }
+      let key = IndexKey.key(in: cursor.key)
+      guard key.count < raw.count, raw.prefix(key.count).elementsEqual(key) else { return bound }
+      return KeyRange.successor(ofPrefix: Array(key)) ?? bound
+    }
+  }
+
+  /// Whether the entries with an index key in `range` are the same in both versions of the tree.
+  static func isUnchanged(index range: KeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {
+    let before = old.treeRange(of: range)
+    let after = new.treeRange(of: range)
+    // The wider of the two: it may find a change beside the range, but overlooks none.
+    let lower = before.lower.lexicographicallyPrecedes(after.lower) ? before.lower : after.lower
+    guard let left = before.upper, let right = after.upper else {
+      return KeyRange(lower: lower, upper: nil).withRaw { isUnchanged(in: $0, from: old, to: new) }
+    }
+    let upper = left.lexicographicallyPrecedes(right) ? right : left
+    return KeyRange(lower: lower, upper: upper).withRaw { isUnchanged(in: $0, from: old, to: new) }
+  }
+}

@@ -1,0 +1,26 @@
+import PerdureFormat
+
+/// A look at the values of a store while its derived indexes are being set up.
+public struct StoredValues: ~Copyable {
+  private let catalog: Catalog
+  private let reader: RecordReader
+  private let blobs: BlobFiles
+
+  init(_ catalog: Catalog, _ root: UnsafeMutablePointer<Root>, _ blobs: BlobFiles) {
+    self.catalog = catalog
+    reader = RecordReader(root: root, verifiesChecksum: true)
+    self.blobs = blobs
+  }
+
+  /// The value of a byte-string key; nil if it, or the keyspace, is not there.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`.
+  public func value(key: [UInt8], inKeyspaceNamed name: String) throws -> [UInt8]? {
+    guard let keyspace = catalog.keyspace(named: name), keyspace.kind == .bytes else { return nil }
+    return try key.withUnsafeBytes { key in
+      guard let word = reader.root.pointee.trees(of: keyspace).ordered.get(key) else { return nil }
+      let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
+      guard record.header.kind == .blob else { return Array(record.value) }
+      return Array(try blobs.read(BlobReference(reading: record.value)).bytes)
+    }
+  }
+}
