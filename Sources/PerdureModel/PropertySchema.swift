@@ -12,7 +12,8 @@ package final class PropertySchema: Sendable {
     case toMany
   }
 
-  /// Where the link of a relationship is kept. Each link is kept once.
+  /// Where the link of a relationship is kept. Each link is kept once: of two ends of the same kind
+  /// (one-to-one, many-to-many) a store uses the one with the lower property number.
   package enum LinkStorage: Sendable, Hashable {
     /// As an id in this object's row: a to-one relationship.
     case reference
@@ -54,9 +55,6 @@ package final class PropertySchema: Sendable {
   package let inverse: Endpoint?
   /// Where links are kept, for relationships.
   package let linkStorage: LinkStorage?
-  /// Of two ends that store links in the same way (one-to-one, many-to-many), whether this is the first
-  /// one. True for both when a relationship is its own inverse, and wherever there is no inverse.
-  package let isFirstEnd: Bool
   /// The relationship's delete rule; `noAction` for attributes.
   package let deleteRule: DeleteRule
   /// The least number of objects at the other end.
@@ -90,7 +88,6 @@ package final class PropertySchema: Sendable {
       destination = nil
       inverse = nil
       linkStorage = nil
-      isFirstEnd = true
       deleteRule = .noAction
       (minCount, maxCount) = (0, 1)
     case .relationship(let relationship):
@@ -100,7 +97,6 @@ package final class PropertySchema: Sendable {
       destination = model.indices[relationship.destinationEntityName]
       inverse = model.endpoint(inverseOf: relationship)
       linkStorage = model.linkStorage(of: relationship)
-      isFirstEnd = model.isFirstEnd(relationship, of: source.declaringEntity)
       deleteRule = relationship.deleteRule
       (minCount, maxCount) = (relationship.minCount, relationship.maxCount)
     }

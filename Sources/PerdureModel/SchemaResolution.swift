@@ -119,13 +119,4 @@ extension SchemaResolution {
     guard let inverse = inverse(of: relationship) else { return .links }
     return inverse.isToMany ? .links : .inverseReference
   }
-
-  /// The ends are told apart by entity name and then property name, so that the choice outlives any
-  /// change of order in the model.
-  func isFirstEnd(_ relationship: RelationshipDescription, of declaringEntity: Int) -> Bool {
-    guard let inverse = inverse(of: relationship) else { return true }
-    let here = [entities[declaringEntity].name, relationship.name]
-    let there = [relationship.destinationEntityName, inverse.name]
-    return !there.lexicographicallyPrecedes(here)
-  }
 }
