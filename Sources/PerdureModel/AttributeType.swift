@@ -1,0 +1,55 @@
+/// The type of an attribute's values. The raw values are Core Data's, and they are stored.
+public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
+  /// Whole numbers from -32 768 to 32 767.
+  case int16 = 100
+  /// Whole numbers of 32 bits.
+  case int32 = 200
+  /// Whole numbers of 64 bits. Swift's `Int` is stored so too.
+  case int64 = 300
+  /// Decimal numbers of up to 38 digits, exact.
+  case decimal = 400
+  /// Binary floating point of 64 bits.
+  case double = 500
+  /// Binary floating point of 32 bits.
+  case float = 600
+  /// Unicode text.
+  case string = 700
+  /// True or false.
+  case boolean = 800
+  /// A point in time, as seconds since the reference date in a `Double`.
+  case date = 900
+  /// Bytes.
+  case binary = 1000
+  /// A 128-bit identifier.
+  case uuid = 1100
+  /// A URL, stored as its absolute string.
+  case uri = 1200
+
+  /// Whether the type is one of the three widths of whole numbers.
+  public var isInteger: Bool {
+    switch self {
+    case .int16, .int32, .int64: true
+    default: false
+    }
+  }
+}
+
+extension AttributeType: CustomStringConvertible {
+  /// The type's name as a reader of a message knows it, for example `int16`.
+  public var description: String {
+    switch self {
+    case .int16: "int16"
+    case .int32: "int32"
+    case .int64: "int64"
+    case .decimal: "decimal"
+    case .double: "double"
+    case .float: "float"
+    case .string: "string"
+    case .boolean: "boolean"
+    case .date: "date"
+    case .binary: "binary"
+    case .uuid: "uuid"
+    case .uri: "uri"
+    }
+  }
+}

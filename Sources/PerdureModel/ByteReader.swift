@@ -1,0 +1,63 @@
+/// Reads the parts of a stored model, front to back, little-endian. Any bytes give a value or an error
+/// with an offset; no count is believed before as many bytes are there.
+struct ByteReader {
+  private let bytes: [UInt8]
+  private(set) var offset = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  var remainingCount: Int { bytes.count - offset }
+
+  func fail(_ what: String) -> ModelError { .unreadable(what, at: offset) }
+
+  mutating func bytes(_ count: Int) throws(ModelError) -> ArraySlice<UInt8> {
+    guard count >= 0, count <= remainingCount else { throw fail("\(count) bytes expected, the end found") }
+    defer { offset += count }
+    return bytes[offset..<offset + count]
+  }
+
+  mutating func integer<T: FixedWidthInteger>(_ type: T.Type) throws(ModelError) -> T {
+    var value: T = 0
+    for (position, byte) in try bytes(T.bitWidth / 8).enumerated() {
+      value |= T(truncatingIfNeeded: byte) << T(position * 8)
+    }
+    return value
+  }
+
+  /// A count of things that take at least `minimumSizeBytes` each.
+  mutating func count(minimumSizeBytes: Int = 1) throws(ModelError) -> Int {
+    let value = Int(clamping: try integer(UInt32.self))
+    guard value <= remainingCount / minimumSizeBytes else { throw fail("a count of \(value) is impossible") }
+    return value
+  }
+
+  mutating func bool() throws(ModelError) -> Bool {
+    switch try integer(UInt8.self) {
+    case 0: return false
+    case 1: return true
+    case let other: throw fail("\(other) is neither true nor false")
+    }
+  }
+
+  mutating func string() throws(ModelError) -> String {
+    let content = try bytes(try count())
+    guard let text = String(validating: content, as: UTF8.self) else { throw fail("text is not UTF-8") }
+    return text
+  }
+
+  mutating func optional<T>(
+    _ read: (inout ByteReader) throws(ModelError) -> T
+  ) throws(ModelError) -> T? {
+    try bool() ? try read(&self) : nil
+  }
+
+  mutating func list<T>(
+    minimumSizeBytes: Int = 1, _ read: (inout ByteReader) throws(ModelError) -> T
+  ) throws(ModelError) -> [T] {
+    let count = try count(minimumSizeBytes: minimumSizeBytes)
+    var result: [T] = []
+    result.reserveCapacity(count)
+    for _ in 0..<count { result.append(try read(&self)) }
+    return result
+  }
+}

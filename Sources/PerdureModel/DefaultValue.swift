@@ -1,0 +1,65 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// The value that a new object's attribute starts with.
+///
+/// Literals of text, numbers and truth values may be written where a default is expected.
+public enum DefaultValue: Sendable, Hashable {
+  /// For `boolean`.
+  case bool(Bool)
+  /// For `int16`, `int32` and `int64`; the model checks the range. Also taken by the other number types.
+  case integer(Int64)
+  /// For `double` and `float`. NaN is refused: a default must equal itself.
+  case double(Double)
+  /// For `decimal`. NaN is refused.
+  case decimal(Decimal)
+  /// For `string`.
+  case string(String)
+  /// For `date`.
+  case date(Date)
+  /// For `uuid`.
+  case uuid(UUID)
+  /// For `binary`.
+  case data(Data)
+  /// For `uri`.
+  case url(URL)
+}
+
+extension DefaultValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByStringLiteral
+{
+  /// Makes a truth value.
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// Makes a whole number.
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  /// Makes a floating-point number.
+  public init(floatLiteral value: Double) { self = .double(value) }
+  /// Makes a text.
+  public init(stringLiteral value: String) { self = .string(value) }
+}
+
+extension DefaultValue {
+  /// The same value in the form that `type` stores, or nil when the type cannot hold it.
+  ///
+  /// Whole numbers widen to the other number types; nothing else is converted.
+  func converted(to type: AttributeType) -> DefaultValue? {
+    switch (self, type) {
+    case (.integer(let value), .int16): Int16(exactly: value) == nil ? nil : self
+    case (.integer(let value), .int32): Int32(exactly: value) == nil ? nil : self
+    case (.integer, .int64): self
+    case (.integer(let value), .double): Double(exactly: value).map { .double($0) }
+    case (.integer(let value), .float): Float(exactly: value).map { .double(Double($0)) }
+    case (.integer(let value), .decimal): .decimal(Decimal(value))
+    case (.double(let value), .double): value.isNaN ? nil : self
+    case (.double(let value), .float): value.isNaN ? nil : .double(Double(Float(value)))
+    case (.decimal(let value), .decimal): value.isNaN ? nil : self
+    case (.bool, .boolean), (.string, .string), (.date, .date), (.uuid, .uuid), (.data, .binary),
+      (.url, .uri):
+      self
+    default: nil
+    }
+  }
+}

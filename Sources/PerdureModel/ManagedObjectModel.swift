@@ -1,0 +1,59 @@
+/// A set of entities that has been checked as a whole and can no longer change.
+///
+/// A model may be shared by any number of containers, on any thread.
+///
+///     let model = try ManagedObjectModel([
+///       EntityDescription("Company", properties: [
+///         .string("name", optional: false),
+///         .toMany("workers", "Worker", inverse: "company", deleteRule: .cascade),
+///       ]),
+///       EntityDescription("Worker", properties: [
+///         .string("email", optional: false),
+///         .toOne("company", "Company", inverse: "workers"),
+///       ], uniquenessConstraints: [["email"]]),
+///     ])
+public final class ManagedObjectModel: Sendable {
+  /// The entities, in the order in which they were given.
+  public let entities: [EntityDescription]
+  /// The entities by name.
+  public let entitiesByName: [String: EntityDescription]
+  /// What is allowed but deserves a look, for example a relationship without an inverse.
+  public let warnings: [ModelProblem]
+  /// The version of the model; see `ModelHash` for what it covers. Equal models have equal hashes on
+  /// every platform; the order of entities and properties does not count.
+  public let versionHash: UInt64
+  /// The version of each entity by itself, inherited properties included.
+  public let entityVersionHashesByName: [String: UInt64]
+
+  /// The entities with inheritance and inverses resolved, at the same indices as `entities`.
+  package let schemas: [EntitySchema]
+  private let indicesByName: [String: Int]
+
+  /// Checks `entities` together and freezes them.
+  ///
+  /// - Throws: `ModelError` with code `invalidModel`, listing every broken rule at once.
+  /// - Complexity: O(p) for p properties, inherited ones counted once per entity.
+  public init(_ entities: [EntityDescription]) throws(ModelError) {
+    var validation = ModelValidation(entities)
+    validation.run()
+    if !validation.errors.isEmpty {
+      let count = validation.errors.count
+      throw ModelError(
+        .invalidModel, "The model breaks \(count) \(count == 1 ? "rule" : "rules"). Nothing was changed.",
+        problems: validation.errors)
+    }
+    self.entities = entities
+    self.warnings = validation.warnings
+    self.indicesByName = validation.indicesByName
+    self.entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
+    self.schemas = EntitySchema.resolve(entities, parents: validation.parents, indices: indicesByName)
+    let hashes = ModelHash.hashes(of: entities, parents: validation.parents)
+    self.entityVersionHashesByName = hashes.byName
+    self.versionHash = hashes.model
+  }
+
+  /// The resolved entity called `name`, or nil.
+  package func schema(named name: String) -> EntitySchema? {
+    indicesByName[name].map { schemas[$0] }
+  }
+}

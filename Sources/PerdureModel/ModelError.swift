@@ -1,0 +1,54 @@
+/// Why a model cannot be used: it is wrong in itself, does not fit a store, or cannot be read.
+public struct ModelError: Error, Sendable, Hashable {
+  /// The kind of failure, by number. Numbers are Core Data's where it has one for the case.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The number.
+    public let rawValue: Int
+    /// Makes a code from its number.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// The descriptions break rules of the model: correct the model. See `problems`.
+    public static let invalidModel = Code(rawValue: 134_060)
+    /// The stored model cannot be read: verify the store, or use a newer version of Perdure.
+    public static let unreadableModel = Code(rawValue: 134_080)
+    /// The model differs from the one in the store by more than additions. See `differences`.
+    public static let incompatibleModel = Code(rawValue: 134_100)
+    /// A store has used up the numbers for entities or layouts: migrate to a new store.
+    public static let numbersExhausted = Code(rawValue: 134_110)
+  }
+
+  /// The kind of failure.
+  public let code: Code
+  /// What happened and what to do, in plain sentences.
+  public let message: String
+  /// Every broken rule, for `invalidModel` (and for an unreadable model that breaks rules).
+  public let problems: [ModelProblem]
+  /// Every difference, compatible ones too, for `incompatibleModel`.
+  public let differences: [ModelDifference]
+  /// The place in the stored bytes, for `unreadableModel`.
+  public let offset: Int?
+
+  init(
+    _ code: Code, _ message: String, problems: [ModelProblem] = [], differences: [ModelDifference] = [],
+    offset: Int? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.problems = problems
+    self.differences = differences
+    self.offset = offset
+  }
+
+  static func unreadable(_ what: String, at offset: Int) -> ModelError {
+    ModelError(
+      .unreadableModel, "The stored model cannot be read at byte \(offset): \(what).", offset: offset)
+  }
+}
+
+extension ModelError: CustomStringConvertible {
+  /// The code, the message, and one line for each problem or difference.
+  public var description: String {
+    let lines = problems.map { "- \($0)" } + differences.map { "- \($0)" }
+    return (["\(code.rawValue): \(message)"] + lines).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,79 @@
+/// The version of a model as a 64-bit number, the same on every platform and in every run.
+///
+/// The number is FNV-1a over a canonical text of the model. It covers what decides whether rows can be
+/// read: for each entity, in the order of names, its name, superentity, whether it is abstract, its
+/// uniqueness constraints in the order of their texts, and all its properties, inherited ones too, in
+/// the order of names; for each property its name and whether it is optional; for attributes the type
+/// and derivation; for relationships destination, inverse, least and greatest count. Not covered: class
+/// names, default values, delete rules, indexes, renaming identifiers, and every order of declaration.
+struct ModelHash {
+  private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  static func hashes(
+    of entities: [EntityDescription], parents: [Int?]
+  ) -> (model: UInt64, byName: [String: UInt64]) {
+    var all: [[PropertyDescription]] = Array(repeating: [], count: entities.count)
+    for index in EntityOrder.ancestorsFirst(parents) {
+      all[index] = (parents[index].map { all[$0] } ?? []) + entities[index].properties
+    }
+    var byName: [String: UInt64] = [:]
+    for (entity, properties) in zip(entities, all) {
+      var hash = ModelHash()
+      hash.combine(entity, properties)
+      byName[entity.name] = hash.state
+    }
+    var model = ModelHash()
+    for (name, value) in byName.sorted(by: { Self.precedes($0.key, $1.key) }) {
+      model.combine(name)
+      model.combine(value)
+    }
+    return (model.state, byName)
+  }
+
+  /// Order by bytes, which no version of Unicode changes.
+  private static func precedes(_ left: String, _ right: String) -> Bool {
+    left.utf8.lexicographicallyPrecedes(right.utf8)
+  }
+
+  private mutating func combine(_ entity: EntityDescription, _ properties: [PropertyDescription]) {
+    combine(entity.name)
+    combine(entity.superentityName ?? "")
+    combine(entity.isAbstract ? 1 : 0)
+    combine(UInt64(properties.count))
+    for property in properties.sorted(by: { Self.precedes($0.name, $1.name) }) { combine(property) }
+    let constraints = entity.uniquenessConstraints.map { $0.joined(separator: ",") }
+    combine(UInt64(constraints.count))
+    for constraint in constraints.sorted(by: Self.precedes) { combine(constraint) }
+  }
+
+  private mutating func combine(_ property: PropertyDescription) {
+    combine(property.name)
+    combine(property.isOptional ? 1 : 0)
+    switch property {
+    case .attribute(let attribute):
+      combine(UInt64(attribute.type.rawValue))
+      combine(attribute.derivation ?? "")
+    case .relationship(let relationship):
+      combine(0)
+      combine(relationship.destinationEntityName)
+      combine(relationship.inverseName ?? "")
+      combine(UInt64(relationship.minCount))
+      combine(UInt64(relationship.maxCount))
+    }
+  }
+
+  private mutating func combine(byte: UInt8) {
+    state = (state ^ UInt64(byte)) &* 0x100_0000_01b3
+  }
+
+  private mutating func combine(_ value: UInt64) {
+    for shift in stride(from: UInt64(0), to: 64, by: 8) {
+      combine(byte: UInt8(truncatingIfNeeded: value >> shift))
+    }
+  }
+
+  private mutating func combine(_ text: String) {
+    combine(UInt64(text.utf8.count))
+    for byte in text.utf8 { combine(byte: byte) }
+  }
+}

@@ -1,0 +1,76 @@
+/// One thing that is wrong, or suspicious, in a model: where, which rule, and what to do about it.
+public struct ModelProblem: Sendable, Hashable {
+  /// The rule that a description breaks.
+  public enum Rule: String, Sendable, Hashable, CaseIterable {
+    // Errors
+
+    /// A name is empty, too long, no identifier, or begins with an underscore.
+    case nameSyntax
+    /// A property is named like a member of every managed object.
+    case reservedName
+    /// Two entities have one name.
+    case duplicateEntity
+    /// Two properties of an entity have one name.
+    case duplicateProperty
+    /// A property has the name of an inherited one.
+    case redefinedProperty
+    /// The superentity is not in the model.
+    case unknownSuperentity
+    /// An entity is its own superentity, through any number of others.
+    case superentityCycle
+    /// There are too many entities, properties or levels of inheritance.
+    case tooMany
+    /// The destination of a relationship is not in the model.
+    case unknownDestination
+    /// The inverse does not exist, or is no relationship.
+    case unknownInverse
+    /// The two ends of a relationship do not name each other.
+    case inverseMismatch
+    /// The limits of a relationship's count contradict each other.
+    case countRange
+    /// A default value is not of the attribute's type.
+    case defaultType
+    /// A derivation is not one that is supported.
+    case derivation
+    /// An index has no name or no element, or repeats a name or an element.
+    case indexShape
+    /// An index names something that is no attribute or to-one relationship of the entity.
+    case indexProperty
+    /// A uniqueness constraint is empty or repeats an attribute.
+    case constraintShape
+    /// A uniqueness constraint names something that is no stored attribute of the entity.
+    case constraintProperty
+    /// Two properties of an entity, or two entities, claim one earlier name.
+    case renamingClash
+
+    // Warnings
+
+    /// A relationship has no inverse: a deleted object may stay referenced.
+    case noInverse
+    /// Deletes can cascade from an entity back to itself through other entities.
+    case cascadeCycle
+    /// Deleting would leave a required relationship empty, and the save would fail.
+    case nullifiedRequired
+    /// An abstract entity has no subentity that can have objects.
+    case abstractWithoutConcrete
+  }
+
+  /// The broken rule.
+  public let rule: Rule
+  /// The entity, as named in its description.
+  public let entity: String
+  /// The property, index or constraint, or nil when the entity as a whole is meant.
+  public let property: String?
+  /// What is wrong, in one sentence.
+  public let message: String
+  /// What to do about it, in one sentence.
+  public let remedy: String
+}
+
+extension ModelProblem: CustomStringConvertible {
+  /// The place, the message and the remedy in one line.
+  public var description: String {
+    let place = property.map { "\(entity).\($0)" } ?? (entity.isEmpty ? "model" : entity)
+    return "\(place): \(message) \(remedy) [\(rule.rawValue)]"
+  }
+}

@@ -1,0 +1,111 @@
+extension ModelValidation {
+  mutating func checkIndexes() {
+    var inherited: [[String: Int]] = Array(repeating: [:], count: entities.count)
+    for index in ancestorsFirst() {
+      var names = parents[index].map { inherited[$0] } ?? [:]
+      for description in entities[index].indexes {
+        checkIndex(description, in: index)
+        if names.updateValue(index, forKey: description.name) != nil {
+          error(
+            .indexShape, entities[index].name, description.name,
+            "The entity already has an index \"\(description.name)\".", "Rename one of them.")
+        }
+      }
+      inherited[index] = names
+    }
+  }
+
+  private mutating func checkIndex(_ description: FetchIndexDescription, in index: Int) {
+    let entity = entities[index].name
+    if !Self.isIdentifier(description.name) {
+      error(
+        .indexShape, entity, description.name, "\"\(description.name)\" is not a valid index name.",
+        "Use letters, digits and underscores.")
+    }
+    if description.elements.isEmpty {
+      error(.indexShape, entity, description.name, "The index has no element.", "Name a property.")
+    }
+    var seen: Set<String> = []
+    for element in description.elements {
+      if !seen.insert(element.propertyName).inserted {
+        error(
+          .indexShape, entity, description.name, "The index names \"\(element.propertyName)\" twice.",
+          "Name it once.")
+      }
+      if !isIndexable(visible[index][element.propertyName]?.property) {
+        error(
+          .indexProperty, entity, description.name,
+          "\"\(element.propertyName)\" is no attribute or to-one relationship of the entity.",
+          "Correct the name.")
+      }
+    }
+  }
+
+  private func isIndexable(_ property: PropertyDescription?) -> Bool {
+    switch property {
+    case .attribute: true
+    case .relationship(let relationship): !relationship.isToMany
+    case nil: false
+    }
+  }
+
+  mutating func checkConstraints() {
+    for (index, entity) in entities.enumerated() {
+      var seen: Set<[String]> = []
+      for constraint in entity.uniquenessConstraints {
+        let place = constraint.joined(separator: ",")
+        let isRepeated = !seen.insert(constraint).inserted
+        if constraint.isEmpty || isRepeated || Set(constraint).count < constraint.count {
+          error(
+            .constraintShape, entity.name, place,
+            "The constraint is empty, or repeats itself or an attribute.",
+            "Name each attribute once.")
+        }
+        for name in constraint where !isConstrainable(visible[index][name]?.property) {
+          error(
+            .constraintProperty, entity.name, place, "\"\(name)\" is no stored attribute of the entity.",
+            "Name attributes that are neither derived nor relationships.")
+        }
+      }
+    }
+  }
+
+  private func isConstrainable(_ property: PropertyDescription?) -> Bool {
+    if case .attribute(let attribute)? = property { attribute.derivation == nil } else { false }
+  }
+}
+
+// MARK: - Entities as wholes
+
+extension ModelValidation {
+  mutating func checkAbstractEntities() {
+    var hasConcrete = entities.map { !$0.isAbstract }
+    for index in ancestorsFirst().reversed() where hasConcrete[index] {
+      if let parent = parents[index] { hasConcrete[parent] = true }
+    }
+    for (index, entity) in entities.enumerated() where !hasConcrete[index] {
+      warn(
+        .abstractWithoutConcrete, entity.name, nil, "No subentity of this abstract entity can have objects.",
+        "Add a concrete subentity, or make this one concrete.")
+    }
+  }
+
+  mutating func checkRenaming() {
+    var entityNames: Set<String> = []
+    for entity in entities {
+      if let name = entity.renamingIdentifier, !entityNames.insert(name).inserted {
+        error(
+          .renamingClash, entity.name, nil, "Two entities were called \"\(name)\".",
+          "Keep the renaming identifier on one of them.")
+      }
+      var propertyNames: Set<String> = []
+      for property in entity.properties {
+        if let name = property.renamingIdentifier, !propertyNames.insert(name).inserted {
+          error(
+            .renamingClash, entity.name, property.name, "Two properties were called \"\(name)\".",
+            "Keep the renaming identifier on one of them.")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+extension ModelValidation {
+  mutating func checkRelationships() {
+    for (index, entity) in entities.enumerated() {
+      for relationship in entity.relationships {
+        checkCounts(relationship, entity.name)
+        guard let destination = indicesByName[relationship.destinationEntityName] else {
+          error(
+            .unknownDestination, entity.name, relationship.name,
+            "The destination \"\(relationship.destinationEntityName)\" is not in the model.",
+            "Add the entity, or correct the name.")
+          continue
+        }
+        checkInverse(relationship, of: index, destination: destination)
+      }
+    }
+  }
+
+  private mutating func checkCounts(_ relationship: RelationshipDescription, _ entity: String) {
+    let (least, most) = (relationship.minCount, relationship.maxCount)
+    if least < 0 || most < 0 || (most > 0 && least > most) || least > Int(Int32.max) || most > Int(Int32.max)
+    {
+      error(
+        .countRange, entity, relationship.name, "Between \(least) and \(most) objects is impossible.",
+        "Use 0 <= minCount <= maxCount, or maxCount 0 for no limit.")
+    }
+  }
+
+  private mutating func checkInverse(
+    _ relationship: RelationshipDescription, of index: Int, destination: Int
+  ) {
+    let entity = entities[index].name
+    guard let inverseName = relationship.inverseName else {
+      warn(
+        .noInverse, entity, relationship.name, "The relationship has no inverse.",
+        "Add one in \"\(relationship.destinationEntityName)\", or deleted objects may stay referenced.")
+      return
+    }
+    guard let found = visible[destination][inverseName], case .relationship(let inverse) = found.property
+    else {
+      error(
+        .unknownInverse, entity, relationship.name,
+        "\"\(relationship.destinationEntityName)\" has no relationship \"\(inverseName)\".",
+        "Declare it there with inverse \"\(relationship.name)\".")
+      return
+    }
+    let owner = entities[found.declaringEntity].name
+    if found.declaringEntity != destination {
+      error(
+        .inverseMismatch, entity, relationship.name,
+        "The inverse \"\(inverseName)\" belongs to \"\(owner)\", so objects of \"\(owner)\" may come back.",
+        "Make \"\(owner)\" the destination.")
+    } else if inverse.inverseName != relationship.name || inverse.destinationEntityName != entity {
+      error(
+        .inverseMismatch, entity, relationship.name,
+        "The inverse \(owner).\(inverseName) leads to \(place(inverse)), not back to "
+          + "\(entity).\(relationship.name).",
+        "Let each of the two name the other.")
+    } else if inverse.deleteRule == .nullify, !relationship.isOptional, !relationship.isToMany {
+      warn(
+        .nullifiedRequired, owner, inverseName,
+        "Deleting leaves the required \(entity).\(relationship.name) empty, and the save fails.",
+        "Cascade or deny, or make \"\(relationship.name)\" optional.")
+    }
+  }
+
+  private func place(_ relationship: RelationshipDescription) -> String {
+    guard let inverse = relationship.inverseName else { return "no inverse" }
+    return "\(relationship.destinationEntityName).\(inverse)"
+  }
+}
+
+// MARK: - Cascades
+
+extension ModelValidation {
+  /// Warns of each cascading relationship that leads, through other entities, back to where it began.
+  /// An entity that cascades to itself directly (a tree's children) is usual and not mentioned,
+  /// unless its inverse cascades as well.
+  mutating func checkCascades() {
+    var targets: [Set<Int>] = Array(repeating: [], count: entities.count)
+    for (index, entity) in entities.enumerated() {
+      for relationship in entity.relationships where relationship.deleteRule == .cascade {
+        if let target = indicesByName[relationship.destinationEntityName] { targets[index].insert(target) }
+      }
+    }
+    for (index, entity) in entities.enumerated() where !targets[index].isEmpty {
+      for relationship in entity.relationships where relationship.deleteRule == .cascade {
+        guard let target = indicesByName[relationship.destinationEntityName] else { continue }
+        let isCycle =
+          target == index
+          ? inverseCascades(relationship, of: target) : reaches(index, from: target, by: targets)
+        guard isCycle else { continue }
+        warn(
+          .cascadeCycle, entity.name, relationship.name,
+          "Deletes cascade from here back to \"\(entity.name)\".",
+          "Make sure that one delete may take all of them along.")
+      }
+    }
+  }
+
+  private func inverseCascades(_ relationship: RelationshipDescription, of target: Int) -> Bool {
+    guard let name = relationship.inverseName, let inverse = visible[target][name],
+      name != relationship.name, case .relationship(let other) = inverse.property
+    else { return false }
+    return other.deleteRule == .cascade
+  }
+
+  private func reaches(_ goal: Int, from start: Int, by targets: [Set<Int>]) -> Bool {
+    var seen: Set<Int> = [start]
+    var open = [start]
+    while let index = open.popLast() {
+      if index == goal { return true }
+      for next in targets[index] where seen.insert(next).inserted { open.append(next) }
+    }
+    return false
+  }
+}

@@ -1,0 +1,195 @@
+/// The check of a whole model: every rule is tried on every description, and everything found is
+/// listed, so that a model is corrected in one go.
+///
+/// Later steps stand on what earlier ones resolved. Where an earlier step found an error (an unknown
+/// superentity, a cycle) it resolves to something harmless, so that the later steps still run and
+/// still end: an entity with a broken superentity counts as a root.
+struct ModelValidation {
+  /// A property as an entity sees it: its own or inherited.
+  struct VisibleProperty {
+    let declaringEntity: Int
+    let property: PropertyDescription
+  }
+
+  let entities: [EntityDescription]
+  private(set) var errors: [ModelProblem] = []
+  private(set) var warnings: [ModelProblem] = []
+  /// The first entity of each name.
+  private(set) var indicesByName: [String: Int] = [:]
+  /// The superentity of each entity, free of cycles.
+  private(set) var parents: [Int?]
+  /// For each entity the properties it declares and inherits, by name.
+  private(set) var visible: [[String: VisibleProperty]] = []
+
+  init(_ entities: [EntityDescription]) {
+    self.entities = entities
+    self.parents = Array(repeating: nil, count: entities.count)
+  }
+
+  mutating func run() {
+    guard entities.count <= ModelLimits.entityCount else {
+      error(
+        .tooMany, "", nil, "The model has \(entities.count) entities.",
+        "Use at most \(ModelLimits.entityCount).")
+      return
+    }
+    checkEntityNames()
+    resolveParents()
+    checkProperties()
+    guard resolveVisibleProperties() else { return }
+    checkRelationships()
+    checkAttributes()
+    checkIndexes()
+    checkConstraints()
+    checkAbstractEntities()
+    checkCascades()
+    checkRenaming()
+  }
+
+  mutating func error(
+    _ rule: ModelProblem.Rule, _ entity: String, _ property: String?, _ message: String, _ remedy: String
+  ) {
+    errors.append(
+      ModelProblem(rule: rule, entity: entity, property: property, message: message, remedy: remedy))
+  }
+
+  mutating func warn(
+    _ rule: ModelProblem.Rule, _ entity: String, _ property: String?, _ message: String, _ remedy: String
+  ) {
+    warnings.append(
+      ModelProblem(rule: rule, entity: entity, property: property, message: message, remedy: remedy))
+  }
+}
+
+// MARK: - Names
+
+extension ModelValidation {
+  /// Whether `name` can be written in Swift and in a key path. Underscores in front are kept for
+  /// generated code.
+  static func isIdentifier(_ name: String) -> Bool {
+    guard let first = name.unicodeScalars.first, name.utf8.count <= ModelLimits.nameLengthBytes else {
+      return false
+    }
+    return first.properties.isXIDStart && name.unicodeScalars.allSatisfy(\.properties.isXIDContinue)
+  }
+
+  private mutating func checkSyntax(_ name: String, _ entity: String, _ property: String?, _ what: String) {
+    if !Self.isIdentifier(name) {
+      error(
+        .nameSyntax, entity, property, "\"\(name)\" is not a valid \(what) name.",
+        "Begin with a letter and go on with letters, digits and underscores, at most "
+          + "\(ModelLimits.nameLengthBytes) bytes.")
+    }
+  }
+
+  private mutating func checkEntityNames() {
+    for (index, entity) in entities.enumerated() {
+      checkSyntax(entity.name, entity.name, nil, "entity")
+      if entity.managedObjectClassName.isEmpty {
+        error(
+          .nameSyntax, entity.name, nil, "The class name is empty.",
+          "Name the class of the objects, or leave it out.")
+      }
+      if indicesByName[entity.name] == nil {
+        indicesByName[entity.name] = index
+      } else {
+        error(
+          .duplicateEntity, entity.name, nil, "Two entities are called \"\(entity.name)\".",
+          "Rename one of them.")
+      }
+    }
+  }
+
+  private mutating func checkProperties() {
+    for entity in entities {
+      var seen: Set<String> = []
+      for property in entity.properties {
+        let name = property.name
+        checkSyntax(name, entity.name, name, "property")
+        if ReservedNames.all.contains(name) {
+          error(
+            .reservedName, entity.name, name, "Every managed object already has a member \"\(name)\".",
+            "Choose another name.")
+        }
+        if !seen.insert(name).inserted {
+          error(
+            .duplicateProperty, entity.name, name, "Two properties are called \"\(name)\".",
+            "Rename or remove one of them.")
+        }
+      }
+    }
+  }
+}
+
+// MARK: - Inheritance
+
+extension ModelValidation {
+  private mutating func resolveParents() {
+    for (index, entity) in entities.enumerated() {
+      guard let name = entity.superentityName else { continue }
+      if let parent = indicesByName[name] {
+        parents[index] = parent
+      } else {
+        error(
+          .unknownSuperentity, entity.name, nil, "The superentity \"\(name)\" is not in the model.",
+          "Add it, or correct the name.")
+      }
+    }
+    breakCycles()
+    checkDepth()
+  }
+
+  /// Walks up from every entity; who meets itself lies on a cycle and becomes a root.
+  private mutating func breakCycles() {
+    let state = CycleSearch.membersOfCycles(parents)
+    for index in entities.indices where state[index] {
+      error(
+        .superentityCycle, entities[index].name, nil, "The entity is, in the end, its own superentity.",
+        "Remove one of the superentities on the cycle.")
+      parents[index] = nil
+    }
+  }
+
+  private mutating func checkDepth() {
+    var depths: [Int] = Array(repeating: 0, count: entities.count)
+    for index in ancestorsFirst() {
+      depths[index] = parents[index].map { depths[$0] + 1 } ?? 1
+      if depths[index] == ModelLimits.hierarchyDepth + 1 {
+        error(
+          .tooMany, entities[index].name, nil,
+          "More than \(ModelLimits.hierarchyDepth) entities inherit from each other.",
+          "Make the hierarchy flatter.")
+      }
+    }
+  }
+
+  /// All entities, each after its superentity; otherwise in the given order.
+  func ancestorsFirst() -> [Int] { EntityOrder.ancestorsFirst(parents) }
+
+  /// Fills `visible`; false when there are too many properties to go on.
+  private mutating func resolveVisibleProperties() -> Bool {
+    guard !errors.contains(where: { $0.rule == .tooMany }) else { return false }
+    visible = Array(repeating: [:], count: entities.count)
+    for index in ancestorsFirst() {
+      var properties = parents[index].map { visible[$0] } ?? [:]
+      let entity = entities[index]
+      for property in entity.properties {
+        if let other = properties[property.name], other.declaringEntity != index {
+          error(
+            .redefinedProperty, entity.name, property.name,
+            "The property is inherited from \"\(entities[other.declaringEntity].name)\".",
+            "Rename it, or remove it here.")
+        }
+        properties[property.name] = VisibleProperty(declaringEntity: index, property: property)
+      }
+      guard properties.count <= ModelLimits.propertyCount else {
+        error(
+          .tooMany, entity.name, nil, "The entity has \(properties.count) properties.",
+          "Use at most \(ModelLimits.propertyCount), inherited ones included.")
+        return false
+      }
+      visible[index] = properties
+    }
+    return true
+  }
+}

@@ -1,1 +1,0 @@
-// PerdureModel: see ARCHITECTURE.md.

@@ -1,0 +1,137 @@
+/// A property of an entity: an attribute or a relationship.
+///
+/// The functions below write the usual ones in a line each:
+///
+///     EntityDescription("Company", properties: [
+///       .string("name", optional: false),
+///       .toMany("workers", "Worker", inverse: "company", deleteRule: .cascade),
+///       .derived("workerCount", "workers.@count"),
+///     ])
+public enum PropertyDescription: Sendable, Hashable {
+  /// A value.
+  case attribute(AttributeDescription)
+  /// A link to other objects.
+  case relationship(RelationshipDescription)
+
+  /// The property's name.
+  public var name: String {
+    switch self {
+    case .attribute(let attribute): attribute.name
+    case .relationship(let relationship): relationship.name
+    }
+  }
+
+  /// Whether an object may be saved without a value, or with nothing at the other end.
+  public var isOptional: Bool {
+    switch self {
+    case .attribute(let attribute): attribute.isOptional
+    case .relationship(let relationship): relationship.isOptional
+    }
+  }
+
+  /// The name that the property had in an earlier version of the model.
+  public var renamingIdentifier: String? {
+    switch self {
+    case .attribute(let attribute): attribute.renamingIdentifier
+    case .relationship(let relationship): relationship.renamingIdentifier
+    }
+  }
+}
+
+extension PropertyDescription {
+  /// Describes an attribute of any type.
+  public static func attribute(
+    _ name: String, _ type: AttributeType, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription {
+    .attribute(AttributeDescription(name, type, isOptional: optional, defaultValue: value))
+  }
+
+  /// Describes text.
+  public static func string(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .string, optional: optional, default: value) }
+
+  /// Describes a truth value.
+  public static func boolean(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .boolean, optional: optional, default: value) }
+
+  /// Describes a whole number of 16 bits.
+  public static func int16(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .int16, optional: optional, default: value) }
+
+  /// Describes a whole number of 32 bits.
+  public static func int32(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .int32, optional: optional, default: value) }
+
+  /// Describes a whole number of 64 bits.
+  public static func int64(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .int64, optional: optional, default: value) }
+
+  /// Describes a floating-point number of 32 bits.
+  public static func float(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .float, optional: optional, default: value) }
+
+  /// Describes a floating-point number of 64 bits.
+  public static func double(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .double, optional: optional, default: value) }
+
+  /// Describes an exact decimal number.
+  public static func decimal(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .decimal, optional: optional, default: value) }
+
+  /// Describes a point in time.
+  public static func date(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .date, optional: optional, default: value) }
+
+  /// Describes a 128-bit identifier.
+  public static func uuid(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .uuid, optional: optional, default: value) }
+
+  /// Describes a URL.
+  public static func uri(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .uri, optional: optional, default: value) }
+
+  /// Describes bytes.
+  public static func binary(
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
+  ) -> PropertyDescription { .attribute(name, .binary, optional: optional, default: value) }
+
+  /// Describes a whole number that follows from other properties, for example `"workers.@count"`.
+  public static func derived(
+    _ name: String, _ derivation: String, type: AttributeType = .int64
+  ) -> PropertyDescription {
+    .attribute(AttributeDescription(name, type, isOptional: false, derivation: derivation))
+  }
+
+  /// Describes a relationship to at most one object.
+  public static func toOne(
+    _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,
+    deleteRule: DeleteRule = .nullify
+  ) -> PropertyDescription {
+    .relationship(
+      RelationshipDescription(
+        name, to: destination, inverse: inverse, minCount: optional ? 0 : 1, maxCount: 1,
+        isOptional: optional, deleteRule: deleteRule))
+  }
+
+  /// Describes a relationship to any number of objects; `maxCount` 0 means no limit.
+  public static func toMany(
+    _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,
+    minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify
+  ) -> PropertyDescription {
+    .relationship(
+      RelationshipDescription(
+        name, to: destination, inverse: inverse, minCount: minCount, maxCount: maxCount,
+        isOptional: optional, deleteRule: deleteRule))
+  }
+}

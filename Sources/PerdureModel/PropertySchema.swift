@@ -1,0 +1,104 @@
+/// A property as the graph uses it: in its slot of one entity, with its inverse found.
+///
+/// An inherited property has one schema for each entity that has it; `declaringEntity` tells whose it is.
+package final class PropertySchema: Sendable {
+  /// What the property holds.
+  package enum Kind: Sendable, Hashable {
+    /// A value of a type.
+    case attribute(AttributeType)
+    /// A link to at most one object.
+    case toOne
+    /// A link to any number of objects.
+    case toMany
+  }
+
+  /// Where the link of a relationship is kept. Each link is kept once: of two ends of the same kind
+  /// (one-to-one, many-to-many) a store uses the one with the lower property number.
+  package enum LinkStorage: Sendable, Hashable {
+    /// As an id in this object's row: a to-one relationship.
+    case reference
+    /// In the rows of the other side, whose relationship is to-one: a to-many relationship.
+    case inverseReference
+    /// As entries of their own: both sides are to-many, or the to-many side has no inverse.
+    case links
+  }
+
+  /// The end of a relationship in a resolved entity.
+  package struct Endpoint: Sendable, Hashable {
+    /// The index of the entity in the model.
+    package let entity: Int
+    /// The slot of the property in that entity; the same in all its subentities.
+    package let slot: Int
+  }
+
+  /// The property's name.
+  package let name: String
+  /// The position among the entity's properties. A subentity has its inherited ones at the same slots.
+  package let slot: Int
+  /// What the property holds.
+  package let kind: Kind
+  /// The index of the entity that declares the property.
+  package let declaringEntity: Int
+  /// Whether an object may be saved without it.
+  package let isOptional: Bool
+  /// The value of a new object, in the form of the attribute's type.
+  package let defaultValue: DefaultValue?
+  /// The slot of the to-many relationship that a derived attribute counts.
+  package let countedSlot: Int?
+  /// Whether the property is the first element of some index of the entity.
+  package let isIndexed: Bool
+  /// Whether the property by itself is unique.
+  package let isUnique: Bool
+  /// The destination's index in the model, for relationships.
+  package let destination: Int?
+  /// The other end, for relationships that have an inverse.
+  package let inverse: Endpoint?
+  /// Where links are kept, for relationships.
+  package let linkStorage: LinkStorage?
+  /// The relationship's delete rule; `noAction` for attributes.
+  package let deleteRule: DeleteRule
+  /// The least number of objects at the other end.
+  package let minCount: Int
+  /// The greatest number of objects at the other end; 0 for no limit.
+  package let maxCount: Int
+
+  /// The attribute's type, or nil for relationships.
+  package var attributeType: AttributeType? {
+    if case .attribute(let type) = kind { type } else { nil }
+  }
+
+  /// Whether the property links objects.
+  package var isRelationship: Bool { attributeType == nil }
+
+  /// Whether the value follows from other properties.
+  package var isDerived: Bool { countedSlot != nil }
+
+  init(_ source: PropertySource, slot: Int, in model: SchemaResolution) {
+    name = source.property.name
+    self.slot = slot
+    declaringEntity = source.declaringEntity
+    isOptional = source.property.isOptional
+    isIndexed = source.isIndexed
+    isUnique = source.isUnique
+    switch source.property {
+    case .attribute(let attribute):
+      kind = .attribute(attribute.type)
+      defaultValue = attribute.defaultValue.flatMap { $0.converted(to: attribute.type) }
+      countedSlot = attribute.derivation.flatMap(Derivation.countedRelationship).flatMap { source.slots[$0] }
+      destination = nil
+      inverse = nil
+      linkStorage = nil
+      deleteRule = .noAction
+      (minCount, maxCount) = (0, 1)
+    case .relationship(let relationship):
+      kind = relationship.isToMany ? .toMany : .toOne
+      defaultValue = nil
+      countedSlot = nil
+      destination = model.indices[relationship.destinationEntityName]
+      inverse = model.endpoint(inverseOf: relationship)
+      linkStorage = model.linkStorage(of: relationship)
+      deleteRule = relationship.deleteRule
+      (minCount, maxCount) = (relationship.minCount, relationship.maxCount)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/// What happens to the objects at the other end when an object is deleted. Raw values are stored.
+public enum DeleteRule: UInt8, Sendable, Hashable, CaseIterable {
+  /// Nothing: references to the deleted object stay behind. The program is responsible.
+  case noAction = 0
+  /// The other end forgets the deleted object.
+  case nullify = 1
+  /// The objects at the other end are deleted too, each once.
+  case cascade = 2
+  /// The delete is refused while an object is at the other end.
+  case deny = 3
+}
+
+/// What a relationship is: a named link from the objects of one entity to those of another.
+public struct RelationshipDescription: Sendable, Hashable {
+  /// The name, unique in the entity and its superentities.
+  public var name: String
+  /// The name of the entity at the other end.
+  public var destinationEntityName: String
+  /// The name of the relationship of the destination that leads back, or nil for a one-way link.
+  public var inverseName: String?
+  /// How few objects may be at the other end when an object is saved, unless there are none and the
+  /// relationship is optional.
+  public var minCount: Int
+  /// How many objects may be at the other end: 1 makes the relationship to-one, 0 means no limit.
+  public var maxCount: Int
+  /// Whether an object may be saved with nothing at the other end.
+  public var isOptional: Bool
+  /// What deleting an object does to the other end.
+  public var deleteRule: DeleteRule
+  /// The name that the relationship had in an earlier version of the model, for migration.
+  public var renamingIdentifier: String?
+
+  /// Makes a description. Nothing is checked here: the model checks everything at once.
+  public init(
+    _ name: String, to destinationEntityName: String, inverse inverseName: String? = nil,
+    minCount: Int = 0, maxCount: Int, isOptional: Bool = true, deleteRule: DeleteRule = .nullify,
+    renamingIdentifier: String? = nil
+  ) {
+    self.name = name
+    self.destinationEntityName = destinationEntityName
+    self.inverseName = inverseName
+    self.minCount = minCount
+    self.maxCount = maxCount
+    self.isOptional = isOptional
+    self.deleteRule = deleteRule
+    self.renamingIdentifier = renamingIdentifier
+  }
+
+  /// Whether more than one object may be at the other end.
+  public var isToMany: Bool { maxCount != 1 }
+}

@@ -1,0 +1,122 @@
+/// A property on its way into a slot.
+struct PropertySource {
+  let property: PropertyDescription
+  let declaringEntity: Int
+  let isIndexed: Bool
+  let isUnique: Bool
+  /// The slots of the entity, for properties that refer to others.
+  let slots: [String: Int]
+}
+
+/// What resolving needs to know of the whole model. Only for models that passed every check.
+struct SchemaResolution {
+  let entities: [EntityDescription]
+  let parents: [Int?]
+  let indices: [String: Int]
+  /// For each entity itself and all above it, nearest first.
+  let lineages: [[Int]]
+  /// For each entity all below it, ascending.
+  let subentities: [[Int]]
+  /// For each entity the slots by name, inherited ones included.
+  let slots: [[String: Int]]
+
+  init(_ entities: [EntityDescription], parents: [Int?], indices: [String: Int]) {
+    self.entities = entities
+    self.parents = parents
+    self.indices = indices
+    var lineages: [[Int]] = Array(repeating: [], count: entities.count)
+    var subentities = lineages
+    var slots: [[String: Int]] = Array(repeating: [:], count: entities.count)
+    for index in EntityOrder.ancestorsFirst(parents) {
+      if let parent = parents[index] {
+        lineages[index] = [index] + lineages[parent]
+        slots[index] = slots[parent]
+      } else {
+        lineages[index] = [index]
+      }
+      for property in entities[index].properties { slots[index][property.name] = slots[index].count }
+    }
+    for index in entities.indices {
+      for ancestor in lineages[index].dropFirst() { subentities[ancestor].append(index) }
+    }
+    self.lineages = lineages
+    self.subentities = subentities
+    self.slots = slots
+  }
+}
+
+extension EntitySchema {
+  /// Resolves all entities of a checked model.
+  static func resolve(
+    _ entities: [EntityDescription], parents: [Int?], indices: [String: Int]
+  ) -> [EntitySchema] {
+    let model = SchemaResolution(entities, parents: parents, indices: indices)
+    return entities.indices.map { EntitySchema($0, in: model) }
+  }
+}
+
+// MARK: - Of one entity
+
+extension SchemaResolution {
+  func properties(
+    of index: Int, indexes: [EntitySchema.Index], constraints: [EntitySchema.UniquenessConstraint]
+  ) -> [PropertySchema] {
+    let indexed = Set(indexes.compactMap(\.slots.first))
+    let unique = Set(constraints.filter { $0.slots.count == 1 }.flatMap(\.slots))
+    var result: [PropertySchema] = []
+    for ancestor in lineages[index].reversed() {
+      for property in entities[ancestor].properties {
+        let slot = result.count
+        let source = PropertySource(
+          property: property, declaringEntity: ancestor, isIndexed: indexed.contains(slot),
+          isUnique: unique.contains(slot), slots: slots[index])
+        result.append(PropertySchema(source, slot: slot, in: self))
+      }
+    }
+    return result
+  }
+
+  func indexes(of index: Int) -> [EntitySchema.Index] {
+    lineages[index].reversed().flatMap { ancestor in
+      entities[ancestor].indexes.map { description in
+        EntitySchema.Index(
+          name: description.name, declaringEntity: ancestor,
+          slots: description.elements.compactMap { slots[index][$0.propertyName] },
+          isAscending: description.elements.map(\.isAscending))
+      }
+    }
+  }
+
+  func constraints(of index: Int) -> [EntitySchema.UniquenessConstraint] {
+    lineages[index].reversed().flatMap { ancestor in
+      entities[ancestor].uniquenessConstraints.map { names in
+        EntitySchema.UniquenessConstraint(
+          declaringEntity: ancestor, slots: names.compactMap { slots[index][$0] })
+      }
+    }
+  }
+}
+
+// MARK: - Of one relationship
+
+extension SchemaResolution {
+  func endpoint(inverseOf relationship: RelationshipDescription) -> PropertySchema.Endpoint? {
+    guard let name = relationship.inverseName, let entity = indices[relationship.destinationEntityName],
+      let slot = slots[entity][name]
+    else { return nil }
+    return PropertySchema.Endpoint(entity: entity, slot: slot)
+  }
+
+  private func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+    guard let name = relationship.inverseName, let entity = indices[relationship.destinationEntityName] else {
+      return nil
+    }
+    return entities[entity].relationships.first { $0.name == name }
+  }
+
+  func linkStorage(of relationship: RelationshipDescription) -> PropertySchema.LinkStorage {
+    guard relationship.isToMany else { return .reference }
+    guard let inverse = inverse(of: relationship) else { return .links }
+    return inverse.isToMany ? .links : .inverseReference
+  }
+}

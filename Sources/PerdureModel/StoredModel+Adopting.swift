@@ -1,0 +1,113 @@
+extension StoredModel {
+  /// The stored form of the first model of a store: everything numbered from 1.
+  ///
+  /// - Throws: `ModelError` `numbersExhausted` when the model is too large for the numbers.
+  package static func initial(for model: ManagedObjectModel) throws(ModelError) -> StoredModel {
+    var numbering = Numbering()
+    return try numbering.number(model, previous: nil)
+  }
+
+  /// This model replaced by `newModel`, where the differences are additions that existing rows can do
+  /// without, or concern nothing that rows depend on.
+  ///
+  /// Entities and properties keep their numbers; added ones get the next numbers. Each entity whose slots
+  /// changed gets a new layout, and all older layouts stay.
+  ///
+  /// - Returns: The new stored model (to be written when the differences are not empty) and all differences.
+  /// - Throws: `ModelError` `incompatibleModel` (134100) with every difference listed, or `numbersExhausted`.
+  package func adopting(
+    _ newModel: ManagedObjectModel
+  ) throws(ModelError) -> (stored: StoredModel, differences: [ModelDifference]) {
+    let differences = ModelDifference.differences(from: model, to: newModel)
+    let incompatibleCount = differences.count { !$0.isCompatible }
+    guard incompatibleCount == 0 else {
+      throw ModelError(
+        .incompatibleModel,
+        "The model does not fit the store: \(incompatibleCount) of \(differences.count) differences need a "
+          + "migration. Open the store with the model it was written with, or migrate it.",
+        differences: differences)
+    }
+    var numbering = Numbering(last: lastNumbers, layouts: layouts)
+    return (try numbering.number(newModel, previous: self), differences)
+  }
+
+  /// Whether `other` gives the same numbers to the same descriptions, so that it need not be written.
+  package func isEqual(to other: StoredModel) -> Bool {
+    model.entities == other.model.entities && entries == other.entries && layouts == other.layouts
+  }
+}
+
+/// Hands out numbers, each once.
+private struct Numbering {
+  var last = StoredModel.LastNumbers()
+  var layouts: [LayoutSchema] = []
+
+  mutating func number(
+    _ model: ManagedObjectModel, previous: StoredModel?
+  ) throws(ModelError) -> StoredModel {
+    var entityNumbers: [UInt16] = []
+    var own: [[UInt32]] = []
+    for entity in model.entities {
+      let known = previous?.numbers(ofEntityNamed: entity.name)
+      entityNumbers.append(try either(known?.entity, \.entity))
+      var numbers: [UInt32] = []
+      for property in entity.properties {
+        numbers.append(try either(known?.properties[property.name], \.property))
+      }
+      own.append(numbers)
+    }
+    let bySlot = StoredModel.numbersBySlot(model, own)
+    var entries: [StoredModel.Entry] = []
+    for (index, entity) in model.entities.enumerated() {
+      let current = previous?.currentLayout(ofEntityNamed: entity.name)
+      let layout = try layoutNumber(current, entityNumbers[index], bySlot[index])
+      entries.append(
+        StoredModel.Entry(number: entityNumbers[index], currentLayout: layout, propertyNumbers: own[index]))
+    }
+    return StoredModel(model: model, entries: entries, layouts: layouts, lastNumbers: last)
+  }
+
+  /// An older layout of the entity serves again when it has just these properties in this order.
+  private mutating func layoutNumber(
+    _ current: LayoutSchema?, _ entity: UInt16, _ properties: [UInt32]
+  ) throws(ModelError) -> UInt16 {
+    if let current, current.propertyNumbers == properties { return current.number }
+    let known = layouts.first { $0.entityNumber == entity && $0.propertyNumbers == properties }
+    if let known { return known.number }
+    let number = try next(\.layout)
+    layouts.append(LayoutSchema(number: number, entityNumber: entity, propertyNumbers: properties))
+    return number
+  }
+
+  private mutating func either<T: FixedWidthInteger>(
+    _ known: T?, _ counter: WritableKeyPath<StoredModel.LastNumbers, T>
+  ) throws(ModelError) -> T {
+    if let known { known } else { try next(counter) }
+  }
+
+  private mutating func next<T: FixedWidthInteger>(
+    _ counter: WritableKeyPath<StoredModel.LastNumbers, T>
+  ) throws(ModelError) -> T {
+    guard last[keyPath: counter] < T.max else {
+      throw ModelError(
+        .numbersExhausted, "The store has given out all numbers for its models. Migrate it to a new store.")
+    }
+    last[keyPath: counter] += 1
+    return last[keyPath: counter]
+  }
+}
+
+extension StoredModel {
+  fileprivate func numbers(ofEntityNamed name: String) -> (entity: UInt16, properties: [String: UInt32])? {
+    guard let index = model.schema(named: name)?.index else { return nil }
+    let names = model.entities[index].properties.map(\.name)
+    return (
+      entries[index].number,
+      Dictionary(uniqueKeysWithValues: zip(names, entries[index].propertyNumbers))
+    )
+  }
+
+  fileprivate func currentLayout(ofEntityNamed name: String) -> LayoutSchema? {
+    (model.schema(named: name)?.index).map { currentLayout(ofEntityAt: $0) }
+  }
+}

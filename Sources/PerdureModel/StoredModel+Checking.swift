@@ -1,0 +1,63 @@
+extension StoredModel {
+  /// What breaks an invariant in numbers that were read, or nil. Numbers refer to those in `StoredModel`.
+  static func flaw(
+    _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ last: LastNumbers
+  ) -> String? {
+    flawInNumbers(model, entries, last) ?? flawInLayouts(model, entries, layouts, last)
+  }
+
+  /// Invariants 1 and 2.
+  private static func flawInNumbers(
+    _ model: ManagedObjectModel, _ entries: [Entry], _ last: LastNumbers
+  ) -> String? {
+    var entities: Set<UInt16> = []
+    var properties: Set<UInt32> = []
+    for (entity, entry) in zip(model.entities, entries) {
+      guard (1...last.entityBound).contains(entry.number), entities.insert(entry.number).inserted else {
+        return "entity number \(entry.number) is wrong or given twice"
+      }
+      guard entry.propertyNumbers.count == entity.properties.count else {
+        return "\"\(entity.name)\" has a wrong count of property numbers"
+      }
+      for number in entry.propertyNumbers {
+        guard number > 0, number <= last.property, properties.insert(number).inserted else {
+          return "property number \(number) is wrong or given twice"
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Invariants 2, 3 and 4.
+  private static func flawInLayouts(
+    _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ last: LastNumbers
+  ) -> String? {
+    let bySlot = numbersBySlot(model, entries.map(\.propertyNumbers))
+    let propertiesByEntity = Dictionary(
+      uniqueKeysWithValues: zip(entries.map(\.number), bySlot.map { Set($0) }))
+    var previous: UInt16 = 0
+    var byNumber: [UInt16: LayoutSchema] = [:]
+    for layout in layouts {
+      guard layout.number > previous, layout.number <= last.layout else {
+        return "layout number \(layout.number) is out of order"
+      }
+      guard let known = propertiesByEntity[layout.entityNumber],
+        Set(layout.propertyNumbers).count == layout.propertyNumbers.count,
+        known.isSuperset(of: layout.propertyNumbers)
+      else { return "layout \(layout.number) does not belong to its entity" }
+      previous = layout.number
+      byNumber[layout.number] = layout
+    }
+    for (entry, numbers) in zip(entries, bySlot) {
+      guard let layout = byNumber[entry.currentLayout], layout.entityNumber == entry.number,
+        layout.propertyNumbers == numbers
+      else { return "the current layout of entity \(entry.number) does not list its properties" }
+    }
+    return nil
+  }
+}
+
+extension StoredModel.LastNumbers {
+  /// The last entity number, at least 1 so that a range can be made of it.
+  fileprivate var entityBound: UInt16 { max(1, entity) }
+}

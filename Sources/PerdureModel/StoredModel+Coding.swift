@@ -1,0 +1,272 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// The bytes of a stored model, version 1. Integers are little-endian; `text` is a 4-byte count of bytes
+// and UTF-8; `list` is a 4-byte count and the elements; `optional` is a byte 0 or 1 and, after 1, the
+// value; `bool` is a byte 0 or 1. The bytes carry no checksum: the record that holds them has one.
+//
+//     model        magic "PMDL", version u16 (1), last entity u16, last property u32, last layout u16,
+//                  list of entity, list of layout; nothing behind
+//     entity       name text, superentity optional text, abstract bool, class text,
+//                  renaming optional text, list of property, list of index,
+//                  constraints list of list of text, number u16, current layout u16,
+//                  numbers of the declared properties list of u32
+//     property     0 u8 attribute | 1 u8 relationship
+//     attribute    name text, type u16, optional bool, default optional value,
+//                  derivation optional text, renaming optional text
+//     relationship name text, destination text, inverse optional text, least u32, greatest u32,
+//                  optional bool, delete rule u8, renaming optional text
+//     index        name text, list of (property text, ascending bool)
+//     value        kind u8, then: 0 bool | 1 integer u64 | 2 double, its bits u64 | 3 decimal text |
+//                  4 text | 5 date, seconds since the reference date as the bits of a double u64 |
+//                  6 UUID 16 bytes | 7 bytes with a 4-byte count | 8 URL text
+//     layout       number u16, entity number u16, list of property number u32
+//
+// Reading checks the invariants of `StoredModel` and every rule of `ManagedObjectModel`.
+
+private let magic: [UInt8] = Array("PMDL".utf8)
+private let formatVersion: UInt16 = 1
+
+extension StoredModel {
+  /// The bytes that `init(decoding:)` reads.
+  package func encode() -> [UInt8] {
+    var writer = ByteWriter()
+    for byte in magic { writer.integer(byte) }
+    writer.integer(formatVersion)
+    writer.integer(lastNumbers.entity)
+    writer.integer(lastNumbers.property)
+    writer.integer(lastNumbers.layout)
+    writer.list(Array(zip(model.entities, entries))) { writer, pair in
+      writer.entity(pair.0)
+      writer.integer(pair.1.number)
+      writer.integer(pair.1.currentLayout)
+      writer.list(pair.1.propertyNumbers) { $0.integer($1) }
+    }
+    writer.list(layouts) { writer, layout in
+      writer.integer(layout.number)
+      writer.integer(layout.entityNumber)
+      writer.list(layout.propertyNumbers) { $0.integer($1) }
+    }
+    return writer.bytes
+  }
+
+  /// Reads what `encode()` wrote.
+  ///
+  /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes; never traps.
+  package init(decoding bytes: [UInt8]) throws(ModelError) {
+    var reader = ByteReader(bytes)
+    guard try reader.bytes(magic.count).elementsEqual(magic) else { throw reader.fail("this is no model") }
+    let version = try reader.integer(UInt16.self)
+    guard version == formatVersion else {
+      throw reader.fail("format version \(version) is unknown; use a newer version of Perdure")
+    }
+    let last = LastNumbers(
+      entity: try reader.integer(UInt16.self), property: try reader.integer(UInt32.self),
+      layout: try reader.integer(UInt16.self))
+    var descriptions: [EntityDescription] = []
+    var entries: [Entry] = []
+    for _ in 0..<(try reader.count(minimumSizeBytes: 16)) {
+      descriptions.append(try reader.entity())
+      entries.append(
+        Entry(
+          number: try reader.integer(UInt16.self), currentLayout: try reader.integer(UInt16.self),
+          propertyNumbers: try reader.list(minimumSizeBytes: 4, readUInt32)))
+    }
+    let layouts = try reader.list(minimumSizeBytes: 8) { reader throws(ModelError) in
+      LayoutSchema(
+        number: try reader.integer(UInt16.self), entityNumber: try reader.integer(UInt16.self),
+        propertyNumbers: try reader.list(minimumSizeBytes: 4, readUInt32))
+    }
+    guard reader.remainingCount == 0 else { throw reader.fail("bytes follow the end") }
+    let model = try Self.checkedModel(descriptions, at: reader.offset)
+    if let flaw = Self.flaw(model, entries, layouts, last) { throw reader.fail(flaw) }
+    self.init(model: model, entries: entries, layouts: layouts, lastNumbers: last)
+  }
+
+  private static func checkedModel(
+    _ descriptions: [EntityDescription], at offset: Int
+  ) throws(ModelError) -> ManagedObjectModel {
+    do throws(ModelError) {
+      return try ManagedObjectModel(descriptions)
+    } catch {
+      throw ModelError(
+        .unreadableModel, "The stored model breaks rules, so it is damaged or from a newer version.",
+        problems: error.problems, offset: offset)
+    }
+  }
+}
+
+private func readUInt32(_ reader: inout ByteReader) throws(ModelError) -> UInt32 {
+  try reader.integer(UInt32.self)
+}
+
+private func readString(_ reader: inout ByteReader) throws(ModelError) -> String {
+  try reader.string()
+}
+
+// MARK: - Entities
+
+extension ByteWriter {
+  fileprivate mutating func entity(_ entity: EntityDescription) {
+    string(entity.name)
+    optional(entity.superentityName) { $0.string($1) }
+    bool(entity.isAbstract)
+    string(entity.managedObjectClassName)
+    optional(entity.renamingIdentifier) { $0.string($1) }
+    list(entity.properties) { $0.property($1) }
+    list(entity.indexes) { writer, index in
+      writer.string(index.name)
+      writer.list(index.elements) { writer, element in
+        writer.string(element.propertyName)
+        writer.bool(element.isAscending)
+      }
+    }
+    list(entity.uniquenessConstraints) { writer, names in writer.list(names) { $0.string($1) } }
+  }
+
+  private mutating func property(_ property: PropertyDescription) {
+    switch property {
+    case .attribute(let attribute):
+      integer(UInt8(0))
+      string(attribute.name)
+      integer(attribute.type.rawValue)
+      bool(attribute.isOptional)
+      optional(attribute.defaultValue) { $0.value($1) }
+      optional(attribute.derivation) { $0.string($1) }
+      optional(attribute.renamingIdentifier) { $0.string($1) }
+    case .relationship(let relationship):
+      integer(UInt8(1))
+      string(relationship.name)
+      string(relationship.destinationEntityName)
+      optional(relationship.inverseName) { $0.string($1) }
+      integer(UInt32(relationship.minCount))
+      integer(UInt32(relationship.maxCount))
+      bool(relationship.isOptional)
+      integer(relationship.deleteRule.rawValue)
+      optional(relationship.renamingIdentifier) { $0.string($1) }
+    }
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func entity() throws(ModelError) -> EntityDescription {
+    var entity = EntityDescription(try string(), properties: [])
+    entity.superentityName = try optional(readString)
+    entity.isAbstract = try bool()
+    entity.managedObjectClassName = try string()
+    entity.renamingIdentifier = try optional(readString)
+    entity.properties = try list(minimumSizeBytes: 10) { reader throws(ModelError) in try reader.property() }
+    entity.indexes = try list(minimumSizeBytes: 8) { reader throws(ModelError) in
+      FetchIndexDescription(
+        try reader.string(),
+        try reader.list(minimumSizeBytes: 5) { reader throws(ModelError) in
+          FetchIndexDescription.Element(try reader.string(), ascending: try reader.bool())
+        })
+    }
+    entity.uniquenessConstraints = try list(minimumSizeBytes: 4) { reader throws(ModelError) in
+      try reader.list(minimumSizeBytes: 4, readString)
+    }
+    return entity
+  }
+
+  private mutating func property() throws(ModelError) -> PropertyDescription {
+    switch try integer(UInt8.self) {
+    case 0: return .attribute(try attribute())
+    case 1: return .relationship(try relationship())
+    case let kind: throw fail("\(kind) is no kind of property")
+    }
+  }
+
+  private mutating func attribute() throws(ModelError) -> AttributeDescription {
+    let name = try string()
+    let number = try integer(UInt16.self)
+    guard let type = AttributeType(rawValue: number) else { throw fail("\(number) is no attribute type") }
+    return AttributeDescription(
+      name, type, isOptional: try bool(),
+      defaultValue: try optional { reader throws(ModelError) in try reader.value() },
+      derivation: try optional(readString), renamingIdentifier: try optional(readString))
+  }
+
+  private mutating func relationship() throws(ModelError) -> RelationshipDescription {
+    var relationship = RelationshipDescription(try string(), to: try string(), maxCount: 0)
+    relationship.inverseName = try optional(readString)
+    relationship.minCount = Int(clamping: try integer(UInt32.self))
+    relationship.maxCount = Int(clamping: try integer(UInt32.self))
+    relationship.isOptional = try bool()
+    let number = try integer(UInt8.self)
+    guard let rule = DeleteRule(rawValue: number) else { throw fail("\(number) is no delete rule") }
+    relationship.deleteRule = rule
+    relationship.renamingIdentifier = try optional(readString)
+    return relationship
+  }
+}
+
+// MARK: - Default values
+
+extension ByteWriter {
+  fileprivate mutating func value(_ value: DefaultValue) {
+    switch value {
+    case .bool(let value):
+      integer(UInt8(0))
+      bool(value)
+    case .integer(let value):
+      integer(UInt8(1))
+      integer(value)
+    case .double(let value):
+      integer(UInt8(2))
+      integer(value.bitPattern)
+    case .decimal(let value):
+      integer(UInt8(3))
+      string(value.description)
+    case .string(let value):
+      integer(UInt8(4))
+      string(value)
+    case .date(let value):
+      integer(UInt8(5))
+      integer(value.timeIntervalSinceReferenceDate.bitPattern)
+    case .uuid(let value):
+      integer(UInt8(6))
+      withUnsafeBytes(of: value.uuid) { for byte in $0 { integer(byte) } }
+    case .data(let value):
+      integer(UInt8(7))
+      data(value)
+    case .url(let value):
+      integer(UInt8(8))
+      string(value.absoluteString)
+    }
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func value() throws(ModelError) -> DefaultValue {
+    switch try integer(UInt8.self) {
+    case 0: return .bool(try bool())
+    case 1: return .integer(try integer(Int64.self))
+    case 2: return .double(Double(bitPattern: try integer(UInt64.self)))
+    case 3: return .decimal(try decimal())
+    case 4: return .string(try string())
+    case 5:
+      let seconds = Double(bitPattern: try integer(UInt64.self))
+      return .date(Date(timeIntervalSinceReferenceDate: seconds))
+    case 6: return .uuid(try uuid())
+    case 7: return .data(Data(try bytes(try count())))
+    case 8:
+      guard let url = URL(string: try string()) else { throw fail("text is no URL") }
+      return .url(url)
+    case let kind: throw fail("\(kind) is no kind of value")
+    }
+  }
+
+  private mutating func decimal() throws(ModelError) -> Decimal {
+    guard let value = Decimal(string: try string()) else { throw fail("text is no decimal number") }
+    return value
+  }
+
+  private mutating func uuid() throws(ModelError) -> UUID {
+    let content = Array(try bytes(16))
+    return content.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+}

@@ -1,0 +1,105 @@
+/// A model together with the numbers that a store uses in its place: keys and rows name entities,
+/// properties and layouts by number, never by name or position.
+///
+/// Invariants:
+/// 1. A number is given once. No later model of the store gives it to anything else.
+/// 2. Entity numbers and layout numbers are 1...65 535, property numbers 1...4 294 967 295; each kind is
+///    unique in the store. An inherited property has the number of its declaration.
+/// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at the
+///    time. Layouts are never removed while rows may be written in them, so every row can be read.
+/// 4. The current layout of an entity lists exactly its properties in the order of its slots.
+package struct StoredModel: Sendable {
+  /// The model that the numbers belong to.
+  package let model: ManagedObjectModel
+  /// Every layout that a row of the store may have, ascending by number.
+  package let layouts: [LayoutSchema]
+  /// For each entity of the model, by index.
+  let entries: [Entry]
+  let lastNumbers: LastNumbers
+
+  private let indicesByNumber: [UInt16: Int]
+  private let positionsByLayout: [UInt16: Int]
+  private let numbersBySlot: [[UInt32]]
+
+  /// The numbers of one entity.
+  struct Entry: Sendable, Hashable {
+    let number: UInt16
+    let currentLayout: UInt16
+    /// Of the properties that the entity declares itself, in the order of the description.
+    let propertyNumbers: [UInt32]
+  }
+
+  /// The greatest number of each kind given so far; see invariant 1.
+  struct LastNumbers: Sendable, Hashable {
+    var entity: UInt16 = 0
+    var property: UInt32 = 0
+    var layout: UInt16 = 0
+  }
+
+  /// The caller vouches for the invariants.
+  init(model: ManagedObjectModel, entries: [Entry], layouts: [LayoutSchema], lastNumbers: LastNumbers) {
+    self.model = model
+    self.entries = entries
+    self.layouts = layouts
+    self.lastNumbers = lastNumbers
+    indicesByNumber = Dictionary(
+      uniqueKeysWithValues: entries.enumerated().map { ($0.element.number, $0.offset) })
+    positionsByLayout = Dictionary(
+      uniqueKeysWithValues: layouts.enumerated().map { ($0.element.number, $0.offset) })
+    numbersBySlot = Self.numbersBySlot(model, entries.map(\.propertyNumbers))
+  }
+
+  static func numbersBySlot(_ model: ManagedObjectModel, _ own: [[UInt32]]) -> [[UInt32]] {
+    model.schemas.map { schema in schema.lineage.reversed().flatMap { own[$0] } }
+  }
+}
+
+/// The shape of a row: which properties it holds, in which order.
+package struct LayoutSchema: Sendable, Hashable {
+  /// The layout's number, unique in the store.
+  package let number: UInt16
+  /// The entity whose rows have the layout.
+  package let entityNumber: UInt16
+  /// The properties in the order of the row.
+  package let propertyNumbers: [UInt32]
+}
+
+// MARK: - Between numbers and the model
+
+extension StoredModel {
+  /// The number of the entity at `index` in the model.
+  package func entityNumber(at index: Int) -> UInt16 { entries[index].number }
+
+  /// The index in the model of the entity with `number`, or nil for a number that was never given.
+  package func entityIndex(numbered number: UInt16) -> Int? { indicesByNumber[number] }
+
+  /// The number of the property in `slot` of the entity at `index`.
+  package func propertyNumber(atSlot slot: Int, ofEntityAt index: Int) -> UInt32 {
+    numbersBySlot[index][slot]
+  }
+
+  /// The numbers of all properties of the entity at `index`, by slot.
+  package func propertyNumbers(ofEntityAt index: Int) -> [UInt32] { numbersBySlot[index] }
+
+  /// The layout in which new rows of the entity at `index` are written.
+  package func currentLayout(ofEntityAt index: Int) -> LayoutSchema {
+    layouts[positionsByLayout[entries[index].currentLayout]!]
+  }
+
+  /// The layout with `number`, or nil for a number that was never given.
+  package func layout(numbered number: UInt16) -> LayoutSchema? {
+    positionsByLayout[number].map { layouts[$0] }
+  }
+
+  /// For each slot of the layout's entity the position in rows of `layout`, or nil where such rows are
+  /// older than the property and the default value stands in.
+  ///
+  /// - Complexity: O(p) for p properties; callers keep the answer.
+  package func rowPositions(bySlotIn layout: LayoutSchema) -> [Int?] {
+    guard let index = indicesByNumber[layout.entityNumber] else { return [] }
+    let positions = Dictionary(
+      layout.propertyNumbers.enumerated().map { ($0.element, $0.offset) },
+      uniquingKeysWith: { first, _ in first })
+    return numbersBySlot[index].map { positions[$0] }
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import PerdureFormat
+import Testing
+
+@Suite("Decoders take any bytes")
+struct DecoderRobustnessTests {
+  @Test("What was encoded comes back, byte for byte", arguments: Structure.all)
+  func roundTrip(_ structure: Structure) throws {
+    #expect(try structure.decode(structure.sample) == structure.sample)
+  }
+
+  @Test("Every single flipped bit is found", arguments: Structure.covered)
+  func bitFlips(_ structure: Structure) {
+    var bytes = structure.sample
+    for bit in 0..<(8 * bytes.count) {
+      bytes[bit / 8] ^= 1 << (bit % 8)
+      if structure.errorOfDecoding(bytes) == nil { Issue.record("bit \(bit % 8) of byte \(bit / 8)") }
+      bytes[bit / 8] ^= 1 << (bit % 8)
+    }
+    #expect(structure.errorOfDecoding(bytes) == nil)
+  }
+
+  @Test("Every truncation is incomplete, at the place where the bytes end", arguments: Structure.all)
+  func truncations(_ structure: Structure) {
+    for length in 0..<structure.sample.count {
+      let error = structure.errorOfDecoding(Array(structure.sample.prefix(length)))
+      #expect(error?.reason == .incomplete && error?.offset == length, "\(length) bytes")
+    }
+  }
+
+  @Test(
+    "Values of fixed length refuse bytes that are too many", arguments: [Structure.blobReference, .tombstone])
+  func extensions(_ structure: Structure) {
+    let error = structure.errorOfDecoding(structure.sample + [0])
+    #expect(error?.reason == .incomplete && error?.offset == structure.sample.count + 1)
+  }
+
+  @Test("A hundred thousand damaged buffers give a value or an error with a place in the buffer")
+  func mutations() {
+    var random = SeededGenerator.fromEnvironment()
+    var passed = 0
+    for round in 0..<100_000 {
+      // A superblock slot is long: it takes its turn, but not a seventh of the time.
+      let mother = round % 50 == 0 ? .superblock : Structure.all.dropFirst().randomElement(using: &random)
+      guard let mother else { continue }
+      var bytes = mother.sample
+      random.damage(&bytes)
+      if Bool.random(using: &random) { mother.repair(&bytes) }
+      for structure in round % 50 == 0 ? [mother] : Structure.all {
+        func fail(_ what: String) {
+          Issue.record("seed \(random.seed), round \(round), \(structure.name): \(what)")
+        }
+        do throws(FormatError) {
+          let first = try structure.decode(bytes)
+          passed += 1
+          if try structure.decode(first) != first { fail("decodes to something else") }
+        } catch {
+          if !(0...max(bytes.count, 64)).contains(error.offset) { fail("\(error)") }
+        }
+      }
+    }
+    // The damage is not so heavy that only the first check is ever reached.
+    #expect(passed > 1000, "seed \(random.seed)")
+  }
+
+  @Test("Random bytes are refused by everything that has a checksum", arguments: Structure.covered)
+  func noise(_ structure: Structure) {
+    var random = SeededGenerator.fromEnvironment()
+    for _ in 0..<500 {
+      let bytes = (0..<structure.sample.count).map { _ in UInt8.random(in: 0...255, using: &random) }
+      #expect(structure.errorOfDecoding(bytes) != nil, "seed \(random.seed)")
+    }
+  }
+}
+
+/// SplitMix64. The seed is taken from PERDURE_SEED when that is set, and goes into every failure.
+struct SeededGenerator: RandomNumberGenerator {
+  let seed: UInt64
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    self.seed = seed
+    state = seed
+  }
+
+  static func fromEnvironment() -> SeededGenerator {
+    let given = ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap { UInt64($0) }
+    let generator = SeededGenerator(seed: given ?? .random(in: .min ... .max))
+    print("PERDURE_SEED=\(generator.seed)")
+    return generator
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+
+  /// One to four changes of the kinds that disks and bugs make.
+  mutating func damage(_ bytes: inout [UInt8]) {
+    for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {
+      // Half of the hits go to the first bytes, where the lengths and kinds are.
+      let reach = Bool.random(using: &self) ? min(bytes.count, 64) : bytes.count
+      let place = Int.random(in: 0..<reach, using: &self)
+      switch Int.random(in: 0..<6, using: &self) {
+      case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &self)
+      case 1: bytes[place] = [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &self) ?? 0
+      case 2: for i in place..<min(place + 4, bytes.count) { bytes[i] = 0xFF }
+      case 3: for i in place..<min(place + 8, bytes.count) { bytes[i] = 0 }
+      case 4: bytes.removeLast(Int.random(in: 0...min(8, bytes.count), using: &self))
+      default: bytes.append(UInt8.random(in: 0...255, using: &self))
+      }
+    }
+  }
+}

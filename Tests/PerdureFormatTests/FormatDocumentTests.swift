@@ -1,0 +1,166 @@
+import PerdureFormat
+import Testing
+
+/// A layout table of FORMAT.md, the structure it describes, and what each field of the sample holds.
+struct DocumentedLayout: Sendable, CustomTestStringConvertible {
+  var name: String
+  var structure: Structure
+  /// The table may describe only the beginning of the sample.
+  var values: [String: UInt64]
+
+  var testDescription: String { name }
+
+  private static let store = ["storeHigh": Sample.store.high, "storeLow": Sample.store.low]
+  private static let version: [String: UInt64] = ["majorVersion": 1, "minorVersion": 0]
+
+  static let all: [DocumentedLayout] = [
+    DocumentedLayout(
+      name: "superblock slot", structure: .superblock,
+      values: [
+        "slotLength": 4096, "generation": Sample.superblock.generation,
+        "compatibleFeatures": 0xF0E0, "readOnlyCompatibleFeatures": 0xD0C0, "incompatibleFeatures": 0,
+        "durableEndSegment": 7, "durableEndOffset": 0x0123_4560, "durableSequence": 0x1_0000_0009,
+        "nextBlob": 0x2_0000_000B, "isClosed": 1, "segmentCapacity": 65_536,
+      ].merging(store) { $1 }.merging(version) { $1 }),
+    DocumentedLayout(
+      name: "segment header", structure: .segmentHeader,
+      values: [
+        "headerLength": 128, "number": 0x3AB_CDEF, "generation": 0x5_0000_0003, "capacity": 1 << 24,
+        "firstSequence": 0x4_0000_0123, "predecessorEndSegment": 0x2AB_CDE0, "predecessorEndOffset": 0x8888,
+        "cleanedThrough": 0x6_0000_0077, "incompatibleFeatures": 0, "cipherKey": 0,
+      ].merging(store) { $1 }.merging(version) { $1 }),
+    DocumentedLayout(
+      name: "frame header", structure: .frameHeader,
+      values: [
+        "kind": 1, "part": 0xA0B0, "sequence": 0x7_0000_0042, "payloadLength": 0x31230,
+        "recordCount": 0x1234, "recordDigest": 0xCAFE_0001, "chainDigest": 0xBEEF_0002,
+        "syncedOffset": 0x1100,
+      ]),
+    DocumentedLayout(
+      name: "record header", structure: .record,
+      values: ["kind": 1, "keyLength": 5, "keyspace": 0x0102_0304, "valueLength": 13]),
+    DocumentedLayout(
+      name: "blob header", structure: .blobHeader,
+      values: ["chunkLength": 65_536, "number": 0x8_0000_0055, "valueLength": 200_001]
+        .merging(store) { $1 }.merging(version) { $1 }),
+    DocumentedLayout(
+      name: "blob reference", structure: .blobReference,
+      values: ["number": 0x9_0000_0066, "valueLength": 0x8000_1234, "digest": 0x1357_9BDF]),
+  ]
+}
+
+@Suite("FORMAT.md says what the code does")
+struct FormatDocumentTests {
+  private let document: FormatDocument
+
+  init() throws {
+    document = try FormatDocument()
+  }
+
+  @Test("Layout tables list every byte once, with types that fit")
+  func coverage() throws {
+    #expect(
+      Set(document.layouts.keys)
+        == Set(DocumentedLayout.all.map { $0.name }).union(["keyspace entry", "index entry"]))
+    for (name, layout) in document.layouts {
+      var offset = 0
+      for field in layout.fields {
+        #expect(field.offset == offset, "\(name), \(field.name)")
+        offset += field.size
+        let size = ["u8": 1, "u16": 2, "u32": 4, "u64": 8][field.type]
+        let isKnown = size == field.size || ["bytes", "zero"].contains(field.type)
+        #expect(isKnown, "\(name), \(field.name)")
+      }
+      #expect(offset == layout.length, "\(name)")
+      #expect(Set(layout.fields.map { $0.name }).count == layout.fields.count, "\(name): a name twice")
+    }
+  }
+
+  @Test("Each field is written where its table says", arguments: DocumentedLayout.all)
+  func encoding(_ documented: DocumentedLayout) throws {
+    let layout = try document.layout(documented.name)
+    let bytes = documented.structure.sample
+    for field in layout.fields {
+      switch field.type {
+      case "zero": #expect(bytes[field.range].allSatisfy { $0 == 0 }, "\(field.name)")
+      case "bytes": #expect(Array(bytes[field.range]) == Self.literal(field.meaning), "\(field.name)")
+      default:
+        guard field.name != "checksum" else { continue }
+        #expect(bytes.integer(in: field.range) == documented.values[field.name], "\(field.name)")
+      }
+    }
+    #expect(Set(documented.values.keys).isSubset(of: layout.fields.map { $0.name }))
+  }
+
+  @Test("Bytes put together from the table alone are read as the sample", arguments: DocumentedLayout.all)
+  func decoding(_ documented: DocumentedLayout) throws {
+    let layout = try document.layout(documented.name)
+    var bytes = [UInt8](repeating: 0, count: layout.length)
+    for field in layout.fields {
+      if field.type == "bytes" { bytes.replaceSubrange(field.range, with: Self.literal(field.meaning)) }
+      if let value = documented.values[field.name] { bytes.setInteger(value, in: field.range) }
+    }
+    bytes += documented.structure.sample[layout.length...]
+    documented.structure.repair(&bytes)
+    #expect(bytes == documented.structure.sample)
+    #expect(try documented.structure.decode(bytes) == documented.structure.sample)
+  }
+
+  @Test("Reserved bytes are refused, and only the spare ones are ignored", arguments: DocumentedLayout.all)
+  func reserved(_ documented: DocumentedLayout) throws {
+    for field in try document.layout(documented.name).fields where field.type == "zero" {
+      for place in [field.range.lowerBound, field.range.upperBound - 1] {
+        let error = documented.structure.error { $0[place] = 1 }
+        if field.name == "spare" {
+          #expect(error == nil, "\(field.name)")
+        } else {
+          #expect(error == FormatError(.unsupported, in: documented.structure.name, at: place))
+        }
+      }
+    }
+  }
+
+  @Test("The table of limits is complete and right")
+  func limits() {
+    #expect(
+      document.limits == [
+        "alignment": UInt64(FormatLimits.alignment),
+        "keyLengthMax": UInt64(FormatLimits.keyLengthMax),
+        "inlineValueLengthMax": UInt64(FormatLimits.inlineValueLengthMax),
+        "blobLengthMax": FormatLimits.blobLengthMax,
+        "recordLengthMax": UInt64(FormatLimits.recordLengthMax),
+        "framePayloadTarget": UInt64(FormatLimits.framePayloadTarget),
+        "framePayloadMax": UInt64(FormatLimits.framePayloadMax),
+        "commitPartsMax": UInt64(FormatLimits.commitPartsMax),
+        "segmentCapacityMin": UInt64(FormatLimits.segmentCapacityMin),
+        "segmentCapacityMax": UInt64(FormatLimits.segmentCapacityMax),
+        "segmentNumberMax": FormatLimits.segmentNumberMax,
+      ])
+  }
+
+  @Test("Every numbered rule is there once, and every rule that is cited exists")
+  func rules() {
+    let defined = document.text.matches(of: #/(?m)^- \*\*([A-Z][0-9]+)\*\* /#).map { String($0.1) }
+    #expect(Set(defined).count == defined.count)
+    let cited = Set(document.text.matches(of: #/\b([CPBLSRTM][0-9]+)\b/#).map { String($0.1) })
+    #expect(cited == Set(defined))
+    for series in "CPBLSRTM" {
+      let numbers = defined.filter { $0.first == series }.map { $0.dropFirst() }
+      #expect(numbers == (1...numbers.count).map { "\($0)" }[...].map { $0[...] }, "\(series)")
+    }
+  }
+
+  @Test("The table of contents names the chapters in order")
+  func contents() {
+    let chapters = document.text.matches(of: #/(?m)^## ([0-9]+)\. (.*)$/#).map { "\($0.1) \($0.2)" }
+    let contents = document.text.matches(of: #/(?m)^([0-9]+)\. \[(.*)\]\(#/#).map { "\($0.1) \($0.2)" }
+    #expect(chapters == contents)
+    #expect(chapters.count > 10)
+  }
+
+  /// The bytes in backquotes at the beginning of a meaning.
+  private static func literal(_ meaning: String) -> [UInt8] {
+    meaning.split(separator: "`").first.map { $0.split(separator: " ").compactMap { UInt8($0, radix: 16) } }
+      ?? []
+  }
+}

@@ -1,0 +1,54 @@
+import PerdureFormat
+import Testing
+
+@Suite("Frame header")
+struct FrameHeaderTests {
+  private func decode(
+    _ bytes: [UInt8], store: StoreID = Sample.store, at position: LogPosition = Sample.position
+  ) throws(FormatError) -> FrameHeader {
+    try withBytes(bytes) { bytes throws(FormatError) in
+      try FrameHeader(reading: bytes, store: store, position: position)
+    }
+  }
+
+  @Test("All fields of each kind come back", arguments: [FrameHeader.Kind.commitPart, .commitEnd, .mark])
+  func roundTrip(_ kind: FrameHeader.Kind) throws {
+    var header = Sample.frameHeader
+    header.kind = kind
+    if kind == .mark {
+      (header.part, header.payloadLength, header.recordCount) = (0, 0, 0)
+      (header.recordDigest, header.chainDigest) = (0, 0)
+    }
+    #expect(try decode(Sample.bytes(of: header, at: Sample.position)) == header)
+  }
+
+  @Test("The same bytes are no frame in another store, segment or place")
+  func boundToItsPlace() {
+    let bytes = Structure.frameHeader.sample
+    let strange = [
+      (StoreID(high: Sample.store.high + 1, low: Sample.store.low), Sample.position),
+      (StoreID(high: Sample.store.high, low: Sample.store.low + 1), Sample.position),
+      (Sample.store, LogPosition(segment: 6, offset: 0x1240)),
+      (Sample.store, LogPosition(segment: 5, offset: 0x1248)),
+    ]
+    for (store, position) in strange {
+      #expect(throws: FormatError(.wrongChecksum, in: "frame header", at: 4)) {
+        try decode(bytes, store: store, at: position)
+      }
+    }
+  }
+
+  @Test("A promise may reach from the segment's header to the frame itself", arguments: [128, 0x1240])
+  func promise(_ offset: UInt64) throws {
+    var header = Sample.frameHeader
+    header.syncedOffset = offset
+    #expect(try decode(Sample.bytes(of: header, at: Sample.position)).syncedOffset == offset)
+  }
+
+  @Test("A mark may stand before the first commit")
+  func markBeforeAll() throws {
+    let (header, _) = Sample.frame([], kind: .mark, sequence: 0)
+    let start = LogPosition(segment: 1, offset: 128)
+    #expect(try decode(Sample.bytes(of: header, at: start), at: start) == header)
+  }
+}

@@ -1,0 +1,69 @@
+import PerdureFormat
+import Testing
+
+@Suite("Record")
+struct RecordTests {
+  @Test("Key, value and header come back", arguments: [0, 1, 7, 8, 9, 300])
+  func roundTrip(_ length: Int) throws {
+    let key = [UInt8](repeating: 0x4B, count: length)
+    let value = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
+    let bytes = Sample.record(keyspace: .max, key: key, value: value)
+    try bytes.withUnsafeBytes { buffer in
+      let record = try Record(reading: buffer)
+      #expect(record.header.kind == .put && record.header.keyspace == .max)
+      #expect(Array(record.key) == key)
+      #expect(Array(record.value) == value)
+      #expect(record.header.paddedLength == bytes.count)
+      #expect(record.checksum == bytes.integer(at: 0, as: UInt32.self))
+    }
+  }
+
+  @Test("The longest key with the longest value is a record of the longest length")
+  func longest() throws {
+    let bytes = Sample.record(
+      key: [UInt8](repeating: 1, count: FormatLimits.keyLengthMax),
+      value: [UInt8](repeating: 2, count: FormatLimits.inlineValueLengthMax))
+    #expect(bytes.count == FormatLimits.recordLengthMax)
+    _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes).header.kind }
+  }
+
+  @Test("Sealing zeroes the padding")
+  func padding() {
+    let bytes = Sample.record(key: [1], value: [])
+    #expect(Array(bytes[17...]) == [UInt8](repeating: 0, count: 7))
+  }
+
+  @Test("What follows a record does not matter to it")
+  func followed() throws {
+    let bytes = Sample.record() + [UInt8](repeating: 0xFF, count: 100)
+    _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes).header.kind }
+  }
+
+  @Test("A tombstone names what it shadows, or nothing")
+  func tombstone() throws {
+    let address = RecordAddress(segment: 3, offset: 0x1000, recordLength: 64, isBlob: false)
+    for shadowed in [address, nil] {
+      let bytes = encoded(Tombstone.valueLength) { Tombstone(shadowing: shadowed).write(to: $0) }
+      #expect(bytes.integer(at: 0) == shadowed?.rawValue ?? 0)
+      #expect(try withBytes(bytes, Tombstone.init(reading:)).shadowed == shadowed)
+    }
+  }
+
+  @Test("Kinds with a value of a fixed length say so")
+  func fixedLengths() {
+    #expect(RecordHeader.Kind.put.fixedValueLength == nil)
+    #expect(RecordHeader.Kind.tombstone.fixedValueLength == 8)
+    #expect(RecordHeader.Kind.blob.fixedValueLength == 24)
+  }
+
+  #if os(Linux) || os(macOS) || os(Windows)
+    @Test("Sealing a longer key than the format allows is the caller's mistake")
+    func tooLong() async {
+      await #expect(processExitsWith: .failure) {
+        var bytes = [UInt8](repeating: 0, count: 70_000)
+        let header = RecordHeader(kind: .put, keyspace: 1, keyLength: 65_536, valueLength: 0)
+        bytes.withUnsafeMutableBytes { header.seal($0) }
+      }
+    }
+  #endif
+}

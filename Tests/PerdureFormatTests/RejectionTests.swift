@@ -1,0 +1,170 @@
+import PerdureFormat
+import Testing
+
+/// A change to a sample, its checksum made right again, and the error that must follow.
+struct Rejection: Sendable, CustomTestStringConvertible {
+  var structure: Structure
+  var what: String
+  var reason: FormatError.Reason
+  var offset: Int
+  var change: @Sendable (inout [UInt8]) -> Void
+
+  var testDescription: String { "\(structure.name): \(what)" }
+
+  init(
+    _ structure: Structure, _ what: String, _ reason: FormatError.Reason, at offset: Int,
+    _ change: @escaping @Sendable (inout [UInt8]) -> Void
+  ) {
+    self.structure = structure
+    self.what = what
+    self.reason = reason
+    self.offset = offset
+    self.change = change
+  }
+
+  /// The integer of this type at `place` becomes `value`.
+  static func field<T: FixedWidthInteger & Sendable>(
+    _ structure: Structure, _ what: String, _ place: Int, _ value: T, _ reason: FormatError.Reason,
+    at offset: Int? = nil
+  ) -> Rejection {
+    Rejection(structure, what, reason, at: offset ?? place) { $0.set(value, at: place) }
+  }
+
+  static let superblock: [Rejection] = [
+    field(.superblock, "magic", 0, 0x88 as UInt8, .wrongMagic),
+    field(.superblock, "another major version", 8, 2 as UInt16, .unsupported),
+    field(.superblock, "another slot length", 12, 8192 as UInt32, .unsupported),
+    field(.superblock, "generation 0", 32, 0 as UInt64, .illegalField),
+    field(.superblock, "an unknown incompatible feature", 56, (1 as UInt64) << 63, .unsupported),
+    field(.superblock, "a durable end not at a multiple of 8", 72, 132 as UInt64, .illegalField, at: 64),
+    field(.superblock, "a durable end inside a segment header", 72, 120 as UInt64, .illegalField, at: 64),
+    field(.superblock, "a durable end beyond any segment", 64, (1 as UInt64) << 26, .illegalField),
+    field(.superblock, "a durable end before the first segment", 64, 0 as UInt64, .illegalField),
+    field(.superblock, "blob number 0", 88, 0 as UInt64, .illegalField),
+    field(.superblock, "a state that is neither", 96, 2 as UInt32, .illegalField),
+    field(.superblock, "too small a capacity", 100, 4088 as UInt32, .illegalField),
+    field(.superblock, "a capacity not a multiple of 8", 100, 4100 as UInt32, .illegalField),
+    field(.superblock, "too large a capacity", 100, 0x1000_0008 as UInt32, .illegalField),
+    field(.superblock, "the first reserved byte", 104, 1 as UInt8, .unsupported),
+    field(.superblock, "the last reserved byte", 127, 1 as UInt8, .unsupported),
+  ]
+
+  static let segmentHeader: [Rejection] = [
+    field(.segmentHeader, "magic", 0, 0x50 as UInt8, .wrongMagic),
+    field(.segmentHeader, "another major version", 8, 0 as UInt16, .unsupported),
+    field(.segmentHeader, "another header length", 12, 4096 as UInt32, .unsupported),
+    field(.segmentHeader, "number 0", 32, 0 as UInt64, .illegalField),
+    field(.segmentHeader, "too high a number", 32, (1 as UInt64) << 26, .illegalField),
+    field(.segmentHeader, "too small a capacity", 48, 128 as UInt64, .illegalField),
+    field(.segmentHeader, "too large a capacity", 48, (1 as UInt64) << 40, .illegalField),
+    field(.segmentHeader, "a predecessor that is itself", 64, 0x3AB_CDEF as UInt64, .illegalField),
+    field(.segmentHeader, "an end in no predecessor", 64, 0 as UInt64, .illegalField, at: 72),
+    field(.segmentHeader, "an end not at a multiple of 8", 72, 0x8884 as UInt64, .illegalField),
+    field(.segmentHeader, "an end inside the predecessor's header", 72, 64 as UInt64, .illegalField),
+    field(.segmentHeader, "an unknown feature", 88, 4 as UInt64, .unsupported),
+    field(.segmentHeader, "a cipher key", 96, 1 as UInt32, .unsupported),
+    field(.segmentHeader, "a nonce", 111, 1 as UInt8, .unsupported),
+    field(.segmentHeader, "the last reserved byte", 123, 1 as UInt8, .unsupported),
+  ]
+
+  static let frameHeader: [Rejection] = [
+    field(.frameHeader, "magic", 0, 0x314D_5247 as UInt32, .wrongMagic),
+    field(.frameHeader, "an unknown kind", 8, 4 as UInt8, .unsupported),
+    field(.frameHeader, "kind 0", 8, 0 as UInt8, .unsupported),
+    field(.frameHeader, "a reserved byte", 11, 1 as UInt8, .unsupported),
+    field(.frameHeader, "too many parts", 12, (1 as UInt32) << 20, .illegalField),
+    field(.frameHeader, "sequence number 0", 16, 0 as UInt64, .illegalField),
+    field(.frameHeader, "a payload not a multiple of 8", 24, 12 as UInt32, .illegalField),
+    field(.frameHeader, "too long a payload", 24, 0x0040_0008 as UInt32, .illegalField),
+    field(.frameHeader, "a promise beyond itself", 40, 0x1248 as UInt64, .illegalField),
+    field(.frameHeader, "a promise that leaves out the segment's header", 40, 127 as UInt64, .illegalField),
+    field(.frameHeader, "a cipher key", 48, 1 as UInt32, .unsupported),
+    field(.frameHeader, "a nonce", 63, 1 as UInt8, .unsupported),
+    Rejection(.frameHeader, "a mark that is a part", .illegalField, at: 12) { $0[8] = 3 },
+    Rejection(.frameHeader, "a mark with a payload", .illegalField, at: 24) {
+      $0[8] = 3
+      $0.set(0 as UInt32, at: 12)
+      $0.set(8 as UInt32, at: 24)
+    },
+    Rejection(.frameHeader, "a mark with records", .illegalField, at: 28) {
+      $0[8] = 3
+      $0.set(0 as UInt32, at: 12)
+      $0.set(0 as UInt32, at: 24)
+      $0.set(1 as UInt32, at: 28)
+    },
+    Rejection(.frameHeader, "a mark with a digest", .illegalField, at: 36) {
+      $0[8] = 3
+      $0.set(0 as UInt32, at: 12)
+      $0.setInteger(0, in: 24..<32)
+      $0.setInteger(0, in: 32..<36)
+      $0.set(1 as UInt32, at: 36)
+    },
+  ]
+
+  static let record: [Rejection] = [
+    field(.record, "an unknown kind", 4, 9 as UInt8, .unsupported),
+    field(.record, "unknown flags", 5, 1 as UInt8, .unsupported),
+    field(.record, "too long a value", 12, 0x0010_0001 as UInt32, .illegalField),
+    field(.record, "the longest value that a length can say", 12, UInt32.max, .illegalField),
+    field(.record, "a tombstone with a value of its own", 4, 2 as UInt8, .illegalField, at: 12),
+    field(.record, "a blob without a reference", 4, 3 as UInt8, .illegalField, at: 12),
+    Rejection(.record, "a key that is longer than what is there", .incomplete, at: 34) {
+      $0.set(UInt16.max, at: 6)
+    },
+  ]
+
+  static let blob: [Rejection] = [
+    field(.blobHeader, "magic", 7, 0 as UInt8, .wrongMagic, at: 0),
+    field(.blobHeader, "another major version", 8, 9 as UInt16, .unsupported),
+    field(.blobHeader, "another chunk length", 12, 4096 as UInt32, .unsupported),
+    field(.blobHeader, "number 0", 32, 0 as UInt64, .illegalField),
+    field(.blobHeader, "too long a value", 40, 0x1_0000_0001 as UInt64, .illegalField),
+    field(.blobHeader, "the longest value that a length can say", 40, UInt64.max, .illegalField),
+    field(.blobHeader, "the first reserved byte", 48, 1 as UInt8, .unsupported),
+    field(.blobHeader, "the last reserved byte", 59, 1 as UInt8, .unsupported),
+    field(.blobReference, "number 0", 0, 0 as UInt64, .illegalField),
+    field(.blobReference, "too long a value", 8, UInt64.max, .illegalField),
+    field(.blobReference, "a reserved byte", 23, 1 as UInt8, .unsupported),
+    field(.tombstone, "an address in segment 0", 0, 0x30 as UInt64, .illegalField),
+    field(.tombstone, "an address inside a header", 0, (1 as UInt64) << 25 | 23, .illegalField),
+    field(.tombstone, "an unknown flag", 0, (1 as UInt64) << 58 | (1 << 25) | 0x30, .illegalField, at: 0),
+    field(
+      .tombstone, "a size class of no record", 0, ((62 as UInt64) << 51) | (1 << 25) | 0x30, .illegalField),
+  ]
+}
+
+@Suite("What no writer may write is refused at its place")
+struct RejectionTests {
+  @Test(
+    "Wrong in one field, right in the checksum",
+    arguments: [
+      Rejection.superblock, Rejection.segmentHeader, Rejection.frameHeader, Rejection.record, Rejection.blob,
+    ].flatMap { $0 })
+  func field(_ rejection: Rejection) {
+    let error = rejection.structure.error(after: rejection.change)
+    #expect(error?.reason == rejection.reason)
+    #expect(error?.offset == rejection.offset)
+    #expect(error?.structure == rejection.structure.name)
+  }
+
+  @Test(
+    "A wrong checksum is named as such",
+    arguments: [
+      (Structure.superblock, 200, 4092), (.segmentHeader, 58, 124), (.frameHeader, 20, 4),
+      (.blobHeader, 33, 60),
+      (.record, 20, 0),
+    ])
+  func wrongChecksum(_ structure: Structure, _ changed: Int, _ place: Int) {
+    var bytes = structure.sample
+    bytes[changed] ^= 0x10
+    let error = structure.errorOfDecoding(bytes)
+    #expect(error?.reason == .wrongChecksum)
+    #expect(error?.offset == place)
+  }
+
+  @Test("An error says in a line what is wrong, and where")
+  func description() {
+    let error = FormatError(.illegalField, in: "frame header", at: 24)
+    #expect(error.description == "frame header: illegalField at byte 24")
+  }
+}

@@ -1,0 +1,191 @@
+import PerdureFormat
+
+/// One value of every structure; no two fields of a sample are equal.
+enum Sample {
+  static let store = StoreID(high: 0x1122_3344_5566_7788, low: 0x99AA_BBCC_DDEE_FF01)
+  static let position = LogPosition(segment: 5, offset: 0x1240)
+
+  static var superblock: Superblock {
+    var value = Superblock(store: store, segmentCapacity: 65_536)
+    value.generation = 0x0102_0304_0506_0708
+    value.compatibleFeatures = 0xF0E0
+    value.readOnlyCompatibleFeatures = 0xD0C0
+    value.durableEnd = LogPosition(segment: 7, offset: 0x0123_4560)
+    value.durableSequence = 0x1_0000_0009
+    value.nextBlob = 0x2_0000_000B
+    value.isClosed = true
+    return value
+  }
+
+  static var segmentHeader: SegmentHeader {
+    var value = SegmentHeader(
+      store: store, number: 0x3AB_CDEF, capacity: 1 << 24, firstSequence: 0x4_0000_0123,
+      predecessorEnd: LogPosition(segment: 0x2AB_CDE0, offset: 0x8888))
+    value.generation = 0x5_0000_0003
+    value.cleanedThrough = 0x6_0000_0077
+    return value
+  }
+
+  static var frameHeader: FrameHeader {
+    FrameHeader(
+      kind: .commitPart, part: 0x0A0B0, sequence: 0x7_0000_0042, payloadLength: 0x0003_1230,
+      recordCount: 0x0000_1234, recordDigest: 0xCAFE_0001, chainDigest: 0xBEEF_0002, syncedOffset: 0x1100)
+  }
+
+  static var blobHeader: BlobHeader { BlobHeader(store: store, number: 0x8_0000_0055, valueLength: 200_001) }
+
+  static var blobReference: BlobReference {
+    BlobReference(number: 0x9_0000_0066, valueLength: 0x8000_1234, digest: 0x1357_9BDF)
+  }
+
+  static let recordKey: [UInt8] = Array("a key".utf8)
+  static let recordValue: [UInt8] = Array("and its value".utf8)
+
+  /// A sealed record with its padding.
+  static func record(
+    _ kind: RecordHeader.Kind = .put, keyspace: UInt32 = 0x0102_0304, key: [UInt8] = recordKey,
+    value: [UInt8] = recordValue
+  ) -> [UInt8] {
+    let header = RecordHeader(
+      kind: kind, keyspace: keyspace, keyLength: key.count, valueLength: value.count)
+    return encoded(header.paddedLength) { bytes in
+      UnsafeMutableRawBufferPointer(rebasing: bytes[16...]).copyBytes(from: key)
+      UnsafeMutableRawBufferPointer(rebasing: bytes[(16 + key.count)...]).copyBytes(from: value)
+      header.seal(bytes)
+    }
+  }
+
+  /// The header that belongs to records, and their bytes.
+  static func frame(
+    _ records: [[UInt8]], kind: FrameHeader.Kind = .commitEnd, part: UInt32 = 0, sequence: UInt64 = 1,
+    chain: UInt32 = 0, syncedOffset: UInt64 = 128
+  ) -> (header: FrameHeader, payload: [UInt8]) {
+    var digest: UInt32 = 0
+    for record in records {
+      digest = Checksum.crc32c(word: record.integer(at: 0, as: UInt32.self), continuing: digest)
+    }
+    let payload = Array(records.joined())
+    let isMark = kind == .mark
+    let header = FrameHeader(
+      kind: kind, part: part, sequence: sequence, payloadLength: UInt32(payload.count),
+      recordCount: UInt32(records.count), recordDigest: digest,
+      chainDigest: isMark ? 0 : Checksum.crc32c(word: digest, continuing: chain), syncedOffset: syncedOffset)
+    return (header, payload)
+  }
+
+  static func bytes(of header: FrameHeader, at position: LogPosition, store: StoreID = store) -> [UInt8] {
+    encoded(FrameHeader.length) { header.write(to: $0, store: store, position: position) }
+  }
+}
+
+extension Structure {
+  static let superblock = Structure(
+    name: "superblock", sample: encoded(Superblock.slotLength) { Sample.superblock.write(to: $0) },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try Superblock(reading: bytes)
+      return encoded(Superblock.slotLength) { value.write(to: $0) }
+    },
+    repair: { bytes in
+      guard bytes.count >= 4096 else { return }
+      bytes.set(checksum(bytes, 0..<4092), at: 4092)
+    })
+
+  static let segmentHeader = Structure(
+    name: "segment header",
+    sample: encoded(SegmentHeader.length) { Sample.segmentHeader.write(to: $0) },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try SegmentHeader(reading: bytes)
+      return encoded(SegmentHeader.length) { value.write(to: $0) }
+    },
+    repair: { bytes in
+      guard bytes.count >= 128 else { return }
+      bytes.set(checksum(bytes, 0..<124), at: 124)
+    })
+
+  static let frameHeader = Structure(
+    name: "frame header", sample: Sample.bytes(of: Sample.frameHeader, at: Sample.position),
+    roundTrip: { bytes throws(FormatError) in
+      let value = try FrameHeader(reading: bytes, store: Sample.store, position: Sample.position)
+      return Sample.bytes(of: value, at: Sample.position)
+    },
+    repair: { bytes in
+      guard bytes.count >= 64 else { return }
+      var covered = [UInt8](repeating: 0, count: 32) + bytes[8..<64]
+      covered.set(Sample.store.high, at: 0)
+      covered.set(Sample.store.low, at: 8)
+      covered.set(Sample.position.segment, at: 16)
+      covered.set(Sample.position.offset, at: 24)
+      bytes.set(checksum(covered, 0..<covered.count), at: 4)
+    })
+
+  static let blobHeader = Structure(
+    name: "blob header", sample: encoded(BlobHeader.length) { Sample.blobHeader.write(to: $0) },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try BlobHeader(reading: bytes)
+      return encoded(BlobHeader.length) { value.write(to: $0) }
+    },
+    repair: { bytes in
+      guard bytes.count >= 64 else { return }
+      bytes.set(checksum(bytes, 0..<60), at: 60)
+    })
+
+  static let record = Structure(
+    name: "record",
+    // Without padding, which is the frame's business.
+    sample: Array(Sample.record().prefix(16 + Sample.recordKey.count + Sample.recordValue.count)),
+    roundTrip: { bytes throws(FormatError) in
+      let record = try Record(reading: bytes)
+      let copy = Sample.record(
+        record.header.kind, keyspace: record.header.keyspace, key: Array(record.key),
+        value: Array(record.value))
+      return Array(copy.prefix(record.header.unpaddedLength))
+    },
+    repair: { bytes in
+      guard bytes.count >= 16 else { return }
+      let end = 16 + Int(bytes.integer(at: 6, as: UInt16.self)) + Int(bytes.integer(at: 12, as: UInt32.self))
+      guard end <= bytes.count else { return }
+      bytes.set(checksum(bytes, 4..<end), at: 0)
+    })
+
+  static let blobReference = Structure(
+    name: "blob reference",
+    sample: encoded(BlobReference.length) { Sample.blobReference.write(to: $0) },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try BlobReference(reading: bytes)
+      return encoded(BlobReference.length) { value.write(to: $0) }
+    }, repair: { _ in })
+
+  static let tombstone = Structure(
+    name: "tombstone",
+    sample: encoded(Tombstone.valueLength) {
+      Tombstone(shadowing: RecordAddress(segment: 9, offset: 0x4000, recordLength: 100, isBlob: true))
+        .write(to: $0)
+    },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try Tombstone(reading: bytes)
+      return encoded(Tombstone.valueLength) { value.write(to: $0) }
+    }, repair: { _ in })
+
+  /// A whole frame payload of three records of all kinds, under its header.
+  static let framePayload: Structure = {
+    let (header, payload) = Sample.frame([
+      Sample.record(), Sample.record(.tombstone, value: tombstone.sample),
+      Sample.record(.blob, key: [], value: blobReference.sample),
+    ])
+    return Structure(
+      name: "frame payload", sample: payload,
+      roundTrip: { bytes throws(FormatError) in
+        var copy: [UInt8] = []
+        try FramePayload.visitRecords(of: header, in: bytes) { record, offset in
+          copy += Sample.record(
+            record.header.kind, keyspace: record.header.keyspace, key: Array(record.key),
+            value: Array(record.value))
+        }
+        return copy
+      }, repair: { _ in })
+  }()
+
+  /// Those in which each bit is covered by a checksum.
+  static let covered = [superblock, segmentHeader, frameHeader, blobHeader, record, framePayload]
+  static let all = covered + [blobReference, tombstone]
+}

@@ -1,0 +1,79 @@
+import PerdureFormat
+import Testing
+
+/// A structure of the format with everything that a test may want to do to it: an encoded sample,
+/// how it is decoded, and how its checksum is made right again after a change.
+struct Structure: Sendable, CustomTestStringConvertible {
+  var name: String
+  var sample: [UInt8]
+  /// Decodes, and encodes again what came out.
+  var roundTrip: @Sendable (UnsafeRawBufferPointer) throws(FormatError) -> [UInt8]
+  var repair: @Sendable (inout [UInt8]) -> Void
+
+  var testDescription: String { name }
+
+  func decode(_ bytes: [UInt8]) throws(FormatError) -> [UInt8] {
+    try withBytes(bytes, roundTrip)
+  }
+
+  /// The error that decoding gives after `change` and a repaired checksum; nil when it passes.
+  func error(after change: (inout [UInt8]) -> Void) -> FormatError? {
+    var bytes = sample
+    change(&bytes)
+    repair(&bytes)
+    return errorOfDecoding(bytes)
+  }
+
+  /// The error that decoding gives; nil when it passes.
+  func errorOfDecoding(_ bytes: [UInt8]) -> FormatError? {
+    do {
+      _ = try decode(bytes)
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
+
+/// `withUnsafeBytes` that keeps the type of the error.
+func withBytes<R>(
+  _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(FormatError) -> R
+) throws(FormatError) -> R {
+  let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+  defer { copy.deallocate() }
+  copy.copyBytes(from: bytes)
+  return try body(UnsafeRawBufferPointer(copy))
+}
+
+/// `length` bytes as `write` leaves them; they begin as 0xAA, so that a byte not written shows.
+func encoded(_ length: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) -> [UInt8] {
+  var bytes = [UInt8](repeating: 0xAA, count: length)
+  bytes.withUnsafeMutableBytes { write($0) }
+  return bytes
+}
+
+/// CRC32C of a part of `bytes`.
+func checksum(_ bytes: [UInt8], _ range: Range<Int>) -> UInt32 {
+  bytes.withUnsafeBytes { Checksum.crc32c(UnsafeRawBufferPointer(rebasing: $0[range])) }
+}
+
+extension [UInt8] {
+  mutating func set<T: FixedWidthInteger>(_ value: T, at offset: Int) {
+    withUnsafeMutableBytes { $0.setInteger(value, at: offset) }
+  }
+
+  func integer<T: FixedWidthInteger>(at offset: Int, as type: T.Type = T.self) -> T {
+    withUnsafeBytes { $0.integer(at: offset, as: T.self) }
+  }
+
+  /// The little-endian integer that fills the range.
+  func integer(in range: Range<Int>) -> UInt64 {
+    self[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  mutating func setInteger(_ value: UInt64, in range: Range<Int>) {
+    for (index, offset) in range.enumerated() {
+      self[offset] = UInt8(truncatingIfNeeded: value >> (8 * UInt64(index)))
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import PerdureFormat
+import Testing
+
+@Suite("Superblock")
+struct SuperblockTests {
+  private func file(_ generations: [UInt64], _ change: (inout Superblock) -> Void = { _ in }) -> [UInt8] {
+    var file = [UInt8](repeating: 0, count: Superblock.fileLength)
+    for generation in generations {
+      var superblock = Superblock(store: Sample.store, segmentCapacity: 4096)
+      superblock.generation = generation
+      change(&superblock)
+      put(superblock, into: &file, slot: superblock.slot)
+    }
+    return file
+  }
+
+  private func put(_ superblock: Superblock, into file: inout [UInt8], slot: Int) {
+    let bytes = encoded(Superblock.slotLength) { superblock.write(to: $0) }
+    file.replaceSubrange((slot * Superblock.slotLength)..<((slot + 1) * Superblock.slotLength), with: bytes)
+  }
+
+  private func newest(_ file: [UInt8]) throws(FormatError) -> Superblock {
+    try withBytes(file) { bytes throws(FormatError) in try Superblock.newest(in: bytes) }
+  }
+
+  @Test("All fields come back")
+  func roundTrip() throws {
+    let bytes = Structure.superblock.sample
+    #expect(try withBytes(bytes, Superblock.init(reading:)) == Sample.superblock)
+  }
+
+  @Test("A new store's superblock is the first generation, closed and empty")
+  func initial() {
+    let superblock = Superblock(store: Sample.store, segmentCapacity: 4096)
+    #expect(superblock.generation == 1 && superblock.slot == 1)
+    #expect(superblock.durableEnd == .start && superblock.durableSequence == 0)
+    #expect(superblock.isClosed && superblock.nextBlob == 1)
+    #expect(superblock.allowsWriting)
+  }
+
+  @Test("The highest generation wins, in whatever order the slots stand")
+  func highestWins() throws {
+    #expect(try newest(file([1])).generation == 1)
+    #expect(try newest(file([1, 2, 3, 4])).generation == 4)
+    #expect(try newest(file([5, 6, 7, 8])).generation == 8)
+    #expect(try newest(file([9, 6, 7, 8])).generation == 9)
+  }
+
+  @Test("A torn slot gives way to the one before it, at every place where it may tear")
+  func tornSlot() throws {
+    let before = file([5, 6, 7, 8])
+    let after = file([9, 6, 7, 8])
+    let slot = 1 * Superblock.slotLength
+    for torn in stride(from: 0, to: Superblock.slotLength, by: 32) {
+      var bytes = before
+      bytes.replaceSubrange(slot..<(slot + torn), with: after[slot..<(slot + torn)])
+      let generation = try newest(bytes).generation
+      #expect(generation == 8 || bytes == after, "torn at \(torn)")
+    }
+  }
+
+  @Test("Without a whole slot there is no superblock")
+  func noSlot() {
+    let error = FormatError(.wrongChecksum, in: "superblock file", at: 0)
+    #expect(throws: error) { try newest([UInt8](repeating: 0, count: Superblock.fileLength)) }
+    #expect(throws: error) { try newest([]) }
+    #expect(throws: error) { try newest(Array(file([1]).prefix(2 * Superblock.slotLength - 1))) }
+  }
+
+  @Test("A slot in another's place does not count")
+  func misplacedSlot() throws {
+    var bytes = file([1, 2])
+    var stray = Superblock(store: Sample.store, segmentCapacity: 4096)
+    stray.generation = 7
+    put(stray, into: &bytes, slot: 0)
+    #expect(try newest(bytes).generation == 2)
+  }
+
+  @Test("An older slot does not hide that the newest is not understood")
+  func newestNotUnderstood() {
+    var bytes = file([1, 2])
+    var strange = Superblock(store: Sample.store, segmentCapacity: 4096)
+    strange.generation = 3
+    strange.incompatibleFeatures = 1
+    put(strange, into: &bytes, slot: 3)
+    #expect(throws: FormatError(.unsupported, in: "superblock file", at: 3 * 4096 + 56)) {
+      try newest(bytes)
+    }
+  }
+
+  @Test("Flags that forbid writing do not forbid reading")
+  func readOnly() throws {
+    let superblock = try newest(file([1]) { $0.readOnlyCompatibleFeatures = 8 })
+    #expect(!superblock.allowsWriting)
+    #expect(try newest(file([1]) { $0.compatibleFeatures = 8 }).allowsWriting)
+  }
+
+  @Test("A later minor version and what it puts into the spare bytes do not disturb a reader")
+  func laterMinor() {
+    let error = Structure.superblock.error { bytes in
+      bytes.set(7 as UInt16, at: 10)
+      bytes.set(UInt64.max, at: 128)
+      bytes.set(UInt64.max, at: 4084)
+    }
+    #expect(error == nil)
+  }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Testing
+
+@testable import PerdureModel
+
+@Suite("A stored model numbers what it names")
+struct StoredModelTests {
+  @Test("A first model is numbered from 1, inherited properties once")
+  func initial() throws {
+    let stored = try StoredModel.initial(for: Sample.model())
+    #expect((0..<4).map { stored.entityNumber(at: $0) } == [1, 2, 3, 4])
+    #expect(stored.propertyNumbers(ofEntityAt: 0) == [1, 2, 3])
+    #expect(stored.propertyNumbers(ofEntityAt: 1) == [8, 9, 10, 4, 5, 6, 7])
+    #expect(stored.propertyNumber(atSlot: 3, ofEntityAt: 1) == 4)
+    #expect(stored.entityIndex(numbered: 4) == 3 && stored.entityIndex(numbered: 5) == nil)
+    #expect(stored.layouts.map(\.number) == [1, 2, 3, 4])
+    #expect(stored.layouts.map(\.entityNumber) == [1, 2, 3, 4])
+    #expect(stored.currentLayout(ofEntityAt: 1).propertyNumbers == [8, 9, 10, 4, 5, 6, 7])
+    #expect(stored.layout(numbered: 5) == nil && stored.layout(numbered: 0) == nil)
+  }
+
+  @Test("Writing and reading gives the same model and numbers")
+  func roundTrip() throws {
+    let stored = try StoredModel.initial(for: Sample.model())
+    let read = try StoredModel(decoding: stored.encode())
+    #expect(read.isEqual(to: stored))
+    #expect(read.encode() == stored.encode())
+    #expect(read.model.versionHash == stored.model.versionHash)
+    #expect(read.model.warnings == stored.model.warnings)
+  }
+
+  @Test("Default values of every type survive")
+  func defaults() throws {
+    let values: [PropertyDescription] = [
+      .int16("a", default: -1), .int64("b", default: .integer(.min)), .double("c", default: -0.0),
+      .float("d", default: .double(.infinity)), .string("e", default: "é🐘"), .boolean("f", default: true),
+      .date("g", default: .date(Date(timeIntervalSinceReferenceDate: 1.25))),
+      .uuid("h", default: .uuid(try #require(UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF")))),
+      .uri("i", default: .url(try #require(URL(string: "https://example.org/a?b=c#d")))),
+      .binary("j", default: .data(Data([0, 255, 1]))),
+      .decimal("k", default: .decimal(try #require(Decimal(string: "-123456789012345678901234567890.125")))),
+    ]
+    let model = try ManagedObjectModel([EntityDescription("E", properties: values)])
+    let read = try StoredModel(decoding: StoredModel.initial(for: model).encode())
+    #expect(read.model.entities == model.entities)
+  }
+
+  @Test("The bytes of a small model are these")
+  func golden() throws {
+    let model = try ManagedObjectModel([entity("E", .string("a", optional: false))])
+    let hex = try StoredModel.initial(for: model).encode().map { byte in
+      String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }.joined()
+    #expect(
+      hex == "504d444c" + "0100" + "0100" + "01000000" + "0100"  // magic, version, last numbers
+        + "01000000" + "0100000045" + "00" + "00" + "0100000045" + "00"  // entity E, class E
+        + "01000000" + "00" + "0100000061" + "bc02" + "00" + "00" + "00" + "00"  // attribute a
+        + "00000000" + "00000000" + "0100" + "0100" + "01000000" + "01000000"  // its numbers
+        + "01000000" + "0100" + "0100" + "01000000" + "01000000")  // layout 1
+  }
+
+  @Test("An unknown version is refused with a sentence")
+  func unknownVersion() throws {
+    var bytes = try StoredModel.initial(for: Sample.model()).encode()
+    bytes[4] = 2
+    let error = try #require(throws: ModelError.self) { try StoredModel(decoding: bytes) }
+    #expect(error.code == .unreadableModel && error.offset == 6)
+    #expect(error.message.contains("format version 2 is unknown"))
+  }
+
+  @Test("Damaged bytes give a model or an error, never a trap")
+  func hostileBytes() throws {
+    let seed =
+      ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap(UInt64.init)
+      ?? UInt64.random(in: 1...(.max))
+    var random = SplitMix(state: seed)
+    let bytes = try StoredModel.initial(for: Sample.model()).encode()
+    for length in 0..<bytes.count {
+      #expect(throws: ModelError.self) { try StoredModel(decoding: Array(bytes[..<length])) }
+    }
+    for offset in bytes.indices {
+      for value in [0, 1, 255, bytes[offset] ^ UInt8(1 << random.next(below: 8))] {
+        var changed = bytes
+        changed[offset] = value
+        readBack(changed, seed)
+      }
+    }
+    for _ in 0..<2_000 {
+      var changed = bytes
+      for _ in 0...random.next(below: 8) {
+        changed[random.next(below: changed.count)] = UInt8(random.next(below: 256))
+      }
+      if random.next(below: 4) == 0 { changed.removeSubrange(random.next(below: 200)..<210) }
+      readBack(changed, seed)
+    }
+  }
+
+  /// What can be read must say the same when it is written and read again.
+  private func readBack(_ bytes: [UInt8], _ seed: UInt64) {
+    guard let stored = try? StoredModel(decoding: bytes) else { return }
+    let again = try? StoredModel(decoding: stored.encode())
+    #expect(again?.isEqual(to: stored) == true, "PERDURE_SEED=\(seed)")
+  }
+
+  @Test("Numbers that break an invariant are refused")
+  func wrongNumbers() throws {
+    let stored = try StoredModel.initial(for: Sample.model())
+    func refused(_ last: StoredModel.LastNumbers?, _ layouts: [LayoutSchema]) -> Bool {
+      let wrong = StoredModel(
+        model: stored.model, entries: stored.entries, layouts: layouts,
+        lastNumbers: last ?? stored.lastNumbers)
+      return (try? StoredModel(decoding: wrong.encode())) == nil
+    }
+    let layouts = stored.layouts
+    #expect(!refused(nil, layouts))
+    #expect(refused(nil, layouts.reversed()))
+    #expect(refused(nil, layouts.dropLast()))
+    #expect(refused(nil, layouts + [LayoutSchema(number: 5, entityNumber: 1, propertyNumbers: [])]))
+    #expect(
+      refused(nil, layouts.dropLast() + [LayoutSchema(number: 4, entityNumber: 9, propertyNumbers: [])]))
+    #expect(
+      refused(
+        layouts: layouts.dropLast() + [LayoutSchema(number: 4, entityNumber: 4, propertyNumbers: [1, 1])]))
+    #expect(refused(.init(entity: 3, property: 12, layout: 4), layouts))
+    #expect(refused(.init(entity: 4, property: 11, layout: 4), layouts))
+    #expect(refused(.init(entity: 4, property: 12, layout: 3), layouts))
+    #expect(refused(.init(), []))
+  }
+}
+
+/// A small seeded generator.
+struct SplitMix {
+  var state: UInt64
+
+  mutating func next(below bound: Int) -> Int {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return Int((z ^ (z >> 31)) % UInt64(bound))
+  }
+}
