@@ -7,6 +7,7 @@ import PerdureFormat
 public final class Snapshot: Sendable {
   let engine: Engine
   private let pin: Pin
+  private let openedBlobs = OpenedBlobs()
   // Unsafe: the root is immutable, and freed only after `pin` is released.
   nonisolated(unsafe) let root: UnsafeMutablePointer<Root>
 
@@ -77,9 +78,17 @@ extension Snapshot {
   package func withBytes<R>(
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R? {
+    try withRecord(id: id, in: keyspace) { bytes, _ in try body(bytes) }
+  }
+
+  /// The value of an id in place, and its version.
+  package func withRecord<R>(
+    id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer, RecordVersion) throws -> R
+  ) throws -> R? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let word = trees(of: keyspace).dense.get(id) else { return nil }
-    return try body(try content(reader.record(at: word, keyspace: keyspace.id, id: id)).bytes)
+    let value = try content(reader.record(at: word, keyspace: keyspace.id, id: id))
+    return try body(value.bytes, RecordVersion(rawValue: word))
   }
 
   package func withBytes<R>(
@@ -92,13 +101,15 @@ extension Snapshot {
     }
   }
 
+  /// The value of a record. Like all bytes of a snapshot it stays readable while the snapshot
+  /// lives, also when it has a file of its own.
   func content(_ record: Record) throws(StoreError) -> ValueBytes {
     guard record.header.kind == .blob else { return ValueBytes(record.value) }
     let reference: BlobReference
     do { reference = try BlobReference(reading: record.value) } catch {
       throw StoreError(.corruption, "\(error)", at: "a blob record")
     }
-    return try engine.blobs.read(reference)
+    return try openedBlobs.value(of: reference, engine.blobs)
   }
 }
 
@@ -121,6 +132,14 @@ extension Snapshot {
   package func withBytes(
     ids: [UInt64], in keyspace: Keyspace, _ body: (Int, UnsafeRawBufferPointer?) throws -> Void
   ) throws {
+    try withRecords(ids: ids, in: keyspace) { position, record in try body(position, record?.bytes) }
+  }
+
+  /// The values of many ids in place, and their versions.
+  package func withRecords(
+    ids: [UInt64], in keyspace: Keyspace,
+    _ body: (Int, (bytes: UnsafeRawBufferPointer, version: RecordVersion)?) throws -> Void
+  ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     let table = trees(of: keyspace).dense
     try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: ids.count) { words in
@@ -128,12 +147,13 @@ extension Snapshot {
       let order = BatchOrder.byAddress(words)
       for (step, position) in order.enumerated() {
         BatchOrder.prefetch(step + BatchOrder.distance, of: order, words, root)
-        guard words[position] != 0 else {
+        let word = words[position]
+        guard word != 0 else {
           try body(position, nil)
           continue
         }
-        let record = try reader.record(at: words[position], keyspace: keyspace.id, id: ids[position])
-        try body(position, try content(record).bytes)
+        let value = try content(reader.record(at: word, keyspace: keyspace.id, id: ids[position]))
+        try body(position, (value.bytes, RecordVersion(rawValue: word)))
       }
     }
   }

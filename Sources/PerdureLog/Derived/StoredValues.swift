@@ -12,6 +12,9 @@ public struct StoredValues: ~Copyable {
     self.blobs = blobs
   }
 
+  /// The keyspace of this name; nil if there is none.
+  public func keyspace(named name: String) -> Keyspace? { catalog.keyspace(named: name) }
+
   /// The value of a byte-string key; nil if it, or the keyspace, is not there.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func value(key: [UInt8], inKeyspaceNamed name: String) throws -> [UInt8]? {

@@ -124,6 +124,23 @@ struct BlobFiles: Sendable {
   }
 }
 
+/// The blob files that a snapshot has read: mapped and verified once.
+final class OpenedBlobs: @unchecked Sendable {
+  // Unchecked: `values` is guarded by `lock`.
+  private let lock = Lock()
+  private var values: [UInt64: ValueBytes] = [:]
+
+  func value(of reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> ValueBytes {
+    if let known = lock.withLock({ values[reference.number] }) { return known }
+    let value = try files.read(reference)
+    return lock.withLock {
+      if let known = values[reference.number] { return known }
+      values[reference.number] = value
+      return value
+    }
+  }
+}
+
 extension Engine {
   var blobs: BlobFiles { BlobFiles(directory: directory, storeID: storeID, fileSystem: fileSystem) }
 }

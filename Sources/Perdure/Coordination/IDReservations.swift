@@ -1,0 +1,53 @@
+// Ids for new rows, given out once, also over crashes (LogPersistentStore, L2).
+
+internal import PerdureFileIO
+internal import PerdureLog
+
+final class IDReservations: @unchecked Sendable {
+  // Unchecked: `free` is guarded by `lock`.
+  private let lock = Lock()
+  private let store: Store
+  private let keyspaces: LogKeyspaces
+  /// By entity number: reserved and not yet given out.
+  private var free: [UInt16: Range<UInt64>] = [:]
+
+  /// How many ids a reservation takes at least: one small commit in so many insertions, and so many numbers lost
+  /// at the end of a program, out of 2^48.
+  private static let blockLength: UInt64 = 65_536
+
+  init(_ store: Store, _ keyspaces: LogKeyspaces) {
+    self.store = store
+    self.keyspaces = keyspaces
+  }
+
+  func take(_ count: Int, of entity: UInt16) throws -> Range<UInt64> {
+    precondition(count > 0, "Take at least one id.")
+    return try lock.withLock {
+      var range = free[entity] ?? 0..<0
+      if range.count < count { range = try reserve(max(UInt64(count), Self.blockLength), of: entity) }
+      let taken = range.lowerBound..<(range.lowerBound + UInt64(count))
+      free[entity] = taken.upperBound..<range.upperBound
+      return taken
+    }
+  }
+
+  private func reserve(_ count: UInt64, of entity: UInt16) throws -> Range<UInt64> {
+    let key = Self.key(of: entity)
+    let snapshot = store.snapshot()
+    let last = try snapshot.value(key: key, in: keyspaces.meta).flatMap(Self.number) ?? 0
+    let (_, _) = try store.write(durability: .processCrash) { transaction in
+      let end = last + count
+      try transaction.put(withUnsafeBytes(of: end.littleEndian) { Array($0) }, key: key, in: keyspaces.meta)
+    }
+    return (last + 1)..<(last + count + 1)
+  }
+
+  private static func key(of entity: UInt16) -> [UInt8] {
+    Array("ids".utf8) + withUnsafeBytes(of: entity.bigEndian) { Array($0) }
+  }
+
+  private static func number(_ bytes: [UInt8]) -> UInt64? {
+    guard bytes.count == 8 else { return nil }
+    return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

@@ -1,0 +1,87 @@
+// A change of the graph as a commit of the engine, and its refusals back.
+
+internal import PerdureLog
+internal import PerdurePredicates
+
+extension LogPersistentStore {
+  package func commit(_ change: StoreChange) throws -> any StoreView {
+    do {
+      try store.write(durability: change.durability) { try fill(&$0, with: change) }
+    } catch let error as StoreError where error.code == .conflict {
+      throw conflict(error, in: change)
+    }
+    return view()
+  }
+
+  private func fill(_ transaction: inout WriteTransaction, with change: StoreChange) throws {
+    guard let view = change.view as? LogStoreView else {
+      preconditionFailure("A change belongs to a view of the store that it is committed to.")
+    }
+    for precondition in change.preconditions {
+      transaction.require(engineCondition(precondition, since: view.snapshot))
+    }
+    for reference in change.removals {
+      try transaction.remove(id: reference.id, in: keyspaces.rows(of: reference.entityNumber))
+    }
+    for (reference, row) in change.puts {
+      try transaction.put(row, id: reference.id, in: keyspaces.rows(of: reference.entityNumber))
+    }
+    for link in change.linksRemoved { try transaction.remove(key: link.key, in: links(link)) }
+    for link in change.linksAdded { try transaction.put([], key: link.key, in: links(link)) }
+  }
+
+  private func links(_ link: StoreLink) -> Keyspace {
+    guard case .links(let keyspace) = keyspaces.places[link.index.rawValue] else {
+      preconditionFailure("Links are kept in the direction of their first end.")
+    }
+    return keyspace
+  }
+
+  private func engineCondition(
+    _ precondition: Precondition, since snapshot: Snapshot
+  ) -> PerdureLog.Precondition {
+    switch precondition {
+    case .rowUnchanged(let reference, let version):
+      .unchanged(
+        keyspaces.rows(of: reference.entityNumber), .id(reference.id),
+        RecordVersion(rawValue: version.rawValue))
+    case .rowExists(let reference):
+      .exists(keyspaces.rows(of: reference.entityNumber), .id(reference.id))
+    case .rangeUnchanged(let index, let range):
+      switch keyspaces.places[index.rawValue] {
+      case .derived(let derived): .indexRangeUnchanged(derived, range.inLog, since: snapshot)
+      case .links(let links): .rangeUnchanged(links, range.inLinks, since: snapshot)
+      }
+    }
+  }
+
+  private func conflict(_ error: StoreError, in change: StoreChange) -> StoreConflict {
+    var conflict = StoreConflict()
+    for found in error.conflicts {
+      switch found {
+      case .precondition(let position, _): conflict.failed.append(change.preconditions[position])
+      case .duplicateKey(let derived, let key, let existing, let rejected):
+        guard let index = schema.index(named: derived.name) else { continue }
+        conflict.duplicates.append(
+          .init(
+            index: index, key: key, existing: ObjectReference(rawValue: existing),
+            rejected: ObjectReference(rawValue: rejected)))
+      }
+    }
+    return conflict
+  }
+}
+
+extension StoreLink {
+  fileprivate var key: [UInt8] {
+    withUnsafeBytes(of: (source.rawValue.bigEndian, target.rawValue.bigEndian)) { Array($0) }
+  }
+}
+
+extension KeyRange {
+  /// The range of whole link keys: a source has its targets behind it.
+  fileprivate var inLinks: PerdureLog.KeyRange {
+    if upper == lower + [0] { return .prefix(lower) }
+    return inLog
+  }
+}

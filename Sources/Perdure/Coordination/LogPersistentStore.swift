@@ -1,0 +1,145 @@
+// The store of an object graph on the log engine: the only code of the graph that knows it.
+//
+//   what                     keyspace or index of the engine
+//   stored model             keyspace "meta", key "model"
+//   ids given out            keyspace "meta", key "ids" and the entity's number, 2 bytes big-endian
+//   rows of an entity        dense keyspace "rows/<entity number>"
+//   links                    byte-string keyspace "link/<property>": source, target, 8 bytes big-endian each
+//   every other StoreIndex   a derived index of the same name
+//
+// Invariants
+//  L1  The model in "meta" is written before any row that needs it, so replay finds it.
+//  L2  Ids are reserved in blocks by a commit of their own, before any of them is handed out. Commits keep their
+//      order through a crash, so a row is never there without its reservation.
+
+internal import PerdureFileIO
+package import PerdureLog
+package import PerdureModel
+package import PerdurePredicates
+
+package final class LogPersistentStore: PersistentStore {
+  package let schema: StoreSchema
+  /// The model, with the numbers that this store gave it.
+  package let model: StoredModel
+  package let store: Store
+  let keyspaces: LogKeyspaces
+  private let ids: IDReservations
+
+  package var identifier: String { store.identifier }
+
+  /// Opens the store of a graph, or makes one.
+  ///
+  /// - Parameter model: The program's model; nil takes the one that is stored. A stored model that differs by
+  ///   additions only is brought up to date.
+  /// - Throws: `StoreError`; `ModelError` when the stored model differs by more, with every difference.
+  package convenience init(
+    at path: String, model: ManagedObjectModel?, options: StoreOptions = StoreOptions()
+  ) throws {
+    var options = options
+    options.indexExtractors[RowIndexExtractor.name] = RowIndexExtractor.Factory()
+    try self.init(opening: Store(at: path, options: options), model, isReadOnly: options.isReadOnly)
+  }
+
+  private init(opening store: Store, _ model: ManagedObjectModel?, isReadOnly: Bool) throws {
+    self.store = store
+    do {
+      let meta = try store.keyspace(LogKeyspaces.metaName, .bytes)
+      self.model = try StoredModelRecord.adopt(model, in: store, meta, isReadOnly: isReadOnly)
+      schema = StoreSchema(self.model)
+      keyspaces = try LogKeyspaces(schema, meta, in: store)
+      ids = IDReservations(store, keyspaces)
+    } catch {
+      try? store.close()
+      throw error
+    }
+  }
+
+  package func view() -> any StoreView { LogStoreView(store.snapshot(), schema, keyspaces) }
+
+  package func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
+    try ids.take(count, of: entity)
+  }
+
+  package func close() throws { try store.close() }
+}
+
+/// What in the engine belongs to what in the schema.
+struct LogKeyspaces: Sendable {
+  static let metaName = "meta"
+
+  static func rowsName(_ entity: UInt16) -> String { "rows/\(entity)" }
+
+  /// Where the entries of a `StoreIndex` are.
+  enum Place: Sendable {
+    case derived(DerivedIndex)
+    case links(Keyspace)
+  }
+
+  let meta: Keyspace
+  /// By entity number; nil for abstract entities.
+  private(set) var rows: [Keyspace?]
+  /// By position of the `StoreIndex`.
+  private(set) var places: [Place] = []
+
+  init(_ schema: StoreSchema, _ meta: Keyspace, in store: Store) throws {
+    self.meta = meta
+    rows = try schema.entities.map { entity in
+      guard let entity, entity.layouts != nil else { return nil }
+      return try store.keyspace(Self.rowsName(entity.number), .dense)
+    }
+    for definition in schema.indexes { places.append(try place(of: definition, in: store)) }
+  }
+
+  private func place(of definition: IndexDefinition, in store: Store) throws -> Place {
+    switch definition.kind {
+    case .links:
+      return .links(try store.keyspace(definition.name, .bytes))
+    case .relation, .attribute, .unique:
+      return .derived(try store.defineIndex(overRows(definition)))
+    case .linksReversed(_, let links):
+      let slices = SliceExtractor.parameters([.key(offset: 8, length: 8)], reference: .keyPrefix)
+      return .derived(try defineOverLinks(definition.name, links, slices, in: store))
+    case .countOrder(_, let counted):
+      let counted = try countable(counted, in: store)
+      return .derived(try store.defineIndex(.init(name: definition.name, source: .groupCounts(of: counted))))
+    }
+  }
+
+  private func overRows(_ definition: IndexDefinition) -> PerdureLog.IndexDefinition {
+    let sources = definition.entities.compactMap { rows[Int($0)] }
+    return .init(
+      name: definition.name,
+      source: .records(
+        keyspaces: sources, extractor: RowIndexExtractor.name, parameters: Array(definition.name.utf8)),
+      isUnique: definition.isUnique)
+  }
+
+  private func defineOverLinks(
+    _ name: String, _ links: StoreIndex, _ slices: [UInt8], in store: Store
+  ) throws -> DerivedIndex {
+    guard case .links(let keyspace) = places[links.rawValue] else {
+      preconditionFailure("A reversed index follows the links that it reverses.")
+    }
+    return try store.defineIndex(
+      .init(
+        name: name,
+        source: .records(keyspaces: [keyspace], extractor: SliceExtractor.name, parameters: slices)))
+  }
+
+  /// Groups are counted in derived indexes only: links get a forward one when somebody orders by their count.
+  private func countable(_ counted: StoreIndex, in store: Store) throws -> DerivedIndex {
+    switch places[counted.rawValue] {
+    case .derived(let index): return index
+    case .links(let keyspace):
+      let slices = SliceExtractor.parameters([.key(offset: 0, length: 8)], reference: .keySuffix)
+      return try defineOverLinks("forward \(keyspace.name)", counted, slices, in: store)
+    }
+  }
+
+  func rows(of entity: UInt16) -> Keyspace {
+    guard let keyspace = rows[Int(entity)] else {
+      preconditionFailure("The entity with the number \(entity) is abstract and has no rows.")
+    }
+    return keyspace
+  }
+}

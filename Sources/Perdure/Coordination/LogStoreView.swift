@@ -1,0 +1,92 @@
+// A snapshot of the engine as the graph sees it.
+
+internal import PerdureLog
+internal import PerdurePredicates
+
+final class LogStoreView: StoreView {
+  let snapshot: Snapshot
+  private let schema: StoreSchema
+  private let keyspaces: LogKeyspaces
+
+  init(_ snapshot: Snapshot, _ schema: StoreSchema, _ keyspaces: LogKeyspaces) {
+    self.snapshot = snapshot
+    self.schema = schema
+    self.keyspaces = keyspaces
+  }
+
+  var sequence: UInt64 { snapshot.sequence }
+
+  func row(_ reference: ObjectReference) throws -> StoredRow? {
+    guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
+    return try snapshot.withRecord(id: reference.id, in: keyspace) { bytes, version in
+      StoredRow(bytes: bytes, version: RowVersion(rawValue: version.rawValue))
+    }
+  }
+
+  func version(of reference: ObjectReference) -> RowVersion? {
+    guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
+    return snapshot.version(.id(reference.id), in: keyspace).map { RowVersion(rawValue: $0.rawValue) }
+  }
+
+  func rowCount(entity: UInt16) -> Int { snapshot.count(in: keyspaces.rows(of: entity)) }
+
+  func visitRows(
+    entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
+  ) throws {
+    try snapshot.visitBytes(keyspaces.rows(of: entity), ids: 0 ... .max, descending: descending) {
+      id, bytes, version in
+      try body(
+        ObjectReference(entity: entity, id: id),
+        StoredRow(bytes: bytes, version: RowVersion(rawValue: version.rawValue)))
+    }
+  }
+
+  /// In batches by entity, each read in the order of the log.
+  func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
+    for (entity, positions) in Dictionary(grouping: references.indices, by: { references[$0].entityNumber }) {
+      guard let keyspace = keyspaces.rows[checked: entity] else {
+        for position in positions { try body(position, nil) }
+        continue
+      }
+      try snapshot.withRecords(ids: positions.map { references[$0].id }, in: keyspace) { place, record in
+        let row = record.map { StoredRow(bytes: $0.bytes, version: RowVersion(rawValue: $0.version.rawValue)) }
+        try body(positions[place], row)
+      }
+    }
+  }
+
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) -> Int {
+    switch keyspaces.places[index.rawValue] {
+    case .derived(let derived): snapshot.count(in: derived, range: range.inLog)
+    case .links(let links): snapshot.countPairs(links, range.inLog)
+    }
+  }
+
+  func visitEntries(
+    _ index: StoreIndex, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
+  ) throws {
+    switch keyspaces.places[index.rawValue] {
+    case .derived(let derived):
+      try snapshot.visit(derived, range.inLog, descending: descending) { key, reference in
+        try body(key, ObjectReference(rawValue: reference))
+      }
+    case .links(let links):
+      try snapshot.visitPairs(links, range.inLog, descending: descending) { key, reference in
+        try body(key, ObjectReference(rawValue: reference))
+      }
+    }
+  }
+}
+
+extension KeyRange {
+  /// The range as the engine takes it.
+  var inLog: PerdureLog.KeyRange { .init(lower: lower, upper: upper) }
+}
+
+extension [Keyspace?] {
+  /// The keyspace of an entity number, which may come from anywhere.
+  fileprivate subscript(checked entity: UInt16) -> Keyspace? {
+    Int(entity) < count ? self[Int(entity)] : nil
+  }
+}

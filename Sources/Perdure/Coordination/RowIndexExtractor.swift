@@ -1,0 +1,65 @@
+// Index keys from rows, inside the engine.
+//
+// A definition's parameters are the name of the index; what it is made of stands in the stored model. So a
+// definition stays the same when the model grows, and any program that links Perdure can maintain the index.
+
+internal import PerdureLog
+internal import PerdureModel
+internal import PerdurePredicates
+
+struct RowIndexExtractor: IndexExtractor {
+  static let name = "row"
+
+  struct Factory: IndexExtractorFactory {
+    func makeExtractor(
+      parameters: [UInt8], in store: borrowing StoredValues
+    ) throws -> any IndexExtractor {
+      guard
+        let name = String(validating: parameters, as: UTF8.self),
+        let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
+      else { throw StoreError(.corruption, "The definition of a row index does not read as one") }
+      let schema = StoreSchema(try StoredModel(decoding: bytes))
+      guard let index = schema.index(named: name) else {
+        throw StoreError(.indexUnavailable, "The stored model has no index \(name)")
+      }
+      return RowIndexExtractor(schema, schema.definition(index), in: store)
+    }
+  }
+
+  /// What a row keyspace holds, and how its rows give keys.
+  private struct Source {
+    let entity: UInt16
+    let keys: IndexKeys
+  }
+
+  private let schema: StoreSchema
+  private let sources: [UInt32: Source]
+
+  private init(_ schema: StoreSchema, _ definition: IndexDefinition, in store: borrowing StoredValues) {
+    self.schema = schema
+    var sources: [UInt32: Source] = [:]
+    for number in definition.entities {
+      guard
+        let keyspace = store.keyspace(named: LogKeyspaces.rowsName(number)),
+        let keys = IndexKeys(definition, entity: schema.entity(number))
+      else { continue }
+      sources[keyspace.id] = Source(entity: number, keys: keys)
+    }
+    self.sources = sources
+  }
+
+  /// A row that does not read as one has no entry; reading the row itself reports it.
+  func extract(
+    keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+    into entries: inout IndexEntries
+  ) {
+    guard let source = sources[keyspace] else { return }
+    let id = UInt64(littleEndian: key.loadUnaligned(as: UInt64.self))
+    guard id >> 48 == 0 else { return }
+    let reference = ObjectReference(entity: source.entity, id: id)
+    guard let row = try? schema.rows.view(value, of: reference), let indexKey = source.keys.key(of: row) else {
+      return
+    }
+    entries.add(key: indexKey, reference: reference.rawValue)
+  }
+}

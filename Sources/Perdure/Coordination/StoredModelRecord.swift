@@ -1,0 +1,37 @@
+// The model as a record of the store's "meta" keyspace.
+
+internal import PerdureLog
+internal import PerdureModel
+
+enum StoredModelRecord {
+  static let key = Array("model".utf8)
+
+  /// The stored model, brought up to date with the program's.
+  static func adopt(
+    _ model: ManagedObjectModel?, in store: Store, _ meta: Keyspace, isReadOnly: Bool
+  ) throws -> StoredModel {
+    let stored = try store.snapshot().value(key: key, in: meta).map { try StoredModel(decoding: $0) }
+    let wanted = try next(stored, model, in: store)
+    if let stored, stored.isEqual(to: wanted) { return stored }
+    guard !isReadOnly else {
+      throw StoreError(
+        .readOnly, "The model has additions that the store does not know; open it once for writing",
+        at: store.path)
+    }
+    try store.write { try $0.put(wanted.encode(), key: key, in: meta) }
+    try store.reloadExtractors()
+    return wanted
+  }
+
+  private static func next(
+    _ stored: StoredModel?, _ model: ManagedObjectModel?, in store: Store
+  ) throws -> StoredModel {
+    switch (stored, model) {
+    case (let stored?, let model?): return try stored.adopting(model).stored
+    case (let stored?, nil): return stored
+    case (nil, let model?): return try StoredModel.initial(for: model)
+    case (nil, nil):
+      throw StoreError(.notAStore, "The store holds no model, and none was given", at: store.path)
+    }
+  }
+}
