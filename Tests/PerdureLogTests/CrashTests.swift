@@ -49,9 +49,10 @@ private struct CrashWorkload {
   private mutating func commit(to store: Store, _ marker: CrashMarker) throws {
     let rows = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
-    history.states[try store.statistics.sequence] = content
     try defineIndexes(rows, in: store)
-    history.states[try store.statistics.sequence] = content
+    // Commits that only the catalog saw.
+    let last = history.states.keys.max() ?? 0
+    for sequence in last...(try store.statistics.sequence) { history.states[sequence] = content }
     let durability = Durability.allCases.randomElement(using: &random) ?? .powerLoss
     var next = content
     var generator = random

@@ -15,7 +15,7 @@
 internal import PerdureFileIO
 package import PerdureLog
 package import PerdureModel
-package import PerdurePredicates
+internal import PerdurePredicates
 
 package final class LogPersistentStore: PersistentStore {
   package let schema: StoreSchema

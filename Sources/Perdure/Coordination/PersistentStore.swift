@@ -45,23 +45,6 @@ package struct StoreIndex: RawRepresentable, Hashable, Sendable {
   }
 }
 
-/// How much a commit survives once it has returned. Each step includes the one before it.
-public enum Durability: Int, Hashable, Sendable, Comparable, CaseIterable {
-  /// Visible to this process; nothing is promised about a crash.
-  case none
-  /// Survives the end of the process, also by a signal; not the end of the operating system.
-  case processCrash
-  /// After a power loss, some prefix of the commits is there, possibly without this one.
-  case ordered
-  /// Survives a power loss, on media that keep what they say they have synced.
-  case powerLoss
-
-  /// Whether the left promises less than the right.
-  public static func < (left: Durability, right: Durability) -> Bool {
-    left.rawValue < right.rawValue
-  }
-}
-
 /// A consistent state of a store, to read from (S1).
 ///
 /// All methods may be called from any thread. A method that throws gives a damaged or unreadable store's error.

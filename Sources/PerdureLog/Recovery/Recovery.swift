@@ -26,7 +26,7 @@ enum Recovery {
       let superblock = try openSuperblock(directory, path, options, &report)
       // 3 to 6. The log.
       let state = try replay(directory, superblock, path, options, &report)
-      return try finish(state, directory, path, options, lock, &report)
+      return try finish(state, path, options, lock, &report)
     } catch {
       lock?.release()
       throw error
@@ -158,13 +158,12 @@ enum Recovery {
 
   /// Steps 7 to 9: derived indexes; what is believed is made durable; leftovers go.
   private static func finish(
-    _ state: consuming CommitterState, _ directory: Directory, _ path: String, _ options: StoreOptions,
-    _ lock: (any FileLock)?, _ report: inout RecoveryReport
+    _ state: consuming CommitterState, _ path: String, _ options: StoreOptions, _ lock: (any FileLock)?, _ report: inout RecoveryReport
   ) throws -> (Engine, RecoveryReport) {
     try buildIndexes(&state, path, options, &report)
     if !options.isReadOnly {
       try makeDurable(&state, path, options)
-      try sweep(state, directory, path, options, &report)
+      try sweep(state, path, options, &report)
     }
     state.root.pointee.version = state.arena.publish()
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
@@ -203,9 +202,9 @@ enum Recovery {
   }
 
   private static func sweep(
-    _ state: borrowing CommitterState, _ directory: Directory, _ path: String, _ options: StoreOptions,
-    _ report: inout RecoveryReport
+    _ state: borrowing CommitterState, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
   ) throws {
+    let directory = try Directory(path, options.fileSystem)
     let live = try liveBlobs(state)
     let orphans = directory.blobs.filter { !live.contains($0) }.map { StoreFileName.blob($0).string }
     let used = state.segments.segments
