@@ -105,26 +105,29 @@ struct StoredModelTests {
   @Test("Numbers that break an invariant are refused")
   func wrongNumbers() throws {
     let stored = try StoredModel.initial(for: Sample.model())
-    func refused(_ last: StoredModel.LastNumbers?, _ layouts: [LayoutSchema]) -> Bool {
+    /// Whether the bytes of these numbers cannot be read.
+    func isRefused(_ last: StoredModel.LastNumbers?, _ layouts: [LayoutSchema]) -> Bool {
       let wrong = StoredModel(
         model: stored.model, entries: stored.entries, layouts: layouts,
         lastNumbers: last ?? stored.lastNumbers)
       return (try? StoredModel(decoding: wrong.encode())) == nil
     }
     let layouts = stored.layouts
-    #expect(!refused(nil, layouts))
-    #expect(refused(nil, layouts.reversed()))
-    #expect(refused(nil, layouts.dropLast()))
-    #expect(refused(nil, layouts + [LayoutSchema(number: 5, entityNumber: 1, propertyNumbers: [])]))
-    #expect(
-      refused(nil, layouts.dropLast() + [LayoutSchema(number: 4, entityNumber: 9, propertyNumbers: [])]))
-    #expect(
-      refused(
-        layouts: layouts.dropLast() + [LayoutSchema(number: 4, entityNumber: 4, propertyNumbers: [1, 1])]))
-    #expect(refused(.init(entity: 3, property: 12, layout: 4), layouts))
-    #expect(refused(.init(entity: 4, property: 11, layout: 4), layouts))
-    #expect(refused(.init(entity: 4, property: 12, layout: 3), layouts))
-    #expect(refused(.init(), []))
+    let base = layouts.dropLast()
+    let lists: [[LayoutSchema]] = [
+      layouts.reversed(), Array(base),
+      layouts + [LayoutSchema(number: 5, entityNumber: 1, propertyNumbers: [])],
+      base + [LayoutSchema(number: 4, entityNumber: 9, propertyNumbers: [])],
+      base + [LayoutSchema(number: 4, entityNumber: 4, propertyNumbers: [1, 1])],
+    ]
+    let lasts: [StoredModel.LastNumbers] = [
+      .init(entity: 3, property: 12, layout: 4), .init(entity: 4, property: 11, layout: 4),
+      .init(entity: 4, property: 12, layout: 3), .init(),
+    ]
+    #expect(lists.map { isRefused(nil, $0) } == lists.map { _ in true })
+    #expect(lasts.map { isRefused($0, layouts) } == lasts.map { _ in true })
+    let unharmed = isRefused(nil, layouts)
+    #expect(!unharmed)
   }
 }
 

@@ -4,12 +4,13 @@
 // R2 (RowLayout.swift) holds and every offset of the field table lies inside the fixed parts. A view is a few
 // words on the stack. It borrows the bytes and the layouts: it must outlive neither.
 
+package import PerdurePredicates
+
 #if canImport(FoundationEssentials)
   package import FoundationEssentials
 #else
   package import Foundation
 #endif
-package import PerdurePredicates
 
 /// Why bytes are no row of an entity.
 package struct RowError: Error, Hashable, Sendable {

@@ -1,11 +1,12 @@
 // Writing a row, from values and from the fields of the row it replaces.
 
+package import PerdurePredicates
+
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
 #else
   internal import Foundation
 #endif
-package import PerdurePredicates
 
 /// Where the writer takes one property from.
 package enum RowInput {

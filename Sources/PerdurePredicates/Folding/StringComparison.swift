@@ -21,8 +21,8 @@ extension StringFolding {
     fold(left, options) == fold(right, options)
   }
 
-  /// Order of two texts: without options as `String` orders them; with `c` or `d` by the bytes of the folded forms;
-  /// with `n` by the bytes. Equal texts are in no order.
+  /// Order of two texts: by the bytes of the folded forms, which without options is the canonical decomposition; with
+  /// `n` by the bytes as they are. Stored indexes have this order, so it does not depend on the platform's Unicode. Equal texts are in no order.
   @inlinable
   package static func order(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ options: StringOptions
@@ -51,12 +51,7 @@ extension StringFolding {
   @usableFromInline package static func orderFolding(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ options: StringOptions
   ) -> ValueOrder {
-    if options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]) {
-      if equal(left, right, []) { return .same }
-      let isLess = String(decoding: left, as: UTF8.self) < String(decoding: right, as: UTF8.self)
-      return isLess ? .ascending : .descending
-    }
-    return fold(left, options).withUnsafeBytes { left in
+    fold(left, options).withUnsafeBytes { left in
       fold(right, options).withUnsafeBytes { orderBytes(left, $0) }
     }
   }

@@ -5,8 +5,8 @@
 //   null, null | true                         | none: all false            | same
 //   null, x    | false                        | none                       | null first
 //   numbers    | by value, exact; NaN == NaN  | by value; with NaN none    | NaN first, then by value
-//   text       | canonically equivalent,      | as String, or folded;      | as String
-//              | or folded with [c] [d]       | see StringComparison.swift |
+//   text       | canonically equivalent,      | by decomposed bytes, or    | by decomposed
+//              | or folded with [c] [d]       | folded: StringComparison   | bytes
 //   date       | by value                     | by time                    | by time
 //   uuid, data | same bytes                   | unsigned bytes             | unsigned bytes
 //   url        | same absolute string         | as its text, no options    | as its text

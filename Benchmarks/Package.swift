@@ -1,0 +1,40 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// A package of its own, so that what measuring needs (SQLite) never reaches those who use Perdure.
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "perdure-benchmarks",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "perdure", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    // The same import and the same questions for every engine.
+    .executableTarget(
+      name: "ArchiveBenchmark",
+      dependencies: [
+        "CSQLite",
+        .product(name: "_DebianIndexReading", package: "perdure"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ArchiveBenchmarkTests",
+      dependencies: [
+        "ArchiveBenchmark", .product(name: "_DebianIndexReading", package: "perdure"),
+      ],
+      swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,105 @@
+import DebianIndexReading
+
+/// A digest of a set of packages that does not depend on their order.
+///
+/// Each package is hashed alone from a canonical text; the hashes are summed and xor-ed. A package that is missing,
+/// doubled or different in any field changes the digest.
+struct ArchiveDigest: Equatable, CustomStringConvertible {
+  private(set) var count = 0
+  private var sum: UInt64 = 0
+  private var parity: UInt64 = 0
+
+  mutating func add(_ hash: PackageHash) {
+    count += 1
+    sum &+= hash.value
+    parity ^= hash.value
+  }
+
+  var description: String {
+    let hex = String(sum ^ (parity &* 0x9E37_79B9_7F4A_7C15), radix: 16)
+    return String(repeating: "0", count: 16 - hex.count) + hex
+  }
+}
+
+/// The hash of one package: fields in a fixed order, each ended by a byte that occurs in none.
+struct PackageHash {
+  private var state: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  init(name: String, version: String, architecture: String) {
+    add(name)
+    add(version)
+    add(architecture)
+  }
+
+  /// FNV-1a over the text and an end mark.
+  mutating func add(_ text: String) {
+    for byte in text.utf8 { mix(byte) }
+    mix(0xFF)
+  }
+
+  mutating func add(_ number: Int) { add(String(number)) }
+
+  private mutating func mix(_ byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+
+  /// The state with its bits spread, so that sums of hashes do not cancel.
+  var value: UInt64 {
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+
+  // MARK: What engines add behind the key, in this order
+
+  mutating func add(maintainer: Maintainer?) {
+    add(maintainer?.name ?? "")
+    add(maintainer?.address ?? "")
+  }
+
+  mutating func add(section: String?) { add(section ?? "") }
+
+  /// - Parameter tags: In any order.
+  mutating func add(tags: [String]) {
+    add(tags.count)
+    for tag in tags.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { add(tag) }
+  }
+
+  /// - Parameter dependency: One of those of the package, in the order of kind, group and position.
+  mutating func add(dependency: Dependency) {
+    add(dependency.kind.rawValue)
+    add(dependency.group)
+    add(dependency.position)
+    add(dependency.target)
+    add(dependency.architecture ?? "")
+    add(dependency.constraint?.relation.rawValue ?? "")
+    add(dependency.constraint?.version ?? "")
+  }
+}
+
+extension PackageHash {
+  /// The hash of everything the model says about `record`.
+  init(_ record: PackageRecord) {
+    self.init(name: record.name, version: record.version, architecture: record.architecture)
+    add(maintainer: record.maintainer)
+    add(section: record.section)
+    add(tags: record.tags)
+    for dependency in record.dependencies { add(dependency: dependency) }
+  }
+}
+
+/// The digest that a store must give after an import, made from the records alone.
+struct ExpectedDigest {
+  private struct Key: Hashable {
+    var name: String
+    var version: String
+    var architecture: String
+  }
+
+  private var seen: Set<Key> = []
+  private(set) var digest = ArchiveDigest()
+
+  mutating func add(_ record: PackageRecord) {
+    let key = Key(name: record.name, version: record.version, architecture: record.architecture)
+    if seen.insert(key).inserted { digest.add(PackageHash(record)) }
+  }
+}

@@ -1,0 +1,119 @@
+import CSQLite
+
+/// An error of SQLite with its words.
+struct SQLiteError: Error, CustomStringConvertible {
+  var code: Int32
+  var message: String
+  var description: String { "SQLite error \(code): \(message)" }
+}
+
+/// A database and its prepared statements.
+final class SQLiteConnection {
+  private var handle: OpaquePointer?
+  private var statements: [SQLiteStatement] = []
+
+  init(path: String) throws {
+    let code = sqlite3_open_v2(
+      path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK else {
+      defer { sqlite3_close_v2(handle) }
+      throw SQLiteError(code: code, message: "The database cannot be opened")
+    }
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  /// Runs statements that give no rows worth keeping.
+  func execute(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
+
+  func prepare(_ sql: String) throws -> SQLiteStatement {
+    var statement: OpaquePointer?
+    try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
+    guard let statement else { throw SQLiteError(code: SQLITE_MISUSE, message: "An empty statement") }
+    let prepared = SQLiteStatement(handle: statement, connection: self)
+    statements.append(prepared)
+    return prepared
+  }
+
+  var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle) }
+  var changeCount: Int { Int(sqlite3_changes(handle)) }
+
+  /// Ends all statements and closes the database; no statement may be used afterwards.
+  func close() throws {
+    for statement in statements { statement.finalize() }
+    statements = []
+    try check(sqlite3_close(handle))
+    handle = nil
+  }
+
+  fileprivate func check(_ code: Int32) throws {
+    guard code != SQLITE_OK else { return }
+    throw SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)))
+  }
+}
+
+/// A prepared statement. Bind, step, read, reset.
+final class SQLiteStatement {
+  private var handle: OpaquePointer?
+  private unowned let connection: SQLiteConnection
+
+  fileprivate init(handle: OpaquePointer, connection: SQLiteConnection) {
+    self.handle = handle
+    self.connection = connection
+  }
+
+  fileprivate func finalize() {
+    sqlite3_finalize(handle)
+    handle = nil
+  }
+
+  func bind(_ index: Int32, _ value: Int64?) throws {
+    if let value {
+      try connection.check(sqlite3_bind_int64(handle, index, value))
+    } else {
+      try connection.check(sqlite3_bind_null(handle, index))
+    }
+  }
+
+  func bind(_ index: Int32, _ value: String?) throws {
+    guard var value else { return try bind(index, nil as Int64?) }
+    // SQLITE_TRANSIENT: SQLite copies the bytes before the call returns.
+    let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    let code = value.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) {
+        sqlite3_bind_text(handle, index, $0.baseAddress, Int32($0.count), transient)
+      }
+    }
+    try connection.check(code)
+  }
+
+  /// Goes to the next row; false when there is none, and the statement is then ready to be bound again.
+  func step() throws -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE:
+      sqlite3_reset(handle)
+      return false
+    case let code:
+      try connection.check(sqlite3_reset(handle))
+      throw SQLiteError(code: code, message: "A statement could not go on")
+    }
+  }
+
+  /// Runs a statement that gives no rows.
+  func run() throws { while try step() {} }
+
+  /// Gives up the rest of the rows.
+  func reset() { sqlite3_reset(handle) }
+
+  func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+  /// The text of a column; nil for NULL.
+  func text(_ column: Int32) -> String? {
+    guard let start = sqlite3_column_text(handle, column) else { return nil }
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+
+/// The files of a store, seen from outside.
+enum StoreFiles {
+  /// The size of everything in `folder`, in bytes.
+  static func size(of folder: URL) -> Int { files(in: folder).reduce(0) { $0 + size(ofFile: $1) } }
+
+  /// Asks the system to forget what it holds of the files, so that the next reads go to the disk. The files must be
+  /// synced and closed. Where the system cannot be asked so, nothing happens and "cold" means a fresh open only.
+  static func dropFromCache(_ folder: URL) {
+    #if os(Linux)
+      for file in files(in: folder) {
+        let descriptor = open(file.path, O_RDONLY)
+        guard descriptor >= 0 else { continue }
+        fsync(descriptor)
+        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        close(descriptor)
+      }
+    #endif
+  }
+
+  private static func files(in folder: URL) -> [URL] {
+    let names = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+    return names?.compactMap { $0 as? URL } ?? []
+  }
+
+  private static func size(ofFile file: URL) -> Int {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
+    guard attributes?[.type] as? FileAttributeType == .typeRegular else { return 0 }
+    return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+  }
+}

@@ -1,0 +1,57 @@
+// From a row to its keys in an index: pure, the same for every store.
+
+internal import PerdurePredicates
+
+/// Takes the keys of one index out of rows of one concrete entity.
+package struct IndexKeys: Sendable {
+  private enum Shape: Sendable {
+    case relation(slot: Int)
+    case components([(slot: Int, isDescending: Bool)], isUnique: Bool)
+  }
+
+  private let shape: Shape
+  private let layouts: RowLayouts
+
+  /// nil when rows of the entity do not feed the index.
+  package init?(_ index: IndexDefinition, entity: EntityStorage) {
+    guard index.entities.contains(entity.number), let layouts = entity.layouts else { return nil }
+    self.layouts = layouts
+    switch index.kind {
+    case .relation(let property):
+      guard let slot = entity.slot(ofProperty: property) else { return nil }
+      shape = .relation(slot: slot)
+    case .attribute(let components), .unique(let components):
+      var slots: [(slot: Int, isDescending: Bool)] = []
+      for component in components {
+        guard let slot = entity.slot(ofProperty: component.property) else { return nil }
+        slots.append((slot, component.isDescending))
+      }
+      shape = .components(slots, isUnique: index.isUnique)
+    case .links, .linksReversed, .countOrder:
+      return nil
+    }
+  }
+
+  /// The key of a row, or nil when the row has no entry.
+  package func key(of row: RowView) -> [UInt8]? {
+    var key = OrderedKey()
+    switch shape {
+    case .relation(let slot):
+      let field = row.fields[slot]
+      guard row.isPresent(field) else { return nil }
+      key.append(bare: row.reference(field))
+    case .components(let slots, let isUnique):
+      for (slot, isDescending) in slots {
+        let standIn = layouts.defaults[slot]
+        if isUnique, isNull(row, slot, standIn) { return nil }
+        key.append(row, slot, default: standIn, descending: isDescending)
+      }
+    }
+    return key.bytes
+  }
+
+  private func isNull(_ row: RowView, _ slot: Int, _ standIn: Value) -> Bool {
+    let field = row.fields[slot]
+    return field.kind == .absent ? standIn.isNull : !row.isPresent(field)
+  }
+}

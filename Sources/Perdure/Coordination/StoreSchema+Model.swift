@@ -1,0 +1,221 @@
+// The store schema of a stored model: which properties are columns, which indexes follow, in what layouts.
+
+package import PerdureModel
+internal import PerdurePredicates
+
+extension FieldKind {
+  init(_ type: AttributeType) {
+    switch type {
+    case .boolean: self = .bool
+    case .int16: self = .int16
+    case .int32: self = .int32
+    case .int64: self = .int64
+    case .float: self = .float
+    case .double: self = .double
+    case .date: self = .date
+    case .uuid: self = .uuid
+    case .decimal: self = .decimal
+    case .string: self = .string
+    case .binary: self = .data
+    case .uri: self = .url
+    }
+  }
+}
+
+extension StoreSchema {
+  /// What a store keeps for a model. Equal stored models give equal schemas; entity numbers, slots and property
+  /// numbers are those of the model.
+  package init(_ model: StoredModel) {
+    var builder = StoreSchemaBuilder(model)
+    self = builder.schema()
+  }
+}
+
+private struct StoreSchemaBuilder {
+  let model: StoredModel
+  let schemas: [EntitySchema]
+  var indexes: [IndexDefinition] = []
+  var positions: [String: StoreIndex] = [:]
+
+  init(_ model: StoredModel) {
+    self.model = model
+    self.schemas = model.model.schemas
+  }
+
+  mutating func schema() -> StoreSchema {
+    for entity in schemas { addRelationshipIndexes(entity) }
+    for entity in schemas { addAttributeIndexes(entity) }
+    let entities = schemas.map { storage($0) }
+    return StoreSchema(entities: entities, indexes: indexes)
+  }
+
+  // MARK: Numbers
+
+  private func number(_ entity: EntitySchema, _ slot: Int) -> UInt32 {
+    model.propertyNumber(atSlot: slot, ofEntityAt: entity.index)
+  }
+
+  private func number(_ endpoint: PropertySchema.Endpoint) -> UInt32 {
+    model.propertyNumber(atSlot: endpoint.slot, ofEntityAt: endpoint.entity)
+  }
+
+  private func concrete(_ entity: EntitySchema) -> [UInt16] {
+    ([entity.index] + entity.subentities).filter { !schemas[$0].isAbstract }
+      .map { model.entityNumber(at: $0) }.sorted()
+  }
+
+  // MARK: Indexes
+
+  private mutating func add(_ name: String, _ kind: IndexDefinition.Kind, _ entity: EntitySchema) {
+    guard positions[name] == nil else { return }
+    positions[name] = StoreIndex(rawValue: indexes.count)
+    indexes.append(IndexDefinition(name: name, kind: kind, entities: concrete(entity)))
+  }
+
+  private mutating func addRelationshipIndexes(_ entity: EntitySchema) {
+    for property in entity.properties where property.declaringEntity == entity.index {
+      let number = number(entity, property.slot)
+      if isColumn(property, of: entity), property.isRelationship {
+        add("rel/\(number)", .relation(property: number), entity)
+      } else if property.linkStorage == .links, isFirstEnd(property, number) {
+        add("link/\(number)", .links(property: number), entity)
+        if !isOwnInverse(property, number), let links = positions["link/\(number)"] {
+          add("linkrev/\(number)", .linksReversed(property: number, links: links), entity)
+        }
+      }
+    }
+  }
+
+  /// An index that has a derived count among several elements is not kept: nothing orders by such a pair.
+  private mutating func addAttributeIndexes(_ entity: EntitySchema) {
+    for index in entity.indexes where index.declaringEntity == entity.index {
+      let properties = index.slots.map { entity.properties[$0] }
+      if let counted = properties.first?.countedSlot, properties.count == 1 {
+        addCountOrder(entity, derived: properties[0], counted: counted)
+      } else if properties.allSatisfy({ isColumn($0, of: entity) }) {
+        let components = zip(properties, index.isAscending).map {
+          component(entity, $0, isDescending: !$1)
+        }
+        add("attr/\(list(components))", .attribute(components), entity)
+      }
+    }
+    for constraint in entity.uniquenessConstraints where constraint.declaringEntity == entity.index {
+      let components = constraint.slots.map {
+        component(entity, entity.properties[$0], isDescending: false)
+      }
+      add("uniq/\(list(components))", .unique(components), entity)
+    }
+  }
+
+  private mutating func addCountOrder(_ entity: EntitySchema, derived: PropertySchema, counted: Int) {
+    guard case .inverse(_, let index, _, _) = form(entity.properties[counted], entity) else { return }
+    let number = number(entity, derived.slot)
+    add("count/\(number)", .countOrder(property: number, counted: index), entity)
+  }
+
+  private func component(
+    _ entity: EntitySchema, _ property: PropertySchema, isDescending: Bool
+  ) -> IndexComponent {
+    IndexComponent(
+      property: number(entity, property.slot),
+      kind: property.attributeType.map { FieldKind($0) } ?? .reference, isDescending: isDescending)
+  }
+
+  private func list(_ components: [IndexComponent]) -> String {
+    components.map { "\($0.isDescending ? "-" : "")\($0.property)" }.joined(separator: ",")
+  }
+
+  // MARK: Entities
+
+  private func isOwnInverse(_ property: PropertySchema, _ number: UInt32) -> Bool {
+    property.inverse.map { self.number($0) } == number
+  }
+
+  /// Whether of two ends of the same kind this is the one that a store uses: the one with the lower number.
+  private func isFirstEnd(_ property: PropertySchema, _ number: UInt32) -> Bool {
+    property.inverse.map { number <= self.number($0) } ?? true
+  }
+
+  /// Of a one-to-one pair only the first end is a column.
+  private func isColumn(_ property: PropertySchema, of entity: EntitySchema) -> Bool {
+    switch property.kind {
+    case .attribute: !property.isDerived
+    case .toMany: false
+    case .toOne: !isOneToOne(property) || isFirstEnd(property, number(entity, property.slot))
+    }
+  }
+
+  private func isOneToOne(_ property: PropertySchema) -> Bool {
+    guard let inverse = property.inverse else { return false }
+    return schemas[inverse.entity].properties[inverse.slot].kind == .toOne
+  }
+
+  private func form(_ property: PropertySchema, _ entity: EntitySchema) -> PropertyStorage.Form {
+    if let counted = property.countedSlot { return .count(ofSlot: counted) }
+    if let type = property.attributeType { return .attribute(FieldKind(type)) }
+    let number = number(entity, property.slot)
+    guard let destination = property.destination.map({ model.entityNumber(at: $0) }) else {
+      preconditionFailure("The relationship \(entity.name).\(property.name) has no destination.")
+    }
+    if isColumn(property, of: entity) {
+      return .toOne(destination: destination, index: position("rel/\(number)"))
+    }
+    let (index, owners) = inverseIndexes(property, number)
+    return .inverse(
+      destination: destination, index: index, owners: owners, isToMany: property.kind == .toMany)
+  }
+
+  private func inverseIndexes(
+    _ property: PropertySchema, _ number: UInt32
+  ) -> (index: StoreIndex, owners: StoreIndex?) {
+    let other = property.inverse.map { self.number($0) }
+    guard property.linkStorage == .links else { return (position("rel/\(other ?? 0)"), nil) }
+    if isFirstEnd(property, number) {
+      return (position("link/\(number)"), positions["linkrev/\(number)"] ?? position("link/\(number)"))
+    }
+    return (position("linkrev/\(other ?? 0)"), position("link/\(other ?? 0)"))
+  }
+
+  private func position(_ name: String) -> StoreIndex {
+    guard let position = positions[name] else { preconditionFailure("There is no index \(name).") }
+    return position
+  }
+
+  private func storage(_ entity: EntitySchema) -> EntityStorage {
+    let number = model.entityNumber(at: entity.index)
+    let properties = entity.properties.map { property in
+      PropertyStorage(
+        name: property.name, number: self.number(entity, property.slot), form: form(property, entity))
+    }
+    return EntityStorage(
+      number: number, name: entity.name, concrete: concrete(entity), properties: properties,
+      layouts: entity.isAbstract ? nil : layouts(entity, number, properties))
+  }
+
+  private func layouts(
+    _ entity: EntitySchema, _ number: UInt16, _ properties: [PropertyStorage]
+  ) -> RowLayouts {
+    let slots = properties.map(\.number)
+    var columns: [UInt32: RowColumn] = [:]
+    for property in properties {
+      switch property.form {
+      case .attribute(let kind):
+        columns[property.number] = RowColumn(property: property.number, kind: kind)
+      case .toOne:
+        columns[property.number] = RowColumn(property: property.number, kind: .reference)
+      case .inverse, .count: break
+      }
+    }
+    let current = model.currentLayout(ofEntityAt: entity.index)
+    let all = model.layouts.filter { $0.entityNumber == number }.map { layout in
+      RowLayout(
+        number: layout.number, columns: layout.propertyNumbers.compactMap { columns[$0] }, slots: slots)
+    }
+    guard let newest = all.first(where: { $0.number == current.number }) else {
+      preconditionFailure("The current layout is one of the model's.")
+    }
+    return RowLayouts(
+      current: newest, all: all,
+      defaults: entity.properties.map { $0.defaultValue?.value ?? .null })
+  }
+}
