@@ -17,7 +17,7 @@ package func currentThreadID() -> UInt64 {
   #elseif canImport(Musl)
     return UInt64(UInt(bitPattern: pthread_self()))
   #else
-    return UInt64(pthread_self())
+    return UInt64(truncatingIfNeeded: pthread_self())
   #endif
 }
 
@@ -44,9 +44,16 @@ package enum PlatformThread {
     #else
       var thread = pthread_t()
     #endif
-    let result = pthread_create(&thread, &attributes, runThreadWork, work.toOpaque())
-    if result != 0 { work.release() }
-    return result == 0
+    let start = pthread_create(
+      &thread, &attributes,
+      { context in
+        // Optional on some platforms, not on others.
+        let work: UnsafeMutableRawPointer? = context
+        if let work { Unmanaged<ThreadWork>.fromOpaque(work).takeRetainedValue().run() }
+        return nil
+      }, work.toOpaque())
+    if start != 0 { work.release() }
+    return start == 0
   }
 }
 
@@ -68,18 +75,6 @@ private final class ThreadWork: Sendable {
     body()
   }
 }
-
-#if canImport(Darwin) || canImport(Musl)
-  private func runThreadWork(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    Unmanaged<ThreadWork>.fromOpaque(context).takeRetainedValue().run()
-    return nil
-  }
-#else
-  private func runThreadWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    if let context { Unmanaged<ThreadWork>.fromOpaque(context).takeRetainedValue().run() }
-    return nil
-  }
-#endif
 
 /// Time that never runs backwards.
 package enum Clock {

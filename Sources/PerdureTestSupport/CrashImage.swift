@@ -33,6 +33,31 @@ public struct CrashImage: Sendable, Hashable {
     return bytes
   }
 
+  /// Gives the file at `path` other bytes, to see what damage does.
+  ///
+  /// - Returns: False, with nothing changed, if there is no such file.
+  @discardableResult
+  public mutating func setBytes(_ bytes: [UInt8], at path: String) -> Bool {
+    guard self.bytes(at: path) != nil else { return false }
+    root = Self.replacing(path.split(separator: "/")[...], in: root, with: bytes)
+    return true
+  }
+
+  private static func replacing(
+    _ names: ArraySlice<Substring>, in entries: [String: Node], with bytes: [UInt8]
+  )
+    -> [String: Node]
+  {
+    guard let name = names.first.map(String.init) else { return entries }
+    var entries = entries
+    if case .directory(let inner)? = entries[name] {
+      entries[name] = .directory(replacing(names.dropFirst(), in: inner, with: bytes))
+    } else {
+      entries[name] = .file(bytes)
+    }
+    return entries
+  }
+
   /// A file system with this on its disk.
   public func fileSystem() -> SimulatedFileSystem {
     SimulatedFileSystem(self)

@@ -31,6 +31,8 @@ extension PendingChange.Write {
   }
 }
 
+private let zeros = [UInt8](repeating: 0, count: 1 << 16)
+
 extension [UInt8] {
   /// Replaces bytes from `offset` on, making the array longer if need be, with zeros in a gap.
   mutating func overlay(_ bytes: [UInt8], at offset: Int) {
@@ -47,8 +49,11 @@ extension [UInt8] {
     }
   }
 
+  /// Adds zeros. From a stock of them: without optimisation, making new ones costs more than all the rest.
   mutating func extend(to length: Int) {
-    if count < length { append(contentsOf: repeatElement(0, count: length - count)) }
+    while count < length {
+      append(contentsOf: zeros.prefix(length - count))
+    }
   }
 
   /// Does to a file's bytes what is left of a write. `durableLength` is where nothing was before.
@@ -68,15 +73,22 @@ extension [UInt8] {
           let source = range.lowerBound - write.offset..<range.upperBound - write.offset
           overlay(write.bytes[source], at: range.lowerBound)
         } else if rest == .garbage {
-          for position in range where position >= durableLength { self[position] = noise.next() }
+          fill(range.clamped(to: durableLength..<count), &noise)
         }
       }
     }
   }
-}
 
-extension SeededGenerator {
-  fileprivate mutating func next() -> UInt8 {
-    UInt8(truncatingIfNeeded: next() as UInt64)
+  /// Puts noise into a range. Eight bytes at a time: there is a lot of it, and tests aren't optimised.
+  private mutating func fill(_ range: Range<Int>, _ noise: inout SeededGenerator) {
+    withUnsafeMutableBytes { bytes in
+      for start in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
+        Swift.withUnsafeBytes(of: noise.next()) { word in
+          let target = UnsafeMutableRawBufferPointer(
+            rebasing: bytes[start..<Swift.min(start + 8, range.upperBound)])
+          target.copyMemory(from: UnsafeRawBufferPointer(rebasing: word[..<target.count]))
+        }
+      }
+    }
   }
 }

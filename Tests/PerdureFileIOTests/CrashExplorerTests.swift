@@ -141,7 +141,7 @@ struct CrashExplorerTests {
     #expect(recoveries > report.checkedCount)
   }
 
-  @Test("Thousands of distinct disks of a small store take no time")
+  @Test("A small store leaves thousands of distinct disks")
   func many() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.sectorLength = 16
@@ -151,7 +151,7 @@ struct CrashExplorerTests {
       let files = try (0..<4).map { try fileSystem.open("/store/\($0)", .create) }
       var random = SeededGenerator(seed: 1)
       var lengths = [UInt64](repeating: 0, count: files.count)
-      for step in 0..<600 {
+      for step in 0..<200 {
         let index = Int.random(in: 0..<files.count, using: &random)
         let bytes = [UInt8](repeating: UInt8(step & 255), count: Int.random(in: 1...90, using: &random))
         try files[index].write(bytes, at: lengths[index])
@@ -161,6 +161,6 @@ struct CrashExplorerTests {
       }
     } verify: { _, _ in
     }
-    #expect(report.distinctImageCount >= 15_000, "\(report)")
+    #expect(report.distinctImageCount >= 5_000, "\(report)")
   }
 }

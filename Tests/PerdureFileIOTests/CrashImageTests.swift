@@ -287,6 +287,21 @@ struct CrashImageTests {
     }
   }
 
+  @Test("An image's bytes can be damaged, and only those asked for")
+  func damage() throws {
+    let fileSystem = SimulatedFileSystem()
+    try fileSystem.createDirectory("/d")
+    try fileSystem.open("/d/a", .create).write(utf8: "good", at: 0)
+    try fileSystem.open("/d/b", .create).write(utf8: "good", at: 0)
+    let sound = fileSystem.currentImage
+    var damaged = sound
+    let outcomes = ["/d/a", "/d/c", "/d"].map { damaged.setBytes(Array("bad".utf8), at: $0) }
+    #expect(outcomes == [true, false, false])
+    #expect(damaged.bytes(at: "/d/a") == Array("bad".utf8))
+    #expect(damaged.bytes(at: "/d/b") == Array("good".utf8))
+    #expect(damaged != sound && damaged.paths == sound.paths)
+  }
+
   @Test("The same seed gives the same disks")
   func deterministic() throws {
     var explorer = explorer()

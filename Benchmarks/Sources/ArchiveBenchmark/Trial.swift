@@ -17,13 +17,13 @@ struct Trial<Engine: ArchiveEngine> {
     let engine = try importArchive(into: folder, &result)
     result.bytesOnDisk = StoreFiles.size(of: folder)
     StoreFiles.dropFromCache(folder)
-    result.openSeconds = try seconds { try engine.reopen() }
+    result.openCost = try Cost.of { try engine.reopen() }
     let packageName = try start ?? existingCandidate(engine)
     result.start = packageName
     for method in Engine.closureMethods {
       result.closures.append(try measureClosure(engine, of: packageName, by: method, in: folder))
     }
-    result.digestSeconds = try seconds { result.digest = try engine.resultDigest() }
+    result.digestCost = try Cost.of { result.digest = try engine.resultDigest() }
     try engine.finish()
     return result
   }
@@ -36,7 +36,7 @@ struct Trial<Engine: ArchiveEngine> {
     let total = indexes.reduce(0) { $0 + $1.byteCount }
     var done = 0
     func flush() throws {
-      result.importSeconds += try seconds { try engine.importBatch(batch) }
+      result.importCost += try Cost.of { try engine.importBatch(batch) }
       batch.removeAll(keepingCapacity: true)
     }
     for index in indexes {
@@ -53,7 +53,7 @@ struct Trial<Engine: ArchiveEngine> {
     }
     if !batch.isEmpty { try flush() }
     bar.finish(count: result.packageCount)
-    result.finishSeconds = try seconds { try engine.finish() }
+    result.finishCost = try Cost.of { try engine.finish() }
     result.expectedDigest = expected.digest
     return engine
   }
@@ -69,18 +69,18 @@ struct Trial<Engine: ArchiveEngine> {
     try engine.finish()
     StoreFiles.dropFromCache(folder)
     try engine.reopen()
-    var closure = try timed { try engine.closure(of: packageName, method: method) }
-    let cold = closure.seconds
-    var hot: [Double] = []
+    var closure = try Cost.measured { try engine.closure(of: packageName, method: method) }
+    let cold = closure.cost
+    var hot: [Cost] = []
     for _ in 0..<max(1, hotRuns) {
-      closure = try timed { try engine.closure(of: packageName, method: method) }
-      hot.append(closure.seconds)
+      closure = try Cost.measured { try engine.closure(of: packageName, method: method) }
+      hot.append(closure.cost)
     }
-    hot.sort()
+    hot.sort { $0.seconds < $1.seconds }
     return ClosureResult(
       method: method, count: closure.value.count, digest: try engine.digest(of: closure.value),
-      coldSeconds: cold,
-      hotSeconds: hot[hot.count / 2])
+      cold: cold,
+      hot: hot[hot.count / 2])
   }
 }
 
@@ -89,11 +89,11 @@ struct TrialResult {
   var engine: String
   var durability: Durability
   var packageCount = 0
-  var readSeconds = 0.0
-  var importSeconds = 0.0
-  var finishSeconds = 0.0
-  var openSeconds = 0.0
-  var digestSeconds = 0.0
+  var readCost = Cost()
+  var importCost = Cost()
+  var finishCost = Cost()
+  var openCost = Cost()
+  var digestCost = Cost()
   var bytesOnDisk = 0
   var start = ""
   var closures: [ClosureResult] = []
@@ -103,8 +103,8 @@ struct TrialResult {
   var isRight: Bool { digest == expectedDigest }
 
   fileprivate mutating func reading<Value>(_ body: () throws -> Value) rethrows -> Value {
-    let (value, seconds) = try timed(body)
-    readSeconds += seconds
+    let (value, cost) = try Cost.measured(body)
+    readCost += cost
     return value
   }
 }
@@ -114,16 +114,7 @@ struct ClosureResult {
   var method: String
   var count: Int
   var digest: ArchiveDigest
-  var coldSeconds: Double
+  var cold: Cost
   /// The median.
-  var hotSeconds: Double
+  var hot: Cost
 }
-
-func timed<Value>(_ body: () throws -> Value) rethrows -> (value: Value, seconds: Double) {
-  let clock = ContinuousClock()
-  let start = clock.now
-  let value = try body()
-  return (value, (clock.now - start) / .seconds(1))
-}
-
-func seconds(_ body: () throws -> Void) rethrows -> Double { try timed(body).seconds }

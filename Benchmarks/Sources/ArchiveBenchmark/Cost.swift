@@ -1,0 +1,35 @@
+import Foundation
+
+/// What a step took: by the clock on the wall, and in processor time of the whole process, which a busy machine
+/// stretches less.
+struct Cost {
+  var seconds = 0.0
+  var processorSeconds = 0.0
+
+  static func + (first: Cost, second: Cost) -> Cost {
+    Cost(
+      seconds: first.seconds + second.seconds,
+      processorSeconds: first.processorSeconds + second.processorSeconds)
+  }
+
+  static func += (total: inout Cost, more: Cost) { total = total + more }
+
+  /// Runs `body` and measures it.
+  static func measured<Value>(_ body: () throws -> Value) rethrows -> (value: Value, cost: Cost) {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let processorStart = processorTime
+    let value = try body()
+    let cost = Cost(
+      seconds: (clock.now - start) / .seconds(1), processorSeconds: processorTime - processorStart)
+    return (value, cost)
+  }
+
+  static func of(_ body: () throws -> Void) rethrows -> Cost { try measured(body).cost }
+
+  private static var processorTime: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
