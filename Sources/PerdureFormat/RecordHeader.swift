@@ -108,17 +108,6 @@ package struct Record {
     self.init(header: header, checksum: checksum, base: base)
   }
 
-  /// The record at the start of `bytes`, which has passed `init(reading:)` before.
-  init(verified bytes: UnsafeRawBufferPointer) {
-    guard let base = bytes.baseAddress, let kind = RecordHeader.Kind(rawValue: bytes[4]) else {
-      preconditionFailure("these bytes have not been verified")
-    }
-    let header = RecordHeader(
-      kind: kind, keyspace: bytes.integer(at: 8), keyLength: Int(bytes.integer(at: 6, as: UInt16.self)),
-      valueLength: Int(bytes.integer(at: 12, as: UInt32.self)))
-    self.init(header: header, checksum: bytes.integer(at: 0), base: base)
-  }
-
   @usableFromInline static func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
     FormatError(reason, in: "record", at: offset)
   }

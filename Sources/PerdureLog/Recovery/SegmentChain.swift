@@ -19,51 +19,57 @@ struct SegmentChain {
   /// Above every number that was seen.
   var nextNumber: UInt64 = 1
 
+  /// A file whose header is not one, and why.
+  private struct Unborn {
+    var number: UInt64
+    var file: any File
+    var error: FormatError
+  }
+
   init(
     _ numbers: [UInt64], in directory: String, _ mode: FileMode, _ superblock: Superblock,
     _ fileSystem: any FileSystem
   ) throws {
-    let sorted = numbers.sorted()
-    nextNumber = (sorted.last ?? 0) + 1
+    nextNumber = (numbers.max() ?? 0) + 1
     var opened: [UInt64: Link] = [:]
-    for number in sorted {
+    var unborn: [Unborn] = []
+    for number in numbers.sorted() {
       let file = try fileSystem.open(directory + "/" + StoreFileName.segment(number).string, mode)
-      let size = try file.size()
       do {
-        opened[number] = Link(segment: try Self.open(file, number, superblock), size: size, end: nil)
+        let segment = try Self.open(file, number, superblock)
+        opened[number] = Link(segment: segment, size: try file.size(), end: nil)
       } catch let error as FormatError {
-        try Self.judgeBrokenHeader(error, file, size, number, isLast: number == sorted.last, superblock)
-        leftovers.append(number)
+        // R4: only what a write that did not arrive can leave behind.
+        guard [.incomplete, .wrongMagic, .wrongChecksum].contains(error.reason) else {
+          throw StoreError.corruption(error, segment: number, offset: error.offset)
+        }
+        unborn.append(Unborn(number: number, file: file, error: error))
       }
     }
+    let last = opened.keys.max() ?? 0
+    for candidate in unborn where candidate.number > last { try Self.judge(candidate, superblock) }
+    leftovers = unborn.map(\.number)
     try link(opened)
   }
 
   private static func open(_ file: any File, _ number: UInt64, _ superblock: Superblock) throws -> Segment {
     let bytes = try file.read(SegmentHeader.length, at: 0)
     let header = try bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
-    guard header.store == superblock.store, header.number == number else {
-      throw FormatError(.misplaced, in: "segment header", at: 16)
-    }
+    try header.check(store: superblock.store, number: number)
     return try Segment(header: header, file: file)
   }
 
-  /// A header that does not read is a birth that was cut short, if it is that of the last
-  /// segment, nothing was promised about it, and no frame stands behind it.
-  private static func judgeBrokenHeader(
-    _ error: FormatError, _ file: any File, _ size: UInt64, _ number: UInt64, isLast: Bool,
-    _ superblock: Superblock
-  ) throws {
-    let corruption = StoreError.corruption(error, segment: number, offset: error.offset)
-    guard isLast, error.reason != .unsupported, superblock.durableEnd.segment < number else {
-      throw corruption
-    }
-    let bytes = try file.read(Int(size), at: 0)
+  /// A file behind the last segment is a birth that was cut short, if nothing was promised about
+  /// it and it holds no frame. Before the last segment such a file is void, or the chain misses it.
+  private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
+    let bytes = try unborn.file.read(Int(unborn.file.size()), at: 0)
     let hasFrame = bytes.withUnsafeBytes { bytes in
-      TailJudge.firstFrame(in: bytes, from: SegmentHeader.length, segment: number, store: superblock.store)
-        != nil
+      TailJudge.firstFrame(
+        in: bytes, from: SegmentHeader.length, segment: unborn.number, store: superblock.store) != nil
     }
-    if hasFrame { throw corruption }
+    guard !hasFrame, superblock.durableEnd.segment < unborn.number else {
+      throw StoreError.corruption(unborn.error, segment: unborn.number, offset: unborn.error.offset)
+    }
   }
 
   /// Walks backwards from the last segment over what each header says of its predecessor.
@@ -83,7 +89,7 @@ struct SegmentChain {
       if predecessor.segment == 0 { break }
       guard opened[predecessor.segment] != nil else {
         throw StoreError(
-          .corruption, "A segment of the log is gone; restore it from a backup",
+          .corruption, "A segment of the log is gone, or its header is; restore it from a backup",
           at: StoreFileName.segment(predecessor.segment).string)
       }
       number = predecessor.segment

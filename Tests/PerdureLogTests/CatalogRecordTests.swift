@@ -1,0 +1,114 @@
+import PerdureFormat
+import Testing
+
+@testable import PerdureLog
+
+/// FORMAT.md, "Catalog".
+@Suite("Catalog records")
+struct CatalogRecordTests {
+  private let people = Keyspace(id: 1, name: "people", kind: .dense)
+  private let names = Keyspace(id: 2, name: "näme", kind: .bytes)
+
+  private func apply(_ record: (key: [UInt8], value: [UInt8]), to catalog: inout Catalog) throws(FormatError)
+  {
+    let key = UnsafeMutableRawBufferPointer.allocate(byteCount: record.key.count, alignment: 8)
+    let value = UnsafeMutableRawBufferPointer.allocate(byteCount: record.value.count, alignment: 8)
+    defer {
+      key.deallocate()
+      value.deallocate()
+    }
+    key.copyBytes(from: record.key)
+    value.copyBytes(from: record.value)
+    try CatalogRecord.apply(
+      key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value), to: &catalog)
+  }
+
+  private var definition: IndexDefinition {
+    IndexDefinition(
+      name: "by", source: .records(keyspaces: [people, names], extractor: "ex", parameters: [9, 8, 7]),
+      isUnique: true)
+  }
+
+  private var index: DerivedIndex { DerivedIndex(id: 0, name: "by", isUnique: true) }
+
+  private func catalogOfTwo() throws -> Catalog {
+    var catalog = Catalog()
+    try apply(CatalogRecord.keyspace(people), to: &catalog)
+    try apply(CatalogRecord.keyspace(names), to: &catalog)
+    return catalog
+  }
+
+  @Test("A keyspace's record is the documented one")
+  func keyspaceBytes() {
+    let record = CatalogRecord.keyspace(names)
+    #expect(record.key == [1] + Array("näme".utf8))
+    #expect(record.value == [2, 0, 0, 0, 1, 0, 0, 0])
+  }
+
+  @Test("An index's record is the documented one")
+  func indexBytes() {
+    let record = CatalogRecord.index(index, definition)
+    #expect(record.key == [2] + Array("by".utf8))
+    let head: [UInt8] = [0, 0, 0, 0, 1, 0, 2, 0, 2, 0, 0, 0]
+    #expect(record.value == head + Array("ex".utf8) + [1, 0, 0, 0, 2, 0, 0, 0] + [9, 8, 7])
+    let counts = IndexDefinition(name: "n", source: .groupCounts(of: index))
+    let counted = CatalogRecord.index(DerivedIndex(id: 1, name: "n", isUnique: false), counts)
+    #expect(
+      counted.value == [1, 0, 0, 0, 0, 0, 12, 0, 1, 0, 0, 0] + Array("group-counts".utf8) + [0, 0, 0, 0])
+  }
+
+  @Test("Definitions come back, and an index may be defined again")
+  func roundTrip() throws {
+    var catalog = try catalogOfTwo()
+    #expect(catalog.keyspaces.dropFirst() == [people, names])
+    try apply(CatalogRecord.index(index, definition), to: &catalog)
+    #expect(catalog.index(named: "by")?.definition == definition)
+    var other = definition
+    other.isUnique = false
+    try apply(CatalogRecord.index(index, other), to: &catalog)
+    #expect(catalog.indexes.map(\.definition) == [other])
+  }
+
+  @Test("A keyspace cannot be defined twice, nor leave a gap")
+  func keyspaceTwice() throws {
+    var catalog = try catalogOfTwo()
+    #expect(throws: FormatError.self) { try apply(CatalogRecord.keyspace(people), to: &catalog) }
+    let far = Keyspace(id: 9, name: "far", kind: .dense)
+    #expect(throws: FormatError.self) { try apply(CatalogRecord.keyspace(far), to: &catalog) }
+  }
+
+  @Test("A key of a later version is not understood, and is not taken for damage")
+  func laterKind() throws {
+    var catalog = try catalogOfTwo()
+    #expect(throws: FormatError(.unsupported, in: "catalog key", at: 0)) {
+      try apply(([3, 65], []), to: &catalog)
+    }
+  }
+
+  @Test("Any bytes give a definition or an error, never a trap")
+  func damaged() throws {
+    let catalog = try catalogOfTwo()
+    let records = [
+      CatalogRecord.keyspace(Keyspace(id: 3, name: "third", kind: .bytes)),
+      CatalogRecord.index(index, definition),
+    ]
+    for record in records {
+      for length in 0..<record.value.count {
+        var copy = catalog
+        try? apply((record.key, Array(record.value.prefix(length))), to: &copy)
+      }
+      for place in 0..<record.value.count {
+        for byte in 0...255 as ClosedRange<UInt8> {
+          var changed = record
+          changed.value[place] = byte
+          var copy = catalog
+          do throws(FormatError) {
+            try apply(changed, to: &copy)
+          } catch {
+            #expect((0...record.value.count).contains(error.offset))
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import PerdureFileIO
+import PerdureFormat
+import Testing
+
+@testable import PerdureLog
+
+/// FORMAT.md, rules B6 and R4: a crash while a segment is created leaves a file that is no segment.
+@Suite("A birth that was cut short")
+struct SegmentBirthTests {
+  private func fill(_ store: Store, _ byte: UInt8) throws {
+    let numbers = try store.keyspace("numbers", .dense)
+    for id in 0..<20 as Range<UInt64> {
+      try store.write { try $0.put([UInt8](repeating: byte, count: 1000), id: id, in: numbers) }
+    }
+  }
+
+  private func segments(_ memory: MemoryStore) throws -> [String] {
+    try memory.fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".segment") }.sorted()
+  }
+
+  /// What a torn creation may leave under the next number.
+  private func leave(_ bytes: [UInt8], after memory: MemoryStore) throws {
+    let last = try #require(segments(memory).last).dropLast(".segment".count)
+    let number = try #require(UInt64(last, radix: 16)) + 1
+    let path = "/store.perdure/" + StoreFileName.segment(number).string
+    let file = try memory.fileSystem.open(path, .create)
+    try file.write(bytes, at: 0)
+    try file.close()
+  }
+
+  @Test(
+    "The log goes on in a later segment, and opens again and again",
+    arguments: [(0, 0), (128, 0), (127, 0x89), (500, 0xA5)] as [(Int, UInt8)])
+  func unborn(_ count: Int, _ byte: UInt8) throws {
+    let remains = [UInt8](repeating: byte, count: count)
+    let memory = try MemoryStore(segmentCapacityBytes: 8192)
+    for round in 1...4 as ClosedRange<UInt8> {
+      let store = try memory.open()
+      try fill(store, round)
+      try store.close()
+      try leave(remains, after: memory)
+      if round % 2 == 0 { try leave(remains, after: memory) }
+    }
+    let store = try memory.open()
+    let numbers = try store.keyspace("numbers", .dense)
+    #expect(try store.snapshot().value(id: 19, in: numbers) == [UInt8](repeating: 4, count: 1000))
+    #expect(try store.verify().isClean)
+  }
+
+  @Test("A damaged header of the last segment is no cut birth when a frame stands behind it")
+  func damagedHeader() throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 8192)
+    let store = try memory.open()
+    try fill(store, 1)
+    try store.close()
+    let path = "/store.perdure/" + (try #require(segments(memory).last))
+    let file = try memory.fileSystem.open(path, .readWrite)
+    try file.write([UInt8](repeating: 0, count: SegmentHeader.length), at: 0)
+    let error = #expect(throws: StoreError.self) { _ = try memory.open() }
+    #expect(error?.code == .corruption)
+  }
+
+  @Test("A segment of another store in the last place is corruption, not a cut birth")
+  func foreignSegment() throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 8192)
+    let store = try memory.open()
+    try fill(store, 1)
+    try store.close()
+    let last = try #require(segments(memory).last).dropLast(".segment".count)
+    let number = try #require(UInt64(last, radix: 16)) + 1
+    let header = SegmentHeader(
+      store: StoreID(high: 1, low: 1), number: number, capacity: 8192, firstSequence: 1,
+      predecessorEnd: .start)
+    var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
+    bytes.withUnsafeMutableBytes { header.write(to: $0) }
+    try leave(bytes, after: memory)
+    let error = #expect(throws: StoreError.self) { _ = try memory.open() }
+    #expect(error?.code == .corruption)
+  }
+}
