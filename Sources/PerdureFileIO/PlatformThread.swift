@@ -86,6 +86,3 @@ package enum Clock {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 }
-
-/// The number by which the system knows this process.
-package func currentProcessID() -> Int { Int(getpid()) }

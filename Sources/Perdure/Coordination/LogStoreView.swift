@@ -49,7 +49,9 @@ final class LogStoreView: StoreView {
         continue
       }
       try snapshot.withRecords(ids: positions.map { references[$0].id }, in: keyspace) { place, record in
-        let row = record.map { StoredRow(bytes: $0.bytes, version: RowVersion(rawValue: $0.version.rawValue)) }
+        let row = record.map {
+          StoredRow(bytes: $0.bytes, version: RowVersion(rawValue: $0.version.rawValue))
+        }
         try body(positions[place], row)
       }
     }

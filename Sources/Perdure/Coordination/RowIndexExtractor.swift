@@ -57,7 +57,8 @@ struct RowIndexExtractor: IndexExtractor {
     let id = UInt64(littleEndian: key.loadUnaligned(as: UInt64.self))
     guard id >> 48 == 0 else { return }
     let reference = ObjectReference(entity: source.entity, id: id)
-    guard let row = try? schema.rows.view(value, of: reference), let indexKey = source.keys.key(of: row) else {
+    guard let row = try? schema.rows.view(value, of: reference), let indexKey = source.keys.key(of: row)
+    else {
       return
     }
     entries.add(key: indexKey, reference: reference.rawValue)

@@ -14,6 +14,8 @@ struct CommitterState: ~Copyable {
   var end: LogPosition
   /// The capacity of the segment at `end`; 0 makes the next frame begin a new one.
   var segmentCapacity: Int
+  /// The capacity of segments to be born, as the store was created with, in bytes.
+  var birthCapacity: Int { Int(superblock?.current.segmentCapacity ?? 0) }
   /// The number of the next segment to be born: above every number seen.
   var nextSegment: UInt64
   var nextBlob: UInt64

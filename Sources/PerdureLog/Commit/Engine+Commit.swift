@@ -75,7 +75,7 @@ extension Engine {
     return LogEncoder(
       store: storeID, sequence: state.root.pointee.sequence + 1, end: state.end, syncedOffset: syncedOffset,
       segmentCapacity: state.segmentCapacity, nextSegment: state.nextSegment,
-      birthCapacity: options.segmentCapacityBytes, reusing: buffer)
+      birthCapacity: state.birthCapacity, reusing: buffer)
   }
 
   /// Steps 2, 3 and 4.

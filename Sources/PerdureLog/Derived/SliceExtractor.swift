@@ -58,7 +58,9 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   }
 
   /// Reads `parameters(_:reference:)` back.
-  public func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
+  public func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws
+    -> any IndexExtractor
+  {
     let slices = try Self.slices(in: parameters.dropFirst())
     guard let first = parameters.first, let reference = Reference(rawValue: first) else {
       throw StoreError(.corruption, "The definition of a slice index does not read as one")

@@ -33,7 +33,7 @@ enum Recovery {
     }
   }
 
-  private static var holder: String { "process \(currentProcessID())" }
+  private static var holder: String { "process \(Environment.processID)" }
 
   /// The files that are there.
   struct Directory {
@@ -75,6 +75,12 @@ enum Recovery {
       let file = try SuperblockFile.open(
         in: path, options.isReadOnly ? .read : .readWrite, options.fileSystem)
       report.wasClosed = file.current.isClosed
+      guard options.isReadOnly || file.current.allowsWriting else {
+        throw StoreError(
+          .unsupportedFormat,
+          "The store has features of a newer Perdure: this one can only open it for reading",
+          at: path)
+      }
       return file
     }
     guard directory.segments.isEmpty else {
@@ -119,7 +125,8 @@ enum Recovery {
       done += link.end ?? link.size
     }
     try scan.finish()
-    guard scan.end >= superblock.current.durableEnd else {
+    guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
+    else {
       throw StoreError(
         .corruption, "The log ends before what was promised durable; restore or salvage the store",
         at: scan.end.description)
@@ -158,7 +165,8 @@ enum Recovery {
 
   /// Steps 7 to 9: derived indexes; what is believed is made durable; leftovers go.
   private static func finish(
-    _ state: consuming CommitterState, _ path: String, _ options: StoreOptions, _ lock: (any FileLock)?, _ report: inout RecoveryReport
+    _ state: consuming CommitterState, _ path: String, _ options: StoreOptions, _ lock: (any FileLock)?,
+    _ report: inout RecoveryReport
   ) throws -> (Engine, RecoveryReport) {
     try buildIndexes(&state, path, options, &report)
     if !options.isReadOnly {
@@ -176,7 +184,8 @@ enum Recovery {
     let reader = RecordReader(root: state.root, verifiesChecksum: false)
     let blobs = BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem)
     state.indexes = IndexSet(
-      state.catalog, factories: options.indexExtractors, reading: StoredValues(state.catalog, state.root, blobs))
+      state.catalog, factories: options.indexExtractors,
+      reading: StoredValues(state.catalog, state.root, blobs))
     let available = Set(state.catalog.indexes.map(\.index.id)).subtracting(state.indexes.unavailable)
     report.duplicates = try IndexBuild.fill(
       available, of: state.catalog, state.indexes, state.root, reader, blobs, state.arena)
