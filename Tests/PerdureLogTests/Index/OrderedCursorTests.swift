@@ -75,7 +75,7 @@ struct OrderedCursorTests {
     expectTrue(!cursor.seekFirst())
     expectTrue(!cursor.seekLast())
     expectTrue(!cursor.seek(position: 0))
-    expectTrue(!cursor.seek(lowerBound: KeyRange.all.lower))
+    expectTrue(!cursor.seek(lowerBound: RawKeyRange.all.lower))
     expectTrue(!cursor.previous())
   }
 }

@@ -80,10 +80,10 @@ extension OrderedTree {
 }
 
 /// Calls `body` with a range over the bytes of two arrays.
-func withKeyRange<R>(_ lower: [UInt8], _ upper: [UInt8]?, _ body: (KeyRange) -> R) -> R {
+func withKeyRange<R>(_ lower: [UInt8], _ upper: [UInt8]?, _ body: (RawKeyRange) -> R) -> R {
   lower.withUnsafeBytes { lower in
-    guard let upper else { return body(KeyRange(lower: lower, upper: nil)) }
-    return upper.withUnsafeBytes { body(KeyRange(lower: lower, upper: $0)) }
+    guard let upper else { return body(RawKeyRange(lower: lower, upper: nil)) }
+    return upper.withUnsafeBytes { body(RawKeyRange(lower: lower, upper: $0)) }
   }
 }
 
