@@ -1,0 +1,169 @@
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("An ordered tree against a sorted array")
+struct OrderedTreeModelTests {
+  @Test("Any operations give the same map, and snapshots do not change", arguments: KeyShape.allCases)
+  func randomOperations(shape: KeyShape) {
+    let seed = SeededGenerator.seedFromEnvironment()
+    print("seed \(seed) for \(shape)")
+    var run = OrderedRun(shape: shape, seed: seed)
+    for step in 0..<2000 { run.step(step) }
+    run.finish()
+  }
+
+  @Test("Keys put in ascending order and taken out in another leave nothing behind")
+  func ascendingThenRemoved() {
+    let seed = SeededGenerator.seedFromEnvironment()
+    print("seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    var keys = (0..<UInt64(4000)).map { id in withUnsafeBytes(of: id.bigEndian) { [UInt8]($0) } }
+    for (index, key) in keys.enumerated() {
+      expectTrue(tree.put(key, UInt64(index), in: arena) == nil)
+    }
+    tree.checkInvariants(in: arena)
+    let full = tree.measure()
+    expectTrue(full.usedByteCount * 10 >= full.nodeCount * OrderedNode.byteCount * 9, "nodes stay full")
+    keys.shuffle(using: &random)
+    for (index, key) in keys.enumerated() {
+      expectTrue(tree.remove(key, in: arena) != nil)
+      if index % 500 == 0 { tree.checkInvariants(in: arena) }
+      if index == 3600 {
+        let sparse = tree.measure()
+        expectTrue(sparse.nodeCount * 3 < full.nodeCount, "sparse nodes are merged")
+      }
+    }
+    expectTrue(tree.root == nil && tree.height == 0)
+    arena.publish()
+    arena.reclaim(oldestPinnedVersion: arena.publishedVersion)
+    expectTrue(arena.liveByteCount == 0)
+  }
+
+  @Test("The longest key and the empty one are held, a longer one is misuse")
+  func keyLengths() {
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    let longest = [UInt8](repeating: 0xFF, count: OrderedTree.keyByteCountLimit)
+    for cut in 0..<20 { expectTrue(tree.put(Array(longest.dropLast(cut)), UInt64(cut), in: arena) == nil) }
+    expectTrue(tree.put([], 99, in: arena) == nil)
+    tree.checkInvariants(in: arena)
+    expectTrue(tree.get(longest) == 0)
+    expectTrue(tree.get(Array(longest.dropLast(19))) == 19)
+    expectTrue(tree.get([]) == 99)
+    expectTrue(tree.rank(of: longest) == 20)
+    tree.removeAll(in: arena)
+    expectTrue(arena.liveByteCount == 0)
+  }
+}
+
+/// A random run over a tree, its model, and snapshots of both.
+private struct OrderedRun {
+  struct Snapshot {
+    var version: UInt64
+    var tree: OrderedTree
+    var model: OrderedModel
+  }
+
+  let shape: KeyShape
+  let arena = NodeArena()
+  var random: SeededGenerator
+  var tree = OrderedTree()
+  var model = OrderedModel()
+  var published: Snapshot
+  var snapshots: [Snapshot] = []
+
+  init(shape: KeyShape, seed: UInt64) {
+    self.shape = shape
+    random = SeededGenerator(seed: seed)
+    published = Snapshot(version: 0, tree: OrderedTree(), model: OrderedModel())
+  }
+
+  mutating func step(_ number: Int) {
+    // Growth and shrinking take turns.
+    let growing = number / 500 % 3 != 2
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<2: abandon()
+    case 2..<10: publish()
+    case 10..<13: releaseSnapshot()
+    case 13..<16: reclaim()
+    case 16..<20: check()
+    case 20..<(growing ? 75 : 35): put()
+    default: remove()
+    }
+  }
+
+  private mutating func put() {
+    let key = shape.makeKey(&random)
+    // Few payloads, so that equal ones are put again.
+    let payload = UInt64.random(in: 0...3, using: &random)
+    expectTrue(tree.put(key, payload, in: arena) == model.put(key, payload))
+  }
+
+  private mutating func remove() {
+    var key = shape.makeKey(&random)
+    if Int.random(in: 0..<8, using: &random) > 0, let known = model.entries.randomElement(using: &random) {
+      key = known.key
+    }
+    expectTrue(tree.remove(key, in: arena) == model.remove(key))
+  }
+
+  private mutating func publish() {
+    published = Snapshot(version: arena.publish(), tree: tree, model: model)
+    if Bool.random(using: &random) { snapshots.append(published) }
+  }
+
+  private mutating func abandon() {
+    arena.abandon()
+    (tree, model) = (published.tree, published.model)
+    check()
+  }
+
+  private mutating func releaseSnapshot() {
+    guard let index = snapshots.indices.randomElement(using: &random) else { return }
+    let snapshot = snapshots.remove(at: index)
+    expectTrue(snapshot.tree.entries == snapshot.model.entries)
+    let range = (shape.makeKey(&random), Bool.random(using: &random) ? shape.makeKey(&random) : nil)
+    let isUnchanged = withKeyRange(range.0, range.1) {
+      OrderedTree.isUnchanged(in: $0, from: snapshot.tree, to: tree)
+    }
+    let before = snapshot.model.entries(from: range.0, to: range.1)
+    expectTrue(isUnchanged == (before == model.entries(from: range.0, to: range.1)))
+  }
+
+  private mutating func reclaim() {
+    let oldest = snapshots.map(\.version).min() ?? arena.publishedVersion
+    arena.reclaim(oldestPinnedVersion: min(oldest, arena.publishedVersion))
+    for snapshot in snapshots { expectTrue(snapshot.tree.entries == snapshot.model.entries) }
+  }
+
+  private mutating func check() {
+    tree.checkInvariants(in: arena)
+    expectTrue(tree.count == model.count)
+    let key = shape.makeKey(&random)
+    expectTrue(tree.get(key) == model.get(key))
+    expectTrue(tree.rank(of: key) == model.rank(of: key))
+    let other = shape.makeKey(&random)
+    let counted = withKeyRange(key, other) { tree.count(in: $0) }
+    expectTrue(counted == model.entries(from: key, to: other).count)
+    let position = Int.random(in: 0...model.count, using: &random)
+    let selected = position < model.count ? model.entries[position].payload : nil
+    expectTrue(tree.select(position) == selected)
+    expectTrue(tree.entries == model.entries)
+  }
+
+  mutating func finish() {
+    check()
+    tree.removeAll(in: arena)
+    model.removeAll()
+    publish()
+    while !snapshots.isEmpty { releaseSnapshot() }
+    reclaim()
+    expectTrue(arena.liveByteCount == 0)
+    expectTrue(arena.retiredByteCount == 0)
+    expectTrue(arena.retiredCount == 0)
+  }
+}
