@@ -1,0 +1,148 @@
+// Whether the rows and links of a store make a whole graph. Needs nothing but the stored model, so it works on any
+// store, without the program that wrote it.
+//
+// Invariants of a graph
+//   G1  every row reads as a row of its entity, in a layout that the stored model knows
+//   G2  a to-one reference leads to a row of the destination or of one of its sub-entities
+//   G3  a link's ends are rows of the entities that the relationship joins
+//
+// Uniqueness and derived counts are invariants of the engine's indexes (V4, V5 of its own verification).
+
+internal import PerdureLog
+internal import PerdurePredicates
+
+/// What a verification of a graph found.
+public struct GraphVerificationReport: Sendable {
+  /// Something that is not as it must be.
+  public struct Finding: Sendable, CustomStringConvertible {
+    /// The number of the invariant, 1 to 3.
+    public let invariant: Int
+    /// The object, or the link, that breaks it.
+    public let place: String
+    /// What is wrong there.
+    public let message: String
+
+    /// One line for a log.
+    public var description: String { "G\(invariant) at \(place): \(message)" }
+  }
+
+  /// What is wrong; empty for a whole graph.
+  public internal(set) var findings: [Finding] = []
+  /// Rows that were read, of all entities.
+  public internal(set) var rows = 0
+  /// Links of many-to-many relationships that were followed.
+  public internal(set) var links = 0
+
+  /// Whether nothing was found.
+  public var isClean: Bool { findings.isEmpty }
+}
+
+/// One run over one view of a store.
+package struct GraphVerification {
+  private let view: any StoreView
+  private let schema: StoreSchema
+  private var report = GraphVerificationReport()
+  /// More findings than this say nothing more.
+  private let findingsMax: Int
+
+  package init(_ view: any StoreView, _ schema: StoreSchema, findingsMax: Int = 1000) {
+    self.view = view
+    self.schema = schema
+    self.findingsMax = findingsMax
+  }
+
+  /// Reads every row and follows every reference and link.
+  /// - Throws: the store's own error when something cannot be read at all.
+  package consuming func run() throws -> GraphVerificationReport {
+    for entity in schema.entities {
+      guard let entity, entity.layouts != nil else { continue }
+      try checkRows(of: entity)
+    }
+    for position in schema.indexes.indices {
+      if case .links(let property) = schema.indexes[position].kind {
+        try checkLinks(StoreIndex(rawValue: position), property)
+      }
+    }
+    return report
+  }
+
+  private mutating func checkRows(of entity: EntityStorage) throws {
+    let references = entity.properties.enumerated().compactMap { slot, property -> (Int, PropertyStorage)? in
+      guard case .toOne = property.form else { return nil }
+      return (slot, property)
+    }
+    var found = report
+    try view.visitRows(entity: entity.number, descending: false) { reference, row in
+      found.rows += 1
+      do {
+        let fields = try schema.rows.view(row.bytes, of: reference)
+        for (slot, property) in references {
+          check(property, at: slot, of: reference, fields, in: entity, &found)
+        }
+      } catch {
+        found.findings.append(.init(invariant: 1, place: name(reference), message: "\(error)"))
+      }
+      return found.findings.count < findingsMax
+    }
+    report = found
+  }
+
+  private func check(
+    _ property: PropertyStorage, at slot: Int, of reference: ObjectReference, _ row: RowView,
+    in entity: EntityStorage, _ found: inout GraphVerificationReport
+  ) {
+    let field = row.fields[slot]
+    guard field.kind != .absent, row.isPresent(field) else { return }
+    let target = row.reference(field)
+    if let problem = problem(with: target, as: property.destination) {
+      found.findings.append(
+        .init(invariant: 2, place: name(reference), message: "\(property.name) leads to \(name(target)), \(problem)"))
+    }
+  }
+
+  private mutating func checkLinks(_ index: StoreIndex, _ property: UInt32) throws {
+    let ends = endpoints(of: property)
+    var found = report
+    try view.visitEntries(index, .all, descending: false) { key, target in
+      found.links += 1
+      guard key.count == 8 else {
+        found.findings.append(.init(invariant: 3, place: "a link", message: "its key has \(key.count) bytes"))
+        return found.findings.count < findingsMax
+      }
+      let source = ObjectReference(rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
+      for (end, entity) in [(source, ends.source), (target, ends.target)] {
+        guard let problem = problem(with: end, as: entity) else { continue }
+        found.findings.append(
+          .init(invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)) is \(problem)"))
+      }
+      return found.findings.count < findingsMax
+    }
+    report = found
+  }
+
+  private func endpoints(of property: UInt32) -> (source: UInt16?, target: UInt16?) {
+    for case let entity? in schema.entities {
+      if let slot = entity.slot(ofProperty: property) {
+        // The declaring entity comes before its sub-entities only by name; any of them joins the same rows.
+        let declaring = schema.entities.compactMap { $0 }
+          .filter { $0.slot(ofProperty: property) != nil }.max { $0.concrete.count < $1.concrete.count }
+        return (declaring?.number ?? entity.number, entity.properties[slot].destination)
+      }
+    }
+    return (nil, nil)
+  }
+
+  private func problem(with target: ObjectReference, as destination: UInt16?) -> String? {
+    guard let destination else { return "of a relationship that the model does not have" }
+    guard schema.entity(destination).concrete.contains(target.entityNumber) else {
+      return "which is of another entity than \(schema.entity(destination).name)"
+    }
+    return view.version(of: target) == nil ? "which is not there" : nil
+  }
+
+  private func name(_ reference: ObjectReference) -> String {
+    let number = Int(reference.entityNumber)
+    let entity = number < schema.entities.count ? schema.entities[number]?.name : nil
+    return "\(entity ?? "entity \(number)")/p\(reference.id)"
+  }
+}

@@ -1,0 +1,43 @@
+public import PerdureLog
+internal import PerdureModel
+
+/// A look into the store of a graph from outside: what the `perdure` command shows.
+///
+/// It opens the store for reading only, by the model that is stored in it.
+public struct StoreInspection: Sendable {
+  private let store: LogPersistentStore
+
+  /// Opens the store in the directory `path`.
+  /// - Throws: `StoreError`; also when the store holds no graph (code `.notAStore`).
+  public init(at path: String, options: StoreOptions = StoreOptions()) throws {
+    var options = options
+    options.isReadOnly = true
+    store = try LogPersistentStore(at: path, model: nil, options: options)
+  }
+
+  /// The engine below.
+  public var engine: Store { store.store }
+
+  /// The entities with how many objects each has, in the order of the model; abstract ones are left out.
+  public var objectCounts: [(entity: String, count: Int)] {
+    let view = store.view()
+    return store.schema.entities.compactMap { entity in
+      guard let entity, entity.layouts != nil else { return nil }
+      return (entity.name, view.rowCount(entity: entity.number))
+    }
+  }
+
+  /// The indexes with how many entries each has.
+  public var indexCounts: [(name: String, count: Int)] {
+    let view = store.view()
+    return store.schema.indexes.enumerated().map { position, definition in
+      (definition.name, view.entryCount(StoreIndex(rawValue: position), .all))
+    }
+  }
+
+  /// Checks that rows and links make a whole graph. Complexity: reads every row once.
+  /// - Throws: `StoreError` when rows cannot be read at all.
+  public func verifyGraph() throws -> GraphVerificationReport {
+    try GraphVerification(store.view(), store.schema).run()
+  }
+}
