@@ -26,6 +26,7 @@ let package = Package(
     .executable(name: "perdure", targets: ["perdure"]),
     // For the package in Benchmarks only: what it needs of the example.
     .library(name: "_DebianIndexReading", targets: ["DebianIndexReading"]),
+    .library(name: "_DebianArchiveGraph", targets: ["DebianArchiveGraph"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
@@ -65,10 +66,13 @@ let package = Package(
     .target(
       name: "DebianIndexReading", dependencies: ["PerdureCompression"],
       path: "Examples/DebianArchive/Reading", swiftSettings: settings),
+    .target(
+      name: "DebianArchiveGraph", dependencies: ["Perdure", "DebianIndexReading"],
+      path: "Examples/DebianArchive/Graph", swiftSettings: settings),
     .executableTarget(
       name: "DebianArchive",
-      dependencies: ["Perdure", "DebianIndexReading", argumentParser],
-      path: "Examples/DebianArchive", exclude: ["Reading"], swiftSettings: settings),
+      dependencies: ["Perdure", "DebianArchiveGraph", "DebianIndexReading", argumentParser],
+      path: "Examples/DebianArchive/Command", swiftSettings: settings),
 
     // Tests
     .testTarget(
@@ -93,7 +97,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "DebianArchiveTests",
-      dependencies: ["DebianArchive", "DebianIndexReading", "PerdureCompression"],
+      dependencies: ["DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureCompression"],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]

@@ -1,0 +1,64 @@
+import DebianArchiveGraph
+import DebianIndexReading
+import Perdure
+
+/// The import: index after index, a save a batch, from where an earlier run was stopped.
+struct ArchiveImport {
+  var container: PersistentContainer
+  var survey: ArchiveSurvey
+  var batchSize: Int
+  /// Prints "saved <stanzas>" after each save, for programs that watch.
+  var printsBatches: Bool
+
+  func run() throws {
+    let importer = try ArchiveImporter(container, packageNames: survey.packageNames)
+    var bar = ProgressBar("Importing", unit: "stanzas")
+    var done = 0
+    for index in survey.indexes {
+      try run(index, importer) { count in
+        guard !printsBatches else { return print("saved \(done + count)") }
+        bar.update(fraction: Double(done + count) / Double(max(survey.stanzaCount, 1)), count: done + count)
+      }
+      done += index.stanzaCount
+    }
+    if !printsBatches { bar.finish(count: done) }
+  }
+
+  private func run(_ index: ArchiveSurvey.Index, _ importer: ArchiveImporter, _ progress: (Int) -> Void) throws {
+    let state = try importer.progress(ofIndex: index.file.label)
+    if state.byteCount != Int64(index.file.byteCount) {
+      state.byteCount = Int64(index.file.byteCount)
+      state.stanzaCount = 0
+      state.isComplete = false
+    }
+    if state.isComplete { return progress(index.stanzaCount) }
+    // Problems have been reported by the survey.
+    var reader = try PackageReader(file: index.file) { _ in }
+    var batch: [PackageRecord] = []
+    let start = Int(state.stanzaCount)
+    while reader.stanzaCount < index.stanzaCount, let record = try reader.nextBeforeDamage() {
+      guard reader.stanzaCount > start else { continue }
+      batch.append(record)
+      guard batch.count == batchSize else { continue }
+      try importer.importBatch(batch) { state.stanzaCount = Int64(reader.stanzaCount) }
+      batch.removeAll(keepingCapacity: true)
+      progress(reader.stanzaCount)
+    }
+    try importer.importBatch(batch) {
+      state.stanzaCount = Int64(index.stanzaCount)
+      state.isComplete = true
+    }
+    progress(index.stanzaCount)
+  }
+}
+
+extension PackageReader {
+  /// As `next`; damage, which the survey has reported, ends the index.
+  fileprivate mutating func nextBeforeDamage() throws -> PackageRecord? {
+    do {
+      return try next()
+    } catch where error.code == .damaged || error.code == .truncated {
+      return nil
+    }
+  }
+}

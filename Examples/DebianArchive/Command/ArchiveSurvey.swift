@@ -1,0 +1,57 @@
+import DebianIndexReading
+import Foundation
+
+/// A first look through all indexes: how many stanzas there are, and which names are packages' names.
+struct ArchiveSurvey {
+  struct Index {
+    var file: IndexFile
+    /// Stanzas with and without a name.
+    var stanzaCount: Int
+  }
+
+  private(set) var indexes: [Index] = []
+  private(set) var packageNames: Set<String> = []
+  /// Places where an index is not as it should be; all have been reported on standard error.
+  private(set) var problemCount = 0
+
+  var stanzaCount: Int { indexes.reduce(0) { $0 + $1.stanzaCount } }
+
+  init(_ files: [IndexFile]) throws {
+    var bar = ProgressBar("Scanning", unit: "stanzas")
+    let total = files.reduce(0) { $0 + $1.byteCount }
+    var done = 0
+    for file in files {
+      try scan(file) { read, count in
+        bar.update(fraction: Double(done + read) / Double(max(total, 1)), count: stanzaCount + count)
+      }
+      done += file.byteCount
+    }
+    bar.finish(count: stanzaCount)
+  }
+
+  /// Damage ends an index: what stands before it counts.
+  private mutating func scan(_ file: IndexFile, _ progress: (Int, Int) -> Void) throws {
+    let problems = ProblemLog()
+    var reader = try PackageReader(file: file) { problems.report($0) }
+    do {
+      while let record = try reader.next() {
+        packageNames.insert(record.name)
+        progress(reader.storedBytesRead, reader.stanzaCount)
+      }
+    } catch {
+      problems.report(error)
+    }
+    indexes.append(Index(file: file, stanzaCount: reader.stanzaCount))
+    problemCount += problems.count
+  }
+}
+
+/// Tells of problems as they come, and counts them.
+final class ProblemLog {
+  private(set) var count = 0
+
+  func report(_ problem: some CustomStringConvertible) {
+    count += 1
+    FileHandle.standardError.write(Data("\n\(problem)\n".utf8))
+  }
+}

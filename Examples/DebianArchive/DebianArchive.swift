@@ -1,1 +1,0 @@
-@main struct DebianArchive { static func main() {} }

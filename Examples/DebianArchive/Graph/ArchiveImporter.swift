@@ -1,0 +1,133 @@
+public import DebianIndexReading
+public import Perdure
+
+/// Brings packages into the graph, a batch a save.
+///
+/// Names, maintainers, sections and tags that it has met are kept as objects of one long-lived context, so that a
+/// batch reads nothing from the store; packages and dependencies are let go after each save.
+public final class ArchiveImporter {
+  private struct Key: Hashable {
+    var name: String
+    var version: String
+    var architecture: String
+  }
+
+  private struct MaintainerKey: Hashable {
+    var name: String
+    var address: String
+  }
+
+  private let context: ManagedObjectContext
+  private let packageNames: Set<String>
+  private var known: Set<Key> = []
+  private var names: [String: Name] = [:]
+  private var maintainers: [MaintainerKey: Maintainer] = [:]
+  private var sections: [String: Section] = [:]
+  private var tags: [String: Tag] = [:]
+
+  /// - Parameter packageNames: The names of all packages of the archive; every other name is virtual.
+  public init(_ container: PersistentContainer, packageNames: Set<String>) throws {
+    context = container.newContext()
+    self.packageNames = packageNames
+    try remember()
+  }
+
+  /// What an earlier import left.
+  private func remember() throws {
+    for name in try context.fetch(Name.fetchRequest()) { names[name.text] = name }
+    for maintainer in try context.fetch(Maintainer.fetchRequest()) {
+      maintainers[MaintainerKey(name: maintainer.name, address: maintainer.address)] = maintainer
+    }
+    for section in try context.fetch(Section.fetchRequest()) { sections[section.name] = section }
+    for tag in try context.fetch(Tag.fetchRequest()) { tags[tag.name] = tag }
+    for package in try context.fetch(Package.fetchRequest()) {
+      known.insert(Key(name: package.name, version: package.version, architecture: package.architecture))
+    }
+  }
+
+  /// How far the index with this label has come; it is noted as begun.
+  public func progress(ofIndex label: String) throws -> ImportedIndex {
+    let request = ImportedIndex.fetchRequest { $0.label == label }
+    if let found = try context.fetch(request).first { return found }
+    let index = ImportedIndex(context: context)
+    index.label = label
+    return index
+  }
+
+  /// Saves a batch, all or nothing. Packages that are there already are passed over.
+  ///
+  /// - Parameter note: Changes that belong to the same save.
+  /// - Throws: `PerdureError`; the batch can be given again.
+  public func importBatch(_ records: [PackageRecord], note: () -> Void = {}) throws {
+    for record in records { insert(record) }
+    note()
+    try context.save()
+  }
+
+  private func insert(_ record: PackageRecord) {
+    let key = Key(name: record.name, version: record.version, architecture: record.architecture)
+    guard known.insert(key).inserted else { return }
+    let package = Package(context: context)
+    package.name = record.name
+    package.version = record.version
+    package.architecture = record.architecture
+    package.summary = record.summary
+    package.installedSize = record.installedSize.map(Int64.init)
+    package.packageName = name(record.name) as? PackageName
+    package.maintainer = record.maintainer.map(maintainer)
+    package.section = record.section.map(section)
+    for tag in record.tags { package.tags.insert(self.tag(tag)) }
+    for dependency in record.dependencies { insert(dependency, of: package) }
+  }
+
+  private func insert(_ record: DebianIndexReading.Dependency, of package: Package) {
+    let dependency = Dependency(context: context)
+    dependency.kind = Int16(record.kind.rawValue)
+    dependency.group = Int32(record.group)
+    dependency.position = Int32(record.position)
+    dependency.architecture = record.architecture
+    dependency.relation = record.constraint?.relation.rawValue
+    dependency.version = record.constraint?.version
+    dependency.package = package
+    if record.kind == .provides {
+      dependency.provided = name(record.target)
+    } else {
+      dependency.target = name(record.target)
+    }
+  }
+
+  private func name(_ text: String) -> Name {
+    if let known = names[text] { return known }
+    let name: Name =
+      packageNames.contains(text) ? PackageName(context: context) : VirtualName(context: context)
+    name.text = text
+    names[text] = name
+    return name
+  }
+
+  private func maintainer(_ record: DebianIndexReading.Maintainer) -> Maintainer {
+    let key = MaintainerKey(name: record.name, address: record.address ?? "")
+    if let known = maintainers[key] { return known }
+    let maintainer = Maintainer(context: context)
+    maintainer.name = key.name
+    maintainer.address = key.address
+    maintainers[key] = maintainer
+    return maintainer
+  }
+
+  private func section(_ text: String) -> Section {
+    if let known = sections[text] { return known }
+    let section = Section(context: context)
+    section.name = text
+    sections[text] = section
+    return section
+  }
+
+  private func tag(_ text: String) -> Tag {
+    if let known = tags[text] { return known }
+    let tag = Tag(context: context)
+    tag.name = text
+    tags[text] = tag
+    return tag
+  }
+}

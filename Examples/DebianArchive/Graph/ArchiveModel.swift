@@ -1,0 +1,99 @@
+public import Perdure
+
+
+/// A name that dependencies may point to: that of a package, or one that packages only provide.
+@Entity(isAbstract: true)
+public class Name: ManagedObject {
+  @Attribute(.unique) public var text: String
+  /// What asks for this name, or speaks against it.
+  @Relationship(inverse: "target") public var dependents: ToMany<Dependency>
+  /// Who answers to this name without having it.
+  @Relationship(inverse: "provided") public var provisions: ToMany<Dependency>
+}
+
+/// The name of a package that the archive has.
+@Entity
+public final class PackageName: Name {
+  @Relationship(inverse: "packageName", deleteRule: .cascade) public var packages: ToMany<Package>
+}
+
+/// A name that no package of the archive has.
+@Entity
+public final class VirtualName: Name {}
+
+/// One version of a package for one architecture.
+@Entity(unique: [["name", "version", "architecture"]])
+public final class Package: ManagedObject {
+  public var name: String
+  public var version: String
+  public var architecture: String
+  public var summary: String?
+  /// In KiB; nil when the archive does not say.
+  public var installedSize: Int64?
+  @Relationship(inverse: "packages", optional: false) public var packageName: PackageName?
+  @Relationship(inverse: "packages") public var maintainer: Maintainer?
+  @Relationship(inverse: "packages") public var section: Section?
+  @Relationship(inverse: "packages") public var tags: ToMany<Tag>
+  @Relationship(inverse: "package", deleteRule: .cascade) public var dependencies: ToMany<Dependency>
+}
+
+/// One alternative of one clause of what a package says about others.
+@Entity
+public final class Dependency: ManagedObject {
+  /// A `DependencyKind`.
+  public var kind: Int16
+  /// The clause; its alternatives share it.
+  public var group: Int32
+  /// The place among the alternatives.
+  public var position: Int32
+  /// What follows a colon after the name.
+  public var architecture: String?
+  /// How the version must compare with `version`.
+  public var relation: String?
+  public var version: String?
+  @Relationship(inverse: "dependencies", optional: false) public var package: Package?
+  /// The name it asks for; nil for a provision.
+  @Relationship(inverse: "dependents") public var target: Name?
+  /// The name it provides.
+  @Relationship(inverse: "provisions") public var provided: Name?
+}
+
+/// Who looks after packages.
+@Entity(unique: [["name", "address"]])
+public final class Maintainer: ManagedObject {
+  public var name: String
+  public var address: String
+  @Relationship(inverse: "maintainer", deleteRule: .cascade) public var packages: ToMany<Package>
+  @Attribute(.indexed, derived: "packages.@count") public var packageCount: Int64
+}
+
+/// Where packages are filed.
+@Entity
+public final class Section: ManagedObject {
+  @Attribute(.unique) public var name: String
+  @Relationship(inverse: "section") public var packages: ToMany<Package>
+}
+
+/// What packages are about.
+@Entity
+public final class Tag: ManagedObject {
+  @Attribute(.unique) public var name: String
+  @Relationship(inverse: "tags") public var packages: ToMany<Package>
+}
+
+/// How far an index has been imported. It is saved with the packages, so it is never wrong.
+@Entity
+public final class ImportedIndex: ManagedObject {
+  @Attribute(.unique) public var label: String
+  /// Stanzas that are in the store, or were passed over.
+  public var stanzaCount: Int64
+  public var isComplete: Bool
+  /// The size of the index file; another size is another index.
+  public var byteCount: Int64
+}
+
+/// The classes of the archive's model.
+public let archiveClasses: [ManagedObject.Type] = [
+  Name.self, PackageName.self, VirtualName.self, Package.self, Dependency.self, Maintainer.self, Section.self,
+  Tag.self, ImportedIndex.self,
+]

@@ -1,0 +1,69 @@
+public import DebianIndexReading
+public import Perdure
+
+/// What can be asked of the archive as a graph. Each answer is found by walking objects, in one context.
+public struct ArchiveQuestions {
+  let context: ManagedObjectContext
+
+  /// Questions to what `context` sees.
+  public init(_ context: ManagedObjectContext) { self.context = context }
+
+  /// The package name of this text; nil if the archive has none.
+  public func packageName(_ text: String) throws -> PackageName? {
+    try context.fetch(PackageName.fetchRequest { $0.text == text }).first
+  }
+
+  /// The packages that cannot work without a package of this name, each once.
+  public func reverseDependencies(of text: String) throws -> Set<Package> {
+    guard let name = try packageName(text) else { return [] }
+    var found: Set<Package> = []
+    for dependency in name.dependents where Self.isRequired(dependency.kind) {
+      if let package = dependency.package { found.insert(package) }
+    }
+    return found
+  }
+
+  /// What a package of this name may bring along: its packages, and for each, for every alternative of what it
+  /// depends on, the packages of that name and those that provide it. Versions play no part.
+  public func closure(of text: String) throws -> Set<Package> {
+    guard let start = try packageName(text) else { return [] }
+    var reached: Set<Package> = []
+    var seen: Set<Name> = [start]
+    var names: [Name] = [start]
+    while let name = names.popLast() {
+      for package in Self.candidates(for: name) where reached.insert(package).inserted {
+        for dependency in package.dependencies where Self.isRequired(dependency.kind) {
+          if let target = dependency.target, seen.insert(target).inserted { names.append(target) }
+        }
+      }
+    }
+    return reached
+  }
+
+  /// The packages of a name, and those that provide it.
+  static func candidates(for name: Name) -> [Package] {
+    var found: [Package] = []
+    if let name = name as? PackageName { found.append(contentsOf: name.packages) }
+    for provision in name.provisions {
+      if let package = provision.package { found.append(package) }
+    }
+    return found
+  }
+
+  static func isRequired(_ kind: Int16) -> Bool {
+    kind == Int16(DependencyKind.depends.rawValue) || kind == Int16(DependencyKind.preDepends.rawValue)
+  }
+
+  /// The maintainers with the most packages, from an index on the derived count.
+  public func busiestMaintainers(_ count: Int) throws -> [Maintainer] {
+    var request = Maintainer.fetchRequest()
+    request.sortDescriptors = [FetchOrder("packageCount", ascending: false)]
+    request.fetchLimit = count
+    return try context.fetch(request)
+  }
+
+  /// The packages whose summary contains a word, whatever its case and accents.
+  public func packages(about word: String) throws -> [Package] {
+    try context.fetch(Package.fetchRequest { $0.summary.contains(word, options: [.caseInsensitive, .diacriticInsensitive]) })
+  }
+}
