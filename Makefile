@@ -14,10 +14,10 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo lint format check bench clean
+.PHONY: help setup build test test-release demo lint format check bench clean
 
 help: ## List the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: ## Install liblz4 and pkg-config where they are missing
 	@.ci/setup
@@ -28,6 +28,13 @@ build: setup ## Build everything for use
 test: setup ## Build and run all tests
 	$(SWIFT) build --build-tests $(TEST_BUILD_FLAGS)
 	$(SWIFT) test --skip-build $(TEST_BUILD_FLAGS) $(TEST_ARGS)
+
+# In a folder of its own: what is built to be tested is not what users run.
+RELEASE_TEST_FLAGS := -c release --scratch-path .build-release -Xswiftc -enable-testing $(BUILD_FLAGS)
+
+test-release: setup ## Build and run all tests with optimisation
+	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
+	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
 demo: setup ## Import the Debian archive as an object graph and ask it questions
 	$(SWIFT) run -c release $(BUILD_FLAGS) DebianArchive $(ARGS)

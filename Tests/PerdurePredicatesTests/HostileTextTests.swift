@@ -1,3 +1,4 @@
+import Foundation
 import PerdurePredicates
 import Testing
 
@@ -34,7 +35,82 @@ import Testing
 
   @Test("Nesting up to the limit is read")
   func allowedNesting() throws {
-    let text = String(repeating: "(", count: 99) + "a == 1" + String(repeating: ")", count: 99)
+    let text = String(repeating: "(", count: 49) + "a == 1" + String(repeating: ")", count: 49)
     #expect(try FetchPredicate(format: text).predicateFormat == "a == 1")
+  }
+}
+
+extension HostileTextTests {
+  @Test("Damaged text is read or refused, and what was read prints and evaluates without a trap")
+  func mutations() {
+    var trees = RandomTrees(SeededGenerator(), isWild: true)
+    let object = TestCompany().ada
+    var read = 0
+    for _ in 0..<10_000 {
+      var bytes = Array(trees.predicate(3).predicateFormat.utf8)
+      for _ in 0..<Int.random(in: 1...4, using: &trees.generator) { Self.mutate(&bytes, &trees.generator) }
+      guard let predicate = try? FetchPredicate(format: String(decoding: bytes, as: UTF8.self), "a", 1, 2.5)
+      else {
+        _ = try? FetchPredicate(format: String(decoding: bytes, as: UTF8.self))
+        continue
+      }
+      read += 1
+      Self.use(predicate, object)
+    }
+    for _ in 0..<10_000 {
+      var bytes = Array(trees.predicate(3).predicateFormat.utf8)
+      Self.mutate(&bytes, &trees.generator)
+      if let predicate = try? FetchPredicate(format: String(decoding: bytes, as: UTF8.self)) {
+        read += 1
+        Self.use(predicate, object)
+      }
+    }
+    #expect(read > 500)
+  }
+
+  private static func use(_ predicate: FetchPredicate, _ object: TestObject) {
+    _ = try? FetchPredicate(format: predicate.predicateFormat)
+    _ = try? predicate.evaluate(with: object)
+    _ = predicate.simplified().hashValue
+  }
+
+  private static func mutate(_ bytes: inout [UInt8], _ generator: inout SeededGenerator) {
+    let place = Int.random(in: 0...bytes.count, using: &generator)
+    switch Int.random(in: 0..<4, using: &generator) {
+    case 0 where place < bytes.count: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+    case 1 where place < bytes.count: bytes.remove(at: place)
+    case 2: bytes.removeSubrange(place...)
+    default: bytes.insert(contentsOf: Array(generator.pick(pieces).utf8), at: place)
+    }
+  }
+
+  private static let pieces = [
+    "(", ")", "{", "}", "\"", "'", "%@", "%K", "%d", "@count", "$x", "#", "\\", "NOT ", " AND ", "ANY ", "[",
+    "]", ".", "-", "**",
+    "SUBQUERY(", "9999999999", "1e400", "\u{0}", "é", ":", "==", "SELF", ",", "0x", "@sum.",
+  ]
+
+  @Test("The deepest text allowed is read, printed and evaluated on a small stack")
+  func smallStack() async {
+    let finished = await withCheckedContinuation { continuation in
+      let thread = Thread {
+        var depths: [Int] = []
+        for (open, close) in [
+          ("(", ")"), ("abs:(", ")"), ("{", "}"), ("TERNARY(1 == (", "), 1, 2)"), ("NOT (1 == ", ")"),
+        ] {
+          for depth in [12, 23, 46] {
+            let text =
+              "1 == " + String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
+            guard let predicate = try? FetchPredicate(format: text) else { continue }
+            Self.use(predicate, TestObject(1))
+            depths.append(depth)
+          }
+        }
+        continuation.resume(returning: depths)
+      }
+      thread.stackSize = 512 << 10
+      thread.start()
+    }
+    #expect(finished.filter { $0 == 46 }.count >= 2)
   }
 }

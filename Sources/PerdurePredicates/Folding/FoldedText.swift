@@ -1,13 +1,13 @@
 // A constant text, folded once, against many texts in UTF-8 bytes, such as those of rows.
 //
-// What a match is. Both texts are taken in folded form (StringFolding.swift). A part of a text may match only from
-// boundary to boundary: a boundary lies before every scalar that does not belong to the one before it (marks,
-// Hangul vowels and trailing letters do). So "e" is no part of "é" unless marks are ignored, in whichever way é is
-// composed, and `?` in a pattern takes a letter with all its marks.
+// What a match is. Both texts are taken in folded form (StringFolding.swift). A part of a text may match
+// only from boundary to boundary: a boundary lies before every scalar that does not belong to the one
+// before it (marks, Hangul vowels and trailing letters do). So "e" is no part of "é" unless marks are
+// ignored, in whichever way é is composed, and `?` in a pattern takes a letter with all its marks.
 //
-// Why ASCII is fast. An ASCII text is its own decomposition and all its positions are boundaries. So it is compared
-// as bytes, in lower case on the way with `c`, without allocation. And a constant that is not ASCII after
-// folding matches nothing in it. Every other text is folded first.
+// Why ASCII is fast. An ASCII text is its own decomposition and all its positions are boundaries. So it is
+// compared as bytes, in lower case on the way with `c`, without allocation. And a constant that is not
+// ASCII after folding matches nothing in it. Every other text is folded first.
 
 /// A text in folded form that other texts are compared with.
 package struct FoldedText: Hashable, Sendable {
@@ -64,8 +64,8 @@ package struct FoldedText: Hashable, Sendable {
     return isPartFolding(text)
   }
 
-  /// Whether the text as a whole matches this one as a pattern: `?` is one character, `*` any number, `\` makes
-  /// the next one literal.
+  /// Whether the text as a whole matches this one as a pattern: `?` is one character, `*` any number, `\`
+  /// makes the next one literal.
   ///
   /// - Complexity: length of the text times length of the pattern at worst; no recursion.
   @inlinable

@@ -1,8 +1,9 @@
 // What folding knows about one scalar, in two steps of lookup.
 //
-// The data is text (FoldingTableData.swift), unpacked once per process into pages of 128 scalars. Most pages are
-// the empty one. A page holds numbers of records; record 0 is a plain scalar: no decomposition, no case,
-// combining class 0, not a mark. Hangul syllables are plain here; they decompose by arithmetic in `Folder`.
+// The data is text (FoldingTableData.swift), unpacked once per process into pages of 128 scalars. Most
+// pages are the empty one. A page holds numbers of records; record 0 is a plain scalar: no decomposition,
+// no case, combining class 0, not a mark. Hangul syllables are plain here; they decompose by arithmetic in
+// `Folder`.
 
 struct FoldingTable: Sendable {
   struct Record: Hashable, Sendable {

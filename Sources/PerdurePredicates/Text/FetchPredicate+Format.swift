@@ -6,11 +6,11 @@ extension FetchPredicate {
   ///     try FetchPredicate(format: "name BEGINSWITH[c] %@ AND age > %d", "Li", 30)
   ///
   /// Arguments take the places of specifiers in order: `%K` a property path, `%d`, `%i`, `%u` and their kin
-  /// a whole number, `%f` and its kin any number, `%s` text, `%@` any value or nil. A specifier in quotes is plain text.
-  /// Put what comes from a user into arguments, never into the text.
+  /// a whole number, `%f` and its kin any number, `%s` text, `%@` any value or nil. A specifier in quotes
+  /// is plain text. Put what comes from a user into arguments, never into the text.
   ///
-  /// - Throws: an error with the column, what was expected there and what to do. Any text either gives a predicate
-  ///   or throws; nesting beyond 100 levels throws.
+  /// - Throws: an error with the column, what was expected there and what to do. Any text either gives a
+  ///   predicate or throws; nesting beyond 50 levels throws.
   /// - Complexity: linear in the length of the text.
   public init(
     format: String, _ arguments: (any PredicateArgument)?...

@@ -1,7 +1,7 @@
 // What may be passed for `%@`, `%K`, `%d` and their kin.
 //
-// An argument is a value and never text of the language: whatever a string holds, it cannot change the shape of
-// the predicate. Text pasted into the format is code; pass it as an argument instead.
+// An argument is a value and never text of the language: whatever a string holds, it cannot change the
+// shape of the predicate. Text pasted into the format is code; pass it as an argument instead.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

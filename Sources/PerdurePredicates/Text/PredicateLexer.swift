@@ -41,7 +41,7 @@ struct PredicateLexer {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "'"): kind = .text(try readText())
     case UInt8(ascii: "%"): kind = .specifier(try readSpecifier())
-    case UInt8(ascii: "$"): kind = .variable(try readName(after: "$"))
+    case UInt8(ascii: "$"): kind = .variable(try readVariable())
     case UInt8(ascii: "@"): kind = .collectionOperator(try readName(after: "@"))
     case UInt8(ascii: "#"), UInt8(ascii: "\\"): kind = try readEscapedWord()
     case _ where Self.startsNumber(byte, then: peek(1)): kind = .number(readNumber())
@@ -125,6 +125,15 @@ extension PredicateLexer {
         remedy: "Write \(mark) directly before a name.")
     }
     return readWord()
+  }
+
+  /// `$name`, or `$"any text"` for names of any characters.
+  private mutating func readVariable() throws(PredicateSyntaxError) -> String {
+    guard peek(1) == UInt8(ascii: "\"") || peek(1) == UInt8(ascii: "'") else {
+      return try readName(after: "$")
+    }
+    advance()
+    return try readText()
   }
 
   private mutating func readEscapedWord() throws(PredicateSyntaxError) -> Token.Kind {

@@ -1,46 +1,57 @@
 // Words followed by parentheses: functions, SUBQUERY, TERNARY, CAST, FUNCTION and typed literals.
 
 extension PredicateParser {
-  /// Reads a call when a parenthesis follows the word in `token`; otherwise reads nothing.
-  mutating func parseCall(_ word: String) throws(PredicateSyntaxError) -> Grown<FetchExpression>? {
-    let start = token
-    var spelling = word
-    if let rest = lexer.readSelectorRest() { spelling += rest }
-    try advance()
-    guard isSymbol("(") else {
-      lexer.rewind(to: start)
-      try advance()
-      return nil
-    }
-    try advance()
-    switch spelling.uppercased() {
-    case "SUBQUERY": return try parseSubquery()
-    case "TERNARY": return try parseTernary()
-    case "FETCH": throw unsupported("FETCH")
-    case "FUNCTION": return try parseArguments(of: .call, at: start)
-    case _ where ReservedWords.literalTypes.contains(spelling): return try parseTypedLiteral(spelling)
-    default: break
-    }
-    guard let function = FetchFunction(spelling: spelling) else {
-      throw failure(
-        .unknownName, at: start, expected: "a function", found: "'\(spelling.prefix(40))'",
-        remedy: "Functions are sum:, count:, min:, max:, average:, abs:, lowercase:, length: and their kin.")
-    }
-    return try parseArguments(of: function, at: start)
+  /// The name of a call and where it stands.
+  struct CallName {
+    var spelling: String
+    var token: Token
   }
 
-  private mutating func parseArguments(
-    of function: FetchFunction, at start: Token
-  ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
-    let elements = try parseElements(until: ")")
-    guard function.argumentCounts.contains(elements.count) else {
-      let counts = function.argumentCounts
-      throw failure(
-        .unexpectedToken, at: start,
-        expected: counts.count == 1 ? "\(counts.lowerBound) arguments" : "at least \(counts.lowerBound)",
-        found: "\(elements.count)", remedy: "Give \(function.rawValue) as many arguments as it takes.")
+  /// Takes the word in `token` and an opening parenthesis behind it; takes nothing when there is none.
+  mutating func acceptCall(_ word: String) throws(PredicateSyntaxError) -> CallName? {
+    let start = token
+    let spelling = word + (lexer.readSelectorRest() ?? "")
+    try advance()
+    if try acceptSymbol("(") { return CallName(spelling: spelling, token: start) }
+    lexer.rewind(to: start)
+    try advance()
+    return nil
+  }
+
+  /// Reads the rest of a call, its opening parenthesis read already.
+  mutating func parseCall(_ name: CallName) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    let upper = name.spelling.uppercased()
+    if upper == "SUBQUERY" { return try parseSubquery() }
+    if upper == "TERNARY" { return try parseTernary() }
+    if ReservedWords.literalTypes.contains(name.spelling) { return try parseTypedLiteral(name.spelling) }
+    let function = try function(name)
+    let arguments = try parseElements(until: ")")
+    return try call(function, arguments, at: name.token)
+  }
+
+  private func function(_ name: CallName) throws(PredicateSyntaxError) -> FetchFunction {
+    switch name.spelling.uppercased() {
+    case "FETCH": throw unsupported("FETCH")
+    case "FUNCTION": return .call
+    default: break
     }
-    return try grow(.function(function, elements.map(\.node)), over: elements.map(\.height))
+    if let function = FetchFunction(spelling: name.spelling) { return function }
+    throw failure(
+      .unknownName, at: name.token, expected: "a function", found: "'\(name.spelling.prefix(40))'",
+      remedy: "Functions are sum:, count:, min:, max:, average:, abs:, lowercase:, length: and their kin.")
+  }
+
+  private func call(
+    _ function: FetchFunction, _ arguments: [Grown<FetchExpression>], at place: Token
+  ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    let counts = function.argumentCounts
+    guard counts.contains(arguments.count) else {
+      throw failure(
+        .unexpectedToken, at: place,
+        expected: "\(counts.count == 1 ? "" : "at least ")\(counts.lowerBound) arguments",
+        found: "\(arguments.count)", remedy: "Give \(function.rawValue) as many arguments as it takes.")
+    }
+    return try grow(.function(function, arguments.map(\.node)), over: arguments.map(\.height))
   }
 
   private mutating func parseSubquery() throws(PredicateSyntaxError) -> Grown<FetchExpression> {

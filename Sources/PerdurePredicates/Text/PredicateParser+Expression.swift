@@ -10,16 +10,25 @@
 extension PredicateParser {
   private typealias Binary = (precedence: Int, build: (FetchExpression, FetchExpression) -> FetchExpression)
 
-  /// Reads an expression, whose first operand may have been read already inside parentheses.
+  // Small functions on the way down, as in PredicateParser.swift: whatever is rare has a frame of its own.
+
+  /// Reads an expression.
+  mutating func parseExpression(minimum: Int = 1) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    let left = try isSymbol("-") ? parseNegative() : parsePostfixed()
+    return startsOperator ? try parseOperators(after: left, minimum: minimum) : left
+  }
+
+  /// Reads an expression whose first operand stood in parentheses and has been read.
   mutating func parseExpression(
-    minimum: Int = 1, startingWith given: Grown<FetchExpression>? = nil
+    startingWith first: Grown<FetchExpression>
   ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
-    var left: Grown<FetchExpression>
-    if let given {
-      left = try parsePostfix(given)
-    } else {
-      left = try parseSigned()
-    }
+    try parseOperators(after: try parsePostfix(first), minimum: 1)
+  }
+
+  private mutating func parseOperators(
+    after first: Grown<FetchExpression>, minimum: Int
+  ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    var left = first
     while let binary = binaryOperator(), binary.precedence >= minimum {
       try advance()
       let right = try parseExpression(minimum: binary.precedence + 1)
@@ -27,6 +36,8 @@ extension PredicateParser {
     }
     return left
   }
+
+  private var startsOperator: Bool { binaryOperator() != nil }
 
   private func binaryOperator() -> Binary? {
     switch token.kind {
@@ -43,20 +54,25 @@ extension PredicateParser {
   }
 
   /// Minus signs and what they stand before. The last sign belongs to a number (N3).
-  private mutating func parseSigned() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+  private mutating func parseNegative() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
     var signs = 0
     while try acceptSymbol("-") { signs += 1 }
     var expression: Grown<FetchExpression>
-    if signs > 0, case .number(let digits) = token.kind {
+    if case .number(let digits) = token.kind {
       signs -= 1
       expression = try parsePostfix(try parseNumber(digits, isNegative: true))
     } else {
-      expression = try parsePostfix(try parsePrimaryExpression())
+      expression = try parsePostfixed()
     }
     for _ in 0..<signs {
       expression = try grow(.function(.negate, [expression.node]), over: [expression.height])
     }
     return expression
+  }
+
+  private mutating func parsePostfixed() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    let primary = try parsePrimaryExpression()
+    return isSymbol(".") || isSymbol("[") ? try parsePostfix(primary) : primary
   }
 
   private mutating func parseNumber(
@@ -67,8 +83,7 @@ extension PredicateParser {
         .badLiteral, expected: "a number such as 12, 0x1F, 1.5 or 1e10", found: foundToken,
         remedy: "Put text in quotes; a property name cannot begin with a digit unless escaped with #.")
     }
-    try advance()
-    return leaf(.constant(value))
+    return try parseConstant(value)
   }
 
   private func leaf(_ expression: FetchExpression) -> Grown<FetchExpression> {
@@ -79,30 +94,35 @@ extension PredicateParser {
 // MARK: Primaries
 
 extension PredicateParser {
+  /// Dispatch only: this is part of the recursion, and small functions keep its frame small.
   private mutating func parsePrimaryExpression() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
-    let kind = token.kind
-    switch kind {
+    if isSymbol("(") { return try parseParenthesizedExpression() }
+    if isSymbol("{") { return try parseList() }
+    if case .word(let word) = token.kind { return try parseWord(word) }
+    return try parseLeaf()
+  }
+
+  private mutating func parseLeaf() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    switch token.kind {
     case .number(let digits): return try parseNumber(digits, isNegative: false)
-    case .word(let word): return try parseWord(word)
     case .escapedWord, .quotedWord, .collectionOperator, .specifier("K"):
       return try apply(try parseSegments(), to: leaf(.evaluatedObject))
-    case .specifier(let specifier):
-      let value = try parseArgument(specifier)
-      try advance()
-      return leaf(.constant(value))
-    case .text(let text):
-      try advance()
-      return leaf(.constant(.string(text)))
+    case .specifier(let specifier): return try parseConstant(try parseArgument(specifier))
+    case .text(let text): return try parseConstant(.string(text))
     case .variable(let name):
       try advance()
       if isSymbol(":=") { throw unsupported("An assignment to a variable") }
       return leaf(.variable(name))
-    case .symbol("("): return try parseParenthesizedExpression()
-    case .symbol("{"): return try parseList()
     default:
       throw unexpected(
         "a value, a property or a function", remedy: "Write a number, text in quotes, a property or %@.")
     }
+  }
+
+  /// Takes the token that stood for a constant.
+  private mutating func parseConstant(_ value: Value) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    try advance()
+    return leaf(.constant(value))
   }
 
   private mutating func parseParenthesizedExpression() throws(PredicateSyntaxError) -> Grown<FetchExpression>
@@ -135,25 +155,20 @@ extension PredicateParser {
   }
 
   private mutating func parseWord(_ word: String) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    if let constant = Self.constants[word.uppercased()] { return try parseConstant(constant) }
+    if let name = try acceptCall(word) { return try parseCall(name) }
+    return try parseName(word)
+  }
+
+  private static let constants: [String: Value] = [
+    "TRUE": .bool(true), "YES": .bool(true), "FALSE": .bool(false), "NO": .bool(false), "NULL": .null,
+    "NIL": .null,
+  ]
+
+  private mutating func parseName(_ word: String) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
     let upper = word.uppercased()
-    let constant: Value? =
-      switch upper {
-      case "TRUE", "YES": .bool(true)
-      case "FALSE", "NO": .bool(false)
-      case "NULL", "NIL": .null
-      default: nil
-      }
-    if let constant {
-      try advance()
-      return leaf(.constant(constant))
-    }
-    if upper == "SELF" {
-      try advance()
-      return leaf(.evaluatedObject)
-    }
     if upper == "ANYKEY" { throw unsupported("ANYKEY") }
-    if let call = try parseCall(word) { return call }
-    if ReservedWords.strict.contains(upper) {
+    if upper != "SELF", ReservedWords.strict.contains(upper) {
       throw unexpected(
         "a value, a property or a function", remedy: "If it is a property's name, write #\(word).")
     }

@@ -17,7 +17,8 @@ extension PredicateParser {
   }
 
   func isSymbol(_ symbol: String) -> Bool {
-    token.kind == .symbol(symbol)
+    guard case .symbol(let found) = token.kind else { return false }
+    return found == symbol
   }
 
   mutating func acceptWord(_ word: String) throws(PredicateSyntaxError) -> Bool {

@@ -7,10 +7,12 @@
 //   comparison ::= [ANY | SOME | ALL | NONE] expression operator [options] expression
 //
 // Invariants
-//   P1. After "(" it is not known whether a predicate or an expression follows. Both are read by one function that
-//       tells afterwards what it was (`Part`), never by trying twice: reading is linear in the text.
-//   P2. Neither the recursion nor the height of the tree goes beyond `depthLimit`, so that no text overflows the
-//       stack here or in whoever walks the tree. Loops (`1+1+1+…`) count too: they grow trees to the left.
+//   P1. After "(" it is not known whether a predicate or an expression follows. Both are read by one
+//       function that tells afterwards what it was (`Part`), never by trying twice: reading is linear in
+//       the text.
+//   P2. Neither the recursion nor the height of the tree goes beyond `depthLimit`, so that no text
+//       overflows the stack here or in whoever walks the tree. Loops (`1+1+1+…`) count too: they grow
+//       trees to the left.
 
 /// A tree and its height.
 struct Grown<Node> {
@@ -21,11 +23,11 @@ struct Grown<Node> {
 /// What parentheses turned out to hold.
 enum Part {
   case predicate(Grown<FetchPredicate>)
-  case expression(Grown<FetchExpression>, start: Token)
+  case expression(Grown<FetchExpression>)
 }
 
 struct PredicateParser {
-  static let depthLimit = 100
+  static let depthLimit = 50
 
   var lexer: PredicateLexer
   /// The token to look at; the lexer stands behind it.
@@ -76,9 +78,15 @@ extension PredicateParser {
     return try requirePredicate(part)
   }
 
+  // The functions below call each other through their first operand at every level of parentheses. What
+  // comes after that operand is read in functions of its own, to keep the frames of the recursion small.
+
   private mutating func parseOr() throws(PredicateSyntaxError) -> Part {
     let first = try parseAnd()
-    guard isWord("OR") || isSymbol("||") else { return first }
+    return isWord("OR") || isSymbol("||") ? try parseAlternatives(after: first) : first
+  }
+
+  private mutating func parseAlternatives(after first: Part) throws(PredicateSyntaxError) -> Part {
     var parts = [try requirePredicate(first)]
     while try accept(word: "OR", symbol: "||") {
       let part = try parseAnd()
@@ -89,7 +97,10 @@ extension PredicateParser {
 
   private mutating func parseAnd() throws(PredicateSyntaxError) -> Part {
     let first = try parseNot()
-    guard isWord("AND") || isSymbol("&&") else { return first }
+    return isWord("AND") || isSymbol("&&") ? try parseConditions(after: first) : first
+  }
+
+  private mutating func parseConditions(after first: Part) throws(PredicateSyntaxError) -> Part {
     var parts = [try requirePredicate(first)]
     while try accept(word: "AND", symbol: "&&") {
       let part = try parseNot()
@@ -102,7 +113,10 @@ extension PredicateParser {
     var count = 0
     while try accept(word: "NOT", symbol: "!") { count += 1 }
     let part = try parsePrimary()
-    guard count > 0 else { return part }
+    return count == 0 ? part : try negate(part, times: count)
+  }
+
+  private func negate(_ part: Part, times count: Int) throws(PredicateSyntaxError) -> Part {
     var predicate = try requirePredicate(part)
     for _ in 0..<count {
       predicate = try grow(.not(predicate.node), over: [predicate.height])
@@ -111,37 +125,43 @@ extension PredicateParser {
   }
 
   private mutating func parsePrimary() throws(PredicateSyntaxError) -> Part {
-    if try acceptWord("TRUEPREDICATE") { return .predicate(Grown(node: .true, height: 1)) }
-    if try acceptWord("FALSEPREDICATE") { return .predicate(Grown(node: .false, height: 1)) }
     let start = token
     let modifier = try parseModifier()
-    var left: Grown<FetchExpression>?
-    if try acceptSymbol("(") {
-      switch try parseParenthesized() {
-      case .predicate(let predicate) where modifier == nil: return .predicate(predicate)
-      case .predicate:
-        throw failure(
-          .unexpectedToken, at: start, expected: "an expression after ANY, ALL or NONE", found: "a predicate",
-          remedy: "Write ANY path == value, or use SUBQUERY for several conditions on one element.")
-      case .expression(let expression, _): left = expression
-      }
+    guard try acceptSymbol("(") else {
+      if modifier == nil, let constant = try parseConstantPredicate() { return constant }
+      return try parseComparison(modifier, left: nil)
     }
-    return try parseComparison(from: start, modifier: modifier, left: left)
-  }
-
-  /// What stands between parentheses, the opening one read already.
-  private mutating func parseParenthesized() throws(PredicateSyntaxError) -> Part {
     try descend()
     let part = try parseOr()
     try expectSymbol(")")
     depth -= 1
-    return part
+    return try parseRest(after: part, modifier, from: start)
+  }
+
+  private mutating func parseConstantPredicate() throws(PredicateSyntaxError) -> Part? {
+    if try acceptWord("TRUEPREDICATE") { return .predicate(Grown(node: .true, height: 1)) }
+    if try acceptWord("FALSEPREDICATE") { return .predicate(Grown(node: .false, height: 1)) }
+    return nil
+  }
+
+  /// Goes on after parentheses: an expression in them may be the start of a comparison.
+  private mutating func parseRest(
+    after part: Part, _ modifier: ReadModifier?, from start: Token
+  ) throws(PredicateSyntaxError) -> Part {
+    switch part {
+    case .expression(let expression): return try parseComparison(modifier, left: expression)
+    case .predicate where modifier == nil: return part
+    case .predicate:
+      throw failure(
+        .unexpectedToken, at: start, expected: "an expression after ANY, ALL or NONE", found: "a predicate",
+        remedy: "Write ANY path == value, or use SUBQUERY for several conditions on one element.")
+    }
   }
 
   private func requirePredicate(_ part: Part) throws(PredicateSyntaxError) -> Grown<FetchPredicate> {
     switch part {
     case .predicate(let predicate): return predicate
-    case .expression(let expression, _):
+    case .expression(let expression):
       let text = expression.node.printed
       throw unexpected(
         "a comparison operator such as == or IN",
@@ -153,7 +173,7 @@ extension PredicateParser {
 // MARK: Comparisons
 
 extension PredicateParser {
-  private enum ReadModifier {
+  enum ReadModifier {
     case any, all, none
   }
 
@@ -165,11 +185,11 @@ extension PredicateParser {
   }
 
   private mutating func parseComparison(
-    from start: Token, modifier: ReadModifier?, left given: Grown<FetchExpression>?
+    _ modifier: ReadModifier?, left given: Grown<FetchExpression>?
   ) throws(PredicateSyntaxError) -> Part {
-    let left = try parseExpression(startingWith: given)
+    let left = if let given { try parseExpression(startingWith: given) } else { try parseExpression() }
     guard let op = try parseOperator() else {
-      if modifier == nil { return .expression(left, start: start) }
+      if modifier == nil { return .expression(left) }
       throw unexpected("a comparison operator such as == or IN", remedy: "Write ANY path == value.")
     }
     let options = try parseOptions()

@@ -1,8 +1,9 @@
 // Tree -> text that reads back as the same tree.
 //
-// Parentheses stand around every AND and OR inside another node, around everything under NOT, and around an operand
-// that binds less tightly than its place asks for. Trees in normal form (see FetchExpression.swift; AND and OR
-// with two parts or more) come back equal; other trees come back in normal form, with the same meaning.
+// Parentheses stand around every AND and OR inside another node, around everything under NOT, and around
+// an operand that binds less tightly than its place asks for. Trees in normal form (see
+// FetchExpression.swift; AND and OR with two parts or more) come back equal; other trees come back in
+// normal form, with the same meaning.
 
 extension FetchPredicate: CustomStringConvertible {
   /// The predicate as text that can be read back. Values of kinds without a literal in the language are
@@ -62,7 +63,8 @@ extension FetchExpression: CustomStringConvertible {
 
   var printed: String { printed(atLeast: 1) }
 
-  /// Precedence of what can be followed by an index or a path; see PredicateParser+Expression.swift for the rest.
+  /// Precedence of what can be followed by an index or a path; see PredicateParser+Expression.swift for
+  /// the rest.
   private static let primary = 6
 
   func printed(atLeast minimum: Int) -> String {
@@ -75,7 +77,7 @@ extension FetchExpression: CustomStringConvertible {
     switch self {
     case .constant(let value): (value.description, value.isSignedOrNumber ? 5 : Self.primary)
     case .keyPath(let path): (path.printed, Self.primary)
-    case .variable(let name): ("$\(name)", Self.primary)
+    case .variable(let name): (Self.printed(variable: name), Self.primary)
     case .evaluatedObject: ("SELF", Self.primary)
     case .member(let base, let path): (base.printedAsBase + "." + path.printed, Self.primary)
     case .element(let base, let index):
@@ -83,7 +85,10 @@ extension FetchExpression: CustomStringConvertible {
     case .function(let function, let arguments): Self.call(function, arguments)
     case .aggregate(let elements): ("{" + Self.list(elements) + "}", Self.primary)
     case .subquery(let collection, let variable, let predicate):
-      ("SUBQUERY(\(collection.printed), $\(variable), \(predicate.predicateFormat))", Self.primary)
+      (
+        "SUBQUERY(\(collection.printed), \(Self.printed(variable: variable)), \(predicate.predicateFormat))",
+        Self.primary
+      )
     case .conditional(let predicate, let first, let second):
       ("TERNARY(\(predicate.predicateFormat), \(first.printed), \(second.printed))", Self.primary)
     case .set(let operation, let left, let right):
@@ -98,6 +103,11 @@ extension FetchExpression: CustomStringConvertible {
     case .member(_, let path) where path.aggregate != nil: "(\(printed))"
     default: printed(atLeast: Self.primary)
     }
+  }
+
+  private static func printed(variable name: String) -> String {
+    let isPlain = !name.isEmpty && name.utf8.allSatisfy(PredicateLexer.isNamePart)
+    return "$" + (isPlain ? name : Value.quoted(name))
   }
 
   private static func list(_ elements: [FetchExpression]) -> String {

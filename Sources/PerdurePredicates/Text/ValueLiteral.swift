@@ -75,7 +75,8 @@ extension Value: CustomStringConvertible {
     }
   }
 
-  /// The value of a number in text: whole numbers in four radices, reals; nil when it is neither or too large.
+  /// The value of a number in text: whole numbers in four radices, reals; nil when it is neither or too
+  /// large.
   init?(number text: String, isNegative: Bool) {
     let (digits, radix) = Self.splitRadix(text)
     if let magnitude = UInt64(digits, radix: radix), digits.first != "+" {

@@ -65,7 +65,8 @@ public indirect enum FetchExpression: Hashable, Sendable {
 }
 
 extension FetchExpression {
-  /// A path in normal form: from the evaluated object where `base` is that, extending a path without operator.
+  /// A path in normal form: from the evaluated object where `base` is that, extending a path without
+  /// operator.
   package static func path(from base: FetchExpression, _ path: PropertyPath) -> FetchExpression {
     if path.names.isEmpty, path.aggregate == nil { return base }
     switch base {

@@ -2,8 +2,8 @@
 //
 // `employees.@sum.salary` and `employees.salary.@sum` mean the same: the operator works on the values reached
 // by the whole path, to-many steps flattened. So a path is its property names plus an operator, and where the
-// operator stood in the text is not kept. What follows an operator's result (`a.@distinctUnionOfObjects.b.@count`)
-// is a path of its own on top of the first (`FetchExpression.member`).
+// operator stood in the text is not kept. What follows an operator's result
+// (`a.@distinctUnionOfObjects.b.@count`) is a path of its own on top of the first (`FetchExpression.member`).
 
 /// What a path does with the collection of values it reaches.
 public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
@@ -22,7 +22,8 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   /// All different elements as a list, in order of first appearance.
   case distinctUnionOfObjects
 
-  /// The operator spelt `@name`, or nil. Unions of arrays and sets are unions of objects, since paths flatten.
+  /// The operator spelt `@name`, or nil. Unions of arrays and sets are unions of objects, since paths
+  /// flatten.
   package init?(spelling: String) {
     switch spelling {
     case "unionOfArrays", "unionOfSets": self = .unionOfObjects

@@ -1,7 +1,8 @@
 // The order of numbers of different kinds, exact.
 //
-// 2^53 + 1 as a whole number and 2^53 as a real one are different, and so are 0.1 as a decimal and 0.1 as a binary
-// number; rounding one to the kind of the other would make them equal, and equality would not be transitive. So:
+// 2^53 + 1 as a whole number and 2^53 as a real one are different, and so are 0.1 as a decimal and 0.1 as
+// a binary number; rounding one to the kind of the other would make them equal, and equality would not be
+// transitive. So:
 //
 //   whole  : whole     as whole numbers
 //   whole  : real      the real one's whole part as a whole number, then its fraction

@@ -1,5 +1,5 @@
-// The comparison table: what `==`, `<` and sorting mean for every pair of values. The row compiler and indexes
-// must give the same answers; this file is where they are defined.
+// The comparison table: what `==`, `<` and sorting mean for every pair of values. The row compiler and
+// indexes must give the same answers; this file is where they are defined.
 //
 //              | equals                       | order (< <= > >= BETWEEN)  | sortOrder
 //   null, null | true                         | none: all false            | same
@@ -11,12 +11,12 @@
 //   uuid, data | same bytes                   | unsigned bytes             | unsigned bytes
 //   url        | same absolute string         | as its text, no options    | as its text
 //   reference  | same object                  | none                       | by number
-//   list       | same length, equal in turn   | none                       | element by element, shorter first
-//   other pair | false                        | none                       | by kind: null, numbers, text, date,
-//              |                              |                            | uuid, data, url, reference, list
+//   list       | same length, equal in turn   | none                       | by element, shorter first
+//   other pair | false                        | none                       | by kind: null, numbers, text,
+//              |                              |                            | date, uuid, data, url, object, list
 //
-// Numbers are bool (0 or 1), integer, double and decimal. "None" makes every ordering comparison false; `!=` is the
-// negation of `==` and so is true.
+// Numbers are bool (0 or 1), integer, double and decimal. "None" makes every ordering comparison false;
+// `!=` is the negation of `==` and so is true.
 //
 // C1. `sortOrder` is a total order, and `equals` without options holds just when `sortOrder` says same.
 // C2. Where `order` is not nil it agrees with `sortOrder` (without options).
@@ -67,8 +67,8 @@ extension Value {
     }
   }
 
-  /// The total order for sorting: nulls first, then numbers (NaN first among them), text, dates, UUIDs, data, URLs,
-  /// objects, lists.
+  /// The total order for sorting: nulls first, then numbers (NaN first among them), text, dates, UUIDs,
+  /// data, URLs, objects, lists.
   public static func sortOrder(_ left: Value, _ right: Value) -> ValueOrder {
     switch (left, right) {
     case (.string(let a), .string(let b)): StringFolding.order(a, b, [])

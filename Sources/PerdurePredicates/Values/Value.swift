@@ -23,8 +23,8 @@ public struct ObjectReference: RawRepresentable, Hashable, Sendable {
 
 /// A value in a predicate: a constant, an argument, or what a property holds.
 ///
-/// `==` is structural: `.integer(1)` and `.double(1)` are different values of this type although a
-/// predicate finds them equal (see ``equals(_:)``).
+/// `==` is structural: `.integer(1)` and `.double(1)` are different values of this type, and so are two
+/// texts of different bytes, although a predicate finds them equal (see ``equals(_:options:)``).
 public enum Value: Sendable {
   /// No value.
   case null
@@ -36,7 +36,7 @@ public enum Value: Sendable {
   case double(Double)
   /// A decimal number, exact to 38 digits.
   case decimal(Decimal)
-  /// Text; equality is canonical equivalence, as for `String`.
+  /// Text.
   case string(String)
   /// A point in time.
   case date(Date)
@@ -61,7 +61,7 @@ extension Value: Hashable {
     case (.integer(let a), .integer(let b)): a == b
     case (.double(let a), .double(let b)): a == b || (a.isNaN && b.isNaN)
     case (.decimal(let a), .decimal(let b)): a == b || (a.isNaN && b.isNaN)
-    case (.string(let a), .string(let b)): a == b
+    case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
     case (.date(let a), .date(let b)): a == b
     case (.uuid(let a), .uuid(let b)): a == b
     case (.data(let a), .data(let b)): a == b
@@ -81,7 +81,7 @@ extension Value: Hashable {
     case .integer(let integer): hasher.combine(integer)
     case .double(let double): hasher.combine(double.isNaN ? .nan : double)
     case .decimal(let decimal): if !decimal.isNaN { hasher.combine(decimal) }
-    case .string(let string): hasher.combine(string)
+    case .string(var string): string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     case .date(let date): hasher.combine(date)
     case .uuid(let uuid): hasher.combine(uuid)
     case .data(let data): hasher.combine(data)

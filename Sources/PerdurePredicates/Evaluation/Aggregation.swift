@@ -1,0 +1,67 @@
+// One value from many: @count, @sum, @avg, @min, @max and the functions of the same names. Nulls are
+// ignored but in counts. Least and greatest are by the sorting order, so any kinds may be mixed.
+
+enum Aggregation {
+  static func apply(
+    _ aggregate: CollectionOperator, to elements: [Operand]
+  ) throws(PredicateEvaluationError) -> Operand {
+    switch aggregate {
+    case .count: return .value(.integer(Int64(elements.count)))
+    case .sum: return .value(try sum(try present(elements)))
+    case .avg: return .value(try average(try present(elements)))
+    case .min: return .value(least(try present(elements)))
+    case .max: return .value(greatest(try present(elements)))
+    case .unionOfObjects: return .collection(elements)
+    case .distinctUnionOfObjects: return .collection(try Operand.distinct(elements))
+    }
+  }
+
+  /// The values other than null.
+  static func present(_ elements: [Operand]) throws(PredicateEvaluationError) -> [Value] {
+    try Operand.plain(elements).filter { !$0.isNull }
+  }
+
+  static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
+    var total = Value.integer(0)
+    for value in values { total = try Arithmetic.apply(.add, total, value) }
+    return total
+  }
+
+  static func average(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
+    if values.isEmpty { return .null }
+    return try Arithmetic.apply(.divide, try sum(values), .integer(Int64(values.count)))
+  }
+
+  static func least(_ values: [Value]) -> Value {
+    values.min { Value.sortOrder($0, $1) == .ascending } ?? .null
+  }
+
+  static func greatest(_ values: [Value]) -> Value {
+    values.max { Value.sortOrder($0, $1) == .ascending } ?? .null
+  }
+
+  static func median(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
+    let sorted = values.sorted { Value.sortOrder($0, $1) == .ascending }
+    if sorted.isEmpty { return .null }
+    let middle = sorted.count / 2
+    if sorted.count % 2 == 1 { return sorted[middle] }
+    return try average([sorted[middle - 1], sorted[middle]])
+  }
+
+  /// The values that occur most often, in order of first appearance.
+  static func mode(_ values: [Value]) -> Value {
+    let firsts = Operand.distinctIndices(values)
+    let counts = firsts.map { first in values.count { $0.equals(values[first]) } }
+    let most = counts.max() ?? 0
+    return .list(zip(firsts, counts).filter { $0.1 == most }.map { values[$0.0] })
+  }
+
+  static func standardDeviation(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
+    if values.isEmpty { return .null }
+    var numbers: [Double] = []
+    for value in values { numbers.append(try Arithmetic.double(value)) }
+    let mean = numbers.reduce(0, +) / Double(numbers.count)
+    let squares = numbers.map { ($0 - mean) * ($0 - mean) }
+    return .double((squares.reduce(0, +) / Double(numbers.count)).squareRoot())
+  }
+}

@@ -1,0 +1,131 @@
+// Arithmetic on numbers of mixed kinds.
+//
+//   A1. A null operand makes the result null; an operand that is no number is an error.
+//   A2. Truth values are 0 and 1. With a real operand the result is real; else with a decimal one decimal;
+//       else whole.
+//   A3. A whole result that does not fit 64 bits is a decimal (exact up to 38 digits). Nothing overflows
+//       or traps.
+//   A4. Decimal operations on numbers with exponents beyond 40 are done in reals: Foundation's Decimal
+//       stops the process when the exponent of a result leaves its range.
+//   A5. Division by zero, and the remainder of one, is null. Whole by whole is whole when nothing is left
+//       over.
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+enum Arithmetic {
+  /// Applies one of add, subtract, multiply, divide, raise, modulus.
+  static func apply(
+    _ function: FetchFunction, _ left: Value, _ right: Value
+  ) throws(PredicateEvaluationError) -> Value {
+    if left.isNull || right.isNull { return .null }
+    switch (try number(left), try number(right)) {
+    case (.integer(let a), .integer(let b)): return whole(function, a, b)
+    case (.double, _), (_, .double): return real(function, try double(left), try double(right))
+    default: return decimal(function, try decimal(left), try decimal(right))
+    }
+  }
+
+  /// A truth value as a whole number, other numbers as they are.
+  static func number(_ value: Value) throws(PredicateEvaluationError) -> Value {
+    switch value {
+    case .integer, .double, .decimal: return value
+    case .bool(let bool): return .integer(bool ? 1 : 0)
+    default:
+      throw PredicateEvaluationError(.invalidOperand, "Arithmetic needs numbers, not \(value.kindName).")
+    }
+  }
+
+  static func double(_ value: Value) throws(PredicateEvaluationError) -> Double {
+    switch try number(value) {
+    case .integer(let integer): return Double(integer)
+    case .double(let double): return double
+    case .decimal(let decimal): return Double(decimal.description) ?? .nan
+    default: return .nan
+    }
+  }
+
+  static func decimal(_ value: Value) throws(PredicateEvaluationError) -> Decimal {
+    switch try number(value) {
+    case .integer(let integer): return Decimal(integer)
+    case .double(let double): return Decimal(string: String(double)) ?? .nan
+    case .decimal(let decimal): return decimal
+    default: return .nan
+    }
+  }
+}
+
+// MARK: By kind
+
+extension Arithmetic {
+  /// Products and quotients of two such numbers have exponents of at most 119 either way; Decimal has room
+  /// for 127.
+  private static let safeExponent = 40
+
+  private static func whole(_ function: FetchFunction, _ a: Int64, _ b: Int64) -> Value {
+    switch function {
+    case .add: return fitting(a.addingReportingOverflow(b)) ?? .decimal(Decimal(a) + Decimal(b))
+    case .subtract: return fitting(a.subtractingReportingOverflow(b)) ?? .decimal(Decimal(a) - Decimal(b))
+    case .multiply: return fitting(a.multipliedReportingOverflow(by: b)) ?? .decimal(Decimal(a) * Decimal(b))
+    case .divide:
+      if b == 0 { return .null }
+      let (remainder, overflow) = a.remainderReportingOverflow(dividingBy: b)
+      if overflow { return .decimal(-Decimal(a)) }
+      return remainder == 0 ? .integer(a / b) : .double(Double(a) / Double(b))
+    case .modulus:
+      if b == 0 { return .null }
+      return .integer(a.remainderReportingOverflow(dividingBy: b).partialValue)
+    default: return power(a, b) ?? .double(Mathematics.power(Double(a), Double(b)))
+    }
+  }
+
+  private static func fitting(_ result: (partialValue: Int64, overflow: Bool)) -> Value? {
+    result.overflow ? nil : .integer(result.partialValue)
+  }
+
+  /// A whole power by squaring, or nil when it is not whole or does not fit.
+  private static func power(_ base: Int64, _ exponent: Int64) -> Value? {
+    if exponent < 0 { return nil }
+    var (result, square, rest) = (Int64(1), base, exponent)
+    while true {
+      if rest & 1 == 1 {
+        let (product, overflow) = result.multipliedReportingOverflow(by: square)
+        if overflow { return nil }
+        result = product
+      }
+      rest >>= 1
+      if rest == 0 { return .integer(result) }
+      let (next, overflow) = square.multipliedReportingOverflow(by: square)
+      if overflow { return nil }
+      square = next
+    }
+  }
+
+  private static func real(_ function: FetchFunction, _ a: Double, _ b: Double) -> Value {
+    switch function {
+    case .add: .double(a + b)
+    case .subtract: .double(a - b)
+    case .multiply: .double(a * b)
+    case .divide: b == 0 ? .null : .double(a / b)
+    case .modulus: b == 0 ? .null : .double(a.truncatingRemainder(dividingBy: b))
+    default: .double(Mathematics.power(a, b))
+    }
+  }
+
+  private static func decimal(_ function: FetchFunction, _ a: Decimal, _ b: Decimal) -> Value {
+    if a.isNaN || b.isNaN { return .decimal(.nan) }
+    let isSafe = abs(a.exponent) <= safeExponent && abs(b.exponent) <= safeExponent  // A4
+    switch function {
+    case _ where !isSafe: return real(function, Double(a.description) ?? .nan, Double(b.description) ?? .nan)
+    case .add: return .decimal(a + b)
+    case .subtract: return .decimal(a - b)
+    case .multiply: return .decimal(a * b)
+    case .divide: return b.isZero ? .null : .decimal(a / b)
+    default:
+      return real(function, Double(a.description) ?? .nan, Double(b.description) ?? .nan)
+    }
+  }
+}

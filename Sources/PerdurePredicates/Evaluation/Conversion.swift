@@ -1,0 +1,96 @@
+// CAST: a value as another type. What cannot be converted becomes null; an unknown type is an error.
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+enum Conversion {
+  static func cast(_ value: Value, to type: Value) throws(PredicateEvaluationError) -> Value {
+    guard case .string(let name) = type, let convert = conversions[name] else {
+      throw PredicateEvaluationError(
+        .invalidOperand,
+        "CAST to \(type) is unknown; use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID or NSURL.")
+    }
+    return convert(value)
+  }
+
+  private static let conversions: [String: @Sendable (Value) -> Value] = [
+    "NSDate": date, "Date": date, "NSNumber": number, "Double": number, "NSString": string, "String": string,
+    "NSDecimalNumber": decimal, "Decimal": decimal, "NSUUID": uuid, "UUID": uuid, "NSURL": url, "URL": url,
+  ]
+
+  /// Numbers are seconds since the start of 2001, in universal time.
+  @Sendable private static func date(_ value: Value) -> Value {
+    if case .date = value { return value }
+    guard let seconds = try? Arithmetic.double(value) else { return .null }
+    return .date(Date(timeIntervalSinceReferenceDate: seconds))
+  }
+
+  @Sendable private static func number(_ value: Value) -> Value {
+    switch value {
+    case .bool, .integer, .double, .decimal: value
+    case .date(let date): .double(date.timeIntervalSinceReferenceDate)
+    case .string(let text): signed(text) ?? .null
+    default: .null
+    }
+  }
+
+  private static func signed(_ text: String) -> Value? {
+    let isNegative = text.hasPrefix("-")
+    return Value(number: isNegative ? String(text.dropFirst()) : text, isNegative: isNegative)
+  }
+
+  @Sendable private static func string(_ value: Value) -> Value {
+    switch value {
+    case .string: value
+    case .bool(let bool): .string(bool ? "1" : "0")
+    case .integer(let integer): .string(String(integer))
+    case .double(let double): .string(String(double))
+    case .decimal(let decimal): .string(decimal.description)
+    case .uuid(let uuid): .string(uuid.uuidString)
+    case .url(let url): .string(url.absoluteString)
+    default: .null
+    }
+  }
+
+  @Sendable private static func decimal(_ value: Value) -> Value {
+    if case .string(let text) = value { return Value.decimal(text).map(Value.decimal) ?? .null }
+    guard let decimal = try? Arithmetic.decimal(value) else { return .null }
+    return .decimal(decimal)
+  }
+
+  @Sendable private static func uuid(_ value: Value) -> Value {
+    switch value {
+    case .uuid: value
+    case .string(let text): UUID(uuidString: text).map(Value.uuid) ?? .null
+    default: .null
+    }
+  }
+
+  @Sendable private static func url(_ value: Value) -> Value {
+    switch value {
+    case .url: value
+    case .string(let text): URL(string: text).map(Value.url) ?? .null
+    default: .null
+    }
+  }
+
+  /// A decimal number without its fraction, in the direction of the rule.
+  static func rounded(_ decimal: Decimal, _ rule: FloatingPointRoundingRule) -> Decimal {
+    if decimal.isNaN || decimal.exponent >= 0 { return decimal }
+    let whole = truncated(decimal)
+    if whole == decimal { return whole }
+    switch rule {
+    case .down where decimal < 0: return whole - 1
+    case .up where decimal > 0: return whole + 1
+    default: return whole
+    }
+  }
+
+  private static func truncated(_ decimal: Decimal) -> Decimal {
+    let text = decimal.description
+    return Decimal(string: String(text.prefix { $0 != "." })) ?? decimal
+  }
+}

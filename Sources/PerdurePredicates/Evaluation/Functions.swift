@@ -1,0 +1,135 @@
+// Calls of functions. A null argument makes the result null, but for collections (where nulls are ignored).
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension PredicateEvaluator {
+  func call(
+    _ function: FetchFunction, _ arguments: [Operand]
+  ) throws(PredicateEvaluationError) -> Operand {
+    guard function.argumentCounts.contains(arguments.count) else {
+      throw PredicateEvaluationError(
+        .invalidOperand, "\(function.rawValue) was called with \(arguments.count) arguments.")
+    }
+    switch function {
+    case .now: return .value(.date(now))
+    case .noIndex: return arguments[0]
+    case .objectFrom: return try Self.element(try arguments[1].plain(), of: arguments[0])
+    case .sum, .count, .min, .max, .average, .median, .mode, .standardDeviation:
+      return .value(try Self.aggregate(function, arguments))
+    case .random, .randomBelow, .distance, .call:
+      throw PredicateEvaluationError(
+        .unsupportedFunction,
+        "\(function.rawValue) is not evaluated; compute the value and pass it as an argument.")
+    default:
+      let values = try Operand.plain(arguments)
+      if values.contains(where: \.isNull) { return .null }
+      return .value(
+        values.count == 2
+          ? try Self.binary(function, values[0], values[1]) : try Self.unary(function, values[0]))
+    }
+  }
+
+  private static func aggregate(
+    _ function: FetchFunction, _ arguments: [Operand]
+  ) throws(PredicateEvaluationError) -> Value {
+    let elements = arguments.count == 1 ? arguments[0].spread : arguments
+    if function == .count { return .integer(Int64(elements.count)) }
+    let values = try Aggregation.present(elements)
+    switch function {
+    case .sum: return try Aggregation.sum(values)
+    case .min: return Aggregation.least(values)
+    case .max: return Aggregation.greatest(values)
+    case .average: return try Aggregation.average(values)
+    case .median: return try Aggregation.median(values)
+    case .mode: return Aggregation.mode(values)
+    default: return try Aggregation.standardDeviation(values)
+    }
+  }
+
+  private static func binary(
+    _ function: FetchFunction, _ left: Value, _ right: Value
+  ) throws(PredicateEvaluationError) -> Value {
+    switch function {
+    case .add, .subtract, .multiply, .divide, .modulus, .raise:
+      return try Arithmetic.apply(function, left, right)
+    case .cast: return try Conversion.cast(left, to: right)
+    default: break
+    }
+    let (a, b) = (try integer(left), try integer(right))
+    switch function {
+    case .bitwiseAnd: return .integer(a & b)
+    case .bitwiseOr: return .integer(a | b)
+    case .bitwiseXor: return .integer(a ^ b)
+    case .leftShift: return .integer(a << b)
+    default: return .integer(a >> b)
+    }
+  }
+
+  private static func unary(
+    _ function: FetchFunction, _ value: Value
+  ) throws(PredicateEvaluationError) -> Value {
+    switch function {
+    case .uppercase: return .string(try text(value).uppercased())
+    case .lowercase: return .string(try text(value).lowercased())
+    case .canonical: return .string(StringFolding.folded(try text(value)))
+    case .length: return try length(value)
+    case .negate: return try Arithmetic.apply(.subtract, .integer(0), value)
+    case .abs:
+      return try value.order(.integer(0)) == .ascending
+        ? Arithmetic.apply(.subtract, .integer(0), value) : Arithmetic.number(value)
+    case .floor: return try rounded(value, .down)
+    case .ceiling: return try rounded(value, .up)
+    case .truncate: return try rounded(value, .towardZero)
+    case .onesComplement: return .integer(~(try integer(value)))
+    default: return .double(real(function, try Arithmetic.double(value)))
+    }
+  }
+
+  private static func real(_ function: FetchFunction, _ number: Double) -> Double {
+    switch function {
+    case .squareRoot: number.squareRoot()
+    case .log: Mathematics.commonLogarithm(number)
+    case .naturalLog: Mathematics.naturalLogarithm(number)
+    default: Mathematics.exponential(number)
+    }
+  }
+}
+
+// MARK: Arguments of a kind
+
+extension PredicateEvaluator {
+  private static func text(_ value: Value) throws(PredicateEvaluationError) -> String {
+    if case .string(let text) = value { return text }
+    throw PredicateEvaluationError(.invalidOperand, "A text function needs text, not \(value.kindName).")
+  }
+
+  private static func integer(_ value: Value) throws(PredicateEvaluationError) -> Int64 {
+    if case .integer(let integer) = try Arithmetic.number(value) { return integer }
+    throw PredicateEvaluationError(.invalidOperand, "A bitwise function needs whole numbers.")
+  }
+
+  private static func length(_ value: Value) throws(PredicateEvaluationError) -> Value {
+    switch value {
+    case .string(let text): return .integer(Int64(text.count))
+    case .data(let data): return .integer(Int64(data.count))
+    case .list(let list): return .integer(Int64(list.count))
+    default:
+      throw PredicateEvaluationError(
+        .invalidOperand, "length: needs text, data or a collection, not \(value.kindName).")
+    }
+  }
+
+  private static func rounded(
+    _ value: Value, _ rule: FloatingPointRoundingRule
+  ) throws(PredicateEvaluationError) -> Value {
+    switch try Arithmetic.number(value) {
+    case .double(let double): return .double(double.rounded(rule))
+    case .decimal(let decimal): return .decimal(Conversion.rounded(decimal, rule))
+    case let whole: return whole
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// What an expression has as its value while a predicate is evaluated: plain values, objects, collections
+// of both.
+
+indirect enum Operand {
+  case value(Value)
+  case object(any PropertySource)
+  case collection([Operand])
+
+  static var null: Operand { .value(.null) }
+
+  var isNull: Bool {
+    if case .value(.null) = self { true } else { false }
+  }
+
+  /// The elements of a collection or list; nil for anything else.
+  var elements: [Operand]? {
+    switch self {
+    case .collection(let elements): elements
+    case .value(.list(let values)): values.map(Operand.value)
+    default: nil
+    }
+  }
+
+  /// The elements under ANY, ALL and aggregate functions: none of null, one of a single value.
+  var spread: [Operand] {
+    if let elements { return elements }
+    return isNull ? [] : [self]
+  }
+
+  /// As a plain value: an object as its reference, a collection as a list.
+  func plain() throws(PredicateEvaluationError) -> Value {
+    switch self {
+    case .value(let value): return value
+    case .object(let source):
+      if let reference = source.reference { return .reference(reference) }
+      throw PredicateEvaluationError(
+        .invalidOperand, "An object without identity was compared; compare its properties instead.")
+    case .collection(let elements): return .list(try Self.plain(elements))
+    }
+  }
+
+  static func plain(_ operands: [Operand]) throws(PredicateEvaluationError) -> [Value] {
+    var values: [Value] = []
+    values.reserveCapacity(operands.count)
+    for operand in operands { values.append(try operand.plain()) }
+    return values
+  }
+}
+
+// MARK: Sets of operands
+
+extension Operand {
+  /// The operands without those equal to an earlier one, in order.
+  static func distinct(_ operands: [Operand]) throws(PredicateEvaluationError) -> [Operand] {
+    let values = try plain(operands)
+    return distinctIndices(values).map { operands[$0] }
+  }
+
+  /// Indices of values that are equal to no earlier one, ascending. Equal values are neighbours after
+  /// sorting (C1).
+  static func distinctIndices(_ values: [Value]) -> [Int] {
+    let sorted = values.indices.sorted { left, right in
+      let order = Value.sortOrder(values[left], values[right])
+      return order == .ascending || (order == .same && left < right)
+    }
+    var kept: [Int] = []
+    for (place, index) in sorted.enumerated()
+    where place == 0 || Value.sortOrder(values[sorted[place - 1]], values[index]) != .same {
+      kept.append(index)
+    }
+    return kept.sorted()
+  }
+
+  static func combine(
+    _ operation: FetchExpression.SetOperation, _ left: [Operand], _ right: [Operand]
+  ) throws(PredicateEvaluationError) -> [Operand] {
+    if operation == .union { return try distinct(left + right) }
+    let wanted = SortedValues(try plain(right))
+    var kept: [Operand] = []
+    for operand in try distinct(left) where wanted.contains(try operand.plain()) == (operation == .intersect)
+    {
+      kept.append(operand)
+    }
+    return kept
+  }
+}
+
+/// Values in sorting order, for asking whether one is among them.
+struct SortedValues {
+  private let values: [Value]
+
+  init(_ values: [Value]) {
+    self.values = values.sorted { Value.sortOrder($0, $1) == .ascending }
+  }
+
+  func contains(_ value: Value) -> Bool {
+    var range = values.startIndex..<values.endIndex
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      switch Value.sortOrder(values[middle], value) {
+      case .same: return true
+      case .ascending: range = middle + 1..<range.upperBound
+      case .descending: range = range.lowerBound..<middle
+      }
+    }
+    return false
+  }
+}

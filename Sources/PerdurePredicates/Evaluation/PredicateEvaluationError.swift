@@ -1,0 +1,45 @@
+// Why a predicate has no answer for an object.
+
+/// A predicate could not be evaluated.
+public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible {
+  /// What kind of failure it is.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Kind: String, Sendable {
+      case unknownProperty, unboundVariable, invalidOperand, invalidPattern, unsupportedFunction, sourceFailed
+    }
+    private let kind: Kind
+
+    /// A path names a property that the object does not have.
+    public static let unknownProperty = Code(kind: .unknownProperty)
+    /// A variable has no value.
+    public static let unboundVariable = Code(kind: .unboundVariable)
+    /// An operator or function cannot work on such a value.
+    public static let invalidOperand = Code(kind: .invalidOperand)
+    /// A regular expression cannot be read.
+    public static let invalidPattern = Code(kind: .invalidPattern)
+    /// The function is part of the language but not evaluated.
+    public static let unsupportedFunction = Code(kind: .unsupportedFunction)
+    /// The source of properties failed; see the cause.
+    public static let sourceFailed = Code(kind: .sourceFailed)
+
+    /// The name of the code.
+    public var description: String { kind.rawValue }
+  }
+
+  /// What kind of failure it is.
+  public let code: Code
+  /// What happened and what to do.
+  public let message: String
+  /// The failure below this one, if any.
+  public let cause: (any Error)?
+
+  /// An error with a sentence for people.
+  public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.cause = cause
+  }
+
+  /// The code and the message.
+  public var description: String { "\(code): \(message)" }
+}

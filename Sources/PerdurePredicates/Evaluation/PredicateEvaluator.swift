@@ -1,0 +1,178 @@
+// The meaning of predicates, on objects in memory. Everything else that runs predicates (on rows, by
+// indexes) must agree with this.
+//
+// Rules beside the comparison table (Value+Comparison.swift)
+//   E1. Logic has two values. An ordering or text comparison with null is false, so NOT of it is true.
+//   E2. ANY holds for at least one element, ALL for every one (so for none at all), over the flattened path.
+//       Null counts as no elements, a single value as one.
+//   E3. A path through a missing to-one object gives null, or no elements if it crosses a to-many behind it.
+//   E4. Inside SUBQUERY plain paths and SELF still mean the outer object; the variable hides an outer one
+//       of the same name.
+//   E5. AND and OR stop at the first part that decides; an error in a later part does not show.
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A predicate made ready to be asked about many objects.
+///
+/// It keeps what one evaluation can leave to the next, such as regular expressions already read, and the
+/// time that `now()` means. Not `Sendable`: make one for each task.
+public final class PredicateEvaluator {
+  private let predicate: FetchPredicate
+  let now: Date
+  private var regularExpressions: [PatternKey: RegularExpression] = [:]
+  private let variables: [String: Operand]
+
+  private struct PatternKey: Hashable {
+    var pattern: String
+    var options: StringOptions
+  }
+
+  /// Makes a predicate ready, with values for its variables; `now()` means the moment given.
+  public init(
+    _ predicate: FetchPredicate, variables: [String: any PredicateArgument] = [:], now: Date = Date()
+  ) {
+    self.predicate = predicate
+    self.now = now
+    self.variables = variables.mapValues { .value($0.predicateValue) }
+  }
+
+  /// Whether the predicate holds for an object.
+  ///
+  /// - Throws: when a property or variable is unknown, a function has operands it cannot take or is not
+  ///   supported, a regular expression cannot be read, or the source fails.
+  public func evaluate(with source: some PropertySource) throws(PredicateEvaluationError) -> Bool {
+    try evaluate(predicate, in: Scope(root: .object(source), variables: variables))
+  }
+
+  /// Whether the predicate holds for a value, which `SELF` means.
+  ///
+  /// - Throws: as ``evaluate(with:)-(PropertySource)``.
+  public func evaluate(with value: Value) throws(PredicateEvaluationError) -> Bool {
+    try evaluate(predicate, in: Scope(root: .value(value), variables: variables))
+  }
+
+  /// The value of an expression for an object or value.
+  func value(
+    of expression: FetchExpression, with root: Operand
+  ) throws(PredicateEvaluationError) -> Value {
+    try operand(of: expression, in: Scope(root: root, variables: variables)).plain()
+  }
+}
+
+/// What names mean at a place in the tree.
+struct Scope {
+  var root: Operand
+  var variables: [String: Operand]
+}
+
+// MARK: Logic
+
+extension PredicateEvaluator {
+  func evaluate(_ predicate: FetchPredicate, in scope: Scope) throws(PredicateEvaluationError) -> Bool {
+    switch predicate {
+    case .true: return true
+    case .false: return false
+    case .and(let parts):
+      for part in parts where try !evaluate(part, in: scope) { return false }
+      return true
+    case .or(let parts):
+      for part in parts where try evaluate(part, in: scope) { return true }
+      return false
+    case .not(let part): return try !evaluate(part, in: scope)
+    case .comparison(let comparison): return try evaluate(comparison, in: scope)
+    }
+  }
+
+  private func evaluate(
+    _ comparison: FetchComparison, in scope: Scope
+  ) throws(PredicateEvaluationError) -> Bool {
+    let left = try operand(of: comparison.left, in: scope)
+    let right = try operand(of: comparison.right, in: scope)
+    switch comparison.modifier {
+    case .direct: return try compare(left, comparison, right)
+    case .any:
+      for element in left.spread where try compare(element, comparison, right) { return true }
+      return false
+    case .all:
+      for element in left.spread where try !compare(element, comparison, right) { return false }
+      return true
+    }
+  }
+}
+
+// MARK: Comparisons
+
+extension PredicateEvaluator {
+  private func compare(
+    _ left: Operand, _ comparison: FetchComparison, _ right: Operand
+  ) throws(PredicateEvaluationError) -> Bool {
+    let a = try left.plain()
+    let b = try right.plain()
+    let options = comparison.options
+    switch comparison.op {
+    case .equal: return a.equals(b, options: options)
+    case .notEqual: return !a.equals(b, options: options)
+    case .lessThan: return a.order(b, options: options) == .ascending
+    case .lessThanOrEqual: return Self.isAtMost(a, b, options)
+    case .greaterThan: return a.order(b, options: options) == .descending
+    case .greaterThanOrEqual: return Self.isAtMost(b, a, options)
+    case .between: return try Self.isBetween(a, b, options)
+    case .in: return Self.holds(b, a, options)
+    case .contains: return Self.holds(a, b, options)
+    case .beginsWith, .endsWith, .like, .matches:
+      guard case .string(let text) = a, case .string(let pattern) = b else { return false }
+      return try compare(text, comparison.op, pattern, options)
+    }
+  }
+
+  private static func isAtMost(_ left: Value, _ right: Value, _ options: StringOptions) -> Bool {
+    let order = left.order(right, options: options)
+    return order == .ascending || order == .same
+  }
+
+  private static func isBetween(
+    _ value: Value, _ bounds: Value, _ options: StringOptions
+  ) throws(PredicateEvaluationError) -> Bool {
+    if bounds.isNull { return false }
+    guard case .list(let list) = bounds, list.count == 2 else {
+      throw PredicateEvaluationError(
+        .invalidOperand,
+        "BETWEEN needs a list of two values on the right, as in {1, 5}, not \(bounds.kindName).")
+    }
+    return isAtMost(list[0], value, options) && isAtMost(value, list[1], options)
+  }
+
+  /// Membership in a collection, or a part of a text.
+  private static func holds(_ whole: Value, _ part: Value, _ options: StringOptions) -> Bool {
+    switch (whole, part) {
+    case (.list(let list), _): list.contains { $0.equals(part, options: options) }
+    case (.string(let text), .string(let part)): StringFolding.contains(text, part, options)
+    default: false
+    }
+  }
+
+  private func compare(
+    _ text: String, _ op: FetchComparison.Operator, _ pattern: String, _ options: StringOptions
+  ) throws(PredicateEvaluationError) -> Bool {
+    switch op {
+    case .beginsWith: return StringFolding.hasPrefix(text, pattern, options)
+    case .endsWith: return StringFolding.hasSuffix(text, pattern, options)
+    case .like: return StringFolding.like(text, pattern, options)
+    default: return try regularExpression(pattern, options).matches(text)
+    }
+  }
+
+  private func regularExpression(
+    _ pattern: String, _ options: StringOptions
+  ) throws(PredicateEvaluationError) -> RegularExpression {
+    let key = PatternKey(pattern: pattern, options: options)
+    if let known = regularExpressions[key] { return known }
+    let expression = try RegularExpression(pattern, options: options)
+    regularExpressions[key] = expression
+    return expression
+  }
+}

@@ -1,0 +1,96 @@
+// A predicate with the same answers and less to do.
+//
+//   S1. Where the predicate has an answer, the simplified one has the same. (An error may vanish with the
+//       part that would have made it; none appears.)
+//   S2. Constants are computed by the evaluator itself, so they cannot mean something else than at run
+//       time. What fails there stays as it was.
+//   S3. NOT moves into == and != only: with null neither < nor >= holds, so they are no opposites.
+
+extension FetchPredicate {
+  /// The predicate with constants computed, nested ANDs and ORs made flat, repeated parts and double
+  /// negations dropped. Its truth is the same for every object.
+  public func simplified() -> FetchPredicate {
+    let inner = mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
+    switch inner {
+    case .true, .false: return inner
+    case .and(let parts): return Self.flattened(parts, neutral: .true, decisive: .false)
+    case .or(let parts): return Self.flattened(parts, neutral: .false, decisive: .true)
+    case .not(let part): return part.negated
+    case .comparison(let comparison): return comparison.simplified
+    }
+  }
+
+  private static func flattened(
+    _ parts: [FetchPredicate], neutral: FetchPredicate, decisive: FetchPredicate
+  ) -> FetchPredicate {
+    let isAnd = neutral == .true
+    var seen: Set<FetchPredicate> = [neutral]
+    var kept: [FetchPredicate] = []
+    for part in parts.flatMap({ $0.parts(ofAnd: isAnd) ?? [$0] }) {
+      if part == decisive { return decisive }
+      if seen.insert(part).inserted { kept.append(part) }
+    }
+    if kept.count < 2 { return kept.first ?? neutral }
+    return isAnd ? .and(kept) : .or(kept)
+  }
+
+  private func parts(ofAnd isAnd: Bool) -> [FetchPredicate]? {
+    switch self {
+    case .and(let parts) where isAnd: parts
+    case .or(let parts) where !isAnd: parts
+    default: nil
+    }
+  }
+
+  private var negated: FetchPredicate {
+    switch self {
+    case .true: return .false
+    case .false: return .true
+    case .not(let part): return part
+    case .comparison(var comparison) where comparison.modifier == .direct:
+      guard comparison.op == .equal || comparison.op == .notEqual else { return .not(self) }
+      comparison.op = comparison.op == .equal ? .notEqual : .equal
+      return .comparison(comparison)
+    default: return .not(self)
+    }
+  }
+}
+
+extension FetchComparison {
+  fileprivate var simplified: FetchPredicate {
+    if op == .in, modifier == .direct, right == .constant(.list([])) { return .false }
+    guard case .constant = left, case .constant = right,
+      let truth = try? FetchPredicate.comparison(self).evaluate(with: .null)
+    else { return .comparison(self) }
+    return truth ? .true : .false
+  }
+}
+
+extension FetchExpression {
+  /// The expression with constants computed. Its value is the same for every object.
+  public func simplified() -> FetchExpression {
+    let inner = mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
+    switch inner {
+    case .conditional(.true, let first, _): return first
+    case .conditional(.false, _, let second): return second
+    case .function(let function, _) where !function.isPure: return inner
+    case .subquery, .constant, .keyPath, .variable, .evaluatedObject, .conditional: return inner
+    default: return inner.computed
+    }
+  }
+
+  /// The value when everything directly below is constant and the evaluation succeeds.
+  private var computed: FetchExpression {
+    var isConstant = true
+    forEachChild(
+      predicate: { _ in isConstant = false },
+      expression: { child in
+        if case .constant = child { return }
+        isConstant = false
+      })
+    guard isConstant,
+      let value = try? PredicateEvaluator(.true).value(of: self, with: .null)
+    else { return self }
+    return .constant(value)
+  }
+}

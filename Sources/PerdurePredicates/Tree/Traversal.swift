@@ -1,0 +1,129 @@
+// Walking and rebuilding trees. Everything that looks into a tree or changes one is made of these.
+
+extension FetchPredicate {
+  /// Calls a function for each expression directly in this predicate and each predicate directly below it.
+  package func forEachChild(
+    predicate: (FetchPredicate) -> Void, expression: (FetchExpression) -> Void
+  ) {
+    switch self {
+    case .true, .false: break
+    case .and(let parts), .or(let parts): parts.forEach(predicate)
+    case .not(let part): predicate(part)
+    case .comparison(let comparison):
+      expression(comparison.left)
+      expression(comparison.right)
+    }
+  }
+
+  /// The same predicate with its direct children replaced.
+  package func mapChildren(
+    predicate: (FetchPredicate) -> FetchPredicate, expression: (FetchExpression) -> FetchExpression
+  ) -> FetchPredicate {
+    switch self {
+    case .true, .false: return self
+    case .and(let parts): return .and(parts.map(predicate))
+    case .or(let parts): return .or(parts.map(predicate))
+    case .not(let part): return .not(predicate(part))
+    case .comparison(var comparison):
+      comparison.left = expression(comparison.left)
+      comparison.right = expression(comparison.right)
+      return .comparison(comparison)
+    }
+  }
+
+  /// Calls a function for every expression in the tree, outer ones first.
+  public func forEachExpression(_ body: (FetchExpression) -> Void) {
+    forEachChild(
+      predicate: { $0.forEachExpression(body) },
+      expression: { $0.forEachExpression(body) })
+  }
+
+  /// Calls a function for every comparison in the tree, those inside subqueries and conditions included.
+  public func forEachComparison(_ body: (FetchComparison) -> Void) {
+    if case .comparison(let comparison) = self { body(comparison) }
+    forEachChild(
+      predicate: { $0.forEachComparison(body) },
+      expression: { $0.forEachComparison(body) })
+  }
+}
+
+extension FetchExpression {
+  /// Calls a function for each expression and predicate directly below this expression.
+  package func forEachChild(
+    predicate: (FetchPredicate) -> Void, expression: (FetchExpression) -> Void
+  ) {
+    switch self {
+    case .constant, .keyPath, .variable, .evaluatedObject: break
+    case .member(let base, _): expression(base)
+    case .element(let base, let index):
+      expression(base)
+      if case .at(let position) = index { expression(position) }
+    case .function(_, let arguments), .aggregate(let arguments): arguments.forEach(expression)
+    case .subquery(let collection, _, let condition):
+      expression(collection)
+      predicate(condition)
+    case .conditional(let condition, let first, let second):
+      predicate(condition)
+      expression(first)
+      expression(second)
+    case .set(_, let left, let right):
+      expression(left)
+      expression(right)
+    }
+  }
+
+  /// The same expression with its direct children replaced; lists and paths stay in normal form.
+  package func mapChildren(
+    predicate: (FetchPredicate) -> FetchPredicate, expression: (FetchExpression) -> FetchExpression
+  ) -> FetchExpression {
+    switch self {
+    case .constant, .keyPath, .variable, .evaluatedObject: self
+    case .member(let base, let path): .path(from: expression(base), path)
+    case .element(let base, .at(let position)): .element(of: expression(base), .at(expression(position)))
+    case .element(let base, let index): .element(of: expression(base), index)
+    case .function(let function, let arguments): .function(function, arguments.map(expression))
+    case .aggregate(let elements): .list(elements.map(expression))
+    case .subquery(let collection, let variable, let condition):
+      .subquery(collection: expression(collection), variable: variable, predicate: predicate(condition))
+    case .conditional(let condition, let first, let second):
+      .conditional(predicate(condition), expression(first), expression(second))
+    case .set(let operation, let left, let right): .set(operation, expression(left), expression(right))
+    }
+  }
+
+  /// Calls a function for this expression and every one below it, outer ones first.
+  public func forEachExpression(_ body: (FetchExpression) -> Void) {
+    body(self)
+    forEachChild(
+      predicate: { $0.forEachExpression(body) },
+      expression: { $0.forEachExpression(body) })
+  }
+}
+
+extension FetchExpression {
+  /// Calls a function for every comparison in predicates below this expression.
+  public func forEachComparison(_ body: (FetchComparison) -> Void) {
+    forEachChild(
+      predicate: { $0.forEachComparison(body) },
+      expression: { $0.forEachComparison(body) })
+  }
+}
+
+// MARK: Questions about a tree
+
+extension FetchPredicate {
+  /// All paths from the evaluated object that the predicate mentions, also within subqueries, where plain
+  /// paths mean the outer object too. Paths from variables are not among them.
+  public var paths: Set<PropertyPath> {
+    var paths: Set<PropertyPath> = []
+    forEachExpression { expression in
+      if case .keyPath(let path) = expression { paths.insert(path) }
+    }
+    return paths
+  }
+
+  /// The first names of ``paths``: the properties of the evaluated object on which the predicate depends.
+  public var properties: Set<String> {
+    Set(paths.compactMap(\.names.first))
+  }
+}

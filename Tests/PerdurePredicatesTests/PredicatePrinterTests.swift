@@ -1,0 +1,30 @@
+import Foundation
+import PerdurePredicates
+import Testing
+
+@Suite("Printing") struct PredicatePrinterTests {
+  @Test("What is printed reads back as the same tree")
+  func roundTrip() throws {
+    var trees = RandomTrees(SeededGenerator(), isWild: true)
+    for _ in 0..<5_000 {
+      let tree = trees.predicate()
+      let text = tree.predicateFormat
+      do {
+        let back = try FetchPredicate(format: text)
+        if back != tree { Issue.record("\(text)\n\(back)") }
+      } catch {
+        Issue.record("\(text)\n\(error)")
+      }
+    }
+  }
+
+  @Test("Trees outside normal form keep their meaning")
+  func otherTrees() throws {
+    let one = FetchPredicate.comparison(
+      FetchComparison(.keyPath(PropertyPath("a")), .equal, .constant(.integer(1))))
+    #expect(FetchPredicate.and([]).predicateFormat == "TRUEPREDICATE")
+    #expect(FetchPredicate.or([]).predicateFormat == "FALSEPREDICATE")
+    #expect(FetchPredicate.and([one]).predicateFormat == "a == 1")
+    #expect(FetchExpression.aggregate([.constant(.integer(1))]).description == "{1}")
+  }
+}
