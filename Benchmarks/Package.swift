@@ -27,6 +27,8 @@ let package = Package(
       dependencies: [
         "CSQLite",
         .product(name: "_DebianIndexReading", package: "perdure"),
+        .product(name: "_DebianArchiveGraph", package: "perdure"),
+        .product(name: "Perdure", package: "perdure"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

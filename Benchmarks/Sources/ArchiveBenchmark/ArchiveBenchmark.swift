@@ -33,8 +33,9 @@ import Foundation
   func run() throws {
     let indexes = try IndexLocator.indexes(at: archive)
     for index in indexes { print("\(index.label): \(index.byteCount) bytes") }
-    let results = [try result(of: SQLiteArchive.self, indexes)]
+    let results = [try result(of: SQLiteArchive.self, indexes), try result(of: PerdureArchive.self, indexes)]
     for result in results { print("\n" + Report(result: result).text) }
+    print("\n" + Comparison(peer: results[0], perdure: results[1]).text)
     let closures = Set(results.flatMap(\.closures).map { "\($0.count) \($0.digest)" })
     guard results.allSatisfy(\.isRight), closures.count == 1 else {
       print("\nThe results do not agree.")

@@ -22,7 +22,10 @@ protocol ArchiveEngine: AnyObject {
   static var closureMethods: [String] { get }
 
   /// Opens the store in `folder`, which exists; creates it when the folder is empty.
-  init(folder: URL, durability: Durability) throws
+  ///
+  /// - Parameter packageNames: The names of all packages that will come, for engines that tell them from virtual
+  ///   names; finding them is not measured.
+  init(folder: URL, durability: Durability, packageNames: Set<String>) throws
 
   /// Imports one batch, all or nothing. Packages that are there already are passed over.
   func importBatch(_ records: [PackageRecord]) throws

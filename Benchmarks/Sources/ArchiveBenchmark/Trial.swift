@@ -29,7 +29,7 @@ struct Trial<Engine: ArchiveEngine> {
   }
 
   private func importArchive(into folder: URL, _ result: inout TrialResult) throws -> Engine {
-    let engine = try Engine(folder: folder, durability: durability)
+    let engine = try Engine(folder: folder, durability: durability, packageNames: try packageNames())
     var expected = ExpectedDigest()
     var batch: [PackageRecord] = []
     var bar = ProgressBar("Importing into \(Engine.name)", unit: "stanzas")
@@ -56,6 +56,15 @@ struct Trial<Engine: ArchiveEngine> {
     result.finishCost = try Cost.of { try engine.finish() }
     result.expectedDigest = expected.digest
     return engine
+  }
+
+  private func packageNames() throws -> Set<String> {
+    var names: Set<String> = []
+    for index in indexes {
+      var reader = try PackageReader(file: index)
+      while let record = try reader.next() { names.insert(record.name) }
+    }
+    return names
   }
 
   private func existingCandidate(_ engine: Engine) throws -> String {

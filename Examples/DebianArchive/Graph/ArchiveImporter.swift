@@ -72,6 +72,10 @@ public final class ArchiveImporter {
     package.version = record.version
     package.architecture = record.architecture
     package.summary = record.summary
+    package.source = record.source
+    package.priority = record.priority
+    package.homepage = record.homepage
+    package.size = record.size.map(Int64.init)
     package.installedSize = record.installedSize.map(Int64.init)
     package.packageName = name(record.name) as? PackageName
     package.maintainer = record.maintainer.map(maintainer)
@@ -106,7 +110,7 @@ public final class ArchiveImporter {
   }
 
   private func maintainer(_ record: DebianIndexReading.Maintainer) -> Maintainer {
-    let key = MaintainerKey(name: record.name, address: record.address ?? "")
+    let key = MaintainerKey(name: record.name, address: record.address)
     if let known = maintainers[key] { return known }
     let maintainer = Maintainer(context: context)
     maintainer.name = key.name

@@ -28,6 +28,12 @@ public final class Package: ManagedObject {
   public var version: String
   public var architecture: String
   public var summary: String?
+  /// The source package it was built from.
+  public var source: String?
+  public var priority: String?
+  public var homepage: String?
+  /// The size of its file in bytes; nil when the archive does not say.
+  public var size: Int64?
   /// In KiB; nil when the archive does not say.
   public var installedSize: Int64?
   @Relationship(inverse: "packages", optional: false) public var packageName: PackageName?

@@ -13,7 +13,7 @@ final class SQLiteArchive: ArchiveEngine {
   private let durability: Durability
   private var open: OpenArchive?
 
-  init(folder: URL, durability: Durability) throws {
+  init(folder: URL, durability: Durability, packageNames: Set<String> = []) throws {
     self.folder = folder
     self.durability = durability
     try reopen()
