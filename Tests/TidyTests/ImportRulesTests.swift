@@ -1,0 +1,55 @@
+import Testing
+
+/// The import diagram of ARCHITECTURE.md, once more, as a table.
+@Suite("Imports")
+struct ImportRulesTests {
+  private static let foundation = ["FoundationEssentials", "Foundation"]
+  private static let system = ["Darwin", "Glibc", "Musl", "Android", "WinSDK", "ucrt"]
+
+  /// What each target may import.
+  private static let allowed: [String: [String]] = [
+    "PerdureFileIO": system + ["Synchronization"],
+    "PerdureFormat": ["CPerdureShims"],
+    "PerdureCompression": ["CLZ4"],
+    "PerdurePredicates": foundation + ["_StringProcessing"],
+    "PerdureLog": ["PerdureFileIO", "PerdureFormat", "CPerdureShims", "Synchronization"],
+    "PerdureModel": foundation + ["PerdurePredicates"],
+    "PerdureMacros": foundation + system,
+    "Perdure": foundation + [
+      "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "Synchronization",
+    ],
+    "PerdureTestSupport": ["PerdureFileIO"],
+    "perdure-cli": system + ["Perdure", "PerdureLog", "PerdureModel", "ArgumentParser"],
+  ]
+
+  @Test("Every target imports only what lies below it", arguments: allowed.keys.sorted())
+  func importsPointDown(_ target: String) throws {
+    let allowed = Set(try #require(Self.allowed[target]))
+    for file in try Repository.swiftFiles(in: "Sources/\(target)") {
+      for module in Self.imports(of: file) {
+        #expect(allowed.contains(module), "\(file.path) imports \(module)")
+      }
+    }
+  }
+
+  @Test("Only one part of the graph knows the engine")
+  func engineBehindTheSeam() throws {
+    let knowing = ["Coordination/", "Container/", "Verification/", "Perdure.swift"]
+    for file in try Repository.swiftFiles(in: "Sources/Perdure") {
+      guard Self.imports(of: file).contains("PerdureLog") else { continue }
+      #expect(knowing.contains { file.path.hasPrefix("Sources/Perdure/" + $0) }, "\(file.path) imports the engine")
+    }
+  }
+
+  private static func imports(of file: Repository.SourceFile) -> [String] {
+    file.lines.compactMap { line in
+      let words = line.split(separator: " ").filter { !$0.hasPrefix("@") }
+      guard let position = words.firstIndex(of: "import"), position <= 1, words.count > position + 1 else { return nil }
+      let access = words.prefix(position)
+      guard access.allSatisfy({ ["public", "package", "internal", "private", "fileprivate"].contains($0) }) else {
+        return nil
+      }
+      return String(words[words.count - 1].split(separator: ".")[0])
+    }
+  }
+}

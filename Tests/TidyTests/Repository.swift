@@ -1,0 +1,30 @@
+import Foundation
+
+/// The files of the repository, found from this file's own place.
+enum Repository {
+  static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  struct SourceFile {
+    /// From the root of the repository.
+    var path: String
+    var text: String
+
+    var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
+  }
+
+  /// All Swift files below a folder.
+  static func swiftFiles(in folder: String) throws -> [SourceFile] {
+    let base = root.appendingPathComponent(folder)
+    let paths = FileManager.default.enumerator(atPath: base.path)?.compactMap { $0 as? String } ?? []
+    return try paths.filter { $0.hasSuffix(".swift") }.sorted().map { path in
+      SourceFile(
+        path: folder + "/" + path,
+        text: try String(contentsOf: base.appendingPathComponent(path), encoding: .utf8))
+    }
+  }
+
+  static func text(of path: String) throws -> String {
+    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+  }
+}

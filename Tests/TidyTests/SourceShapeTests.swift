@@ -1,0 +1,62 @@
+import Testing
+
+@Suite("Sources")
+struct SourceShapeTests {
+  private static let linesMax = 450
+
+  private func shipped() throws -> [Repository.SourceFile] {
+    try Repository.swiftFiles(in: "Sources") + Repository.swiftFiles(in: "Examples")
+  }
+
+  @Test("No file has grown past the size of one idea")
+  func fileLength() throws {
+    for file in try shipped() where !file.path.contains("Table") {
+      #expect(file.lines.count <= Self.linesMax, "\(file.path) has \(file.lines.count) lines")
+    }
+  }
+
+  @Test("Nothing that ships swallows an error or traps on one")
+  func noTryBang() throws {
+    for file in try shipped() {
+      for (number, line) in file.lines.enumerated() where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+        #expect(!line.contains("try" + "!"), "\(file.path):\(number + 1)")
+        let compact = line.filter { $0 != " " }
+        #expect(!compact.contains("catch{}"), "\(file.path):\(number + 1)")
+      }
+    }
+  }
+
+  @Test("Every unchecked escape has its reason beside it")
+  func uncheckedHasReason() throws {
+    let marks = ["@unchecked " + "Sendable", "nonisolated" + "(unsafe)", "unsafe" + "BitCast("]
+    for file in try shipped() {
+      let lines = file.lines
+      for (number, line) in lines.enumerated() {
+        let code = line.drop { $0 == " " }
+        guard !code.hasPrefix("//"), marks.contains(where: { line.contains($0) }) else { continue }
+        let near = lines[max(0, number - 8)...min(lines.count - 1, number + 2)]
+        #expect(near.contains { $0.contains("//") }, "\(file.path):\(number + 1) gives no reason")
+      }
+    }
+  }
+
+  @Test("The documents at the top are there, and their links lead somewhere")
+  func documents() throws {
+    for name in ["README.md", "ARCHITECTURE.md", "FORMAT.md", "DEVIATIONS.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"] {
+      #expect(try !Repository.text(of: name).isEmpty, "\(name)")
+    }
+    let readme = try Repository.text(of: "README.md")
+    for link in readme.matches(of: /\]\(([A-Za-z\/]+\.md)\)/).map({ String($0.output.1) }) {
+      #expect(throws: Never.self, "README.md links to \(link)") { try Repository.text(of: link) }
+    }
+  }
+
+  @Test("Files that ARCHITECTURE.md names exist")
+  func architectureIsTrue() throws {
+    let names = Set(try shipped().map { $0.path.split(separator: "/").last.map(String.init) ?? "" })
+    let text = try Repository.text(of: "ARCHITECTURE.md")
+    for name in text.matches(of: /[A-Za-z+]+\.swift/).map({ String($0.output) }) {
+      #expect(names.contains(name), "ARCHITECTURE.md names \(name)")
+    }
+  }
+}
