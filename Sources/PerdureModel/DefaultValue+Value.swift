@@ -15,4 +15,20 @@ extension DefaultValue {
     case .url(let value): .url(value)
     }
   }
+
+  /// The default that a value can be, or nil for what no attribute holds.
+  package init?(_ value: Value) {
+    switch value {
+    case .bool(let value): self = .bool(value)
+    case .integer(let value): self = .integer(value)
+    case .double(let value): self = .double(value)
+    case .decimal(let value): self = .decimal(value)
+    case .string(let value): self = .string(value)
+    case .date(let value): self = .date(value)
+    case .uuid(let value): self = .uuid(value)
+    case .data(let value): self = .data(value)
+    case .url(let value): self = .url(value)
+    case .null, .reference, .list: return nil
+    }
+  }
 }

@@ -1,0 +1,73 @@
+public import PerdureModel
+
+/// Makes a class the class of an entity: its stored variables become properties of the entity.
+///
+///     @Entity final class Worker: Person {
+///       @Attribute(.unique) var email: String
+///       var salary: Double = 0
+///       var born: Date?
+///       @Relationship(inverse: "workers") var company: Company?
+///       @Relationship(inverse: "members") var projects: ToMany<Project>
+///     }
+///
+/// The type of a variable decides what it is: a type of `AttributeValue`, optional or not, is an attribute;
+/// an optional managed object is a to-one relationship; `ToMany` is a to-many relationship, for which
+/// functions `addToX` and `removeFromX` are made as well. An initial value is the attribute's default; it is
+/// computed once, when the model is made. Computed, static, lazy and `@Transient` variables are left alone.
+///
+/// - Parameters:
+///   - name: The entity's name; the class's unless given.
+///   - isAbstract: Whether only subclasses have objects.
+///   - unique: Sets of attributes that no two objects share, by property names.
+///   - indexes: Ordered indexes, by property names, all ascending.
+///   - originalName: The entity's name in an earlier version of the model.
+@attached(
+  member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
+  arbitrary)
+@attached(memberAttribute)
+public macro Entity(
+  _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [], indexes: [[String]] = [],
+  originalName: String? = nil
+) = #externalMacro(module: "PerdureMacros", type: "EntityMacro")
+
+/// Gives a variable the storage of its object. Written by `@Entity`, not by hand.
+@attached(accessor)
+public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedMacro")
+
+/// Says more about an attribute of an `@Entity` class.
+///
+/// - Parameters:
+///   - options: Whether the attribute is unique or indexed.
+///   - derived: How the value follows from other properties, for example `"packages.@count"`. The variable
+///     cannot be set.
+///   - originalName: The attribute's name in an earlier version of the model.
+@attached(peer)
+public macro Attribute(_ options: AttributeOption..., derived: String? = nil, originalName: String? = nil) =
+  #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
+
+/// Says more about a relationship of an `@Entity` class.
+///
+/// - Parameters:
+///   - inverse: The name of the property of the other class that leads back. Both sides name each other.
+///   - deleteRule: What deleting an object does to the other end.
+///   - optional: Whether an object may be saved with nothing at the other end.
+///   - minCount: The least number of objects at the other end of a to-many relationship that has any.
+///   - maxCount: The greatest number; 0 means no limit.
+///   - originalName: The relationship's name in an earlier version of the model.
+@attached(peer)
+public macro Relationship(
+  inverse: String? = nil, deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0,
+  maxCount: Int = 0, originalName: String? = nil
+) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
+
+/// Leaves a variable of an `@Entity` class alone: it is stored by Swift, and never saved.
+@attached(peer)
+public macro Transient() = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
+
+/// What `@Attribute` can say of an attribute.
+public enum AttributeOption: Sendable, Hashable {
+  /// No two objects of the entity and its subentities have the same value.
+  case unique
+  /// An ordered index over the attribute is kept.
+  case indexed
+}

@@ -1,0 +1,186 @@
+/// What `@Entity` adds to a class.
+///
+///     enum _Slot {
+///       static var email: Int { Person._Slot._count + 0 }          one for each property
+///       static var _count: Int { Person._Slot._count + 1 }
+///       static func _names<_Root: Worker>(…) -> [AnyKeyPath: String]   names by key path from any subclass
+///       static let _nameTable, _description                         made once, at first use
+///     }
+///     override class var _entityName, entityDescription …
+///     override class var _propertyNamesByKeyPath …
+///     func addToProjects(_:), removeFromProjects(_:)               for each to-many property
+///
+/// Which kind of property a variable is follows from its type, and only the compiler knows types. So the
+/// description is written as one overloaded call for each property, a statement of its own (a list of
+/// them would take the type checker long).
+struct EntityExpansion {
+  let type: TypeSyntax
+  let superclass: String
+  let properties: [ManagedProperty]
+  /// What stands in the parentheses of `@Entity`.
+  let options: String
+
+  static func members(_ request: Request.AttachedExpansion) -> Reply {
+    let declaration = request.declaration
+    let type = DeclarationScanner.type(declaration.source)
+    var diagnostics: [Diagnostic] = []
+    func report(_ message: String, _ offset: Int) {
+      diagnostics.append(
+        Diagnostic(message: message, fileName: declaration.fileName, offset: declaration.offset + offset))
+    }
+    guard type.keyword == "class" else {
+      report("@Entity belongs on a class: objects of an entity have identity.", type.keywordOffset)
+      return .expansion(nil, diagnostics)
+    }
+    guard let superclass = type.inheritance.first else {
+      report(
+        "An entity's class inherits from ManagedObject, or from the class of its parent entity.",
+        type.keywordOffset)
+      return .expansion(nil, diagnostics)
+    }
+    if type.isGeneric {
+      report("An entity's class cannot be generic: its model must be known.", type.keywordOffset)
+    }
+    var properties: [ManagedProperty] = []
+    for variable in type.variables {
+      switch ManagedProperty.judge(variable) {
+      case .managed(let property): properties.append(property)
+      case .left: break
+      case .refused(let message, let offset): report(message, offset)
+      }
+    }
+    let options = DeclarationScanner.attribute(request.attribute.source)?.arguments ?? ""
+    let expansion = EntityExpansion(
+      type: type, superclass: superclass, properties: properties, options: options)
+    return .expansion(expansion.source, diagnostics)
+  }
+
+  var source: String {
+    ([slots] + overrides + properties.flatMap(toManyFunctions)).joined(separator: "\n\n")
+  }
+
+  // MARK: Access
+
+  private var isFinal: Bool { type.modifiers.contains("final") }
+
+  /// How far the class can be seen, as a modifier with a space behind, or nothing.
+  private var access: String {
+    let levels = ["open": "public ", "public": "public ", "package": "package "]
+    return type.modifiers.lazy.compactMap { levels[$0] }.first
+      ?? type.modifiers.first { $0 == "fileprivate" || $0 == "private" }.map { _ in "fileprivate " } ?? ""
+  }
+
+  /// An open class is inherited from in other modules, and their classes override these members again.
+  private var overrideAccess: String { type.modifiers.contains("open") ? "open " : access }
+
+  /// Slots of a visible class are constants in other modules too.
+  private var inlinable: String { access == "public " || access == "package " ? "@inlinable " : "" }
+
+  // MARK: Members
+
+  private var slots: String {
+    let base = "\(superclass)._Slot._count"
+    let constants = properties.enumerated().map { index, property in
+      "  \(inlinable)\(access)static var \(property.spelling): Int { \(base) + \(index) }"
+    }
+    return """
+      \(access)enum _Slot {
+      \((constants + ["  \(inlinable)\(access)static var _count: Int { \(base) + \(properties.count) }"])
+        .joined(separator: "\n"))
+      \(nameFunction)
+        static let _nameTable = Perdure._PropertyNames(_names(\(type.name).self))
+      \(descriptionConstant)
+      }
+      """
+  }
+
+  private var nameFunction: String {
+    let head = """
+        \(access)static func _names<_Root: \(type.name)>(_ root: _Root.Type) -> [AnyKeyPath: String] {
+      """
+    guard !properties.isEmpty else {
+      return "\(head)\n    \(superclass)._Slot._names(root)\n  }"
+    }
+    let lines = properties.map { "    names[\\_Root.\($0.spelling)] = \(literal($0.name))" }
+    return """
+      \(head)
+          var names = \(superclass)._Slot._names(root)
+      \(lines.joined(separator: "\n"))
+          return names
+        }
+      """
+  }
+
+  private var descriptionConstant: String {
+    let lines = properties.map { property in
+      var arguments = [literal(property.name), "(\(property.type)).self"]
+      if let value = property.defaultValue { arguments.append("default: \(value)") }
+      if let options = property.options { arguments.append(options) }
+      return "    entity.add(\(arguments.joined(separator: ", ")))"
+    }
+    return """
+        static let _description: Perdure.EntityDescription = {
+          \(properties.isEmpty ? "let" : "var") entity = Perdure._EntityAssembly(\(options))
+      \(lines.map { $0 + "\n" }.joined())\
+          return entity.description(of: \(literal(type.name)), superclass: \(superclass).self)
+        }()
+      """
+  }
+
+  private var overrides: [String] {
+    [
+      """
+      \(overrideAccess)override class var _entityName: String {
+        Perdure._EntityAssembly(\(options)).entityName(of: \(literal(type.name)))
+      }
+      """,
+      """
+      \(overrideAccess)override class var entityDescription: Perdure.EntityDescription { _Slot._description }
+      """,
+      """
+      \(overrideAccess)override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+        _Slot._nameTable.names
+      }
+      """,
+    ]
+  }
+
+  private func toManyFunctions(_ property: ManagedProperty) -> [String] {
+    guard let element = property.toManyElement else { return [] }
+    let name = property.name.prefix(1).uppercased() + property.name.dropFirst()
+    let (value, access) = (property.spelling, property.access)
+    return [
+      """
+      /// Connects an object to `\(property.name)`.
+      \(access)func addTo\(name)(_ object: \(element)) { \(value).insert(object) }
+      """,
+      """
+      /// Connects objects to `\(property.name)`.
+      \(access)func addTo\(name)(_ objects: some Sequence<\(element)>) {
+        for object in objects { \(value).insert(object) }
+      }
+      """,
+      """
+      /// Disconnects an object from `\(property.name)`.
+      \(access)func removeFrom\(name)(_ object: \(element)) { \(value).remove(object) }
+      """,
+      """
+      /// Disconnects objects from `\(property.name)`.
+      \(access)func removeFrom\(name)(_ objects: some Sequence<\(element)>) {
+        for object in objects { \(value).remove(object) }
+      }
+      """,
+    ]
+  }
+
+  /// A string literal. Property and class names are identifiers, so nothing needs an escape.
+  private func literal(_ name: String) -> String { "\"\(name)\"" }
+}
+
+extension DeclarationScanner {
+  /// The first attribute in the source.
+  static func attribute(_ source: String) -> AttributeSyntax? {
+    var scanner = DeclarationScanner(source)
+    return scanner.attributes().first
+  }
+}

@@ -1,0 +1,27 @@
+/// What `@Managed` writes: accessors by slot. The braces are part of them.
+///
+/// The slot is a constant of the class that declares the property, so that an access is a load from a
+/// known place: no dictionary, no string.
+enum ManagedExpansion {
+  static func accessors(_ declaration: SyntaxText) -> String? {
+    guard let variable = DeclarationScanner.variable(declaration.source),
+      let binding = variable.bindings.first,
+      binding.name != nil
+    else { return nil }
+    let getter = "get { _get(_Slot.\(binding.spelling)) }"
+    if isDerived(variable) {
+      return "{\n  \(getter)\n}"
+    }
+    return "{\n  \(getter)\n  set { _set(_Slot.\(binding.spelling), newValue) }\n}"
+  }
+
+  /// Whether the value follows from others, so that there is nothing to set. Where the source speaks of a
+  /// setter, as in `private(set)`, the language wants one; the object refuses what is set.
+  private static func isDerived(_ variable: VariableSyntax) -> Bool {
+    guard let options = variable.attribute("Attribute")?.arguments,
+      !variable.modifiers.contains(where: { $0.hasSuffix("(set)") })
+    else { return false }
+    let tokens = Lexer.tokens(of: options)
+    return zip(tokens, tokens.dropFirst()).contains { $0.is("derived") && $1.is(":") }
+  }
+}

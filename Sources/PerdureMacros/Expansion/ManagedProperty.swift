@@ -1,0 +1,96 @@
+/// A property that the context manages, as its class declares it.
+struct ManagedProperty: Hashable, Sendable {
+  let name: String
+  /// The name as Swift source, with backticks where it needs them.
+  let spelling: String
+  let type: String
+  /// The initial value; nil also where it is written as `nil`.
+  let defaultValue: String?
+  /// How far the property can be seen, as a modifier with a space behind, or nothing.
+  let access: String
+  /// What stands in the parentheses of `@Attribute` or `@Relationship`.
+  let options: String?
+
+  /// What becomes of a variable of an entity's class.
+  enum Verdict: Hashable, Sendable {
+    /// Perdure manages it.
+    case managed(ManagedProperty)
+    /// It is Swift's alone: computed, static, lazy or marked `@Transient`.
+    case left
+    /// It cannot be managed: the sentence says why and what to do, the offset where.
+    case refused(String, Int)
+  }
+
+  static func judge(_ variable: VariableSyntax) -> Verdict {
+    if isLeft(variable) { return .left }
+    if let problem = problem(of: variable) { return .refused(problem.0, problem.1) }
+    guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
+      return .left
+    }
+    let marker = variable.attribute("Attribute") ?? variable.attribute("Relationship")
+    return .managed(
+      ManagedProperty(
+        name: name, spelling: binding.spelling, type: type,
+        defaultValue: binding.initializer == "nil" ? nil : binding.initializer,
+        access: access(variable.modifiers),
+        options: marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }))
+  }
+
+  private static func access(_ modifiers: [String]) -> String {
+    let levels = ["open", "public", "package", "fileprivate", "private"]
+    guard let level = modifiers.first(where: levels.contains) else { return "" }
+    return level == "open" ? "public " : level + " "
+  }
+
+  private static func isLeft(_ variable: VariableSyntax) -> Bool {
+    variable.attribute("Transient") != nil || variable.attribute("Managed") != nil
+      || !Set(variable.modifiers).isDisjoint(with: ["static", "class", "lazy", "override"])
+      || variable.bindings.allSatisfy { $0.accessors == .computed }
+  }
+
+  private static func problem(of variable: VariableSyntax) -> (String, Int)? {
+    let name = variable.bindings.first?.name ?? "This"
+    if variable.isLet {
+      return (
+        "\"\(name)\" is a constant, which a context cannot load. Write \"var\", or mark it @Transient.",
+        variable.offset
+      )
+    }
+    guard variable.bindings.count == 1, let binding = variable.bindings.first, binding.name != nil else {
+      return ("Declare each managed property in a \"var\" of its own.", variable.offset)
+    }
+    if variable.isConditional {
+      return (
+        "\"\(name)\" stands inside #if, so the model would depend on the build. Move it out, or mark it "
+          + "@Transient.", variable.offset
+      )
+    }
+    if case .observers(let offset) = binding.accessors {
+      return (
+        "\"\(name)\" has observers, which would not be called when the context changes it. Remove them, or mark "
+          + "the property @Transient.", offset
+      )
+    }
+    if let modifier = variable.modifiers.first(where: { $0.hasPrefix("weak") || $0.hasPrefix("unowned") }) {
+      return (
+        "\"\(name)\" is \(modifier), but the context keeps what it refers to. Remove \"\(modifier)\", or mark the "
+          + "property @Transient.", variable.offset
+      )
+    }
+    if binding.type == nil {
+      return (
+        "\"\(name)\" needs its type written out, for example \"var \(name): String\": a macro cannot infer it.",
+        binding.offset
+      )
+    }
+    return nil
+  }
+
+  /// The class of the objects when the type is written as `ToMany<…>`, for the generated functions.
+  var toManyElement: String? {
+    var type = Substring(type)
+    if type.hasPrefix("Perdure.") { type = type.dropFirst("Perdure.".count) }
+    guard type.hasPrefix("ToMany<"), type.hasSuffix(">") else { return nil }
+    return String(type.dropFirst("ToMany<".count).dropLast())
+  }
+}

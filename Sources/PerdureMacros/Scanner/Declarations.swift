@@ -1,0 +1,56 @@
+/// An attribute of a declaration, for example `@Attribute(.unique)`.
+struct AttributeSyntax: Hashable, Sendable {
+  /// The last part of the name: `Attribute` for `@Perdure.Attribute`.
+  let name: String
+  /// The text between the parentheses, or nil when there are none.
+  let arguments: String?
+  let offset: Int
+}
+
+/// One variable of a declaration.
+struct BindingSyntax: Hashable, Sendable {
+  /// The name without backticks; nil for a pattern that names several.
+  let name: String?
+  /// The name as it is written, with backticks where it has them.
+  let spelling: String
+  let type: String?
+  let initializer: String?
+  let accessors: AccessorSyntax
+  let offset: Int
+}
+
+/// What stands in the braces behind a variable.
+enum AccessorSyntax: Hashable, Sendable {
+  case none
+  /// A getter, or all of them: the variable is computed.
+  case computed
+  /// `willSet` or `didSet`, at this place.
+  case observers(Int)
+}
+
+/// A `var` or `let` in a type.
+struct VariableSyntax: Hashable, Sendable {
+  let attributes: [AttributeSyntax]
+  /// The words in front, for example `private(set)`, `lazy`, `static`.
+  let modifiers: [String]
+  let isLet: Bool
+  let bindings: [BindingSyntax]
+  /// Whether the declaration stands inside `#if`.
+  let isConditional: Bool
+  let offset: Int
+
+  func attribute(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
+}
+
+/// A class, actor, struct, enum or extension, with the variables it declares.
+struct TypeSyntax: Hashable, Sendable {
+  let modifiers: [String]
+  /// `class` and so on, or what stands in its place.
+  let keyword: String
+  let keywordOffset: Int
+  let name: String
+  let isGeneric: Bool
+  /// The types behind the colon, as they are written.
+  let inheritance: [String]
+  let variables: [VariableSyntax]
+}

@@ -1,0 +1,154 @@
+/// Cuts Swift source into tokens.
+///
+/// The source has passed the compiler's own parser, so it is well formed; still, any bytes give tokens,
+/// and what does not end (a comment, a string) ends with the source.
+struct Lexer {
+  let bytes: [UInt8]
+  var offset = 0
+  private(set) var tokens: [Token] = []
+
+  static func tokens(of source: String) -> [Token] {
+    var lexer = Lexer(bytes: Array(source.utf8))
+    lexer.run()
+    return lexer.tokens
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  func byte(_ distance: Int = 0) -> UInt8 {
+    offset + distance < bytes.count ? bytes[offset + distance] : 0
+  }
+
+  func at(_ text: StaticString, _ distance: Int = 0) -> Bool {
+    let start = offset + distance
+    guard start + text.utf8CodeUnitCount <= bytes.count else { return false }
+    return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[start + $0] == text.utf8Start[$0] }
+  }
+
+  private mutating func run() {
+    var startsLine = true
+    var hasSpace = true
+    while offset < bytes.count {
+      switch skipTrivia() {
+      case .none: break
+      case .space: hasSpace = true
+      case .line:
+        startsLine = true
+        hasSpace = true
+      }
+      guard offset < bytes.count else { return }
+      let start = offset
+      let kind = scanToken(hasSpaceBefore: hasSpace)
+      offset = min(max(offset, start + 1), bytes.count)
+      tokens.append(
+        Token(
+          kind: kind, range: start..<offset, text: String(decoding: bytes[start..<offset], as: UTF8.self),
+          startsLine: startsLine, hasSpaceBefore: hasSpace))
+      (startsLine, hasSpace) = (false, false)
+    }
+  }
+
+  private mutating func scanToken(hasSpaceBefore: Bool) -> Token.Kind {
+    let first = byte()
+    if isWordHead(first) || first == UInt8(ascii: "$") {
+      skipWord()
+      return .word
+    }
+    if first == UInt8(ascii: "`") {
+      offset += 1
+      while offset < bytes.count, byte() != UInt8(ascii: "`") { offset += 1 }
+      offset += 1
+      return .word
+    }
+    if isDigit(first) {
+      skipNumber()
+      return .number
+    }
+    if first == UInt8(ascii: "\"") || first == UInt8(ascii: "#") { return scanPoundOrString() }
+    if first == UInt8(ascii: "/"), isRegexStart { return scanRegex(pounds: 0) }
+    return scanOperator(hasSpaceBefore: hasSpaceBefore)
+  }
+
+  private mutating func scanOperator(hasSpaceBefore: Bool) -> Token.Kind {
+    let isPostfixMark = byte() == UInt8(ascii: "?") || byte() == UInt8(ascii: "!")
+    let isPair = byte(1) == byte() || byte(1) == UInt8(ascii: "=")
+    if isPostfixMark, !hasSpaceBefore, !isPair {
+      offset += 1
+      return .punctuation
+    }
+    guard isOperator(byte()) else {
+      offset += 1
+      while offset < bytes.count, byte() & 0xc0 == 0x80 { offset += 1 }
+      return .punctuation
+    }
+    repeat { offset += 1 } while isOperator(byte()) && !at("//") && !at("/*")
+    return .operation
+  }
+
+  private func isOperator(_ byte: UInt8) -> Bool { "+-*/%=<>&|^~!?".utf8.contains(byte) }
+  func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  func isWordHead(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "_") || byte >= 0x80 || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+
+  mutating func skipWord() {
+    repeat { offset += 1 } while isWordHead(byte()) || isDigit(byte())
+  }
+
+  private mutating func skipNumber() {
+    while isWordHead(byte()) || isDigit(byte()) || (byte() == UInt8(ascii: ".") && isDigit(byte(1))) {
+      let isExponent = byte() | 0x20 == UInt8(ascii: "e") || byte() | 0x20 == UInt8(ascii: "p")
+      offset += 1
+      if isExponent, byte() == UInt8(ascii: "-") || byte() == UInt8(ascii: "+"), isDigit(byte(1)) {
+        offset += 1
+      }
+    }
+  }
+}
+
+// MARK: - Between tokens
+
+extension Lexer {
+  private enum Trivia { case none, space, line }
+
+  private mutating func skipTrivia() -> Trivia {
+    var found = Trivia.none
+    while offset < bytes.count {
+      if byte() == 0x0a || byte() == 0x0d {
+        offset += 1
+        found = .line
+      } else if byte() == 0x20 || byte() == 0x09 || byte() == 0x0b || byte() == 0x0c || byte() == 0 {
+        offset += 1
+        if found == .none { found = .space }
+      } else if at("//") {
+        while offset < bytes.count, byte() != 0x0a, byte() != 0x0d { offset += 1 }
+        if found == .none { found = .space }
+      } else if at("/*") {
+        if skipBlockComment() { found = .line } else if found == .none { found = .space }
+      } else {
+        break
+      }
+    }
+    return found
+  }
+
+  /// Skips a comment with all comments in it; true when it spans lines.
+  private mutating func skipBlockComment() -> Bool {
+    var depth = 0
+    var spansLines = false
+    repeat {
+      if at("/*") {
+        depth += 1
+        offset += 2
+      } else if at("*/") {
+        depth -= 1
+        offset += 2
+      } else {
+        if byte() == 0x0a { spansLines = true }
+        offset += 1
+      }
+    } while depth > 0 && offset < bytes.count
+    return spansLines
+  }
+}

@@ -1,0 +1,120 @@
+// The messages between the compiler and a macro plugin, as far as attached macros go.
+//
+// RISK: this protocol is part of the Swift project, but it is not documented as stable. It was observed
+// with Swift 6.3 (protocol version 7). The plugin checks the version in the first message; to a version
+// that it does not know it answers every expansion with a sentence that says so, at the attribute, so
+// that a user is never left with an obscure failure. Reading is tolerant: members that are not needed
+// are not looked at.
+//
+//     compiler                                   plugin
+//     {getCapability: {capability:               {getCapabilityResult: {capability:
+//       {protocolVersion}}}                        {protocolVersion, features: []}}}
+//     {expandAttachedMacro: {macro:              {expandMacroResult:
+//       {moduleName, typeName, name},              {expandedSource: text or null,
+//       macroRole, discriminator,                   diagnostics: [{message, severity,
+//       attributeSyntax, declSyntax,                  position: {fileName, offset},
+//       parentDeclSyntax?, …}}                        highlights: [], notes: [], fixIts: []}]}}
+//
+// A syntax is {kind, source, location: {fileID, fileName, offset, line, column}}; the offset counts
+// UTF-8 bytes from the start of the file to the start of `source`.
+
+/// A piece of the user's source, as the compiler sends it.
+struct SyntaxText: Hashable, Sendable {
+  var source: String
+  var fileName: String
+  /// The place of `source` in the file, in UTF-8 bytes.
+  var offset: Int
+
+  init(_ source: String, fileName: String = "", offset: Int = 0) {
+    self.source = source
+    self.fileName = fileName
+    self.offset = offset
+  }
+
+  init?(_ json: JSON?) {
+    guard let json, let source = json["source"]?.string else { return nil }
+    self.source = source
+    fileName = json["location"]?["fileName"]?.string ?? ""
+    offset = json["location"]?["offset"]?.integer ?? 0
+  }
+}
+
+/// What the compiler asks.
+enum Request: Hashable, Sendable {
+  case capability(hostVersion: Int)
+  case expandAttached(AttachedExpansion)
+  case unknown(String)
+
+  struct AttachedExpansion: Hashable, Sendable {
+    /// The type named in the macro's declaration, for example `EntityMacro`.
+    var typeName: String
+    var role: String
+    var attribute: SyntaxText
+    var declaration: SyntaxText
+  }
+
+  init(_ message: JSON) {
+    if let body = message["getCapability"] {
+      self = .capability(hostVersion: body["capability"]?["protocolVersion"]?.integer ?? 0)
+    } else if let body = message["expandAttachedMacro"],
+      let typeName = body["macro"]?["typeName"]?.string, let role = body["macroRole"]?.string,
+      let attribute = SyntaxText(body["attributeSyntax"]), let declaration = SyntaxText(body["declSyntax"])
+    {
+      self = .expandAttached(
+        AttachedExpansion(typeName: typeName, role: role, attribute: attribute, declaration: declaration))
+    } else if case .object(let members) = message, let name = members.keys.sorted().first {
+      self = .unknown(name)
+    } else {
+      self = .unknown("nothing")
+    }
+  }
+}
+
+/// A message for the user, at a place in the source.
+struct Diagnostic: Hashable, Sendable {
+  enum Severity: String, Sendable {
+    case error
+    case warning
+  }
+
+  var severity = Severity.error
+  var message: String
+  var fileName: String
+  /// In UTF-8 bytes from the start of the file.
+  var offset: Int
+
+  fileprivate var json: JSON {
+    [
+      "message": .string(message), "severity": .string(severity.rawValue),
+      "position": ["fileName": .string(fileName), "offset": .integer(offset)],
+      "highlights": [], "notes": [], "fixIts": [],
+    ]
+  }
+}
+
+/// What the plugin answers.
+enum Reply: Hashable, Sendable {
+  case capability
+  case expansion(String?, [Diagnostic])
+
+  /// The newest version that the plugin was run against.
+  static let protocolVersion = 7
+
+  var json: JSON {
+    switch self {
+    case .capability:
+      [
+        "getCapabilityResult": [
+          "capability": ["protocolVersion": .integer(Self.protocolVersion), "features": []]
+        ]
+      ]
+    case .expansion(let source, let diagnostics):
+      [
+        "expandMacroResult": [
+          "expandedSource": source.map { .string($0) } ?? .null,
+          "diagnostics": .array(diagnostics.map(\.json)),
+        ]
+      ]
+    }
+  }
+}

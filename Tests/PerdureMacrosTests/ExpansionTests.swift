@@ -1,0 +1,199 @@
+import Testing
+
+@testable import PerdureMacros
+
+@Suite("Macros are expanded")
+struct ExpansionTests {
+  /// The members that `@Entity` adds, and what it complains of as "message @ the source from there on".
+  func entity(_ source: String, _ attribute: String = "@Entity") -> (String, [String]) {
+    let reply = Expansion.expand(
+      .init(
+        typeName: "EntityMacro", role: "member", attribute: SyntaxText(attribute),
+        declaration: SyntaxText(source, fileName: "f.swift", offset: 100)))
+    guard case .expansion(let text, let diagnostics) = reply else { return ("", ["no expansion"]) }
+    let complaints = diagnostics.map { diagnostic in
+      let rest = source.utf8.dropFirst(diagnostic.offset - 100).prefix(8)
+      return diagnostic.message.prefix { $0 != "." } + " @ " + String(decoding: rest, as: UTF8.self)
+    }
+    return (text ?? "", complaints)
+  }
+
+  func expand(_ type: String, _ role: String, _ source: String) -> String? {
+    let request = Request.AttachedExpansion(
+      typeName: type, role: role, attribute: SyntaxText("@X"), declaration: SyntaxText(source))
+    guard case .expansion(let text, let diagnostics) = Expansion.expand(request), diagnostics.isEmpty else {
+      return "refused"
+    }
+    return text
+  }
+
+  @Test("A class gets slots, names, a description, and functions for its to-many properties")
+  func golden() {
+    let (text, complaints) = entity(
+      """
+      @Entity("W", isAbstract: false) public final class Worker: Person {
+        @Attribute(.unique) public var email: String
+        var salary: Double = 0  // a comment
+        var born: Date? = nil
+        @Relationship(inverse: "members") public var projects: ToMany<Project>
+        @Transient var cache: Int = 1
+        var upper: String { email }
+      }
+      """, "@Entity(\"W\", isAbstract: false)")
+    #expect(complaints == [])
+    #expect(text == Self.workerExpansion)
+  }
+
+  static let workerExpansion = """
+    public enum _Slot {
+      @inlinable public static var email: Int { Person._Slot._count + 0 }
+      @inlinable public static var salary: Int { Person._Slot._count + 1 }
+      @inlinable public static var born: Int { Person._Slot._count + 2 }
+      @inlinable public static var projects: Int { Person._Slot._count + 3 }
+      @inlinable public static var _count: Int { Person._Slot._count + 4 }
+      public static func _names<_Root: Worker>(_ root: _Root.Type) -> [AnyKeyPath: String] {
+        var names = Person._Slot._names(root)
+        names[\\_Root.email] = "email"
+        names[\\_Root.salary] = "salary"
+        names[\\_Root.born] = "born"
+        names[\\_Root.projects] = "projects"
+        return names
+      }
+      static let _nameTable = Perdure._PropertyNames(_names(Worker.self))
+      static let _description: Perdure.EntityDescription = {
+        var entity = Perdure._EntityAssembly("W", isAbstract: false)
+        entity.add("email", (String).self, .unique)
+        entity.add("salary", (Double).self, default: 0)
+        entity.add("born", (Date?).self)
+        entity.add("projects", (ToMany<Project>).self, inverse: "members")
+        return entity.description(of: "Worker", superclass: Person.self)
+      }()
+    }
+
+    public override class var _entityName: String {
+      Perdure._EntityAssembly("W", isAbstract: false).entityName(of: "Worker")
+    }
+
+    public override class var entityDescription: Perdure.EntityDescription { _Slot._description }
+
+    public override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+      _Slot._nameTable.names
+    }
+
+    /// Connects an object to `projects`.
+    public func addToProjects(_ object: Project) { projects.insert(object) }
+
+    /// Connects objects to `projects`.
+    public func addToProjects(_ objects: some Sequence<Project>) {
+      for object in objects { projects.insert(object) }
+    }
+
+    /// Disconnects an object from `projects`.
+    public func removeFromProjects(_ object: Project) { projects.remove(object) }
+
+    /// Disconnects objects from `projects`.
+    public func removeFromProjects(_ objects: some Sequence<Project>) {
+      for object in objects { projects.remove(object) }
+    }
+    """
+
+  @Test("A class without properties still has slots and a description")
+  func empty() {
+    let (text, complaints) = entity("@Entity class A: ManagedObject {}")
+    #expect(complaints == [])
+    #expect(text.hasPrefix("enum _Slot {\n  static var _count: Int { ManagedObject._Slot._count + 0 }"))
+    #expect(text.contains("    ManagedObject._Slot._names(root)\n  }"))
+    #expect(text.contains("    let entity = Perdure._EntityAssembly()\n    return entity.description"))
+  }
+
+  @Test(
+    "What is generated can be seen as far as the class, and overridden as far",
+    arguments: [
+      ("open ", "public enum", "@inlinable public static", "open override"),
+      ("public ", "public enum", "@inlinable public static", "public override"),
+      ("package ", "package enum", "@inlinable package static", "package override"),
+      ("", "enum", "static", "override"), ("internal ", "enum", "static", "override"),
+      ("private ", "fileprivate enum", "fileprivate static", "fileprivate override"),
+    ])
+  func access(modifier: String, slots: String, constant: String, overriding: String) {
+    let (text, _) = entity("@Entity \(modifier)class A: B { var x: Int }")
+    #expect(text.hasPrefix("\(slots) _Slot {\n  \(constant) var x"))
+    #expect(text.contains("\n\n\(overriding) class var entityDescription"))
+  }
+
+  @Test("Backticks stay where they are needed, and are no part of a name")
+  func backticks() {
+    let (text, _) = entity("class A: B { var `default`: ToMany<C> }")
+    #expect(text.contains("static var `default`: Int"))
+    #expect(text.contains("names[\\_Root.`default`] = \"default\""))
+    #expect(text.contains("func addToDefault(_ object: C) { `default`.insert(object) }"))
+  }
+
+  @Test("What cannot be managed is refused with a sentence, at its place")
+  func refusals() {
+    func complaints(_ member: String) -> [String] { entity("class A: B {\n  \(member)\n  var ok: Int\n}").1 }
+    #expect(complaints("let a: Int") == ["\"a\" is a constant, which a context cannot load @ let a: I"])
+    #expect(
+      complaints("var é = 5").map { $0.prefix(25) + "…" } == ["\"é\" needs its type writte…"])
+    #expect(
+      complaints("var c: Int = 1 { didSet { } }").first?.hasSuffix(" @ didSet {") == true)
+    #expect(
+      complaints("var d: Int, e: Int") == ["Declare each managed property in a \"var\" of its own @ var d: I"]
+    )
+    #expect(complaints("var (d, e): (Int, Int)").count == 1)
+    #expect(
+      complaints("@X weak var f: B?") == ["\"f\" is weak, but the context keeps what it refers to @ @X weak "]
+    )
+    #expect(complaints("#if A\n  var g: Int\n  #endif").first?.hasSuffix(" @ var g: I") == true)
+    #expect(complaints("let a: Int\n  let b: Int").count == 2)
+    #expect(complaints("@Transient let a: Int = 1") == [])
+    #expect(complaints("static let a = 1\n lazy var b = 2\n override var c: Int { didSet {} }") == [])
+  }
+
+  @Test("Only a class with a superclass can be an entity's")
+  func shape() {
+    #expect(
+      entity("@Entity struct S { }").1 == [
+        "@Entity belongs on a class: objects of an entity have identity @ struct S"
+      ])
+    #expect(
+      entity("@Entity class A { }").1.map { $0.prefix(43) } == ["An entity's class inherits from ManagedObje"]
+    )
+    #expect(entity("@Entity class A<T>: B { }").1.count == 1)
+  }
+
+  @Test("A refused property does not make others unknown")
+  func partial() {
+    let (text, complaints) = entity("class A: B { let a: Int\n var b: Int }")
+    #expect(complaints.count == 1 && text.contains("static var b: Int"))
+  }
+
+  @Test("Variables to be managed are marked, and nothing else")
+  func memberAttribute() {
+    func mark(_ source: String) -> String? { expand("EntityMacro", "memberAttribute", source) }
+    #expect(mark("@Attribute(.indexed) public var a: Int = 1") == "@Managed")
+    for other in [
+      "@Transient var a: Int", "var a: Int { 1 }", "static var a: Int", "lazy var a: Int = 1", "func f() {}",
+      "let a: Int", "@Managed var a: Int", "init() {}", "var a = 1", "enum E { case a }",
+    ] {
+      #expect(mark(other) == nil, "\(other)")
+    }
+  }
+
+  @Test("Accessors go by slot; a derived property has no setter")
+  func accessors() {
+    func accessors(_ source: String) -> String? { expand("ManagedMacro", "accessor", source) }
+    #expect(accessors("var a: Int = 5") == "{\n  get { _get(_Slot.a) }\n  set { _set(_Slot.a, newValue) }\n}")
+    #expect(accessors("var `in`: Int")?.contains("_Slot.`in`") == true)
+    #expect(
+      accessors("@Attribute(.indexed, derived: \"x.@count\") var n: Int") == "{\n  get { _get(_Slot.n) }\n}")
+    #expect(accessors("@Attribute(derived: \"x.@count\") private(set) var n: Int")?.contains("set {") == true)
+    #expect(accessors("@Attribute(originalName: \"derived:\") var n: Int")?.contains("set {") == true)
+  }
+
+  @Test("Markers add nothing, and an unknown macro is a complaint")
+  func others() {
+    #expect(expand("MarkerMacro", "peer", "var a: Int") == "")
+    #expect(expand("OtherMacro", "peer", "var a: Int") == "refused")
+  }
+}
