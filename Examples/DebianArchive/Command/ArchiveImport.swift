@@ -1,5 +1,6 @@
 import DebianArchiveGraph
 import DebianIndexReading
+import Foundation
 import Perdure
 
 /// The import: index after index, a save a batch, from where an earlier run was stopped.
@@ -16,7 +17,10 @@ struct ArchiveImport {
     var done = 0
     for index in survey.indexes {
       try run(index, importer) { count in
-        guard !printsBatches else { return print("saved \(done + count)") }
+        // Unbuffered: who watches must not hear of a save later than it happened.
+        guard !printsBatches else {
+          return FileHandle.standardOutput.write(Data("saved \(done + count)\n".utf8))
+        }
         bar.update(fraction: Double(done + count) / Double(max(survey.stanzaCount, 1)), count: done + count)
       }
       done += index.stanzaCount
