@@ -69,6 +69,11 @@ extension FetchComparison {
 extension FetchExpression {
   /// The expression with constants computed. Its value is the same for every object.
   public func simplified() -> FetchExpression {
+    if case .member(let base, let path) = self, case .conditional = base {
+      // Joined with a path out of the condition, it would meet missing objects otherwise (E3).
+      let parts = base.mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
+      return .member(of: parts, path)
+    }
     let inner = mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
     switch inner {
     case .conditional(.true, let first, _): return first

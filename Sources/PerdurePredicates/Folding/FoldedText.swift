@@ -7,7 +7,8 @@
 //
 // Why ASCII is fast. An ASCII text is its own decomposition and all its positions are boundaries. So it is
 // compared as bytes, in lower case on the way with `c`, without allocation. And a constant that is not
-// ASCII after folding matches nothing in it. Every other text is folded first.
+// ASCII after folding matches nothing in it. Every other text is folded first, unless its ASCII front or
+// end has decided before.
 
 /// A text in folded form that other texts are compared with.
 package struct FoldedText: Hashable, Sendable {
@@ -30,30 +31,33 @@ package struct FoldedText: Hashable, Sendable {
   /// Whether the text is equal to this one.
   @inlinable
   package func isEqual(to text: UnsafeRawBufferPointer) -> Bool {
-    if isVerbatim { return matches(text, at: 0, lowers: false) && text.count == bytes.count }
-    if StringFolding.isASCII(text) {
-      return isASCII && text.count == bytes.count && matches(text, at: 0, lowers: lowers)
+    switch leadingMatch(text) {
+    case .differs: false
+    case .unknown: isEqualFolding(text)
+    case .matches:
+      text.count == bytes.count || (!isASCIIOrVerbatim(text[bytes.count]) && isEqualFolding(text))
     }
-    return isEqualFolding(text)
   }
 
   /// Whether the text begins with this one.
   @inlinable
   package func isPrefix(of text: UnsafeRawBufferPointer) -> Bool {
-    if isVerbatim { return matches(text, at: 0, lowers: false) }
-    if StringFolding.isASCII(text) { return isASCII && matches(text, at: 0, lowers: lowers) }
-    return isPrefixFolding(text)
+    switch leadingMatch(text) {
+    case .differs: false
+    case .unknown: isPrefixFolding(text)
+    case .matches:
+      text.count == bytes.count || isASCIIOrVerbatim(text[bytes.count]) || isPrefixFolding(text)
+    }
   }
 
   /// Whether the text ends with this one.
   @inlinable
   package func isSuffix(of text: UnsafeRawBufferPointer) -> Bool {
-    let start = text.count - bytes.count
-    if isVerbatim { return start >= 0 && matches(text, at: start, lowers: false) }
-    if StringFolding.isASCII(text) {
-      return isASCII && start >= 0 && matches(text, at: start, lowers: lowers)
+    switch trailingMatch(text) {
+    case .differs: false
+    case .unknown: isSuffixFolding(text)
+    case .matches: true
     }
-    return isSuffixFolding(text)
   }
 
   /// Whether this one is a part of the text.
@@ -78,35 +82,77 @@ package struct FoldedText: Hashable, Sendable {
 // MARK: Bytes
 
 extension FoldedText {
-  /// Whether these bytes stand at a position of the text; lowers ASCII letters of the text when asked to.
+  /// What bytes alone can tell. A run of ASCII at either end of a text folds to itself, byte by byte,
+  /// whatever stands in the rest; so a difference found there decides for every text.
+  @usableFromInline package enum ByteMatch {
+    case matches, differs, unknown
+  }
+
   @inlinable
-  package func matches(_ text: UnsafeRawBufferPointer, at start: Int, lowers: Bool) -> Bool {
-    guard start &+ bytes.count <= text.count else { return false }
-    return bytes.withUnsafeBufferPointer { needle in
+  package func isASCIIOrVerbatim(_ byte: UInt8) -> Bool { byte < 0x80 || isVerbatim }
+
+  /// Compares from the front. `matches` says nothing of what follows in the text.
+  @inlinable
+  package func leadingMatch(_ text: UnsafeRawBufferPointer) -> ByteMatch {
+    bytes.withUnsafeBufferPointer { needle in
       var index = 0
       while index < needle.count {
-        let byte = text[start &+ index]
-        if needle[index] != (lowers ? StringFolding.lowercased(byte) : byte) { return false }
+        guard index < text.count else { return .differs }
+        let byte = text[index]
+        if !isASCIIOrVerbatim(byte) { return .unknown }
+        if needle[index] != (lowers ? StringFolding.lowercased(byte) : byte) { return .differs }
         index &+= 1
       }
-      return true
+      return .matches
     }
   }
 
-  /// The first position from `start` on where these bytes stand in the text.
+  /// Compares from the end. An ASCII byte always stands at a boundary, and with `n` all positions are.
+  @inlinable
+  package func trailingMatch(_ text: UnsafeRawBufferPointer) -> ByteMatch {
+    bytes.withUnsafeBufferPointer { needle in
+      var index = 1
+      while index <= needle.count {
+        guard index <= text.count else { return .differs }
+        let byte = text[text.count &- index]
+        if !isASCIIOrVerbatim(byte) { return .unknown }
+        if needle[needle.count &- index] != (lowers ? StringFolding.lowercased(byte) : byte) {
+          return .differs
+        }
+        index &+= 1
+      }
+      return .matches
+    }
+  }
+
+  /// Whether these bytes stand at a position of a folded text.
+  package func matches(_ text: UnsafeRawBufferPointer, at start: Int) -> Bool {
+    start >= 0 && start + bytes.count <= text.count
+      && bytes.elementsEqual(text[start..<start + bytes.count])
+  }
+
+  /// The first position from `start` on where these bytes stand in the text; lowers ASCII letters of the
+  /// text when asked to.
   @inlinable
   package func firstMatch(in text: UnsafeRawBufferPointer, from start: Int, lowers: Bool) -> Int? {
-    guard let first = bytes.first else { return start }
-    var index = start
-    let end = text.count &- bytes.count
-    while index <= end {
-      let byte = text[index]
-      if first == (lowers ? StringFolding.lowercased(byte) : byte), matches(text, at: index, lowers: lowers) {
-        return index
+    bytes.withUnsafeBufferPointer { needle in
+      guard let first = needle.first else { return start }
+      let last = text.count &- needle.count
+      var position = start
+      while position <= last {
+        var index = 0
+        var byte = text[position]
+        if (lowers ? StringFolding.lowercased(byte) : byte) == first {
+          repeat {
+            index &+= 1
+            if index == needle.count { return position }
+            byte = text[position &+ index]
+          } while (lowers ? StringFolding.lowercased(byte) : byte) == needle[index]
+        }
+        position &+= 1
       }
-      index &+= 1
+      return nil
     }
-    return nil
   }
 }
 
@@ -118,13 +164,13 @@ extension FoldedText {
   }
 
   @usableFromInline package func isPrefixFolding(_ text: UnsafeRawBufferPointer) -> Bool {
-    withFolded(text) { matches($0, at: 0, lowers: false) && Boundary.isAt(bytes.count, in: $0) }
+    withFolded(text) { matches($0, at: 0) && Boundary.isAt(bytes.count, in: $0) }
   }
 
   @usableFromInline package func isSuffixFolding(_ text: UnsafeRawBufferPointer) -> Bool {
     withFolded(text) { folded in
       let start = folded.count - bytes.count
-      return start >= 0 && matches(folded, at: start, lowers: false) && Boundary.isAt(start, in: folded)
+      return start >= 0 && matches(folded, at: start) && Boundary.isAt(start, in: folded)
     }
   }
 

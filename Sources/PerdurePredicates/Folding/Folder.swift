@@ -1,94 +1,88 @@
-// The steps of folding, on an array of scalars. Only text with bytes beyond ASCII comes here.
+// Folding in one pass over UTF-8. Only text with bytes beyond ASCII comes here.
+//
+// Scalars go through decomposition one by one. Marks (class other than 0) wait until the next starter comes; then they
+// are put into order and written. Case is folded while writing: of all marks only U+0345 has a case folding, it has
+// the highest class and so is last in its run, and what it folds to is a starter. Nothing else that decomposed
+// scalars fold to has a class, so the order needs no second look.
 
 struct Folder {
-  private var scalars: [UInt32] = []
+  private(set) var utf8: [UInt8] = []
+  private var waiting: [UInt32] = []
   private let table = FoldingTable.shared
+  private let foldsCase: Bool
+  private let dropsMarks: Bool
 
-  init(capacity: Int) {
-    scalars.reserveCapacity(capacity)
+  init(_ options: StringOptions, capacity: Int) {
+    foldsCase = options.contains(.caseInsensitive)
+    dropsMarks = options.contains(.diacriticInsensitive)
+    utf8.reserveCapacity(capacity + capacity / 2)
   }
 
-  /// Puts the canonical decomposition of UTF-8 bytes into the array, marks in order.
-  mutating func decompose(_ bytes: UnsafeRawBufferPointer) {
+  /// Takes the whole text.
+  mutating func fold(_ bytes: UnsafeRawBufferPointer) {
     var index = 0
     while index < bytes.count {
-      let (scalar, length) = UTF8Scalar.decode(bytes, at: index)
-      index += length
-      appendDecomposition(of: scalar)
-    }
-    order()
-  }
-
-  mutating func dropMarks() {
-    scalars.removeAll { $0 >= 0x300 && table.record($0).isMark }
-  }
-
-  mutating func foldCase() {
-    let source = scalars
-    scalars.removeAll(keepingCapacity: true)
-    for scalar in source {
-      if scalar < 0x80 {
-        scalars.append(UInt32(StringFolding.lowercased(UInt8(scalar))))
-        continue
-      }
-      let folding = table.record(scalar).folding
-      if folding.isEmpty {
-        scalars.append(scalar)
+      let byte = bytes[index]
+      if byte < 0x80 {
+        if !waiting.isEmpty { writeMarks() }
+        utf8.append(foldsCase ? StringFolding.lowercased(byte) : byte)
+        index += 1
       } else {
-        scalars += table.scalars[Int(folding.lowerBound)..<Int(folding.upperBound)]
+        let (scalar, length) = UTF8Scalar.decode(bytes, at: index)
+        index += length
+        decompose(scalar)
       }
     }
-    order()
+    if !waiting.isEmpty { writeMarks() }
   }
 
-  var utf8: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(scalars.count * 2)
-    for scalar in scalars { UTF8Scalar.encode(scalar, into: &bytes) }
-    return bytes
-  }
-
-  private mutating func appendDecomposition(of scalar: UInt32) {
-    if scalar < 0xC0 {
-      scalars.append(scalar)
-    } else if (0xAC00...0xD7A3).contains(scalar) {
-      appendHangul(scalar - 0xAC00)
-    } else {
-      let decomposition = table.record(scalar).decomposition
-      if decomposition.isEmpty {
-        scalars.append(scalar)
-      } else {
-        scalars += table.scalars[Int(decomposition.lowerBound)..<Int(decomposition.upperBound)]
-      }
+  private mutating func decompose(_ scalar: UInt32) {
+    if (0xAC00...0xD7A3).contains(scalar) { return decomposeHangul(scalar - 0xAC00) }
+    let record = table.record(scalar)
+    if record.decomposition.isEmpty { return take(scalar, record) }
+    for place in record.decomposition {
+      let part = table.scalars[Int(place)]
+      take(part, table.record(part))
     }
   }
 
   /// A Hangul syllable is numbered by its letters: 19 leading, 21 vowels, 27 trailing or none.
-  private mutating func appendHangul(_ number: UInt32) {
-    scalars.append(0x1100 + number / 588)
-    scalars.append(0x1161 + number % 588 / 28)
-    if number % 28 != 0 { scalars.append(0x11A7 + number % 28) }
+  private mutating func decomposeHangul(_ number: UInt32) {
+    if !waiting.isEmpty { writeMarks() }
+    UTF8Scalar.encode(0x1100 + number / 588, into: &utf8)
+    UTF8Scalar.encode(0x1161 + number % 588 / 28, into: &utf8)
+    if number % 28 != 0 { UTF8Scalar.encode(0x11A7 + number % 28, into: &utf8) }
   }
 
-  /// Canonical ordering: every run of scalars of class other than 0 in order of class, stable.
-  private mutating func order() {
-    var index = 0
-    while index < scalars.count {
-      guard scalars[index] >= 0x300, table.record(scalars[index]).combiningClass != 0 else {
-        index += 1
-        continue
-      }
-      let start = index
-      while index < scalars.count, table.record(scalars[index]).combiningClass != 0 { index += 1 }
-      if index - start > 1 { orderRun(start..<index) }
+  /// A decomposed scalar: a mark waits, a starter is written.
+  private mutating func take(_ scalar: UInt32, _ record: FoldingTable.Record) {
+    if record.isMark && dropsMarks { return }
+    if record.combiningClass != 0 {
+      waiting.append(scalar)
+    } else {
+      if !waiting.isEmpty { writeMarks() }
+      write(scalar, record)
     }
   }
 
-  /// By class and then by place, so that any sorting algorithm gives the stable order, in n log n.
-  private mutating func orderRun(_ run: Range<Int>) {
-    let keyed = run.map { (table.record(scalars[$0]).combiningClass, $0, scalars[$0]) }
-    let sorted = keyed.sorted { ($0.0, $0.1) < ($1.0, $1.1) }
-    for (place, entry) in zip(run, sorted) { scalars[place] = entry.2 }
+  private mutating func write(_ scalar: UInt32, _ record: FoldingTable.Record) {
+    if scalar < 0x80 {
+      utf8.append(foldsCase ? StringFolding.lowercased(UInt8(scalar)) : UInt8(scalar))
+    } else if foldsCase, !record.folding.isEmpty {
+      for place in record.folding { UTF8Scalar.encode(table.scalars[Int(place)], into: &utf8) }
+    } else {
+      UTF8Scalar.encode(scalar, into: &utf8)
+    }
+  }
+
+  /// Canonical ordering: by class, stable. By class and then by place, so that any sorting algorithm gives the stable
+  /// order, in n log n.
+  private mutating func writeMarks() {
+    let marks = waiting
+    waiting.removeAll(keepingCapacity: true)
+    if marks.count == 1 { return write(marks[0], table.record(marks[0])) }
+    let keyed = marks.indices.map { (table.record(marks[$0]).combiningClass, $0) }
+    for (_, place) in keyed.sorted(by: <) { write(marks[place], table.record(marks[place])) }
   }
 }
 
@@ -112,16 +106,21 @@ enum UTF8Scalar {
   }
 
   static func encode(_ scalar: UInt32, into bytes: inout [UInt8]) {
+    func append(_ bits: UInt32) { bytes.append(UInt8(truncatingIfNeeded: bits)) }
     switch scalar {
-    case ..<0x80: bytes.append(UInt8(scalar))
-    case ..<0x800: bytes += [UInt8(0xC0 | scalar >> 6), UInt8(0x80 | scalar & 0x3F)]
+    case ..<0x80: append(scalar)
+    case ..<0x800:
+      append(0xC0 | scalar >> 6)
+      append(0x80 | scalar & 0x3F)
     case ..<0x10000:
-      bytes += [UInt8(0xE0 | scalar >> 12), UInt8(0x80 | scalar >> 6 & 0x3F), UInt8(0x80 | scalar & 0x3F)]
+      append(0xE0 | scalar >> 12)
+      append(0x80 | scalar >> 6 & 0x3F)
+      append(0x80 | scalar & 0x3F)
     default:
-      bytes += [
-        UInt8(0xF0 | scalar >> 18), UInt8(0x80 | scalar >> 12 & 0x3F), UInt8(0x80 | scalar >> 6 & 0x3F),
-        UInt8(0x80 | scalar & 0x3F),
-      ]
+      append(0xF0 | scalar >> 18)
+      append(0x80 | scalar >> 12 & 0x3F)
+      append(0x80 | scalar >> 6 & 0x3F)
+      append(0x80 | scalar & 0x3F)
     }
   }
 

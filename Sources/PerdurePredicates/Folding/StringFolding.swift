@@ -39,10 +39,8 @@ public enum StringFolding {
     if isASCII(bytes) {
       return options.contains(.caseInsensitive) ? bytes.map(lowercased) : Array(bytes)
     }
-    var folder = Folder(capacity: bytes.count)
-    folder.decompose(bytes)
-    if options.contains(.diacriticInsensitive) { folder.dropMarks() }
-    if options.contains(.caseInsensitive) { folder.foldCase() }
+    var folder = Folder(options, capacity: bytes.count)
+    folder.fold(bytes)
     return folder.utf8
   }
 
