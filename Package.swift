@@ -54,7 +54,9 @@ let package = Package(
     // Level 2
     .target(
       name: "Perdure",
-      dependencies: ["PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureMacros"],
+      dependencies: [
+        "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureMacros",
+      ],
       swiftSettings: settings),
     .target(
       name: "PerdureTestSupport", dependencies: ["PerdureFileIO"], swiftSettings: settings),

@@ -1,0 +1,48 @@
+internal import Dispatch
+
+/// A context on a queue of its own, for work off the caller's isolation.
+///
+/// The context is reached inside `perform` and `performAndWait` only, and objects cannot leave them: what
+/// they return is `Sendable`. Between two calls the context keeps its objects and its unsaved changes; each
+/// call begins by moving on to the newest state of the store.
+public final class BackgroundContext: @unchecked Sendable {
+  // Unchecked: the context is touched on the queue only, one call at a time, and the compiler keeps it from
+  // leaving the closures.
+  private let context: ManagedObjectContext
+  private let mark: QueueMark
+
+  init(_ source: ContextSource) {
+    mark = QueueMark(DispatchQueue(label: "perdure.context"))
+    context = ManagedObjectContext(source, ownership: .queue(mark))
+  }
+
+  /// Runs a task in the context, after those that were asked for before. The caller's thread is not blocked.
+  ///
+  /// - Returns: What the task returns.
+  /// - Throws: What the task throws. Unsaved changes stay in the context.
+  public func perform<T: Sendable>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
+      mark.queue.async {
+        continuation.resume(with: Result { try self.run(body) })
+      }
+    }
+  }
+
+  /// Runs a task in the context and waits for it. May be called inside a task of the same context.
+  ///
+  /// - Returns: What the task returns.
+  /// - Throws: What the task throws. Unsaved changes stay in the context.
+  public func performAndWait<T: Sendable>(
+    _ body: @Sendable (ManagedObjectContext) throws -> T
+  ) throws -> T {
+    if mark.isCurrent { return try body(context) }
+    return try mark.queue.sync { try run(body) }
+  }
+
+  private func run<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
+    context.core.advance()
+    return try body(context)
+  }
+}

@@ -1,0 +1,182 @@
+internal import PerdureFileIO
+public import PerdureModel
+
+/// A model, a store of its objects, and the contexts on it.
+///
+///     let container = try PersistentContainer(name: "Library", classes: [Book.self, Author.self], at: path)
+///     try container.loadPersistentStores()
+///     let context = container.newContext()
+///
+/// A container may be used from any isolation; the contexts it makes may not be shared. It stays open while
+/// it or one of its contexts lives, or until `close()`.
+public final class PersistentContainer: Sendable {
+  /// The name, for people.
+  public let name: String
+  /// The model.
+  public let managedObjectModel: ManagedObjectModel
+  /// Where the objects are kept.
+  public let persistentStoreDescription: PersistentStoreDescription
+  private let classes: [String: ManagedObject.Type]
+  private let factory: StoreFactory
+  private let source = Guarded<ContextSource?>(nil)
+  @MainActor private var madeViewContext: ManagedObjectContext?
+
+  package init(
+    name: String, model: ManagedObjectModel, classes: [ManagedObject.Type],
+    description: PersistentStoreDescription, factory: StoreFactory
+  ) {
+    self.name = name
+    managedObjectModel = model
+    persistentStoreDescription = description
+    self.classes = Dictionary(
+      classes.map { ($0._entityName, $0) }, uniquingKeysWith: { _, last in last })
+    self.factory = factory
+  }
+
+  /// Makes a container; the store is opened by `loadPersistentStores`.
+  ///
+  /// - Parameter classes: The classes of the objects. An entity without one takes its parent's, at the root
+  ///   `ManagedObject`, whose properties are reached by name.
+  public convenience init(
+    name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
+    description: PersistentStoreDescription
+  ) {
+    self.init(name: name, model: model, classes: classes, description: description, factory: .standard)
+  }
+
+  /// Makes a container whose store is the directory at `path`.
+  public convenience init(
+    name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [], at path: String
+  ) {
+    self.init(name: name, model: model, classes: classes, description: .init(path: path))
+  }
+
+  /// Makes a container for the entities of classes.
+  ///
+  /// - Throws: `ModelError` when the entities do not make a valid model.
+  public convenience init(
+    name: String, classes: [ManagedObject.Type], description: PersistentStoreDescription
+  ) throws(ModelError) {
+    let model = try ManagedObjectModel(classes.map(\.entityDescription))
+    self.init(name: name, model: model, classes: classes, description: description)
+  }
+
+  /// Makes a container for the entities of classes, whose store is the directory at `path`.
+  ///
+  /// - Throws: `ModelError` when the entities do not make a valid model.
+  public convenience init(
+    name: String, classes: [ManagedObject.Type], at path: String
+  ) throws(ModelError) {
+    try self.init(name: name, classes: classes, description: .init(path: path))
+  }
+}
+
+// MARK: - The store
+
+extension PersistentContainer {
+  /// Opens the store. Opening what is open already changes nothing.
+  ///
+  /// - Throws: `PerdureError` with code 134080 and the store's error as `cause`. The container can be asked
+  ///   again.
+  public func loadPersistentStores() throws(PerdureError) {
+    try source.withLock { source throws(PerdureError) in
+      if source == nil { source = try open() }
+    }
+  }
+
+  /// Opens the store and says how that went, before it returns.
+  public func loadPersistentStores(
+    completionHandler: (PersistentStoreDescription, PerdureError?) -> Void
+  ) {
+    do throws(PerdureError) {
+      try loadPersistentStores()
+    } catch {
+      completionHandler(persistentStoreDescription, error)
+      return
+    }
+    completionHandler(persistentStoreDescription, nil)
+  }
+
+  /// Closes the store. Contexts can read on what they see and cannot save any more.
+  ///
+  /// - Throws: `PerdureError` with code 134030 when what was committed could not be made durable.
+  public func close() throws(PerdureError) {
+    guard
+      let closing = source.withLock({ source in
+        defer { source = nil }
+        return source
+      })
+    else { return }
+    do {
+      try closing.store.close()
+    } catch {
+      var failure = PerdureError(.saveFailed, "The store did not close as it should.")
+      failure.cause = error
+      throw failure
+    }
+  }
+
+  private func open() throws(PerdureError) -> ContextSource {
+    do {
+      let store = try factory.open(persistentStoreDescription, managedObjectModel)
+      let graph = GraphSchema(
+        model: managedObjectModel, store: store.schema, storeIdentifier: store.identifier, classes: classes)
+      return ContextSource(
+        store: store, graph: graph, durability: persistentStoreDescription.durability,
+        isReadOnly: persistentStoreDescription.isReadOnly)
+    } catch let error as PerdureError {
+      throw error
+    } catch {
+      var failure = PerdureError(
+        .openFailed, "The store \(persistentStoreDescription.path ?? "in memory") could not be opened.")
+      failure.cause = error
+      throw failure
+    }
+  }
+
+  func loadedSource() -> ContextSource {
+    guard let source = source.withLock({ $0 }) else {
+      preconditionFailure("The container \"\(name)\" has no open store: call loadPersistentStores() first.")
+    }
+    return source
+  }
+
+  /// The id with a URI, as this container's store knows it; nil when it belongs to another store or to an
+  /// entity that the model does not have. Whether the object exists is not asked.
+  public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
+    let graph = loadedSource().graph
+    return ManagedObjectID(uri: uri).flatMap { graph.reference(of: $0) }.map { graph.id(of: $0) }
+  }
+}
+
+// MARK: - Contexts
+
+extension PersistentContainer {
+  /// Makes a context for the caller's own isolation: a local variable, or a property of an actor.
+  ///
+  /// The store must have been loaded.
+  public func newContext() -> sending ManagedObjectContext {
+    ManagedObjectContext(loadedSource(), ownership: .local)
+  }
+
+  /// The main actor's context, made at first use. For programs with a user interface; where nothing serves
+  /// the main queue, use `newContext()`.
+  @MainActor public var viewContext: ManagedObjectContext {
+    if let madeViewContext { return madeViewContext }
+    let context = ManagedObjectContext(loadedSource(), ownership: .main)
+    madeViewContext = context
+    return context
+  }
+
+  /// Makes a context with a queue of its own.
+  public func newBackgroundContext() -> BackgroundContext { BackgroundContext(loadedSource()) }
+
+  /// Runs a task in a new context on a queue of its own.
+  ///
+  /// - Returns: What the task returns: ids and values, never objects.
+  public func performBackgroundTask<T: Sendable>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    try await newBackgroundContext().perform(body)
+  }
+}

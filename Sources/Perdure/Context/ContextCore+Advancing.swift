@@ -1,0 +1,156 @@
+// How a context's view moves on.
+//
+// A view is replaced and the epoch with it; no object is visited. An instance finds out at its next touch
+// that its row may be old, compares one version, and becomes a fault only if the row has in fact changed.
+// Instances with unsaved changes keep the row and the version that the changes were made to, until a
+// refresh says otherwise.
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  func rollback() {
+    checkOwner()
+    readFailure = nil
+    for overlay in tracker.removeAll() {
+      guard let object = overlay.object else { continue }
+      if overlay.isNew { retire(object) } else { object.header.pointee.overlay = nil }
+    }
+    view = store.view()
+    beginEpoch()
+  }
+
+  func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    checkOwner()
+    guard object.context === self else { return }
+    advance()
+    if let overlay = object.overlay, !overlay.isNew {
+      if mergeChanges { rebase(overlay) } else { discard(overlay) }
+    }
+    if !mergeChanges, object.overlay?.isNew != true { object.header.pointee.dropRow() }
+  }
+
+  func refreshAllObjects() {
+    checkOwner()
+    readFailure = nil
+    advance()
+    for overlay in tracker.ordered where !overlay.isNew { rebase(overlay) }
+    for object in identityMap.objects where object.overlay == nil { object.header.pointee.dropRow() }
+  }
+
+  func reset() {
+    checkOwner()
+    readFailure = nil
+    for overlay in tracker.removeAll() { overlay.object?.header.pointee.overlay = nil }
+    for object in identityMap.objects { retire(object) }
+    view = store.view()
+    beginEpoch()
+  }
+
+  /// Moves on to the newest state of the store; unsaved changes stay as they are.
+  func advance() {
+    let newest = store.view()
+    guard newest.sequence != view.sequence else { return }
+    view = newest
+    beginEpoch()
+    rebaseDeltas()
+    // Delete rules have to be applied to what others have linked since.
+    for overlay in tracker.ordered where overlay.isDeleted { tracker.propagateLater(overlay) }
+  }
+
+  // MARK: One object
+
+  /// Puts the unsaved changes of an object on top of its newest row. A deletion of what is gone already is
+  /// done.
+  private func rebase(_ overlay: ObjectOverlay) {
+    guard overlay.baseVersion != nil else { return }
+    let newest = view.version(of: overlay.reference)
+    if newest == nil, overlay.isDeleted {
+      if let object = overlay.object { retire(object) }
+      tracker.remove(overlay.reference)
+      return
+    }
+    guard let newest, newest != overlay.baseVersion else { return }
+    overlay.baseVersion = newest
+    overlay.object?.header.pointee.dropRow()
+  }
+
+  /// Forgets the unsaved changes of one object, at the other ends too.
+  private func discard(_ overlay: ObjectOverlay) {
+    overlay.isDeleted = false
+    for relationship in overlay.shape.relationships {
+      switch relationship.form {
+      case .column:
+        guard overlay.value(relationship.slot) != nil else { continue }
+        setColumn(overlay.reference, relationship, storedColumn(overlay.reference, relationship.slot))
+      case .links:
+        guard let delta = overlay.delta(relationship.slot) else { continue }
+        for target in delta.added { disconnect(overlay.reference, relationship, target) }
+        for target in delta.removed { connect(overlay.reference, relationship, target) }
+      case .inverseToOne, .inverseToMany:
+        guard let delta = overlay.delta(relationship.slot) else { continue }
+        for target in delta.added { disconnect(overlay.reference, relationship, target) }
+        for target in delta.removed where !tracker.isDeleted(target) {
+          connect(overlay.reference, relationship, target)
+        }
+      }
+    }
+    if overlay.changesRow { overlay.discardValues() }
+    overlay.baseVersion = nil
+    dropIfUnchanged(overlay)
+  }
+
+  /// The reference in a column as the store has it.
+  func storedColumn(_ reference: ObjectReference, _ slot: Int) -> ObjectReference? {
+    do {
+      guard let stored = try view.row(reference) else { return nil }
+      let row = try graph.store.rows.view(stored.bytes, of: reference)
+      let field = row.fields[slot]
+      return row.isPresent(field) ? row.reference(field) : nil
+    } catch {
+      noteReadFailure(error, reference)
+      return nil
+    }
+  }
+
+  // MARK: Deltas
+
+  /// Restores C3 after the view has moved: what the deltas say about columns follows from the changed
+  /// columns and the new rows; link deltas are held against the new links.
+  func rebaseDeltas() {
+    guard !tracker.isEmpty else { return }
+    let overlays = tracker.ordered
+    for overlay in overlays {
+      for relationship in overlay.shape.relationships {
+        guard case .links = relationship.form, overlay.delta(relationship.slot) != nil else { continue }
+        overlay.changeDelta(relationship.slot) { delta in
+          delta.rebase { isStoredLink(overlay.reference, relationship, $0) }
+        }
+      }
+      overlay.removeDeltas { overlay.shape.relationship($0).isInColumn }
+    }
+    for overlay in overlays where overlay.changesRow || overlay.isDeleted { rebaseColumns(overlay) }
+    for overlay in overlays { dropIfUnchanged(overlay) }
+  }
+
+  private func rebaseColumns(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.relationships where relationship.form == .column {
+      guard relationship.inverseSlot != nil, let value = overlay.value(relationship.slot) else { continue }
+      let stored = overlay.isNew ? nil : storedColumn(overlay.reference, relationship.slot)
+      var current: ObjectReference?
+      if case .reference(let target) = value { current = target }
+      guard stored != current else { continue }
+      if let stored, let slot = deltaSlot(relationship, at: stored) {
+        changeDelta(stored, slot) { $0.remove(overlay.reference) }
+      }
+      if let current, let slot = deltaSlot(relationship, at: current) {
+        changeDelta(current, slot) { $0.add(overlay.reference) }
+      }
+    }
+  }
+
+  /// The slot of the delta that a column has at its target; nil when the target has a column of its own.
+  private func deltaSlot(_ relationship: RelationshipShape, at target: ObjectReference) -> Int? {
+    guard let inverse = inverse(of: relationship, at: target), inverse.form != .column else { return nil }
+    return inverse.slot
+  }
+}

@@ -1,0 +1,137 @@
+internal import PerdureModel
+internal import PerdurePredicates
+
+extension ContextCore {
+  func insert<T: ManagedObject>(_ type: T.Type) -> T {
+    let object = T(seedForInserting(type))
+    didInsert(object)
+    return object
+  }
+
+  func insertNewObject(forEntityName entityName: String) -> ManagedObject {
+    guard let shape = graph.shape(named: entityName) else {
+      preconditionFailure("The model has no entity \"\(entityName)\".")
+    }
+    let object = shape.objectClass.init(seed(shape))
+    didInsert(object)
+    return object
+  }
+
+  func delete(_ object: ManagedObject) {
+    checkOwner()
+    guard let context = object.contextForChange() else { return }
+    precondition(context === self, "The object belongs to another context.")
+    object.prepareForDeletion()
+    markDeleted(object.reference)
+  }
+
+  // MARK: Called by ManagedObject
+
+  func seedForInserting(_ type: ManagedObject.Type) -> ObjectSeed {
+    guard let shape = graph.shape(of: type) else {
+      preconditionFailure("\(type) is not among the classes that were given to the container.")
+    }
+    return seed(shape)
+  }
+
+  func didInsert(_ object: ManagedObject) {
+    let overlay = ObjectOverlay(object.reference, object.shape, isNew: true)
+    tracker.insert(overlay)
+    attach(overlay, to: object)
+    object.awakeFromInsert()
+  }
+
+  private func seed(_ shape: EntityShape) -> ObjectSeed {
+    checkOwner()
+    precondition(!shape.schema.isAbstract, "\(shape.name) is abstract: insert an object of a sub-entity.")
+    return ObjectSeed(core: self, shape: shape, reference: newReference(shape.number))
+  }
+
+  private func newReference(_ entity: UInt16) -> ObjectReference {
+    do {
+      return try allocator.next(entity, from: store)
+    } catch {
+      var failure = PerdureError(
+        .saveFailed,
+        "The store could not reserve an id for a new object. The context cannot save until it is reset.")
+      failure.cause = error
+      readFailure = readFailure ?? failure
+      return allocator.provisional(entity)
+    }
+  }
+
+  // MARK: Overlays
+
+  /// The overlay of an object that is about to change, made when there is none.
+  func overlay(for reference: ObjectReference) -> ObjectOverlay {
+    if let overlay = tracker[reference] { return overlay }
+    let overlay = ObjectOverlay(reference, graph.shape(of: reference), isNew: false)
+    tracker.insert(overlay)
+    if let object = identityMap.object(reference) { attach(overlay, to: object) }
+    return overlay
+  }
+
+  /// Lets go of an overlay in which nothing is left.
+  func dropIfUnchanged(_ overlay: ObjectOverlay) {
+    if overlay.isNew || overlay.isDeleted || overlay.changesRow || overlay.hasDeltas { return }
+    overlay.object?.header.pointee.overlay = nil
+    tracker.remove(overlay.reference)
+  }
+
+  /// Changes a column of an object that has an instance.
+  @inline(__always)
+  func setColumn(of object: ManagedObject, _ slot: Int, _ value: Value) {
+    if let overlay = object.overlay, overlay.changesRow {
+      overlay.setValue(value, slot)
+    } else {
+      setFirstColumn(of: object, slot, value)
+    }
+  }
+
+  @inline(never)
+  private func setFirstColumn(of object: ManagedObject, _ slot: Int, _ value: Value) {
+    guard loadRow(of: object) else { return }
+    let overlay = overlay(for: object.reference)
+    overlay.setValue(value, slot)
+    overlay.baseVersion = overlay.baseVersion ?? object.header.pointee.version
+    object.header.pointee.epoch = 0
+  }
+
+  /// Changes a column of an object that may have no instance.
+  func setColumn(_ reference: ObjectReference, _ slot: Int, _ value: Value) {
+    if let object = identityMap.object(reference) {
+      setColumn(of: object, slot, value)
+      return
+    }
+    guard let version = view.version(of: reference) else { return }
+    let overlay = overlay(for: reference)
+    overlay.setValue(value, slot)
+    overlay.baseVersion = overlay.baseVersion ?? version
+  }
+
+  /// Marks an object as deleted, with or without an instance.
+  func markDeleted(_ reference: ObjectReference) {
+    let object = identityMap.object(reference)
+    if let object, !loadRowVersion(object) { return }
+    guard tracker[reference] != nil || view.version(of: reference) != nil else { return }
+    let overlay = overlay(for: reference)
+    guard !overlay.isDeleted else { return }
+    overlay.isDeleted = true
+    if !overlay.isNew, overlay.baseVersion == nil {
+      overlay.baseVersion = loadedVersion(object) ?? view.version(of: reference)
+    }
+    tracker.propagateLater(overlay)
+  }
+
+  /// Whether an instance can be deleted: it is new, or has a row. Reads no row.
+  private func loadRowVersion(_ object: ManagedObject) -> Bool {
+    if object.overlay?.isNew == true { return true }
+    dropStaleRow(of: object)
+    return object.header.pointee.row != nil || view.version(of: object.reference) != nil
+  }
+
+  private func loadedVersion(_ object: ManagedObject?) -> RowVersion? {
+    guard let object, object.header.pointee.row != nil else { return nil }
+    return object.header.pointee.version
+  }
+}

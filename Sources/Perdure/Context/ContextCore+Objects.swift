@@ -1,0 +1,152 @@
+// From a reference to an instance, and from an instance to its row.
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  func object(with id: ManagedObjectID) -> ManagedObject {
+    checkOwner()
+    guard let reference = graph.reference(of: id) else {
+      preconditionFailure("\(id) belongs to another store, or names an entity that this one does not have.")
+    }
+    return instance(of: reference)
+  }
+
+  func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
+    checkOwner()
+    guard let reference = graph.reference(of: id) else {
+      throw PerdureError(.unknownObjectID, "\(id) belongs to another store, or to no entity of this one.")
+    }
+    let object = instance(of: reference)
+    let failure = readFailure
+    if !object.isInserted, !loadRow(of: object) {
+      if failure == nil, let readFailure { throw readFailure }
+      throw PerdureError(.objectNotFound, "There is no object \(id).")
+    }
+    return object
+  }
+
+  func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+    checkOwner()
+    return graph.reference(of: id).flatMap { identityMap.object($0) }
+  }
+
+  /// The one instance of a reference.
+  func instance(of reference: ObjectReference) -> ManagedObject {
+    if let object = identityMap.object(reference) { return object }
+    let shape = graph.shape(of: reference)
+    return shape.objectClass.init(ObjectSeed(core: self, shape: shape, reference: reference))
+  }
+
+  /// The one instance of a reference, as the class that the caller's property promises.
+  @inline(__always)
+  func typedInstance<T: ManagedObject>(of reference: ObjectReference, _ type: T.Type) -> T {
+    let object = instance(of: reference)
+    guard let typed = object as? T else {
+      preconditionFailure(
+        "\(object.shape.name) objects are \(Swift.type(of: object)) here, not \(T.self). "
+          + "Was the class given to the container?")
+    }
+    return typed
+  }
+
+  func objectID(of reference: ObjectReference) -> ManagedObjectID {
+    graph.id(of: reference, isTemporary: tracker.isNew(reference))
+  }
+
+  // MARK: Registration, called by instances
+
+  func register(_ object: ManagedObject) {
+    identityMap.insert(object, object.reference)
+    if let overlay = tracker[object.reference] { attach(overlay, to: object) }
+  }
+
+  func unregister(_ object: ManagedObject) {
+    identityMap.remove(object.reference)
+  }
+
+  func attach(_ overlay: ObjectOverlay, to object: ManagedObject) {
+    if !isAbandoned { overlay.object = object }
+    object.header.pointee.overlay = .passUnretained(overlay)
+    if overlay.changesRow { object.header.pointee.epoch = 0 }
+  }
+
+  /// Takes an instance out of the context, because the object is no more or the context is reset. What it has
+  /// loaded stays readable.
+  func retire(_ object: ManagedObject) {
+    identityMap.remove(object.reference)
+    object.header.pointee.epoch = 0
+    object.header.pointee.overlay = nil
+    object.header.pointee.isGone = true
+  }
+
+  // MARK: Faults
+
+  /// Makes sure that an object's row is there and is the view's; false when the object has none.
+  func loadRow(of object: ManagedObject) -> Bool {
+    let header = object.header
+    if header.pointee.isGone || object.overlay?.isNew == true { return false }
+    dropStaleRow(of: object)
+    if header.pointee.row != nil { return true }
+    return fireFault(object)
+  }
+
+  /// Forgets a loaded row that is not the view's. A row with unsaved changes on top is kept, so that the
+  /// save finds out about the conflict.
+  func dropStaleRow(of object: ManagedObject) {
+    let header = object.header
+    guard header.pointee.row != nil, header.pointee.epoch != epochCell.pointee else { return }
+    if object.overlay?.changesRow == true { return }
+    if view.version(of: object.reference) == header.pointee.version {
+      header.pointee.epoch = epochCell.pointee
+    } else {
+      header.pointee.dropRow()
+    }
+  }
+
+  private func fireFault(_ object: ManagedObject) -> Bool {
+    do {
+      guard let stored = try view.row(object.reference) else {
+        vanish(object)
+        return false
+      }
+      let row = try graph.store.rows.view(stored.bytes, of: object.reference)
+      object.header.pointee.setRow(row, version: stored.version)
+      if object.overlay?.changesRow != true { object.header.pointee.epoch = epochCell.pointee }
+      return true
+    } catch {
+      noteReadFailure(error, object.reference)
+      return false
+    }
+  }
+
+  /// The row of an object is gone from the store. With unsaved changes, the save will say so.
+  private func vanish(_ object: ManagedObject) {
+    guard object.overlay == nil else { return }
+    retire(object)
+    object.header.pointee.hasVanished = true
+  }
+
+  /// Keeps an error that an accessor cannot throw.
+  func noteReadFailure(_ error: any Error, _ reference: ObjectReference) {
+    guard readFailure == nil else { return }
+    var failure = PerdureError(
+      .readFailed, "\(graph.id(of: reference)) could not be read. The context cannot save until it is reset.")
+    failure.cause = error
+    readFailure = failure
+  }
+
+  /// The row of an object whether it has an instance or not, without making one.
+  func withRow<R>(_ reference: ObjectReference, _ body: (RowView, RowVersion) -> R) -> R? {
+    if let object = identityMap.object(reference) {
+      guard loadRow(of: object), let row = object.header.pointee.loadedRow else { return nil }
+      return body(row, object.header.pointee.version)
+    }
+    do {
+      guard let stored = try view.row(reference) else { return nil }
+      return body(try graph.store.rows.view(stored.bytes, of: reference), stored.version)
+    } catch {
+      noteReadFailure(error, reference)
+      return nil
+    }
+  }
+}

@@ -1,0 +1,242 @@
+// What is at the other end of a relationship, unsaved changes included; and connecting both ends at once.
+//
+// A to-one relationship is a column of one of the two rows, and everything else follows from columns and
+// links: the other end of a column is what the relation index says, corrected by the delta of the owner's
+// overlay. All functions here work on references, so that no instance is made of an object that nobody
+// asked for.
+
+internal import PerdurePredicates
+
+// MARK: - Reading
+
+extension ContextCore {
+  /// The relationship that leads back, as an object at the other end has it.
+  func inverse(of relationship: RelationshipShape, at target: ObjectReference) -> RelationshipShape? {
+    relationship.inverseSlot.map { graph.shape(of: target).relationship($0) }
+  }
+
+  /// The reference in a column, with unsaved changes.
+  func column(_ reference: ObjectReference, _ slot: Int) -> ObjectReference? {
+    if let value = tracker[reference]?.value(slot) {
+      if case .reference(let target) = value { return target }
+      return nil
+    }
+    return withRow(reference) { row, _ in
+      let field = row.fields[slot]
+      return row.isPresent(field) ? row.reference(field) : nil
+    } ?? nil
+  }
+
+  /// The object at the other end of a to-one relationship.
+  func target(of owner: ObjectReference, _ relationship: RelationshipShape) -> ObjectReference? {
+    relationship.form == .column
+      ? column(owner, relationship.slot) : targets(of: owner, relationship).first
+  }
+
+  /// The objects at the other end, in no particular order.
+  func targets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
+    if relationship.form == .column { return column(owner, relationship.slot).map { [$0] } ?? [] }
+    let overlay = tracker[owner]
+    var result = overlay?.isNew == true ? [] : storedEntries(relationship.index, owner)
+    if let delta = overlay?.delta(relationship.slot) {
+      if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
+      result.append(contentsOf: delta.added.sorted { $0.rawValue < $1.rawValue })
+    }
+    return result
+  }
+
+  /// The number of objects at the other end. Reads no row unless the relationship is a column.
+  func targetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
+    if relationship.form == .column { return column(owner, relationship.slot) == nil ? 0 : 1 }
+    let overlay = tracker[owner]
+    let stored = overlay?.isNew == true ? 0 : view.entryCount(relationship.index, Self.range(of: owner))
+    return stored + (overlay?.delta(relationship.slot)?.countDifference ?? 0)
+  }
+
+  /// Whether an object is at the other end.
+  func contains(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) -> Bool {
+    switch relationship.form {
+    case .column: return column(owner, relationship.slot) == target
+    case .inverseToOne, .inverseToMany:
+      guard let inverse = inverse(of: relationship, at: target) else { return false }
+      return !tracker.isDeleted(target) && column(target, inverse.slot) == owner
+    case .links:
+      if let known = tracker[owner]?.delta(relationship.slot)?.contains(target) { return known }
+      return isStoredLink(owner, relationship, target)
+    }
+  }
+
+  /// Whether the store has a link.
+  func isStoredLink(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) -> Bool {
+    if tracker.isNew(owner) || tracker.isNew(target) { return false }
+    if let owners = relationship.owners,
+      view.entryCount(owners, Self.range(of: target))
+        < view.entryCount(relationship.index, Self.range(of: owner))
+    {
+      return hasStoredEntry(owners, target, owner)
+    }
+    return hasStoredEntry(relationship.index, owner, target)
+  }
+
+  /// The keys of an owner's entries.
+  static func range(of owner: ObjectReference) -> KeyRange {
+    var key = OrderedKey()
+    key.append(bare: owner)
+    return .equal(key.bytes)
+  }
+
+  /// The references under an owner's key in an index of the store.
+  func storedEntries(_ index: StoreIndex, _ owner: ObjectReference) -> [ObjectReference] {
+    var result: [ObjectReference] = []
+    do {
+      try view.visitEntries(index, Self.range(of: owner), descending: false) { _, reference in
+        result.append(reference)
+        return true
+      }
+    } catch {
+      noteReadFailure(error, owner)
+    }
+    return result
+  }
+
+  /// Entries under one key come in order of their references.
+  private func hasStoredEntry(
+    _ index: StoreIndex, _ owner: ObjectReference, _ target: ObjectReference
+  ) -> Bool {
+    var isFound = false
+    do {
+      try view.visitEntries(index, Self.range(of: owner), descending: false) { _, reference in
+        isFound = reference == target
+        return reference.rawValue < target.rawValue
+      }
+    } catch {
+      noteReadFailure(error, owner)
+    }
+    return isFound
+  }
+}
+
+// MARK: - Changing
+
+extension ContextCore {
+  /// Whether an object may be put at the other end; misuse stops the program. What is gone is not connected.
+  func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {
+    guard let context = object.contextForChange() else { return false }
+    precondition(context === self, "Objects of different contexts cannot be connected.")
+    precondition(
+      graph.isKind(object.shape.number, of: relationship.destination),
+      "\(relationship.name) leads to \(graph.shape(numbered: relationship.destination).name), not to "
+        + "\(object.shape.name).")
+    return true
+  }
+
+  /// Connects two objects, both sides at once. What a to-one side held before is disconnected.
+  func connect(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) {
+    switch relationship.form {
+    case .column: setColumn(owner, relationship, target)
+    case .inverseToOne, .inverseToMany:
+      guard let inverse = inverse(of: relationship, at: target) else { return }
+      setColumn(target, inverse, owner)
+    case .links:
+      guard !contains(owner, relationship, target) else { return }
+      changeLink(owner, relationship, target) { $0.add($1) }
+    }
+    propagateAgain(owner)
+    propagateAgain(target)
+  }
+
+  /// Disconnects two objects, both sides at once, if they are connected.
+  func disconnect(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) {
+    guard contains(owner, relationship, target) else { return }
+    switch relationship.form {
+    case .column: setColumn(owner, relationship, nil)
+    case .inverseToOne, .inverseToMany:
+      guard let inverse = inverse(of: relationship, at: target) else { return }
+      setColumn(target, inverse, nil)
+    case .links: changeLink(owner, relationship, target) { $0.remove($1) }
+    }
+  }
+
+  /// Disconnects whatever a to-one relationship holds.
+  func clear(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+    guard let target = target(of: owner, relationship) else { return }
+    disconnect(owner, relationship, target)
+  }
+
+  /// What is linked to a deleted object after its delete rules were applied has to follow them too.
+  private func propagateAgain(_ reference: ObjectReference) {
+    guard let overlay = tracker[reference], overlay.isDeleted else { return }
+    tracker.propagateLater(overlay)
+  }
+
+  func changeDelta(
+    _ owner: ObjectReference, _ slot: Int, _ change: (inout LinkDelta) -> Void
+  ) {
+    let overlay = overlay(for: owner)
+    overlay.changeDelta(slot, change)
+    dropIfUnchanged(overlay)
+  }
+
+  private func changeLink(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference,
+    _ change: (inout LinkDelta, ObjectReference) -> Void
+  ) {
+    changeDelta(owner, relationship.slot) { change(&$0, target) }
+    guard let inverse = inverse(of: relationship, at: target) else { return }
+    if owner == target, inverse.slot == relationship.slot { return }
+    changeDelta(target, inverse.slot) { change(&$0, owner) }
+  }
+
+  /// Changes a to-one column and the other ends of its old and its new target.
+  func setColumn(
+    _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference?
+  ) {
+    let old = column(source, relationship.slot)
+    guard old != target else { return }
+    setColumn(source, relationship.slot, target.map(Value.reference) ?? .null)
+    if let old { leave(old, relationship, source) }
+    if let target { enter(target, relationship, source) }
+  }
+
+  /// The other end of a column no longer has `source`.
+  private func leave(
+    _ target: ObjectReference, _ relationship: RelationshipShape, _ source: ObjectReference
+  ) {
+    guard let inverse = inverse(of: relationship, at: target) else { return }
+    if inverse.form == .column {
+      if column(target, inverse.slot) == source { setColumn(target, inverse.slot, .null) }
+    } else {
+      changeDelta(target, inverse.slot) { $0.remove(source) }
+    }
+  }
+
+  /// The other end of a column has `source` now; a to-one end lets go of what it had.
+  private func enter(
+    _ target: ObjectReference, _ relationship: RelationshipShape, _ source: ObjectReference
+  ) {
+    guard let inverse = inverse(of: relationship, at: target) else { return }
+    switch inverse.form {
+    case .column:
+      if let previous = column(target, inverse.slot), previous != source {
+        setColumn(previous, relationship.slot, .null)
+      }
+      setColumn(target, inverse.slot, .reference(source))
+    case .inverseToOne:
+      for previous in targets(of: target, inverse) where previous != source {
+        setColumn(previous, relationship.slot, .null)
+        changeDelta(target, inverse.slot) { $0.remove(previous) }
+      }
+      changeDelta(target, inverse.slot) { $0.add(source) }
+    case .inverseToMany: changeDelta(target, inverse.slot) { $0.add(source) }
+    case .links: break
+    }
+  }
+}

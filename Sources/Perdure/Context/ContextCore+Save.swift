@@ -1,0 +1,58 @@
+// The save, step by step:
+//
+//   1. delete rules            propagateDeletes
+//   2. validation              Validation: every broken rule in one error
+//   3. the commit              SavePlan: rows, links and preconditions
+//   4. the store's answer      one atomic commit, or a conflict and nothing has changed (C4)
+//   5. the context follows     overlays go, instances get their saved rows, the view is the commit's
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  func save() throws(PerdureError) {
+    checkOwner()
+    propagateDeletes()
+    if let readFailure { throw readFailure }
+    guard !tracker.isEmpty else { return }
+    if isReadOnly { throw PerdureError(.saveFailed, "The store was opened for reading only.") }
+    let violations = violations()
+    if let readFailure { throw readFailure }
+    if !violations.isEmpty { throw .validation(violations) }
+    let plan = SavePlan(self)
+    if let readFailure { throw readFailure }
+    if !plan.stale.isEmpty { throw .stale(plan.stale, in: self) }
+    let newView = plan.isEmpty ? view : try commit(plan.change)
+    follow(newView)
+  }
+
+  private func commit(_ change: StoreChange) throws(PerdureError) -> any StoreView {
+    do {
+      return try store.commit(change)
+    } catch let conflict as StoreConflict {
+      throw .conflict(conflict, in: self)
+    } catch {
+      var failure = PerdureError(.saveFailed, "The store could not write. Nothing was saved.")
+      failure.cause = error
+      throw failure
+    }
+  }
+
+  /// What was pending is stored now.
+  private func follow(_ newView: any StoreView) {
+    view = newView
+    beginEpoch()
+    for overlay in tracker.removeAll() {
+      guard var object = overlay.object else { continue }
+      overlay.object = nil
+      if overlay.isDeleted {
+        retire(object)
+        continue
+      }
+      object.header.pointee.overlay = nil
+      guard overlay.changesRow else { continue }
+      object.header.pointee.dropRow()
+      // Nobody else holds the instance: it goes at the end of this turn, and needs no row.
+      if !isKnownUniquelyReferenced(&object) { _ = loadRow(of: object) }
+    }
+  }
+}

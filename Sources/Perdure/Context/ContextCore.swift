@@ -1,0 +1,93 @@
+// A context: one view of the store, the instances that were made of its objects, and what has been changed.
+//
+// Where to look:
+//   ManagedObjectContext  the handle that users hold
+//   +Objects        from an identity to an instance; faults and how they fire
+//   +Insertion      insert and delete
+//   +Relationships  what is at the other end, with unsaved changes; connecting both ends at once
+//   +Fetch          fetches
+//   +Save           the save, step by step; SavePlan and Validation hold its rules
+//   +Advancing      how the view moves on: rollback, refresh, reset
+//   DeletePropagation  the delete rules
+//
+// Invariants:
+//   C1. There is at most one registered instance of a reference.
+//   C2. An object has an entry in the tracker if and only if a save or rollback would do something about it.
+//   C3. Deltas of relationships agree with the changed columns (see rebaseDeltas).
+//   C4. A save that fails changes neither the store nor the context.
+
+internal import PerdurePredicates
+
+/// What a context is; see ManagedObjectContext, its handle.
+final class ContextCore {
+  let store: any PersistentStore
+  let graph: GraphSchema
+  let ownership: ContextOwnership
+  let durability: Durability
+  let isReadOnly: Bool
+  /// What the context sees of the store.
+  var view: any StoreView
+  var tracker = ChangeTracker()
+  var identityMap = IdentityMap()
+  var allocator = IDAllocator()
+  /// Whether the handle is gone; then overlays keep no instances alive.
+  private(set) var isAbandoned = false
+  /// The handle, while a user holds it.
+  weak var handle: ManagedObjectContext?
+  /// The first error that an accessor met and could not throw. The next fetch or save throws it.
+  var readFailure: PerdureError?
+  private let epoch: UnsafeMutablePointer<UInt64>
+
+  init(_ source: ContextSource, ownership: ContextOwnership) {
+    store = source.store
+    graph = source.graph
+    durability = source.durability
+    isReadOnly = source.isReadOnly
+    self.ownership = ownership
+    view = source.store.view()
+    epoch = .allocate(capacity: 1)
+    epoch.initialize(to: 1)
+  }
+
+  deinit {
+    identityMap.deallocate()
+    epoch.deallocate()
+  }
+
+  /// The handle is gone: what is pending will not be saved, and must not keep itself alive.
+  func abandon() {
+    isAbandoned = true
+    for overlay in tracker.overlays.values { overlay.object = nil }
+  }
+
+  /// What H1 in ObjectHeader.swift compares with.
+  var epochCell: UnsafePointer<UInt64> { UnsafePointer(epoch) }
+
+  /// From now on loaded rows have to be compared with the view again.
+  func beginEpoch() { epoch.pointee += 1 }
+
+  /// In debug builds, stops a program that uses the context in the wrong place.
+  @inline(__always)
+  func checkOwner() {
+    assert(ownership.isCurrent, ownership.complaint)
+  }
+}
+
+/// What a context needs of its container.
+struct ContextSource: Sendable {
+  let store: any PersistentStore
+  let graph: GraphSchema
+  let durability: Durability
+  let isReadOnly: Bool
+}
+
+// MARK: - What has changed
+
+extension ContextCore {
+  var hasChanges: Bool { tracker.overlays.values.contains { $0.state.isPending } }
+
+  func objects(in state: ObjectState) -> Set<ManagedObject> {
+    checkOwner()
+    return Set(tracker.overlays.values.filter { $0.state == state }.map { instance(of: $0.reference) })
+  }
+}

@@ -1,0 +1,101 @@
+// The delete rules, applied to sets of references.
+//
+// Nobody needs an instance for this: what is at the other end comes from indexes and deltas, and what
+// changes there goes into overlays. An object is visited once for each time it is marked, so cycles of
+// cascades end.
+//
+//   cascade   the other ends are deleted too, and visited in their turn
+//   nullify   the other ends let go of the object
+//   deny      nothing here: the save refuses while an end is left that is not deleted itself
+//   no action rows at the other end keep pointing at the object. Link entries are its own and are removed
+//
+// One-way relationships that lead to a deleted object let go of it: there is an index from target to
+// source, so there is no reason to leave a reference to nothing behind.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+extension ContextCore {
+  /// Applies the delete rules of what has been marked since the last time.
+  func propagateDeletes() {
+    guard !tracker.unpropagated.isEmpty else { return }
+    var visited: [ObjectOverlay] = []
+    while let reference = tracker.unpropagated.popLast() {
+      guard let overlay = tracker[reference], overlay.isDeleted, !overlay.isPropagated else { continue }
+      overlay.isPropagated = true
+      for relationship in overlay.shape.relationships { propagate(overlay, relationship) }
+      visited.append(overlay)
+    }
+    for overlay in visited where !overlay.isNew {
+      for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
+    }
+    forgetPending()
+    for overlay in visited where overlay.isNew { retireIfSettled(overlay) }
+  }
+
+  private func propagate(_ overlay: ObjectOverlay, _ relationship: RelationshipShape) {
+    let owner = overlay.reference
+    var rule = relationship.deleteRule
+    if rule == .deny { return }
+    if rule == .noAction, overlay.isNew { rule = .nullify }
+    let targets = targets(of: owner, relationship)
+    if rule == .cascade {
+      for target in targets { markDeleted(target) }
+    }
+    for target in targets { letGo(owner, relationship, target, rule) }
+  }
+
+  /// Ends one connection of a deleted object, as far as that is not done by a deletion at the other end.
+  private func letGo(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference,
+    _ rule: DeleteRule
+  ) {
+    switch relationship.form {
+    case .column:
+      let isColumnAtBothEnds = inverse(of: relationship, at: target)?.form == .column
+      if rule == .noAction, isColumnAtBothEnds { return }
+      setColumn(owner, relationship, nil)
+    case .inverseToOne, .inverseToMany:
+      guard rule != .noAction, !tracker.isDeleted(target) else { return }
+      guard let column = inverse(of: relationship, at: target) else { return }
+      setColumn(target, column, nil)
+    case .links: disconnect(owner, relationship, target)
+    }
+  }
+
+  /// Takes a deleted object out of the one-way relationships that the store has.
+  private func forgetStored(_ target: ObjectReference, _ relationship: RelationshipShape) {
+    if relationship.form == .column {
+      for source in storedEntries(relationship.index, target)
+      where !tracker.isDeleted(source) && column(source, relationship.slot) == target {
+        setColumn(source, relationship.slot, .null)
+      }
+    } else if let owners = relationship.owners {
+      for source in storedEntries(owners, target) where !tracker.isDeleted(source) {
+        disconnect(source, relationship, target)
+      }
+    }
+  }
+
+  /// Takes deleted objects out of one-way relationships that are not saved yet.
+  private func forgetPending() {
+    for overlay in Array(tracker.overlays.values) where !overlay.isDeleted {
+      for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
+        if case .reference(let target) = overlay.value(relationship.slot), tracker.isDeleted(target) {
+          setColumn(overlay.reference, relationship.slot, .null)
+        }
+        for target in overlay.delta(relationship.slot)?.added ?? [] where tracker.isDeleted(target) {
+          disconnect(overlay.reference, relationship, target)
+        }
+      }
+    }
+  }
+
+  /// An object that was inserted and deleted since the last save leaves no trace, unless a rule denies the
+  /// deletion.
+  private func retireIfSettled(_ overlay: ObjectOverlay) {
+    guard tracker[overlay.reference] === overlay, DeniedDelete.find(overlay, in: self).isEmpty else { return }
+    if let object = overlay.object { retire(object) }
+    tracker.remove(overlay.reference)
+  }
+}

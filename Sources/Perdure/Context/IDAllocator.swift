@@ -1,0 +1,38 @@
+internal import PerdurePredicates
+
+/// Hands out ids for new objects from blocks that are reserved in the store.
+///
+/// Blocks begin small and double, so that a context that inserts one object wastes little and an import
+/// reserves rarely. What is left of a block when the context goes is never used.
+struct IDAllocator {
+  private static let firstBlock = 16
+  private static let largestBlock = 4096
+
+  private struct Block {
+    var ids: Range<UInt64> = 0..<0
+    var nextSize = firstBlock
+  }
+
+  private var blocks: [UInt16: Block] = [:]
+  /// Counts down; used when the store cannot reserve. Such ids are never saved.
+  private var provisional: UInt64 = 0xFFFF_FFFF_FFFF
+
+  /// The id of a new object.
+  mutating func next(_ entity: UInt16, from store: any PersistentStore) throws -> ObjectReference {
+    var block = blocks[entity] ?? Block()
+    if block.ids.isEmpty {
+      block.ids = try store.allocateIDs(entity: entity, count: block.nextSize)
+      block.nextSize = min(block.nextSize * 2, Self.largestBlock)
+    }
+    let id = block.ids.lowerBound
+    block.ids = (id + 1)..<block.ids.upperBound
+    blocks[entity] = block
+    return ObjectReference(entity: entity, id: id)
+  }
+
+  /// An id for an object of a context that cannot save any more.
+  mutating func provisional(_ entity: UInt16) -> ObjectReference {
+    defer { provisional -= 1 }
+    return ObjectReference(entity: entity, id: provisional)
+  }
+}

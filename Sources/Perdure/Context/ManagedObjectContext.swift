@@ -1,0 +1,157 @@
+public import PerdureModel
+
+// This is the handle that users hold. What it does is done by ContextCore, which the objects hold too; so
+// the end of the handle can be told from the end of the last object, and unsaved changes that keep each
+// other alive are let go.
+
+/// A scratch pad for objects: it hands them out, keeps track of what is changed, and saves all changes at
+/// once.
+///
+/// A context sees one consistent state of the store and its own changes on top. The state moves on only
+/// when the context saves, rolls back or refreshes, and at the start of each `perform`; what other contexts
+/// save in between stays out of sight.
+///
+/// A context is not `Sendable` and stays in one isolation with its objects: local to a function, a property
+/// of an actor, inside `BackgroundContext.perform`, or the main actor's `PersistentContainer.viewContext`.
+///
+///     let context = container.newContext()
+///     let person = Person(context: context)
+///     person.name = "Ada"
+///     try context.save()
+///
+/// Objects can be read, and followed to other objects, as long as anybody holds them. A context that is
+/// released takes its unsaved changes with it: nobody is there to save them.
+public final class ManagedObjectContext {
+  let core: ContextCore
+
+  init(_ source: ContextSource, ownership: ContextOwnership) {
+    core = ContextCore(source, ownership: ownership)
+    core.handle = self
+  }
+
+  deinit {
+    core.abandon()
+  }
+}
+
+@available(*, unavailable)
+extension ManagedObjectContext: Sendable {}
+
+// MARK: - What has changed
+
+extension ManagedObjectContext {
+  /// Whether there is anything to save.
+  public var hasChanges: Bool { core.hasChanges }
+
+  /// The objects that the next save makes rows for.
+  public var insertedObjects: Set<ManagedObject> { core.objects(in: .inserted) }
+
+  /// The objects with unsaved changes to properties, relationships included. Among them may be objects that
+  /// a delete rule has changed and nobody has asked for; they are made here, as faults.
+  public var updatedObjects: Set<ManagedObject> { core.objects(in: .updated) }
+
+  /// The objects that the next save removes, those included that a delete rule takes along once
+  /// `processPendingChanges()` has run.
+  public var deletedObjects: Set<ManagedObject> { core.objects(in: .deleted) }
+
+  /// The instances that are in use: those that somebody holds, and those with unsaved changes.
+  public var registeredObjects: Set<ManagedObject> { Set(core.identityMap.objects) }
+}
+
+// MARK: - Objects
+
+extension ManagedObjectContext {
+  /// Inserts a new object of a class's entity; the same as `T(context:)`.
+  @discardableResult
+  public func insert<T: ManagedObject>(_ type: T.Type) -> T { core.insert(type) }
+
+  /// Inserts a new object of the entity called `entityName`. Its class is the one that the container has
+  /// for the entity.
+  ///
+  /// The entity must be in the model and not abstract.
+  @discardableResult
+  public func insertNewObject(forEntityName entityName: String) -> ManagedObject {
+    core.insertNewObject(forEntityName: entityName)
+  }
+
+  /// Marks an object for deletion. Its row, and what its delete rules ask for, follow at the next save.
+  ///
+  /// The object can be read until then. Deleting what is deleted or gone already changes nothing. Delete
+  /// rules are applied by `processPendingChanges()`, by a fetch and by the save; until then the other ends
+  /// still lead to the object.
+  public func delete(_ object: ManagedObject) { core.delete(object) }
+
+  /// Applies the delete rules of everything that is marked for deletion, so that the other ends and
+  /// `deletedObjects` show the outcome. Fetching and saving do this by themselves.
+  public func processPendingChanges() {
+    core.checkOwner()
+    core.propagateDeletes()
+  }
+
+  /// The object with an identity, as a fault unless it is registered. Nothing is read: whether the object
+  /// exists shows when it is touched; one that does not exist then reads as having no values and counts as
+  /// deleted.
+  ///
+  /// The id must belong to this context's store.
+  public func object(with id: ManagedObjectID) -> ManagedObject { core.object(with: id) }
+
+  /// The object with an identity, after making sure that it exists.
+  ///
+  /// - Throws: `PerdureError`: `.objectNotFound`, `.unknownObjectID`, `.readFailed`.
+  public func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
+    try core.existingObject(with: id)
+  }
+
+  /// The instance with an identity, if there is one in this context. Reads nothing.
+  public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+    core.registeredObject(for: id)
+  }
+}
+
+extension EntityDescription {
+  /// Inserts a new object of the entity called `entityName` into a context.
+  ///
+  /// The entity must be in the model and not abstract.
+  public static func insertNewObject(
+    forEntityName entityName: String, into context: ManagedObjectContext
+  ) -> ManagedObject {
+    context.insertNewObject(forEntityName: entityName)
+  }
+}
+
+// MARK: - Saving and moving on
+
+extension ManagedObjectContext {
+  /// Saves all changes as one commit: all of them or none.
+  ///
+  /// After it returns the changes are as durable as the container's store description says, and other
+  /// contexts see them once they advance. The context sees them, and whatever others have saved before.
+  ///
+  /// - Throws: `PerdureError`. Validation: 1560 to 1600 with `details`. Others were faster: 133020 or
+  ///   133021 with `conflicts`. The store failed: 134030 with its error as `cause`. In each case nothing is
+  ///   saved, and everything is pending as before; repair it and save again, or roll back.
+  /// - Complexity: O(k log n) for k changes in a store of n objects.
+  public func save() throws(PerdureError) { try core.save() }
+
+  /// Forgets all unsaved changes and moves on to the newest state of the store.
+  ///
+  /// Inserted objects are gone; others are as the store has them.
+  public func rollback() { core.rollback() }
+
+  /// Moves on to the newest state of the store and brings one object up to it.
+  ///
+  /// - Parameter mergeChanges: Whether the object keeps its unsaved changes, on top of the newest row:
+  ///   after that the save no longer conflicts with what others have saved before. If false, they are lost,
+  ///   and the object is a fault.
+  public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    core.refresh(object, mergeChanges: mergeChanges)
+  }
+
+  /// Moves on to the newest state of the store. Unsaved changes stay, on top of the newest rows; all other
+  /// objects become faults.
+  public func refreshAllObjects() { core.refreshAllObjects() }
+
+  /// Forgets everything: unsaved changes, and all instances. Those that somebody still holds belong to no
+  /// context.
+  public func reset() { core.reset() }
+}

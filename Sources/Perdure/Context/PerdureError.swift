@@ -1,0 +1,107 @@
+public import PerdurePredicates
+
+/// Why a context or a container could not do what it was asked. Nothing has changed: what was pending is
+/// pending.
+///
+///     do {
+///       try context.save()
+///     } catch where error.code == .constraintConflict {
+///       for conflict in error.conflicts { … }
+///     }
+public struct PerdureError: Error, Sendable {
+  /// What kind of failure it is; the numbers are Core Data's.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    /// The number.
+    public let rawValue: Int
+    /// A code from its number.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Several objects or properties are invalid; `details` lists all.
+    public static let multipleValidationErrors = Code(rawValue: 1560)
+    /// A property that is not optional has no value.
+    public static let missingMandatoryProperty = Code(rawValue: 1570)
+    /// A to-many relationship has fewer objects than it must have.
+    public static let relationshipLacksMinimumCount = Code(rawValue: 1580)
+    /// A to-many relationship has more objects than it may have.
+    public static let relationshipExceedsMaximumCount = Code(rawValue: 1590)
+    /// An object was to be deleted while a relationship with the rule deny has objects.
+    public static let relationshipDeniedDelete = Code(rawValue: 1600)
+    /// There is no such object in the store.
+    public static let objectNotFound = Code(rawValue: 133_000)
+    /// An id belongs to another store or to an entity that the model does not have.
+    public static let unknownObjectID = Code(rawValue: 133_010)
+    /// Another context has changed, deleted or linked what this save is about.
+    public static let mergeConflict = Code(rawValue: 133_020)
+    /// A uniqueness constraint would be broken.
+    public static let constraintConflict = Code(rawValue: 133_021)
+    /// The store could not write; `cause` says why.
+    public static let saveFailed = Code(rawValue: 134_030)
+    /// The store could not be read, or a row is damaged; `cause` says why.
+    public static let readFailed = Code(rawValue: 134_060)
+    /// The container has no open store.
+    public static let storeNotLoaded = Code(rawValue: 134_070)
+    /// The store could not be opened; `cause` says why.
+    public static let openFailed = Code(rawValue: 134_080)
+  }
+
+  /// One property of one object that is in the way.
+  public struct Detail: Hashable, Sendable {
+    /// What is wrong with it.
+    public let code: Code
+    /// The object.
+    public let objectID: ManagedObjectID
+    /// The property.
+    public let property: String
+    /// What the property holds: for a to-many relationship the number of objects.
+    public let value: Value
+    /// The rule that is broken, in words.
+    public let rule: String
+  }
+
+  /// One thing that this context and another disagree about.
+  public struct Conflict: Hashable, Sendable {
+    /// What the two did.
+    public enum Kind: Hashable, Sendable {
+      /// The object was changed or deleted by somebody else.
+      case changed
+      /// The object that this save links to is not there any more.
+      case targetMissing
+      /// The object, which this save deletes or links, was linked or unlinked by somebody else.
+      case linksChanged
+      /// Another object has the same value in a uniqueness constraint.
+      case duplicate(constraint: [String], existing: ManagedObjectID)
+    }
+
+    /// What the two did.
+    public let kind: Kind
+    /// The object that is in the way.
+    public let objectID: ManagedObjectID
+  }
+
+  /// What kind of failure it is.
+  public let code: Code
+  /// What happened and what can be done, in a sentence.
+  public let message: String
+  /// For validation: every broken rule.
+  public var details: [Detail] = []
+  /// For conflicts: every one.
+  public var conflicts: [Conflict] = []
+  /// The error of the layer below.
+  public var cause: (any Error)?
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}
+
+extension PerdureError: CustomStringConvertible {
+  /// The code, the message, and what they are about.
+  public var description: String {
+    var lines = ["\(code.rawValue): \(message)"]
+    lines += details.map { "  \($0.code.rawValue) \($0.objectID) \($0.property) = \($0.value): \($0.rule)" }
+    lines += conflicts.map { "  \($0.objectID) \($0.kind)" }
+    if let cause { lines.append("  caused by: \(cause)") }
+    return lines.joined(separator: "\n")
+  }
+}

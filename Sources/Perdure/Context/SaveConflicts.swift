@@ -1,0 +1,64 @@
+// From the store's refusal to an error that names objects.
+
+internal import PerdurePredicates
+
+extension PerdureError {
+  /// Rows that had changed before the commit was even tried.
+  static func stale(_ references: [ObjectReference], in context: ContextCore) -> PerdureError {
+    merge(references.map { Conflict(kind: .changed, objectID: context.objectID(of: $0)) })
+  }
+
+  static func conflict(_ conflict: StoreConflict, in context: ContextCore) -> PerdureError {
+    if !conflict.failed.isEmpty { return merge(conflict.failed.compactMap { Conflict($0, context) }) }
+    var error = PerdureError(
+      .constraintConflict,
+      "\(conflict.duplicates.count) objects would share the values of a uniqueness constraint. "
+        + "Nothing was saved; change the values and save again.")
+    error.conflicts = conflict.duplicates.map { Conflict($0, context) }
+    return error
+  }
+
+  private static func merge(_ conflicts: [Conflict]) -> PerdureError {
+    var error = PerdureError(
+      .mergeConflict,
+      "Another context has saved changes that this save did not take into account. "
+        + "Nothing was saved; refresh the objects in question and save again, or roll back.")
+    var seen: Set<Conflict> = []
+    error.conflicts = conflicts.filter { seen.insert($0).inserted }
+    return error
+  }
+}
+
+extension PerdureError.Conflict {
+  /// What a failed precondition says; nil for one that names no object.
+  init?(_ precondition: Precondition, _ context: ContextCore) {
+    switch precondition {
+    case .rowUnchanged(let reference, _):
+      self.init(kind: .changed, objectID: context.objectID(of: reference))
+    case .rowExists(let reference):
+      self.init(kind: .targetMissing, objectID: context.objectID(of: reference))
+    case .rangeUnchanged(_, let range):
+      guard let reference = ObjectReference(bareKey: range.lower) else { return nil }
+      self.init(kind: .linksChanged, objectID: context.objectID(of: reference))
+    }
+  }
+
+  init(_ duplicate: StoreConflict.DuplicateKey, _ context: ContextCore) {
+    let shape = context.graph.shape(of: duplicate.rejected)
+    let components = context.graph.store.definition(duplicate.index).components ?? []
+    let names = components.compactMap { component in
+      shape.storage.slot(ofProperty: component.property).map { shape.propertyName($0) }
+    }
+    self.init(
+      kind: .duplicate(constraint: names, existing: context.objectID(of: duplicate.existing)),
+      objectID: context.objectID(of: duplicate.rejected))
+  }
+}
+
+extension ObjectReference {
+  /// The reference that a bare key of eight bytes stands for.
+  init?(bareKey key: [UInt8]) {
+    guard key.count == 8 else { return nil }
+    self.init(rawValue: key.reduce(0) { $0 << 8 | UInt64($1) })
+  }
+}

@@ -1,0 +1,135 @@
+// From pending changes to one commit.
+//
+// Preconditions make the commit safe against whatever other contexts have saved since this one looked:
+//
+//   a row that is written or removed    has the version that the changes were made to
+//   the target of a changed column      exists, unless this save makes it
+//   both ends of an added link          exist, unless this save makes them
+//   a row that is removed               no relation or link index has gained or lost an entry with it as key:
+//                                       what the delete rules saw is all there is
+//   the target of a one-to-one column   the same for the relation index: nobody else points at it
+//   a to-many with count limits         the same for its own index: the count that was validated is the count
+//
+// Adding a link changes no row, so two contexts may add links to one object at the same time.
+
+internal import PerdurePredicates
+
+/// A commit under construction.
+struct SavePlan {
+  private let context: ContextCore
+  private(set) var change: StoreChange
+  private var existing: Set<ObjectReference> = []
+  private var ranges: Set<Precondition> = []
+  private var linksRemoved: Set<StoreLink> = []
+  /// Rows that were gone or changed when the plan was made.
+  private(set) var stale: [ObjectReference] = []
+
+  init(_ context: ContextCore) {
+    self.context = context
+    change = StoreChange(view: context.view, durability: context.durability)
+    for overlay in context.tracker.ordered {
+      if overlay.isDeleted { remove(overlay) } else { write(overlay) }
+    }
+    change.linksRemoved = linksRemoved.sorted {
+      ($0.index.rawValue, $0.source.rawValue, $0.target.rawValue)
+        < ($1.index.rawValue, $1.source.rawValue, $1.target.rawValue)
+    }
+  }
+
+  var isEmpty: Bool {
+    change.puts.isEmpty && change.removals.isEmpty && change.linksAdded.isEmpty
+      && change.linksRemoved.isEmpty && stale.isEmpty
+  }
+
+  // MARK: Deleted objects
+
+  private mutating func remove(_ overlay: ObjectOverlay) {
+    guard !overlay.isNew else { return }
+    change.removals.append(overlay.reference)
+    requireVersion(overlay)
+    for index in overlay.shape.deletionGuards { requireRange(index, overlay.reference) }
+    for relationship in overlay.shape.relationships { removeLinks(overlay.reference, relationship) }
+  }
+
+  private mutating func removeLinks(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+    guard case .links(let links, let isForward) = relationship.form else { return }
+    let targets = context.storedEntries(relationship.index, owner)
+    for target in targets {
+      linksRemoved.insert(Self.link(links, isForward: isForward, owner, target))
+      if context.inverse(of: relationship, at: target)?.index == relationship.index {
+        linksRemoved.insert(Self.link(links, isForward: isForward, target, owner))
+      }
+    }
+  }
+
+  // MARK: Inserted and updated objects
+
+  private mutating func write(_ overlay: ObjectOverlay) {
+    if overlay.changesRow { writeRow(overlay) }
+    for (slot, delta) in overlay.deltas { writeLinks(overlay, slot, delta) }
+  }
+
+  private mutating func writeRow(_ overlay: ObjectOverlay) {
+    guard let layouts = overlay.shape.storage.layouts else { return }
+    let writer = RowWriter(layouts)
+    if overlay.isNew {
+      change.puts.append((overlay.reference, writer.row { .value(overlay.value($0) ?? .null) }))
+    } else {
+      let bytes = context.withRow(overlay.reference) { base, version -> [UInt8]? in
+        guard version == overlay.baseVersion else { return nil }
+        return writer.row(base: base) { overlay.value($0).map(RowInput.value) ?? .copied }
+      }
+      guard case .some(.some(let row)) = bytes else {
+        stale.append(overlay.reference)
+        return
+      }
+      change.puts.append((overlay.reference, row))
+      requireVersion(overlay)
+    }
+    for relationship in overlay.shape.relationships where relationship.form == .column {
+      guard case .reference(let target) = overlay.value(relationship.slot) else { continue }
+      requireExistence(target)
+      if relationship.inverseIsToOne { requireRange(relationship.index, target) }
+    }
+  }
+
+  private mutating func writeLinks(_ overlay: ObjectOverlay, _ slot: Int, _ delta: LinkDelta) {
+    let relationship = overlay.shape.relationship(slot)
+    if relationship.hasCountLimits { requireRange(relationship.index, overlay.reference) }
+    guard case .links(let links, true) = relationship.form else { return }
+    for target in delta.added.sorted(by: { $0.rawValue < $1.rawValue }) {
+      change.linksAdded.append(StoreLink(index: links, source: overlay.reference, target: target))
+      requireExistence(overlay.reference)
+      requireExistence(target)
+    }
+    for target in delta.removed {
+      linksRemoved.insert(StoreLink(index: links, source: overlay.reference, target: target))
+    }
+  }
+
+  private static func link(
+    _ links: StoreIndex, isForward: Bool, _ owner: ObjectReference, _ other: ObjectReference
+  ) -> StoreLink {
+    isForward
+      ? StoreLink(index: links, source: owner, target: other)
+      : StoreLink(index: links, source: other, target: owner)
+  }
+
+  // MARK: Preconditions
+
+  private mutating func requireVersion(_ overlay: ObjectOverlay) {
+    guard let version = overlay.baseVersion else { return }
+    change.preconditions.append(.rowUnchanged(overlay.reference, version))
+  }
+
+  private mutating func requireExistence(_ reference: ObjectReference) {
+    guard !context.tracker.isNew(reference), existing.insert(reference).inserted else { return }
+    change.preconditions.append(.rowExists(reference))
+  }
+
+  private mutating func requireRange(_ index: StoreIndex, _ key: ObjectReference) {
+    guard !context.tracker.isNew(key) else { return }
+    let precondition = Precondition.rangeUnchanged(index, ContextCore.range(of: key))
+    if ranges.insert(precondition).inserted { change.preconditions.append(precondition) }
+  }
+}

@@ -1,0 +1,174 @@
+public import PerdureModel
+public import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A Swift type that an attribute can have.
+public protocol AttributeValue: PredicateArgument {
+  /// How values are stored.
+  static var attributeType: AttributeType { get }
+  /// What an attribute without a value reads as where its property is not optional.
+  static var zeroValue: Self { get }
+  /// The value that was stored; nil when it is none of this type.
+  init?(attributeValue: Value)
+}
+
+extension Int64: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .int64 }
+  /// What stands for no value.
+  public static var zeroValue: Int64 { 0 }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .integer(let integer) = attributeValue else { return nil }
+    self = integer
+  }
+}
+
+extension Int: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .int64 }
+  /// What stands for no value.
+  public static var zeroValue: Int { 0 }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .integer(let integer) = attributeValue else { return nil }
+    self.init(exactly: integer)
+  }
+}
+
+extension Int32: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .int32 }
+  /// What stands for no value.
+  public static var zeroValue: Int32 { 0 }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .integer(let integer) = attributeValue else { return nil }
+    self.init(exactly: integer)
+  }
+}
+
+extension Int16: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .int16 }
+  /// What stands for no value.
+  public static var zeroValue: Int16 { 0 }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .integer(let integer) = attributeValue else { return nil }
+    self.init(exactly: integer)
+  }
+}
+
+extension Bool: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .boolean }
+  /// What stands for no value.
+  public static var zeroValue: Bool { false }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .bool(let bool) = attributeValue else { return nil }
+    self = bool
+  }
+}
+
+extension Double: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .double }
+  /// What stands for no value.
+  public static var zeroValue: Double { 0 }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .double(let double) = attributeValue else { return nil }
+    self = double
+  }
+}
+
+extension Float: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .float }
+  /// What stands for no value.
+  public static var zeroValue: Float { 0 }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .double(let double) = attributeValue else { return nil }
+    self = Float(double)
+  }
+}
+
+extension Decimal: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .decimal }
+  /// What stands for no value.
+  public static var zeroValue: Decimal { 0 }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .decimal(let decimal) = attributeValue else { return nil }
+    self = decimal
+  }
+}
+
+extension String: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .string }
+  /// What stands for no value.
+  public static var zeroValue: String { "" }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .string(let text) = attributeValue else { return nil }
+    self = text
+  }
+}
+
+extension Date: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .date }
+  /// What stands for no value.
+  public static var zeroValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .date(let date) = attributeValue else { return nil }
+    self = date
+  }
+}
+
+extension UUID: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .uuid }
+  /// What stands for no value.
+  public static var zeroValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .uuid(let uuid) = attributeValue else { return nil }
+    self = uuid
+  }
+}
+
+extension Data: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .binary }
+  /// What stands for no value.
+  public static var zeroValue: Data { Data() }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .data(let data) = attributeValue else { return nil }
+    self = data
+  }
+}
+
+extension URL: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .uri }
+  /// What stands for no value.
+  public static var zeroValue: URL { URL(fileURLWithPath: "") }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .url(let url) = attributeValue else { return nil }
+    self = url
+  }
+}

@@ -1,0 +1,82 @@
+// An entity as contexts and objects use it: everything by slot, resolved once when a container opens its
+// store.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+/// What objects of one entity are made of.
+final class EntityShape: Sendable {
+  /// What one slot holds.
+  enum Property: Sendable {
+    case attribute(FieldKind, isOptional: Bool)
+    case relationship(RelationshipShape)
+    /// A derived attribute: the number of objects in the relationship of another slot.
+    case count(ofSlot: Int)
+  }
+
+  let number: UInt16
+  let schema: EntitySchema
+  let description: EntityDescription
+  let storage: EntityStorage
+  let identity: EntityIdentity
+  /// The class of the objects.
+  let objectClass: ManagedObject.Type
+  let properties: [Property]
+  /// The relationships among the properties.
+  let relationships: [RelationshipShape]
+  /// What each slot of a new object holds: its default, or nothing.
+  let template: [Value?]
+  /// One-way relationships of other entities whose destination is this entity or one it inherits from.
+  let incoming: [RelationshipShape]
+  /// The indexes in which an object of this entity is a key that no other context may add entries to while
+  /// the object is being deleted.
+  let deletionGuards: [StoreIndex]
+
+  var name: String { schema.name }
+
+  init(_ parts: EntityShapeParts, storeIdentifier: String) {
+    number = parts.storage.number
+    schema = parts.schema
+    description = parts.description
+    storage = parts.storage
+    identity = EntityIdentity(
+      storeIdentifier: storeIdentifier, entityName: parts.schema.name, number: parts.storage.number)
+    objectClass = parts.objectClass
+    properties = parts.properties
+    relationships = parts.properties.compactMap {
+      if case .relationship(let relationship) = $0 { relationship } else { nil }
+    }
+    template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
+    incoming = parts.incoming
+    deletionGuards = parts.deletionGuards
+  }
+
+  /// The relationship in a slot. Asking for a slot that holds something else is a mistake of the caller.
+  func relationship(_ slot: Int) -> RelationshipShape {
+    guard properties.indices.contains(slot), case .relationship(let relationship) = properties[slot] else {
+      preconditionFailure("\(name) has no relationship in slot \(slot).")
+    }
+    return relationship
+  }
+
+  func propertyName(_ slot: Int) -> String { schema.properties[slot].name }
+
+  /// The slot of a property. Asking for a name that the entity does not have is a mistake of the caller.
+  func slot(named key: String) -> Int {
+    guard let slot = schema.slot(named: key) else {
+      preconditionFailure("\(name) has no property \"\(key)\".")
+    }
+    return slot
+  }
+}
+
+/// What an entity's shape is built from, all of it known before the first shape is made.
+struct EntityShapeParts {
+  let schema: EntitySchema
+  let description: EntityDescription
+  let storage: EntityStorage
+  let objectClass: ManagedObject.Type
+  let properties: [EntityShape.Property]
+  var incoming: [RelationshipShape] = []
+  var deletionGuards: [StoreIndex] = []
+}

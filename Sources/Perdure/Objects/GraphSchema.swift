@@ -1,0 +1,144 @@
+// All entities of an open store, with the classes of their objects.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+/// The entities of one open store, by number, name and class.
+final class GraphSchema: Sendable {
+  let store: StoreSchema
+  private let shapes: [EntityShape?]
+  private let shapesByName: [String: EntityShape]
+  private let shapesByClass: [ObjectIdentifier: EntityShape]
+
+  /// - Parameter classes: The classes of the objects, by entity name. An entity without one takes its
+  ///   parent's, and at the root `ManagedObject` itself.
+  init(
+    model: ManagedObjectModel, store: StoreSchema, storeIdentifier: String,
+    classes: [String: ManagedObject.Type]
+  ) {
+    self.store = store
+    var builder = GraphSchemaBuilder(model: model, store: store, classes: classes)
+    let made = builder.parts().map { EntityShape($0, storeIdentifier: storeIdentifier) }
+    var table = [EntityShape?](repeating: nil, count: Int(made.map(\.number).max() ?? 0) + 1)
+    for shape in made { table[Int(shape.number)] = shape }
+    shapes = table
+    shapesByName = Dictionary(uniqueKeysWithValues: made.map { ($0.name, $0) })
+    shapesByClass = Dictionary(
+      made.filter { classes[$0.name] != nil }.map { (ObjectIdentifier($0.objectClass), $0) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The entity of an object.
+  @inline(__always)
+  func shape(of reference: ObjectReference) -> EntityShape {
+    shape(numbered: reference.entityNumber)
+  }
+
+  /// The entity with a number that the store has.
+  @inline(__always)
+  func shape(numbered number: UInt16) -> EntityShape {
+    guard Int(number) < shapes.count, let shape = shapes[Int(number)] else {
+      preconditionFailure("The store has no entity with the number \(number).")
+    }
+    return shape
+  }
+
+  func shape(named name: String) -> EntityShape? { shapesByName[name] }
+
+  func shape(of type: ManagedObject.Type) -> EntityShape? { shapesByClass[ObjectIdentifier(type)] }
+
+  /// Whether objects of one entity are also objects of another.
+  func isKind(_ number: UInt16, of other: UInt16) -> Bool {
+    number == other || shape(numbered: number).schema.isKind(of: shape(numbered: other).schema.index)
+  }
+
+  /// The reference of an id, when it belongs to this store.
+  func reference(of id: ManagedObjectID) -> ObjectReference? {
+    guard let shape = shapesByName[id.entityName], shape.identity.isSame(as: id.entity) else { return nil }
+    return ObjectReference(entity: shape.number, id: id.number)
+  }
+
+  /// The id of an object that has a row.
+  func id(of reference: ObjectReference, isTemporary: Bool = false) -> ManagedObjectID {
+    ManagedObjectID(shape(of: reference).identity, number: reference.id, isTemporary: isTemporary)
+  }
+}
+
+private struct GraphSchemaBuilder {
+  let model: ManagedObjectModel
+  let store: StoreSchema
+  let classes: [String: ManagedObject.Type]
+
+  mutating func parts() -> [EntityShapeParts] {
+    var parts = model.schemas.map { schema in
+      EntityShapeParts(
+        schema: schema, description: model.entities[schema.index], storage: storage(schema),
+        objectClass: objectClass(schema), properties: properties(schema))
+    }
+    let declared = parts.flatMap { entity in
+      entity.properties.enumerated().compactMap { slot, property -> RelationshipShape? in
+        guard entity.schema.properties[slot].declaringEntity == entity.schema.index else { return nil }
+        if case .relationship(let relationship) = property { return relationship }
+        return nil
+      }
+    }
+    for position in parts.indices { connect(&parts[position], declared) }
+    return parts
+  }
+
+  private func storage(_ schema: EntitySchema) -> EntityStorage {
+    guard let storage = store.entity(named: schema.name) else {
+      preconditionFailure("The store does not know the entity \(schema.name).")
+    }
+    return storage
+  }
+
+  private func objectClass(_ schema: EntitySchema) -> ManagedObject.Type {
+    for ancestor in schema.lineage {
+      if let found = classes[model.entities[ancestor].name] { return found }
+    }
+    return ManagedObject.self
+  }
+
+  private func properties(_ schema: EntitySchema) -> [EntityShape.Property] {
+    let storage = storage(schema)
+    return schema.properties.map { property in
+      let stored = storage.properties[property.slot]
+      let inverse = property.inverse.map { model.schemas[$0.entity].properties[$0.slot] }
+      if let relationship = RelationshipShape(property, stored, inverse: inverse, schema: store) {
+        return .relationship(relationship)
+      }
+      switch stored.form {
+      case .attribute(let kind): return .attribute(kind, isOptional: property.isOptional)
+      case .count(let slot): return .count(ofSlot: slot)
+      case .toOne, .inverse: preconditionFailure("\(property.name) is a relationship.")
+      }
+    }
+  }
+
+  /// Finds what leads to the objects of an entity.
+  private func connect(_ entity: inout EntityShapeParts, _ declared: [RelationshipShape]) {
+    let kinds = Set(entity.schema.lineage.map { store.entity(named: model.entities[$0].name)?.number ?? 0 })
+    let arriving = declared.filter { kinds.contains($0.destination) }
+    entity.incoming = arriving.filter { $0.inverseSlot == nil }
+    var guards: Set<StoreIndex> = []
+    for relationship in arriving {
+      switch relationship.form {
+      case .column where leavesReferences(relationship, entity): break
+      case .column: guards.insert(relationship.index)
+      case .inverseToOne, .inverseToMany: break
+      case .links: if let owners = relationship.owners { guards.insert(owners) }
+      }
+    }
+    for case .relationship(let relationship) in entity.properties {
+      if case .links = relationship.form { guards.insert(relationship.index) }
+    }
+    entity.deletionGuards = guards.sorted { $0.rawValue < $1.rawValue }
+  }
+
+  /// Whether deleting an object of the entity leaves references in this column behind, by its rule.
+  private func leavesReferences(_ column: RelationshipShape, _ entity: EntityShapeParts) -> Bool {
+    guard let slot = column.inverseSlot, entity.schema.properties.indices.contains(slot) else { return false }
+    return entity.schema.properties[slot].deleteRule == .noAction
+  }
+}

@@ -1,0 +1,101 @@
+// From a reference to the one instance that a context has of it.
+//
+// An open-addressing table of unreferenced pointers: an object enters when it is made and leaves in its
+// deinit, so the table never keeps one alive and never meets a dead one. Linear probing; removal shifts
+// later entries back, so there are no tombstones and a lookup ends at the first empty place. At most 3/4
+// full.
+
+internal import PerdurePredicates
+
+/// The instances of a context by reference. References are never 0.
+struct IdentityMap {
+  private struct Entry {
+    var key: UInt64 = 0
+    var object: Unmanaged<ManagedObject>?
+  }
+
+  private var entries: UnsafeMutableBufferPointer<Entry>
+  private(set) var count = 0
+  private var mask: Int { entries.count - 1 }
+
+  init() {
+    entries = Self.table(16)
+  }
+
+  private static func table(_ capacity: Int) -> UnsafeMutableBufferPointer<Entry> {
+    let table = UnsafeMutableBufferPointer<Entry>.allocate(capacity: capacity)
+    table.initialize(repeating: Entry())
+    return table
+  }
+
+  /// Frees the table; the map must not be used afterwards.
+  func deallocate() {
+    entries.deallocate()
+  }
+
+  /// The place where a key's search begins: multiplicative hashing, the upper bits.
+  @inline(__always)
+  private func home(_ key: UInt64) -> Int {
+    Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 20) & mask
+  }
+
+  @inline(__always)
+  func object(_ reference: ObjectReference) -> ManagedObject? {
+    var place = home(reference.rawValue)
+    while entries[place].key != 0 {
+      if entries[place].key == reference.rawValue { return entries[place].object?.takeUnretainedValue() }
+      place = (place + 1) & mask
+    }
+    return nil
+  }
+
+  /// Adds an object whose reference is not in the map.
+  mutating func insert(_ object: ManagedObject, _ reference: ObjectReference) {
+    if (count + 1) * 4 > entries.count * 3 { resize(entries.count * 2) }
+    place(Entry(key: reference.rawValue, object: .passUnretained(object)))
+    count += 1
+  }
+
+  private func place(_ entry: Entry) {
+    var place = home(entry.key)
+    while entries[place].key != 0 { place = (place + 1) & mask }
+    entries[place] = entry
+  }
+
+  mutating func remove(_ reference: ObjectReference) {
+    var hole = home(reference.rawValue)
+    while entries[hole].key != reference.rawValue {
+      if entries[hole].key == 0 { return }
+      hole = (hole + 1) & mask
+    }
+    var next = (hole + 1) & mask
+    while entries[next].key != 0 {
+      let distance = (next - home(entries[next].key)) & mask
+      if distance >= (next - hole) & mask {
+        entries[hole] = entries[next]
+        hole = next
+      }
+      next = (next + 1) & mask
+    }
+    entries[hole] = Entry()
+    count -= 1
+    if entries.count > 16, count * 8 < entries.count { resize(entries.count / 2) }
+  }
+
+  private mutating func resize(_ capacity: Int) {
+    let old = entries
+    entries = Self.table(capacity)
+    for entry in old where entry.key != 0 { place(entry) }
+    old.deallocate()
+  }
+
+  /// All instances.
+  var objects: [ManagedObject] {
+    var result: [ManagedObject] = []
+    result.reserveCapacity(count)
+    for entry in entries {
+      if let object = entry.object { result.append(object.takeUnretainedValue()) }
+    }
+    return result
+  }
+}

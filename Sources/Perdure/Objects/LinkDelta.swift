@@ -1,0 +1,37 @@
+internal import PerdurePredicates
+
+/// How the objects at the other end of a relationship differ from what the store has.
+///
+/// Invariants, at the context's view: no element of `added` is in the store's set, every element of
+/// `removed` is. So the size of the changed set is known without looking at it.
+struct LinkDelta {
+  private(set) var added: Set<ObjectReference> = []
+  private(set) var removed: Set<ObjectReference> = []
+
+  var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+
+  /// How many more objects there are than the store has.
+  var countDifference: Int { added.count - removed.count }
+
+  /// Adds an object that is not in the changed set.
+  mutating func add(_ reference: ObjectReference) {
+    if removed.remove(reference) == nil { added.insert(reference) }
+  }
+
+  /// Removes an object that is in the changed set.
+  mutating func remove(_ reference: ObjectReference) {
+    if added.remove(reference) == nil { removed.insert(reference) }
+  }
+
+  /// Whether the changed set has an object; nil when that is for the store to say.
+  func contains(_ reference: ObjectReference) -> Bool? {
+    if added.contains(reference) { return true }
+    return removed.contains(reference) ? false : nil
+  }
+
+  /// Restores the invariants against another state of the store.
+  mutating func rebase(_ isStored: (ObjectReference) -> Bool) {
+    added = added.filter { !isStored($0) }
+    removed = removed.filter(isStored)
+  }
+}

@@ -1,0 +1,156 @@
+// What generated and hand-written property accessors call: one line each.
+//
+//     var name: String {
+//       get { _get(_Slot.name) }
+//       set { _set(_Slot.name, newValue) }
+//     }
+//
+// The frequent types have functions of their own, so that a clean object's field costs a call, a comparison
+// and a load. The others go through `AttributeValue`.
+
+internal import PerdurePredicates
+
+// MARK: - Attributes
+
+extension ManagedObject {
+  /// Reads an attribute; its zero when it has no value.
+  public final func _get<T: AttributeValue>(_ slot: Int) -> T {
+    let value = attributeValue(slot)
+    if case .null = value { return T.zeroValue }
+    return convert(value, slot)
+  }
+
+  /// Reads an attribute; nil when it has no value.
+  public final func _get<T: AttributeValue>(_ slot: Int) -> T? {
+    let value = attributeValue(slot)
+    if case .null = value { return nil }
+    return convert(value, slot)
+  }
+
+  /// Changes an attribute.
+  public final func _set<T: AttributeValue>(_ slot: Int, _ value: T) {
+    setAttributeValue(value.predicateValue, slot)
+  }
+
+  /// Changes an attribute; nil takes its value away.
+  public final func _set<T: AttributeValue>(_ slot: Int, _ value: T?) {
+    setAttributeValue(value?.predicateValue ?? .null, slot)
+  }
+
+  private func convert<T: AttributeValue>(_ value: Value, _ slot: Int) -> T {
+    guard let converted = T(attributeValue: value) else {
+      preconditionFailure("\(shape.name).\(shape.propertyName(slot)) is no \(T.self).")
+    }
+    return converted
+  }
+
+  /// The field of a slot when it can be read at once and has a value of a kind.
+  @inline(__always)
+  private func field(_ slot: Int, _ kind: FieldKind) -> (row: RowView, field: RowField)? {
+    checkSlot(slot)
+    guard let row = readyRow else { return nil }
+    let field = row.fields[slot]
+    return field.kind == kind && row.isPresent(field) ? (row, field) : nil
+  }
+
+  @inline(never)
+  private func slowAttribute<T: AttributeValue>(_ slot: Int) -> T {
+    let value = attributeValue(slot)
+    if case .null = value { return T.zeroValue }
+    return convert(value, slot)
+  }
+
+  /// Reads a whole number.
+  public final func _get(_ slot: Int) -> Int64 {
+    core.checkOwner()
+    if let (row, field) = field(slot, .int64) { return row.integer(field) }
+    return slowAttribute(slot)
+  }
+
+  /// Reads a whole number.
+  public final func _get(_ slot: Int) -> Int {
+    core.checkOwner()
+    if let (row, field) = field(slot, .int64) { return Int(truncatingIfNeeded: row.integer(field)) }
+    return slowAttribute(slot)
+  }
+
+  /// Reads a whole number.
+  public final func _get(_ slot: Int) -> Int32 {
+    core.checkOwner()
+    if let (row, field) = field(slot, .int32) { return Int32(truncatingIfNeeded: row.integer(field)) }
+    return slowAttribute(slot)
+  }
+
+  /// Reads a truth value.
+  public final func _get(_ slot: Int) -> Bool {
+    core.checkOwner()
+    if let (row, field) = field(slot, .bool) { return row.bool(field) }
+    return slowAttribute(slot)
+  }
+
+  /// Reads a floating-point number.
+  public final func _get(_ slot: Int) -> Double {
+    core.checkOwner()
+    if let (row, field) = field(slot, .double) { return row.double(field) }
+    return slowAttribute(slot)
+  }
+
+  /// Reads text.
+  public final func _get(_ slot: Int) -> String {
+    core.checkOwner()
+    if let (row, field) = field(slot, .string) { return String(decoding: row.bytes(field), as: UTF8.self) }
+    return slowAttribute(slot)
+  }
+
+  /// Reads text; nil when there is none.
+  public final func _get(_ slot: Int) -> String? {
+    core.checkOwner()
+    if let (row, field) = field(slot, .string) { return String(decoding: row.bytes(field), as: UTF8.self) }
+    let value = attributeValue(slot)
+    if case .null = value { return nil }
+    return convert(value, slot) as String
+  }
+}
+
+// MARK: - Relationships
+
+extension ManagedObject {
+  /// Reads a to-one relationship.
+  public final func _get<T: ManagedObject>(_ slot: Int) -> T? {
+    guard let object = related(slot) else { return nil }
+    guard let typed = object as? T else {
+      preconditionFailure(
+        "\(object.shape.name) objects are \(type(of: object)) here, not \(T.self). Was the class given "
+          + "to the container?"
+      )
+    }
+    return typed
+  }
+
+  /// Reads a to-one relationship that always has an object.
+  public final func _get<T: ManagedObject>(_ slot: Int) -> T {
+    guard let object: T = _get(slot) else {
+      preconditionFailure(
+        "\(shape.name).\(shape.propertyName(slot)) has no object. Make the property optional to ask.")
+    }
+    return object
+  }
+
+  /// Changes a to-one relationship, and its inverse with it.
+  public final func _set<T: ManagedObject>(_ slot: Int, _ object: T?) {
+    setRelated(object, slot)
+  }
+
+  /// The objects of a to-many relationship.
+  public final func _get<T: ManagedObject>(_ slot: Int) -> ToMany<T> {
+    checkSlot(slot)
+    precondition(shape.relationship(slot).isToMany, "The relationship is to-one.")
+    return ToMany(self, slot)
+  }
+
+  /// Connects exactly the objects of another collection.
+  public final func _set<T: ManagedObject>(_ slot: Int, _ objects: ToMany<T>) {
+    if objects.owner === self, objects.slot == slot { return }
+    ToMany<T>(self, slot).replace(with: Array(objects))
+  }
+}

@@ -1,0 +1,116 @@
+// Properties by name.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension ManagedObject {
+  /// The value of the property called `key`.
+  ///
+  /// An attribute gives its Swift value (`Int16`, `Int32`, `Int64`, `Bool`, `Float`, `Double`, `Decimal`,
+  /// `String`, `Date`, `UUID`, `Data`, `URL`), nil when it has none; a to-one relationship the object or
+  /// nil; a to-many relationship a `Set<ManagedObject>`. The entity must have such a property.
+  public func value(forKey key: String) -> Any? {
+    let slot = shape.slot(named: key)
+    switch shape.properties[slot] {
+    case .attribute(let kind, _): return attributeValue(slot).swiftValue(of: kind)
+    case .count: return attributeValue(slot).swiftValue(of: .int64)
+    case .relationship(let relationship):
+      return relationship.isToMany ? Set(ToMany<ManagedObject>(self, slot)) : related(slot)
+    }
+  }
+
+  /// Changes the property called `key`, as its accessor would.
+  ///
+  /// - Parameter value: For an attribute a value that its type can hold, or nil; for a to-one relationship
+  ///   an object or nil; for a to-many relationship a `Set` or array of objects. Anything else is a mistake
+  ///   of the caller.
+  public func setValue(_ value: Any?, forKey key: String) {
+    let slot = shape.slot(named: key)
+    guard case .relationship(let relationship) = shape.properties[slot] else {
+      setAttributeValue(Self.attributeValue(value, key), slot)
+      return
+    }
+    if relationship.isToMany {
+      ToMany<ManagedObject>(self, slot).replace(with: Self.objects(value, key))
+    } else {
+      setRelated(Self.object(value, key), slot)
+    }
+  }
+
+  /// The property called `key`; see `value(forKey:)` and `setValue(_:forKey:)`.
+  public subscript(key: String) -> Any? {
+    get { value(forKey: key) }
+    set { setValue(newValue, forKey: key) }
+  }
+
+  /// The value at the end of a path of property names, for example `company.name`.
+  ///
+  /// A path through a to-many relationship gives an array of what its objects have, without those that have
+  /// nothing. `@count` gives the number of objects.
+  public func value(forKeyPath path: String) -> Any? {
+    guard let dot = path.firstIndex(of: ".") else { return value(forKey: path) }
+    let rest = String(path[path.index(after: dot)...])
+    switch value(forKey: String(path[..<dot])) {
+    case let object as ManagedObject: return object.value(forKeyPath: rest)
+    case let objects as Set<ManagedObject>:
+      if rest == "@count" { return objects.count }
+      return objects.flatMap { object -> [Any] in
+        let value = object.value(forKeyPath: rest)
+        return value as? [Any] ?? (value.map { [$0] } ?? [])
+      }
+    default: return nil
+    }
+  }
+
+  private static func attributeValue(_ value: Any?, _ key: String) -> Value {
+    guard let value else { return .null }
+    guard let argument = value as? any PredicateArgument else {
+      preconditionFailure("A \(type(of: value)) cannot be the value of the attribute \"\(key)\".")
+    }
+    return argument.predicateValue
+  }
+
+  private static func object(_ value: Any?, _ key: String) -> ManagedObject? {
+    guard let value else { return nil }
+    if let object = value as? ManagedObject { return object }
+    if let optional = value as? ManagedObject?, optional == nil { return nil }
+    preconditionFailure("A \(type(of: value)) cannot be the object of \"\(key)\".")
+  }
+
+  private static func objects(_ value: Any?, _ key: String) -> [ManagedObject] {
+    switch value {
+    case nil: return []
+    case let objects as Set<ManagedObject>: return Array(objects)
+    case let objects as [ManagedObject]: return objects
+    case .some(let value): preconditionFailure("A \(type(of: value)) cannot be the objects of \"\(key)\".")
+    }
+  }
+}
+
+extension Value {
+  /// The value in the Swift type of a field, nil for null.
+  func swiftValue(of kind: FieldKind) -> Any? {
+    switch self {
+    case .null, .reference, .list: nil
+    case .bool(let bool): bool
+    case .integer(let integer):
+      switch kind {
+      case .int16: Int16(truncatingIfNeeded: integer)
+      case .int32: Int32(truncatingIfNeeded: integer)
+      default: integer
+      }
+    case .double(let double): kind == .float ? Float(double) as Any : double
+    case .decimal(let decimal): decimal
+    case .string(let text): text
+    case .date(let date): date
+    case .uuid(let uuid): uuid
+    case .data(let data): data
+    case .url(let url): url
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// How a property is read and written.
+//
+// Reading: one comparison (H1 in ObjectHeader.swift), the field of the slot, the presence bit, the value.
+// Everything else goes the slow way: a fault fires, a row is checked against a newer view, an unsaved
+// change is looked up. Writing: the row is loaded, the object gets an overlay, the value goes there.
+
+internal import PerdurePredicates
+
+extension ManagedObject {
+  /// The row, if a field may be read from it at once.
+  @inline(__always)
+  var readyRow: RowView? {
+    let header = header
+    guard header.pointee.epoch == header.pointee.epochCell.pointee else { return nil }
+    return header.pointee.loadedRow
+  }
+
+  @inline(__always)
+  func checkSlot(_ slot: Int) {
+    precondition(UInt(bitPattern: slot) < UInt(bitPattern: header.pointee.slotCount), "No such slot.")
+  }
+
+  /// What a column holds: an attribute or the reference of a to-one relationship. `.null` where it holds
+  /// nothing.
+  func columnValue(_ slot: Int) -> Value {
+    if let row = readyRow, row.fields[slot].kind != .absent { return row.value(slot) }
+    return slowColumnValue(slot)
+  }
+
+  @inline(never)
+  private func slowColumnValue(_ slot: Int) -> Value {
+    if let value = overlay?.value(slot) { return value }
+    guard loadRow(), let row = header.pointee.loadedRow, let layouts = shape.storage.layouts else {
+      return .null
+    }
+    return layouts.value(slot, of: row)
+  }
+
+  /// Loads the row when it is not there; false when there is none.
+  private func loadRow() -> Bool {
+    header.pointee.isGone ? header.pointee.row != nil : core.loadRow(of: self)
+  }
+
+  /// The value of an attribute, derived ones included.
+  func attributeValue(_ slot: Int) -> Value {
+    core.checkOwner()
+    checkSlot(slot)
+    switch shape.properties[slot] {
+    case .attribute: return columnValue(slot)
+    case .count(let counted): return .integer(Int64(relatedCount(counted)))
+    case .relationship: preconditionFailure("\(shape.propertyName(slot)) is a relationship.")
+    }
+  }
+
+  /// Changes an attribute. What is gone stays as it is: nobody is there to save the change.
+  func setAttributeValue(_ value: Value, _ slot: Int) {
+    guard let context = contextForChange() else { return }
+    checkSlot(slot)
+    guard case .attribute(let kind, _) = shape.properties[slot] else {
+      preconditionFailure("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
+    }
+    guard let stored = value.stored(as: kind) else {
+      preconditionFailure(
+        "\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
+    }
+    context.setColumn(of: self, slot, stored)
+  }
+
+  /// The context, if the object can be changed in it.
+  func contextForChange() -> ContextCore? {
+    core.checkOwner()
+    return context
+  }
+}
+
+// MARK: - Relationships
+
+extension ManagedObject {
+  /// The object at the other end of a to-one relationship.
+  func related(_ slot: Int) -> ManagedObject? {
+    checkSlot(slot)
+    let relationship = shape.relationship(slot)
+    guard let target = relatedReference(relationship) else { return nil }
+    return core.instance(of: target)
+  }
+
+  private func relatedReference(_ relationship: RelationshipShape) -> ObjectReference? {
+    core.checkOwner()
+    if relationship.form == .column {
+      guard case .reference(let target) = columnValue(relationship.slot) else { return nil }
+      return target
+    }
+    return context?.target(of: reference, relationship)
+  }
+
+  /// Connects a to-one relationship, and its inverse with it.
+  func setRelated(_ object: ManagedObject?, _ slot: Int) {
+    guard let context = contextForChange() else { return }
+    checkSlot(slot)
+    let relationship = shape.relationship(slot)
+    precondition(!relationship.isToMany, "\(relationship.name) is to-many.")
+    guard let object else {
+      context.clear(reference, relationship)
+      return
+    }
+    guard context.canConnect(object, relationship) else { return }
+    context.connect(reference, relationship, object.reference)
+  }
+
+  /// The references at the other end of a to-many relationship, in no particular order.
+  func relatedReferences(_ slot: Int) -> [ObjectReference] {
+    core.checkOwner()
+    return context?.targets(of: reference, shape.relationship(slot)) ?? []
+  }
+
+  /// The number of objects at the other end of a relationship.
+  func relatedCount(_ slot: Int) -> Int {
+    core.checkOwner()
+    return context?.targetCount(of: reference, shape.relationship(slot)) ?? 0
+  }
+}

@@ -1,0 +1,49 @@
+public import PerdureModel
+internal import PerdurePredicates
+
+extension ManagedObject {
+  /// The context, while somebody holds it and it knows the object: nil after `reset()`, and after a
+  /// deletion was saved or an insertion rolled back.
+  public var managedObjectContext: ManagedObjectContext? { context?.handle }
+
+  /// The object's identity: fixed at insertion, never changed by saving.
+  public var objectID: ManagedObjectID {
+    ManagedObjectID(
+      shape.identity, number: header.pointee.reference.id, isTemporary: overlay?.isNew ?? false)
+  }
+
+  /// The description of the object's entity: the concrete one.
+  public var entity: EntityDescription { shape.description }
+
+  /// Whether the object is new and the next save makes its row.
+  public var isInserted: Bool { state == .inserted }
+
+  /// Whether the object has a row and unsaved changes, its relationships included.
+  public var isUpdated: Bool { state == .updated }
+
+  /// Whether the next save removes the object, or another context has removed it. False again after the save.
+  public var isDeleted: Bool { state == .deleted || header.pointee.hasVanished }
+
+  /// Whether the object is inserted, updated or deleted.
+  public var hasChanges: Bool { state.isPending }
+
+  /// Whether the row has yet to be loaded. Asking does not load it.
+  public var isFault: Bool {
+    if header.pointee.isGone || overlay?.isNew == true { return false }
+    core.dropStaleRow(of: self)
+    return header.pointee.row == nil
+  }
+
+  /// Where the object is in its life.
+  var state: ObjectState {
+    if header.pointee.isGone { return .gone }
+    return overlay?.state ?? .stored
+  }
+
+  var reference: ObjectReference { header.pointee.reference }
+
+  /// What the object lives in; nil when it is gone.
+  var context: ContextCore? { header.pointee.isGone ? nil : core }
+
+  var overlay: ObjectOverlay? { header.pointee.overlay?.takeUnretainedValue() }
+}

@@ -1,0 +1,106 @@
+internal import PerdurePredicates
+
+/// The objects at the other end of a to-many relationship: a live view, not a copy.
+///
+/// Reading goes to the object's context each time, so what is seen is what is true now, unsaved changes on
+/// either side included. Objects come as faults, in no particular order, each once.
+///
+/// Changing it connects both sides at once. Inserting what is there, and removing what is not, change
+/// nothing.
+public struct ToMany<Element: ManagedObject> {
+  let owner: ManagedObject
+  let slot: Int
+
+  init(_ owner: ManagedObject, _ slot: Int) {
+    self.owner = owner
+    self.slot = slot
+  }
+
+  /// The number of objects. O(log n): nothing is loaded.
+  public var count: Int { owner.relatedCount(slot) }
+
+  /// Whether there is no object. O(log n).
+  public var isEmpty: Bool { count == 0 }
+
+  /// Whether an object is at the other end. Loads at most that object's row.
+  public func contains(_ object: Element) -> Bool {
+    owner.context?.contains(owner.reference, owner.shape.relationship(slot), object.reference) ?? false
+  }
+
+  /// The identities of the objects, without making instances of them.
+  public var objectIDs: [ManagedObjectID] {
+    guard let context = owner.context else { return [] }
+    return owner.relatedReferences(slot).map { context.objectID(of: $0) }
+  }
+
+  /// Connects an object.
+  public func insert(_ object: Element) {
+    guard let context = owner.contextForChange() else { return }
+    let relationship = owner.shape.relationship(slot)
+    guard context.canConnect(object, relationship) else { return }
+    context.connect(owner.reference, relationship, object.reference)
+  }
+
+  /// Connects objects.
+  public func insert(contentsOf objects: some Sequence<Element>) {
+    for object in objects { insert(object) }
+  }
+
+  /// Disconnects an object.
+  public func remove(_ object: Element) {
+    guard let context = owner.contextForChange() else { return }
+    context.disconnect(owner.reference, owner.shape.relationship(slot), object.reference)
+  }
+
+  /// Disconnects all objects.
+  public func removeAll() {
+    guard let context = owner.contextForChange() else { return }
+    let relationship = owner.shape.relationship(slot)
+    for target in owner.relatedReferences(slot) { context.disconnect(owner.reference, relationship, target) }
+  }
+
+  /// Connects exactly these objects.
+  public func replace(with objects: some Sequence<Element>) {
+    guard let context = owner.contextForChange() else { return }
+    let relationship = owner.shape.relationship(slot)
+    let wanted = Array(objects)
+    let kept = Set(wanted.map(\.reference))
+    for target in owner.relatedReferences(slot) where !kept.contains(target) {
+      context.disconnect(owner.reference, relationship, target)
+    }
+    insert(contentsOf: wanted)
+  }
+}
+
+@available(*, unavailable)
+extension ToMany: Sendable {}
+
+extension ToMany: Sequence {
+  /// Hands out the objects that are connected when the iteration begins.
+  public struct Iterator: IteratorProtocol {
+    let context: ContextCore?
+    var references: [ObjectReference].Iterator
+
+    /// The next object, as a fault unless it was loaded before.
+    public mutating func next() -> Element? {
+      guard let context, let reference = references.next() else { return nil }
+      return context.typedInstance(of: reference, Element.self)
+    }
+  }
+
+  /// The objects that are connected now; changes during the iteration do not disturb it.
+  public func makeIterator() -> Iterator {
+    Iterator(context: owner.context, references: owner.relatedReferences(slot).makeIterator())
+  }
+
+  /// The number of objects.
+  public var underestimatedCount: Int { count }
+}
+
+@available(*, unavailable)
+extension ToMany.Iterator: Sendable {}
+
+extension ToMany: CustomStringConvertible {
+  /// The identities of the objects; makes no instances.
+  public var description: String { "\(objectIDs.map(\.uri).sorted())" }
+}

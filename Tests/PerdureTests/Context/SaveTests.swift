@@ -1,0 +1,190 @@
+import Perdure
+import PerdurePredicates
+import Testing
+
+@Suite("Saving")
+struct SaveTests {
+  @Test("The sets of changed objects follow the changes and are empty after the save")
+  func sets() throws {
+    let context = try Staff.context()
+    let (changed, deleted) = (context.worker("changed"), context.worker("deleted"))
+    try context.save()
+    #expect(!context.hasChanges && !changed.hasChanges && !changed.isFault)
+    let inserted = context.worker("inserted")
+    changed.salary = 2
+    context.delete(deleted)
+    #expect(context.insertedObjects == [inserted] && inserted.isInserted)
+    #expect(context.updatedObjects == [changed] && changed.isUpdated)
+    #expect(context.deletedObjects == [deleted] && deleted.isDeleted)
+    try context.save()
+    #expect(context.insertedObjects.isEmpty && context.updatedObjects.isEmpty)
+    #expect(context.deletedObjects.isEmpty && !context.hasChanges)
+    #expect(!inserted.isInserted && !changed.isUpdated && !deleted.isDeleted)
+    #expect(deleted.managedObjectContext == nil)
+    #expect(changed.salary == 2)
+  }
+
+  @Test("An id is fixed at insertion; it says itself whether there is a row yet")
+  func identity() throws {
+    let context = try Staff.context()
+    let worker = context.worker("W")
+    let id = worker.objectID
+    #expect(id.isTemporaryID)
+    try context.save()
+    #expect(worker.objectID == id && worker.objectID.hashValue == id.hashValue)
+    #expect(!worker.objectID.isTemporaryID)
+    #expect(id.uri == "x-perdure://\(id.storeIdentifier)/Worker/p1")
+  }
+
+  @Test("Missing mandatory values are all named, nothing is saved, and the repaired save works")
+  func missing() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let worker = Worker(context: context)
+    let contract = Contract(context: context)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .multipleValidationErrors)
+    #expect(Set(error?.details.map(\.property) ?? []) == ["name", "company"])
+    #expect(error?.details.allSatisfy { $0.code == .missingMandatoryProperty } == true)
+    #expect(context.insertedObjects == [worker, contract])
+    worker.name = "W"
+    let single = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(single?.code == .missingMandatoryProperty)
+    #expect(single?.details.map(\.objectID) == [contract.objectID])
+    contract.company = context.company("C")
+    try context.save()
+    #expect(try container.newContext().same(contract).company?.name == "C")
+  }
+
+  @Test("A nullified mandatory relationship is refused, also in an object without an instance")
+  func nullifiedMandatory() throws {
+    let container = try Staff.container()
+    let setup = container.newContext()
+    let worker = setup.worker("W")
+    worker.name = "W"
+    try setup.save()
+    let context = container.newContext()
+    let copy = try context.same(worker)
+    copy.setValue(nil, forKey: "name")
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .missingMandatoryProperty)
+    context.rollback()
+    #expect(copy.name == "W")
+  }
+
+  @Test("The number of objects of a to-many relationship is kept within its limits")
+  func counts() throws {
+    let context = try Staff.context()
+    let project = Project(context: context)
+    try context.save()
+    let workers = ["a", "b", "c", "d"].map { context.worker($0) }
+    project.members.insert(contentsOf: workers)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .relationshipExceedsMaximumCount)
+    #expect(error?.details.first?.value == .integer(4))
+    project.members.remove(workers[3])
+    try context.save()
+    #expect(project.memberCount == 3)
+  }
+
+  @Test("Two objects with one unique value are refused with both names, and the repaired save works")
+  func unique() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (first, second) = (context.worker("A", email: "x"), context.worker("B", email: "x"))
+    let nobody = [context.worker("C"), context.worker("D")]
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .constraintConflict)
+    let conflict = try #require(error?.conflicts.first)
+    guard case .duplicate(let constraint, let existing) = conflict.kind else {
+      Issue.record("\(conflict)")
+      return
+    }
+    #expect(constraint == ["email"])
+    #expect(Set([existing, conflict.objectID]) == [first.objectID, second.objectID])
+    #expect(context.insertedObjects.count == 2 + nobody.count)
+    second.email = "y"
+    try context.save()
+    let other = container.newContext()
+    let late = other.worker("E", email: "y")
+    #expect(throws: PerdureError.self) { try other.save() }
+    late.email = "z"
+    try other.save()
+  }
+
+  @Test("A unique value can be handed from one object to another in one save")
+  func uniqueSwap() throws {
+    let context = try Staff.context()
+    let (first, second) = (context.worker("A", email: "x"), context.worker("B", email: "y"))
+    try context.save()
+    first.email = "y"
+    second.email = "x"
+    try context.save()
+    context.delete(first)
+    let third = context.worker("C", email: "y")
+    try context.save()
+    #expect(third.email == "y")
+  }
+
+  @Test("Of two contexts that change one object, the second is told so and nothing of it is saved")
+  func conflict() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let worker = context.worker("W")
+    try context.save()
+    let other = container.newContext()
+    let copy = try other.same(worker)
+    worker.salary = 1
+    copy.salary = 2
+    let stranger = other.worker("stranger")
+    try context.save()
+    let error = #expect(throws: PerdureError.self) { try other.save() }
+    #expect(error?.code == .mergeConflict)
+    #expect(error?.conflicts.map(\.objectID) == [copy.objectID])
+    #expect(copy.salary == 2 && stranger.isInserted)
+    #expect(throws: PerdureError.self) { try container.newContext().existingObject(with: stranger.objectID) }
+    other.refresh(copy, mergeChanges: true)
+    #expect(copy.salary == 2)
+    try other.save()
+    #expect(try container.newContext().same(worker).salary == 2)
+  }
+
+  @Test("Two contexts may link to one object at the same time")
+  func linksDoNotConflict() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (company, first, second) = (context.company("C"), context.worker("A"), context.worker("B"))
+    try context.save()
+    let other = container.newContext()
+    first.company = company
+    try other.same(second).company = try other.same(company)
+    try context.save()
+    try other.save()
+    let copy = try container.newContext().same(company)
+    #expect(Set(copy.workers.map(\.name)) == ["A", "B"])
+  }
+
+  @Test("A link to what another context has deleted is refused, and so is deleting what was linked meanwhile")
+  func deletedTarget() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (first, second) = (context.company("first"), context.company("second"))
+    let worker = context.worker("W")
+    try context.save()
+    let other = container.newContext()
+    let copy = try other.same(worker)
+    copy.company = try other.same(first)
+    context.delete(first)
+    try context.save()
+    let refused = #expect(throws: PerdureError.self) { try other.save() }
+    #expect(refused?.conflicts.map(\.kind) == [.targetMissing])
+    copy.company = try other.same(second)
+    try other.save()
+    context.delete(second)
+    let late = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(late?.conflicts.contains { $0.kind == .linksChanged } == true)
+    context.refreshAllObjects()
+    try context.save()
+    #expect(try container.newContext().same(worker).company == nil)
+  }
+}
