@@ -38,7 +38,7 @@ struct ArchiveReport {
       ("dependencies", Dependency.self), ("maintainers", Maintainer.self), ("sections", Section.self),
       ("tags", Tag.self),
     ] as [(String, ManagedObject.Type)] {
-      row(name, "\(try context.count(of: type))")
+      row(name, "\(try context.count(for: FetchRequest<ManagedObject>(entityName: type.entityDescription.name)))")
     }
     stopwatch.lap("count")
   }

@@ -34,20 +34,20 @@ public final class ArchiveImporter {
 
   /// What an earlier import left.
   private func remember() throws {
-    for name in try context.fetch(Name.fetchRequest()) { names[name.text] = name }
-    for maintainer in try context.fetch(Maintainer.fetchRequest()) {
+    for name in try context.fetch(FetchRequest<Name>()) { names[name.text] = name }
+    for maintainer in try context.fetch(FetchRequest<Maintainer>()) {
       maintainers[MaintainerKey(name: maintainer.name, address: maintainer.address)] = maintainer
     }
-    for section in try context.fetch(Section.fetchRequest()) { sections[section.name] = section }
-    for tag in try context.fetch(Tag.fetchRequest()) { tags[tag.name] = tag }
-    for package in try context.fetch(Package.fetchRequest()) {
+    for section in try context.fetch(FetchRequest<Section>()) { sections[section.name] = section }
+    for tag in try context.fetch(FetchRequest<Tag>()) { tags[tag.name] = tag }
+    for package in try context.fetch(FetchRequest<Package>()) {
       known.insert(Key(name: package.name, version: package.version, architecture: package.architecture))
     }
   }
 
   /// How far the index with this label has come; it is noted as begun.
   public func progress(ofIndex label: String) throws -> ImportedIndex {
-    let request = ImportedIndex.fetchRequest { $0.label == label }
+    let request = FetchRequest<ImportedIndex> { $0.label == label }
     if let found = try context.fetch(request).first { return found }
     let index = ImportedIndex(context: context)
     index.label = label

@@ -1,4 +1,4 @@
-public import DebianIndexReading
+import DebianIndexReading
 public import Perdure
 
 /// What can be asked of the archive as a graph. Each answer is found by walking objects, in one context.
@@ -10,7 +10,7 @@ public struct ArchiveQuestions {
 
   /// The package name of this text; nil if the archive has none.
   public func packageName(_ text: String) throws -> PackageName? {
-    try context.fetch(PackageName.fetchRequest { $0.text == text }).first
+    try context.fetch(FetchRequest<PackageName> { $0.text == text }).first
   }
 
   /// The packages that cannot work without a package of this name, each once.
@@ -56,14 +56,13 @@ public struct ArchiveQuestions {
 
   /// The maintainers with the most packages, from an index on the derived count.
   public func busiestMaintainers(_ count: Int) throws -> [Maintainer] {
-    var request = Maintainer.fetchRequest()
-    request.sortDescriptors = [FetchOrder("packageCount", ascending: false)]
-    request.fetchLimit = count
+    var request = FetchRequest<Maintainer>(order: [FetchOrder(\Maintainer.packageCount, ascending: false)])
+    request.limit = count
     return try context.fetch(request)
   }
 
   /// The packages whose summary contains a word, whatever its case and accents.
   public func packages(about word: String) throws -> [Package] {
-    try context.fetch(Package.fetchRequest { $0.summary.contains(word, options: [.caseInsensitive, .diacriticInsensitive]) })
+    try context.fetch(FetchRequest<Package> { $0.summary.contains(word, [.caseInsensitive, .diacriticInsensitive]) })
   }
 }

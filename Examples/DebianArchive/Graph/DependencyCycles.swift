@@ -74,7 +74,7 @@ struct DependencyCycles {
 extension ArchiveQuestions {
   /// Groups of packages that need each other, the largest first.
   public func dependencyCycles() throws -> [[Package]] {
-    let packages = try context.fetch(Package.fetchRequest())
+    let packages = try context.fetch(FetchRequest<Package>())
     let positions = Dictionary(uniqueKeysWithValues: zip(packages, packages.indices))
     var candidates: [Name: [Int]] = [:]
     let edges = packages.map { package -> [Int] in

@@ -82,8 +82,8 @@ private final class GraphWorkload {
   }
 
   private func edit(_ context: ManagedObjectContext) throws {
-    let workers = try context.fetch(Worker.fetchRequest())
-    let companies = try context.fetch(Company.fetchRequest())
+    let workers = try context.fetch(FetchRequest<Worker>())
+    let companies = try context.fetch(FetchRequest<Company>())
     switch Int.random(in: 0..<9, using: &random) {
     case 0:
       let company = Company(context: context)

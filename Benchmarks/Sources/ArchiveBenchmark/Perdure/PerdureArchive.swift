@@ -66,7 +66,7 @@ final class PerdureArchive: ArchiveEngine {
   func resultDigest() throws -> ArchiveDigest {
     let context = try opened().newContext()
     var digest = ArchiveDigest()
-    for package in try context.fetch(Package.fetchRequest()) { digest.add(PackageHash(package)) }
+    for package in try context.fetch(FetchRequest<Package>()) { digest.add(PackageHash(package)) }
     return digest
   }
 
