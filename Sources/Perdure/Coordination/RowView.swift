@@ -42,10 +42,18 @@ extension RowError: CustomStringConvertible {
 }
 
 /// A checked row, read field by field in place.
+// Borrowed pointers; whoever made the view keeps their owners alive.
 package struct RowView {
   package let base: UnsafeRawPointer
   package let count: Int
   package let fields: UnsafePointer<RowField>
+
+  /// A view of a row that is known to be good.
+  init(base: UnsafeRawPointer, count: Int, fields: UnsafePointer<RowField>) {
+    self.base = base
+    self.count = count
+    self.fields = fields
+  }
 
   /// Checks the parts of a row. Any bytes give a view or an error.
   package init(checking bytes: UnsafeRawBufferPointer, _ layouts: RowLayouts) throws(RowError) {
