@@ -56,8 +56,7 @@ extension PredicateCompiler {
 
   /// What the slot reads as where a layout does not know it.
   private func absent(_ slot: Int) -> Value {
-    let carrier = entity.layouts ?? entity.concrete.lazy.compactMap { schema.entity($0).layouts }.first
-    return carrier?.defaults[slot] ?? .null
+    schema.standIn(slot, of: entity)
   }
 
   private mutating func emitWord(

@@ -42,6 +42,20 @@ struct RandomPredicate {
     }
   }
 
+  /// A comparison of a property of the object itself, of a related object's or with a related object.
+  mutating func simple(_ entity: EntityStorage) -> FetchPredicate {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0: return identity(.evaluatedObject, entity, modifier: .direct)
+    case 1: return quantified(entity)
+    case 2:
+      let path = singlePath(entity)
+      return compare(.keyPath(PropertyPath(path.names)), path.kind, modifier: .direct)
+    default:
+      let own = attribute(entity)
+      return compare(.keyPath(PropertyPath(own.name)), own.kind, modifier: .direct)
+    }
+  }
+
   // MARK: Paths
 
   private mutating func attribute(_ entity: EntityStorage) -> (name: String, kind: FieldKind) {
