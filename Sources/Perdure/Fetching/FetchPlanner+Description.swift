@@ -4,8 +4,8 @@ internal import PerdurePredicates
 
 extension FetchPlanner {
   func plan(_ candidate: Candidate) -> FetchPlan {
-    let residual = PredicateFolding.join(
-      conjuncts.indices.filter { !candidate.settled.contains($0) }.map { conjuncts[$0] }, isAnd: true)
+    let left = conjuncts.indices.filter { !candidate.settled.contains($0) }.map { conjuncts[$0] }
+    let residual = FetchPredicate.and(left).simplified()
     return FetchPlan(
       access: candidate.access, isReversed: candidate.isReversed,
       reversesTies: candidate.reversesTies,

@@ -32,7 +32,7 @@ package struct PreparedFetch {
   package let entity: EntityStorage
   /// The concrete entities whose objects are wanted, ascending.
   package let concrete: [UInt16]
-  /// Folded (`PredicateFolding`).
+  /// Folded (PredicateFolding.swift).
   package let predicate: FetchPredicate
   package let order: [SortCriterion]
   package let limit: Int?
@@ -44,7 +44,7 @@ package struct PreparedFetch {
 
   /// Checks a query against the schema.
   ///
-  /// - Throws: `FetchError`, or the error of a constant expression that has no value.
+  /// - Throws: `FetchError`.
   package init(_ query: FetchQuery, _ schema: StoreSchema, now: Date = Date()) throws {
     let entity = schema.entity(query.entity)
     guard query.offset >= 0, query.limit ?? 0 >= 0 else {
@@ -57,7 +57,7 @@ package struct PreparedFetch {
     self.entity = entity
     concrete =
       query.includesSubentities ? entity.concrete : entity.concrete.filter { $0 == entity.number }
-    predicate = try PredicateFolding(now: now).fold(query.predicate ?? .true)
+    predicate = (query.predicate ?? .true).folded(now: now)
     order = try query.order.map { try SortCriterion($0, entity, schema) }
     limit = query.limit
     offset = query.offset

@@ -27,7 +27,7 @@ struct PredicateCompilerTests {
     let now = Date()
     var check = PredicateCheck(schema: rows.schema, entity: entity)
     try check.check(predicate)
-    let folded = try PredicateFolding(now: now).fold(predicate)
+    let folded = predicate.folded(now: now)
     let program = PredicateCompiler.program(folded, schema: rows.schema, entity: entity, now: now)
     let evaluator = PredicateEvaluator(predicate, now: now)
     for number in entity.concrete {

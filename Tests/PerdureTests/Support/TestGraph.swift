@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Perdure
+import PerdureLog
 import PerdureModel
 import PerdurePredicates
 
