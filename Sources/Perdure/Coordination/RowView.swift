@@ -48,13 +48,6 @@ package struct RowView {
   package let count: Int
   package let fields: UnsafePointer<RowField>
 
-  /// A view of a row that is known to be good.
-  init(base: UnsafeRawPointer, count: Int, fields: UnsafePointer<RowField>) {
-    self.base = base
-    self.count = count
-    self.fields = fields
-  }
-
   /// Checks the parts of a row. Any bytes give a view or an error.
   package init(checking bytes: UnsafeRawBufferPointer, _ layouts: RowLayouts) throws(RowError) {
     try self.init(checking: bytes, layouts.entries)
