@@ -156,6 +156,7 @@ package final class RowLayouts: @unchecked Sendable {
   }
 
   let entries: UnsafeBufferPointer<Entry>
+  private let nullRow: UnsafeMutableRawBufferPointer
 
   /// - Parameter current: One of `all`.
   /// - Parameter defaults: For each slot what it reads as where a layout does not know it; `.null` throughout
@@ -173,10 +174,20 @@ package final class RowLayouts: @unchecked Sendable {
     _ = table.initialize(
       from: ordered.map { Entry(number: $0.number, shape: $0.shape, fields: $0.fields) })
     self.entries = UnsafeBufferPointer(table)
+    nullRow = .allocate(byteCount: current.shape.variableOffset, alignment: 1)
+    nullRow.initializeMemory(as: UInt8.self, repeating: 0)
+    nullRow.storeBytes(of: current.number.littleEndian, as: UInt16.self)
   }
 
   deinit {
     entries.deallocate()
+    nullRow.deallocate()
+  }
+
+  /// A row of the current layout in which every property is null. Valid while this object lives.
+  var nulls: RowView {
+    guard let base = nullRow.baseAddress else { preconditionFailure("A row is never empty.") }
+    return RowView(base: UnsafeRawPointer(base), count: nullRow.count, fields: current.fields)
   }
 
   /// The value of a slot in a row of these layouts.

@@ -42,6 +42,7 @@ extension RowError: CustomStringConvertible {
 }
 
 /// A checked row, read field by field in place.
+// Borrowed pointers; whoever made the view keeps their owners alive.
 package struct RowView {
   package let base: UnsafeRawPointer
   package let count: Int

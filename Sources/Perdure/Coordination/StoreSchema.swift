@@ -177,6 +177,12 @@ package struct StoreSchema: Sendable {
   /// The index with a name, or nil.
   package func index(named name: String) -> StoreIndex? { positions[name] }
 
+  /// What a slot of an entity reads as in rows of layouts that do not know it; the same in all its sub-entities.
+  package func standIn(_ slot: Int, of entity: EntityStorage) -> Value {
+    let layouts = entity.layouts ?? entity.concrete.lazy.compactMap { self.entity($0).layouts }.first
+    return layouts?.defaults[slot] ?? .null
+  }
+
   /// The positions of all indexes that are fed by rows of a concrete entity.
   package func rowIndexes(of entity: UInt16) -> [StoreIndex] {
     indexes.indices.compactMap { position in

@@ -1,0 +1,104 @@
+// Why a fetch cannot be run: found before any row is read.
+
+/// A fetch request does not fit the model. Nothing was read; correct the request.
+public struct FetchError: Error, Hashable, Sendable {
+  /// The kind of mistake.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Kind: String, Sendable {
+      case unknownEntity, unknownProperty, notARelationship, typeMismatch, toManyOrder, unboundVariable
+      case invalidWindow, damagedRow
+    }
+    private let kind: Kind
+
+    /// The model has no entity of that name.
+    public static let unknownEntity = Code(kind: .unknownEntity)
+    /// The entity has no property of that name.
+    public static let unknownProperty = Code(kind: .unknownProperty)
+    /// A path goes on behind a property that is no relationship, or an operator needs one.
+    public static let notARelationship = Code(kind: .notARelationship)
+    /// An attribute is compared with a value of another type, so that the comparison could never hold.
+    public static let typeMismatch = Code(kind: .typeMismatch)
+    /// Objects cannot be sorted by a path that leads to many values.
+    public static let toManyOrder = Code(kind: .toManyOrder)
+    /// A `$variable` was not replaced by a value.
+    public static let unboundVariable = Code(kind: .unboundVariable)
+    /// A limit or an offset is negative.
+    public static let invalidWindow = Code(kind: .invalidWindow)
+    /// A row in the store is no row of its entity: verify the store, restore it from a backup.
+    public static let damagedRow = Code(kind: .damagedRow)
+
+    /// The name of the code.
+    public var description: String { kind.rawValue }
+  }
+
+  /// The kind of mistake.
+  public let code: Code
+  /// What is wrong and what to do about it.
+  public let message: String
+  /// The entity that was asked.
+  public let entity: String
+  /// The key, or the path up to the key, that was asked for; nil when the mistake is not about one.
+  public let key: String?
+  /// Existing names that are nearly the one asked for, the nearest first.
+  public let suggestions: [String]
+
+  init(
+    _ code: Code, _ message: String, entity: String, key: String? = nil, suggestions: [String] = []
+  ) {
+    self.code = code
+    self.message = message
+    self.entity = entity
+    self.key = key
+    self.suggestions = suggestions
+  }
+}
+
+extension FetchError: CustomStringConvertible {
+  /// The code and the message.
+  public var description: String { "\(code): \(message)" }
+}
+
+extension FetchError {
+  /// A row that cannot be read.
+  static func damaged(_ error: RowError, entity: String) -> FetchError {
+    FetchError(.damagedRow, "A row of \(entity) cannot be read. \(error)", entity: entity)
+  }
+
+  static func unknownProperty(_ name: String, of entity: EntityStorage) -> FetchError {
+    let near = NearMisses.of(name, in: entity.properties.map(\.name))
+    let hint =
+      near.isEmpty
+      ? "Its properties are \(entity.properties.map(\.name).joined(separator: ", "))."
+      : "Did you mean \(near.joined(separator: " or "))?"
+    return FetchError(
+      .unknownProperty, "\(entity.name) has no property \(name). \(hint)", entity: entity.name, key: name,
+      suggestions: near)
+  }
+}
+
+/// Names that are nearly another one.
+enum NearMisses {
+  /// At most three names, the nearest first.
+  static func of(_ name: String, in names: [String]) -> [String] {
+    let limit = max(1, name.count / 3)
+    let near = names.map { (name: $0, distance: distance(name.lowercased(), $0.lowercased())) }
+      .filter { $0.distance <= limit }
+    return near.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(3).map(\.name)
+  }
+
+  /// How many characters must be put in, taken out or replaced.
+  private static func distance(_ left: String, _ right: String) -> Int {
+    let right = Array(right)
+    var row = Array(0...right.count)
+    for (position, character) in left.enumerated() {
+      var diagonal = row[0]
+      row[0] = position + 1
+      for column in right.indices {
+        let replaced = diagonal + (character == right[column] ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
+      }
+    }
+    return row[right.count]
+  }
+}

@@ -1,0 +1,169 @@
+// The access paths: where candidates come from.
+
+internal import PerdurePredicates
+
+extension FetchExecutor {
+  /// Hands out candidates in the plan's order until `body` returns false; with rows where they are wanted or cost
+  /// nothing.
+  func visitCandidates(
+    readsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
+    switch plan.access {
+    case .scan:
+      _ = try visitRows(isReversed: plan.isReversed, body)
+    case .countOrder(let index, let counted):
+      try visitByCount(index, counted, readsRows: readsRows, body)
+    case .references(let references):
+      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
+      for reference in references {
+        guard try batch.add(reference, body) else { return }
+      }
+      _ = try batch.flush(body)
+    case .index(let index, let ranges):
+      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
+      guard try visitEntries(index, ranges, &batch, body) else { return }
+      _ = try batch.flush(body)
+    case .join(let outer, let inner, let ranges):
+      try visitJoin(outer, inner, ranges, readsRows: readsRows, body)
+    }
+  }
+
+  /// With a window, no more rows than are likely to be wanted.
+  private var firstBatch: Int {
+    plan.isOrdered ? max(1, min(fetch.windowEnd ?? 256, 256)) : 256
+  }
+
+  private func visitRows(
+    isReversed: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws -> Bool {
+    var goesOn = true
+    for entity in isReversed ? fetch.concrete.reversed() : fetch.concrete where goesOn {
+      try graph.view.visitRows(entity: entity, descending: isReversed) { reference, row in
+        goesOn = try body(reference, row)
+        return goesOn
+      }
+    }
+    return goesOn
+  }
+
+  /// Hands the references in ranges to a batch; whether to go on.
+  private func visitEntries(
+    _ index: StoreIndex, _ ranges: [KeyRange], _ batch: inout RowBatch,
+    _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws -> Bool {
+    var goesOn = true
+    var run = TieRun()
+    for range in plan.isReversed ? ranges.reversed() : ranges where goesOn {
+      try graph.view.visitEntries(index, range, descending: plan.isReversed) { key, reference in
+        if plan.reversesTies {
+          guard let ended = run.add(key, reference) else { return true }
+          for reference in ended where goesOn { goesOn = try batch.add(reference, body) }
+        } else {
+          goesOn = try batch.add(reference, body)
+        }
+        return goesOn
+      }
+    }
+    for reference in run.ended() where goesOn { goesOn = try batch.add(reference, body) }
+    return goesOn
+  }
+
+  private func visitJoin(
+    _ outer: StoreIndex, _ inner: StoreIndex, _ ranges: [KeyRange], readsRows: Bool,
+    _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
+    var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
+    var goesOn = true
+    for range in ranges where goesOn {
+      try graph.view.visitEntries(inner, range, descending: false) { _, target in
+        goesOn = try visitEntries(outer, [.owner(target)], &batch, body)
+        return goesOn
+      }
+    }
+    if goesOn { _ = try batch.flush(body) }
+  }
+
+  /// Ascending: first the owners without entries, then the count index; descending the other way round.
+  private func visitByCount(
+    _ index: StoreIndex, _ counted: StoreIndex, readsRows: Bool,
+    _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
+    func visitCounted() throws -> Bool {
+      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
+      guard try visitEntries(index, [.all], &batch, body) else { return false }
+      return try batch.flush(body)
+    }
+    func visitOthers() throws -> Bool {
+      try visitRows(isReversed: plan.isReversed) { reference, row in
+        graph.count(counted, of: reference) > 0 ? true : try body(reference, row)
+      }
+    }
+    if plan.isReversed {
+      guard try visitCounted() else { return }
+      _ = try visitOthers()
+    } else {
+      guard try visitOthers() else { return }
+      _ = try visitCounted()
+    }
+  }
+}
+
+/// References with one key, to be handed on in the opposite order.
+private struct TieRun {
+  private var key: [UInt8] = []
+  private var references: [ObjectReference] = []
+
+  /// Adds an entry; gives the run before it when that one has ended.
+  mutating func add(
+    _ key: UnsafeRawBufferPointer, _ reference: ObjectReference
+  ) -> ReversedCollection<[ObjectReference]>? {
+    if !references.isEmpty, key.elementsEqual(self.key) {
+      references.append(reference)
+      return nil
+    }
+    let before = references.reversed() as ReversedCollection
+    self.key = Array(key)
+    references = [reference]
+    return before
+  }
+
+  /// The last run.
+  func ended() -> ReversedCollection<[ObjectReference]> { references.reversed() }
+}
+
+/// References whose rows are read together and handed on in the order in which they came.
+struct RowBatch {
+  private let view: any StoreView
+  private let readsRows: Bool
+  private var sizeMax: Int
+  private var references: [ObjectReference] = []
+
+  init(_ view: any StoreView, readsRows: Bool, sizeMax: Int) {
+    self.view = view
+    self.readsRows = readsRows
+    self.sizeMax = sizeMax
+  }
+
+  /// Adds a reference; whether to go on.
+  mutating func add(
+    _ reference: ObjectReference, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws -> Bool {
+    guard readsRows else { return try body(reference, nil) }
+    references.append(reference)
+    if references.count < sizeMax { return true }
+    sizeMax = min(1024, sizeMax * 2)
+    return try flush(body)
+  }
+
+  /// Reads and hands on what is left; whether to go on.
+  mutating func flush(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
+    if references.isEmpty { return true }
+    var rows = [StoredRow?](repeating: nil, count: references.count)
+    try view.rows(references) { position, row in rows[position] = row }
+    for (reference, row) in zip(references, rows) {
+      guard try body(reference, row) else { return false }
+    }
+    references.removeAll(keepingCapacity: true)
+    return true
+  }
+}

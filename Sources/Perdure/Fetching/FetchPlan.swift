@@ -1,0 +1,65 @@
+// How a fetch is going to be run, as a value that can be printed.
+
+package import PerdurePredicates
+
+/// A way to run a fetch.
+package struct FetchPlan: CustomStringConvertible {
+  /// Where candidates come from.
+  package enum Access: Hashable, Sendable {
+    /// Every row of the entities.
+    case scan
+    /// The objects that the predicate names.
+    case references([ObjectReference])
+    /// Ranges of an index, in turn.
+    case index(StoreIndex, [KeyRange])
+    /// The objects found in `inner`, each the key of a range of `outer`, whose references are the candidates.
+    case join(outer: StoreIndex, inner: StoreIndex, [KeyRange])
+    /// A count index and, before or behind it, the owners that have nothing to count.
+    case countOrder(StoreIndex, counted: StoreIndex)
+  }
+
+  package let access: Access
+  /// Whether candidates come from the greatest to the least.
+  package let isReversed: Bool
+  /// Whether candidates with equal keys come in the order opposite to that of the index.
+  package let reversesTies: Bool
+  /// Whether candidates may be objects of other entities, to be left out.
+  package let filtersEntities: Bool
+  /// Whether one object may be a candidate more than once.
+  package var mayRepeat: Bool {
+    if case .join = access { true } else { false }
+  }
+  /// Whether candidates are named by the predicate, so that only their rows tell whether they exist.
+  var namesObjects: Bool {
+    if case .references = access { true } else { false }
+  }
+  /// How many candidates there are: exact for the view that the plan was made for, an estimate for joins.
+  package let candidateCount: Int
+  /// What candidates must pass: what the access path does not make sure of by itself.
+  package let residual: FetchPredicate
+  /// Whether candidates come in the order that is asked for.
+  package let isOrdered: Bool
+  /// What was planned for, in words: access path, candidates, filter, order, window; one line each.
+  package let description: String
+}
+
+/// What the planner is told about the store.
+package struct FetchStatistics {
+  /// Number of entries in a range of an index.
+  package let entryCount: (StoreIndex, KeyRange) -> Int
+  /// Number of rows of a concrete entity.
+  package let rowCount: (UInt16) -> Int
+
+  package init(
+    entryCount: @escaping (StoreIndex, KeyRange) -> Int, rowCount: @escaping (UInt16) -> Int
+  ) {
+    self.entryCount = entryCount
+    self.rowCount = rowCount
+  }
+
+  /// The exact numbers of a view.
+  package init(_ view: any StoreView) {
+    entryCount = { view.entryCount($0, $1) }
+    rowCount = { view.rowCount(entity: $0) }
+  }
+}

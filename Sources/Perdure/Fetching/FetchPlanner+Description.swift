@@ -1,0 +1,48 @@
+// From the chosen candidate to a plan, and the plan in words.
+
+internal import PerdurePredicates
+
+extension FetchPlanner {
+  func plan(_ candidate: Candidate) -> FetchPlan {
+    let left = conjuncts.indices.filter { !candidate.settled.contains($0) }.map { conjuncts[$0] }
+    let residual = FetchPredicate.and(left).simplified()
+    return FetchPlan(
+      access: candidate.access, isReversed: candidate.isReversed,
+      reversesTies: candidate.reversesTies,
+      filtersEntities: candidate.filtersEntities, candidateCount: candidate.count, residual: residual,
+      isOrdered: candidate.isOrdered, description: description(candidate, residual))
+  }
+
+  private func description(_ candidate: Candidate, _ residual: FetchPredicate) -> String {
+    let direction = candidate.isReversed ? ", from its end" : ""
+    let about = if case .join = candidate.access { "about " } else { "" }
+    var lines = [
+      "fetch \(fetch.entity.name)",
+      "  from \(candidate.words)\(direction)",
+      "  candidates: \(about)\(candidate.count) of \(rowTotal)",
+    ]
+    if residual != .true { lines.append("  filter: \(residual)") }
+    if candidate.filtersEntities {
+      let names = fetch.concrete.map { fetch.schema.entity($0).name }.joined(separator: ", ")
+      lines.append("  only: \(names)")
+    }
+    if !fetch.order.isEmpty { lines.append("  order: \(order(candidate))") }
+    if let window { lines.append("  window: \(window)") }
+    return lines.joined(separator: "\n")
+  }
+
+  private func order(_ candidate: Candidate) -> String {
+    let criteria = fetch.order.map(\.order.description).joined(separator: ", ")
+    if candidate.isOrdered { return "\(criteria), as they come" }
+    return fetch.windowEnd.map { "\(criteria), the first \($0) kept" } ?? "\(criteria), sorted"
+  }
+
+  private var window: String? {
+    switch (fetch.offset, fetch.limit) {
+    case (0, nil): nil
+    case (0, let limit?): "at most \(limit)"
+    case (let offset, nil): "without the first \(offset)"
+    case (let offset, let limit?): "at most \(limit) behind the first \(offset)"
+    }
+  }
+}

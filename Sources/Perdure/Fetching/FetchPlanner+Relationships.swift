@@ -1,0 +1,170 @@
+// Access paths by relationships: the objects that point at given ones, joins through an index of the other entity,
+// and order by a derived count.
+
+internal import PerdurePredicates
+
+extension FetchPlanner {
+  // MARK: Related to given objects
+
+  /// `company == x`, `company IN {…}`, `ANY tags == x`, `tags CONTAINS x`.
+  func relationCandidates() -> [Candidate] {
+    conjuncts.indices.compactMap { position in
+      guard case .comparison(let comparison) = conjuncts[position],
+        case .keyPath(let path) = comparison.left, path.names.count == 1, path.aggregate == nil,
+        case .constant(let value) = comparison.right,
+        let slot = fetch.entity.slot(named: path.names[0]),
+        let index = ownersIndex(slot, comparison)
+      else { return nil }
+      let op = comparison.op == .contains ? .equal : comparison.op
+      guard let references = Self.references(op, value) else { return nil }
+      // A null in the list asks for objects without one, which have no entry.
+      if case .list(let list) = value, list.contains(where: \.isNull), comparison.modifier == .direct {
+        return nil
+      }
+      return relationCandidate(index, fetch.entity.properties[slot], references, position)
+    }
+  }
+
+  /// The index in which the named object is the key and the wanted one the reference.
+  private func ownersIndex(_ slot: Int, _ comparison: FetchComparison) -> StoreIndex? {
+    switch (fetch.entity.properties[slot].form, comparison.modifier, comparison.op) {
+    case (.toOne(_, let index), .direct, .equal), (.toOne(_, let index), .direct, .in): index
+    case (.inverse(_, _, let owners, true), .any, .equal): owners
+    case (.inverse(_, _, let owners, true), .direct, .contains): owners
+    default: nil
+    }
+  }
+
+  private func relationCandidate(
+    _ index: StoreIndex, _ property: PropertyStorage, _ references: [ObjectReference], _ position: Int
+  ) -> Candidate? {
+    let ranges = references.map { KeyRange.owner($0) }
+    let definition = fetch.schema.definition(index)
+    return Candidate(
+      access: .index(index, ranges), isOrdered: fetch.order.isEmpty,
+      filtersEntities: definition.kind.namesEntities ? overshoots(definition) : true,
+      count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }, costPerCandidate: 3,
+      settled: [position],
+      words:
+        "objects whose \(property.name) is \(references.count == 1 ? "one object" : "one of \(references.count)")"
+    )
+  }
+
+  // MARK: Joins
+
+  /// `company.name == "x"`, `ANY tags.label IN {…}`: the other entity's index first, then the relation.
+  func joinCandidates() -> [Candidate] {
+    conjuncts.indices.flatMap { position -> [Candidate] in
+      guard case .comparison(let comparison) = conjuncts[position],
+        case .keyPath(let path) = comparison.left, path.names.count == 2, path.aggregate == nil,
+        case .constant(let value) = comparison.right,
+        let slot = fetch.entity.slot(named: path.names[0]),
+        let (outer, destination) = step(slot, comparison.modifier),
+        let inner = destination.slot(named: path.names[1]),
+        case .attribute(let kind) = destination.properties[inner].form,
+        let bounds = SearchBounds(kind, comparison.op, value, comparison.options),
+        // An object without the relationship has null at the end of the path.
+        bounds.excludeNull
+      else { return [] }
+      let number = destination.properties[inner].number
+      return joins(outer, fetch.entity.properties[slot], destination, number, bounds, position)
+    }
+  }
+
+  private func step(
+    _ slot: Int, _ modifier: FetchComparison.Modifier
+  ) -> (outer: StoreIndex, destination: EntityStorage)? {
+    switch (fetch.entity.properties[slot].form, modifier) {
+    case (.toOne(let destination, let index), .direct): (index, fetch.schema.entity(destination))
+    case (.inverse(let destination, _, let owners?, true), .any):
+      (owners, fetch.schema.entity(destination))
+    default: nil
+    }
+  }
+
+  private func joins(
+    _ outer: StoreIndex, _ property: PropertyStorage, _ destination: EntityStorage, _ number: UInt32,
+    _ bounds: SearchBounds, _ position: Int
+  ) -> [Candidate] {
+    fetch.schema.indexes.indices.compactMap { inner in
+      let definition = fetch.schema.indexes[inner]
+      guard let components = definition.components, let first = components.first,
+        first.property == number, components.count == 1 || !definition.isUnique,
+        destination.concrete.allSatisfy(definition.entities.contains)
+      else { return nil }
+      let ranges = (first.isDescending ? bounds.flipped() : bounds).ranges
+      let index = StoreIndex(rawValue: inner)
+      let found = ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }
+      let targets = max(1, destination.concrete.reduce(0) { $0 + statistics.rowCount($1) })
+      let perTarget = Double(statistics.entryCount(outer, .all)) / Double(targets)
+      let name = destination.slot(ofProperty: number).map { destination.properties[$0].name } ?? ""
+      return Candidate(
+        access: .join(outer: outer, inner: index, ranges), isOrdered: fetch.order.isEmpty,
+        filtersEntities: true, count: Int((Double(found) * perTarget).rounded(.up)), costPerCandidate: 4,
+        settled: bounds.areExact ? [position] : [],
+        words: "objects whose \(property.name) is found by the index on \(destination.name).\(name)")
+    }
+  }
+
+  // MARK: Counts
+
+  /// Order by a derived count that is indexed, or bounds on it that leave out zero.
+  func countCandidates() -> [Candidate] {
+    fetch.schema.indexes.indices.flatMap { position -> [Candidate] in
+      let definition = fetch.schema.indexes[position]
+      guard case .countOrder(let property, let counted) = definition.kind, covers(definition),
+        let slot = fetch.entity.slot(ofProperty: property)
+      else { return [] }
+      let index = StoreIndex(rawValue: position)
+      let isOrder = fetch.order.count == 1 && fetch.order[0].ownSlot == slot
+      let name = fetch.entity.properties[slot].name
+      if let ranged = countRange(index, definition, slot, isOrder: isOrder, name) { return [ranged] }
+      guard isOrder else { return [] }
+      return [
+        Candidate(
+          access: .countOrder(index, counted: counted), isReversed: !fetch.order[0].order.isAscending,
+          isOrdered: true, filtersEntities: overshoots(definition), count: rowTotal, costPerCandidate: 3,
+          words: "count index on \(name)")
+      ]
+    }
+  }
+
+  private func countRange(
+    _ index: StoreIndex, _ definition: IndexDefinition, _ slot: Int, isOrder: Bool, _ name: String
+  ) -> Candidate? {
+    guard let slotBounds = bounds[slot], let ranges = Self.countRanges(slotBounds.bounds) else { return nil }
+    return Candidate(
+      access: .index(index, ranges), isReversed: isOrder && !fetch.order[0].order.isAscending,
+      isOrdered: isOrder || fetch.order.isEmpty, filtersEntities: overshoots(definition),
+      count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }, costPerCandidate: 3,
+      settled: slotBounds.bounds.areExact ? slotBounds.conjuncts : [],
+      words: "count index on \(name): \(ranges.count) \(ranges.count == 1 ? "range" : "ranges")")
+  }
+
+  /// Bounds on a whole number as ranges of bare counts; nil when zero, which has no entry, is within them.
+  private static func countRanges(_ bounds: SearchBounds) -> [KeyRange]? {
+    var one = OrderedKey()
+    one.append(.integer(1), as: .int64)
+    guard bounds.ranges.allSatisfy({ !$0.lower.lexicographicallyPrecedes(one.bytes) }) else { return nil }
+    return bounds.ranges.map {
+      KeyRange(lower: bare($0.lower), upper: $0.upper.flatMap { $0.count < 9 ? nil : bare($0) })
+    }
+  }
+
+  /// A key of a whole number without the mark for null and the flipped sign bit.
+  private static func bare(_ key: [UInt8]) -> [UInt8] {
+    var bytes = Array(key.dropFirst())
+    if let first = bytes.first { bytes[0] = first ^ 0x80 }
+    return bytes
+  }
+}
+
+extension IndexDefinition.Kind {
+  /// Whether the definition's entities are those of the references in entries.
+  fileprivate var namesEntities: Bool {
+    switch self {
+    case .relation, .attribute, .unique, .countOrder, .linksReversed: true
+    case .links: false
+    }
+  }
+}

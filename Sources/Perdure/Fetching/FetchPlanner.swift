@@ -1,0 +1,166 @@
+// Choosing how to run a fetch: a pure function of the request, the schema and the numbers of entries.
+//
+// Every access path that the predicate and the order allow is a candidate. The number of rows it has to look at is
+// known exactly, because a store counts the entries of a range without walking it; only how many of them pass the
+// rest of the predicate is guessed. The cheapest one is taken, the first of equals.
+//
+// Why the results are the same whichever is taken: an access path is used only when every object that satisfies
+// the predicate is among its candidates; what it does not make sure of stays in the residual; and it counts as ordered
+// only when ties fall as `FetchOrder` says, so that sorting would change nothing.
+
+internal import PerdurePredicates
+
+/// Plans one prepared fetch.
+package struct FetchPlanner {
+  let fetch: PreparedFetch
+  let statistics: FetchStatistics
+  let conjuncts: [FetchPredicate]
+  /// What the conjuncts say about properties of the object itself, by slot.
+  let bounds: [Int: SlotBounds]
+
+  /// The bounds of one slot, and which conjuncts they come from.
+  struct SlotBounds {
+    var bounds: SearchBounds
+    var conjuncts: Set<Int>
+  }
+
+  /// One way to run the fetch, before it is compared with others.
+  struct Candidate {
+    var access: FetchPlan.Access
+    var isReversed = false
+    var reversesTies = false
+    var isOrdered: Bool
+    var filtersEntities = false
+    var count: Int
+    /// Rows looked at for a candidate, in units of a row met in a scan.
+    var costPerCandidate: Double
+    /// The conjuncts that hold for all candidates.
+    var settled: Set<Int> = []
+    /// The access path in words.
+    var words: String
+  }
+
+  /// The cheapest plan.
+  package static func plan(_ fetch: PreparedFetch, _ statistics: FetchStatistics) -> FetchPlan {
+    let planner = FetchPlanner(fetch, statistics)
+    let candidates = planner.candidates()
+    var best = candidates[0]
+    for candidate in candidates.dropFirst() where planner.cost(candidate) < planner.cost(best) {
+      best = candidate
+    }
+    return planner.plan(best)
+  }
+
+  init(_ fetch: PreparedFetch, _ statistics: FetchStatistics) {
+    self.fetch = fetch
+    self.statistics = statistics
+    switch fetch.predicate {
+    case .true: conjuncts = []
+    case .and(let parts): conjuncts = parts
+    case let single: conjuncts = [single]
+    }
+    var bounds: [Int: SlotBounds] = [:]
+    for (position, conjunct) in conjuncts.enumerated() {
+      guard let (slot, found) = Self.ownBounds(conjunct, fetch.entity) else { continue }
+      var known = bounds[slot] ?? SlotBounds(bounds: found, conjuncts: [])
+      known.bounds = known.bounds.intersected(found)
+      known.conjuncts.insert(position)
+      bounds[slot] = known
+    }
+    self.bounds = bounds
+  }
+
+  /// The slot that a comparison is about, and what it says about it.
+  private static func ownBounds(
+    _ conjunct: FetchPredicate, _ entity: EntityStorage
+  ) -> (slot: Int, bounds: SearchBounds)? {
+    guard case .comparison(let comparison) = conjunct, comparison.modifier == .direct,
+      case .keyPath(let path) = comparison.left, path.names.count == 1, path.aggregate == nil,
+      case .constant(let value) = comparison.right, let slot = entity.slot(named: path.names[0])
+    else { return nil }
+    let kind: FieldKind
+    switch entity.properties[slot].form {
+    case .attribute(let attribute): kind = attribute
+    case .toOne: kind = .reference
+    case .count: kind = .int64
+    case .inverse: return nil
+    }
+    return SearchBounds(kind, comparison.op, value, comparison.options).map { (slot, $0) }
+  }
+
+  /// Every way to run the fetch.
+  func candidates() -> [Candidate] {
+    [scan()] + namedReferences() + indexCandidates() + relationCandidates() + countCandidates()
+      + joinCandidates()
+  }
+
+  // MARK: Cost
+
+  /// The number of rows met in a scan that would take as long.
+  func cost(_ candidate: Candidate) -> Double {
+    let filtered = conjuncts.count > candidate.settled.count || candidate.filtersEntities
+    // Nothing is known about what the residual lets through: one in ten.
+    let passing = filtered ? 0.1 : 1.0
+    var looked = Double(candidate.count)
+    if candidate.isOrdered, let end = fetch.windowEnd { looked = min(looked, Double(end) / passing) }
+    var cost = looked * candidate.costPerCandidate
+    if !candidate.isOrdered {
+      let sorted = Double(candidate.count) * passing
+      cost += sorted * (1 + 0.1 * sorted.squareRoot().exponentOrZero)
+    }
+    return cost
+  }
+
+  // MARK: Paths that need no index
+
+  var rowTotal: Int { fetch.concrete.reduce(0) { $0 + statistics.rowCount($1) } }
+
+  private func scan() -> Candidate {
+    Candidate(
+      access: .scan, isOrdered: fetch.order.isEmpty, count: rowTotal, costPerCandidate: 1,
+      words: "scan of \(fetch.concrete.map { fetch.schema.entity($0).name }.joined(separator: ", "))")
+  }
+
+  /// `SELF == x`, `SELF IN {…}`.
+  private func namedReferences() -> [Candidate] {
+    for (position, conjunct) in conjuncts.enumerated() {
+      guard case .comparison(let comparison) = conjunct, comparison.modifier == .direct,
+        comparison.left == .evaluatedObject, case .constant(let value) = comparison.right,
+        let references = Self.references(comparison.op, value)
+      else { continue }
+      return [
+        Candidate(
+          access: .references(references), isOrdered: fetch.order.isEmpty, filtersEntities: true,
+          count: references.count, costPerCandidate: 2, settled: [position],
+          words: references.count == 1 ? "one object by id" : "\(references.count) objects by id")
+      ]
+    }
+    return []
+  }
+
+  /// The references that an object must be one of, ascending.
+  static func references(_ op: FetchComparison.Operator, _ value: Value) -> [ObjectReference]? {
+    let values: [Value]
+    switch (op, value) {
+    case (.equal, .reference): values = [value]
+    case (.in, .list(let list)): values = list
+    default: return nil
+    }
+    return Set(values.compactMap(WordDomain.reference.word)).sorted().map(ObjectReference.init(rawValue:))
+  }
+
+  /// Whether an index that is fed by some entities knows every object that is wanted.
+  func covers(_ definition: IndexDefinition) -> Bool {
+    fetch.concrete.allSatisfy(definition.entities.contains)
+  }
+
+  /// Whether an index may name objects that are not wanted.
+  func overshoots(_ definition: IndexDefinition) -> Bool {
+    definition.entities != fetch.concrete
+  }
+}
+
+extension Double {
+  /// About twice the binary logarithm of a square root: enough for comparing costs, without a mathematics library.
+  fileprivate var exponentOrZero: Double { self < 1 ? 0 : Double(2 * exponent) }
+}

@@ -1,0 +1,126 @@
+// A fetch request without its class: what is asked of the store schema, and the same made ready to be planned.
+
+package import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
+/// Which objects are wanted, in which order, and which part of them.
+package struct FetchQuery: Sendable {
+  /// The number of the entity.
+  package var entity: UInt16
+  /// Whether objects of sub-entities are wanted too.
+  package var includesSubentities = true
+  package var predicate: FetchPredicate?
+  package var order: [FetchOrder] = []
+  /// The most objects wanted; nil for all.
+  package var limit: Int?
+  /// How many objects to leave out at the front.
+  package var offset = 0
+
+  package init(entity: UInt16) {
+    self.entity = entity
+  }
+}
+
+/// A query that fits the schema, its predicate folded and its order resolved.
+package struct PreparedFetch {
+  package let schema: StoreSchema
+  package let entity: EntityStorage
+  /// The concrete entities whose objects are wanted, ascending.
+  package let concrete: [UInt16]
+  /// Folded (PredicateFolding.swift).
+  package let predicate: FetchPredicate
+  package let order: [SortCriterion]
+  package let limit: Int?
+  package let offset: Int
+  /// What `now()` means.
+  package let now: Date
+  /// Every entity that predicate and order read beside the objects' own rows.
+  package let reached: Set<UInt16>
+
+  /// Checks a query against the schema.
+  ///
+  /// - Throws: `FetchError`.
+  package init(_ query: FetchQuery, _ schema: StoreSchema, now: Date = Date()) throws {
+    let entity = schema.entity(query.entity)
+    guard query.offset >= 0, query.limit ?? 0 >= 0 else {
+      throw FetchError(
+        .invalidWindow, "A limit and an offset are at least 0.", entity: entity.name)
+    }
+    var check = PredicateCheck(schema: schema, entity: entity)
+    if let predicate = query.predicate { try check.check(predicate) }
+    self.schema = schema
+    self.entity = entity
+    concrete =
+      query.includesSubentities ? entity.concrete : entity.concrete.filter { $0 == entity.number }
+    predicate = (query.predicate ?? .true).folded(now: now)
+    order = try query.order.map { try SortCriterion($0, entity, schema) }
+    limit = query.limit
+    offset = query.offset
+    self.now = now
+    reached = query.order.reduce(check.reached) {
+      $0.union(schema.entities(along: $1.path, from: entity))
+    }
+  }
+
+  /// How many objects in order are needed to know the window; nil for all.
+  var windowEnd: Int? {
+    guard let limit else { return nil }
+    let (end, overflow) = offset.addingReportingOverflow(limit)
+    return overflow ? nil : end
+  }
+}
+
+/// A criterion of the order, resolved.
+package struct SortCriterion {
+  package let order: FetchOrder
+  /// A property along the path.
+  struct Step {
+    let slot: Int
+    let property: PropertyStorage
+    /// What the slot reads as where a layout does not know it.
+    let standIn: Value
+  }
+
+  /// The properties along the path; the last one holds the value, or is counted.
+  let steps: [Step]
+  /// The kind of the values.
+  let kind: FieldKind
+
+  /// - Throws: `FetchError` when the path does not exist or leads to many values.
+  init(_ order: FetchOrder, _ entity: EntityStorage, _ schema: StoreSchema) throws(FetchError) {
+    let type = try schema.type(of: order.path, from: .object(entity), asked: entity)
+    var steps: [Step] = []
+    var here: EntityStorage? = entity
+    for name in order.path.names {
+      guard let at = here, let slot = at.slot(named: name) else { break }
+      let property = at.properties[slot]
+      steps.append(Step(slot: slot, property: property, standIn: schema.standIn(slot, of: at)))
+      here = property.destination.map { schema.entity($0) }
+    }
+    let many = steps.firstIndex(where: \.property.isToMany)
+    let isCounted = order.path.aggregate == .count && many == steps.count - 1
+    let isSingle = order.path.aggregate == nil && many == nil
+    guard isCounted || isSingle, steps.count == order.path.names.count, !steps.isEmpty else {
+      throw FetchError(
+        .toManyOrder,
+        "\(FetchExpression.keyPath(order.path)) of \(entity.name) does not lead to one value to sort by.",
+        entity: entity.name, key: FetchExpression.keyPath(order.path).description)
+    }
+    self.order = order
+    self.steps = steps
+    switch type {
+    case .value(let kind): self.kind = kind
+    case .object, .many, .any: self.kind = .reference
+    }
+  }
+
+  /// The slot, when the value is a property of the object itself.
+  var ownSlot: Int? {
+    steps.count == 1 && order.path.aggregate == nil ? steps[0].slot : nil
+  }
+}

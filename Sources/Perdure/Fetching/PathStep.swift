@@ -1,0 +1,89 @@
+// Key paths resolved against the store schema.
+
+internal import PerdurePredicates
+
+/// What a path leads to.
+indirect enum PathType {
+  /// A value of one kind.
+  case value(FieldKind)
+  /// An object of an entity.
+  case object(EntityStorage)
+  /// Any number of values or objects.
+  case many(PathType)
+  /// Something that is known only when it is evaluated.
+  case any
+}
+
+extension StoreSchema {
+  /// What a path of names leads to from a type.
+  ///
+  /// - Throws: `FetchError` for a name that does not exist or cannot follow.
+  func type(
+    of names: ArraySlice<String>, from start: PathType, asked: EntityStorage
+  ) throws(FetchError) -> PathType {
+    guard let name = names.first else { return start }
+    let rest = names.dropFirst()
+    switch start {
+    case .any: return .any
+    case .many(let element): return .many(try type(of: names, from: element, asked: asked).element)
+    case .value(let kind):
+      if kind == .string, name == "length", rest.isEmpty { return .value(.int64) }
+      throw FetchError(
+        .notARelationship,
+        "\(name) is asked of an attribute of \(asked.name), which has no properties of its own.",
+        entity: asked.name, key: name)
+    case .object(let entity):
+      guard let slot = entity.slot(named: name) else { throw .unknownProperty(name, of: entity) }
+      return try type(of: rest, from: type(of: entity.properties[slot]), asked: entity)
+    }
+  }
+
+  private func type(of property: PropertyStorage) -> PathType {
+    switch property.form {
+    case .attribute(let kind): .value(kind)
+    case .count: .value(.int64)
+    case .toOne(let destination, _): .object(entity(destination))
+    case .inverse(let destination, _, _, let isToMany):
+      isToMany ? .many(.object(entity(destination))) : .object(entity(destination))
+    }
+  }
+
+  /// What a path with its collection operator leads to.
+  func type(
+    of path: PropertyPath, from start: PathType, asked: EntityStorage
+  ) throws(FetchError) -> PathType {
+    let end = try type(of: path.names[...], from: start, asked: asked)
+    switch path.aggregate {
+    case nil: return end
+    case .count: return .value(.int64)
+    case .sum, .avg, .min, .max: return .any
+    case .unionOfObjects, .distinctUnionOfObjects: return .many(end.element)
+    }
+  }
+
+  /// Every entity that a path reads besides the one it starts from.
+  func entities(along path: PropertyPath, from start: EntityStorage) -> Set<UInt16> {
+    var reached: Set<UInt16> = []
+    var entity = start
+    for name in path.names {
+      guard let slot = entity.slot(named: name) else { break }
+      var property = entity.properties[slot]
+      if case .count(let counted) = property.form { property = entity.properties[counted] }
+      guard let destination = property.destination else { break }
+      entity = self.entity(destination)
+      reached.formUnion(entity.concrete)
+    }
+    return reached
+  }
+}
+
+extension PathType {
+  /// The elements of a collection; anything else is its own single element.
+  var element: PathType {
+    if case .many(let element) = self { element.element } else { self }
+  }
+
+  var isMany: Bool {
+    if case .many = self { true } else { false }
+  }
+}

@@ -1,0 +1,206 @@
+// Whether a predicate fits an entity, before it is run: every key exists, every variable is bound, and no
+// attribute is compared with a constant of a kind that it can never equal.
+
+internal import PerdurePredicates
+
+struct PredicateCheck {
+  let schema: StoreSchema
+  let entity: EntityStorage
+  /// Every other entity that the predicate reads.
+  private(set) var reached: Set<UInt16> = []
+
+  init(schema: StoreSchema, entity: EntityStorage) {
+    self.schema = schema
+    self.entity = entity
+  }
+
+  mutating func check(_ predicate: FetchPredicate) throws(FetchError) {
+    try check(predicate, variables: [:])
+  }
+
+  private mutating func check(
+    _ predicate: FetchPredicate, variables: [String: PathType]
+  ) throws(FetchError) {
+    switch predicate {
+    case .true, .false: break
+    case .and(let parts), .or(let parts):
+      for part in parts { try check(part, variables: variables) }
+    case .not(let part): try check(part, variables: variables)
+    case .comparison(let comparison):
+      let left = try type(comparison.left, variables)
+      let right = try type(comparison.right, variables)
+      try check(comparison, left, right)
+    }
+  }
+
+  // MARK: Types
+
+  private mutating func type(
+    _ expression: FetchExpression, _ variables: [String: PathType]
+  ) throws(FetchError) -> PathType {
+    switch expression {
+    case .constant: return .any
+    case .evaluatedObject: return .object(entity)
+    case .variable(let name):
+      guard let type = variables[name] else { throw unbound(name) }
+      return type
+    case .keyPath(let path): return try follow(path, from: .object(entity))
+    case .member(let base, let path): return try follow(path, from: try type(base, variables))
+    case .element(let base, let index): return try element(index, try type(base, variables), variables)
+    case .function(_, let arguments):
+      for argument in arguments { _ = try type(argument, variables) }
+      return .any
+    case .aggregate(let elements):
+      for element in elements { _ = try type(element, variables) }
+      return .any
+    case .subquery(let collection, let variable, let predicate):
+      let collection = try type(collection, variables)
+      var inner = variables
+      inner[variable] = collection.element
+      try check(predicate, variables: inner)
+      return .many(collection.element)
+    case .conditional(let predicate, let first, let second):
+      try check(predicate, variables: variables)
+      _ = try type(first, variables)
+      _ = try type(second, variables)
+      return .any
+    case .set(_, let left, let right):
+      _ = try type(right, variables)
+      return .many(try type(left, variables).element)
+    }
+  }
+
+  private mutating func follow(
+    _ path: PropertyPath, from start: PathType
+  ) throws(FetchError) -> PathType {
+    let type = try schema.type(of: path, from: start, asked: entity)
+    if case .object(let entity) = start.element {
+      reached.formUnion(schema.entities(along: path, from: entity))
+    }
+    return type
+  }
+
+  private mutating func element(
+    _ index: FetchExpression.ElementIndex, _ base: PathType, _ variables: [String: PathType]
+  ) throws(FetchError) -> PathType {
+    switch index {
+    case .size: return .value(.int64)
+    case .first, .last: return base.element
+    case .at(let position):
+      _ = try type(position, variables)
+      return .any
+    }
+  }
+
+  private func unbound(_ name: String) -> FetchError {
+    FetchError(
+      .unboundVariable, "$\(name) has no value. Replace it before fetching.", entity: entity.name,
+      key: "$\(name)")
+  }
+
+  // MARK: Comparisons
+
+  private func check(
+    _ comparison: FetchComparison, _ left: PathType, _ right: PathType
+  ) throws(FetchError) {
+    if comparison.modifier != .direct, case .value = left, case .keyPath = comparison.left {
+      throw FetchError(
+        .notARelationship,
+        "\(comparison.left.description) has one value for each \(entity.name); ANY and ALL need a to-many relationship.",
+        entity: entity.name, key: comparison.left.description)
+    }
+    if case .constant(let value) = comparison.right {
+      let side = comparison.modifier == .direct ? left : left.element
+      try check(comparison.left, side, comparison.op, value)
+    } else if case .constant(let value) = comparison.left, comparison.op.mirrored != nil {
+      try check(comparison.right, right, comparison.op, value)
+    }
+  }
+
+  private func check(
+    _ expression: FetchExpression, _ type: PathType, _ op: FetchComparison.Operator, _ value: Value
+  ) throws(FetchError) {
+    switch (op, value) {
+    case (.in, .list(let list)), (.between, .list(let list)):
+      for element in list where !type.mayEqual(element) { throw mismatch(expression, type, element) }
+    case (.in, _), (.contains, _), (.between, _): break
+    case (.beginsWith, _), (.endsWith, _), (.like, _), (.matches, _):
+      if case .value(let kind) = type, kind != .string { throw noText(expression, kind, op) }
+      if !type.mayEqual(value) { throw mismatch(expression, type, value) }
+    default:
+      if !type.mayEqual(value) { throw mismatch(expression, type, value) }
+    }
+  }
+
+  private func mismatch(
+    _ expression: FetchExpression, _ type: PathType, _ value: Value
+  ) -> FetchError {
+    let key = expression.description
+    return FetchError(
+      .typeMismatch,
+      "\(key) of \(entity.name) is \(type.words) and is compared with \(value.kindName), which it never equals.",
+      entity: entity.name, key: key)
+  }
+
+  private func noText(
+    _ expression: FetchExpression, _ kind: FieldKind, _ op: FetchComparison.Operator
+  ) -> FetchError {
+    FetchError(
+      .typeMismatch,
+      "\(op.rawValue) needs text; \(expression.description) of \(entity.name) is \(kind.words).",
+      entity: entity.name, key: expression.description)
+  }
+}
+
+extension PathType {
+  /// Whether a constant can equal, or be in order with, something of this type. Null and lists always may.
+  fileprivate func mayEqual(_ value: Value) -> Bool {
+    if case .null = value { return true }
+    if case .list = value { return true }
+    switch self {
+    case .any, .many: return true
+    case .object: if case .reference = value { return true } else { return false }
+    case .value(let kind): return kind.mayEqual(value)
+    }
+  }
+
+  fileprivate var words: String {
+    switch self {
+    case .any: "a value"
+    case .many: "a collection"
+    case .object(let entity): "a \(entity.name)"
+    case .value(let kind): kind.words
+    }
+  }
+}
+
+extension FieldKind {
+  /// Whether values of this kind and a constant can be equal or in order.
+  func mayEqual(_ value: Value) -> Bool {
+    switch value {
+    case .null: true
+    case .bool, .integer, .double, .decimal: isNumeric
+    case .string: self == .string
+    case .date: self == .date
+    case .uuid: self == .uuid
+    case .data: self == .data
+    case .url: self == .url
+    case .reference: self == .reference
+    case .list: false
+    }
+  }
+
+  fileprivate var words: String {
+    switch self {
+    case .absent: "nothing"
+    case .bool: "a truth value"
+    case .int16, .int32, .int64, .float, .double, .decimal: "a number"
+    case .date: "a date"
+    case .uuid: "a UUID"
+    case .reference: "an object"
+    case .string: "text"
+    case .data: "data"
+    case .url: "a URL"
+    }
+  }
+}

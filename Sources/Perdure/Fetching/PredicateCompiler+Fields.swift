@@ -1,0 +1,160 @@
+// Clauses about one field of the row.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+extension PredicateCompiler {
+  /// A question about a property of the object itself, or nil when only the evaluator can answer.
+  mutating func emitField(
+    _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32? {
+    switch entity.properties[slot].form {
+    case .attribute(let kind): return emitField(slot, kind, question, whenTrue, whenFalse)
+    case .toOne: return emitField(slot, .reference, question, whenTrue, whenFalse)
+    case .count(let counted):
+      guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return nil }
+      return emitCount(index, question, whenTrue, whenFalse)
+    case .inverse(_, let index, _, let isToMany):
+      return isToMany ? nil : emitDerivedToOne(index, question, whenTrue, whenFalse)
+    }
+  }
+
+  private mutating func emitField(
+    _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32? {
+    switch (question.op, question.value) {
+    case (.notEqual, _):
+      return emitField(slot, kind, question.asking(.equal), whenFalse, whenTrue)
+    case (.equal, .null):
+      var clause = Clause(.present)
+      clause.slot = Int32(slot)
+      clause.ifAbsent = !absent(slot).isNull
+      return builder.add(clause, whenFalse, whenTrue)
+    case (.between, .list(let bounds)) where bounds.count == 2:
+      guard
+        let upper = emitField(
+          slot, kind, question.comparing(.lessThanOrEqual, bounds[1]), whenTrue, whenFalse)
+      else { return nil }
+      return emitField(slot, kind, question.comparing(.greaterThanOrEqual, bounds[0]), upper, whenFalse)
+    case (.between, .null): return whenFalse
+    case (.between, _): return nil
+    case (.matches, _), (.in, .string): return nil
+    case (.in, .list(let list)): return emitList(slot, kind, list, question, whenTrue, whenFalse)
+    default: break
+    }
+    if let domain = WordDomain(kind) {
+      return emitWord(slot, domain, question, whenTrue, whenFalse)
+    }
+    return emitText(slot, kind, question, whenTrue, whenFalse)
+      ?? emitValue(slot, question, whenTrue, whenFalse)
+  }
+
+  /// What the slot reads as where a layout does not know it.
+  private func absent(_ slot: Int) -> Value {
+    schema.standIn(slot, of: entity)
+  }
+
+  private mutating func emitWord(
+    _ slot: Int, _ domain: WordDomain, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    guard let words = domain.words(question.op, question.value) else { return whenFalse }
+    var clause = Clause(.word)
+    clause.domain = domain
+    clause.slot = Int32(slot)
+    clause.low = words.lowerBound
+    clause.span = words.upperBound - words.lowerBound
+    clause.ifAbsent = question.holds(absent(slot))
+    return builder.add(clause, whenTrue, whenFalse)
+  }
+
+  private mutating func emitList(
+    _ slot: Int, _ kind: FieldKind, _ list: [Value], _ question: Question, _ whenTrue: Int32,
+    _ whenFalse: Int32
+  ) -> Int32? {
+    let domain = WordDomain(kind)
+    let ranges = domain.map { domain in list.compactMap { domain.words(.equal, $0) } }
+    // Only where each value is one word: zero, for one, is two.
+    guard let domain, let ranges, ranges.allSatisfy({ $0.count == 1 }) else {
+      return list.reversed().reduce(whenFalse as Int32?) { next, value in
+        guard let next else { return nil }
+        return emitField(slot, kind, question.comparing(.equal, value), whenTrue, next)
+      }
+    }
+    var clause = Clause(.wordList)
+    clause.domain = domain
+    clause.slot = Int32(slot)
+    clause.ifNull = list.contains(where: \.isNull)
+    clause.ifAbsent = question.holds(absent(slot))
+    builder.setWords(Set(ranges.map(\.lowerBound)), of: &clause)
+    return builder.add(clause, whenTrue, whenFalse)
+  }
+
+  /// Text against a constant text; nil where the comparison is of another sort.
+  private mutating func emitText(
+    _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32? {
+    let text: String
+    var options = question.options
+    switch (kind, question.value) {
+    case (.string, .string(let constant)): text = constant
+    case (.url, .url(let url)) where question.op == .equal: (text, options) = (url.absoluteString, [])
+    default: return nil
+    }
+    let op: Clause.Op
+    switch question.op {
+    case .equal: op = .textEqual
+    case .beginsWith: op = .textPrefix
+    case .endsWith: op = .textSuffix
+    case .contains: op = .textPart
+    case .like: op = .textLike
+    default: return nil
+    }
+    var clause = Clause(op)
+    clause.slot = Int32(slot)
+    clause.ifAbsent = question.holds(absent(slot))
+    builder.setText(FoldedText(text, options: options), of: &clause)
+    return builder.add(clause, whenTrue, whenFalse)
+  }
+
+  /// Everything else about one value: decimals, UUIDs, data, the order of text.
+  private mutating func emitValue(
+    _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    let evaluator = question.evaluator()
+    let standIn = absent(slot)
+    return builder.add(
+      { row, _, _ in
+        let value = row.fields[slot].kind == .absent ? standIn : row.value(slot)
+        return try evaluator.evaluate(with: value)
+      }, whenTrue, whenFalse)
+  }
+
+  /// The number of entries that an index has for the object.
+  mutating func emitCount(
+    _ index: StoreIndex, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    let evaluator = question.evaluator()
+    return builder.add(
+      { _, reference, view in
+        let count = view.entryCount(index, .owner(reference))
+        return try evaluator.evaluate(with: .integer(Int64(count)))
+      }, whenTrue, whenFalse)
+  }
+
+  private mutating func emitDerivedToOne(
+    _ index: StoreIndex, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    let evaluator = question.evaluator()
+    let schema = schema
+    return builder.add(
+      { _, reference, view in
+        let target = try RowGraph(schema: schema, view: view).targets(index, of: reference).first
+        return try evaluator.evaluate(with: target.map { .reference($0) } ?? .null)
+      }, whenTrue, whenFalse)
+  }
+}

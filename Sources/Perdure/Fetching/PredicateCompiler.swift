@@ -1,0 +1,180 @@
+// From a predicate to a row program.
+//
+// Compiled are comparisons of a property with a constant, directly or along a path, ANY and ALL over to-many steps,
+// @count, and subqueries that ask only their element. What is left (arithmetic, aggregates, regular expressions,
+// comparisons of two properties) is asked of the reference evaluator, clause by clause, so that a predicate
+// with one hard clause is slow only where that clause is reached.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// Compiles predicates about objects of one entity. The predicates are folded and checked.
+struct PredicateCompiler {
+  let schema: StoreSchema
+  let entity: EntityStorage
+  /// What `now()` means.
+  let now: Date
+  var builder = RowProgramBuilder()
+
+  init(schema: StoreSchema, entity: EntityStorage, now: Date) {
+    self.schema = schema
+    self.entity = entity
+    self.now = now
+  }
+
+  /// The program of a predicate.
+  static func program(
+    _ predicate: FetchPredicate, schema: StoreSchema, entity: EntityStorage, now: Date
+  ) -> RowProgram {
+    var compiler = PredicateCompiler(schema: schema, entity: entity, now: now)
+    let start = compiler.emit(predicate, RowProgram.accept, RowProgram.reject)
+    return compiler.builder.program(start: start)
+  }
+
+  /// Adds the clauses of a predicate that goes on at one of two targets, and gives where it begins.
+  mutating func emit(_ predicate: FetchPredicate, _ whenTrue: Int32, _ whenFalse: Int32) -> Int32 {
+    switch predicate {
+    case .true: return whenTrue
+    case .false: return whenFalse
+    case .not(let part): return emit(part, whenFalse, whenTrue)
+    case .and(let parts):
+      return parts.reversed().reduce(whenTrue) { emit($1, $0, whenFalse) }
+    case .or(let parts):
+      return parts.reversed().reduce(whenFalse) { emit($1, whenTrue, $0) }
+    case .comparison(let comparison):
+      return emit(comparison, whenTrue, whenFalse)
+    }
+  }
+
+  private mutating func emit(
+    _ comparison: FetchComparison, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    guard case .constant(let value) = comparison.right else {
+      return emitEvaluated(comparison, whenTrue, whenFalse)
+    }
+    let question = Question(op: comparison.op, value: value, options: comparison.options, now: now)
+    switch (comparison.left, comparison.modifier) {
+    case (.evaluatedObject, .direct):
+      if let entry = emitSelf(question, whenTrue, whenFalse) { return entry }
+    case (.keyPath(let path), let modifier):
+      if let entry = emit(path, modifier, question, whenTrue, whenFalse) { return entry }
+    case (.member(of: .subquery(.keyPath(let path), let variable, let predicate), let end), .direct)
+    where end.names.isEmpty && end.aggregate == .count:
+      if let inner = predicate.asked(of: variable),
+        let test = countTest(path, of: inner, question)
+      {
+        return builder.add(test, whenTrue, whenFalse)
+      }
+    default: break
+    }
+    return emitEvaluated(comparison, whenTrue, whenFalse)
+  }
+
+  /// Leaves a comparison to the reference evaluator.
+  private mutating func emitEvaluated(
+    _ comparison: FetchComparison, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    let evaluator = PredicateEvaluator(.comparison(comparison), now: now)
+    let schema = schema
+    return builder.add(
+      { row, reference, view in
+        let graph = RowGraph(schema: schema, view: view)
+        return try evaluator.evaluate(with: RowSource(reference, graph, row: row))
+      }, whenTrue, whenFalse)
+  }
+
+  /// Comparisons of the object itself.
+  mutating func emitSelf(
+    _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32? {
+    switch (question.op, question.value) {
+    case (.notEqual, _): return emitSelf(question.asking(.equal), whenFalse, whenTrue)
+    case (.equal, .reference(let reference)):
+      var clause = Clause(.selfWord)
+      clause.low = reference.rawValue
+      return builder.add(clause, whenTrue, whenFalse)
+    case (.equal, .list): return nil
+    case (.equal, _): return whenFalse
+    case (.in, .list(let list)):
+      var clause = Clause(.selfList)
+      builder.setWords(Set(list.compactMap(WordDomain.reference.word)), of: &clause)
+      return builder.add(clause, whenTrue, whenFalse)
+    default: return nil
+    }
+  }
+}
+
+/// What a comparison asks of its left side.
+struct Question {
+  let op: FetchComparison.Operator
+  let value: Value
+  let options: StringOptions
+  let now: Date
+
+  func asking(_ op: FetchComparison.Operator) -> Question {
+    Question(op: op, value: value, options: options, now: now)
+  }
+
+  func comparing(_ op: FetchComparison.Operator, _ value: Value) -> Question {
+    Question(op: op, value: value, options: options, now: now)
+  }
+
+  /// The question put to a value, by the reference evaluator.
+  func evaluator() -> PredicateEvaluator {
+    PredicateEvaluator(
+      .comparison(FetchComparison(.evaluatedObject, op, .constant(value), options: options)), now: now)
+  }
+
+  /// The answer for a value; false where asking it is an error.
+  func holds(_ value: Value) -> Bool {
+    (try? evaluator().evaluate(with: value)) ?? false
+  }
+}
+
+extension FetchPredicate {
+  /// A subquery's predicate with its element in the place of the object; nil when it asks anything else.
+  func asked(of variable: String) -> FetchPredicate? {
+    switch self {
+    case .true, .false: return self
+    case .and(let parts):
+      let asked = parts.compactMap { $0.asked(of: variable) }
+      return asked.count == parts.count ? .and(asked) : nil
+    case .or(let parts):
+      let asked = parts.compactMap { $0.asked(of: variable) }
+      return asked.count == parts.count ? .or(asked) : nil
+    case .not(let part): return part.asked(of: variable).map { .not($0) }
+    case .comparison(var comparison):
+      guard let left = comparison.left.asked(of: variable),
+        let right = comparison.right.asked(of: variable)
+      else { return nil }
+      comparison.left = left
+      comparison.right = right
+      return .comparison(comparison)
+    }
+  }
+}
+
+extension FetchExpression {
+  /// As for predicates: only constants and paths from the variable.
+  func asked(of variable: String) -> FetchExpression? {
+    switch self {
+    case .constant: self
+    case .variable(variable): .evaluatedObject
+    case .member(of: .variable(variable), let path): .path(from: .evaluatedObject, path)
+    case .member(of: .subquery(let collection, let inner, let predicate), let path)
+    where inner != variable:
+      // A nested subquery is asked as a whole when its own predicate stays within its element.
+      predicate.asked(of: inner) == nil
+        ? nil
+        : collection.asked(of: variable).map {
+          .member(of: .subquery(collection: $0, variable: inner, predicate: predicate), path)
+        }
+    default: nil
+    }
+  }
+}

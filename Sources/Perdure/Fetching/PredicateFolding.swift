@@ -1,0 +1,60 @@
+// The form of a predicate that is planned and compiled: simplified, `now()` replaced by one moment for the whole fetch,
+// constants on the right.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+extension FetchPredicate {
+  /// The predicate with the same answers, ready to be planned.
+  ///
+  /// - Parameter now: What `now()` means.
+  func folded(now: Date) -> FetchPredicate {
+    replacingNow(now).simplified().withConstantsOnTheRight
+  }
+
+  fileprivate func replacingNow(_ now: Date) -> FetchPredicate {
+    mapChildren(predicate: { $0.replacingNow(now) }, expression: { $0.replacingNow(now) })
+  }
+
+  fileprivate var withConstantsOnTheRight: FetchPredicate {
+    let inner = mapChildren(
+      predicate: { $0.withConstantsOnTheRight }, expression: { $0.withConstantsOnTheRight })
+    guard case .comparison(var comparison) = inner, comparison.modifier == .direct,
+      case .constant = comparison.left, let mirrored = comparison.op.mirrored
+    else { return inner }
+    if case .constant = comparison.right { return inner }
+    swap(&comparison.left, &comparison.right)
+    comparison.op = mirrored
+    return .comparison(comparison)
+  }
+}
+
+extension FetchExpression {
+  fileprivate func replacingNow(_ now: Date) -> FetchExpression {
+    if case .function(.now, _) = self { return .constant(.date(now)) }
+    return mapChildren(predicate: { $0.replacingNow(now) }, expression: { $0.replacingNow(now) })
+  }
+
+  fileprivate var withConstantsOnTheRight: FetchExpression {
+    mapChildren(predicate: { $0.withConstantsOnTheRight }, expression: { $0.withConstantsOnTheRight })
+  }
+}
+
+extension FetchComparison.Operator {
+  /// The operator that asks the same with the operands exchanged.
+  var mirrored: FetchComparison.Operator? {
+    switch self {
+    case .equal, .notEqual: self
+    case .lessThan: .greaterThan
+    case .lessThanOrEqual: .greaterThanOrEqual
+    case .greaterThan: .lessThan
+    case .greaterThanOrEqual: .lessThanOrEqual
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// Questions about the objects of a to-many relationship.
+
+public import PerdurePredicates
+
+extension ToManyRef {
+  /// The number of objects.
+  public var count: PropertyRef<Int> {
+    PropertyRef(.path(from: expression, PropertyPath([], aggregate: .count)))
+  }
+
+  /// Whether there is no object.
+  public var isEmpty: FetchPredicate { count == 0 }
+
+  /// Whether the object is one of them.
+  public func contains(_ object: some PredicateArgument) -> FetchPredicate {
+    .comparison(
+      FetchComparison(expression, .equal, .constant(object.predicateValue), modifier: .any))
+  }
+
+  /// Whether the query holds for at least one object.
+  public func any(_ query: (EntityRef<Element>) throws -> FetchPredicate) rethrows -> FetchPredicate {
+    try count(where: query) > 0
+  }
+
+  /// Whether the query holds for every object; so it holds when there is none.
+  public func all(_ query: (EntityRef<Element>) throws -> FetchPredicate) rethrows -> FetchPredicate {
+    try count { !(try query($0)) } == 0
+  }
+
+  /// Whether the query holds for no object.
+  public func none(_ query: (EntityRef<Element>) throws -> FetchPredicate) rethrows -> FetchPredicate {
+    try count(where: query) == 0
+  }
+
+  /// The number of objects for which the query holds.
+  public func count(
+    where query: (EntityRef<Element>) throws -> FetchPredicate
+  ) rethrows -> PropertyRef<Int> {
+    let variable = "_\(depth + 1)"
+    let element = EntityRef<Element>(.variable(variable), depth: depth + 1)
+    let filtered = FetchExpression.subquery(
+      collection: expression, variable: variable, predicate: try query(element))
+    return PropertyRef(.member(of: filtered, PropertyPath([], aggregate: .count)))
+  }
+
+  /// The sum of a number over the objects; 0 when there is none.
+  public func sum<N: PredicateArgument & Numeric>(_ keyPath: KeyPath<Element, N>) -> PropertyRef<N> {
+    aggregate(.sum, keyPath)
+  }
+
+  /// The mean of a number over the objects; no value when there is none.
+  public func average<N: PredicateArgument & Numeric>(
+    _ keyPath: KeyPath<Element, N>
+  ) -> PropertyRef<Double> {
+    aggregate(.avg, keyPath)
+  }
+
+  /// The least value over the objects; no value when there is none.
+  public func min<N: PredicateArgument>(_ keyPath: KeyPath<Element, N>) -> PropertyRef<N> {
+    aggregate(.min, keyPath)
+  }
+
+  /// The greatest value over the objects; no value when there is none.
+  public func max<N: PredicateArgument>(_ keyPath: KeyPath<Element, N>) -> PropertyRef<N> {
+    aggregate(.max, keyPath)
+  }
+
+  private func aggregate<R>(
+    _ op: CollectionOperator, _ keyPath: AnyKeyPath
+  ) -> PropertyRef<R> {
+    guard let name = Element._propertyNamesByKeyPath[keyPath] else {
+      preconditionFailure("\(keyPath) is not a persistent property of \(Element.self).")
+    }
+    return PropertyRef(.path(from: expression, PropertyPath([name], aggregate: op)))
+  }
+}

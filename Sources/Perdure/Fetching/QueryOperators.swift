@@ -1,0 +1,132 @@
+// Comparison and logic of queries.
+
+public import PerdurePredicates
+
+extension PropertyRef where V: PredicateArgument {
+  private static func compare(
+    _ left: Self, _ op: FetchComparison.Operator, _ right: V?
+  ) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, op, .constant(right.predicateValue)))
+  }
+
+  private static func compare(
+    _ left: Self, _ op: FetchComparison.Operator, _ right: Self
+  ) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, op, right.expression))
+  }
+
+  /// Whether the property has this value; `nil` asks whether it has none.
+  public static func == (left: Self, right: V?) -> FetchPredicate { compare(left, .equal, right) }
+  /// Whether the property has another value, or none.
+  public static func != (left: Self, right: V?) -> FetchPredicate { compare(left, .notEqual, right) }
+  /// Whether the property is less than the value.
+  public static func < (left: Self, right: V) -> FetchPredicate { compare(left, .lessThan, right) }
+  /// Whether the property is at most the value.
+  public static func <= (left: Self, right: V) -> FetchPredicate { compare(left, .lessThanOrEqual, right) }
+  /// Whether the property is greater than the value.
+  public static func > (left: Self, right: V) -> FetchPredicate { compare(left, .greaterThan, right) }
+  /// Whether the property is at least the value.
+  public static func >= (left: Self, right: V) -> FetchPredicate {
+    compare(left, .greaterThanOrEqual, right)
+  }
+
+  /// Whether two properties have the same value, or neither has one.
+  public static func == (left: Self, right: Self) -> FetchPredicate { compare(left, .equal, right) }
+  /// Whether two properties differ.
+  public static func != (left: Self, right: Self) -> FetchPredicate { compare(left, .notEqual, right) }
+  /// Whether the left property is less than the right.
+  public static func < (left: Self, right: Self) -> FetchPredicate { compare(left, .lessThan, right) }
+  /// Whether the left property is at most the right.
+  public static func <= (left: Self, right: Self) -> FetchPredicate {
+    compare(left, .lessThanOrEqual, right)
+  }
+  /// Whether the left property is greater than the right.
+  public static func > (left: Self, right: Self) -> FetchPredicate { compare(left, .greaterThan, right) }
+  /// Whether the left property is at least the right.
+  public static func >= (left: Self, right: Self) -> FetchPredicate {
+    compare(left, .greaterThanOrEqual, right)
+  }
+
+  /// Whether the value lies between two others, both included.
+  public func between(_ low: V, _ high: V) -> FetchPredicate {
+    let bounds = Value.list([low.predicateValue, high.predicateValue])
+    return .comparison(FetchComparison(expression, .between, .constant(bounds)))
+  }
+
+  /// Whether the value is one of several.
+  public func `in`(_ values: some Sequence<V>) -> FetchPredicate {
+    let list = Value.list(values.map(\.predicateValue))
+    return .comparison(FetchComparison(expression, .in, .constant(list)))
+  }
+}
+
+extension PropertyRef where V: PredicateArgument & Comparable {
+  /// Whether the value lies in a range, both ends included.
+  public func `in`(_ range: ClosedRange<V>) -> FetchPredicate {
+    between(range.lowerBound, range.upperBound)
+  }
+}
+
+extension PropertyRef<Bool> {
+  /// Whether the property is false.
+  public static prefix func ! (operand: Self) -> FetchPredicate {
+    .comparison(FetchComparison(operand.expression, .equal, .constant(.bool(false))))
+  }
+}
+
+extension EntityRef {
+  /// Whether the object is this one; `nil` asks whether there is none.
+  public static func == (left: Self, right: (some QueryableObject & PredicateArgument)?) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .equal, .constant(right.predicateValue)))
+  }
+  /// Whether the object is another one, or none.
+  public static func != (left: Self, right: (some QueryableObject & PredicateArgument)?) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .notEqual, .constant(right.predicateValue)))
+  }
+  /// Whether there is no object: write `== nil`.
+  public static func == (left: Self, right: _OptionalNilComparisonType) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .equal, .constant(.null)))
+  }
+  /// Whether there is an object: write `!= nil`.
+  public static func != (left: Self, right: _OptionalNilComparisonType) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .notEqual, .constant(.null)))
+  }
+  /// Whether both are the same object, or neither is there.
+  public static func == (left: Self, right: Self) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .equal, right.expression))
+  }
+  /// Whether the two are different objects.
+  public static func != (left: Self, right: Self) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .notEqual, right.expression))
+  }
+
+  /// Whether the object is the one with this identity.
+  public func `is`(_ identity: some PredicateArgument) -> FetchPredicate {
+    .comparison(FetchComparison(expression, .equal, .constant(identity.predicateValue)))
+  }
+
+  /// Whether the object is one of several, given by themselves or by their identities.
+  public func `in`(_ objects: some Sequence<some PredicateArgument>) -> FetchPredicate {
+    let list = Value.list(objects.map(\.predicateValue))
+    return .comparison(FetchComparison(expression, .in, .constant(list)))
+  }
+}
+
+extension FetchPredicate {
+  /// Whether both hold.
+  public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
+    if case .and(let parts) = left { return .and(parts + [right]) }
+    return .and([left, right])
+  }
+
+  /// Whether at least one holds.
+  public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
+    if case .or(let parts) = left { return .or(parts + [right]) }
+    return .or([left, right])
+  }
+
+  /// Whether the predicate does not hold.
+  public static prefix func ! (operand: FetchPredicate) -> FetchPredicate {
+    .not(operand)
+  }
+}

@@ -1,0 +1,115 @@
+// Queries in Swift: `{ $0.salary > 1000 && $0.company.name == "Acme" }`.
+//
+// The closure runs once, on a stand-in for the object. Naming a property of the stand-in gives a reference that
+// carries a path; comparing a reference gives a `FetchPredicate`, the same tree that a format string parses to.
+// Nothing of a query is closed over: what comes out can be printed, checked, planned and compiled.
+//
+// Optionality is dropped from the types: a predicate has two values, and a comparison with a missing value
+// means what it means in a format string. So each operator has one form for values and one for references, and
+// literals type-check in time linear in the number of clauses.
+
+public import PerdurePredicates
+
+/// A class whose properties can be named in a query. Managed object classes are; their `@Entity` macro writes
+/// the table.
+public protocol QueryableObject: AnyObject {
+  /// The property names of this class and its superclasses, by key paths whose root is this very class.
+  static var _propertyNamesByKeyPath: [AnyKeyPath: String] { get }
+}
+
+/// The type of a to-many property, as a query sees it.
+public protocol QueryableCollection {
+  /// The class of the objects at the other end.
+  associatedtype QueryElement: QueryableObject
+}
+
+extension Set: QueryableCollection where Element: QueryableObject {
+  /// The class of the elements.
+  public typealias QueryElement = Element
+}
+
+/// Stands for an object in a query: the one that is asked about, or the one at the end of a to-one path.
+@dynamicMemberLookup
+public struct EntityRef<Root: QueryableObject> {
+  /// What this reference denotes.
+  public let expression: FetchExpression
+  /// How many subqueries are around; gives their variables different names.
+  let depth: Int
+
+  /// The object that is asked about.
+  public init() {
+    self.init(.evaluatedObject, depth: 0)
+  }
+
+  init(_ expression: FetchExpression, depth: Int) {
+    self.expression = expression
+    self.depth = depth
+  }
+
+  /// An attribute.
+  public subscript<V: PredicateArgument>(dynamicMember keyPath: KeyPath<Root, V>) -> PropertyRef<V> {
+    PropertyRef(path(keyPath))
+  }
+
+  /// An optional attribute.
+  public subscript<V: PredicateArgument>(dynamicMember keyPath: KeyPath<Root, V?>) -> PropertyRef<V> {
+    PropertyRef(path(keyPath))
+  }
+
+  /// A to-one relationship.
+  public subscript<V: QueryableObject>(dynamicMember keyPath: KeyPath<Root, V>) -> EntityRef<V> {
+    EntityRef<V>(path(keyPath), depth: depth)
+  }
+
+  /// An optional to-one relationship.
+  public subscript<V: QueryableObject>(dynamicMember keyPath: KeyPath<Root, V?>) -> EntityRef<V> {
+    EntityRef<V>(path(keyPath), depth: depth)
+  }
+
+  /// A to-many relationship.
+  public subscript<C: QueryableCollection>(
+    dynamicMember keyPath: KeyPath<Root, C>
+  ) -> ToManyRef<C.QueryElement> {
+    ToManyRef(path(keyPath), depth: depth)
+  }
+
+  private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
+    guard let name = Root._propertyNamesByKeyPath[keyPath] else {
+      preconditionFailure("\(keyPath) is not a persistent property of \(Root.self).")
+    }
+    return .path(from: expression, PropertyPath(name))
+  }
+}
+
+/// Stands for an attribute's value in a query, or for what is computed from one.
+public struct PropertyRef<V> {
+  /// What this reference denotes.
+  public let expression: FetchExpression
+
+  init(_ expression: FetchExpression) {
+    self.expression = expression
+  }
+}
+
+/// Stands for the objects of a to-many relationship in a query.
+public struct ToManyRef<Element: QueryableObject> {
+  /// What this reference denotes.
+  public let expression: FetchExpression
+  let depth: Int
+
+  init(_ expression: FetchExpression, depth: Int) {
+    self.expression = expression
+    self.depth = depth
+  }
+}
+
+extension FetchPredicate {
+  /// The predicate that a query denotes.
+  ///
+  /// - Parameter query: Runs once, on a stand-in for the object.
+  public static func query<Root: QueryableObject>(
+    _ root: Root.Type, _ query: (EntityRef<Root>) throws -> FetchPredicate
+  ) rethrows -> FetchPredicate {
+    try query(EntityRef<Root>())
+  }
+}

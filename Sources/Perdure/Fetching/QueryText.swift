@@ -1,0 +1,41 @@
+// Questions about text.
+
+public import PerdurePredicates
+
+extension PropertyRef<String> {
+  private func ask(
+    _ op: FetchComparison.Operator, _ text: String, _ options: StringOptions
+  ) -> FetchPredicate {
+    .comparison(FetchComparison(expression, op, .constant(.string(text)), options: options))
+  }
+
+  /// Whether the text equals another under the options.
+  public func equals(_ text: String, _ options: StringOptions) -> FetchPredicate {
+    ask(.equal, text, options)
+  }
+
+  /// Whether the text has this part.
+  public func contains(_ part: String, _ options: StringOptions = []) -> FetchPredicate {
+    ask(.contains, part, options)
+  }
+
+  /// Whether the text begins so.
+  public func hasPrefix(_ prefix: String, _ options: StringOptions = []) -> FetchPredicate {
+    ask(.beginsWith, prefix, options)
+  }
+
+  /// Whether the text ends so.
+  public func hasSuffix(_ suffix: String, _ options: StringOptions = []) -> FetchPredicate {
+    ask(.endsWith, suffix, options)
+  }
+
+  /// Whether the whole text fits a pattern in which `?` is one character and `*` any number.
+  public func like(_ pattern: String, _ options: StringOptions = []) -> FetchPredicate {
+    ask(.like, pattern, options)
+  }
+
+  /// Whether the whole text matches a regular expression.
+  public func matches(_ expression: String, _ options: StringOptions = []) -> FetchPredicate {
+    ask(.matches, expression, options)
+  }
+}

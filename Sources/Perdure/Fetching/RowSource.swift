@@ -1,0 +1,135 @@
+// Rows as sources of properties, for the reference evaluator.
+
+package import PerdurePredicates
+
+/// Where rows and relationships are looked up.
+struct RowGraph {
+  let schema: StoreSchema
+  let view: any StoreView
+
+  /// A checked row, or nil.
+  ///
+  /// - Throws: `FetchError` with code `damagedRow`, or what the view throws.
+  func row(_ reference: ObjectReference) throws -> RowView? {
+    guard let stored = try view.row(reference) else { return nil }
+    return try check(stored, reference)
+  }
+
+  /// A checked row; a row of nulls when it is gone: a dangling reference is an object without values.
+  func rowOrNulls(_ reference: ObjectReference) throws -> RowView {
+    if let row = try row(reference) { return row }
+    guard let layouts = schema.entity(reference.entityNumber).layouts else {
+      preconditionFailure("No row refers to an object of an abstract entity.")
+    }
+    return layouts.nulls
+  }
+
+  @inline(__always)
+  func check(_ stored: StoredRow, _ reference: ObjectReference) throws -> RowView {
+    do throws(RowError) {
+      return try schema.rows.view(stored.bytes, of: reference)
+    } catch {
+      throw FetchError.damaged(error, entity: schema.entity(reference.entityNumber).name)
+    }
+  }
+
+  /// The objects at the other end of a relationship that is no column.
+  func targets(_ index: StoreIndex, of owner: ObjectReference) throws -> [ObjectReference] {
+    var targets: [ObjectReference] = []
+    try view.visitEntries(index, .owner(owner), descending: false) { _, target in
+      targets.append(target)
+      return true
+    }
+    return targets
+  }
+
+  /// How many objects are at the other end.
+  func count(_ index: StoreIndex, of owner: ObjectReference) -> Int {
+    view.entryCount(index, .owner(owner))
+  }
+}
+
+extension KeyRange {
+  /// The entries whose key is a reference.
+  package static func owner(_ reference: ObjectReference) -> KeyRange {
+    var key = OrderedKey()
+    key.append(bare: reference)
+    return .equal(key.bytes)
+  }
+}
+
+/// An object as its row says. A reference whose row is gone has no values.
+final class RowSource: PropertySource {
+  private let graph: RowGraph
+  private let identity: ObjectReference
+  private let entity: EntityStorage
+  private var row: RowView?
+  private var isLoaded: Bool
+
+  init(_ reference: ObjectReference, _ graph: RowGraph, row: RowView? = nil) {
+    identity = reference
+    self.graph = graph
+    entity = graph.schema.entity(reference.entityNumber)
+    self.row = row
+    isLoaded = row != nil
+  }
+
+  var reference: ObjectReference? { identity }
+
+  func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult {
+    guard let slot = entity.slot(named: property) else { return .unknown }
+    do {
+      return try result(slot)
+    } catch {
+      throw PredicateEvaluationError(.sourceFailed, "A row could not be read.", cause: error)
+    }
+  }
+
+  func reachesMany(through relationship: String, then path: ArraySlice<String>) -> Bool {
+    graph.schema.reachesMany(entity, through: relationship, then: path)
+  }
+
+  private func result(_ slot: Int) throws -> PropertyResult {
+    switch entity.properties[slot].form {
+    case .attribute: return .value(try value(slot))
+    case .count(let counted): return try count(counted)
+    case .toOne:
+      guard case .reference(let target) = try value(slot) else { return .toOne(nil) }
+      return .toOne(RowSource(target, graph))
+    case .inverse(_, let index, _, let isToMany):
+      let targets = try graph.targets(index, of: identity).map { RowSource($0, graph) }
+      return isToMany ? .toMany(targets) : .toOne(targets.first)
+    }
+  }
+
+  private func value(_ slot: Int) throws -> Value {
+    if !isLoaded {
+      row = try graph.row(identity)
+      isLoaded = true
+    }
+    guard let row, let layouts = entity.layouts else { return .null }
+    return layouts.value(slot, of: row)
+  }
+
+  private func count(_ counted: Int) throws -> PropertyResult {
+    guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return .value(.null) }
+    return .value(.integer(Int64(graph.count(index, of: identity))))
+  }
+}
+
+extension StoreSchema {
+  /// Whether a path that begins with a to-one relationship crosses a to-many one later.
+  package func reachesMany(
+    _ entity: EntityStorage, through relationship: String, then path: ArraySlice<String>
+  ) -> Bool {
+    var entity = entity
+    for (position, name) in ([relationship] + path).enumerated() {
+      guard let slot = entity.slot(named: name), let next = entity.properties[slot].destination else {
+        return false
+      }
+      if position > 0, entity.properties[slot].isToMany { return true }
+      entity = self.entity(next)
+    }
+    return false
+  }
+}

@@ -1,0 +1,173 @@
+// What a comparison says about the key of an index: ranges of bytes of one component.
+
+internal import PerdurePredicates
+
+/// The values that a property may have for a predicate to hold.
+struct SearchBounds {
+  /// Ranges of the component's bytes, ascending and apart from each other.
+  var ranges: [KeyRange]
+  /// Whether each range is the bytes of one value.
+  var arePoints: Bool
+  /// Whether a value in the ranges always satisfies the predicate.
+  var areExact: Bool
+
+  /// Whether null is outside.
+  var excludeNull: Bool { !ranges.contains { $0.contains([0]) } }
+
+  static let nothing = SearchBounds(ranges: [], arePoints: true, areExact: true)
+
+  func intersected(_ other: SearchBounds) -> SearchBounds {
+    var both: [KeyRange] = []
+    for left in ranges {
+      for right in other.ranges {
+        let range = left.intersection(right)
+        if !range.isEmpty { both.append(range) }
+      }
+    }
+    return SearchBounds(
+      ranges: both, arePoints: arePoints || other.arePoints, areExact: areExact && other.areExact)
+  }
+
+  /// The same for a component that is kept in descending order: all bytes flipped (OrderedKey.swift).
+  func flipped() -> SearchBounds {
+    var flipped = self
+    flipped.ranges = ranges.reversed().map { range in
+      KeyRange(
+        lower: range.upper.flatMap { Self.flip($0).afterPrefix() } ?? [],
+        upper: Self.flip(range.lower).afterPrefix())
+    }
+    // A point is the keys that begin with its bytes, and stays so.
+    if arePoints {
+      flipped.ranges = ranges.reversed().map { .prefix(Self.flip($0.lower)) }
+    }
+    return flipped
+  }
+
+  private static func flip(_ bytes: [UInt8]) -> [UInt8] { bytes.map { ~$0 } }
+}
+
+extension SearchBounds {
+  /// The bounds that a comparison with a constant puts on a field; nil when an index does not help.
+  init?(_ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value, _ options: StringOptions) {
+    switch (op, value) {
+    case (.equal, .null): self.init(ranges: [.prefix([0])], arePoints: true, areExact: true)
+    case (.notEqual, .null): self.init(ranges: [.prefix([1])], arePoints: false, areExact: true)
+    case (_, .null): return nil
+    case (.in, .list(let list)):
+      self.init(kind, anyOf: list, options)
+    case (.between, .list(let ends)) where ends.count == 2:
+      guard let low = SearchBounds(kind, .greaterThanOrEqual, ends[0], options),
+        let high = SearchBounds(kind, .lessThanOrEqual, ends[1], options)
+      else { return nil }
+      self = low.intersected(high)
+    default:
+      guard let bounds = Self.bounds(kind, op, value, options) else { return nil }
+      self = bounds
+    }
+  }
+
+  private init?(_ kind: FieldKind, anyOf list: [Value], _ options: StringOptions) {
+    var points: Set<KeyRange> = []
+    var areExact = true
+    for value in list {
+      guard let bounds = SearchBounds(kind, .equal, value, options), bounds.arePoints else { return nil }
+      points.formUnion(bounds.ranges)
+      areExact = areExact && bounds.areExact
+    }
+    self.init(
+      ranges: points.sorted { $0.lower.lexicographicallyPrecedes($1.lower) }, arePoints: true,
+      areExact: areExact)
+  }
+
+  private static func bounds(
+    _ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value, _ options: StringOptions
+  ) -> SearchBounds? {
+    switch kind {
+    case .bool, .int16, .int32, .int64, .float, .double, .date, .reference:
+      return words(kind, op, value)
+    case .string: return text(op, value, options)
+    case .uuid, .data, .url: return value.stored(as: kind).flatMap { key(kind, op, $0, from: [1]) }
+    case .decimal: return decimal(op, value)
+    case .absent: return nil
+    }
+  }
+
+  private static func words(
+    _ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value
+  ) -> SearchBounds? {
+    let ordering: [FetchComparison.Operator] = [
+      .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual,
+    ]
+    guard let domain = WordDomain(kind), ordering.contains(op) else { return nil }
+    guard var words = domain.words(op, value) else { return .nothing }
+    if kind == .bool {
+      let bools = WordDomain.word(0)...WordDomain.word(1)
+      guard words.overlaps(bools) else { return .nothing }
+      words = words.clamped(to: bools)
+    }
+    let high = bytes(kind, words.upperBound)
+    // Zero is two words but one key, that of the greater word.
+    let low = op == .equal ? high : bytes(kind, words.lowerBound)
+    return SearchBounds(
+      ranges: [KeyRange(lower: low, upper: high.afterPrefix())], arePoints: low == high, areExact: true)
+  }
+
+  /// The key bytes of a word.
+  private static func bytes(_ kind: FieldKind, _ word: UInt64) -> [UInt8] {
+    if kind == .bool { return [1, UInt8(word & 1)] }
+    return [1] + withUnsafeBytes(of: word.bigEndian) { Array($0) }
+  }
+
+  private static func text(
+    _ op: FetchComparison.Operator, _ value: Value, _ options: StringOptions
+  ) -> SearchBounds? {
+    guard case .string(let text) = value,
+      options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive])
+    else { return nil }
+    let isVerbatim = options.contains(.normalized)
+    switch op {
+    case .beginsWith: return prefix(text)
+    case .like:
+      let literal = text.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }
+      return literal.isEmpty ? nil : prefix(String(literal))
+    // Bytes are compared as they are, which no index order tells; equal bytes are equal text, though.
+    case _ where isVerbatim && op != .equal: return nil
+    default:
+      var bounds = key(.string, op, value, from: [1])
+      if isVerbatim { bounds?.areExact = false }
+      return bounds
+    }
+  }
+
+  private static func prefix(_ text: String) -> SearchBounds {
+    var key = OrderedKey()
+    key.appendPrefix(ofText: text)
+    return SearchBounds(ranges: [.prefix(key.bytes)], arePoints: false, areExact: false)
+  }
+
+  private static func decimal(_ op: FetchComparison.Operator, _ value: Value) -> SearchBounds? {
+    guard let stored = value.stored(as: .decimal), case .decimal(let decimal) = stored else { return nil }
+    if DecimalParts(decimal).isNaN { return op == .equal ? key(.decimal, op, stored, from: [1]) : .nothing }
+    return key(.decimal, op, stored, from: [1, 1])
+  }
+
+  /// Bounds by the key of a constant. `from` is where the comparable values begin: behind null, and behind NaN.
+  private static func key(
+    _ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value, from start: [UInt8]
+  ) -> SearchBounds? {
+    var key = OrderedKey()
+    key.append(value, as: kind)
+    let after = key.bytes.afterPrefix()
+    let range: KeyRange
+    switch op {
+    case .equal:
+      return SearchBounds(ranges: [.prefix(key.bytes)], arePoints: true, areExact: true)
+    case .lessThan: range = KeyRange(lower: start, upper: key.bytes)
+    case .lessThanOrEqual: range = KeyRange(lower: start, upper: after)
+    case .greaterThan: range = KeyRange(lower: after ?? key.bytes, upper: nil)
+    case .greaterThanOrEqual: range = KeyRange(lower: key.bytes, upper: nil)
+    default: return nil
+    }
+    return SearchBounds(ranges: range.isEmpty ? [] : [range], arePoints: false, areExact: true)
+  }
+}

@@ -1,0 +1,80 @@
+// The key that an object is sorted by: from its row, or from its values in memory.
+
+internal import PerdurePredicates
+
+struct SortKeys {
+  let fetch: PreparedFetch
+  let graph: RowGraph
+
+  /// The criteria of an object in turn, then its reference, in the direction of the first criterion.
+  func key(of row: RowView, _ reference: ObjectReference) throws -> [UInt8] {
+    var key = OrderedKey()
+    for criterion in fetch.order {
+      try append(criterion, 0, row, reference, &key)
+    }
+    append(reference, &key)
+    return key.bytes
+  }
+
+  /// The same of an object as a context shows it.
+  func key(of source: any PropertySource, _ reference: ObjectReference) throws -> [UInt8] {
+    var key = OrderedKey()
+    for criterion in fetch.order {
+      let value = try FetchExpression.keyPath(criterion.order.path).value(with: source)
+      guard let stored = value.stored(as: criterion.kind) else {
+        preconditionFailure("\(criterion.order.path) holds \(value.kindName) instead of its type.")
+      }
+      key.append(stored, as: criterion.kind, descending: !criterion.order.isAscending)
+    }
+    append(reference, &key)
+    return key.bytes
+  }
+
+  private func append(_ reference: ObjectReference, _ key: inout OrderedKey) {
+    let isDescending = fetch.order.first.map { !$0.order.isAscending } ?? false
+    key.append(.reference(reference), as: .reference, descending: isDescending)
+  }
+
+  /// Appends the value at the end of a criterion's path, from a step on.
+  private func append(
+    _ criterion: SortCriterion, _ step: Int, _ row: RowView, _ reference: ObjectReference,
+    _ key: inout OrderedKey
+  ) throws {
+    let at = criterion.steps[step]
+    let isDescending = !criterion.order.isAscending
+    switch at.property.form {
+    case .attribute:
+      key.append(row, at.slot, default: at.standIn, descending: isDescending)
+    case .count(let counted):
+      let entity = graph.schema.entity(reference.entityNumber)
+      guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return }
+      append(count: graph.count(index, of: reference), isDescending, &key)
+    case .inverse(_, let index, _, true):
+      append(count: graph.count(index, of: reference), isDescending, &key)
+    case .inverse(_, let index, _, false):
+      try follow(try graph.targets(index, of: reference).first, criterion, step, &key)
+    case .toOne:
+      let field = row.fields[at.slot]
+      try follow(row.isPresent(field) ? row.reference(field) : nil, criterion, step, &key)
+    }
+  }
+
+  private func follow(
+    _ target: ObjectReference?, _ criterion: SortCriterion, _ step: Int, _ key: inout OrderedKey
+  ) throws {
+    let isDescending = !criterion.order.isAscending
+    if step == criterion.steps.count - 1 {
+      key.append(target.map { .reference($0) } ?? .null, as: .reference, descending: isDescending)
+    } else if let target {
+      try append(criterion, step + 1, try graph.rowOrNulls(target), target, &key)
+    } else if criterion.order.path.aggregate == .count {
+      append(count: 0, isDescending, &key)
+    } else {
+      key.append(.null, as: criterion.kind, descending: isDescending)
+    }
+  }
+
+  private func append(count: Int, _ isDescending: Bool, _ key: inout OrderedKey) {
+    key.append(.integer(Int64(count)), as: .int64, descending: isDescending)
+  }
+}

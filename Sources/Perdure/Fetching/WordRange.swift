@@ -1,0 +1,127 @@
+// Numbers, truth values, dates and references as words whose unsigned order is their order.
+//
+// A comparison of such a field with a constant is then a test whether a word lies in a range, for every operator
+// and every pair of number kinds. The ends of the range are found by bisection with `Value.sortOrder` as the judge,
+// so there is no second definition of what 5 < 5.5 means. Index keys hold the same words (OrderedKey.swift), so the
+// same ranges bound index scans.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// The kinds of fields that are compared as words.
+enum WordDomain: Sendable {
+  /// Bools and whole numbers.
+  case integer
+  /// Floats and doubles.
+  case double
+  case date
+  case reference
+
+  init?(_ kind: FieldKind) {
+    switch kind {
+    case .bool, .int16, .int32, .int64: self = .integer
+    case .float, .double: self = .double
+    case .date: self = .date
+    case .reference: self = .reference
+    case .absent, .uuid, .decimal, .string, .data, .url: return nil
+    }
+  }
+
+  /// The words of values that take part in order comparisons: all but NaN.
+  private var ordered: ClosedRange<UInt64> {
+    switch self {
+    case .integer, .reference: 0 ... .max
+    case .double, .date:
+      OrderedKey.orderedBits(-.infinity)...OrderedKey.orderedBits(.infinity)
+    }
+  }
+
+  /// The word of a value that has the domain's kind, or nil.
+  func word(_ value: Value) -> UInt64? {
+    switch (self, value) {
+    case (.integer, .bool(let bool)): Self.word(bool ? 1 : 0)
+    case (.integer, .integer(let integer)): Self.word(integer)
+    case (.double, .double(let double)): OrderedKey.orderedBits(double)
+    case (.date, .date(let date)): OrderedKey.orderedBits(date.timeIntervalSinceReferenceDate)
+    case (.reference, .reference(let reference)): reference.rawValue
+    default: nil
+    }
+  }
+
+  @inline(__always)
+  static func word(_ integer: Int64) -> UInt64 { UInt64(bitPattern: integer) ^ 1 << 63 }
+
+  /// The value of a word in `ordered`.
+  private func value(_ word: UInt64) -> Value {
+    switch self {
+    case .integer: return .integer(Int64(bitPattern: word ^ 1 << 63))
+    case .reference: return .reference(ObjectReference(rawValue: word))
+    case .double: return .double(Self.double(word))
+    case .date: return .date(Date(timeIntervalSinceReferenceDate: Self.double(word)))
+    }
+  }
+
+  private static func double(_ word: UInt64) -> Double {
+    Double(bitPattern: word >> 63 == 0 ? ~word : word ^ 1 << 63)
+  }
+
+  /// The words that compare so with a constant; nil when none does.
+  func words(_ op: FetchComparison.Operator, _ constant: Value) -> ClosedRange<UInt64>? {
+    if op == .equal, constant.equals(nan) { return 0...0 }
+    // Where no order is defined nothing compares; equality alone needs no order.
+    let isComparable = constant.order(constant) != nil && constant.order(value(ordered.lowerBound)) != nil
+    guard isComparable || (op == .equal && self == .reference && word(constant) != nil) else { return nil }
+    let first = firstNotBelow(constant)
+    let end = firstAbove(constant)
+    switch op {
+    case .equal: return range(first, end)
+    case .lessThan: return range(ordered.lowerBound, first)
+    case .lessThanOrEqual: return range(ordered.lowerBound, end)
+    case .greaterThan: return range(end, nil)
+    case .greaterThanOrEqual: return range(first, nil)
+    default: return nil
+    }
+  }
+
+  private var nan: Value {
+    switch self {
+    case .double: .double(.nan)
+    case .date: .date(Date(timeIntervalSinceReferenceDate: .nan))
+    case .integer, .reference: .list([])
+    }
+  }
+
+  /// The words from one on and before another; nil stands for the end of the domain.
+  private func range(_ low: UInt64?, _ end: UInt64?) -> ClosedRange<UInt64>? {
+    guard let low else { return nil }
+    let high = end.map { $0 == 0 ? nil : $0 - 1 } ?? ordered.upperBound
+    guard let high, low <= high else { return nil }
+    return low...high
+  }
+
+  /// The least word whose value is not less than the constant; nil when all are.
+  private func firstNotBelow(_ constant: Value) -> UInt64? {
+    bisect { Value.sortOrder(value($0), constant) != .ascending }
+  }
+
+  private func firstAbove(_ constant: Value) -> UInt64? {
+    bisect { Value.sortOrder(value($0), constant) == .descending }
+  }
+
+  /// The least word for which a condition holds that holds for all greater ones.
+  private func bisect(_ holds: (UInt64) -> Bool) -> UInt64? {
+    var low = ordered.lowerBound
+    var high = ordered.upperBound
+    guard holds(high) else { return nil }
+    while low < high {
+      let middle = low + (high - low) / 2
+      if holds(middle) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

@@ -1,0 +1,89 @@
+import PerdurePredicates
+import Testing
+
+@testable import Perdure
+
+@Suite("Requests that do not fit the model")
+struct FetchErrorTests {
+  private func error(
+    _ format: String, entity: String = "Employee", order: [FetchOrder] = [], limit: Int? = nil
+  ) throws -> FetchError? {
+    let schema = try TestModel.schema(indexed: true)
+    var query = FetchQuery(entity: schema.entity(named: entity)!.number)
+    query.predicate = try FetchPredicate(format: format)
+    query.order = order
+    query.limit = limit
+    do {
+      _ = try PreparedFetch(query, schema)
+      return nil
+    } catch let error as FetchError {
+      return error
+    }
+  }
+
+  @Test("An unknown key is named with its entity and what is nearly spelt so")
+  func unknownKey() throws {
+    let error = try #require(try error("salery > 5"))
+    #expect(error.code == .unknownProperty)
+    #expect(error.entity == "Employee")
+    #expect(error.key == "salery")
+    #expect(error.suggestions == ["salary"])
+    #expect(error.message == "Employee has no property salery. Did you mean salary?")
+  }
+
+  @Test("An unknown key behind a relationship is looked for in the other entity")
+  func unknownKeyBehind() throws {
+    let error = try #require(try error("company.fonded == nil"))
+    #expect(error.entity == "Company")
+    #expect(error.suggestions == ["founded"])
+  }
+
+  @Test("A path cannot go on behind an attribute")
+  func behindAttribute() throws {
+    #expect(try error("age.x == 1")?.code == .notARelationship)
+    #expect(try error("name.length == 1") == nil)
+    #expect(try error("ANY age == 1")?.code == .notARelationship)
+  }
+
+  @Test("A comparison with a value of another kind is a mistake")
+  func types() throws {
+    #expect(try error("name == 3")?.code == .typeMismatch)
+    #expect(try error("age == 'x'")?.code == .typeMismatch)
+    #expect(try error("age BEGINSWITH 'x'")?.code == .typeMismatch)
+    #expect(try error("ANY tags.label IN {'x', 3}")?.code == .typeMismatch)
+    #expect(try error("company == 'x'")?.code == .typeMismatch)
+    #expect(try error("'x' == age")?.code == .typeMismatch)
+    #expect(try error("active == 1 AND age == 1.5 AND level < 3 AND name == nil") == nil)
+  }
+
+  @Test("A variable needs a value, inside a subquery its element")
+  func variables() throws {
+    #expect(try error("age == $x")?.code == .unboundVariable)
+    #expect(try error("SUBQUERY(tags, $t, $t.label == 'x').@count > 0") == nil)
+    #expect(try error("SUBQUERY(tags, $t, $t.labl == 'x').@count > 0")?.suggestions == ["label"])
+  }
+
+  @Test("Objects are sorted by one value each")
+  func order() throws {
+    #expect(try error("TRUEPREDICATE", order: [FetchOrder("tags.label")])?.code == .toManyOrder)
+    #expect(try error("TRUEPREDICATE", order: [FetchOrder("tags")])?.code == .toManyOrder)
+    #expect(try error("TRUEPREDICATE", order: [FetchOrder("tags.@count")]) == nil)
+    #expect(try error("TRUEPREDICATE", order: [FetchOrder("agee")])?.suggestions == ["age"])
+  }
+
+  @Test("A window is not negative")
+  func window() throws {
+    #expect(try error("TRUEPREDICATE", limit: -1)?.code == .invalidWindow)
+  }
+
+  @Test("An entity that the model lacks is named with what is nearly spelt so")
+  func entity() throws {
+    let schema = try TestModel.schema(indexed: true)
+    let request = FetchRequest<Never>(entityName: "Employe")
+    let error = try #require(throws: FetchError.self) {
+      try request.query(schema, entityOfClass: "")
+    }
+    #expect(error.code == .unknownEntity)
+    #expect(error.suggestions == ["Employee"])
+  }
+}

@@ -1,0 +1,123 @@
+import PerdurePredicates
+import Testing
+
+@testable import Perdure
+
+@Suite("Running fetches")
+struct FetchExecutorTests {
+  private static let entities = ["Employee", "Employee", "Employee", "Company", "Tag", "Badge", "Party"]
+
+  @Test("Every plan gives what asking each object gives, with indexes and without")
+  func differential() throws {
+    var random = SeededGenerator.forTest("every plan")
+    var used: [String: Int] = [:]
+    for _ in 0..<4 {
+      let objects = try TestGraph.objects(&random)
+      for indexed in [true, false] {
+        let graph = try TestGraph(objects, indexed: indexed)
+        for _ in 0..<250 {
+          var generator = RandomPredicate(graph.schema, SeededGenerator(seed: random.next()))
+          let query = generator.query(graph.schema.entity(named: random.pick(Self.entities))!)
+          try compareAllPlans(query, graph, &used)
+        }
+      }
+    }
+    // The test says nothing about an access path that no query led to.
+    for kind in ["scan", "references", "index", "join", "countOrder"] { #expect(used[kind, default: 0] > 0) }
+  }
+
+  private func compareAllPlans(
+    _ query: FetchQuery, _ graph: TestGraph, _ used: inout [String: Int]
+  ) throws {
+    let view = graph.store.view()
+    let expected = try NaiveFetch.references(query, graph)
+    var unlimited = query
+    (unlimited.limit, unlimited.offset) = (nil, 0)
+    let all = query.order.isEmpty ? Set(try NaiveFetch.references(unlimited, graph)) : []
+    let fetch = try PreparedFetch(query, graph.schema)
+    let planner = FetchPlanner(fetch, FetchStatistics(view))
+    for candidate in planner.candidates() {
+      let plan = planner.plan(candidate)
+      used[Self.kind(plan.access), default: 0] += 1
+      let executor = FetchExecutor(fetch, plan, view: view)
+      let found = try executor.references()
+      let context: Comment = "\(plan) for \(query)"
+      #expect(try executor.count() == expected.count, context)
+      if query.order.isEmpty {
+        #expect(found.count == expected.count && Set(found).count == found.count, context)
+        #expect(all.isSuperset(of: found), context)
+      } else {
+        #expect(found == expected, context)
+      }
+    }
+  }
+
+  private static func kind(_ access: FetchPlan.Access) -> String {
+    switch access {
+    case .scan: "scan"
+    case .references: "references"
+    case .index: "index"
+    case .join: "join"
+    case .countOrder: "countOrder"
+    }
+  }
+
+  @Test("With unsaved changes a fetch gives what it would give after saving")
+  func overlay() throws {
+    var random = SeededGenerator.forTest("overlay")
+    for _ in 0..<6 {
+      let objects = try TestGraph.objects(&random, employees: 20)
+      let before = try TestGraph(objects, indexed: true)
+      let after = try TestGraph(try Self.changed(objects, &random), indexed: true)
+      let pending = TestPendingChanges(from: before, to: after)
+      for _ in 0..<150 {
+        var generator = RandomPredicate(before.schema, SeededGenerator(seed: random.next()))
+        let query = generator.query(before.schema.entity(named: random.pick(Self.entities))!)
+        let expected = try NaiveFetch.references(query, after)
+        let view = before.store.view()
+        let fetch = try PreparedFetch(query, before.schema)
+        let plan = FetchPlanner.plan(fetch, FetchStatistics(view))
+        let executor = FetchExecutor(fetch, plan, view: view, pending: pending)
+        let found = try executor.references()
+        #expect(try executor.count() == expected.count, "\(plan) for \(query)")
+        if query.order.isEmpty {
+          #expect(found.count == expected.count && Set(found).count == found.count, "\(plan) for \(query)")
+        } else {
+          #expect(found == expected, "\(plan) for \(query)")
+        }
+      }
+    }
+  }
+
+  /// The objects with some changed, some deleted and some inserted. Deleted objects take their links along.
+  private static func changed(
+    _ objects: [TestObject], _ random: inout SeededGenerator
+  ) throws -> [TestObject] {
+    let other = try TestGraph.objects(&random, employees: 24)
+    let known = Set(objects.map(\.reference))
+    let inserted = other.filter { !known.contains($0.reference) }
+    let gone = Set(objects.map(\.reference).filter { _ in random.chance(10) })
+    let present = known.subtracting(gone).union(inserted.map(\.reference))
+    let replacements = Dictionary(uniqueKeysWithValues: other.map { ($0.reference, $0) })
+    let kept = objects.filter { !gone.contains($0.reference) }.map { object in
+      var object = object
+      // Links stay as they are: friendship and badges are kept in step by both ends.
+      if random.chance(20), let new = replacements[object.reference] {
+        for (name, value) in new.values where name != "big" && name != "badge" && name != "owner" {
+          object.values[name] = value
+        }
+      }
+      return object
+    }
+    return (kept + inserted).map { without($0, absent: present) }
+  }
+
+  private static func without(_ object: TestObject, absent present: Set<ObjectReference>) -> TestObject {
+    var object = object
+    for (name, value) in object.values {
+      if case .reference(let target) = value, !present.contains(target) { object.values[name] = .null }
+    }
+    object.links = object.links.mapValues { $0.filter(present.contains) }
+    return object
+  }
+}

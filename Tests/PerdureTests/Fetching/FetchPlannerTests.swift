@@ -1,0 +1,201 @@
+import PerdurePredicates
+import Testing
+
+@testable import Perdure
+
+@Suite("Planning fetches")
+struct FetchPlannerTests {
+  /// The plan for a store of 1000 employees, 100 managers, 50 companies and 20 tags, in which every range of a
+  /// length of its own has a number of entries.
+  private func explain(
+    _ entity: String, _ format: String? = nil, _ arguments: [(any PredicateArgument)?] = [],
+    order: [FetchOrder] = [], limit: Int? = nil, offset: Int = 0, entries: Int = 12,
+    compoundEntries: Int? = nil, indexed: Bool = true
+  ) throws -> String {
+    let schema = try TestModel.schema(indexed: indexed)
+    var query = FetchQuery(entity: schema.entity(named: entity)!.number)
+    query.predicate = try format.map { try FetchPredicate(format: $0, argumentArray: arguments) }
+    query.order = order
+    query.limit = limit
+    query.offset = offset
+    let rows = ["Employee": 1000, "Manager": 100, "Company": 50, "Tag": 20]
+    let statistics = FetchStatistics(
+      entryCount: { index, range in
+        // A bound on one component has at most ten bytes of a number.
+        if range != .all { return range.lower.count > 10 ? compoundEntries ?? entries : entries }
+        return schema.definition(index).entities.reduce(0) { $0 + (rows[schema.entity($1).name] ?? 0) }
+      }, rowCount: { rows[schema.entity($0).name] ?? 0 })
+    return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
+  }
+
+  @Test("Without an index a fetch scans, filters and sorts")
+  func scan() throws {
+    #expect(
+      try explain(
+        "Employee", "salary > 5 AND name == 'x'", order: [FetchOrder("salary")], limit: 10, indexed: false)
+          == """
+          fetch Employee
+            from scan of Employee, Manager
+            candidates: 1100 of 1100
+            filter: salary > 5 AND name == "x"
+            order: salary ascending, the first 10 kept
+            window: at most 10
+          """)
+  }
+
+  @Test("An equality takes its index, and the rest stays as filter")
+  func equality() throws {
+    #expect(
+      try explain("Employee", "name == 'x' AND mid > 5") == """
+        fetch Employee
+          from index on name: 1 range by name
+          candidates: 12 of 1100
+          filter: mid > 5
+          only: Employee, Manager
+        """)
+  }
+
+  @Test("A compound index takes an equality and the order behind it")
+  func equalityAndOrder() throws {
+    #expect(
+      try explain(
+        "Employee", "age == 30", order: [FetchOrder("salary", ascending: false)], limit: 3) == """
+          fetch Employee
+            from index on age, salary descending: 1 range by age
+            candidates: 12 of 1100
+            order: salary descending, as they come
+            window: at most 3
+          """)
+    #expect(
+      try explain("Employee", "age == 30", order: [FetchOrder("salary")], limit: 30, offset: 10) == """
+        fetch Employee
+          from index on age, salary descending: 1 range by age, from its end
+          candidates: 12 of 1100
+          order: salary ascending, as they come
+          window: at most 30 behind the first 10
+        """)
+  }
+
+  @Test("A range and an equality share a compound index")
+  func compoundRange() throws {
+    #expect(
+      try explain("Employee", "age IN {30, 31} AND salary BETWEEN {1, 2}", entries: 50, compoundEntries: 2)
+        == """
+        fetch Employee
+          from index on age, salary descending: 2 ranges by age, salary
+          candidates: 4 of 1100
+        """)
+  }
+
+  @Test("A prefix takes the index and is checked again")
+  func prefix() throws {
+    #expect(
+      try explain("Tag", "label BEGINSWITH 'ab'", entries: 3) == """
+        fetch Tag
+          from index on label: 1 range by label
+          candidates: 3 of 20
+          filter: label BEGINSWITH "ab"
+        """)
+  }
+
+  @Test("A prefix without case does not take the index")
+  func prefixWithoutCase() throws {
+    #expect(
+      try explain("Tag", "label BEGINSWITH[c] 'ab'") == """
+        fetch Tag
+          from scan of Tag
+          candidates: 20 of 20
+          filter: label BEGINSWITH[c] "ab"
+        """)
+  }
+
+  @Test("An order with a limit takes the index, from its end when descending")
+  func orderByIndex() throws {
+    #expect(
+      try explain("Employee", order: [FetchOrder("salary", ascending: false)], limit: 5) == """
+        fetch Employee
+          from index on salary: all of it, from its end
+          candidates: 1100 of 1100
+          order: salary descending, as they come
+          window: at most 5
+        """)
+  }
+
+  @Test("A unique index is known to be complete when no key is missing")
+  func uniqueOrder() throws {
+    #expect(
+      try explain("Employee", order: [FetchOrder("big")], limit: 5).contains(
+        "from unique index on big: all of it"))
+    #expect(
+      try explain("Employee", "big == 7", entries: 1) == """
+        fetch Employee
+          from unique index on big: 1 range by big
+          candidates: 1 of 1100
+        """)
+  }
+
+  @Test("A related object leads to a range of the relation")
+  func relation() throws {
+    let company = Value.reference(ObjectReference(entity: 2, id: 1))
+    #expect(
+      try explain("Employee", "boss == %@", [company], entries: 4) == """
+        fetch Employee
+          from objects whose boss is one object
+          candidates: 4 of 1100
+        """)
+    #expect(
+      try explain("Employee", "ANY tags == %@", [company], entries: 4) == """
+        fetch Employee
+          from objects whose tags is one object
+          candidates: 4 of 1100
+        """)
+  }
+
+  @Test("An attribute of a related object is looked up in the other entity's index")
+  func join() throws {
+    #expect(
+      try explain("Employee", "ANY tags.label == 'x'", entries: 1) == """
+        fetch Employee
+          from objects whose tags is found by the index on Tag.label
+          candidates: about 55 of 1100
+          only: Employee, Manager
+        """)
+  }
+
+  @Test("A derived count that is indexed gives its order, and ranges without zero")
+  func counts() throws {
+    #expect(
+      try explain("Company", order: [FetchOrder("employeeCount", ascending: false)], limit: 3) == """
+        fetch Company
+          from count index on employeeCount, from its end
+          candidates: 50 of 50
+          order: employeeCount descending, as they come
+          window: at most 3
+        """)
+    #expect(
+      try explain("Company", "employeeCount > 10", entries: 2) == """
+        fetch Company
+          from count index on employeeCount: 1 range
+          candidates: 2 of 50
+        """)
+    #expect(try explain("Company", "employeeCount < 10", entries: 2).contains("scan"))
+  }
+
+  @Test("Named objects are fetched by id")
+  func references() throws {
+    let reference = Value.reference(ObjectReference(entity: 3, id: 1))
+    #expect(
+      try explain("Employee", "SELF IN %@ AND age > 3", [Value.list([reference, reference])]) == """
+        fetch Employee
+          from one object by id
+          candidates: 1 of 1100
+          filter: age > 3
+          only: Employee, Manager
+        """)
+  }
+
+  @Test("A predicate that cannot hold has no candidates")
+  func impossible() throws {
+    #expect(try explain("Employee", "age == 1.5").contains("candidates: 0 of 1100"))
+  }
+}

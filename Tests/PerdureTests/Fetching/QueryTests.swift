@@ -1,0 +1,135 @@
+import FoundationEssentials
+import Perdure
+import PerdurePredicates
+import Testing
+
+private class Person: QueryableObject {
+  var name: String { "" }
+  class var _propertyNamesByKeyPath: [AnyKeyPath: String] { Person.names(of: Person.self) }
+
+  /// What the macro writes: generic, so that subclasses find inherited properties by their own key paths.
+  static func names<Root: Person>(of root: Root.Type) -> [AnyKeyPath: String] { [\Root.name: "name"] }
+}
+
+private final class Worker: Person {
+  var salary: Double { 0 }
+  var bonus: Double? { nil }
+  var age: Int { 0 }
+  var isActive: Bool { false }
+  var hired: Date? { nil }
+  var company: Firm? { nil }
+  var tags: Set<Label> { [] }
+
+  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+    let own: [AnyKeyPath: String] = [
+      \Worker.salary: "salary", \Worker.bonus: "bonus", \Worker.age: "age", \Worker.isActive: "isActive",
+      \Worker.hired: "hired", \Worker.company: "company", \Worker.tags: "tags",
+    ]
+    return own.merging(Person.names(of: Worker.self)) { own, _ in own }
+  }
+}
+
+private final class Firm: QueryableObject, PredicateArgument {
+  var name: String { "" }
+  var workers: Set<Label> { [] }
+  var predicateValue: Value { .reference(ObjectReference(rawValue: 7)) }
+  static var _propertyNamesByKeyPath: [AnyKeyPath: String] { [\Firm.name: "name", \Firm.workers: "workers"] }
+}
+
+private final class Label: QueryableObject, Hashable {
+  var text: String { "" }
+  var weight: Int { 0 }
+  var holders: Set<Label> { [] }
+  static var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+    [\Label.text: "text", \Label.weight: "weight", \Label.holders: "holders"]
+  }
+  static func == (left: Label, right: Label) -> Bool { left === right }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+@Suite("Queries in Swift")
+struct QueryTests {
+  private func text(_ query: (EntityRef<Worker>) -> FetchPredicate) -> String {
+    FetchPredicate.query(Worker.self, query).description
+  }
+
+  @Test("Comparisons and logic give the tree of the format string")
+  func comparisons() throws {
+    let query = FetchPredicate.query(Worker.self) {
+      $0.salary > 1000 && $0.company.name == "Acme" && !($0.age <= 30 || $0.bonus == nil)
+    }
+    let parsed = try FetchPredicate(
+      format: "salary > 1000.0 AND company.name == 'Acme' AND NOT (age <= 30 OR bonus == nil)")
+    #expect(query == parsed)
+  }
+
+  @Test("Inherited properties, truth values, two properties, ranges and lists")
+  func values() {
+    #expect(text { $0.name == "x" } == "name == \"x\"")
+    #expect(text { !$0.isActive && $0.isActive == true } == "isActive == FALSE AND isActive == TRUE")
+    #expect(text { $0.salary >= $0.bonus } == "salary >= bonus")
+    #expect(text { $0.age.in([1, 2]) } == "age IN {1, 2}")
+    #expect(text { $0.age.in(1...5) } == "age BETWEEN {1, 5}")
+    #expect(text { $0.age.between(1, 5) || $0.age != 7 } == "age BETWEEN {1, 5} OR age != 7")
+  }
+
+  @Test("Text with options")
+  func strings() {
+    #expect(
+      text { $0.name.contains("é", [.caseInsensitive, .diacriticInsensitive]) } == "name CONTAINS[cd] \"é\"")
+    #expect(text { $0.name.hasPrefix("a") } == "name BEGINSWITH \"a\"")
+    #expect(text { $0.company.name.hasSuffix("a", .caseInsensitive) } == "company.name ENDSWITH[c] \"a\"")
+    #expect(text { $0.name.like("a*") || $0.name.matches("a+") } == "name LIKE \"a*\" OR name MATCHES \"a+\"")
+    #expect(text { $0.name.equals("a", .caseInsensitive) } == "name ==[c] \"a\"")
+  }
+
+  @Test("Objects")
+  func objects() {
+    #expect(text { $0.company == nil } == "company == NULL")
+    #expect(text { $0.company == Firm() } == "company == REFERENCE(\"7\")")
+    #expect(text { $0.is(ObjectReference(rawValue: 3)) } == "SELF == REFERENCE(\"3\")")
+  }
+
+  @Test("Collections become counts and subqueries, nested ones with variables of their own")
+  func collections() throws {
+    #expect(text { $0.tags.count > 2 } == "tags.@count > 2")
+    #expect(text { $0.tags.isEmpty } == "tags.@count == 0")
+    #expect(text { $0.tags.sum(\.weight) > 5 } == "tags.@sum.weight > 5")
+    let any = FetchPredicate.query(Worker.self) { $0.tags.any { $0.text == "x" && $0.weight > 1 } }
+    #expect(
+      any
+        == (try FetchPredicate(format: "SUBQUERY(tags, $_1, $_1.text == 'x' AND $_1.weight > 1).@count > 0")))
+    let nested = FetchPredicate.query(Worker.self) {
+      $0.tags.all { $0.holders.none { $0.text == "y" } }
+    }
+    #expect(
+      nested
+        == (try FetchPredicate(
+          format:
+            "SUBQUERY(tags, $_1, NOT (SUBQUERY($_1.holders, $_2, $_2.text == 'y').@count == 0)).@count == 0"))
+    )
+  }
+
+  @Test("Twenty clauses with literals are a query like any other")
+  func longQuery() {
+    let query = FetchPredicate.query(Worker.self) {
+      $0.age > 1 && $0.age < 100 && $0.salary > 2.5 && $0.name == "a" && $0.name != "b" && $0.age != 3
+        && $0.bonus > 4 && $0.bonus < 5 && $0.salary >= 6 && $0.salary <= 7 && $0.company.name == "c"
+        && $0.age == 8 && $0.name.contains("d") && $0.tags.count > 9 && $0.isActive == true && $0.age > 10
+        && $0.salary < 11 && $0.bonus == nil && $0.name > "e" && $0.age >= 12
+    }
+    guard case .and(let parts) = query else {
+      Issue.record("Not an AND.")
+      return
+    }
+    #expect(parts.count == 20)
+  }
+
+  @Test("A request made from a query carries its predicate")
+  func request() {
+    let request = FetchRequest<Worker> { $0.age > 30 }
+    #expect(request.predicate?.description == "age > 30")
+    #expect(FetchOrder(\Worker.name, ascending: false).description == "name descending")
+    #expect(FetchOrder("tags.@count").path == PropertyPath("tags", aggregate: .count))
+  }
+}

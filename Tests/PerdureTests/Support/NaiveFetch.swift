@@ -1,0 +1,76 @@
+// A fetch by the definition: ask every object, sort, cut.
+
+import PerdurePredicates
+
+@testable import Perdure
+
+enum NaiveFetch {
+  static func references(_ query: FetchQuery, _ graph: TestGraph) throws -> [ObjectReference] {
+    let rows = RowGraph(schema: graph.schema, view: graph.store.view())
+    let entity = graph.schema.entity(query.entity)
+    let evaluator = PredicateEvaluator(query.predicate ?? .true)
+    let wanted = query.includesSubentities ? entity.concrete : entity.concrete.filter { $0 == entity.number }
+    var found: [(reference: ObjectReference, keys: [Value])] = []
+    for reference in graph.objects.keys where wanted.contains(reference.entityNumber) {
+      let source = RowSource(reference, rows)
+      guard try evaluator.evaluate(with: source) else { continue }
+      found.append(
+        (reference, try query.order.map { try FetchExpression.keyPath($0.path).value(with: source) }))
+    }
+    found.sort { precedes($0, $1, query.order) }
+    let rest = found.map(\.reference).dropFirst(query.offset)
+    return Array(query.limit.map { rest.prefix($0) } ?? rest)
+  }
+
+  private static func precedes(
+    _ left: (reference: ObjectReference, keys: [Value]), _ right: (reference: ObjectReference, keys: [Value]),
+    _ order: [FetchOrder]
+  ) -> Bool {
+    for (position, criterion) in order.enumerated() {
+      switch Value.sortOrder(left.keys[position], right.keys[position]) {
+      case .ascending: return criterion.isAscending
+      case .descending: return !criterion.isAscending
+      case .same: continue
+      }
+    }
+    let isAscending = order.first?.isAscending ?? true
+    return isAscending == (left.reference.rawValue < right.reference.rawValue)
+  }
+}
+
+extension RandomPredicate {
+  /// A query with a predicate, an order and a window, each sometimes.
+  mutating func query(_ entity: EntityStorage) -> FetchQuery {
+    var query = FetchQuery(entity: entity.number)
+    query.includesSubentities = random.chance(85)
+    if random.chance(85) { query.predicate = random.chance(40) ? searchable(entity) : predicate(entity) }
+    if random.chance(70) {
+      query.order = (0..<Int.random(in: 1...2, using: &random)).map { _ in order(entity) }
+    }
+    if random.chance(40) { query.limit = Int.random(in: 0...12, using: &random) }
+    if random.chance(30) { query.offset = Int.random(in: 0...8, using: &random) }
+    return query
+  }
+
+  /// What indexes are made for, alone and joined.
+  private mutating func searchable(_ entity: EntityStorage) -> FetchPredicate {
+    .and((0..<Int.random(in: 1...3, using: &random)).map { _ in simple(entity) })
+  }
+
+  private mutating func order(_ entity: EntityStorage) -> FetchOrder {
+    let paths: [String] =
+      switch entity.name {
+      case "Company": ["name", "note", "founded", "site", "employeeCount", "employees.@count"]
+      case "Employee":
+        [
+          "name", "note", "age", "salary", "score", "level", "big", "hired", "code", "photo", "active",
+          "company.name", "boss.company.employeeCount", "company", "boss.reports.@count", "tags.@count",
+          "badge.number",
+        ]
+      case "Tag": ["label", "weight", "holders.@count"]
+      case "Badge": ["number", "owner.age", "owner"]
+      default: ["name", "note"]
+      }
+    return FetchOrder(random.pick(paths), ascending: random.chance(50))
+  }
+}
