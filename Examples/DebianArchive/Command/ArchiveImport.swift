@@ -58,11 +58,12 @@ struct ArchiveImport {
 
 extension PackageReader {
   /// As `next`; damage, which the survey has reported, ends the index.
-  fileprivate mutating func nextBeforeDamage() throws -> PackageRecord? {
+  fileprivate mutating func nextBeforeDamage() throws(ArchiveReadError) -> PackageRecord? {
     do {
       return try next()
-    } catch where error.code == .damaged || error.code == .truncated {
-      return nil
+    } catch {
+      if error.code == .damaged || error.code == .truncated { return nil }
+      throw error
     }
   }
 }

@@ -1,4 +1,5 @@
 import DebianArchiveGraph
+import DebianIndexReading
 import Foundation
 import Perdure
 

@@ -21,8 +21,9 @@ struct ArchiveSurvey {
     let total = files.reduce(0) { $0 + $1.byteCount }
     var done = 0
     for file in files {
+      let before = stanzaCount
       try scan(file) { read, count in
-        bar.update(fraction: Double(done + read) / Double(max(total, 1)), count: stanzaCount + count)
+        bar.update(fraction: Double(done + read) / Double(max(total, 1)), count: before + count)
       }
       done += file.byteCount
     }

@@ -57,7 +57,7 @@ struct DebianArchive: ParsableCommand {
   }
 
   private func open() throws -> PersistentContainer {
-    let container = try PersistentContainer(name: "DebianArchive", classes: archiveClasses, path: store)
+    let container = try PersistentContainer(name: "DebianArchive", classes: archiveClasses, at: store)
     try container.loadPersistentStores()
     return container
   }
