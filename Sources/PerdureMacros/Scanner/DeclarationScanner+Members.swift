@@ -90,7 +90,8 @@ extension DeclarationScanner {
 
   private static let usualModifiers: Set<String> = [
     "public", "private", "fileprivate", "internal", "package", "open", "static", "final", "override", "lazy",
-    "weak", "unowned", "dynamic", "nonisolated", "mutating", "required", "convenience", "optional", "indirect",
+    "weak", "unowned", "dynamic", "nonisolated", "mutating", "required", "convenience", "optional",
+    "indirect",
   ]
 
   private static func beginsDeclaration(_ token: Token) -> Bool {
