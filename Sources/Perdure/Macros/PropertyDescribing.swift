@@ -130,5 +130,7 @@ extension _EntityAssembly {
       managed objects. Mark any other variable @Transient.
       """
   )
-  public mutating func add<Other>(_ name: String, _ type: Other.Type, default value: Other? = nil) {}
+  public mutating func add<Other>(
+    _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...
+  ) {}
 }
