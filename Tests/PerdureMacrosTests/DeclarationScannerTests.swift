@@ -135,6 +135,14 @@ struct DeclarationScannerTests {
         """) == ["a: Int", "b: Int", "c: Int = { 5 }()", "d: Int {}"])
   }
 
+  @Test("Members without a body end with their line")
+  func withoutBody() {
+    let type = DeclarationScanner.type(
+      "enum E<A: B>: C {\n case a, b(Int)\n case c\n public var x: Int { 1 }\n func f()\n private var y: Int }"
+    )
+    #expect(type.variables.map { $0.bindings.first?.name } == ["x", "y"] && type.inheritance == ["C"])
+  }
+
   @Test("Attributes keep their arguments, modifiers theirs")
   func attributes() throws {
     let variable = try #require(

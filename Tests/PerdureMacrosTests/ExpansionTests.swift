@@ -146,6 +146,7 @@ struct ExpansionTests {
     )
     #expect(complaints("#if A\n  var g: Int\n  #endif").first?.hasSuffix(" @ var g: I") == true)
     #expect(complaints("let a: Int\n  let b: Int").count == 2)
+    #expect(complaints("var h: Int!") == ["\"h\" is implicitly unwrapped @ h: Int!\n"])
     #expect(complaints("@Transient let a: Int = 1") == [])
     #expect(complaints("static let a = 1\n lazy var b = 2\n override var c: Int { didSet {} }") == [])
   }

@@ -15,6 +15,13 @@ extension ContextCore {
     relationship.inverseSlot.map { graph.shape(of: target).relationship($0) }
   }
 
+  /// What a column holds, with unsaved changes.
+  func columnValue(_ reference: ObjectReference, _ slot: Int) -> Value {
+    if let value = tracker[reference]?.value(slot) { return value }
+    guard let layouts = graph.shape(of: reference).storage.layouts else { return .null }
+    return withRow(reference) { row, _ in layouts.value(slot, of: row) } ?? .null
+  }
+
   /// The reference in a column, with unsaved changes.
   func column(_ reference: ObjectReference, _ slot: Int) -> ObjectReference? {
     if let value = tracker[reference]?.value(slot) {

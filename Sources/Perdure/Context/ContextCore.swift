@@ -57,7 +57,7 @@ final class ContextCore {
   /// The handle is gone: what is pending will not be saved, and must not keep itself alive.
   func abandon() {
     isAbandoned = true
-    for overlay in tracker.overlays.values { overlay.object = nil }
+    for overlay in tracker.all { overlay.object = nil }
   }
 
   /// What H1 in ObjectHeader.swift compares with.
@@ -84,10 +84,10 @@ struct ContextSource: Sendable {
 // MARK: - What has changed
 
 extension ContextCore {
-  var hasChanges: Bool { tracker.overlays.values.contains { $0.state.isPending } }
+  var hasChanges: Bool { tracker.contains { $0.state.isPending } }
 
   func objects(in state: ObjectState) -> Set<ManagedObject> {
     checkOwner()
-    return Set(tracker.overlays.values.filter { $0.state == state }.map { instance(of: $0.reference) })
+    return Set(tracker.all.filter { $0.state == state }.map { instance(of: $0.reference) })
   }
 }

@@ -79,7 +79,7 @@ extension ContextCore {
 
   /// Takes deleted objects out of one-way relationships that are not saved yet.
   private func forgetPending() {
-    for overlay in Array(tracker.overlays.values) where !overlay.isDeleted {
+    for overlay in tracker.all where !overlay.isDeleted {
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         if case .reference(let target) = overlay.value(relationship.slot), tracker.isDeleted(target) {
           setColumn(overlay.reference, relationship.slot, .null)

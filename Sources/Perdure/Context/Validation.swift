@@ -87,7 +87,7 @@ extension ContextCore {
     return overlay.shape.properties.indices.compactMap { slot in
       guard isConcerned(overlay, slot) else { return nil }
       let found = rules.violation(
-        slot, value: { self.pendingValue(overlay, slot) },
+        slot, value: { self.columnValue(overlay.reference, slot) },
         count: { self.targetCount(of: overlay.reference, overlay.shape.relationship(slot)) })
       guard let found else { return nil }
       return PerdureError.Detail(
@@ -104,12 +104,6 @@ extension ContextCore {
       return overlay.delta(slot) != nil
     }
     return overlay.changesRow
-  }
-
-  private func pendingValue(_ overlay: ObjectOverlay, _ slot: Int) -> Value {
-    if let value = overlay.value(slot) { return value }
-    guard let layouts = overlay.shape.storage.layouts else { return .null }
-    return withRow(overlay.reference) { row, _ in layouts.value(slot, of: row) } ?? .null
   }
 }
 

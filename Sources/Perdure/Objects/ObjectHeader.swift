@@ -7,7 +7,8 @@
 // Invariants:
 //   H1. `epoch == epochCell.pointee` means: `row` is the object's row at the context's view, checked, in the
 //       layout whose fields `fields` gives, and no column of it has an unsaved change. So one comparison
-//       decides whether a field may be read at once. A context's epoch is never 0, and changes when its view does.
+//       decides whether a field may be read at once. A context's epoch is never 0; it changes when its view
+//       does.
 //   H2. `overlay` is the tracker's entry for `reference`, or nil when there is none.
 
 internal import PerdurePredicates

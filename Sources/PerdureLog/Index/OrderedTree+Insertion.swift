@@ -97,7 +97,9 @@ struct Insertion {
   }
 
   private mutating func insert(intoLeaf node: OrderedNode, isLast: Bool) -> Result {
-    let place = node.search(key)
+    let place =
+      node.endRun > 0 && node.isBehindLast(key)
+      ? OrderedNode.SearchResult(index: node.count, isFound: false) : node.search(key)
     if place.isFound {
       let word = node.word(place.index)
       old = word
@@ -113,9 +115,12 @@ struct Insertion {
   }
 
   private mutating func insert(intoInner node: OrderedNode, isLast: Bool) -> Result {
-    let index = node.childIndex(for: key)
+    let index = isLast && node.isBehindLast(key) ? node.count &- 1 : node.childIndex(for: key)
     let child = node.child(index)
-    let result = insert(into: OrderedNode(child), isLast: isLast && index == node.count &- 1)
+    let isChildLast = isLast && index == node.count &- 1
+    // The right edge is in the cache when insertions ascend.
+    if !isChildLast { OrderedNode(child).prefetch() }
+    let result = insert(into: OrderedNode(child), isLast: isChildLast)
     if result.node == child, old != nil { return Result(node: node.base) }
     let inner = OrderedNode(arena.writable(node.base))
     guard let right = result.right else {
@@ -135,7 +140,7 @@ struct Insertion {
   ) -> Result {
     node.endRun = index == node.count ? node.endRun + 1 : 0
     let sharesPrefix = node.compareToPrefix(entry.key) == 0
-    if sharesPrefix, node.gapByteCount >= node.byteCount(of: entry) {
+    if sharesPrefix, node.hasRoom(for: entry) {
       node.openPlace(at: index)
       node.fill(index, with: entry)
       return Result(node: node.base)
@@ -170,10 +175,10 @@ struct Insertion {
 }
 
 extension OrderedNode {
-  /// Bytes an entry would take in this node.
+  /// Whether an entry that shares the prefix fits in the gap.
   @inline(__always)
-  func byteCount(of entry: OrderedEntry) -> Int {
-    Self.headByteCount &+ bodyByteCount
-      &+ Self.heapByteCount(keyLength: entry.key.count, prefixLength: prefixLength)
+  func hasRoom(for entry: OrderedEntry) -> Bool {
+    let rest = Self.heapByteCount(keyLength: entry.key.count, prefixLength: prefixLength)
+    return Self.bodiesEnd(count &+ 1, bodyByteCount: bodyByteCount) &+ rest <= heapStart
   }
 }

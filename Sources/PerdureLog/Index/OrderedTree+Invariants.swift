@@ -59,7 +59,7 @@ private struct InvariantCheck {
   }
 
   private func checkHeap(_ node: OrderedNode) {
-    let bodiesEnd = OrderedNode.headsOffset + node.count * (4 + node.bodyByteCount)
+    let bodiesEnd = OrderedNode.bodiesEnd(node.count, bodyByteCount: node.bodyByteCount)
     precondition(bodiesEnd <= node.heapStart, "O3: bodies reach into the heap")
     var sum = node.deadByteCount
     for index in 0..<node.count { sum += node.heapByteCount(index) }

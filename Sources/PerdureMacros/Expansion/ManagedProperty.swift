@@ -77,6 +77,12 @@ struct ManagedProperty: Hashable, Sendable {
           + "property @Transient.", variable.offset
       )
     }
+    if let type = binding.type, type.hasSuffix("!") {
+      return (
+        "\"\(name)\" is implicitly unwrapped. Write \"\(type.dropLast())?\", or leave the mark away.",
+        binding.offset
+      )
+    }
     if binding.type == nil {
       return (
         "\"\(name)\" needs its type written out, for example \"var \(name): String\": a macro cannot infer it.",

@@ -19,6 +19,7 @@ extension DeclarationScanner {
     let name = Self.withoutBackticks(next?.text ?? "")
     position += 1
     let isGeneric = isNext("<")
+    if isGeneric { skipAngles() }
     while let token = next, !token.is(":"), !token.is("{"), !token.is("where") { skipOne() }
     var inheritance: [String] = []
     if skip(":") {
@@ -87,12 +88,22 @@ extension DeclarationScanner {
     return nil
   }
 
+  private static let usualModifiers: Set<String> = [
+    "public", "private", "fileprivate", "internal", "package", "open", "static", "final", "override", "lazy",
+    "weak", "unowned", "dynamic", "nonisolated", "mutating", "required", "convenience", "optional",
+    "indirect",
+  ]
+
+  private static func beginsDeclaration(_ token: Token) -> Bool {
+    token.is("@") || introducers.contains(token.text) || usualModifiers.contains(token.text)
+  }
+
   /// Steps behind the next braces, or to the next thing that begins a declaration.
   private mutating func skipToBody() {
     while let token = next {
       if token.is("{") { return skipOne() }
       if token.is("}") || token.kind == .pound { return }
-      if token.startsLine, token.is("@") || Self.introducers.contains(token.text) { return }
+      if token.startsLine, Self.beginsDeclaration(token) { return }
       skipOne()
     }
   }

@@ -73,7 +73,7 @@ struct DeclarationScanner {
     return result
   }
 
-  private mutating func skipAngles() {
+  mutating func skipAngles() {
     var depth = 0
     repeat {
       guard let token = next else { return }

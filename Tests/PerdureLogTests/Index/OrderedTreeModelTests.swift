@@ -43,6 +43,39 @@ struct OrderedTreeModelTests {
     expectTrue(arena.liveByteCount == 0)
   }
 
+  @Test(
+    "A tree of several levels grows and shrinks, long separators included",
+    arguments: [KeyShape.random16, .longPrefix, .aroundLimit])
+  func manyLevels(shape: KeyShape) {
+    let seed = SeededGenerator.seedFromEnvironment()
+    print("seed \(seed) for \(shape)")
+    var random = SeededGenerator(seed: seed)
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    var model: [[UInt8]: UInt64] = [:]
+    for payload in 0..<UInt64(12_000) {
+      let key = shape.makeKey(&random)
+      expectTrue(tree.put(key, payload, in: arena) == model.updateValue(payload, forKey: key))
+    }
+    expectTrue(tree.height >= 3)
+    tree.checkInvariants(in: arena)
+    arena.publish()
+    let (full, fullCount) = (tree, model.count)
+    for (index, key) in model.keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
+      .shuffled(using: &random).enumerated()
+    {
+      expectTrue(tree.remove(key, in: arena) == model[key])
+      if index % 2000 == 0 { tree.checkInvariants(in: arena) }
+    }
+    expectTrue(tree.root == nil)
+    full.checkInvariants(in: arena)
+    expectTrue(full.entries.count == fullCount)
+    expectTrue(full.entries.allSatisfy { model[$0.key] == $0.payload })
+    arena.publish()
+    arena.reclaim(oldestPinnedVersion: arena.publishedVersion)
+    expectTrue(arena.liveByteCount == 0)
+  }
+
   @Test("The longest key and the empty one are held, a longer one is misuse")
   func keyLengths() {
     let arena = NodeArena()

@@ -158,7 +158,7 @@ struct RelationshipTests {
     try context.save()
     let copy = try container.newContext().same(address)
     #expect(Set(copy.residents.map(\.name)) == ["C", "W"])
-    #expect(copy.residents.contains { $0 is Company } && copy.residents.contains { $0 is Worker })
+    #expect(copy.residents.contains { $0 is Company } && copy.residents.contains { $0 is Employee })
   }
 
   @Test("One-way relationships are saved, and let go of what is deleted")

@@ -33,14 +33,14 @@ struct SaveTests {
     try context.save()
     #expect(worker.objectID == id && worker.objectID.hashValue == id.hashValue)
     #expect(!worker.objectID.isTemporaryID)
-    #expect(id.uri == "x-perdure://\(id.storeIdentifier)/Worker/p1")
+    #expect(id.uri == "x-perdure://\(id.storeIdentifier)/Employee/p1")
   }
 
   @Test("Missing mandatory values are all named, nothing is saved, and the repaired save works")
   func missing() throws {
     let container = try Staff.container()
     let context = container.newContext()
-    let worker = Worker(context: context)
+    let worker = Employee(context: context)
     let contract = Contract(context: context)
     let error = #expect(throws: PerdureError.self) { try context.save() }
     #expect(error?.code == .multipleValidationErrors)

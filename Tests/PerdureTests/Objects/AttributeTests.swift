@@ -128,11 +128,11 @@ struct AttributeTests {
       factory: StoreKind.reference.factory)
     try container.loadPersistentStores()
     let context = container.newContext()
-    let worker = context.insertNewObject(forEntityName: "Worker")
+    let worker = context.insertNewObject(forEntityName: "Employee")
     worker["name"] = "Ada"
     try context.save()
     #expect(type(of: worker) == ManagedObject.self)
     #expect(worker["name"] as? String == "Ada")
-    #expect(worker.entity.name == "Worker")
+    #expect(worker.entity.name == "Employee")
   }
 }

@@ -20,14 +20,17 @@ class Party: ManagedObject {
 
 final class Company: Party {
   override class var entityDescription: EntityDescription { Staff.entity("Company") }
+  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+    [\Company.name: "name", \Company.workerCount: "workerCount", \Company.workers: "workers"]
+  }
 
-  var workers: ToMany<Worker> {
+  var workers: ToMany<Employee> {
     get { _get(2) }
     set { _set(2, newValue) }
   }
   var workerCount: Int { _get(3) }
-  /// The derived end of a one-to-one pair: the column is Worker's.
-  var chief: Worker? {
+  /// The derived end of a one-to-one pair: the column is Employee's.
+  var chief: Employee? {
     get { _get(4) }
     set { _set(4, newValue) }
   }
@@ -37,8 +40,14 @@ final class Company: Party {
   var contracts: ToMany<Contract> { _get(6) }
 }
 
-final class Worker: Party {
-  override class var entityDescription: EntityDescription { Staff.entity("Worker") }
+final class Employee: Party {
+  override class var entityDescription: EntityDescription { Staff.entity("Employee") }
+  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+    [
+      \Employee.name: "name", \Employee.salary: "salary", \Employee.company: "company",
+      \Employee.email: "email",
+    ]
+  }
 
   var email: String? {
     get { _get(2) }
@@ -58,14 +67,14 @@ final class Worker: Party {
   }
   var projects: ToMany<Project> { _get(6) }
   /// Its own inverse, many-to-many.
-  var friends: ToMany<Worker> { _get(7) }
+  var friends: ToMany<Employee> { _get(7) }
   /// Its own inverse, one-to-one.
-  var spouse: Worker? {
+  var spouse: Employee? {
     get { _get(8) }
     set { _set(8, newValue) }
   }
   /// One way, to-one.
-  var mentor: Worker? {
+  var mentor: Employee? {
     get { _get(9) }
     set { _set(9, newValue) }
   }
@@ -81,7 +90,7 @@ final class Project: ManagedObject {
     set { _set(0, newValue) }
   }
   /// At least 1 and at most 3, or none.
-  var members: ToMany<Worker> { _get(1) }
+  var members: ToMany<Employee> { _get(1) }
   var memberCount: Int { _get(2) }
 }
 
@@ -190,30 +199,30 @@ enum Staff {
     EntityDescription(
       "Company", superentity: "Party",
       properties: [
-        .toMany("workers", "Worker", inverse: "company"),
+        .toMany("workers", "Employee", inverse: "company"),
         .derived("workerCount", "workers.@count"),
-        .toOne("chief", "Worker", inverse: "leads"),
+        .toOne("chief", "Employee", inverse: "leads"),
         .toMany("departments", "Department", inverse: "company", deleteRule: .cascade),
         .toMany("contracts", "Contract", inverse: "company", deleteRule: .deny),
       ]),
     EntityDescription(
-      "Worker", superentity: "Party",
+      "Employee", superentity: "Party",
       properties: [
         .string("email"),
         .int64("salary", optional: false, default: 1000),
         .toOne("company", "Company", inverse: "workers"),
         .toOne("leads", "Company", inverse: "chief"),
         .toMany("projects", "Project", inverse: "members"),
-        .toMany("friends", "Worker", inverse: "friends"),
-        .toOne("spouse", "Worker", inverse: "spouse"),
-        .toOne("mentor", "Worker"),
+        .toMany("friends", "Employee", inverse: "friends"),
+        .toOne("spouse", "Employee", inverse: "spouse"),
+        .toOne("mentor", "Employee"),
         .toMany("bookmarks", "Project"),
       ], indexes: [.init(on: "salary")], uniquenessConstraints: [["email"]]),
     EntityDescription(
       "Project",
       properties: [
         .string("title", optional: false, default: "untitled"),
-        .toMany("members", "Worker", inverse: "projects", minCount: 1, maxCount: 3),
+        .toMany("members", "Employee", inverse: "projects", minCount: 1, maxCount: 3),
         .derived("memberCount", "members.@count"),
       ]),
     EntityDescription(
@@ -250,7 +259,7 @@ enum Staff {
   ]
 
   static let classes: [ManagedObject.Type] = [
-    Party.self, Company.self, Worker.self, Project.self, Department.self, Contract.self, Address.self,
+    Party.self, Company.self, Employee.self, Project.self, Department.self, Contract.self, Address.self,
     Sample.self,
   ]
 
@@ -293,8 +302,8 @@ enum StoreKind: String, CaseIterable, Sendable {
 }
 
 extension ManagedObjectContext {
-  func worker(_ name: String, email: String? = nil) -> Worker {
-    let worker = Worker(context: self)
+  func worker(_ name: String, email: String? = nil) -> Employee {
+    let worker = Employee(context: self)
     worker.name = name
     worker.email = email
     return worker

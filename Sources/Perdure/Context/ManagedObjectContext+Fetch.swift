@@ -1,0 +1,41 @@
+extension ManagedObjectContext {
+  /// The objects that a request asks for, unsaved changes of this context included.
+  ///
+  ///     let rich = try context.fetch(FetchRequest<Person> { $0.salary > 1000 })
+  ///
+  /// Objects whose rows were read for the fetch come loaded, others as faults. Objects that are registered
+  /// already keep their unsaved changes. Delete rules that are pending are applied first.
+  ///
+  /// - Throws: `FetchError` when the request does not fit the model; `PerdureError` with code 134060 when
+  ///   the store cannot be read.
+  /// - Complexity: that of the plan; see `explain(_:)`.
+  public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
+    try core.fetch(request)
+  }
+
+  /// The identities of the objects that a request asks for; makes no instances.
+  ///
+  /// - Throws: as `fetch(_:)`.
+  public func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
+    try core.fetchIDs(request)
+  }
+
+  /// How many objects a request asks for. Without predicate O(1), by an index O(log n).
+  ///
+  /// - Throws: as `fetch(_:)`.
+  public func count<T: ManagedObject>(for request: FetchRequest<T>) throws -> Int {
+    try core.count(request)
+  }
+
+  /// How a request would be fetched, in words.
+  ///
+  /// - Throws: `FetchError` when the request does not fit the model.
+  public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
+    try core.explain(request)
+  }
+}
+
+extension QueryableObject where Self: ManagedObject {
+  /// A request for all objects of the class's entity.
+  public static func fetchRequest() -> FetchRequest<Self> { FetchRequest<Self>() }
+}

@@ -1,0 +1,136 @@
+// What `@Entity` calls to describe a class. The macro sees source text and no types; these overloads let
+// the compiler decide from the type of a variable which kind of property it is.
+
+public import PerdureModel
+import PerdurePredicates
+
+/// Collects the properties of a class for its entity's description. For generated code.
+public struct _EntityAssembly {
+  private let name: String?
+  private let isAbstract: Bool
+  private let originalName: String?
+  private var properties: [PropertyDescription] = []
+  private var indexes: [FetchIndexDescription]
+  private var constraints: [[String]]
+
+  /// Begins with what the attribute says.
+  public init(
+    _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [], indexes: [[String]] = [],
+    originalName: String? = nil
+  ) {
+    self.name = name
+    self.isAbstract = isAbstract
+    self.originalName = originalName
+    constraints = unique
+    self.indexes = indexes.map(Self.index)
+  }
+
+  private static func index(on names: [String]) -> FetchIndexDescription {
+    FetchIndexDescription("by_" + names.joined(separator: "_"), names.map { .init($0) })
+  }
+
+  /// The name of the entity of a class. Known before any description is made, because descriptions of
+  /// related entities name each other.
+  public func entityName(of className: String) -> String { name ?? className }
+
+  /// The description of the entity of a class.
+  public func description(of className: String, superclass: ManagedObject.Type) -> EntityDescription {
+    EntityDescription(
+      entityName(of: className),
+      superentity: superclass == ManagedObject.self ? nil : superclass._entityName,
+      isAbstract: isAbstract, className: className, properties: properties, indexes: indexes,
+      uniquenessConstraints: constraints, renamingIdentifier: originalName)
+  }
+}
+
+// MARK: - Attributes
+
+extension _EntityAssembly {
+  /// Adds an attribute that always has a value.
+  public mutating func add<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
+    derived: String? = nil, originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, Attribute.attributeType, isOptional: false,
+        defaultValue: value.flatMap { DefaultValue($0.predicateValue) },
+        derivation: derived, renamingIdentifier: originalName), options)
+  }
+
+  /// Adds an attribute that may have no value.
+  public mutating func add<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
+    derived: String? = nil, originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, Attribute.attributeType, isOptional: true,
+        defaultValue: value.flatMap { DefaultValue($0.predicateValue) },
+        derivation: derived, renamingIdentifier: originalName), options)
+  }
+
+  private mutating func addAttribute(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
+    properties.append(.attribute(attribute))
+    if options.contains(.indexed) { indexes.append(Self.index(on: [attribute.name])) }
+    if options.contains(.unique) { constraints.append([attribute.name]) }
+  }
+}
+
+// MARK: - Relationships
+
+extension _EntityAssembly {
+  /// Adds a to-one relationship.
+  public mutating func add<Destination: ManagedObject>(
+    _ name: String, _ type: Destination?.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
+    optional: Bool = true, originalName: String? = nil
+  ) {
+    addRelationship(
+      RelationshipDescription(
+        name, to: Destination._entityName, inverse: inverse, minCount: optional ? 0 : 1, maxCount: 1,
+        isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName))
+  }
+
+  /// Adds a to-one relationship that always leads to an object.
+  public mutating func add<Destination: ManagedObject>(
+    _ name: String, _ type: Destination.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
+    originalName: String? = nil
+  ) {
+    add(
+      name, Destination?.self, inverse: inverse, deleteRule: deleteRule, optional: false,
+      originalName: originalName)
+  }
+
+  /// Adds a to-many relationship.
+  public mutating func add<Destination: ManagedObject>(
+    _ name: String, _ type: ToMany<Destination>.Type, inverse: String? = nil,
+    deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0, maxCount: Int = 0,
+    originalName: String? = nil
+  ) {
+    addRelationship(
+      RelationshipDescription(
+        name, to: Destination._entityName, inverse: inverse, minCount: minCount,
+        maxCount: maxCount, isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName))
+  }
+
+  private mutating func addRelationship(_ relationship: RelationshipDescription) {
+    properties.append(.relationship(relationship))
+  }
+}
+
+// MARK: - Anything else
+
+extension _EntityAssembly {
+  /// Explains what types a property can have.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message: """
+      A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
+      managed objects. Mark any other variable @Transient.
+      """
+  )
+  public mutating func add<Other>(
+    _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...
+  ) {}
+}

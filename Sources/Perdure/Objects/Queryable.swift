@@ -1,0 +1,8 @@
+// Managed objects and their relationships, as queries in code name them.
+
+extension ManagedObject: QueryableObject {}
+
+extension ToMany: QueryableCollection {
+  /// The class of the elements.
+  public typealias QueryElement = Element
+}

@@ -1,0 +1,201 @@
+// What the compiler must refuse: every way in which an object could leave the isolation of its context.
+// Each case is compiled by itself against the modules that this test was built with. Errors of region
+// isolation come from SIL, so type-checking alone would not find them.
+
+import Foundation
+import Testing
+
+@Suite("Isolation is the compiler's job")
+struct CompileFailTests {
+  private static let prelude = """
+    import Perdure
+    import PerdureModel
+
+    final class Person: ManagedObject {
+      override class var entityDescription: EntityDescription {
+        EntityDescription("Person", properties: [.int64("age")])
+      }
+      var age: Int64 {
+        get { _get(0) }
+        set { _set(0, newValue) }
+      }
+    }
+    func use(_ person: Person) async { person.age += 1 }
+
+    """
+
+  private func check(_ body: String, refusedFor complaint: String) throws {
+    guard let compiler = Compiler.found else {
+      print("Not checked: there is no swiftc in PATH, or no modules beside the tests.")
+      return
+    }
+    let result = try compiler.compile(Self.prelude + body)
+    #expect(result.status != 0, "The compiler accepts:\n\(body)")
+    #expect(result.output.contains(complaint), "\(result.output)")
+  }
+
+  @Test("Returning an object from perform is refused")
+  func returned() throws {
+    try check(
+      """
+      func leak(_ background: BackgroundContext) async throws {
+        let person = try await background.perform { context in Person(context: context) }
+        person.age = 1
+      }
+      """, refusedFor: "conformance of 'ManagedObject' to 'Sendable' is unavailable")
+  }
+
+  @Test("Returning an object from performAndWait is refused")
+  func returnedSynchronously() throws {
+    try check(
+      """
+      func leak(_ background: BackgroundContext) throws {
+        let person = try background.performAndWait { context in Person(context: context) }
+        person.age = 1
+      }
+      """, refusedFor: "conformance of 'ManagedObject' to 'Sendable' is unavailable")
+  }
+
+  @Test("Capturing an object of another context in perform is refused")
+  func captured() throws {
+    try check(
+      """
+      func leak(_ container: PersistentContainer) async throws {
+        let person = Person(context: container.newContext())
+        try await container.newBackgroundContext().perform { _ in person.age = 1 }
+      }
+      """, refusedFor: "capture of 'person' with non-Sendable type 'Person' in a '@Sendable' closure")
+  }
+
+  @Test("Using an object of the main actor in a detached task is refused")
+  func detached() throws {
+    try check(
+      """
+      @MainActor func leak(_ person: Person) {
+        Task.detached { person.age += 1 }
+      }
+      """, refusedFor: "risks causing data races")
+  }
+
+  @Test("Passing an object of the main actor to a nonisolated async function is refused")
+  func passed() throws {
+    try check(
+      """
+      @MainActor func leak(_ person: Person) async {
+        await use(person)
+        person.age += 1
+      }
+      """, refusedFor: "risks causing data races")
+  }
+
+  @Test("Sending a context out of an actor is refused")
+  func context() throws {
+    try check(
+      """
+      actor Owner {
+        let context: ManagedObjectContext
+        init(_ container: PersistentContainer) { context = container.newContext() }
+        func leak() { Task.detached { [context] in try context.save() } }
+      }
+      """, refusedFor: "risks causing data races")
+  }
+
+  @Test("Contexts that are local, an actor's, moved as a whole, or used inside perform are accepted")
+  func accepted() throws {
+    guard let compiler = Compiler.found else {
+      print("Not checked: there is no swiftc in PATH, or no modules beside the tests.")
+      return
+    }
+    let result = try compiler.compile(
+      Self.prelude + """
+        func local(_ container: PersistentContainer) async throws -> ManagedObjectID {
+          let context = container.newContext()
+          let person = Person(context: context)
+          await Task.yield()
+          person.age = 1
+          try context.save()
+          return person.objectID
+        }
+        actor Owner {
+          let context: ManagedObjectContext
+          init(_ container: PersistentContainer) { context = container.newContext() }
+          func add() throws -> ManagedObjectID {
+            let person = Person(context: context)
+            try context.save()
+            return person.objectID
+          }
+        }
+        func moved(_ container: PersistentContainer) {
+          let context = container.newContext()
+          Task {
+            Person(context: context).age = 1
+            try context.save()
+          }
+        }
+        func inside(_ background: BackgroundContext, _ id: ManagedObjectID) async throws -> Int64 {
+          try await background.perform { context in
+            (context.object(with: id) as? Person)?.age ?? 0
+          }
+        }
+        @MainActor func view(_ container: PersistentContainer) throws {
+          Person(context: container.viewContext).age = 1
+          try container.viewContext.save()
+        }
+        """)
+    #expect(result.status == 0, "\(result.output)")
+  }
+}
+
+/// The compiler that built these tests, and where they left their modules.
+private struct Compiler {
+  let executable: String
+  let modules: String
+
+  static let found: Compiler? = {
+    guard let modules, let executable else { return nil }
+    return Compiler(executable: executable, modules: modules)
+  }()
+
+  private static var executable: String? {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    return folders.map { "\($0)/swiftc" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  /// The folder of modules beside the bundle that is running.
+  private static var modules: String? {
+    for start in [Bundle.main.bundlePath, CommandLine.arguments.first ?? ""] {
+      var folder = URL(fileURLWithPath: start)
+      for _ in 0..<4 {
+        let modules = folder.appendingPathComponent("Modules").path
+        if FileManager.default.fileExists(atPath: modules + "/Perdure.swiftmodule") { return modules }
+        folder.deleteLastPathComponent()
+      }
+    }
+    return nil
+  }
+
+  func compile(_ source: String) throws -> (status: Int32, output: String) {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift")
+    try Data(source.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: executable)
+    process.arguments =
+      ["-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-parse-as-library"]
+      + ([modules] + Self.headers).flatMap { ["-I", $0] } + [file.path]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+  }
+
+  /// The folders with module maps of C targets, which the modules import.
+  private static let headers: [String] = {
+    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Sources")
+    return ["CPerdureShims/include", "CLZ4"].map { sources.appendingPathComponent($0).path }
+  }()
+}

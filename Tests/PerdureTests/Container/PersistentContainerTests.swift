@@ -1,0 +1,153 @@
+import Foundation
+import Perdure
+import PerdureModel
+import Testing
+
+@Suite("Containers")
+struct PersistentContainerTests {
+  @Test("A store in a directory keeps its objects; a second opening finds them")
+  func reopen() throws {
+    let path = FileManager.default.temporaryDirectory
+      .appendingPathComponent("perdure-\(UUID().uuidString).perdure").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let model = try ManagedObjectModel(Staff.entities)
+    let container = PersistentContainer(name: "Staff", model: model, classes: Staff.classes, at: path)
+    try container.loadPersistentStores()
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let worker = context.worker("W")
+    worker.company = context.company("C")
+    let id = worker.objectID
+    try context.save()
+    try container.close()
+
+    let again = PersistentContainer(
+      name: "Staff", model: model, classes: Staff.classes,
+      description: .init(url: URL(fileURLWithPath: path), isReadOnly: true))
+    var reported: PerdureError?
+    again.loadPersistentStores { _, error in reported = error }
+    #expect(reported == nil)
+    let reader = again.newContext()
+    let copy = try #require(try reader.existingObject(with: id) as? Employee)
+    #expect(copy.company?.name == "C")
+    copy.salary = 1
+    let error = #expect(throws: PerdureError.self) { try reader.save() }
+    #expect(error?.code == .saveFailed)
+    try again.close()
+  }
+
+  @Test("A store that cannot be opened is reported, and the container can be asked again")
+  func failure() throws {
+    let container = PersistentContainer(
+      name: "Staff", model: try .init(Staff.entities), at: "/nonexistent/directory/x.perdure")
+    let error = #expect(throws: PerdureError.self) { try container.loadPersistentStores() }
+    #expect(error?.code == .openFailed)
+    #expect(error?.cause != nil)
+    var reported: PerdureError?
+    container.loadPersistentStores { _, error in reported = error }
+    #expect(reported?.code == .openFailed)
+  }
+
+  @Test("A closed container's contexts read on and cannot save")
+  func closed() throws {
+    let container = try Staff.container(.engine)
+    let context = container.newContext()
+    let worker = context.worker("W")
+    try context.save()
+    try container.close()
+    #expect(worker.name == "W")
+    worker.salary = 1
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .saveFailed)
+    #expect(worker.isUpdated)
+  }
+
+  @Test("Background tasks return ids, and their contexts keep what they have between calls")
+  func background() async throws {
+    let container = try Staff.container()
+    let id = try await container.performBackgroundTask { context in
+      let worker = context.worker("W")
+      try context.save()
+      return worker.objectID
+    }
+    let background = container.newBackgroundContext()
+    let isFound = try await background.perform { context in
+      let worker = try #require(try context.existingObject(with: id) as? Employee)
+      worker.salary = 7
+      return worker.name == "W"
+    }
+    #expect(isFound)
+    let context = container.newContext()
+    let worker = try #require(try context.existingObject(with: id) as? Employee)
+    #expect(worker.salary == 1000)
+    try background.performAndWait { context in
+      let identity = ObjectIdentifier(context)
+      try background.performAndWait { inner in #expect(ObjectIdentifier(inner) == identity) }
+      #expect(context.hasChanges)
+      try context.save()
+    }
+    context.refreshAllObjects()
+    #expect(worker.salary == 7)
+    worker.salary = 8
+    try context.save()
+    let seen = try await background.perform { context in
+      (try context.existingObject(with: id) as? Employee)?.salary
+    }
+    #expect(seen == 8)
+  }
+
+  @Test("Many background contexts at once lose nothing")
+  func parallel() async throws {
+    let container = try Staff.container()
+    let company = try await container.performBackgroundTask { context in
+      let company = context.company("C")
+      try context.save()
+      return company.objectID
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<8 {
+        group.addTask {
+          try await container.performBackgroundTask { context in
+            for number in 0..<5 {
+              let worker = context.worker("w\(task)-\(number)", email: "\(task)-\(number)")
+              worker.company = context.object(with: company) as? Company
+              try context.save()
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let context = container.newContext()
+    let found = try #require(try context.existingObject(with: company) as? Company)
+    #expect(found.workerCount == 40)
+    #expect(Set(found.workers.map(\.email)).count == 40)
+  }
+
+  @MainActor
+  @Test("The view context is the main actor's, and there is one")
+  func viewContext() throws {
+    let container = try Staff.container()
+    #expect(container.viewContext === container.viewContext)
+    let worker = container.viewContext.worker("W")
+    try container.viewContext.save()
+    #expect(worker.name == "W")
+  }
+
+  @Test("A context may be an actor's own")
+  func actorContext() async throws {
+    actor Registry {
+      private let context: ManagedObjectContext
+      init(_ container: PersistentContainer) { context = container.newContext() }
+      func add(_ name: String) throws -> ManagedObjectID {
+        let worker = context.worker(name)
+        try context.save()
+        return worker.objectID
+      }
+      func name(_ id: ManagedObjectID) -> String? { (context.object(with: id) as? Employee)?.name }
+    }
+    let registry = Registry(try Staff.container())
+    let id = try await registry.add("W")
+    #expect(await registry.name(id) == "W")
+  }
+}

@@ -1,0 +1,182 @@
+import Perdure
+import PerdureModel
+import Testing
+
+@Suite("Lifetimes")
+struct LifetimeTests {
+  @Test("Objects that nobody holds are freed, and their places with them")
+  func freed() throws {
+    let container = try Staff.container()
+    let setup = container.newContext()
+    for number in 0..<500 { setup.worker("w\(number)").salary = Int64(number) }
+    #expect(setup.registeredObjects.count == 500)
+    try setup.save()
+    #expect(setup.registeredObjects.isEmpty)
+    let context = container.newContext()
+    var workers = try context.fetch(Employee.fetchRequest())
+    #expect(context.registeredObjects.count == 500)
+    weak let watched = workers[7]
+    workers.removeFirst(450)
+    #expect(watched == nil)
+    #expect(context.registeredObjects.count == 50)
+    #expect(workers.allSatisfy { context.registeredObject(for: $0.objectID) === $0 })
+  }
+
+  @Test("A changed object lives until the change is saved or rolled back")
+  func changed() throws {
+    let context = try Staff.context()
+    let id = context.worker("W").objectID
+    #expect(context.registeredObject(for: id) != nil)
+    try context.save()
+    #expect(context.registeredObject(for: id) == nil)
+    try #require(try context.existingObject(with: id) as? Employee).salary = 5
+    #expect((context.registeredObject(for: id) as? Employee)?.salary == 5)
+    context.rollback()
+    #expect(context.registeredObject(for: id) == nil)
+  }
+
+  @Test("Objects can be read after their context is released, and unsaved changes do not keep them")
+  func released() throws {
+    let container = try Staff.container()
+    let setup = container.newContext()
+    let worker = setup.worker("W")
+    worker.company = setup.company("C")
+    try setup.save()
+    func load() throws -> Employee { try container.newContext().same(worker) }
+    let orphan = try load()
+    #expect(orphan.company?.name == "C")
+    #expect(orphan.managedObjectContext == nil)
+    func change() throws -> WeakWorker {
+      let context = container.newContext()
+      let changed = try context.same(worker)
+      changed.salary = 7
+      changed.company?.name = "D"
+      return WeakWorker(changed)
+    }
+    let watched = try change()
+    #expect(watched.worker == nil)
+  }
+
+  private struct WeakWorker {
+    weak var worker: Employee?
+    init(_ worker: Employee) { self.worker = worker }
+  }
+
+  @Test("Faults fire at the first touch; identity, entity and state do not touch")
+  func faults() throws {
+    let container = try Staff.container()
+    let setup = container.newContext()
+    let worker = setup.worker("W")
+    try setup.save()
+    let context = container.newContext()
+    let fault = try #require(context.object(with: worker.objectID) as? Employee)
+    #expect(fault.isFault && fault.objectID == worker.objectID && fault.entity.name == "Employee")
+    #expect(!fault.hasChanges && fault.hashValue == fault.hashValue && fault.isFault)
+    #expect(fault.name == "W")
+    #expect(!fault.isFault)
+    context.refresh(fault, mergeChanges: false)
+    #expect(fault.isFault)
+    #expect(fault.name == "W")
+    context.refreshAllObjects()
+    #expect(fault.isFault)
+  }
+
+  @Test("A context sees one state until it moves on, and then what others have saved")
+  func view() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let worker = context.worker("old")
+    try context.save()
+    let other = container.newContext()
+    let copy = try other.same(worker)
+    let late = try #require(other.object(with: worker.objectID) as? Employee)
+    worker.name = "new"
+    let stranger = context.worker("stranger")
+    try context.save()
+    #expect(copy.name == "old" && late === copy)
+    #expect(throws: PerdureError.self) { try other.existingObject(with: stranger.objectID) }
+    other.refreshAllObjects()
+    #expect(copy.name == "new")
+    context.delete(worker)
+    try context.save()
+    other.rollback()
+    #expect(copy.name == "")
+    #expect(copy.isDeleted)
+    #expect(copy.managedObjectContext == nil)
+  }
+
+  @Test("Rollback takes everything back: values, links, insertions and deletions")
+  func rollback() throws {
+    let context = try Staff.context()
+    let (company, worker, other) = (context.company("C"), context.worker("W"), context.worker("X"))
+    worker.company = company
+    try context.save()
+    worker.name = "changed"
+    other.company = company
+    let inserted = context.worker("new")
+    inserted.company = company
+    context.delete(worker)
+    context.processPendingChanges()
+    context.rollback()
+    #expect(worker.name == "W" && worker.company === company && other.company == nil)
+    #expect(company.workers.map(\.name) == ["W"])
+    #expect(!context.hasChanges && !worker.isDeleted)
+    #expect(inserted.managedObjectContext == nil && !inserted.isInserted)
+    worker.name = "W2"
+    try context.save()
+    #expect(worker.name == "W2")
+  }
+
+  @Test("Refreshing one object without its changes takes back its links as well")
+  func refresh() throws {
+    let context = try Staff.context()
+    let (first, second, worker) = (context.company("1"), context.company("2"), context.worker("W"))
+    let project = Project(context: context)
+    worker.company = first
+    try context.save()
+    worker.company = second
+    worker.salary = 3
+    worker.projects.insert(project)
+    first.name = "kept"
+    context.refresh(worker, mergeChanges: false)
+    #expect(worker.company === first && worker.salary == 1000 && worker.projects.isEmpty)
+    #expect(first.workers.count == 1 && second.workers.isEmpty && project.members.isEmpty)
+    #expect(context.updatedObjects == [first])
+    context.refresh(first, mergeChanges: true)
+    #expect(first.name == "kept")
+  }
+
+  @Test("After a reset objects belong to nobody, and the context begins anew")
+  func reset() throws {
+    let context = try Staff.context()
+    let worker = context.worker("W")
+    try context.save()
+    worker.name = "changed"
+    let inserted = context.worker("I")
+    context.reset()
+    #expect(worker.managedObjectContext == nil && inserted.managedObjectContext == nil)
+    #expect(!context.hasChanges && context.registeredObjects.isEmpty)
+    let again = try context.same(worker)
+    #expect(again !== worker && again.name == "W")
+  }
+
+  @Test("An id survives being written down, and finds its object again")
+  func identity() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let worker = context.worker("W")
+    try context.save()
+    let id = worker.objectID
+    let read = try #require(ManagedObjectID(uri: id.uri))
+    #expect(read == id && read.hashValue == id.hashValue)
+    #expect(context.object(with: read) === worker)
+    #expect(container.managedObjectID(forURI: id.uri) == id)
+    #expect(ManagedObjectID(uri: "x-perdure://store/Employee/p0") == nil)
+    #expect(ManagedObjectID(uri: "x-perdure://store/Employee/p01") == nil)
+    #expect(ManagedObjectID(uri: "x-perdure://store/Employee/1") == nil)
+    #expect(ManagedObjectID(uri: "http://store/Employee/p1") == nil)
+    let foreign = try #require(ManagedObjectID(uri: "x-perdure://elsewhere/Employee/p1"))
+    let error = #expect(throws: PerdureError.self) { try context.existingObject(with: foreign) }
+    #expect(error?.code == .unknownObjectID)
+  }
+}

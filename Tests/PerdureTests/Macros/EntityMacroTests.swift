@@ -1,0 +1,128 @@
+import FoundationEssentials
+import Perdure
+import Testing
+
+// The classes of these tests are written as users write them: the macros run in this very build.
+
+@Entity(isAbstract: true)
+class Creature: ManagedObject {
+  @Attribute(.indexed) var name: String
+  var born: Date?
+  @Relationship(inverse: "friends") var friends: ToMany<Creature>
+}
+
+/// Comments { and "quotes" do not disturb.
+@Entity("Feline", indexes: [["weight", "name"]])
+final class Cat: Creature {
+  @Attribute(.unique, originalName: "label") var tag: String?  // var no: Int
+  var weight: Double = 4.5
+  var unit: String { "kg" }
+  @Relationship(inverse: "cats", deleteRule: .deny, optional: false) var home: Cattery?
+  @Transient var purrs = 0
+  @Transient let sound: String = "{"
+  #if os(Linux)
+    func onlyThere() {}
+  #endif
+}
+
+@Entity
+final class Cattery: ManagedObject {
+  var `default`: Bool = { true }()
+  var street: String = """
+    Main "{
+    """
+  var number: Int16 = 7
+  var floors: Int32?
+  var rent: Decimal = 1.5
+  var key: UUID
+  var page: URL?
+  var plan: Data = Data([1, 2])
+  @Relationship(inverse: "home", deleteRule: .cascade) var cats: ToMany<Cat>
+  @Attribute(.indexed, derived: "cats.@count") private(set) var catCount: Int
+}
+
+@Suite("Classes with macros are entities")
+struct EntityMacroTests {
+  static let classes: [ManagedObject.Type] = [Creature.self, Cat.self, Cattery.self]
+
+  func context() throws -> ManagedObjectContext {
+    let container = PersistentContainer(
+      name: "Cats", model: try ManagedObjectModel(Self.classes.map(\.entityDescription)),
+      classes: Self.classes, description: .inMemory, factory: StoreKind.reference.factory)
+    try container.loadPersistentStores()
+    return container.newContext()
+  }
+
+  @Test("The description says what the class says")
+  func description() {
+    let cat = Cat.entityDescription
+    #expect(cat.name == "Feline" && cat.managedObjectClassName == "Cat" && cat.superentityName == "Creature")
+    #expect(!cat.isAbstract && Creature.entityDescription.isAbstract)
+    #expect(
+      cat.properties == [
+        .attribute(AttributeDescription("tag", .string, renamingIdentifier: "label")),
+        .attribute(AttributeDescription("weight", .double, isOptional: false, defaultValue: 4.5)),
+        .toOne("home", "Cattery", inverse: "cats", optional: false, deleteRule: .deny),
+      ])
+    #expect(cat.uniquenessConstraints == [["tag"]])
+    #expect(cat.indexes == [FetchIndexDescription(on: "weight", "name")])
+    #expect(Creature.entityDescription.indexes == [FetchIndexDescription(on: "name")])
+  }
+
+  @Test("Every type of attribute, its default and its being optional")
+  func attributes() {
+    #expect(
+      Cattery.entityDescription.properties == [
+        .boolean("default", optional: false, default: true),
+        .string("street", optional: false, default: "Main \"{"),
+        .int16("number", optional: false, default: 7),
+        .int32("floors"), .decimal("rent", optional: false, default: .decimal(1.5)),
+        .uuid("key", optional: false), .uri("page"),
+        .binary("plan", optional: false, default: .data(Data([1, 2]))),
+        .toMany("cats", "Feline", inverse: "home", deleteRule: .cascade), .derived("catCount", "cats.@count"),
+      ])
+  }
+
+  @Test("The classes together make a model without a problem")
+  func model() throws {
+    let model = try ManagedObjectModel(Self.classes.map(\.entityDescription))
+    #expect(model.entities.map(\.name) == ["Creature", "Feline", "Cattery"])
+  }
+
+  @Test("A subclass's slots follow those of its superclass")
+  func slots() {
+    #expect(Creature._Slot._count == 3)
+    #expect(Cat._Slot.tag == 3 && Cat._Slot.home == 5 && Cat._Slot._count == 6)
+  }
+
+  @Test("A property is found by its key path from the class itself and from every subclass")
+  func keyPaths() {
+    #expect(Cat._propertyNamesByKeyPath[\Cat.weight] == "weight")
+    #expect(Cat._propertyNamesByKeyPath[\Cat.name] == "name")
+    #expect(Creature._propertyNamesByKeyPath[\Creature.name] == "name")
+    #expect(Cattery._propertyNamesByKeyPath[\Cattery.default] == "default")
+    #expect(Cat._propertyNamesByKeyPath[\Cat.purrs] == nil)
+    #expect(Cat._propertyNamesByKeyPath.count == 6)
+  }
+
+  @Test("Accessors read and write the object, relationships on both sides")
+  func accessors() throws {
+    let context = try context()
+    let cattery = Cattery(context: context)
+    let cat = Cat(context: context)
+    #expect(cattery.default && cattery.number == 7 && cattery.rent == 1.5 && cattery.floors == nil)
+    #expect(cat.weight == 4.5 && cat.tag == nil && cat.purrs == 0)
+    (cat.name, cat.tag, cat.weight, cat.purrs) = ("Minka", "m", 3, 1)
+    cattery.key = UUID()
+    (cattery.floors, cattery.page, cattery.default) = (2, URL(string: "https://example.org"), false)
+    cattery.addToCats(cat)
+    #expect(cat.home === cattery && cattery.cats.count == 1 && cattery.catCount == 1)
+    cattery.removeFromCats([cat])
+    #expect(cat.home == nil && cattery.catCount == 0)
+    cat.home = cattery
+    try context.save()
+    #expect(cat.name == "Minka" && cat.tag == "m" && cat.weight == 3 && cat.purrs == 1)
+    #expect(cattery.floors == 2 && cattery.page?.host() == "example.org" && !cattery.default)
+    #expect(cattery.cats.map(\.name) == ["Minka"])
+  }
+}
