@@ -1,13 +1,14 @@
 import DebianArchiveGraph
 import Foundation
 import Perdure
+import PerdureLog
 import Testing
 
 /// Runs the example as a process of its own and kills it, again and again, until the import is through.
 @Suite("A killed import")
 struct KilledImportTests {
-  private static let batch = 40
-  private static let stanzaCount = 4_000
+  private static let batch = 10
+  private static let stanzaCount = 1_200
   private static let kills = 50
 
   @Test("Holds every acknowledged batch and at most the one in flight, whole, and goes on from there")
@@ -25,7 +26,7 @@ struct KilledImportTests {
       let run = try KilledRun(archive: archive.path, store: store, batch: Self.batch)
       // Early, late, and in the middle of saves: a number of saves to wait for, and then a moment more.
       let saves = attempt % 3 == 0 ? 0 : Int.random(in: 0...2, using: &generator)
-      let seen = try run.kill(afterSaves: saves, microseconds: .random(in: 0...20_000, using: &generator))
+      let seen = try run.kill(afterSaves: saves, microseconds: .random(in: 0...4_000, using: &generator))
       killed += run.wasKilled ? 1 : 0
       acknowledged = max(acknowledged, seen)
       guard FileManager.default.fileExists(atPath: store) else { continue }

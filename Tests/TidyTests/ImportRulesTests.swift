@@ -11,14 +11,15 @@ struct ImportRulesTests {
     "PerdureFileIO": system + ["Synchronization"],
     "PerdureFormat": ["CPerdureShims"],
     "PerdureCompression": ["CLZ4"],
-    "PerdurePredicates": foundation + ["_StringProcessing"],
+    // libm, for logarithms and powers.
+    "PerdurePredicates": foundation + system + ["_StringProcessing"],
     "PerdureLog": ["PerdureFileIO", "PerdureFormat", "CPerdureShims", "Synchronization"],
     "PerdureModel": foundation + ["PerdurePredicates"],
     "PerdureMacros": foundation + system,
     "Perdure": foundation + [
-      "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "Synchronization",
+      "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "Synchronization",
     ],
-    "PerdureTestSupport": ["PerdureFileIO"],
+    "PerdureTestSupport": ["PerdureFileIO", "Synchronization"],
     "perdure-cli": system + ["Perdure", "PerdureLog", "PerdureModel", "ArgumentParser"],
   ]
 
