@@ -105,11 +105,7 @@ extension Snapshot {
   /// lives, also when it has a file of its own.
   func content(_ record: Record) throws(StoreError) -> ValueBytes {
     guard record.header.kind == .blob else { return ValueBytes(record.value) }
-    let reference: BlobReference
-    do { reference = try BlobReference(reading: record.value) } catch {
-      throw StoreError(.corruption, "\(error)", at: "a blob record")
-    }
-    return try openedBlobs.value(of: reference, engine.blobs)
+    return try openedBlobs.value(of: BlobReference(in: record), engine.blobs)
   }
 }
 

@@ -20,12 +20,12 @@ extension Store {
 
   /// All keyspaces, oldest first.
   public var keyspaces: [Keyspace] {
-    get throws { try engine.inTurn { Array($0.catalog.keyspaces.dropFirst()) } }
+    get throws { try engine.looking { Array($0.catalog.keyspaces.dropFirst()) } }
   }
 
   /// All derived indexes with their definitions, oldest first.
   public var indexes: [(index: DerivedIndex, definition: IndexDefinition)] {
-    get throws { try engine.inTurn { $0.catalog.indexes.map { ($0.index, $0.definition) } } }
+    get throws { try engine.looking { $0.catalog.indexes.map { ($0.index, $0.definition) } } }
   }
 
   /// Makes a derived index, or finds it if it is there with this definition.
@@ -43,6 +43,7 @@ extension Store {
         return known.index
       }
       try engine.checkWritable()
+      try engine.check(definition, state.catalog)
       var catalog = state.catalog
       let index = catalog.setIndex(definition)
       try engine.buildAndCommit(index, definition, catalog, &state)
@@ -54,13 +55,14 @@ extension Store {
   /// that are there are kept.
   package func reloadExtractors() throws {
     try engine.inTurn { state in
-      state.indexes = engine.indexSet(for: state.catalog, state.root)
+      state.indexes = engine.indexSet(
+        for: state.catalog, state.root, excluding: state.incompleteIndexes)
       engine.unavailableIndexes = state.indexes.unavailable
     }
   }
 
   private func knownKeyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace? {
-    guard let known = try engine.inTurn({ $0.catalog.keyspace(named: name) }) else { return nil }
+    guard let known = try engine.looking({ $0.catalog.keyspace(named: name) }) else { return nil }
     guard known.kind == kind else {
       throw StoreError(.invalidArgument, "Keyspace \(name) has keys of kind \(known.kind), not \(kind)")
     }
@@ -81,39 +83,67 @@ extension Engine {
 
   /// Commits one record of keyspace 0 together with the catalog that it makes true.
   func appendCatalogRecord(
-    _ record: (key: [UInt8], value: [UInt8]), _ catalog: Catalog, _ state: inout CommitterState
+    _ record: (key: [UInt8], value: [UInt8]), _ catalog: Catalog, _ state: inout CommitterState,
+    _ prepare: (UnsafeMutablePointer<Root>) throws -> Void = { _ in }
   ) throws {
     var batch = WriteBatch()
     record.key.withUnsafeBytes { key in
       record.value.withUnsafeBytes { batch.append(.put, keyspace: 0, key: key, value: $0) }
     }
-    _ = try append(batch, catalog, &state)
+    _ = try append(batch, catalog, &state, prepare)
   }
 
-  /// Builds an index from what is there, and commits its definition.
+  /// Builds an index from what is there, and commits its definition with it: readers see the index
+  /// whole, and what is refused leaves nothing behind.
   func buildAndCommit(
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
-    let indexes = indexSet(for: catalog, state.root)
+    // What counts the index is built anew with it.
+    let rebuilt = Set([index.id] + (catalog.countedBy[index.id] ?? []).map(\.id))
+    let incomplete = state.incompleteIndexes.subtracting(rebuilt)
+    let indexes = indexSet(for: catalog, state.root, excluding: incomplete)
     if indexes.unavailable.contains(index.id) {
       throw StoreError(
         .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can make index \(index.name)")
     }
-    try appendCatalogRecord(CatalogRecord.index(index, definition), catalog, &state)
-    let next = state.makeWorkingRoot(for: catalog)
-    next.pointee.indexes[Int(index.id)].removeAll(in: state.arena)
-    let reader = RecordReader(root: state.root, verifiesChecksum: true)
-    do {
-      let conflicts = try IndexBuild.fill([index.id], of: catalog, indexes, next, reader, blobs, state.arena)
+    let (arena, reader) = (state.arena, RecordReader(root: state.root, verifiesChecksum: true))
+    let record = CatalogRecord.index(index, definition)
+    try appendCatalogRecord(record, catalog, &state) { next in
+      for id in rebuilt { next.pointee.indexes[Int(id)].removeAll(in: arena) }
+      var build = IndexBuild(of: catalog, indexes, next, reader, blobs, arena)
+      let conflicts = try build.fill(rebuilt)
       guard conflicts.isEmpty else {
         throw StoreError(.conflict, "Index \(index.name) would hold a key twice", conflicts: conflicts)
       }
-    } catch {
-      state.arena.abandon()
-      Root.free(next)
-      throw error
     }
-    state.replaceRoot(next)
-    publish(next)
+    guard !state.incompleteIndexes.isEmpty else { return }
+    state.incompleteIndexes = incomplete
+    state.indexes = indexSet(for: state.catalog, state.root, excluding: incomplete)
+    unavailableIndexes = state.indexes.unavailable
+  }
+
+  /// What the catalog of this store can say.
+  func check(_ definition: IndexDefinition, _ catalog: Catalog) throws(StoreError) {
+    func wrong(_ message: String) -> StoreError {
+      StoreError(.invalidArgument, "Index \(definition.name) \(message)")
+    }
+    switch definition.source {
+    case .records(let keyspaces, let extractor, let parameters):
+      guard keyspaces.allSatisfy({ $0.id > 0 && Int($0.id) < catalog.keyspaces.count }) else {
+        throw wrong("has a source that is not a keyspace of this store")
+      }
+      let length = 12 + extractor.utf8.count + 4 * keyspaces.count + parameters.count
+      guard extractor.utf8.count <= UInt16.max, keyspaces.count <= UInt16.max,
+        length <= FormatLimits.inlineValueLengthMax
+      else { throw wrong("has a definition longer than \(FormatLimits.inlineValueLengthMax) bytes") }
+    case .groupCounts(let counted):
+      guard Int(counted.id) < catalog.indexes.count,
+        case .records = catalog.indexes[Int(counted.id)].definition.source
+      else { throw wrong("counts something that is not an index over records of this store") }
+      let known = catalog.index(named: definition.name)?.index.id
+      guard known.flatMap({ catalog.countedBy[$0] }) == nil else {
+        throw wrong("is counted itself, and so has to be over records")
+      }
+    }
   }
 }

@@ -23,6 +23,8 @@ public final class Store: Sendable {
     (engine, recoveryReport) = try Recovery.open(path, options)
   }
 
+  deinit { engine.abandon() }
+
   /// The store's directory.
   public var path: String { engine.directory }
 
@@ -70,10 +72,15 @@ public final class Store: Sendable {
   private func append<R>(_ body: (inout WriteTransaction) throws -> R) throws -> (R, CommitReceipt) {
     try engine.checkWritable()
     var transaction = WriteTransaction(engine)
+    let result: R
+    do { result = try body(&transaction) } catch {
+      engine.discardBlobs(transaction.batch.blobs)
+      throw error
+    }
     do {
-      let result = try body(&transaction)
       return (result, try engine.append(transaction.batch, transaction.preconditions))
-    } catch {
+    } catch let error as StoreError where error.code == .conflict {
+      // After other errors the log may name them all the same: recovery will know.
       engine.discardBlobs(transaction.batch.blobs)
       throw error
     }

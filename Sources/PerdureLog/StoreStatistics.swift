@@ -30,7 +30,7 @@ extension Store {
   /// Counts of the store as it is now.
   public var statistics: StoreStatistics {
     get throws {
-      try engine.inTurn { state in
+      try engine.looking { state in
         let root = state.root.pointee
         let keys = state.catalog.keyspaces.dropFirst().reduce(0) { $0 + root.trees(of: $1).count($1.kind) }
         let entries = state.catalog.indexes.reduce(0) { $0 + root.tree(of: $1.index).count }

@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureFormat
 
 /// What one commit is going to do: operations and the conditions under which it may do them.
@@ -112,6 +113,13 @@ extension Engine {
     do {
       return try blobs.write(value, number: number)
     } catch {
+      // S5: whose changes a failed sync has dropped, nobody knows; a failed write harms nobody.
+      if error.operation.hasPrefix("sync") {
+        gate.poison(
+          StoreError(
+            .poisoned, "A sync of a blob file failed. Close the store and open it again", cause: error))
+      }
+      discardBlobs([number])
       throw StoreError.io(error, "Writing a blob file")
     }
   }

@@ -93,10 +93,39 @@ struct StoreTests {
       }
     }
     try store.write { try $0.remove(id: 1, in: files) }
+    try memory.fileSystem.open("/store.perdure/00000000000000ff.blob", .create).close()
     try store.close()
     let again = try memory.open()
     #expect(again.recoveryReport.orphansRemoved == 1)
-    #expect(try memory.fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".blob") } == [])
+    #expect(try blobFiles(memory) == 0)
+  }
+
+  private func blobFiles(_ memory: MemoryStore) throws -> Int {
+    try memory.fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".blob") }.count
+  }
+
+  @Test("The file of a value that was replaced goes when no reader sees it and the commit is durable")
+  func supersededBlobs() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    let files = try store.keyspace("files", .dense)
+    let large = [UInt8](repeating: 5, count: 10_000)
+    func replace(_ durability: Durability) throws {
+      try store.write(durability: durability) { try $0.put(large, id: 1, in: files) }
+    }
+    try replace(.powerLoss)
+    var reader: Snapshot? = store.snapshot()
+    try replace(.powerLoss)
+    try replace(.powerLoss)
+    #expect(try blobFiles(memory) == 3)
+    #expect(try reader?.value(id: 1, in: files) == large)
+    reader = nil
+    try replace(.none)
+    // The file before the last is still what a power cut would go back to.
+    #expect(try blobFiles(memory) == 2)
+    try store.close()
+    #expect(try blobFiles(memory) == 1)
+    #expect(try memory.open().snapshot().value(id: 1, in: files) == large)
   }
 
   @Test("A commit whose precondition does not hold writes nothing")

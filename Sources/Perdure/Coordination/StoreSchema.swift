@@ -138,26 +138,38 @@ package struct EntityStorage: Sendable {
   }
 }
 
-/// What a store keeps: entities by number, indexes by position.
+/// What a store keeps: entities by number, indexes by position. Copying one costs a single reference.
 package struct StoreSchema: Sendable {
-  /// The entities by number; places without one are nil.
-  package let entities: [EntityStorage?]
-  package let indexes: [IndexDefinition]
-  /// How rows are checked, by entity number.
-  package let rows: RowChecks
-  private let positions: [String: StoreIndex]
-  private let numbers: [String: UInt16]
+  private final class Storage: Sendable {
+    let entities: [EntityStorage?]
+    let indexes: [IndexDefinition]
+    let rows: RowChecks
+    let positions: [String: StoreIndex]
+    let numbers: [String: UInt16]
+
+    init(_ entities: [EntityStorage], _ indexes: [IndexDefinition]) {
+      var table = [EntityStorage?](repeating: nil, count: Int(entities.map(\.number).max() ?? 0) + 1)
+      for entity in entities { table[Int(entity.number)] = entity }
+      self.entities = table
+      self.indexes = indexes
+      rows = RowChecks(table.map { $0?.layouts })
+      positions = Dictionary(
+        uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
+      numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
+    }
+  }
+
+  private let storage: Storage
 
   package init(entities: [EntityStorage], indexes: [IndexDefinition]) {
-    var table = [EntityStorage?](repeating: nil, count: Int(entities.map(\.number).max() ?? 0) + 1)
-    for entity in entities { table[Int(entity.number)] = entity }
-    self.entities = table
-    self.indexes = indexes
-    self.rows = RowChecks(table.map { $0?.layouts })
-    self.positions = Dictionary(
-      uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
-    self.numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
+    storage = Storage(entities, indexes)
   }
+
+  /// The entities by number; places without one are nil.
+  package var entities: [EntityStorage?] { storage.entities }
+  package var indexes: [IndexDefinition] { storage.indexes }
+  /// How rows are checked, by entity number.
+  package var rows: RowChecks { storage.rows }
 
   /// The entity with a number that the schema has.
   package func entity(_ number: UInt16) -> EntityStorage {
@@ -169,13 +181,13 @@ package struct StoreSchema: Sendable {
 
   /// The entity with a name, or nil.
   package func entity(named name: String) -> EntityStorage? {
-    numbers[name].map { entity($0) }
+    storage.numbers[name].map { entity($0) }
   }
 
   package func definition(_ index: StoreIndex) -> IndexDefinition { indexes[index.rawValue] }
 
   /// The index with a name, or nil.
-  package func index(named name: String) -> StoreIndex? { positions[name] }
+  package func index(named name: String) -> StoreIndex? { storage.positions[name] }
 
   /// What a slot of an entity reads as in rows of layouts that do not know it; the same in all its sub-entities.
   package func standIn(_ slot: Int, of entity: EntityStorage) -> Value {

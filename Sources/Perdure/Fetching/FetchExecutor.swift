@@ -87,11 +87,12 @@ package struct FetchExecutor {
 
   private func visitInOrder(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
     if fetch.limit == 0 { return }
+    let (offset, end) = (fetch.offset, fetch.windowEnd ?? .max)
     var seen = 0
     try visitMatches(needsRows: true) { found in
       seen += 1
-      if seen > fetch.offset, try !body(found.reference, found.row) { return false }
-      return fetch.windowEnd.map { seen < $0 } ?? true
+      if seen > offset, try !body(found.reference, found.row) { return false }
+      return seen < end
     }
   }
 
@@ -103,13 +104,17 @@ package struct FetchExecutor {
 
   private func addMatches(to buffer: inout SortBuffer) throws {
     let keys = SortKeys(fetch: fetch, graph: graph)
+    let end = plan.isOrdered ? fetch.windowEnd ?? .max : .max
+    let graph = graph
+    var key = OrderedKey()
     var added = 0
     try visitMatches(needsRows: true) { found in
       guard let row = found.row else { return true }
-      let view = try graph.check(row, found.reference)
-      buffer.add(try keys.key(of: view, found.reference), found)
+      key.bytes.removeAll(keepingCapacity: true)
+      try keys.append(try graph.check(row, found.reference), found.reference, &key)
+      buffer.add(key.bytes, found)
       added += 1
-      return plan.isOrdered ? fetch.windowEnd.map { added < $0 } ?? true : true
+      return added < end
     }
   }
 
@@ -190,20 +195,31 @@ package struct FetchExecutor {
   /// Hands out the untouched candidates that satisfy the predicate, as they come.
   func visitMatches(needsRows: Bool, _ body: (FoundObject) throws -> Bool) throws {
     let readsRows = needsRows || !program.acceptsAll || plan.namesObjects
+    let matches = try matcher(readsRows)
+    if pending == nil, !plan.filtersEntities, !plan.mayRepeat {
+      return try visitCandidates(readsRows: readsRows) { reference, row in
+        guard try matches(reference, row) else { return true }
+        return try body(FoundObject(reference: reference, row: row))
+      }
+    }
     var seen: Set<ObjectReference> = []
     try visitCandidates(readsRows: readsRows) { reference, row in
       if plan.filtersEntities, !fetch.concrete.contains(reference.entityNumber) { return true }
       if let pending, pending.isTouched(reference) { return true }
       if plan.mayRepeat, !seen.insert(reference).inserted { return true }
-      if readsRows {
-        // An entry without a row is a reference that was named but is gone.
-        guard let row else { return true }
-        if !program.acceptsAll {
-          let view = try graph.check(row, reference)
-          guard try program.matches(view, reference, graph.view) else { return true }
-        }
-      }
+      guard try matches(reference, row) else { return true }
       return try body(FoundObject(reference: reference, row: row))
+    }
+  }
+
+  /// Whether a candidate satisfies the residual. An entry without a row is a reference that was named but is gone.
+  private func matcher(_ readsRows: Bool) throws -> (ObjectReference, StoredRow?) throws -> Bool {
+    if program.acceptsAll { return { _, row in row != nil || !readsRows } }
+    // Captured one by one, so that a row costs no copy of the plan.
+    let (program, graph, view) = (program, graph, graph.view)
+    return { reference, row in
+      guard let row else { return false }
+      return try program.matches(try graph.check(row, reference), reference, view)
     }
   }
 }

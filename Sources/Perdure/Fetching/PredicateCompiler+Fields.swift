@@ -51,6 +51,7 @@ extension PredicateCompiler {
       return emitWord(slot, domain, question, whenTrue, whenFalse)
     }
     return emitText(slot, kind, question, whenTrue, whenFalse)
+      ?? emitTextOrder(slot, kind, question, whenTrue, whenFalse)
       ?? emitValue(slot, question, whenTrue, whenFalse)
   }
 
@@ -121,7 +122,34 @@ extension PredicateCompiler {
     return builder.add(clause, whenTrue, whenFalse)
   }
 
-  /// Everything else about one value: decimals, UUIDs, data, the order of text.
+  /// The order of a text and a constant text.
+  private mutating func emitTextOrder(
+    _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32? {
+    guard kind == .string, case .string(let text) = question.value else { return nil }
+    let holds: [ValueOrder]
+    switch question.op {
+    case .lessThan: holds = [.ascending]
+    case .lessThanOrEqual: holds = [.ascending, .same]
+    case .greaterThan: holds = [.descending]
+    case .greaterThanOrEqual: holds = [.descending, .same]
+    default: return nil
+    }
+    let ifAbsent = question.holds(absent(slot))
+    let options = question.options
+    let constant = Array(text.utf8)
+    return builder.add(
+      { row, _, _ in
+        let field = row.fields[slot]
+        if field.kind == .absent { return ifAbsent }
+        guard row.isPresent(field) else { return false }
+        return constant.withUnsafeBytes {
+          holds.contains(StringFolding.order(row.bytes(field), $0, options))
+        }
+      }, whenTrue, whenFalse)
+  }
+
+  /// Everything else about one value: decimals, UUIDs, data.
   private mutating func emitValue(
     _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {

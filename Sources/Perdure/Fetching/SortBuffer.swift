@@ -1,9 +1,9 @@
 // Sorting by key bytes.
 //
 // Every object's criteria become one key (OrderedKey.swift), ended by its reference, so no two keys are equal and
-// comparing is comparing bytes. Keys lie one behind the other in one array; entries carry the first eight bytes,
-// which decide nearly always. With a limit, only the first k entries are kept, in a heap whose top is the last of
-// them: n objects cost O(n log k) and memory for k.
+// comparing is comparing bytes. Keys lie one behind the other in one array; what is moved about when sorting is small
+// and carries the first sixteen bytes, which decide nearly always. With a limit, only the first k objects are
+// kept, in a heap whose top is the last of them: n objects cost O(n log k) and memory for k.
 
 internal import PerdurePredicates
 
@@ -16,7 +16,14 @@ struct FoundObject {
 
 struct SortBuffer {
   private struct Entry {
-    var head: UInt64
+    var high: UInt64
+    var low: UInt64
+    /// Place in `slots`.
+    var slot: Int
+  }
+
+  /// What belongs to an entry and need not move with it.
+  private struct Slot {
     var offset: Int
     var length: Int
     var found: FoundObject
@@ -25,8 +32,9 @@ struct SortBuffer {
   /// The most entries kept.
   private let limit: Int?
   private var entries: [Entry] = []
+  private var slots: [Slot] = []
   private var bytes: [UInt8] = []
-  /// Bytes of keys that belong to entries; the rest was left by entries that fell out.
+  /// Bytes of keys that belong to slots; the rest was left by objects that fell out.
   private var liveBytes = 0
 
   init(limit: Int?) {
@@ -36,23 +44,23 @@ struct SortBuffer {
   /// Adds an object with its key, which must be different from all others.
   mutating func add(_ key: [UInt8], _ found: FoundObject) {
     if limit == 0 { return }
-    let entry = Entry(
-      head: Self.head(key), offset: bytes.count, length: key.count, found: found)
-    guard let limit, entries.count >= limit else {
-      bytes.append(contentsOf: key)
-      liveBytes += key.count
+    var entry = Entry(high: Self.word(key, 0), low: Self.word(key, 8), slot: slots.count)
+    let slot = Slot(offset: bytes.count, length: key.count, found: found)
+    let isFull = limit.map { entries.count >= $0 } ?? false
+    if isFull {
+      guard precedesTop(entry, key) else { return }
+      entry.slot = entries[0].slot
+      liveBytes -= slots[entry.slot].length
+      slots[entry.slot] = slot
+      entries[0] = entry
+    } else {
+      slots.append(slot)
       entries.append(entry)
-      if limit != nil { siftUp(entries.count - 1) }
-      return
     }
     bytes.append(contentsOf: key)
-    guard precedes(entry, entries[0]) else {
-      bytes.removeLast(key.count)
-      return
-    }
-    liveBytes += key.count - entries[0].length
-    entries[0] = entry
-    siftDown(0)
+    liveBytes += key.count
+    if limit == nil { return }
+    if isFull { siftDown(0) } else { siftUp(entries.count - 1) }
     if bytes.count > 4096, bytes.count > 4 * liveBytes { compact() }
   }
 
@@ -60,28 +68,57 @@ struct SortBuffer {
   consuming func sorted() -> [FoundObject] {
     var entries = self.entries
     self.entries = []
-    let bytes = bytes
+    let (slots, bytes) = (slots, bytes)
     bytes.withUnsafeBufferPointer { bytes in
-      entries.sort { Self.precedes($0, $1, bytes) }
+      slots.withUnsafeBufferPointer { slots in
+        entries.sort { Self.precedes($0, $1, slots, bytes) }
+      }
     }
-    return entries.map(\.found)
+    return entries.map { slots[$0.slot].found }
   }
 
-  private static func head(_ key: [UInt8]) -> UInt64 {
-    var head: UInt64 = 0
-    for position in 0..<8 { head = head << 8 | (position < key.count ? UInt64(key[position]) : 0) }
-    return head
+  /// Eight bytes of a key as a number in the order of bytes; zeros behind its end.
+  private static func word(_ key: [UInt8], _ start: Int) -> UInt64 {
+    key.withUnsafeBytes { key in
+      if start &+ 8 <= key.count {
+        return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+      }
+      var word: UInt64 = 0
+      for place in start..<start &+ 8 { word = word << 8 | (place < key.count ? UInt64(key[place]) : 0) }
+      return word
+    }
+  }
+
+  /// Whether a new key comes before the last one that is kept.
+  private func precedesTop(_ entry: Entry, _ key: [UInt8]) -> Bool {
+    let top = entries[0]
+    if entry.high != top.high { return entry.high < top.high }
+    if entry.low != top.low { return entry.low < top.low }
+    let slot = slots[top.slot]
+    return key.lexicographicallyPrecedes(bytes[slot.offset..<slot.offset + slot.length])
   }
 
   private func precedes(_ left: Entry, _ right: Entry) -> Bool {
-    bytes.withUnsafeBufferPointer { Self.precedes(left, right, $0) }
+    bytes.withUnsafeBufferPointer { bytes in
+      slots.withUnsafeBufferPointer { Self.precedes(left, right, $0, bytes) }
+    }
   }
 
+  @inline(__always)
   private static func precedes(
-    _ left: Entry, _ right: Entry, _ bytes: UnsafeBufferPointer<UInt8>
+    _ left: Entry, _ right: Entry, _ slots: UnsafeBufferPointer<Slot>, _ bytes: UnsafeBufferPointer<UInt8>
   ) -> Bool {
-    if left.head != right.head { return left.head < right.head }
-    var position = 8
+    if left.high != right.high { return left.high < right.high }
+    if left.low != right.low { return left.low < right.low }
+    return precedes(slots[left.slot], slots[right.slot], bytes)
+  }
+
+  /// Of two keys that are the same in their first sixteen bytes.
+  @inline(never)
+  private static func precedes(
+    _ left: Slot, _ right: Slot, _ bytes: UnsafeBufferPointer<UInt8>
+  ) -> Bool {
+    var position = 16
     let count = min(left.length, right.length)
     while position < count {
       let (a, b) = (bytes[left.offset &+ position], bytes[right.offset &+ position])
@@ -119,10 +156,10 @@ struct SortBuffer {
   private mutating func compact() {
     var kept: [UInt8] = []
     kept.reserveCapacity(2 * liveBytes)
-    for position in entries.indices {
-      let entry = entries[position]
-      entries[position].offset = kept.count
-      kept.append(contentsOf: bytes[entry.offset..<entry.offset + entry.length])
+    for position in slots.indices {
+      let slot = slots[position]
+      slots[position].offset = kept.count
+      kept.append(contentsOf: bytes[slot.offset..<slot.offset + slot.length])
     }
     bytes = kept
   }

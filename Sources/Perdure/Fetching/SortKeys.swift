@@ -6,17 +6,15 @@ struct SortKeys {
   let fetch: PreparedFetch
   let graph: RowGraph
 
-  /// The criteria of an object in turn, then its reference, in the direction of the first criterion.
-  func key(of row: RowView, _ reference: ObjectReference) throws -> [UInt8] {
-    var key = OrderedKey()
+  /// Appends the criteria of an object in turn, then its reference, in the direction of the first criterion.
+  func append(_ row: RowView, _ reference: ObjectReference, _ key: inout OrderedKey) throws {
     for criterion in fetch.order {
       try append(criterion, 0, row, reference, &key)
     }
     append(reference, &key)
-    return key.bytes
   }
 
-  /// The same of an object as a context shows it.
+  /// The key of an object as a context shows it.
   func key(of source: any PropertySource, _ reference: ObjectReference) throws -> [UInt8] {
     var key = OrderedKey()
     for criterion in fetch.order {

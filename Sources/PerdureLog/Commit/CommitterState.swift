@@ -10,6 +10,8 @@ struct CommitterState: ~Copyable {
   var root: UnsafeMutablePointer<Root>
   var catalog: Catalog
   var indexes: IndexSet
+  /// Indexes that could not be built at opening, because a value could not be read.
+  var incompleteIndexes: Set<UInt32> = []
   /// Where the next frame goes. `root.end` is the same place.
   var end: LogPosition
   /// The capacity of the segment at `end`; 0 makes the next frame begin a new one.
@@ -24,8 +26,8 @@ struct CommitterState: ~Copyable {
   var encoderBuffer = RawBuffer(capacity: 64 << 10)
   /// Roots that readers may still look at, oldest first.
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
-  /// Blob files whose record is gone, with the version and the log position from which on.
-  var retiredBlobs: [(number: UInt64, version: UInt64, end: LogPosition)] = []
+  /// Blob files whose record is gone from this version on, by a commit that ends at this place.
+  private(set) var retiredBlobs: [(number: UInt64, version: UInt64, end: LogPosition)] = []
   var statistics = WriteCounters()
 
   init(
@@ -70,6 +72,19 @@ struct CommitterState: ~Copyable {
     let free = retiredRoots.prefix { $0.pointee.version < oldestPinned }
     for old in free { Root.free(old) }
     retiredRoots.removeFirst(free.count)
+  }
+
+  /// Notes blob files that the published root is the first not to name.
+  mutating func retire(_ blobs: [UInt64]) {
+    for number in blobs { retiredBlobs.append((number, root.pointee.version, root.pointee.end)) }
+  }
+
+  /// The blob files that no reader can reach, and that no power cut can bring back: what made them
+  /// orphans is durable. S6
+  mutating func takeUnreachableBlobs(oldestPinned: UInt64, synced: LogPosition) -> [UInt64] {
+    let free = retiredBlobs.prefix { $0.version <= oldestPinned && $0.end <= synced }.map(\.number)
+    retiredBlobs.removeFirst(free.count)
+    return free
   }
 
   /// Whether enough has been retired to make a look at the pins worth it.

@@ -23,11 +23,10 @@ extension Engine {
   func append(
     _ batch: borrowing WriteBatch, _ preconditions: [Precondition], catalog: Catalog? = nil
   ) throws -> CommitReceipt {
-    let receipt = try inTurn { state in
+    try inTurn { state in
       try check(preconditions, state.root)
       return try append(batch, catalog, &state)
     }
-    return receipt
   }
 
   /// Step 7.
@@ -40,16 +39,22 @@ extension Engine {
   }
 
   /// Steps 2 to 6, in a turn.
+  ///
+  /// - Parameter prepare: Changes the working root first.
   func append(
-    _ batch: borrowing WriteBatch, _ newCatalog: Catalog?, _ state: inout CommitterState
+    _ batch: borrowing WriteBatch, _ newCatalog: Catalog?, _ state: inout CommitterState,
+    _ prepare: (UnsafeMutablePointer<Root>) throws -> Void = { _ in }
   ) throws -> CommitReceipt {
     let catalog = newCatalog ?? state.catalog
     let next = state.makeWorkingRoot(for: catalog)
     var encoder = makeEncoder(&state)
+    var superseded: [UInt64] = []
     do {
-      try place(batch, into: next, &encoder, state)
+      try prepare(next)
+      try place(batch, into: next, &encoder, &superseded, state)
       if encoder.isEmpty { return nothingToCommit(next, encoder, &state) }
       encoder.finish()
+      try checkSegmentNumber(encoder.end.segment)
     } catch {
       giveUp(next, encoder, &state)
       throw error
@@ -57,12 +62,25 @@ extension Engine {
     do {
       try write(encoder, &state)
     } catch {
-      gate.poison(
-        StoreError(.poisoned, "A write to the log failed. Close the store and open it again", cause: error))
       giveUp(next, encoder, &state)
-      throw StoreError.io(error, "Writing a commit")
+      throw error
     }
-    return commit(next, encoder, catalog, changed: newCatalog != nil, batch.recordCount, &state)
+    let receipt = commit(next, encoder, catalog, changed: newCatalog != nil, batch.recordCount, &state)
+    state.retire(superseded)
+    removeUnreachableBlobs(&state)
+    return receipt
+  }
+
+  private func checkSegmentNumber(_ number: UInt64) throws(StoreError) {
+    guard number > FormatLimits.segmentNumberMax else { return }
+    throw StoreError(.invalidArgument, "The log has no number left for another segment; copy the store")
+  }
+
+  /// Removes the files of values that nobody can read any more.
+  func removeUnreachableBlobs(_ state: inout CommitterState) {
+    guard !state.retiredBlobs.isEmpty else { return }
+    let oldest = pins.oldest(published: state.root.pointee.version)
+    discardBlobs(state.takeUnreachableBlobs(oldestPinned: oldest, synced: gate.syncedEnd))
   }
 
   private func makeEncoder(_ state: inout CommitterState) -> LogEncoder {
@@ -81,7 +99,7 @@ extension Engine {
   /// Steps 2, 3 and 4.
   private func place(
     _ batch: borrowing WriteBatch, into next: UnsafeMutablePointer<Root>, _ encoder: inout LogEncoder,
-    _ state: borrowing CommitterState
+    _ superseded: inout [UInt64], _ state: borrowing CommitterState
   ) throws {
     var update = IndexUpdate(next.pointee.indexes, in: state.arena)
     let records = batch.records.bytes
@@ -89,7 +107,10 @@ extension Engine {
     while offset < records.count {
       let record = try Record(reading: records.part(offset..<records.count), verifyingChecksum: false)
       let bytes = records.part(offset, record.header.paddedLength)
-      try place(record, bytes, into: next, &encoder, &update, state)
+      let old = try place(record, bytes, into: next, &encoder, &update, state)
+      if let old, RecordAddress(rawValue: old).isBlob {
+        superseded.append(try blobNumber(at: old, encoder, state))
+      }
       offset += bytes.count
     }
     let conflicts = update.finish()
@@ -102,13 +123,13 @@ extension Engine {
   private func place(
     _ record: Record, _ bytes: UnsafeRawBufferPointer, into next: UnsafeMutablePointer<Root>,
     _ encoder: inout LogEncoder, _ update: inout IndexUpdate, _ state: borrowing CommitterState
-  ) throws {
+  ) throws -> UInt64? {
     let id = record.header.keyspace
     let keyspace = next.pointee.keyspaces + Int(id)
     let kind = id == 0 ? .bytes : state.catalog.keyspaces[Int(id)].kind
     let old: UInt64?
     if record.header.kind == .tombstone {
-      guard let shadowed = keyspace.pointee.remove(record.key, kind, in: state.arena) else { return }
+      guard let shadowed = keyspace.pointee.remove(record.key, kind, in: state.arena) else { return nil }
       old = shadowed
       appendTombstone(record, shadowing: shadowed, to: &encoder)
     } else {
@@ -116,12 +137,13 @@ extension Engine {
       old = keyspace.pointee.put(record.key, kind, address.rawValue, in: state.arena)
     }
     let derived = state.indexes.byKeyspace[Int(id)]
-    if derived.isEmpty { return }
+    if derived.isEmpty { return old }
     let oldValue = try old.map { try value(at: $0, encoder, state) }
     let newValue = record.header.kind == .tombstone ? nil : try content(of: record)
     for index in derived {
       update.change(index, keyspace: id, key: record.key, from: oldValue?.bytes, to: newValue?.bytes)
     }
+    return old
   }
 
   /// A tombstone says what it shadows, which only the committer knows.
@@ -138,19 +160,35 @@ extension Engine {
   private func value(
     at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState
   ) throws -> ValueBytes {
+    try content(of: record(at: word, encoder, state))
+  }
+
+  private func blobNumber(
+    at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState
+  ) throws -> UInt64 {
+    try BlobReference(in: record(at: word, encoder, state)).number
+  }
+
+  private func record(
+    at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState
+  ) throws -> Record {
     let address = RecordAddress(rawValue: word)
-    if let bytes = encoder.record(at: address) { return try content(of: Record(reading: bytes)) }
-    return try content(of: RecordReader(root: state.root, verifiesChecksum: true).record(at: word))
+    if let bytes = encoder.record(at: address) { return try Record(reading: bytes) }
+    return try RecordReader(root: state.root, verifiesChecksum: true).record(at: word)
   }
 
   private func content(of record: Record) throws -> ValueBytes {
     guard record.header.kind == .blob else { return ValueBytes(record.value) }
-    return try blobs.read(BlobReference(reading: record.value))
+    return try blobs.read(BlobReference(in: record))
   }
 
   /// The derived indexes of a catalog, with extractors made anew.
-  func indexSet(for catalog: Catalog, _ root: UnsafeMutablePointer<Root>) -> IndexSet {
-    IndexSet(catalog, factories: options.indexExtractors, reading: StoredValues(catalog, root, blobs))
+  func indexSet(
+    for catalog: Catalog, _ root: UnsafeMutablePointer<Root>, excluding incomplete: Set<UInt32>
+  ) -> IndexSet {
+    IndexSet(
+      catalog, factories: options.indexExtractors, reading: StoredValues(catalog, root, blobs),
+      excluding: incomplete)
   }
 
   private func nothingToCommit(
@@ -180,7 +218,7 @@ extension Engine {
     next.pointee.segments = state.segments.entries
     if changed {
       state.catalog = catalog
-      state.indexes = indexSet(for: catalog, next)
+      state.indexes = indexSet(for: catalog, next, excluding: state.incompleteIndexes)
       unavailableIndexes = state.indexes.unavailable
     }
     state.encoderBuffer = encoder.takeBuffer()

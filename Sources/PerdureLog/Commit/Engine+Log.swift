@@ -2,8 +2,23 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`.
-  func write(_ encoder: borrowing LogEncoder, _ state: inout CommitterState) throws(FileIOError) {
+  /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`. What fails
+  /// here poisons the store: nobody knows what of the commit is in the log.
+  func write(_ encoder: borrowing LogEncoder, _ state: inout CommitterState) throws(StoreError) {
+    do {
+      try writeExtents(of: encoder, &state)
+    } catch let error as FileIOError {
+      gate.poison(
+        StoreError(.poisoned, "A write to the log failed. Close the store and open it again", cause: error))
+      throw .io(error, "Writing a commit")
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("files and the gate throw nothing else")
+    }
+  }
+
+  private func writeExtents(of encoder: borrowing LogEncoder, _ state: inout CommitterState) throws {
     for extent in encoder.extents {
       if let capacity = extent.birthCapacity {
         try beginSegment(extent.segment, capacity: capacity, firstSequence: encoder.sequence, &state)
@@ -22,11 +37,14 @@ extension Engine {
 
   /// The birth of a segment, in the order that FORMAT.md prescribes: all before it is durable
   /// when its header is, so a frame's promises never reach into another segment.
+  ///
+  /// The sync of the old segment goes through the gate. Of two syncs of one file that are under way
+  /// at once, some systems tell only one that writing failed.
   private func beginSegment(
     _ number: UInt64, capacity: Int, firstSequence: UInt64, _ state: inout CommitterState
-  ) throws(FileIOError) {
+  ) throws {
     if let last = state.segments.segments[state.end.segment] {
-      try last.file.sync(.full)
+      try gate.waitUntilSynced(state.end)
       state.segments.setEnd(Int(state.end.offset), of: last.number)
     }
     let header = SegmentHeader(

@@ -33,9 +33,9 @@ extension Engine {
 
   private func word(_ key: Key, _ keyspace: Keyspace, _ root: UnsafeMutablePointer<Root>) -> UInt64? {
     switch key {
-    case .id(let id): root.pointee.keyspaces[Int(keyspace.id)].dense.get(id)
+    case .id(let id): root.pointee.trees(of: keyspace).dense.get(id)
     case .bytes(let bytes):
-      bytes.withUnsafeBytes { root.pointee.keyspaces[Int(keyspace.id)].ordered.get($0) }
+      bytes.withUnsafeBytes { root.pointee.trees(of: keyspace).ordered.get($0) }
     }
   }
 }

@@ -73,10 +73,28 @@ final class Engine: @unchecked Sendable {
     return try body(&state)
   }
 
+  /// Looks at the committer's state in its turn; allowed while the store is poisoned.
+  func looking<R>(_ body: (borrowing CommitterState) throws -> R) throws -> R {
+    turn.lock()
+    defer { turn.unlock() }
+    if state.isClosed { throw StoreError.closed }
+    return try body(state)
+  }
+
   /// Shows a root to readers. The version goes last: who sees it sees the root too (P2).
   func publish(_ root: UnsafeMutablePointer<Root>) {
     publishedRoot.store(UInt(bitPattern: root), ordering: .sequentiallyConsistent)
     publishedVersion.store(root.pointee.version, ordering: .sequentiallyConsistent)
+  }
+
+  /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
+  func abandon() {
+    turn.lock()
+    defer { turn.unlock() }
+    if state.isClosed { return }
+    state.isClosed = true
+    gate.stop()
+    lock?.release()
   }
 
   /// Marks the store closed: the last thing that happens in a turn.

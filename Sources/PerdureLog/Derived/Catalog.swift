@@ -20,6 +20,20 @@ struct Catalog: Sendable {
 
   func index(named name: String) -> IndexEntry? { indexIDs[name].map { indexes[Int($0)] } }
 
+  /// The ids of all indexes.
+  var ids: Set<UInt32> { Set(indexes.map(\.index.id)) }
+
+  /// By the id of a counted index: the indexes that count its groups.
+  var countedBy: [UInt32: [DerivedIndex]] {
+    var countedBy: [UInt32: [DerivedIndex]] = [:]
+    for entry in indexes {
+      if case .groupCounts(let counted) = entry.definition.source {
+        countedBy[counted.id, default: []].append(entry.index)
+      }
+    }
+    return countedBy
+  }
+
   /// The catalog with one more keyspace.
   mutating func addKeyspace(_ name: String, _ kind: KeyspaceKind) -> Keyspace {
     let keyspace = Keyspace(id: UInt32(keyspaces.count), name: name, kind: kind)

@@ -1,38 +1,59 @@
 import PerdureFormat
 
 /// Fills derived indexes from the records: at opening, and when an index is defined.
-enum IndexBuild {
+struct IndexBuild {
+  private let catalog: Catalog
+  private let indexes: IndexSet
+  private let root: UnsafeMutablePointer<Root>
+  private let reader: RecordReader
+  private let blobs: BlobFiles
+  private let arena: NodeArena
+
+  /// Whether an index is left incomplete when a value in a file of its own cannot be read, and the
+  /// others go on. Otherwise that is an error.
+  var toleratesDamage = false
+  /// Indexes that were left incomplete.
+  private(set) var incomplete: Set<UInt32> = []
+
+  init(
+    of catalog: Catalog, _ indexes: IndexSet, _ root: UnsafeMutablePointer<Root>, _ reader: RecordReader,
+    _ blobs: BlobFiles, _ arena: NodeArena
+  ) {
+    self.catalog = catalog
+    self.indexes = indexes
+    self.root = root
+    self.reader = reader
+    self.blobs = blobs
+    self.arena = arena
+  }
+
   /// Fills the given (empty) indexes; group counts follow the indexes that they count.
   ///
   /// - Returns: Keys that a unique index would hold twice. They are in the index all the same:
   ///   a store never refuses to open over them.
-  static func fill(
-    _ ids: Set<UInt32>, of catalog: Catalog, _ indexes: IndexSet, _ root: UnsafeMutablePointer<Root>,
-    _ reader: RecordReader, _ blobs: BlobFiles, _ arena: NodeArena
-  ) throws -> [Conflict] {
+  mutating func fill(_ ids: Set<UInt32>) throws -> [Conflict] {
     for keyspace in catalog.keyspaces {
       let wanted = indexes.indexes(over: keyspace.id).filter { ids.contains($0.index.id) }
       if wanted.isEmpty { continue }
-      try fill(wanted, from: keyspace, root, reader, blobs, arena)
+      try fill(wanted, from: keyspace)
     }
     for entry in catalog.indexes where ids.contains(entry.index.id) {
       guard case .groupCounts(let counted) = entry.definition.source else { continue }
-      fillGroupCounts(entry.index, of: counted, root, arena)
+      fillGroupCounts(entry.index, of: counted)
     }
     return catalog.indexes.filter { ids.contains($0.index.id) && $0.index.isUnique }
-      .flatMap { duplicates(in: $0.index, root) }
+      .flatMap { duplicates(in: $0.index) }
   }
 
-  private static func fill(
-    _ wanted: [IndexSet.RecordIndex], from keyspace: Keyspace, _ root: UnsafeMutablePointer<Root>,
-    _ reader: RecordReader, _ blobs: BlobFiles, _ arena: NodeArena
-  ) throws {
+  private mutating func fill(_ wanted: [IndexSet.RecordIndex], from keyspace: Keyspace) throws {
     var entries = IndexEntries()
-    try visitWords(of: keyspace, root) { word in
+    var isDamaged = false
+    try Self.visitWords(of: keyspace, root) { word in
       let record = try reader.record(at: word)
-      let value =
-        record.header.kind == .blob
-        ? try blobs.read(BlobReference(reading: record.value)) : ValueBytes(record.value)
+      guard let value = try value(of: record) else {
+        isDamaged = true
+        return
+      }
       for index in wanted {
         entries.removeAll()
         index.extractor.extract(keyspace: keyspace.id, key: record.key, value: value.bytes, into: &entries)
@@ -41,6 +62,13 @@ enum IndexBuild {
         }
       }
     }
+    if isDamaged { incomplete.formUnion(wanted.map(\.index.id)) }
+  }
+
+  /// Nil: it is in a file that cannot be read.
+  private func value(of record: Record) throws -> ValueBytes? {
+    guard record.header.kind == .blob else { return ValueBytes(record.value) }
+    do { return try blobs.read(BlobReference(in: record)) } catch  where toleratesDamage { return nil }
   }
 
   /// The address words of a keyspace, in key order.
@@ -59,9 +87,7 @@ enum IndexBuild {
   }
 
   /// Entries of one group stand together: counting them is one walk.
-  private static func fillGroupCounts(
-    _ index: DerivedIndex, of counted: DerivedIndex, _ root: UnsafeMutablePointer<Root>, _ arena: NodeArena
-  ) {
+  private func fillGroupCounts(_ index: DerivedIndex, of counted: DerivedIndex) {
     let tree = root.pointee.indexes + Int(index.id)
     var cursor = OrderedCursor(root.pointee.indexes[Int(counted.id)])
     var group: UInt64?
@@ -84,7 +110,7 @@ enum IndexBuild {
     finish()
   }
 
-  private static func duplicates(in index: DerivedIndex, _ root: UnsafeMutablePointer<Root>) -> [Conflict] {
+  private func duplicates(in index: DerivedIndex) -> [Conflict] {
     var found: [Conflict] = []
     var cursor = OrderedCursor(root.pointee.indexes[Int(index.id)])
     var last: (key: [UInt8], reference: UInt64)?

@@ -6,8 +6,8 @@ final class IndexSet: Sendable {
   struct RecordIndex: Sendable {
     let index: DerivedIndex
     let extractor: any IndexExtractor
-    /// The index that counts this one's groups, if any.
-    let countedBy: DerivedIndex?
+    /// The indexes that count this one's groups.
+    let countedBy: [DerivedIndex]
   }
 
   /// By keyspace id: the indexes over its records.
@@ -15,24 +15,25 @@ final class IndexSet: Sendable {
   /// Indexes that nothing here can maintain.
   let unavailable: Set<UInt32>
 
+  /// - Parameter incomplete: Indexes that could not be built.
   init(
-    _ catalog: Catalog, factories: [String: any IndexExtractorFactory], reading values: borrowing StoredValues
+    _ catalog: Catalog, factories: [String: any IndexExtractorFactory],
+    reading values: borrowing StoredValues, excluding incomplete: Set<UInt32> = []
   ) {
-    var countedBy: [UInt32: DerivedIndex] = [:]
-    for entry in catalog.indexes {
-      if case .groupCounts(let counted) = entry.definition.source { countedBy[counted.id] = entry.index }
-    }
+    let countedBy = catalog.countedBy
     var byKeyspace = [[RecordIndex]](repeating: [], count: catalog.keyspaces.count)
     var unavailable: Set<UInt32> = []
     for entry in catalog.indexes {
       guard case .records(let keyspaces, let name, let parameters) = entry.definition.source else { continue }
       let factory = name == SliceExtractor.name ? SliceExtractor() : factories[name]
-      guard let extractor = try? factory?.makeExtractor(parameters: parameters, in: values) else {
-        unavailable.insert(entry.index.id)
-        if let counting = countedBy[entry.index.id] { unavailable.insert(counting.id) }
+      let counting = countedBy[entry.index.id] ?? []
+      guard !incomplete.contains(entry.index.id),
+        let extractor = try? factory?.makeExtractor(parameters: parameters, in: values)
+      else {
+        unavailable.formUnion([entry.index.id] + counting.map(\.id))
         continue
       }
-      let index = RecordIndex(index: entry.index, extractor: extractor, countedBy: countedBy[entry.index.id])
+      let index = RecordIndex(index: entry.index, extractor: extractor, countedBy: counting)
       for keyspace in keyspaces { byKeyspace[Int(keyspace.id)].append(index) }
     }
     self.byKeyspace = byKeyspace

@@ -13,7 +13,7 @@ struct IndexUpdate: ~Copyable {
   private var after = IndexEntries()
   /// Tree keys that were added to unique indexes.
   private var addedUnique: [(index: DerivedIndex, treeKey: [UInt8])] = []
-  /// For each counted index: its groups that were touched, with how many entries they had.
+  /// For each counting index: the groups that were touched, with how many entries they had.
   private var touchedGroups: [GroupID: Int] = [:]
 
   private struct GroupID: Hashable {
@@ -43,11 +43,11 @@ struct IndexUpdate: ~Copyable {
   private mutating func applyEntries(of index: IndexSet.RecordIndex) {
     let tree = indexes + Int(index.index.id)
     for position in 0..<before.count {
-      if index.countedBy != nil { touch(index, group: before.group(position)) }
+      if !index.countedBy.isEmpty { touch(index, group: before.group(position)) }
       before.withEntry(position) { _ = tree.pointee.remove($0, in: arena) }
     }
     for position in 0..<after.count {
-      if index.countedBy != nil { touch(index, group: after.group(position)) }
+      if !index.countedBy.isEmpty { touch(index, group: after.group(position)) }
       after.withEntry(position) { _ = tree.pointee.put($0, IndexKey.reference(in: $0), in: arena) }
       if index.index.isUnique { addedUnique.append((index.index, after.withEntry(position) { Array($0) })) }
     }
@@ -55,9 +55,11 @@ struct IndexUpdate: ~Copyable {
 
   /// Notes how many entries the entry's group had before this commit.
   private mutating func touch(_ index: IndexSet.RecordIndex, group reference: UInt64?) {
-    guard let counting = index.countedBy, let reference else { return }
-    let group = GroupID(counted: index.index.id, counting: counting.id, reference: reference)
-    if touchedGroups[group] == nil { touchedGroups[group] = count(of: group) }
+    guard let reference else { return }
+    for counting in index.countedBy {
+      let group = GroupID(counted: index.index.id, counting: counting.id, reference: reference)
+      if touchedGroups[group] == nil { touchedGroups[group] = count(of: group) }
+    }
   }
 
   private func count(of group: GroupID) -> Int {
@@ -83,6 +85,8 @@ struct IndexUpdate: ~Copyable {
   private func duplicates() -> [Conflict] {
     var found: [Conflict] = []
     for (index, treeKey) in addedUnique {
+      // A later record of the same commit may have taken the entry away again.
+      guard treeKey.withUnsafeBytes({ indexes[Int(index.id)].get($0) }) != nil else { continue }
       let key = Array(treeKey.dropLast(IndexKey.referenceLength))
       let mine = treeKey.withUnsafeBytes { IndexKey.reference(in: $0) }
       guard let other = otherHolder(of: key, than: mine, in: index) else { continue }

@@ -23,7 +23,7 @@ public struct StoredValues: ~Copyable {
       guard let word = reader.root.pointee.trees(of: keyspace).ordered.get(key) else { return nil }
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
       guard record.header.kind == .blob else { return Array(record.value) }
-      return Array(try blobs.read(BlobReference(reading: record.value)).bytes)
+      return Array(try blobs.read(BlobReference(in: record)).bytes)
     }
   }
 }

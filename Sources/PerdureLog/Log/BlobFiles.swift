@@ -109,6 +109,11 @@ struct BlobFiles: Sendable {
     return ValueBytes(value, in: mapping)
   }
 
+  /// A number above another one that is taken, and not below `next`.
+  static func number(after taken: UInt64, _ next: UInt64) -> UInt64 {
+    taken == .max ? next : max(next, taken + 1)
+  }
+
   /// Removes a file that nothing names. What cannot be removed now is an orphan, and the next
   /// recovery sweeps it.
   func remove(_ number: UInt64) throws(FileIOError) { try fileSystem.remove(path(number)) }
@@ -121,6 +126,15 @@ struct BlobFiles: Sendable {
     StoreError(
       .corruption, "A blob file is damaged or gone (\(reason.rawValue)); restore it from a backup",
       at: "\(StoreFileName.blob(reference.number).string), byte \(offset)")
+  }
+}
+
+extension BlobReference {
+  /// What a record of kind `blob` names.
+  init(in record: Record) throws(StoreError) {
+    do { self = try BlobReference(reading: record.value) } catch {
+      throw StoreError(.corruption, "\(error); nothing was changed: restore the value", at: "a blob record")
+    }
   }
 }
 

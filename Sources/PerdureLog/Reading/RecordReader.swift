@@ -12,9 +12,11 @@ struct RecordReader {
   @inline(__always)
   func bytes(at address: RecordAddress) throws(StoreError) -> UnsafeRawBufferPointer {
     let segment = address.segment
-    let entry = root.pointee.segments[Int(truncatingIfNeeded: segment)]
-    let end = segment == root.pointee.end.segment ? Int(root.pointee.end.offset) : entry.end
-    guard let base = entry.base, address.offset < end else { throw Self.beyondEnd(address) }
+    let entry = root.pointee.segments + Int(truncatingIfNeeded: segment)
+    // The entry's own end is not looked at before it is set for good.
+    let end =
+      segment == root.pointee.end.segment ? Int(root.pointee.end.offset) : entry.pointee.end
+    guard let base = entry.pointee.base, address.offset < end else { throw Self.beyondEnd(address) }
     return UnsafeRawBufferPointer(start: base + address.offset, count: end &- address.offset)
   }
 

@@ -15,6 +15,7 @@ extension Engine {
           superblock.nextBlob = nextBlob
           superblock.isClosed = true
         }
+        removeUnreachableBlobs(&state)
       } catch let error as FileIOError {
         throw StoreError.io(error, "Closing the store")
       }

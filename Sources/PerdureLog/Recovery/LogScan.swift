@@ -16,7 +16,8 @@ struct LogScan {
   /// The end of the last whole commit so far.
   private(set) var end = LogPosition.start
   private(set) var sequence: UInt64 = 0
-  private(set) var bytesRead: UInt64 = 0
+  /// Up to where the frames that were read say that the log was synced.
+  private(set) var vouched = LogPosition.start
   private var parts: [Part] = []
 
   init(_ superblock: Superblock) { self.superblock = superblock }
@@ -36,20 +37,12 @@ struct LogScan {
       } catch let error as FormatError {
         let place = LogPosition(segment: number, offset: UInt64(offset))
         guard isLast, error.reason != .unsupported,
-          TailJudge.isTorn(at: tornFrom(place), in: tail(bytes, link), superblock)
+          TailJudge.isTorn(at: place, in: tail(bytes, link), superblock)
         else { throw StoreError.corruption(error, segment: number, offset: offset + error.offset) }
         return
       }
-      bytesRead += UInt64(offset)
       progress(UInt64(offset))
     }
-  }
-
-  /// What has to be unpromised for the tail to be torn: all from the first frame of a commit
-  /// that did not finish. What is promised about earlier segments the superblock tells.
-  private func tornFrom(_ place: LogPosition) -> LogPosition {
-    guard let first = parts.first, first.position.segment == place.segment else { return place }
-    return LogPosition(segment: place.segment, offset: first.position.offset - UInt64(FrameHeader.length))
   }
 
   private func tail(_ bytes: UnsafeRawBufferPointer, _ link: SegmentChain.Link) -> UnsafeRawBufferPointer {
@@ -76,6 +69,7 @@ struct LogScan {
 
   private mutating func accept(_ part: Part, endingAt next: Int, _ apply: ([Part]) throws -> Void) throws {
     let frameEnd = LogPosition(segment: part.position.segment, offset: UInt64(next))
+    vouched = max(vouched, LogPosition(segment: frameEnd.segment, offset: part.header.syncedOffset))
     if part.header.kind == .mark {
       guard parts.isEmpty, part.header.sequence == sequence else {
         throw FormatError(.misplaced, in: "mark frame", at: 16)

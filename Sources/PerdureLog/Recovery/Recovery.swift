@@ -16,6 +16,7 @@ enum Recovery {
     let fileSystem = options.fileSystem
     var report = RecoveryReport()
     try prepareDirectory(path, options)
+    if !options.createsIfMissing { try checkIsStore(path, fileSystem) }
     // 1. The writer's place.
     let lock =
       options.isReadOnly
@@ -25,8 +26,9 @@ enum Recovery {
       // 2. The superblock.
       let superblock = try openSuperblock(directory, path, options, &report)
       // 3 to 6. The log.
-      let state = try replay(directory, superblock, path, options, &report)
-      return try finish(state, path, options, lock, &report)
+      var vouched = superblock.current.durableEnd
+      let state = try replay(directory, superblock, path, options, &vouched, &report)
+      return try finish(state, vouched, path, options, lock, &report)
     } catch {
       lock?.release()
       throw error
@@ -68,6 +70,13 @@ enum Recovery {
     }
   }
 
+  /// Before anything is put into a directory that is not a store and shall not become one.
+  private static func checkIsStore(_ path: String, _ fileSystem: any FileSystem) throws {
+    let directory = try Directory(path, fileSystem)
+    if directory.hasSuperblock || !directory.segments.isEmpty { return }
+    throw StoreError(.notAStore, "There is no store here", at: path)
+  }
+
   private static func openSuperblock(
     _ directory: Directory, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
   ) throws -> SuperblockFile {
@@ -92,21 +101,15 @@ enum Recovery {
     report.created = true
     report.wasClosed = true
     let superblock = Superblock(store: .random(), segmentCapacity: UInt32(options.segmentCapacityBytes))
-    let file = try SuperblockFile.create(in: path, superblock, options.fileSystem)
-    try options.fileSystem.syncDirectory(parent(of: path))
-    return file
-  }
-
-  private static func parent(of path: String) -> String {
-    let trimmed = path.last == "/" ? path.dropLast() : path[...]
-    guard let slash = trimmed.lastIndex(of: "/") else { return "." }
-    return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
+    return try SuperblockFile.create(in: path, superblock, options.fileSystem)
   }
 
   /// Steps 3 to 6: everything that the log says, as a root with version 1.
+  ///
+  /// - Parameter vouched: Up to where the log is known to be on the medium; frames may know more.
   private static func replay(
     _ directory: Directory, _ superblock: SuperblockFile, _ path: String, _ options: StoreOptions,
-    _ report: inout RecoveryReport
+    _ vouched: inout LogPosition, _ report: inout RecoveryReport
   ) throws -> CommitterState {
     let mode: FileMode = options.isReadOnly ? .read : .readWrite
     let chain = try SegmentChain(directory.segments, in: path, mode, superblock.current, options.fileSystem)
@@ -114,11 +117,8 @@ enum Recovery {
     let arena = NodeArena()
     var replay = Replay(arena)
     var scan = LogScan(superblock.current)
-    let segments = SegmentTable()
     var done: UInt64 = 0
     for (index, link) in chain.links.enumerated() {
-      segments.add(link.segment)
-      if let end = link.end { segments.setEnd(Int(end), of: link.segment.number) }
       try scan.read(
         link, isLast: index == chain.links.count - 1,
         progress: { options.recoveryProgress?(done + $0, total) }, apply: { try replay.apply($0) })
@@ -135,7 +135,21 @@ enum Recovery {
     report.logBytes = done
     report.commits = scan.sequence
     report.tornTailBytes = tornBytes(chain, scan.end)
-    return makeState(replay, scan, chain, segments, superblock, tornTail: report.tornTailBytes > 0)
+    var state = makeState(replay, scan, chain, superblock, tornTail: report.tornTailBytes > 0)
+    state.nextBlob = directory.blobs.reduce(state.nextBlob) { BlobFiles.number(after: $1, $0) }
+    vouched = max(vouched, scan.vouched)
+    return state
+  }
+
+  /// The segments that the log is in. Those behind its end hold parts of a commit that never
+  /// finished, and are void as soon as the next one is born.
+  private static func table(of chain: SegmentChain, upTo end: LogPosition) -> SegmentTable {
+    let segments = SegmentTable()
+    for link in chain.links where link.segment.number <= end.segment {
+      segments.add(link.segment)
+      if let end = link.end { segments.setEnd(Int(end), of: link.segment.number) }
+    }
+    return segments
   }
 
   private static func tornBytes(_ chain: SegmentChain, _ end: LogPosition) -> UInt64 {
@@ -145,9 +159,10 @@ enum Recovery {
   }
 
   private static func makeState(
-    _ replay: borrowing Replay, _ scan: LogScan, _ chain: SegmentChain, _ segments: SegmentTable,
-    _ superblock: SuperblockFile, tornTail: Bool
+    _ replay: borrowing Replay, _ scan: LogScan, _ chain: SegmentChain, _ superblock: SuperblockFile,
+    tornTail: Bool
   ) -> CommitterState {
+    let segments = table(of: chain, upTo: scan.end)
     let catalog = replay.catalog
     let root = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
     for (id, trees) in replay.keyspaces.enumerated() { root.pointee.keyspaces[id] = trees }
@@ -161,80 +176,5 @@ enum Recovery {
       indexes: IndexSet(), end: scan.end, segmentCapacity: tornTail ? 0 : capacity,
       nextSegment: chain.nextNumber, nextBlob: max(replay.nextBlob, superblock.current.nextBlob),
       superblock: superblock)
-  }
-
-  /// Steps 7 to 9: derived indexes; what is believed is made durable; leftovers go.
-  private static func finish(
-    _ state: consuming CommitterState, _ path: String, _ options: StoreOptions, _ lock: (any FileLock)?,
-    _ report: inout RecoveryReport
-  ) throws -> (Engine, RecoveryReport) {
-    try buildIndexes(&state, path, options, &report)
-    if !options.isReadOnly {
-      try makeDurable(&state, path, options)
-      try sweep(state, path, options, &report)
-    }
-    state.root.pointee.version = state.arena.publish()
-    let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
-    return (Engine(state, gate: gate, directory: path, options: options, lock: lock), report)
-  }
-
-  private static func buildIndexes(
-    _ state: inout CommitterState, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
-  ) throws {
-    let reader = RecordReader(root: state.root, verifiesChecksum: false)
-    let blobs = BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem)
-    state.indexes = IndexSet(
-      state.catalog, factories: options.indexExtractors,
-      reading: StoredValues(state.catalog, state.root, blobs))
-    let available = Set(state.catalog.indexes.map(\.index.id)).subtracting(state.indexes.unavailable)
-    report.duplicates = try IndexBuild.fill(
-      available, of: state.catalog, state.indexes, state.root, reader, blobs, state.arena)
-    report.unavailableIndexes = state.indexes.unavailable.map { state.catalog.indexes[Int($0)].index.name }
-      .sorted()
-  }
-
-  /// What recovery believes, it first makes durable: the bytes may so far be in memory only.
-  private static func makeDurable(
-    _ state: inout CommitterState, _ path: String, _ options: StoreOptions
-  ) throws(FileIOError) {
-    if let last = state.segments.segments[state.end.segment] {
-      try last.file.sync(.full)
-      try options.fileSystem.syncDirectory(path)
-    }
-    let (end, sequence, nextBlob) = (state.end, state.root.pointee.sequence, state.nextBlob)
-    try state.superblock?.replace { superblock in
-      superblock.durableEnd = end
-      superblock.durableSequence = sequence
-      superblock.nextBlob = nextBlob
-      superblock.isClosed = false
-    }
-  }
-
-  private static func sweep(
-    _ state: borrowing CommitterState, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
-  ) throws {
-    let directory = try Directory(path, options.fileSystem)
-    let live = try liveBlobs(state)
-    let orphans = directory.blobs.filter { !live.contains($0) }.map { StoreFileName.blob($0).string }
-    let used = state.segments.segments
-    // A void segment may hold the torn tail that ends the log; it goes once a later header says
-    // where the log ends.
-    let void = directory.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
-      StoreFileName.segment($0).string
-    }
-    for name in orphans + void + directory.temporaries { try options.fileSystem.remove(path + "/" + name) }
-    report.orphansRemoved = orphans.count + void.count + directory.temporaries.count
-  }
-
-  private static func liveBlobs(_ state: borrowing CommitterState) throws -> Set<UInt64> {
-    var live: Set<UInt64> = []
-    let reader = RecordReader(root: state.root, verifiesChecksum: false)
-    for keyspace in state.catalog.keyspaces {
-      try IndexBuild.visitWords(of: keyspace, state.root) { word in
-        guard RecordAddress(rawValue: word).isBlob else { return }
-        live.insert(try BlobReference(reading: reader.record(at: word).value).number)
-      }
-    }
-    return live
   }
 }

@@ -36,12 +36,16 @@ struct Replay: ~Copyable {
       throw StoreError.corruption(
         FormatError(.illegalField, in: "record", at: 6), segment: payload.segment, offset: place)
     }
+    guard id > 0 || record.header.kind == .put else {
+      throw StoreError.corruption(
+        FormatError(.illegalField, in: "catalog record", at: 4), segment: payload.segment, offset: place)
+    }
     if record.header.kind == .tombstone {
       _ = keyspaces[id].remove(record.key, kind, in: arena)
       return
     }
     let isBlob = record.header.kind == .blob
-    if isBlob { nextBlob = max(nextBlob, try BlobReference(reading: record.value).number + 1) }
+    if isBlob { nextBlob = BlobFiles.number(after: try BlobReference(in: record).number, nextBlob) }
     let address = RecordAddress(
       segment: payload.segment, offset: place, recordLength: record.header.paddedLength, isBlob: isBlob)
     _ = keyspaces[id].put(record.key, kind, address.rawValue, in: arena)

@@ -79,7 +79,7 @@ struct SegmentChain {
     while let found = opened[number] {
       var link = found
       link.end = end
-      if let end, end > link.size {
+      if let end, end > min(link.size, UInt64(link.segment.capacity)) {
         throw StoreError.corruption(
           FormatError(.incomplete, in: "segment", at: Int(link.size)), segment: number, offset: Int(link.size)
         )

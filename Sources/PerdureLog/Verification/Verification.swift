@@ -113,15 +113,11 @@ struct Verification {
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
       guard record.header.kind == .blob else { return }
       report.blobs += 1
-      let reference = try BlobReference(reading: record.value)
-      do { _ = try engine.blobs.read(reference) } catch {
-        report.add(.blob, at: error.place ?? "blob \(reference.number)", error.message)
+      do { _ = try engine.blobs.read(BlobReference(in: record)) } catch {
+        report.add(.blob, at: error.place ?? "keyspace \(keyspace.name)", error.message)
       }
-    } catch let error as StoreError {
-      report.add(.address, at: error.place ?? "keyspace \(keyspace.name)", error.message)
     } catch {
-      report.add(
-        .blob, at: "keyspace \(keyspace.name), key \(Key(stored: key, kind: keyspace.kind))", "\(error)")
+      report.add(.address, at: error.place ?? "keyspace \(keyspace.name)", error.message)
     }
   }
 
@@ -133,10 +129,10 @@ struct Verification {
       keyspaceCount: root.pointee.keyspaceCount, indexCount: root.pointee.indexCount)
     defer { Root.free(rebuilt) }
     rebuilt.pointee.keyspaces.update(from: root.pointee.keyspaces, count: root.pointee.keyspaceCount)
-    let available = Set(catalog.indexes.map(\.index.id)).subtracting(indexes.unavailable)
+    let available = catalog.ids.subtracting(indexes.unavailable)
     let reader = RecordReader(root: root, verifiesChecksum: false)
-    let duplicates = try IndexBuild.fill(
-      available, of: catalog, indexes, rebuilt, reader, engine.blobs, arena)
+    var build = IndexBuild(of: catalog, indexes, rebuilt, reader, engine.blobs, arena)
+    let duplicates = try build.fill(available)
     for case .duplicateKey(let index, let key, let existing, let rejected) in duplicates {
       report.add(
         .unique, at: "index \(index.name)", "\(existing) and \(rejected) share the key \(Key.bytes(key))")

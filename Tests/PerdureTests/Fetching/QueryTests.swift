@@ -3,59 +3,61 @@ import Perdure
 import PerdurePredicates
 import Testing
 
-private class Person: QueryableObject {
+private class Being: QueryableObject {
   var name: String { "" }
-  class var _propertyNamesByKeyPath: [AnyKeyPath: String] { Person.names(of: Person.self) }
+  class var _propertyNamesByKeyPath: [AnyKeyPath: String] { Being.names(of: Being.self) }
 
   /// What the macro writes: generic, so that subclasses find inherited properties by their own key paths.
-  static func names<Root: Person>(of root: Root.Type) -> [AnyKeyPath: String] { [\Root.name: "name"] }
+  static func names<Root: Being>(of root: Root.Type) -> [AnyKeyPath: String] { [\Root.name: "name"] }
 }
 
-private final class Worker: Person {
+private final class Hand: Being {
   var salary: Double { 0 }
   var bonus: Double? { nil }
   var age: Int { 0 }
   var isActive: Bool { false }
   var hired: Date? { nil }
-  var company: Firm? { nil }
-  var tags: Set<Label> { [] }
+  var company: House? { nil }
+  var tags: Set<Mark> { [] }
 
   override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
     let own: [AnyKeyPath: String] = [
-      \Worker.salary: "salary", \Worker.bonus: "bonus", \Worker.age: "age", \Worker.isActive: "isActive",
-      \Worker.hired: "hired", \Worker.company: "company", \Worker.tags: "tags",
+      \Hand.salary: "salary", \Hand.bonus: "bonus", \Hand.age: "age", \Hand.isActive: "isActive",
+      \Hand.hired: "hired", \Hand.company: "company", \Hand.tags: "tags",
     ]
-    return own.merging(Person.names(of: Worker.self)) { own, _ in own }
+    return own.merging(Being.names(of: Hand.self)) { own, _ in own }
   }
 }
 
-private final class Firm: QueryableObject, PredicateArgument {
+private final class House: QueryableObject, PredicateArgument {
   var name: String { "" }
-  var workers: Set<Label> { [] }
+  var workers: Set<Mark> { [] }
   var predicateValue: Value { .reference(ObjectReference(rawValue: 7)) }
-  static var _propertyNamesByKeyPath: [AnyKeyPath: String] { [\Firm.name: "name", \Firm.workers: "workers"] }
+  static var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+    [\House.name: "name", \House.workers: "workers"]
+  }
 }
 
-private final class Label: QueryableObject, Hashable {
+private final class Mark: QueryableObject, Hashable {
   var text: String { "" }
   var weight: Int { 0 }
-  var holders: Set<Label> { [] }
+  var holders: Set<Mark> { [] }
   static var _propertyNamesByKeyPath: [AnyKeyPath: String] {
-    [\Label.text: "text", \Label.weight: "weight", \Label.holders: "holders"]
+    [\Mark.text: "text", \Mark.weight: "weight", \Mark.holders: "holders"]
   }
-  static func == (left: Label, right: Label) -> Bool { left === right }
+  static func == (left: Mark, right: Mark) -> Bool { left === right }
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 @Suite("Queries in Swift")
 struct QueryTests {
-  private func text(_ query: (EntityRef<Worker>) -> FetchPredicate) -> String {
-    FetchPredicate.query(Worker.self, query).description
+  private func text(_ query: (EntityRef<Hand>) -> FetchPredicate) -> String {
+    FetchPredicate.query(Hand.self, query).description
   }
 
   @Test("Comparisons and logic give the tree of the format string")
   func comparisons() throws {
-    let query = FetchPredicate.query(Worker.self) {
+    let query = FetchPredicate.query(Hand.self) {
       $0.salary > 1000 && $0.company.name == "Acme" && !($0.age <= 30 || $0.bonus == nil)
     }
     let parsed = try FetchPredicate(
@@ -86,7 +88,7 @@ struct QueryTests {
   @Test("Objects")
   func objects() {
     #expect(text { $0.company == nil } == "company == NULL")
-    #expect(text { $0.company == Firm() } == "company == REFERENCE(\"7\")")
+    #expect(text { $0.company == House() } == "company == REFERENCE(\"7\")")
     #expect(text { $0.is(ObjectReference(rawValue: 3)) } == "SELF == REFERENCE(\"3\")")
   }
 
@@ -95,11 +97,11 @@ struct QueryTests {
     #expect(text { $0.tags.count > 2 } == "tags.@count > 2")
     #expect(text { $0.tags.isEmpty } == "tags.@count == 0")
     #expect(text { $0.tags.sum(\.weight) > 5 } == "tags.@sum.weight > 5")
-    let any = FetchPredicate.query(Worker.self) { $0.tags.any { $0.text == "x" && $0.weight > 1 } }
+    let any = FetchPredicate.query(Hand.self) { $0.tags.any { $0.text == "x" && $0.weight > 1 } }
     #expect(
       any
         == (try FetchPredicate(format: "SUBQUERY(tags, $_1, $_1.text == 'x' AND $_1.weight > 1).@count > 0")))
-    let nested = FetchPredicate.query(Worker.self) {
+    let nested = FetchPredicate.query(Hand.self) {
       $0.tags.all { $0.holders.none { $0.text == "y" } }
     }
     #expect(
@@ -112,7 +114,7 @@ struct QueryTests {
 
   @Test("Twenty clauses with literals are a query like any other")
   func longQuery() {
-    let query = FetchPredicate.query(Worker.self) {
+    let query = FetchPredicate.query(Hand.self) {
       $0.age > 1 && $0.age < 100 && $0.salary > 2.5 && $0.name == "a" && $0.name != "b" && $0.age != 3
         && $0.bonus > 4 && $0.bonus < 5 && $0.salary >= 6 && $0.salary <= 7 && $0.company.name == "c"
         && $0.age == 8 && $0.name.contains("d") && $0.tags.count > 9 && $0.isActive == true && $0.age > 10
@@ -127,9 +129,9 @@ struct QueryTests {
 
   @Test("A request made from a query carries its predicate")
   func request() {
-    let request = FetchRequest<Worker> { $0.age > 30 }
+    let request = FetchRequest<Hand> { $0.age > 30 }
     #expect(request.predicate?.description == "age > 30")
-    #expect(FetchOrder(\Worker.name, ascending: false).description == "name descending")
+    #expect(FetchOrder(\Hand.name, ascending: false).description == "name descending")
     #expect(FetchOrder("tags.@count").path == PropertyPath("tags", aggregate: .count))
   }
 }

@@ -1,0 +1,87 @@
+import PerdureFileIO
+import PerdureTestSupport
+
+@testable import PerdureLog
+
+/// Where a value stands: the name of its keyspace, and its key.
+struct CrashKey: Hashable, Sendable {
+  var keyspace: String
+  var key: Key
+}
+
+/// What a store must hold after each commit.
+///
+/// Commits are noted as what they change, by sequence number, so that several writers may note
+/// theirs in any order; the content after a commit is what all up to it add up to.
+final class CrashHistory: Sendable {
+  typealias Content = [CrashKey: [UInt8]]
+  typealias Change = [(key: CrashKey, value: [UInt8]?)]
+
+  private let changes = Guarded<[UInt64: Change]>([:])
+
+  /// A commit with this number was made.
+  func note(_ sequence: UInt64, _ change: Change) { changes.withLock { $0[sequence] = change } }
+
+  /// The content after every commit up to `last`. Commits that nobody noted changed the catalog only.
+  func contents(upTo last: UInt64) -> [Content] {
+    let changes = changes.withLock { $0 }
+    var contents: [Content] = [[:]]
+    for sequence in 1..<(max(last, 1) + 1) {
+      var content = contents[contents.count - 1]
+      for (key, value) in changes[sequence] ?? [] { content[key] = value }
+      contents.append(content)
+    }
+    return contents
+  }
+}
+
+/// Holds a store against its history: it has the content after some prefix of the commits, with
+/// every commit that was acknowledged as durable, and is well in itself.
+struct CrashOracle: Sendable {
+  let contents: [CrashHistory.Content]
+
+  /// - Parameter promised: The last commit that was acknowledged as durable.
+  func check(_ store: Store, promised: UInt64) throws {
+    let snapshot = store.snapshot()
+    guard snapshot.sequence >= promised else {
+      throw Violation("commit \(promised) was promised, and the log ends at \(snapshot.sequence)")
+    }
+    guard snapshot.sequence < contents.count else {
+      throw Violation("there never was a commit \(snapshot.sequence)")
+    }
+    guard try Self.content(of: store) == contents[Int(snapshot.sequence)] else {
+      throw Violation("the content after commit \(snapshot.sequence) is not what it was")
+    }
+    let report = try store.verify()
+    guard report.isClean else { throw Violation("\(report.findings)") }
+  }
+
+  /// Everything that is in a store.
+  static func content(of store: Store) throws -> CrashHistory.Content {
+    var found: CrashHistory.Content = [:]
+    let snapshot = store.snapshot()
+    for keyspace in try store.keyspaces {
+      switch keyspace.kind {
+      case .dense:
+        try snapshot.forEach(in: keyspace) { (id: UInt64, value: RawSpan) in
+          found[CrashKey(keyspace: keyspace.name, key: .id(id))] = value.withUnsafeBytes { Array($0) }
+          return true
+        }
+      case .bytes:
+        try snapshot.forEach(in: keyspace) { (key: RawSpan, value: RawSpan) in
+          let key = CrashKey(keyspace: keyspace.name, key: .bytes(key.withUnsafeBytes { Array($0) }))
+          found[key] = value.withUnsafeBytes { Array($0) }
+          return true
+        }
+      }
+    }
+    return found
+  }
+}
+
+/// What a check has found.
+struct Violation: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

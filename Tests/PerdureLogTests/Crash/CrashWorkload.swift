@@ -1,0 +1,249 @@
+import PerdureFileIO
+import PerdureTestSupport
+
+@testable import PerdureLog
+
+/// What kind of program writes to the store.
+struct CrashShape: Sendable, CustomStringConvertible {
+  var description: String
+  var commits = 40
+  var writers = 1
+  var operations = 1...6
+  var valueLengthMax = 300
+  /// One value in so many is above the blob threshold; 0: none.
+  var blobOneIn = 24
+  /// One commit in so many is redefined, refused or otherwise out of the ordinary; 0: none.
+  var mishapOneIn = 0
+  var reopensEvery = 17
+  /// Whether writers wait for their syncs without a thread.
+  var isAsynchronous = false
+  var durabilities = Durability.allCases
+  var sectorLength = 512
+  var imagesPerOperationMax = 64
+  var segmentCapacityBytes = 4096
+
+  static let all = [
+    CrashShape(description: "small commits, fine tears", sectorLength: 64),
+    CrashShape(description: "chains over segments", commits: 24, operations: 1...40, valueLengthMax: 700),
+    CrashShape(
+      description: "values longer than a segment", commits: 24, operations: 1...4, valueLengthMax: 9000,
+      blobOneIn: 0, reopensEvery: 5),
+    CrashShape(description: "blob files", operations: 1...3, blobOneIn: 3, reopensEvery: 9),
+    CrashShape(description: "mishaps", commits: 60, mishapOneIn: 2),
+    CrashShape(description: "opened and closed again and again", commits: 40, reopensEvery: 2),
+    CrashShape(
+      description: "three writers", commits: 20, writers: 3, mishapOneIn: 6, isAsynchronous: true,
+      sectorLength: 128),
+    CrashShape(
+      description: "nothing promised until the end", commits: 60, reopensEvery: 30,
+      durabilities: [.none, .processCrash, .ordered]),
+  ]
+}
+
+/// A small program that writes, as a store's user would.
+struct CrashWorkload: Sendable {
+  static let path = "/s.perdure"
+
+  let shape: CrashShape
+  let seed: UInt64
+  let history = CrashHistory()
+
+  /// The options of every opening, but for the file system.
+  var options: StoreOptions {
+    var options = StoreOptions()
+    options.segmentCapacityBytes = shape.segmentCapacityBytes
+    options.blobThresholdBytes = max(1024, shape.valueLengthMax + 16)
+    return options
+  }
+
+  func open(on fileSystem: any FileSystem, readOnly: Bool = false) throws -> Store {
+    var options = options
+    options.fileSystem = fileSystem
+    options.isReadOnly = readOnly
+    return try Store(at: Self.path, options: options)
+  }
+
+  /// Runs to the end; gives what the store must hold after each commit.
+  func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> CrashOracle {
+    var random = SeededGenerator(seed: seed)
+    var last: UInt64 = 0
+    var done = 0
+    while done < shape.commits {
+      var store: Store? = try open(on: fileSystem)
+      let round = min(shape.reopensEvery, shape.commits - done)
+      if let store { last = try await write(round, to: store, marker, &random) }
+      done += round
+      // Closed, or left as a process that ends leaves it.
+      if Bool.random(using: &random) || done == shape.commits { try store?.close() }
+      store = nil
+    }
+    return CrashOracle(contents: history.contents(upTo: last))
+  }
+
+  private func write(
+    _ commits: Int, to store: Store, _ marker: CrashMarker, _ random: inout SeededGenerator
+  ) async throws -> UInt64 {
+    let generators = (0..<shape.writers).map { _ in SeededGenerator(seed: random.next()) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (number, generator) in generators.enumerated() {
+        group.addTask {
+          var writer = try CrashWriter(number, workload: self, store, marker, generator)
+          for _ in 0..<commits { try await writer.step() }
+        }
+      }
+      try await group.waitForAll()
+    }
+    return store.snapshot().sequence
+  }
+}
+
+/// One of the program's writers. Writers have no keys in common.
+private struct CrashWriter {
+  private let number: UInt64
+  private let shape: CrashShape
+  private let history: CrashHistory
+  private let store: Store
+  private let marker: CrashMarker
+  private var random: SeededGenerator
+  private let rows: Keyspace
+  private let names: Keyspace
+
+  private struct Refused: Error {}
+
+  init(
+    _ number: Int, workload: CrashWorkload, _ store: Store, _ marker: CrashMarker, _ random: SeededGenerator
+  ) throws {
+    self.number = UInt64(number)
+    shape = workload.shape
+    history = workload.history
+    self.store = store
+    self.marker = marker
+    self.random = random
+    rows = try store.keyspace("rows", .dense)
+    names = try store.keyspace("names", .bytes)
+    let groups = try store.defineIndex(Self.definition("groups", rows, [.value(offset: 0, length: 8)]))
+    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
+    _ = try store.defineIndex(
+      Self.definition("serials", rows, [.value(offset: 8, length: 8)], isUnique: true))
+  }
+
+  private static func definition(
+    _ name: String, _ keyspace: Keyspace, _ slices: [SliceExtractor.Slice], isUnique: Bool = false
+  ) -> IndexDefinition {
+    let source = IndexDefinition.Source.records(
+      keyspaces: [keyspace], extractor: SliceExtractor.name, parameters: SliceExtractor.parameters(slices))
+    return IndexDefinition(name: name, source: source, isUnique: isUnique)
+  }
+
+  mutating func step() async throws {
+    if shape.mishapOneIn > 0, Int.random(in: 0..<shape.mishapOneIn, using: &random) == 0 {
+      try mishap()
+    } else {
+      try await commit()
+    }
+  }
+
+  private mutating func commit() async throws {
+    var change: CrashHistory.Change = []
+    for _ in 0..<Int.random(in: shape.operations, using: &random) { change.append(operation()) }
+    // So that every transaction is a commit of its own.
+    let stamp = withUnsafeBytes(of: random.next()) { Array($0) }
+    change.append((CrashKey(keyspace: "names", key: .bytes([0xFF, UInt8(number)])), stamp))
+    let durability = shape.durabilities.randomElement(using: &random) ?? .powerLoss
+    let sequence = try await write(change, durability)
+    history.note(sequence, change)
+    if durability == .powerLoss { marker.acknowledge(Int(sequence)) }
+  }
+
+  private func write(_ change: CrashHistory.Change, _ durability: Durability) async throws -> UInt64 {
+    let (rows, names) = (rows, names)
+    if shape.isAsynchronous {
+      return try await store.write(durability: durability) { transaction in
+        for (key, value) in change { try transaction.apply(key, value, rows, names) }
+      }.sequence
+    }
+    return try writeSynchronously(change, durability)
+  }
+
+  private func writeSynchronously(
+    _ change: CrashHistory.Change, _ durability: Durability, requiring precondition: Precondition? = nil
+  ) throws -> UInt64 {
+    try store.write(durability: durability) { transaction in
+      if let precondition { transaction.require(precondition) }
+      for (key, value) in change { try transaction.apply(key, value, rows, names) }
+    }.sequence
+  }
+
+  private mutating func operation() -> (key: CrashKey, value: [UInt8]?) {
+    let id = number * 100 + UInt64.random(in: 1...12, using: &random)
+    let name = [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: Int(id % 4) + (number > 0 ? 4 : 0))
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: return (CrashKey(keyspace: "rows", key: .id(id)), nil)
+    case 1: return (CrashKey(keyspace: "names", key: .bytes(name)), nil)
+    case 2: return (CrashKey(keyspace: "names", key: .bytes(name)), value(group: 0))
+    default: return (CrashKey(keyspace: "rows", key: .id(id)), value(group: UInt8(id % 3)))
+    }
+  }
+
+  /// A group, a serial number that no other value has, and bytes.
+  private mutating func value(group: UInt8) -> [UInt8] {
+    let isBlob = shape.blobOneIn > 0 && Int.random(in: 0..<shape.blobOneIn, using: &random) == 0
+    let length =
+      isBlob
+      ? max(1100, shape.valueLengthMax + 100) : Int.random(in: 0...shape.valueLengthMax, using: &random)
+    let serial = withUnsafeBytes(of: random.next()) { Array($0) }
+    return [0, 0, 0, 0, 0, 0, 0, group] + serial
+      + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: length)
+  }
+
+  /// Something that must leave no trace, or none but in the catalog.
+  private mutating func mishap() throws {
+    let id = CrashKey(keyspace: "rows", key: .id(number * 100 + 50))
+    let twin = CrashKey(keyspace: "rows", key: .id(number * 100 + 51))
+    let value = value(group: 1)
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0:
+      try expectConflict {
+        try writeSynchronously([(id, value)], .powerLoss, requiring: .exists(rows, .id(9_999)))
+      }
+    case 1:
+      try expectConflict { try writeSynchronously([(id, value), (twin, value)], .none) }
+    case 2:
+      let blob = [UInt8](repeating: 7, count: 1 << 14)
+      do {
+        _ = try store.write { transaction in
+          try transaction.apply(id, blob, rows, names)
+          throw Refused()
+        }
+      } catch is Refused {}
+    case 3:
+      let count = try store.keyspaces.count
+      if count < 30 { _ = try store.keyspace("more \(number) \(count)", .bytes) }
+    case 4:
+      let offset = Int.random(in: 0...7, using: &random)
+      _ = try store.defineIndex(Self.definition("by byte", rows, [.value(offset: offset, length: 1)]))
+    default:
+      _ = try store.write(durability: .powerLoss) { try $0.remove(id: 9_999, in: rows) }
+    }
+  }
+
+  private func expectConflict(_ body: () throws -> UInt64) throws {
+    do {
+      let sequence = try body()
+      throw Violation("commit \(sequence) should have been refused")
+    } catch let error as StoreError where error.code == .conflict {}
+  }
+}
+
+extension WriteTransaction {
+  fileprivate mutating func apply(
+    _ key: CrashKey, _ value: [UInt8]?, _ rows: Keyspace, _ names: Keyspace
+  ) throws {
+    switch (key.key, value) {
+    case (.id(let id), let value?): try put(value, id: id, in: rows)
+    case (.id(let id), nil): try remove(id: id, in: rows)
+    case (.bytes(let name), let value?): try put(value, key: name, in: names)
+    case (.bytes(let name), nil): try remove(key: name, in: names)
+    }
+  }
+}

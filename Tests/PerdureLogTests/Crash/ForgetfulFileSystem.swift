@@ -1,0 +1,100 @@
+import PerdureFileIO
+import PerdureTestSupport
+
+/// A file system that reports one kind of sync as done and does nothing: an engine above it is as
+/// wrong as one that leaves that sync out.
+final class ForgetfulFileSystem: FileSystem {
+  enum Omission: CaseIterable, Sendable {
+    /// The sync of a superblock before it gets its name (C2).
+    case newSuperblock
+    /// The sync of the directory after the superblock got its name (C3).
+    case creation
+    /// The sync of the parent directory after that (C3).
+    case parentDirectory
+    /// The sync of a new segment's header (B4).
+    case segmentBirth
+    /// The sync of the directory after a segment was created (B4).
+    case segmentName
+    /// The sync of a segment with commits in it, before the next is born (B1) or a commit is
+    /// acknowledged (S2).
+    case log
+    /// The sync of a blob file (S1).
+    case blob
+    /// The sync of the directory after a blob file was created (S1).
+    case blobName
+  }
+
+  let base: SimulatedFileSystem
+  private let omission: Omission
+  private let lastCreated = Guarded<String>("")
+
+  init(_ base: SimulatedFileSystem, without omission: Omission) {
+    self.base = base
+    self.omission = omission
+  }
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    if mode == .create { lastCreated.withLock { $0 = path } }
+    return ForgetfulFile(try base.open(path, mode), without: omission)
+  }
+
+  func syncDirectory(_ path: String) throws(FileIOError) {
+    let last = lastCreated.withLock { $0 }
+    let isForgotten =
+      switch omission {
+      case .creation: path != "/" && last.hasSuffix(".tmp")
+      case .parentDirectory: path == "/"
+      case .segmentName: path != "/" && last.hasSuffix(".segment")
+      case .blobName: path != "/" && last.hasSuffix(".blob")
+      default: false
+      }
+    if !isForgotten { try base.syncDirectory(path) }
+  }
+
+  func createDirectory(_ path: String) throws(FileIOError) { try base.createDirectory(path) }
+  func contents(of directory: String) throws(FileIOError) -> [String] { try base.contents(of: directory) }
+  func kind(of path: String) throws(FileIOError) -> FileKind? { try base.kind(of: path) }
+  func rename(_ source: String, to destination: String) throws(FileIOError) {
+    try base.rename(source, to: destination)
+  }
+  func remove(_ path: String) throws(FileIOError) { try base.remove(path) }
+  func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+    try base.lock(path, kind, holder: holder)
+  }
+  func availableBytes(at path: String) throws(FileIOError) -> UInt64 { try base.availableBytes(at: path) }
+}
+
+private final class ForgetfulFile: File {
+  private let base: any File
+  private let omission: ForgetfulFileSystem.Omission
+
+  init(_ base: any File, without omission: ForgetfulFileSystem.Omission) {
+    self.base = base
+    self.omission = omission
+  }
+
+  var path: String { base.path }
+
+  func sync(_ mode: SyncMode) throws(FileIOError) {
+    let isEmptySegment = path.hasSuffix(".segment") ? try base.size() <= 128 : false
+    let isForgotten =
+      switch omission {
+      case .newSuperblock: path.hasSuffix(".tmp")
+      case .segmentBirth: isEmptySegment
+      case .log: path.hasSuffix(".segment") && !isEmptySegment
+      case .blob: path.hasSuffix(".blob")
+      default: false
+      }
+    if !isForgotten { try base.sync(mode) }
+  }
+
+  func size() throws(FileIOError) -> UInt64 { try base.size() }
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
+    try base.read(into: buffer, at: offset)
+  }
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
+    try base.write(bytes, at: offset)
+  }
+  func map(_ length: Int) throws(FileIOError) -> FileMapping { try base.map(length) }
+  func close() throws(FileIOError) { try base.close() }
+}
