@@ -99,7 +99,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "DebianArchiveTests",
-      dependencies: ["DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureCompression", "PerdureLog"],
+      dependencies: [
+        "DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureCompression",
+        "PerdureLog",
+      ],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]

@@ -13,7 +13,8 @@ struct KilledImportTests {
 
   @Test("Holds every acknowledged batch and at most the one in flight, whole, and goes on from there")
   func killed() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("perdure-kill-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "perdure-kill-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let archive = folder.appendingPathComponent("Packages")
@@ -61,7 +62,9 @@ struct KilledImportTests {
 
   private static func makeArchive() -> String {
     (0..<stanzaCount).map { number in
-      let targets = (0..<dependencyCount(of: number)).map { "package-\((number * 7 + $0 * 13) % stanzaCount)" }
+      let targets = (0..<dependencyCount(of: number)).map {
+        "package-\((number * 7 + $0 * 13) % stanzaCount)"
+      }
       let depends = targets.isEmpty ? "" : "Depends: \(targets.joined(separator: ", "))\n"
       return """
         Package: package-\(number)

@@ -38,16 +38,20 @@ struct ImportRulesTests {
     let knowing = ["Coordination/", "Container/", "Verification/", "Perdure.swift"]
     for file in try Repository.swiftFiles(in: "Sources/Perdure") {
       guard Self.imports(of: file).contains("PerdureLog") else { continue }
-      #expect(knowing.contains { file.path.hasPrefix("Sources/Perdure/" + $0) }, "\(file.path) imports the engine")
+      #expect(
+        knowing.contains { file.path.hasPrefix("Sources/Perdure/" + $0) }, "\(file.path) imports the engine")
     }
   }
 
   private static func imports(of file: Repository.SourceFile) -> [String] {
     file.lines.compactMap { line in
       let words = line.split(separator: " ").filter { !$0.hasPrefix("@") }
-      guard let position = words.firstIndex(of: "import"), position <= 1, words.count > position + 1 else { return nil }
+      guard let position = words.firstIndex(of: "import"), position <= 1, words.count > position + 1 else {
+        return nil
+      }
       let access = words.prefix(position)
-      guard access.allSatisfy({ ["public", "package", "internal", "private", "fileprivate"].contains($0) }) else {
+      guard access.allSatisfy({ ["public", "package", "internal", "private", "fileprivate"].contains($0) })
+      else {
         return nil
       }
       return String(words[words.count - 1].split(separator: ".")[0])

@@ -42,7 +42,10 @@ struct SourceShapeTests {
 
   @Test("The documents at the top are there, and their links lead somewhere")
   func documents() throws {
-    for name in ["README.md", "ARCHITECTURE.md", "FORMAT.md", "DEVIATIONS.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"] {
+    for name in [
+      "README.md", "ARCHITECTURE.md", "FORMAT.md", "DEVIATIONS.md", "CHANGELOG.md", "CONTRIBUTING.md",
+      "LICENSE",
+    ] {
       #expect(try !Repository.text(of: name).isEmpty, "\(name)")
     }
     let readme = try Repository.text(of: "README.md")

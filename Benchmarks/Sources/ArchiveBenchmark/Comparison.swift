@@ -27,6 +27,8 @@ struct Comparison {
   }
 
   private func ratio(_ peer: Cost, _ mine: Cost) -> String {
-    String(format: "%6.2f elapsed, %6.2f processor", peer.seconds / mine.seconds, peer.processorSeconds / mine.processorSeconds)
+    String(
+      format: "%6.2f elapsed, %6.2f processor", peer.seconds / mine.seconds,
+      peer.processorSeconds / mine.processorSeconds)
   }
 }

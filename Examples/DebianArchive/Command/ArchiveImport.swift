@@ -28,7 +28,9 @@ struct ArchiveImport {
     if !printsBatches { bar.finish(count: done) }
   }
 
-  private func run(_ index: ArchiveSurvey.Index, _ importer: ArchiveImporter, _ progress: (Int) -> Void) throws {
+  private func run(_ index: ArchiveSurvey.Index, _ importer: ArchiveImporter, _ progress: (Int) -> Void)
+    throws
+  {
     let state = try importer.progress(ofIndex: index.file.label)
     if state.byteCount != Int64(index.file.byteCount) {
       state.byteCount = Int64(index.file.byteCount)

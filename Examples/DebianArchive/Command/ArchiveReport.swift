@@ -39,7 +39,9 @@ struct ArchiveReport {
       ("dependencies", Dependency.self), ("maintainers", Maintainer.self), ("sections", Section.self),
       ("tags", Tag.self),
     ] as [(String, ManagedObject.Type)] {
-      row(name, "\(try context.count(for: FetchRequest<ManagedObject>(entityName: type.entityDescription.name)))")
+      row(
+        name,
+        "\(try context.count(for: FetchRequest<ManagedObject>(entityName: type.entityDescription.name)))")
     }
     stopwatch.lap("count")
   }
@@ -63,7 +65,9 @@ struct ArchiveReport {
 
   private func printMaintainers(_ questions: ArchiveQuestions) throws {
     print("\nMaintainers with the most packages")
-    for maintainer in try questions.busiestMaintainers(5) { row(maintainer.name, "\(maintainer.packageCount)") }
+    for maintainer in try questions.busiestMaintainers(5) {
+      row(maintainer.name, "\(maintainer.packageCount)")
+    }
     stopwatch.lap("busiest maintainers, by index")
   }
 

@@ -9,7 +9,8 @@ import Perdure
 struct DebianArchive: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Import the Debian archive as an object graph, then ask it questions.",
-    discussion: "A second run uses the store that the first one made, and goes on where that one was stopped.")
+    discussion: "A second run uses the store that the first one made, and goes on where that one was stopped."
+  )
 
   @Argument(help: "A Packages file or a folder of them; else what apt keeps, else what dpkg has installed.")
   var archive: String?
@@ -50,7 +51,8 @@ struct DebianArchive: ParsableCommand {
     container = try open()
     stopwatch.lap("open again")
     try ArchiveReport(
-      container: container, survey: survey, package: package, word: word, storePath: store, stopwatch: stopwatch
+      container: container, survey: survey, package: package, word: word, storePath: store,
+      stopwatch: stopwatch
     ).printAll()
     try container.close()
     if survey.problemCount > 0 { throw ExitCode.failure }

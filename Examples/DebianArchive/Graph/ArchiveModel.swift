@@ -1,6 +1,5 @@
 public import Perdure
 
-
 /// A name that dependencies may point to: that of a package, or one that packages only provide.
 @Entity(isAbstract: true)
 public class Name: ManagedObject {

@@ -63,6 +63,7 @@ public struct ArchiveQuestions {
 
   /// The packages whose summary contains a word, whatever its case and accents.
   public func packages(about word: String) throws -> [Package] {
-    try context.fetch(FetchRequest<Package> { $0.summary.contains(word, [.caseInsensitive, .diacriticInsensitive]) })
+    try context.fetch(
+      FetchRequest<Package> { $0.summary.contains(word, [.caseInsensitive, .diacriticInsensitive]) })
   }
 }

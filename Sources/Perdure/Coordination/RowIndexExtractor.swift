@@ -3,6 +3,7 @@
 // A definition's parameters are the name of the index; what it is made of stands in the stored model. So a
 // definition stays the same when the model grows, and any program that links Perdure can maintain the index.
 
+internal import PerdureFileIO
 internal import PerdureLog
 internal import PerdureModel
 internal import PerdurePredicates
@@ -10,7 +11,10 @@ internal import PerdurePredicates
 struct RowIndexExtractor: IndexExtractor {
   static let name = "row"
 
-  struct Factory: IndexExtractorFactory {
+  /// Keeps the schema that it decoded last: all indexes of a store are set up from the same model.
+  final class Factory: IndexExtractorFactory {
+    private let decoded = Guarded<(bytes: [UInt8], schema: StoreSchema)?>(nil)
+
     func makeExtractor(
       parameters: [UInt8], in store: borrowing StoredValues
     ) throws -> any IndexExtractor {
@@ -18,11 +22,20 @@ struct RowIndexExtractor: IndexExtractor {
         let name = String(validating: parameters, as: UTF8.self),
         let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
       else { throw StoreError(.corruption, "The definition of a row index does not read as one") }
-      let schema = StoreSchema(try StoredModel(decoding: bytes))
+      let schema = try schema(of: bytes)
       guard let index = schema.index(named: name) else {
         throw StoreError(.indexUnavailable, "The stored model has no index \(name)")
       }
       return RowIndexExtractor(schema, schema.definition(index), in: store)
+    }
+
+    private func schema(of bytes: [UInt8]) throws -> StoreSchema {
+      try decoded.withLock { known in
+        if let known, known.bytes == bytes { return known.schema }
+        let schema = StoreSchema(try StoredModel(decoding: bytes))
+        known = (bytes, schema)
+        return schema
+      }
     }
   }
 

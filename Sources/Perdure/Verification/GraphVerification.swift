@@ -96,7 +96,9 @@ package struct GraphVerification {
     let target = row.reference(field)
     if let problem = problem(with: target, as: property.destination) {
       found.findings.append(
-        .init(invariant: 2, place: name(reference), message: "\(property.name) leads to \(name(target)), \(problem)"))
+        .init(
+          invariant: 2, place: name(reference),
+          message: "\(property.name) leads to \(name(target)), \(problem)"))
     }
   }
 
@@ -113,7 +115,8 @@ package struct GraphVerification {
       for (end, entity) in [(source, ends.source), (target, ends.target)] {
         guard let problem = problem(with: end, as: entity) else { continue }
         found.findings.append(
-          .init(invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)) is \(problem)"))
+          .init(
+            invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)) is \(problem)"))
       }
       return found.findings.count < findingsMax
     }

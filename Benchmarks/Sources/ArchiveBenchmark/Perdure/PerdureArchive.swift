@@ -58,7 +58,8 @@ final class PerdureArchive: ArchiveEngine {
     let context = try opened().newContext()
     var digest = ArchiveDigest()
     for case let package as Package in closure.map({ context.object(with: $0) }) {
-      digest.add(PackageHash(name: package.name, version: package.version, architecture: package.architecture))
+      digest.add(
+        PackageHash(name: package.name, version: package.version, architecture: package.architecture))
     }
     return digest
   }
