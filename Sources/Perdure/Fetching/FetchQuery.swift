@@ -52,12 +52,13 @@ package struct PreparedFetch {
         .invalidWindow, "A limit and an offset are at least 0.", entity: entity.name)
     }
     var check = PredicateCheck(schema: schema, entity: entity)
-    if let predicate = query.predicate { try check.check(predicate) }
+    let asked = (query.predicate ?? .true).replacingObjectIDs()
+    try check.check(asked)
     self.schema = schema
     self.entity = entity
     concrete =
       query.includesSubentities ? entity.concrete : entity.concrete.filter { $0 == entity.number }
-    predicate = (query.predicate ?? .true).folded(now: now)
+    predicate = asked.folded(now: now)
     order = try query.order.map { try SortCriterion($0, entity, schema) }
     limit = query.limit
     offset = query.offset

@@ -52,6 +52,7 @@ extension PredicateCompiler {
     }
     return emitText(slot, kind, question, whenTrue, whenFalse)
       ?? emitTextOrder(slot, kind, question, whenTrue, whenFalse)
+      ?? emitIdentifier(slot, kind, question, whenTrue, whenFalse)
       ?? emitValue(slot, question, whenTrue, whenFalse)
   }
 
@@ -79,6 +80,9 @@ extension PredicateCompiler {
   ) -> Int32? {
     let domain = WordDomain(kind)
     let ranges = domain.map { domain in list.compactMap { domain.words(.equal, $0) } }
+    if kind == .string, list.count > 3, let set = TextSet(list, question.options) {
+      return emitTextSet(slot, set, question, whenTrue, whenFalse)
+    }
     // Only where each value is one word: zero, for one, is two.
     guard let domain, let ranges, ranges.allSatisfy({ $0.count == 1 }) else {
       return list.reversed().reduce(whenFalse as Int32?) { next, value in
@@ -122,6 +126,20 @@ extension PredicateCompiler {
     return builder.add(clause, whenTrue, whenFalse)
   }
 
+  private mutating func emitTextSet(
+    _ slot: Int, _ set: TextSet, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    let ifNull = question.holds(.null)
+    let ifAbsent = question.holds(absent(slot))
+    return builder.add(
+      { row, _, _ in
+        let field = row.fields[slot]
+        if field.kind == .absent { return ifAbsent }
+        guard row.isPresent(field) else { return ifNull }
+        return set.contains(row.bytes(field), isASCII: row.isASCII(field))
+      }, whenTrue, whenFalse)
+  }
+
   /// The order of a text and a constant text.
   private mutating func emitTextOrder(
     _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
@@ -149,7 +167,21 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// Everything else about one value: decimals, UUIDs, data.
+  /// Whether a UUID is a constant one.
+  private mutating func emitIdentifier(
+    _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32? {
+    guard kind == .uuid, question.op == .equal, case .uuid(let uuid) = question.value else { return nil }
+    let ifAbsent = question.holds(absent(slot))
+    return builder.add(
+      { row, _, _ in
+        let field = row.fields[slot]
+        if field.kind == .absent { return ifAbsent }
+        return row.isPresent(field) && row.uuid(field) == uuid
+      }, whenTrue, whenFalse)
+  }
+
+  /// Everything else about one value: decimals, data, the order of UUIDs.
   private mutating func emitValue(
     _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {

@@ -34,6 +34,35 @@ extension FetchPredicate {
   }
 }
 
+extension FetchPredicate {
+  /// The predicate with `objectID` at the end of paths left out: an object and its identity compare as one.
+  func replacingObjectIDs() -> FetchPredicate {
+    mapChildren(
+      predicate: { $0.replacingObjectIDs() }, expression: { $0.replacingObjectIDs() })
+  }
+}
+
+extension FetchExpression {
+  fileprivate func replacingObjectIDs() -> FetchExpression {
+    switch self {
+    case .keyPath(let path) where path.namesIdentity:
+      .path(from: .evaluatedObject, PropertyPath(path.names.dropLast()))
+    case .member(let base, let path) where path.namesIdentity:
+      .path(from: base.replacingObjectIDs(), PropertyPath(path.names.dropLast()))
+    default:
+      mapChildren(
+        predicate: { $0.replacingObjectIDs() }, expression: { $0.replacingObjectIDs() })
+    }
+  }
+}
+
+extension PropertyPath {
+  /// Whether the path ends in the identity of an object. No property has that name.
+  fileprivate var namesIdentity: Bool { names.last == "objectID" && aggregate == nil }
+
+  fileprivate init(_ names: ArraySlice<String>) { self.init(Array(names)) }
+}
+
 extension FetchExpression {
   fileprivate func replacingNow(_ now: Date) -> FetchExpression {
     if case .function(.now, _) = self { return .constant(.date(now)) }

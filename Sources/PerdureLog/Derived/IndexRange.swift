@@ -9,16 +9,18 @@ extension OrderedTree {
   /// each other's beginning, so there is at most one such key, and it is found where the bound
   /// would stand.
   func treeRange(of range: KeyRange) -> KeyRange {
-    KeyRange(lower: treeBound(range.lower), upper: range.upper.map { treeBound($0) })
+    guard let lower = treeBound(range.lower) else { return KeyRange(lower: [], upper: []) }
+    return KeyRange(lower: lower, upper: range.upper.flatMap { treeBound($0) })
   }
 
-  private func treeBound(_ bound: [UInt8]) -> [UInt8] {
+  /// nil when every tree key is before the bound.
+  private func treeBound(_ bound: [UInt8]) -> [UInt8]? {
     bound.withUnsafeBytes { raw in
       var cursor = OrderedCursor(self)
       guard cursor.seek(lowerBound: raw) else { return bound }
       let key = IndexKey.key(in: cursor.key)
       guard key.count < raw.count, raw.prefix(key.count).elementsEqual(key) else { return bound }
-      return KeyRange.successor(ofPrefix: Array(key)) ?? bound
+      return KeyRange.successor(ofPrefix: Array(key))
     }
   }
 

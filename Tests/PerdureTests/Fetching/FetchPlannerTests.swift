@@ -194,6 +194,16 @@ struct FetchPlannerTests {
         """)
   }
 
+  @Test("The identity of an object is written as itself or as objectID")
+  func objectID() throws {
+    let reference = Value.reference(ObjectReference(entity: 3, id: 1))
+    #expect(try explain("Employee", "objectID == %@", [reference]).contains("one object by id"))
+    #expect(
+      try explain("Employee", "boss.objectID == %@", [reference]).contains("objects whose boss is one object")
+    )
+    #expect(try explain("Employee", "ANY tags.objectID == %@", [reference]).contains("whose tags is one"))
+  }
+
   @Test("A predicate that cannot hold has no candidates")
   func impossible() throws {
     #expect(try explain("Employee", "age == 1.5").contains("candidates: 0 of 1100"))

@@ -104,7 +104,7 @@ struct RandomPredicate {
     let right: Value
     switch op {
     case .between: right = .list([constant(kind), constant(kind)])
-    case .in: right = .list((0..<Int.random(in: 0...4, using: &random)).map { _ in constant(kind) })
+    case .in: right = .list((0..<Int.random(in: 0...6, using: &random)).map { _ in constant(kind) })
     case .beginsWith, .endsWith, .like, .contains:
       guard kind == .string else { return compare(left, kind, modifier: modifier) }
       right = op == .like ? .string(pattern()) : constant(.string)

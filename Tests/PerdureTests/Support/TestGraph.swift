@@ -78,24 +78,27 @@ struct TestGraph {
     var change = StoreChange(view: store.view(), durability: .none)
     for object in objects {
       self.objects[object.reference] = object
-      change.puts.append((object.reference, row(of: object)))
-      for (name, targets) in object.links {
-        let entity = schema.entity(object.reference.entityNumber)
-        guard let slot = entity.slot(named: name),
-          case .inverse(_, let index, _, true) = entity.properties[slot].form
-        else { continue }
-        for target in targets {
-          change.linksAdded.append(StoreLink(index: index, source: object.reference, target: target))
-        }
-      }
+      change.puts.append((object.reference, try Self.row(of: object, schema)))
+      change.linksAdded += Self.links(of: object, schema)
     }
     _ = try store.commit(change)
   }
 
-  func row(of object: TestObject) -> [UInt8] {
+  static func row(of object: TestObject, _ schema: StoreSchema) throws -> [UInt8] {
     let entity = schema.entity(object.reference.entityNumber)
     return RowWriter(entity.layouts!).row { slot in
       .value(object.values[entity.properties[slot].name] ?? .null)
+    }
+  }
+
+  /// The links that an object is the source of.
+  static func links(of object: TestObject, _ schema: StoreSchema) -> [StoreLink] {
+    let entity = schema.entity(object.reference.entityNumber)
+    return object.links.flatMap { name, targets -> [StoreLink] in
+      guard let slot = entity.slot(named: name),
+        case .inverse(_, let index, _, true) = entity.properties[slot].form
+      else { return [] }
+      return targets.map { StoreLink(index: index, source: object.reference, target: $0) }
     }
   }
 

@@ -1,0 +1,105 @@
+import Perdure
+import PerdureModel
+import PerdurePredicates
+import Testing
+
+@Suite("Store schema of a model")
+struct StoreSchemaTests {
+  private func form(_ schema: StoreSchema, _ entity: String, _ property: String) throws
+    -> PropertyStorage.Form
+  {
+    let entity = try #require(schema.entity(named: entity))
+    return entity.properties[try #require(entity.slot(named: property))].form
+  }
+
+  @Test("Indexes are named after the numbers of their properties, relationships first")
+  func names() throws {
+    let schema = try TestModel.schema(indexed: true)
+    #expect(
+      schema.indexes.map(\.name) == [
+        "rel/17", "rel/18", "link/20", "linkrev/20", "link/21", "rel/22", "attr/1", "count/6",
+        "attr/8,-12", "attr/12", "attr/14", "attr/13", "attr/15", "attr/7", "attr/11", "attr/-2",
+        "attr/17,1", "attr/16", "uniq/10", "attr/24",
+      ])
+    for (position, definition) in schema.indexes.enumerated() {
+      #expect(schema.index(named: definition.name) == StoreIndex(rawValue: position))
+    }
+  }
+
+  @Test("An index is fed by the concrete entities below the one that declares it")
+  func entities() throws {
+    let schema = try TestModel.schema(indexed: true)
+    func fed(_ name: String) throws -> [String] {
+      schema.definition(try #require(schema.index(named: name))).entities.map { schema.entity($0).name }
+    }
+    #expect(try fed("attr/1") == ["Company", "Employee", "Manager"])
+    #expect(try fed("rel/17") == ["Employee", "Manager"])
+    #expect(try fed("attr/24") == ["Tag"])
+    let party = try #require(schema.entity(named: "Party"))
+    #expect(party.layouts == nil)
+    #expect(party.concrete.map { schema.entity($0).name } == ["Company", "Employee", "Manager"])
+  }
+
+  @Test("Each link is kept once, and read by index from the other side")
+  func forms() throws {
+    let schema = try TestModel.schema(indexed: true)
+    func index(_ name: String) throws -> StoreIndex { try #require(schema.index(named: name)) }
+    let company = try #require(schema.entity(named: "Company")).number
+    let employee = try #require(schema.entity(named: "Employee")).number
+    let tag = try #require(schema.entity(named: "Tag")).number
+    let badge = try #require(schema.entity(named: "Badge")).number
+    #expect(
+      try form(schema, "Employee", "company") == .toOne(destination: company, index: try index("rel/17")))
+    #expect(
+      try form(schema, "Company", "employees")
+        == .inverse(destination: employee, index: try index("rel/17"), owners: nil, isToMany: true))
+    // Many to many: links on the side with the lower number.
+    #expect(
+      try form(schema, "Employee", "tags")
+        == .inverse(
+          destination: tag, index: try index("link/20"), owners: try index("linkrev/20"), isToMany: true))
+    #expect(
+      try form(schema, "Tag", "holders")
+        == .inverse(
+          destination: employee, index: try index("linkrev/20"), owners: try index("link/20"), isToMany: true)
+    )
+    // Its own inverse: both directions are links.
+    #expect(
+      try form(schema, "Manager", "friends")
+        == .inverse(
+          destination: employee, index: try index("link/21"), owners: try index("link/21"), isToMany: true))
+    // One to one: a column on the side with the lower number.
+    #expect(
+      try form(schema, "Employee", "badge") == .toOne(destination: badge, index: try index("rel/22")))
+    #expect(
+      try form(schema, "Badge", "owner")
+        == .inverse(destination: employee, index: try index("rel/22"), owners: nil, isToMany: false))
+    #expect(try form(schema, "Company", "employeeCount") == .count(ofSlot: 4))
+  }
+
+  @Test("A row holds stored attributes and to-one columns in the order of slots")
+  func layout() throws {
+    let schema = try TestModel.schema(indexed: true)
+    let company = try #require(schema.entity(named: "Company")?.layouts)
+    #expect(company.current.columns.map(\.property) == [1, 2, 3, 4])
+    let badge = try #require(schema.entity(named: "Badge")?.layouts)
+    #expect(badge.current.columns.map(\.kind) == [.int32])
+  }
+
+  @Test("After an addition older layouts are still read, and the new property has its default")
+  func addition() throws {
+    let before = try ManagedObjectModel([EntityDescription("A", properties: [.string("name")])])
+    let after = try ManagedObjectModel([
+      EntityDescription("A", properties: [.int64("rank", default: 5), .string("name")])
+    ])
+    let stored = try StoredModel.initial(for: before)
+    let old = try #require(StoreSchema(stored).entity(named: "A")?.layouts)
+    let new = try #require(StoreSchema(try stored.adopting(after).stored).entity(named: "A")?.layouts)
+    let bytes = RowWriter(old).row { _ in .value(.string("x")) }
+    try bytes.withUnsafeBytes { bytes in
+      let row = try RowView(checking: bytes, new)
+      #expect(new.value(0, of: row) == .integer(5))
+      #expect(new.value(1, of: row) == .string("x"))
+    }
+  }
+}
