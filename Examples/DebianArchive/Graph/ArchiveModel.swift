@@ -3,6 +3,7 @@ public import Perdure
 /// A name that dependencies may point to: that of a package, or one that packages only provide.
 @Entity(isAbstract: true)
 public class Name: ManagedObject {
+  /// The name itself.
   @Attribute(.unique) public var text: String
   /// What asks for this name, or speaks against it.
   @Relationship(inverse: "target") public var dependents: ToMany<Dependency>
@@ -13,6 +14,7 @@ public class Name: ManagedObject {
 /// The name of a package that the archive has.
 @Entity
 public final class PackageName: Name {
+  /// Its versions.
   @Relationship(inverse: "packageName", deleteRule: .cascade) public var packages: ToMany<Package>
 }
 
@@ -23,22 +25,33 @@ public final class VirtualName: Name {}
 /// One version of a package for one architecture.
 @Entity(unique: [["name", "version", "architecture"]])
 public final class Package: ManagedObject {
+  /// The text of its name.
   public var name: String
+  /// Empty when the archive does not say.
   public var version: String
+  /// What it was built for, or `all`.
   public var architecture: String
+  /// The first line of its description.
   public var summary: String?
   /// The source package it was built from.
   public var source: String?
+  /// How much a system needs it.
   public var priority: String?
+  /// Where its project lives.
   public var homepage: String?
   /// The size of its file in bytes; nil when the archive does not say.
   public var size: Int64?
   /// In KiB; nil when the archive does not say.
   public var installedSize: Int64?
+  /// Its name.
   @Relationship(inverse: "packages", optional: false) public var packageName: PackageName?
+  /// Who looks after it.
   @Relationship(inverse: "packages") public var maintainer: Maintainer?
+  /// Where it is filed.
   @Relationship(inverse: "packages") public var section: Section?
+  /// What it is about.
   @Relationship(inverse: "packages") public var tags: ToMany<Tag>
+  /// What it says about other packages.
   @Relationship(inverse: "package", deleteRule: .cascade) public var dependencies: ToMany<Dependency>
 }
 
@@ -55,7 +68,9 @@ public final class Dependency: ManagedObject {
   public var architecture: String?
   /// How the version must compare with `version`.
   public var relation: String?
+  /// The version to compare with.
   public var version: String?
+  /// The package that says it.
   @Relationship(inverse: "dependencies", optional: false) public var package: Package?
   /// The name it asks for; nil for a provision.
   @Relationship(inverse: "dependents") public var target: Name?
@@ -66,32 +81,42 @@ public final class Dependency: ManagedObject {
 /// Who looks after packages.
 @Entity(unique: [["name", "address"]])
 public final class Maintainer: ManagedObject {
+  /// The name, without quotes.
   public var name: String
+  /// The mail address; empty when none is given.
   public var address: String
+  /// What they look after.
   @Relationship(inverse: "maintainer", deleteRule: .cascade) public var packages: ToMany<Package>
+  /// How many that is.
   @Attribute(.indexed, derived: "packages.@count") public var packageCount: Int64
 }
 
 /// Where packages are filed.
 @Entity
 public final class Section: ManagedObject {
+  /// Its name.
   @Attribute(.unique) public var name: String
+  /// What is filed here.
   @Relationship(inverse: "section") public var packages: ToMany<Package>
 }
 
 /// What packages are about.
 @Entity
 public final class Tag: ManagedObject {
+  /// The tag itself.
   @Attribute(.unique) public var name: String
+  /// What it is said of.
   @Relationship(inverse: "tags") public var packages: ToMany<Package>
 }
 
 /// How far an index has been imported. It is saved with the packages, so it is never wrong.
 @Entity
 public final class ImportedIndex: ManagedObject {
+  /// Suite, component and architecture.
   @Attribute(.unique) public var label: String
   /// Stanzas that are in the store, or were passed over.
   public var stanzaCount: Int64
+  /// Whether nothing of it is left to import.
   public var isComplete: Bool
   /// The size of the index file; another size is another index.
   public var byteCount: Int64

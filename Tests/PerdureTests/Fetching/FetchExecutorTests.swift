@@ -11,7 +11,9 @@ struct FetchExecutorTests {
   func differential() throws {
     var random = SeededGenerator.forTest("every plan")
     var used: [String: Int] = [:]
-    for _ in 0..<4 {
+    let kinds = ["scan", "references", "index", "join", "countOrder"]
+    // The test says nothing about an access path that no query led to: it goes on until all were taken.
+    for round in 0..<20 where round < 3 || kinds.contains(where: { used[$0] == nil }) {
       let objects = try TestGraph.objects(&random)
       for indexed in [true, false] {
         let graph = try TestGraph(objects, indexed: indexed)
@@ -22,8 +24,7 @@ struct FetchExecutorTests {
         }
       }
     }
-    // The test says nothing about an access path that no query led to.
-    for kind in ["scan", "references", "index", "join", "countOrder"] { #expect(used[kind, default: 0] > 0) }
+    for kind in kinds { #expect(used[kind, default: 0] > 0) }
   }
 
   private func compareAllPlans(
