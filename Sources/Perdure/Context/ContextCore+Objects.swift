@@ -57,7 +57,7 @@ extension ContextCore {
 
   func register(_ object: ManagedObject) {
     identityMap.insert(object, object.reference)
-    if let overlay = tracker[object.reference] { attach(overlay, to: object) }
+    if !tracker.isEmpty, let overlay = tracker[object.reference] { attach(overlay, to: object) }
   }
 
   func unregister(_ object: ManagedObject) {

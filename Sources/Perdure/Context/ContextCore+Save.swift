@@ -15,10 +15,11 @@ extension ContextCore {
     if let readFailure { throw readFailure }
     guard !tracker.isEmpty else { return }
     if isReadOnly { throw PerdureError(.saveFailed, "The store was opened for reading only.") }
-    let violations = violations()
+    let changes = tracker.ordered
+    let violations = violations(changes)
     if let readFailure { throw readFailure }
     if !violations.isEmpty { throw .validation(violations) }
-    let plan = SavePlan(self)
+    let plan = SavePlan(self, changes)
     if let readFailure { throw readFailure }
     if !plan.stale.isEmpty { throw .stale(plan.stale, in: self) }
     let newView = plan.isEmpty ? view : try commit(plan.change)

@@ -25,10 +25,12 @@ final class ContextCore {
   let ownership: ContextOwnership
   let durability: Durability
   let isReadOnly: Bool
+  // Accesses to the next three are not checked for exclusivity at run time, which would cost more than what
+  // they do. None of their functions calls anything that could come back here; see ChangeTracker.remove.
   /// What the context sees of the store.
-  var view: any StoreView
-  var tracker = ChangeTracker()
-  var identityMap = IdentityMap()
+  @exclusivity(unchecked) var view: any StoreView
+  @exclusivity(unchecked) var tracker = ChangeTracker()
+  @exclusivity(unchecked) var identityMap = IdentityMap()
   var allocator = IDAllocator()
   /// Whether the handle is gone; then overlays keep no instances alive.
   private(set) var isAbandoned = false

@@ -13,20 +13,20 @@ struct IDAllocator {
     var nextSize = firstBlock
   }
 
-  private var blocks: [UInt16: Block] = [:]
+  /// By entity number.
+  private var blocks: [Block] = []
   /// Counts down; used when the store cannot reserve. Such ids are never saved.
   private var provisional: UInt64 = 0xFFFF_FFFF_FFFF
 
   /// The id of a new object.
   mutating func next(_ entity: UInt16, from store: any PersistentStore) throws -> ObjectReference {
-    var block = blocks[entity] ?? Block()
-    if block.ids.isEmpty {
-      block.ids = try store.allocateIDs(entity: entity, count: block.nextSize)
-      block.nextSize = min(block.nextSize * 2, Self.largestBlock)
+    while blocks.count <= Int(entity) { blocks.append(Block()) }
+    if blocks[Int(entity)].ids.isEmpty {
+      let size = blocks[Int(entity)].nextSize
+      blocks[Int(entity)].ids = try store.allocateIDs(entity: entity, count: size)
+      blocks[Int(entity)].nextSize = min(size * 2, Self.largestBlock)
     }
-    let id = block.ids.lowerBound
-    block.ids = (id + 1)..<block.ids.upperBound
-    blocks[entity] = block
+    let id = blocks[Int(entity)].ids.removeFirst()
     return ObjectReference(entity: entity, id: id)
   }
 

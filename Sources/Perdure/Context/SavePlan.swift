@@ -24,10 +24,11 @@ struct SavePlan {
   /// Rows that were gone or changed when the plan was made.
   private(set) var stale: [ObjectReference] = []
 
-  init(_ context: ContextCore) {
+  /// - Parameter changes: All changes, in order of reference.
+  init(_ context: ContextCore, _ changes: [ObjectOverlay]) {
     self.context = context
     change = StoreChange(view: context.view, durability: context.durability)
-    for overlay in context.tracker.ordered {
+    for overlay in changes {
       if overlay.isDeleted { remove(overlay) } else { write(overlay) }
     }
     change.linksRemoved = linksRemoved.sorted {

@@ -19,33 +19,25 @@ struct DeniedDelete {
   }
 }
 
-/// The rules that the properties of one object have to obey at a save. Pure: what the properties hold is
-/// given.
-struct PropertyRules {
-  let shape: EntityShape
+/// The rules that properties have to obey at a save. Pure: what they hold is given.
+enum PropertyRules {
+  typealias Violation = (code: PerdureError.Code, value: Value, rule: String)
 
-  /// What is wrong with a property, if anything.
-  ///
-  /// - Parameter value: What a column holds.
-  /// - Parameter count: How many objects are at the other end of a relationship.
-  func violation(
-    _ slot: Int, value: () -> Value, count: () -> Int
-  ) -> (code: PerdureError.Code, value: Value, rule: String)? {
-    switch shape.properties[slot] {
-    case .attribute(_, let isOptional):
-      if isOptional || !value().isNull { return nil }
-      return (.missingMandatoryProperty, .null, "must have a value")
-    case .count: return nil
-    case .relationship(let relationship):
-      if relationship.isOptional, !relationship.hasCountLimits { return nil }
-      return Self.violation(relationship, count: count())
+  static let missing: Violation = (.missingMandatoryProperty, .null, "must have a value")
+
+  /// Whether a property has any rule.
+  static func apply(to property: EntityShape.Property) -> Bool {
+    switch property {
+    case .attribute(_, let isOptional): !isOptional
+    case .count: false
+    case .relationship(let relationship): !relationship.isOptional || relationship.hasCountLimits
     }
   }
 
   /// What is wrong with the number of objects at the other end. An optional relationship may always be empty.
   static func violation(
     _ relationship: RelationshipShape, count: Int
-  ) -> (code: PerdureError.Code, value: Value, rule: String)? {
+  ) -> Violation? {
     if count == 0, relationship.isOptional { return nil }
     if !relationship.isToMany {
       return count > 0 ? nil : (.missingMandatoryProperty, .null, "must lead to an object")
@@ -67,10 +59,16 @@ struct PropertyRules {
 
 extension ContextCore {
   /// Every rule that the pending changes break. Delete rules have been applied before.
-  func violations() -> [PerdureError.Detail] {
-    tracker.ordered.flatMap { overlay in
-      overlay.isDeleted ? deniedDeletes(overlay) : propertyViolations(overlay)
+  func violations(_ changes: [ObjectOverlay]) -> [PerdureError.Detail] {
+    var found: [PerdureError.Detail] = []
+    for overlay in changes {
+      if overlay.isDeleted {
+        found += deniedDeletes(overlay)
+      } else {
+        addViolations(overlay, to: &found)
+      }
     }
+    return found
   }
 
   private func deniedDeletes(_ overlay: ObjectOverlay) -> [PerdureError.Detail] {
@@ -82,18 +80,22 @@ extension ContextCore {
     }
   }
 
-  private func propertyViolations(_ overlay: ObjectOverlay) -> [PerdureError.Detail] {
-    let rules = PropertyRules(shape: overlay.shape)
-    return overlay.shape.properties.indices.compactMap { slot in
-      guard isConcerned(overlay, slot) else { return nil }
-      let found = rules.violation(
-        slot, value: { self.columnValue(overlay.reference, slot) },
-        count: { self.targetCount(of: overlay.reference, overlay.shape.relationship(slot)) })
-      guard let found else { return nil }
-      return PerdureError.Detail(
-        code: found.code, objectID: objectID(of: overlay.reference),
-        property: overlay.shape.propertyName(slot), value: found.value, rule: found.rule)
+  private func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
+    for slot in overlay.shape.ruledSlots where isConcerned(overlay, slot) {
+      guard let found = violation(overlay, slot) else { continue }
+      details.append(
+        PerdureError.Detail(
+          code: found.code, objectID: objectID(of: overlay.reference),
+          property: overlay.shape.propertyName(slot), value: found.value, rule: found.rule))
     }
+  }
+
+  private func violation(_ overlay: ObjectOverlay, _ slot: Int) -> PropertyRules.Violation? {
+    if case .relationship(let relationship) = overlay.shape.properties[slot] {
+      return PropertyRules.violation(relationship, count: targetCount(of: overlay.reference, relationship))
+    }
+    let isMissing = overlay.value(slot)?.isNull ?? columnValue(overlay.reference, slot).isNull
+    return isMissing ? PropertyRules.missing : nil
   }
 
   /// Whether a property of a changed object can have become invalid: all can in a new object and all

@@ -24,6 +24,8 @@ final class EntityShape: Sendable {
   let properties: [Property]
   /// The relationships among the properties.
   let relationships: [RelationshipShape]
+  /// The slots that a save has rules for.
+  let ruledSlots: [Int]
   /// What each slot of a new object holds: its default, or nothing.
   let template: [Value?]
   /// One-way relationships of other entities whose destination is this entity or one it inherits from.
@@ -46,6 +48,7 @@ final class EntityShape: Sendable {
     relationships = parts.properties.compactMap {
       if case .relationship(let relationship) = $0 { relationship } else { nil }
     }
+    ruledSlots = parts.properties.indices.filter { PropertyRules.apply(to: parts.properties[$0]) }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
     incoming = parts.incoming
     deletionGuards = parts.deletionGuards

@@ -5,20 +5,22 @@ internal import PerdurePredicates
 /// Delete rules change rows by the thousand; so changes are kept by reference, and an instance is only made
 /// when somebody asks for the object. While there are changes, the overlay keeps the instance alive.
 final class ObjectOverlay {
+  // Not checked for exclusivity at run time: no function here calls out, and checks cost more than accesses.
+
   let reference: ObjectReference
   let shape: EntityShape
   /// Whether the object has no row in the store.
   let isNew: Bool
   /// Whether the object is to be deleted.
-  var isDeleted = false
+  @exclusivity(unchecked) var isDeleted = false
   /// Whether the delete rules have been applied to what it is linked with now.
-  var isPropagated = false
+  @exclusivity(unchecked) var isPropagated = false
   /// The changed columns by slot; nil for the unchanged. Empty when no column has changed.
-  private(set) var values: [Value?] = []
-  private(set) var deltas: [(slot: Int, delta: LinkDelta)] = []
+  @exclusivity(unchecked) private(set) var values: [Value?] = []
+  @exclusivity(unchecked) private(set) var deltas: [(slot: Int, delta: LinkDelta)] = []
   /// The version of the row that the changes were made to; nil for new objects and where only links changed.
-  var baseVersion: RowVersion?
-  var object: ManagedObject?
+  @exclusivity(unchecked) var baseVersion: RowVersion?
+  @exclusivity(unchecked) var object: ManagedObject?
 
   init(_ reference: ObjectReference, _ shape: EntityShape, isNew: Bool) {
     self.reference = reference

@@ -16,8 +16,17 @@ public struct ObjectReference: RawRepresentable, Hashable, Sendable {
   public let rawValue: UInt64
 
   /// Wraps a number given by the owner of the objects.
+  @inlinable
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
+  }
+
+  /// Hashes by two multiplications. Sets and dictionaries of references are everywhere in a save, and nobody can
+  /// choose references in order to make them collide: the store hands them out.
+  @inlinable
+  public func _rawHashValue(seed: Int) -> Int {
+    let mixed = (rawValue ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
+    return Int(truncatingIfNeeded: (mixed ^ mixed >> 32) &* 0xD6E8_FEB8_6659_FD93)
   }
 }
 
