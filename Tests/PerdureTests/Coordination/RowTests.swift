@@ -35,26 +35,6 @@ struct RowTests {
     }
   }
 
-  @Test("The bytes of a small row are those of the description")
-  func goldenBytes() {
-    let columns = [
-      RowColumn(property: 1, kind: .string), RowColumn(property: 2, kind: .int16),
-      RowColumn(property: 3, kind: .string), RowColumn(property: 4, kind: .bool),
-    ]
-    let layout = RowLayout(number: 258, columns: columns, slots: [1, 2, 3, 4])
-    let values: [Value] = [.string("ab"), .integer(-2), .string("é"), .null]
-    let bytes = RowWriter(RowLayouts(current: layout, all: [layout])).row { .value(values[$0]) }
-    #expect(
-      bytes == [
-        2, 1, 0, 0,  // layout 258, zero
-        0b0111,  // present: 0, 1, 2
-        0b01,  // ASCII: the first string
-        0xFE, 0xFF, 0,  // -2, no bool
-        2, 0, 0, 0, 4, 0, 0, 0,  // ends
-        0x61, 0x62, 0xC3, 0xA9,
-      ])
-  }
-
   @Test("Equal content gives equal bytes, also when fields are copied from an older row")
   func copying() throws {
     var random = SeededGenerator.forTest("row copying")
