@@ -70,10 +70,17 @@ package struct FetchPlanner {
     self.bounds = bounds
   }
 
-  /// The slot that a comparison is about, and what it says about it.
+  /// The slot that a comparison, or an OR of comparisons, is about, and what it says about it.
   private static func ownBounds(
     _ conjunct: FetchPredicate, _ entity: EntityStorage
   ) -> (slot: Int, bounds: SearchBounds)? {
+    if case .or(let parts) = conjunct {
+      let found = parts.compactMap { ownBounds($0, entity) }
+      guard let first = found.first, found.count == parts.count,
+        found.allSatisfy({ $0.slot == first.slot })
+      else { return nil }
+      return (first.slot, found.dropFirst().reduce(first.bounds) { $0.joined($1.bounds) })
+    }
     guard case .comparison(let comparison) = conjunct, comparison.modifier == .direct,
       case .keyPath(let path) = comparison.left, path.names.count == 1, path.aggregate == nil,
       case .constant(let value) = comparison.right, let slot = entity.slot(named: path.names[0])

@@ -28,6 +28,26 @@ struct SearchBounds {
       ranges: both, arePoints: arePoints || other.arePoints, areExact: areExact && other.areExact)
   }
 
+  /// What lies in either. Points stay points: two of them are equal or apart.
+  func joined(_ other: SearchBounds) -> SearchBounds {
+    var joined: [KeyRange] = []
+    for range in (ranges + other.ranges).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
+      guard let last = joined.last, last.upper.map({ !$0.lexicographicallyPrecedes(range.lower) }) ?? true,
+        !(arePoints && other.arePoints) || last == range
+      else {
+        joined.append(range)
+        continue
+      }
+      // They overlap: one range from the first's start to the farther end.
+      if let end = last.upper {
+        let isFarther = range.upper.map { end.lexicographicallyPrecedes($0) } ?? true
+        if isFarther { joined[joined.count - 1].upper = range.upper }
+      }
+    }
+    return SearchBounds(
+      ranges: joined, arePoints: arePoints && other.arePoints, areExact: areExact && other.areExact)
+  }
+
   /// The same for a component that is kept in descending order: all bytes flipped (OrderedKey.swift).
   func flipped() -> SearchBounds {
     var flipped = self

@@ -87,6 +87,18 @@ struct FetchPlannerTests {
         """)
   }
 
+  @Test("An OR about one property is ranges of its index, overlapping ones made one")
+  func or() throws {
+    let plan = try explain("Employee", "salary < 5 OR salary <= 7 OR salary > 9 OR salary == nil")
+    #expect(
+      plan == """
+        fetch Employee
+          from index on salary: 3 ranges by salary
+          candidates: 36 of 1100
+        """)
+    #expect(try explain("Employee", "salary < 5 OR mid > 3").contains("scan"))
+  }
+
   @Test("A prefix takes the index and is checked again")
   func prefix() throws {
     #expect(

@@ -50,6 +50,12 @@ struct RandomPredicate {
     case 2:
       let path = singlePath(entity)
       return compare(.keyPath(PropertyPath(path.names)), path.kind, modifier: .direct)
+    case 3:
+      let own = attribute(entity)
+      return .or(
+        (0..<3).map { _ in
+          compare(.keyPath(PropertyPath(own.name)), own.kind, modifier: .direct)
+        })
     default:
       let own = attribute(entity)
       return compare(.keyPath(PropertyPath(own.name)), own.kind, modifier: .direct)
