@@ -1,12 +1,12 @@
 // Decimal numbers as sign, digits and exponent: the form that rows and keys are made from.
 //
 // Foundation gives a decimal's parts only through arithmetic and text. Here the parts are taken from the text
-// form of its significand, which holds on every platform whatever the private layout is; decimals are rare enough
-// in keys for that.
+// form of its significand, which holds on every platform whatever the private layout is; decimals are rare
+// enough in keys for that.
 //
-// In a row: u64 low and u64 high half of the mantissa | i32 exponent | u8 flags (1 negative, 2 not a number) |
-// three zero bytes. The mantissa has no trailing decimal zero unless the exponent is at its greatest, zero is
-// all zero bytes, and a number that is none has its flag alone: so equal numbers are equal bytes.
+// In a row: u64 low and u64 high half of the mantissa | i32 exponent | u8 flags (1 negative, 2 not a number)
+// | three zero bytes. The mantissa has no trailing decimal zero unless the exponent is at its greatest, zero
+// is all zero bytes, and a number that is none has its flag alone: so equal numbers are equal bytes.
 
 #if canImport(FoundationEssentials)
   package import FoundationEssentials

@@ -1,19 +1,20 @@
 // Keys whose byte order is the order of values.
 //
-// A key is a run of components, each written so that comparing two keys as unsigned bytes compares their values
-// one after the other. The encodings are fixed for ever: indexes are stored in them.
+// A key is a run of components, each written so that comparing two keys as unsigned bytes compares their
+// values one after the other. The encodings are fixed for ever: indexes are stored in them.
 //
 //     null         00
 //     otherwise    01, then
 //       integer    8 bytes big-endian, sign bit flipped
-//       double     8 bytes big-endian; negative: all bits flipped, else the sign bit flipped. -0.0 is 0.0, every
-//                  NaN is 0, before all numbers. Floats and dates are written so too
+//       double     8 bytes big-endian; negative: all bits flipped, else the sign bit flipped. -0.0 is 0.0,
+//                  every NaN is 0, before all numbers. Floats and dates are written so too
 //       bool       1 byte, 0 or 1
 //       uuid       its 16 bytes
-//       decimal    class 0 (not a number), 1 (negative), 2 (zero), 3 (positive); for 1 and 3 then the place of the
-//                  first digit (u16 big-endian, biased), the digits in pairs plus 1, and 00; all of these flipped
-//                  for negatives
-//       string     the canonical decomposition as UTF-8, 00 written as 00 FF, then 00 00; URLs are written so too
+//       decimal    class 0 (not a number), 1 (negative), 2 (zero), 3 (positive); for 1 and 3 then the place
+//                  of the first digit (u16 big-endian, biased), the digits in pairs plus 1, and 00; all of
+//                  these flipped for negatives
+//       string     the canonical decomposition as UTF-8, 00 written as 00 FF, then 00 00; URLs are written
+//                  so too
 //       data       its bytes, escaped and ended in the same way, without decomposition
 //       reference  8 bytes big-endian
 //

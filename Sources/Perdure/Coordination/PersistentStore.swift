@@ -1,15 +1,17 @@
 // The seam between the object graph and whatever keeps its rows.
 //
-// Above it, everything is references, rows, index ranges and preconditions; below it, an engine may be anything
-// that keeps these promises. No type of an engine appears here, so contexts and fetches are tested on a naive
-// store in memory and run unchanged on the log.
+// Above it, everything is references, rows, index ranges and preconditions; below it, an engine may be
+// anything that keeps these promises. No type of an engine appears here, so contexts and fetches are tested
+// on a naive store in memory and run unchanged on the log.
 //
 // Promises of a store:
-//   S1. A view is one consistent state. Taking one costs O(1), it never changes, and it keeps what it reads alive.
+//   S1. A view is one consistent state. Taking one costs O(1), it never changes, and it keeps what it reads
+//       alive.
 //   S2. A commit is atomic: all of its puts, removals and links become visible together, or none does.
 //   S3. Indexes are derived from rows and links by the store itself, in the same commit: every view finds its
 //       indexes in agreement with its rows.
-//   S4. Preconditions are judged in the commit's own turn against the newest state, not against `change.view`.
+//   S4. Preconditions are judged in the commit's own turn against the newest state, not against
+//       `change.view`.
 //   S5. Entries of an index come in bytewise order of key, then by reference.
 
 package import PerdurePredicates
@@ -47,8 +49,8 @@ package struct StoreIndex: RawRepresentable, Hashable, Sendable {
 
 /// A consistent state of a store, to read from (S1).
 ///
-/// All methods may be called from any thread. A method that throws gives a damaged or unreadable store's error.
-/// Bytes given to a body are valid at least until the view is released.
+/// All methods may be called from any thread. A method that throws gives a damaged or unreadable store's
+/// error. Bytes given to a body are valid at least until the view is released.
 package protocol StoreView: AnyObject, Sendable {
   /// The sequence number of the newest commit in this view; grows from view to view.
   var sequence: UInt64 { get }
@@ -66,15 +68,15 @@ package protocol StoreView: AnyObject, Sendable {
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool) throws
 
-  /// Hands out the rows of many objects, in whatever order is fastest. `body` is called once for each element,
-  /// with its position and its row, nil when there is none.
+  /// Hands out the rows of many objects, in whatever order is fastest. `body` is called once for each
+  /// element, with its position and its row, nil when there is none.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws
 
   /// The number of entries in a range of an index. O(log n).
   func entryCount(_ index: StoreIndex, _ range: KeyRange) -> Int
 
-  /// Hands out the entries in a range of an index in order (S5) until `body` returns false. The key comes without
-  /// the reference that a store may append to it.
+  /// Hands out the entries in a range of an index in order (S5) until `body` returns false. The key comes
+  /// without the reference that a store may append to it.
   func visitEntries(
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
@@ -106,8 +108,8 @@ package struct StoreLink: Hashable, Sendable {
 
 /// A change to apply as one commit.
 ///
-/// A reference occurs at most once among puts and removals. Adding a link that is there, and removing one that is
-/// not, change nothing. Links of a removed row are not removed by themselves.
+/// A reference occurs at most once among puts and removals. Adding a link that is there, and removing one
+/// that is not, change nothing. Links of a removed row are not removed by themselves.
 package struct StoreChange: Sendable {
   /// The state that the change was computed from.
   package var view: any StoreView
@@ -171,12 +173,12 @@ package protocol PersistentStore: AnyObject, Sendable {
 
   /// Applies a change atomically (S2) and returns a view at or after it.
   ///
-  /// - Throws: `StoreConflict` when a precondition failed or a unique key is taken; the store's own error when it
-  ///   cannot write. In both cases nothing of the change is visible.
+  /// - Throws: `StoreConflict` when a precondition failed or a unique key is taken; the store's own error
+  ///   when it cannot write. In both cases nothing of the change is visible.
   func commit(_ change: StoreChange) throws -> any StoreView
 
-  /// Reserves ids for new rows of one concrete entity. Ids start at 1 and are never handed out twice, also not after
-  /// a crash.
+  /// Reserves ids for new rows of one concrete entity. Ids start at 1 and are never handed out twice, also
+  /// not after a crash.
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64>
 
   /// Ends the use of the store. Views taken earlier stay readable.

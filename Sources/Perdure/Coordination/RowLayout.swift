@@ -11,14 +11,15 @@
 //     variable section    string and URL as UTF-8, data as it is
 //
 // Invariants of a row that a writer makes:
-//   R1. Unused bits of the bitmaps are 0. A property without a value has its fixed bytes 0 or its variable bytes
-//       empty, and its ASCII bit 0. So equal content under one layout means equal bytes.
+//   R1. Unused bits of the bitmaps are 0. A property without a value has its fixed bytes 0 or its variable
+//       bytes empty, and its ASCII bit 0. So equal content under one layout means equal bytes.
 //   R2. End offsets never fall, and the last one is the length of the variable section.
 //   R3. An ASCII bit is set if and only if a string or URL is present and all its bytes are below 128.
 //
 // Layouts are made once for each version of an entity and live as long as the store is open. A reader asks by
 // *slot* of today's entity, so each layout carries a table from slot to field, in raw memory: reading a field
-// costs loads and no reference counting. A property that the layout does not know has a field of kind `absent`.
+// costs loads and no reference counting. A property that the layout does not know has a field of kind
+// `absent`.
 
 package import PerdurePredicates
 

@@ -27,7 +27,8 @@ package struct RowWriter {
   /// A new row.
   ///
   /// - Parameter base: The row that `.copied` inputs come from; needed when there are any.
-  /// - Parameter input: Asked once for each stored property, by slot. A value must have the property's type (see `Value.stored(as:)`).
+  /// - Parameter input: Asked once for each stored property, by slot. A value must have the property's type
+  ///   (see `Value.stored(as:)`).
   package func row(base: RowView? = nil, _ input: (Int) -> RowInput) -> [UInt8] {
     let layout = layouts.current
     var bytes = [UInt8](repeating: 0, count: layout.shape.variableOffset)

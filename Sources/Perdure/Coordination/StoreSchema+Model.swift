@@ -23,8 +23,8 @@ extension FieldKind {
 }
 
 extension StoreSchema {
-  /// What a store keeps for a model. Equal stored models give equal schemas; entity numbers, slots and property
-  /// numbers are those of the model.
+  /// What a store keeps for a model. Equal stored models give equal schemas; entity numbers, slots and
+  /// property numbers are those of the model.
   package init(_ model: StoredModel) {
     var builder = StoreSchemaBuilder(model)
     self = builder.schema()

@@ -1,12 +1,12 @@
 // What a store keeps for each entity, and which indexes follow from it.
 //
 // A store schema is a pure function of the stored model (`StoreSchema+Model.swift`). Everything that reads or
-// writes rows works on it alone: properties are slots, entities are numbers, relationships are columns or index
-// ranges.
+// writes rows works on it alone: properties are slots, entities are numbers, relationships are columns or
+// index ranges.
 //
-// A relationship that is not a column is always read in the same way, whatever it is kept in: the entries of an
-// index whose key is the owner's reference name the objects at the other end. So it is with `relation` indexes
-// (the other end holds the column), with link keyspaces and with their reversed indexes.
+// A relationship that is not a column is always read in the same way, whatever it is kept in: the entries of
+// an index whose key is the owner's reference name the objects at the other end. So it is with `relation`
+// indexes (the other end holds the column), with link keyspaces and with their reversed indexes.
 
 package import PerdurePredicates
 
@@ -27,7 +27,8 @@ package struct IndexComponent: Hashable, Sendable {
 /// One index that a store maintains: what feeds it and what its keys are.
 package struct IndexDefinition: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
-    /// Key: the target in the to-one column `property` (bare reference); reference: the row. No entry for null.
+    /// Key: the target in the to-one column `property` (bare reference); reference: the row. No entry for
+    /// null.
     case relation(property: UInt32)
     /// Key: the source of a link (bare reference); reference: its target. Fed by links, not by rows.
     case links(property: UInt32)
@@ -37,15 +38,16 @@ package struct IndexDefinition: Hashable, Sendable {
     case attribute([IndexComponent])
     /// Key: the components in turn; no entry when one is null. A key has at most one entry.
     case unique([IndexComponent])
-    /// Key: number of entries of `counted` with an owner's key (bare count); reference: the owner. Owners without
-    /// entries have none here.
+    /// Key: number of entries of `counted` with an owner's key (bare count); reference: the owner. Owners
+    /// without entries have none here.
     case countOrder(property: UInt32, counted: StoreIndex)
   }
 
   /// The name under which the store keeps the index, the same in every process: "rel/17", "attr/3,5".
   package let name: String
   package let kind: Kind
-  /// The concrete entities whose rows (or whose links as sources, or which as owners) feed the index, ascending.
+  /// The concrete entities whose rows (or whose links as sources, or which as owners) feed the index,
+  /// ascending.
   package let entities: [UInt16]
 
   package init(name: String, kind: Kind, entities: [UInt16]) {
@@ -74,8 +76,8 @@ package struct PropertyStorage: Hashable, Sendable {
     case attribute(FieldKind)
     /// A to-one relationship in the row. `index` gives the rows that point at a target.
     case toOne(destination: UInt16, index: StoreIndex)
-    /// A relationship kept elsewhere: the entries of `index` with the owner as key. `owners` is the index in which
-    /// the object at the other end is the key and the owner the reference, when there is one.
+    /// A relationship kept elsewhere: the entries of `index` with the owner as key. `owners` is the index in
+    /// which the object at the other end is the key and the owner the reference, when there is one.
     case inverse(destination: UInt16, index: StoreIndex, owners: StoreIndex?, isToMany: Bool)
     /// A derived attribute: the number of objects in the relationship of another slot.
     case count(ofSlot: Int)
@@ -189,7 +191,8 @@ package struct StoreSchema: Sendable {
   /// The index with a name, or nil.
   package func index(named name: String) -> StoreIndex? { storage.positions[name] }
 
-  /// What a slot of an entity reads as in rows of layouts that do not know it; the same in all its sub-entities.
+  /// What a slot of an entity reads as in rows of layouts that do not know it; the same in all its
+  /// sub-entities.
   package func standIn(_ slot: Int, of entity: EntityStorage) -> Value {
     let layouts = entity.layouts ?? entity.concrete.lazy.compactMap { self.entity($0).layouts }.first
     return layouts?.defaults[slot] ?? .null

@@ -3,8 +3,8 @@
 internal import PerdurePredicates
 
 extension FetchExecutor {
-  /// Hands out candidates in the plan's order until `body` returns false; with rows where they are wanted or cost
-  /// nothing.
+  /// Hands out candidates in the plan's order until `body` returns false; with rows where they are wanted or
+  /// cost nothing.
   func visitCandidates(
     readsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {

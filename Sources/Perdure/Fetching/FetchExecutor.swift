@@ -1,14 +1,14 @@
 // Running a plan on a view: candidates, filter, unsaved changes, order, window.
 //
-//   1. The access path hands out candidates, with their rows where it passes them anyway. Rows of index candidates are
-//      read in batches, in whatever order is fastest, and handed on in the order of the index.
+//   1. The access path hands out candidates, with their rows where it passes them anyway. Rows of index
+//      candidates are read in batches, in whatever order is fastest, and handed on in the order of the index.
 //   2. Touched objects are left out here: their rows are not what the context shows.
 //   3. The program filters. When candidates come in order, this stops as soon as the window's end is known.
 //   4. Changed and inserted objects are asked by the reference evaluator and put among the others.
 //   5. Sorting where needed, then the window.
 //
-// When unsaved changes touch an entity that the predicate or the order reaches through a relationship, rows cannot be
-// trusted for anything: then every object is asked as the context shows it.
+// When unsaved changes touch an entity that the predicate or the order reaches through a relationship, rows
+// cannot be trusted for anything: then every object is asked as the context shows it.
 
 package import PerdurePredicates
 
@@ -32,8 +32,8 @@ package struct FetchExecutor {
       plan.residual, schema: fetch.schema, entity: fetch.entity, now: fetch.now)
   }
 
-  /// Hands out the objects in order until `body` returns false; with their rows, which stay valid while the view
-  /// lives, but for objects that are shown from unsaved changes.
+  /// Hands out the objects in order until `body` returns false; with their rows, which stay valid while the
+  /// view lives, but for objects that are shown from unsaved changes.
   package func visit(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
     if let pending {
       for found in try overlaid(pending) {
@@ -212,7 +212,8 @@ package struct FetchExecutor {
     }
   }
 
-  /// Whether a candidate satisfies the residual. An entry without a row is a reference that was named but is gone.
+  /// Whether a candidate satisfies the residual. An entry without a row is a reference that was named but is
+  /// gone.
   private func matcher(_ readsRows: Bool) throws -> (ObjectReference, StoredRow?) throws -> Bool {
     if program.acceptsAll { return { _, row in row != nil || !readsRows } }
     // Captured one by one, so that a row costs no copy of the plan.

@@ -1,9 +1,9 @@
 // Access paths by attribute and unique indexes.
 //
-// An index serves a predicate through a prefix of its components: points on all but the last of them, anything on the
-// last. It serves an order through the components behind those that are pinned to one point.
-// Walking it gives ties in the order of references, or the opposite; where that is not the direction wanted, the
-// executor turns each run of equal keys round.
+// An index serves a predicate through a prefix of its components: points on all but the last of them,
+// anything on the last. It serves an order through the components behind those that are pinned to one point.
+// Walking it gives ties in the order of references, or the opposite; where that is not the direction wanted,
+// the executor turns each run of equal keys round.
 
 internal import PerdurePredicates
 
@@ -38,8 +38,8 @@ extension FetchPlanner {
       words: words(definition, components, slots, match))
   }
 
-  /// A unique index has no entry where a component is null. It knows every wanted object when the predicate leaves out
-  /// nulls, or when there are none.
+  /// A unique index has no entry where a component is null. It knows every wanted object when the predicate
+  /// leaves out nulls, or when there are none.
   private func isComplete(
     _ index: StoreIndex, _ definition: IndexDefinition, _ slots: [Int], _ match: Match
   ) -> Bool {

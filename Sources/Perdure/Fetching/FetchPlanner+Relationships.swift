@@ -1,5 +1,5 @@
-// Access paths by relationships: the objects that point at given ones, joins through an index of the other entity,
-// and order by a derived count.
+// Access paths by relationships: the objects that point at given ones, joins through an index of the other
+// entity, and order by a derived count.
 
 internal import PerdurePredicates
 
@@ -45,9 +45,8 @@ extension FetchPlanner {
       filtersEntities: definition.kind.namesEntities ? overshoots(definition) : true,
       count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }, costPerCandidate: 3,
       settled: [position],
-      words:
-        "objects whose \(property.name) is \(references.count == 1 ? "one object" : "one of \(references.count)")"
-    )
+      words: "objects whose \(property.name) is "
+        + (references.count == 1 ? "one object" : "one of \(references.count)"))
   }
 
   // MARK: Joins

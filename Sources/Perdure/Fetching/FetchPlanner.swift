@@ -1,12 +1,12 @@
 // Choosing how to run a fetch: a pure function of the request, the schema and the numbers of entries.
 //
-// Every access path that the predicate and the order allow is a candidate. The number of rows it has to look at is
-// known exactly, because a store counts the entries of a range without walking it; only how many of them pass the
-// rest of the predicate is guessed. The cheapest one is taken, the first of equals.
+// Every access path that the predicate and the order allow is a candidate. The number of rows it has to look
+// at is known exactly, because a store counts the entries of a range without walking it; only how many of
+// them pass the rest of the predicate is guessed. The cheapest one is taken, the first of equals.
 //
-// Why the results are the same whichever is taken: an access path is used only when every object that satisfies
-// the predicate is among its candidates; what it does not make sure of stays in the residual; and it counts as ordered
-// only when ties fall as `FetchOrder` says, so that sorting would change nothing.
+// Why the results are the same whichever is taken: an access path is used only when every object that
+// satisfies the predicate is among its candidates; what it does not make sure of stays in the residual; and
+// it counts as ordered only when ties fall as `FetchOrder` says, so that sorting would change nothing.
 
 internal import PerdurePredicates
 
@@ -168,6 +168,7 @@ package struct FetchPlanner {
 }
 
 extension Double {
-  /// About twice the binary logarithm of a square root: enough for comparing costs, without a mathematics library.
+  /// About twice the binary logarithm of a square root: enough for comparing costs, without a mathematics
+  /// library.
   fileprivate var exponentOrZero: Double { self < 1 ? 0 : Double(2 * exponent) }
 }

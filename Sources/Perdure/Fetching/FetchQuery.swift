@@ -1,4 +1,5 @@
-// A fetch request without its class: what is asked of the store schema, and the same made ready to be planned.
+// A fetch request without its class: what is asked of the store schema, and the same made ready to be
+// planned.
 
 package import PerdurePredicates
 

@@ -4,12 +4,12 @@ package import PerdurePredicates
 
 /// Unsaved changes that lie over the rows of a view.
 ///
-/// A fetch judges membership and order by the values in memory: changed and inserted objects are asked themselves,
-/// their rows are not looked at. The window is cut out after that, so that limit and offset mean the objects as
-/// the context shows them. (Core Data cuts the window from the saved rows first.)
+/// A fetch judges membership and order by the values in memory: changed and inserted objects are asked
+/// themselves, their rows are not looked at. The window is cut out after that, so that limit and offset mean
+/// the objects as the context shows them. (Core Data cuts the window from the saved rows first.)
 package protocol PendingChanges {
-  /// Whether an object is inserted, changed or deleted, so that its row must not be used. Called for every candidate:
-  /// O(1).
+  /// Whether an object is inserted, changed or deleted, so that its row must not be used. Called for every
+  /// candidate: O(1).
   func isTouched(_ reference: ObjectReference) -> Bool
 
   /// Whether any object of a concrete entity is touched, its relationships included.

@@ -106,7 +106,8 @@ struct PredicateCheck {
     if comparison.modifier != .direct, case .value = left, case .keyPath = comparison.left {
       throw FetchError(
         .notARelationship,
-        "\(comparison.left.description) has one value for each \(entity.name); ANY and ALL need a to-many relationship.",
+        "\(comparison.left.description) has one value for each \(entity.name); "
+          + "ANY and ALL need a to-many relationship.",
         entity: entity.name, key: comparison.left.description)
     }
     if case .constant(let value) = comparison.right {
@@ -138,7 +139,8 @@ struct PredicateCheck {
     let key = expression.description
     return FetchError(
       .typeMismatch,
-      "\(key) of \(entity.name) is \(type.words) and is compared with \(value.kindName), which it never equals.",
+      "\(key) of \(entity.name) is \(type.words) and is compared with \(value.kindName), "
+        + "which it never equals.",
       entity: entity.name, key: key)
   }
 

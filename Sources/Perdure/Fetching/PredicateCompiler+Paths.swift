@@ -1,7 +1,8 @@
 // Clauses that leave the row: to-one steps, ANY and ALL over to-many steps, counts, subqueries.
 //
-// Each step becomes a closure around a smaller program for the row at its end. What a missing object gives (E3 of the
-// reference evaluator) is worked out when compiling: nothing to look at when a to-many step follows, null otherwise.
+// Each step becomes a closure around a smaller program for the row at its end. What a missing object gives
+// (E3 of the reference evaluator) is worked out when compiling: nothing to look at when a to-many step
+// follows, null otherwise.
 
 internal import PerdurePredicates
 

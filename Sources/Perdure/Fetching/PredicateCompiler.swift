@@ -1,9 +1,9 @@
 // From a predicate to a row program.
 //
-// Compiled are comparisons of a property with a constant, directly or along a path, ANY and ALL over to-many steps,
-// @count, and subqueries that ask only their element. What is left (arithmetic, aggregates, regular expressions,
-// comparisons of two properties) is asked of the reference evaluator, clause by clause, so that a predicate
-// with one hard clause is slow only where that clause is reached.
+// Compiled are comparisons of a property with a constant, directly or along a path, ANY and ALL over to-many
+// steps, @count, and subqueries that ask only their element. What is left (arithmetic, aggregates, regular
+// expressions, comparisons of two properties) is asked of the reference evaluator, clause by clause, so that
+// a predicate with one hard clause is slow only where that clause is reached.
 
 internal import PerdurePredicates
 

@@ -1,5 +1,5 @@
-// The form of a predicate that is planned and compiled: simplified, `now()` replaced by one moment for the whole fetch,
-// constants on the right.
+// The form of a predicate that is planned and compiled: simplified, `now()` replaced by one moment for the
+// whole fetch, constants on the right.
 
 internal import PerdurePredicates
 

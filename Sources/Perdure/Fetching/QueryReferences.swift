@@ -1,12 +1,12 @@
 // Queries in Swift: `{ $0.salary > 1000 && $0.company.name == "Acme" }`.
 //
-// The closure runs once, on a stand-in for the object. Naming a property of the stand-in gives a reference that
-// carries a path; comparing a reference gives a `FetchPredicate`, the same tree that a format string parses to.
-// Nothing of a query is closed over: what comes out can be printed, checked, planned and compiled.
+// The closure runs once, on a stand-in for the object. Naming a property of the stand-in gives a reference
+// that carries a path; comparing a reference gives a `FetchPredicate`, the same tree that a format string
+// parses to. Nothing of a query is closed over: what comes out can be printed, checked, planned and compiled.
 //
 // Optionality is dropped from the types: a predicate has two values, and a comparison with a missing value
-// means what it means in a format string. So each operator has one form for values and one for references, and
-// literals type-check in time linear in the number of clauses.
+// means what it means in a format string. So each operator has one form for values and one for references,
+// and literals type-check in time linear in the number of clauses.
 
 public import PerdurePredicates
 

@@ -1,10 +1,10 @@
 // A predicate made to run on rows.
 //
-// A program is an array of clauses in raw memory. Each clause asks one question of the row and names the clause to go
-// on with when it holds and when it does not; AND, OR and NOT are nothing but these targets, so evaluation stops at
-// the first clause that decides. Clauses hold no references: running over rows counts none, allocates nothing and
-// calls through no existential, but where a clause leaves the row (relationships, counts, what is left to the
-// reference evaluator).
+// A program is an array of clauses in raw memory. Each clause asks one question of the row and names the
+// clause to go on with when it holds and when it does not; AND, OR and NOT are nothing but these targets, so
+// evaluation stops at the first clause that decides. Clauses hold no references: running over rows counts
+// none, allocates nothing and calls through no existential, but where a clause leaves the row (relationships,
+// counts, what is left to the reference evaluator).
 //
 // Invariants:
 //   P1. Targets of a clause are `accept`, `reject` or clauses with smaller positions: a run ends.

@@ -171,7 +171,8 @@ extension SearchBounds {
     return key(.decimal, op, stored, from: [1, 1])
   }
 
-  /// Bounds by the key of a constant. `from` is where the comparable values begin: behind null, and behind NaN.
+  /// Bounds by the key of a constant. `from` is where the comparable values begin: behind null, and behind
+  /// NaN.
   private static func key(
     _ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value, from start: [UInt8]
   ) -> SearchBounds? {

@@ -1,9 +1,10 @@
 // Sorting by key bytes.
 //
-// Every object's criteria become one key (OrderedKey.swift), ended by its reference, so no two keys are equal and
-// comparing is comparing bytes. Keys lie one behind the other in one array; what is moved about when sorting is small
-// and carries the first sixteen bytes, which decide nearly always. With a limit, only the first k objects are
-// kept, in a heap whose top is the last of them: n objects cost O(n log k) and memory for k.
+// Every object's criteria become one key (OrderedKey.swift), ended by its reference, so no two keys are equal
+// and comparing is comparing bytes. Keys lie one behind the other in one array; what is moved about when
+// sorting is small and carries the first sixteen bytes, which decide nearly always. With a limit, only the
+// first k objects are kept, in a heap whose top is the last of them: n objects cost O(n log k) and memory for
+// k.
 
 internal import PerdurePredicates
 

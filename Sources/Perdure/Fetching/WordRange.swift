@@ -1,9 +1,9 @@
 // Numbers, truth values, dates and references as words whose unsigned order is their order.
 //
-// A comparison of such a field with a constant is then a test whether a word lies in a range, for every operator
-// and every pair of number kinds. The ends of the range are found by bisection with `Value.sortOrder` as the judge,
-// so there is no second definition of what 5 < 5.5 means. Index keys hold the same words (OrderedKey.swift), so the
-// same ranges bound index scans.
+// A comparison of such a field with a constant is then a test whether a word lies in a range, for every
+// operator and every pair of number kinds. The ends of the range are found by bisection with
+// `Value.sortOrder` as the judge, so there is no second definition of what 5 < 5.5 means. Index keys hold the
+// same words (OrderedKey.swift), so the same ranges bound index scans.
 
 internal import PerdurePredicates
 

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Planning fetches")
 struct FetchPlannerTests {
-  /// The plan for a store of 1000 employees, 100 managers, 50 companies and 20 tags, in which every range of a
-  /// length of its own has a number of entries.
+  /// The plan for a store of 1000 employees, 100 managers, 50 companies and 20 tags, in which every range of
+  /// a length of its own has a number of entries.
   private func explain(
     _ entity: String, _ format: String? = nil, _ arguments: [(any PredicateArgument)?] = [],
     order: [FetchOrder] = [], limit: Int? = nil, offset: Int = 0, entries: Int = 12,
