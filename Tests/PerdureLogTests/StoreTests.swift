@@ -46,6 +46,20 @@ struct StoreTests {
     #expect(try again.verify().isClean)
   }
 
+  @Test("A directory with somebody else's files is refused and left as it is")
+  func foreignDirectory() throws {
+    let memory = try MemoryStore()
+    try memory.fileSystem.createDirectory("/store.perdure")
+    for name in ["notes.txt", "draft.tmp"] {
+      _ = try memory.fileSystem.open("/store.perdure/\(name)", .create)
+    }
+    let error = #expect(throws: StoreError.self) { try memory.open() }
+    #expect(error?.code == .notAStore)
+    #expect(try memory.fileSystem.contents(of: "/store.perdure").sorted() == ["draft.tmp", "notes.txt"])
+    try memory.fileSystem.remove("/store.perdure/notes.txt")
+    try memory.open().close()
+  }
+
   @Test("A snapshot does not change")
   func snapshotIsStable() throws {
     let store = try MemoryStore().open()

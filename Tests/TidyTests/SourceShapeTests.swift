@@ -62,4 +62,15 @@ struct SourceShapeTests {
       #expect(names.contains(name), "ARCHITECTURE.md names \(name)")
     }
   }
+
+  @Test("Tests that DEVIATIONS.md names exist")
+  func deviationsAreShown() throws {
+    let names = Set(
+      try Repository.swiftFiles(in: "Tests").map { $0.path.split(separator: "/").last.map(String.init) ?? "" }
+    )
+    let text = try Repository.text(of: "DEVIATIONS.md")
+    for name in text.matches(of: /`([A-Za-z]+Tests)`/).map({ String($0.output.1) }) {
+      #expect(names.contains("\(name).swift"), "DEVIATIONS.md names \(name)")
+    }
+  }
 }

@@ -56,8 +56,9 @@ public struct ArchiveQuestions {
 
   /// The maintainers with the most packages, from an index on the derived count.
   public func busiestMaintainers(_ count: Int) throws -> [Maintainer] {
-    var request = FetchRequest<Maintainer>(order: [FetchOrder(\Maintainer.packageCount, ascending: false)])
-    request.limit = count
+    var request = Maintainer.fetchRequest()
+    request.sortDescriptors = [FetchOrder(\Maintainer.packageCount, ascending: false)]
+    request.fetchLimit = count
     return try context.fetch(request)
   }
 

@@ -29,7 +29,9 @@ extension ContextCore {
 
   func seedForInserting(_ type: ManagedObject.Type) -> ObjectSeed {
     guard let shape = graph.shape(of: type) else {
-      preconditionFailure("\(type) is not among the classes that were given to the container.")
+      preconditionFailure(
+        "\(type) is not among the classes that the container was given: "
+          + "add \(type).self to classes: in PersistentContainer(name:…).")
     }
     return seed(shape)
   }

@@ -1,7 +1,7 @@
 extension ManagedObjectContext {
   /// The objects that a request asks for, unsaved changes of this context included.
   ///
-  ///     let rich = try context.fetch(FetchRequest<Person> { $0.salary > 1000 })
+  ///     let rich = try context.fetch(Person.fetchRequest { $0.salary > 1000 })
   ///
   /// Objects whose rows were read for the fetch come loaded, others as faults. Objects that are registered
   /// already keep their unsaved changes. Delete rules that are pending are applied first.
@@ -38,4 +38,13 @@ extension ManagedObjectContext {
 extension QueryableObject where Self: ManagedObject {
   /// A request for all objects of the class's entity.
   public static func fetchRequest() -> FetchRequest<Self> { FetchRequest<Self>() }
+
+  /// A request for the objects of the class's entity that a query holds for.
+  ///
+  ///     let request = Person.fetchRequest { $0.salary > 1000 }
+  public static func fetchRequest(
+    where query: (EntityRef<Self>) throws -> FetchPredicate
+  ) rethrows -> FetchRequest<Self> {
+    try FetchRequest<Self>(where: query)
+  }
 }

@@ -100,8 +100,27 @@ extension PerdureError: CustomStringConvertible {
   public var description: String {
     var lines = ["\(code.rawValue): \(message)"]
     lines += details.map { "  \($0.code.rawValue) \($0.objectID) \($0.property) = \($0.value): \($0.rule)" }
-    lines += conflicts.map { "  \($0.objectID) \($0.kind)" }
+    lines += conflicts.map { "  \($0)" }
     if let cause { lines.append("  caused by: \(cause)") }
     return lines.joined(separator: "\n")
+  }
+}
+
+extension PerdureError.Conflict: CustomStringConvertible {
+  /// The object and what happened to it, in words.
+  public var description: String {
+    switch kind {
+    case .changed: "\(objectID) was changed or deleted by another context"
+    case .targetMissing: "\(objectID) is linked to, and does not exist any more"
+    case .linksChanged: "\(objectID) was linked or unlinked by another context"
+    case .duplicate(let constraint, let existing):
+      "\(objectID) has the same \(constraint.joined(separator: ", ")) as \(existing)"
+    }
+  }
+
+  /// The entity and the properties of a broken uniqueness constraint.
+  var constraintName: String? {
+    guard case .duplicate(let constraint, let existing) = kind else { return nil }
+    return "\(existing.entityName).\(constraint.joined(separator: "+"))"
   }
 }

@@ -10,11 +10,13 @@ extension PerdureError {
 
   static func conflict(_ conflict: StoreConflict, in context: ContextCore) -> PerdureError {
     if !conflict.failed.isEmpty { return merge(conflict.failed.compactMap { Conflict($0, context) }) }
+    let conflicts = conflict.duplicates.map { Conflict($0, context) }
+    let constraints = Set(conflicts.compactMap(\.constraintName)).sorted().joined(separator: " and ")
     var error = PerdureError(
       .constraintConflict,
-      "\(conflict.duplicates.count) objects would share the values of a uniqueness constraint. "
-        + "Nothing was saved; change the values and save again.")
-    error.conflicts = conflict.duplicates.map { Conflict($0, context) }
+      "\(constraints) must be unique, and another object has the same value. "
+        + "Nothing was saved; change the value, or delete the object, and save again.")
+    error.conflicts = conflicts
     return error
   }
 

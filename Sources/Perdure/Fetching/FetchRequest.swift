@@ -2,9 +2,14 @@ public import PerdurePredicates
 
 /// A description of the objects wanted: which, in which order, and which part of them.
 ///
-///     var request = FetchRequest<Employee> { $0.salary > 1000 && $0.company.name == "Acme" }
-///     request.order = [FetchOrder(\Employee.name)]
-///     request.limit = 20
+///     var request = Employee.fetchRequest { $0.salary > 1000 && $0.company.name == "Acme" }
+///     request.sortDescriptors = [FetchOrder(\Employee.name)]
+///     request.fetchLimit = 20
+///
+/// or, with a format string:
+///
+///     let request = FetchRequest<Employee>(
+///       predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "li"))
 ///
 /// A request is a value: it reads nothing and knows no context until it is fetched.
 public struct FetchRequest<Root> {
@@ -13,11 +18,11 @@ public struct FetchRequest<Root> {
   /// What the objects must satisfy; nil for all.
   public var predicate: FetchPredicate?
   /// The order, most significant criterion first; empty for no particular order.
-  public var order: [FetchOrder] = []
-  /// The most objects wanted, at least 0; nil for all.
-  public var limit: Int?
-  /// How many objects to leave out at the front, at least 0.
-  public var offset = 0
+  public var sortDescriptors: [FetchOrder] = []
+  /// The most objects wanted; 0 for all. Not negative.
+  public var fetchLimit = 0
+  /// How many objects to leave out at the front. Not negative.
+  public var fetchOffset = 0
   /// Whether objects of sub-entities are wanted too.
   public var includesSubentities = true
   /// Whether unsaved changes of the context count. When they do, limit and offset are of the objects as the
@@ -25,10 +30,12 @@ public struct FetchRequest<Root> {
   public var includesPendingChanges = true
 
   /// A request for the objects of the class's entity, or of the entity with a name.
-  public init(entityName: String? = nil, predicate: FetchPredicate? = nil, order: [FetchOrder] = []) {
+  public init(
+    entityName: String? = nil, predicate: FetchPredicate? = nil, sortDescriptors: [FetchOrder] = []
+  ) {
     self.entityName = entityName
     self.predicate = predicate
-    self.order = order
+    self.sortDescriptors = sortDescriptors
   }
 }
 
@@ -59,9 +66,9 @@ extension FetchRequest {
     var query = FetchQuery(entity: entity.number)
     query.includesSubentities = includesSubentities
     query.predicate = predicate
-    query.order = order
-    query.limit = limit
-    query.offset = offset
+    query.order = sortDescriptors
+    query.limit = fetchLimit == 0 ? nil : fetchLimit
+    query.offset = fetchOffset
     return query
   }
 }

@@ -67,7 +67,9 @@ final class EntityShape: Sendable {
   /// The slot of a property. Asking for a name that the entity does not have is a mistake of the caller.
   func slot(named key: String) -> Int {
     guard let slot = schema.slot(named: key) else {
-      preconditionFailure("\(name) has no property \"\(key)\".")
+      let near = NearMisses.of(key, in: schema.properties.map(\.name))
+      let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
+      preconditionFailure("\(name) has no property \"\(key)\".\(hint)")
     }
     return slot
   }

@@ -1,7 +1,18 @@
 /// The built-in extractor: index keys are slices of the record's key and value.
 ///
-/// It serves programs that lay their values out in fixed places, and the reversed direction of
-/// links (`[.key(8, 8)]`, reference from the first 8 bytes of the key).
+/// It serves programs that lay their values out in fixed places, and the reversed direction of links
+/// (`[.key(offset: 8, length: 8)]` with the reference `.keyPrefix`). An index over names that stand in the
+/// values behind 4 bytes, and its entries for one name:
+///
+///     let byName = try store.defineIndex(IndexDefinition(
+///       name: "byName",
+///       source: .records(
+///         keyspaces: [people], extractor: SliceExtractor.name,
+///         parameters: SliceExtractor.parameters([.valueRest(offset: 4)]))))
+///     let ada = KeyRange.prefix(IndexKey.text("Ada".utf8))
+///     try snapshot.forEachEntry(in: byName, range: ada) { _, id in … }
+///
+/// A reference is 8 bytes: byte-string keys shorter than that have no entry.
 public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   /// The name that definitions use.
   public static let name = "slices"

@@ -16,7 +16,7 @@ enum Recovery {
     let fileSystem = options.fileSystem
     var report = RecoveryReport()
     try prepareDirectory(path, options)
-    if !options.createsIfMissing { try checkIsStore(path, fileSystem) }
+    try checkIsStore(path, options)
     // 1. The writer's place.
     let lock =
       options.isReadOnly
@@ -43,6 +43,8 @@ enum Recovery {
     var blobs: [UInt64] = []
     var temporaries: [String] = []
     var hasSuperblock = false
+    /// Files that are none of a store's, hidden ones left out.
+    var strangers: [String] = []
 
     init(_ path: String, _ fileSystem: any FileSystem) throws {
       for string in try fileSystem.contents(of: path) {
@@ -51,7 +53,8 @@ enum Recovery {
         case .blob(let number): blobs.append(number)
         case .temporary: temporaries.append(string)
         case .superblock: hasSuperblock = true
-        case .lock, nil: break
+        case .lock: break
+        case nil: if !string.hasPrefix(".") { strangers.append(string) }
         }
       }
     }
@@ -70,11 +73,17 @@ enum Recovery {
     }
   }
 
-  /// Before anything is put into a directory that is not a store and shall not become one.
-  private static func checkIsStore(_ path: String, _ fileSystem: any FileSystem) throws {
-    let directory = try Directory(path, fileSystem)
+  /// Before anything is put into a directory, or removed from it, that is not a store and shall not become
+  /// one: somebody else's files are no place for one.
+  private static func checkIsStore(_ path: String, _ options: StoreOptions) throws {
+    let directory = try Directory(path, options.fileSystem)
     if directory.hasSuperblock || !directory.segments.isEmpty { return }
-    throw StoreError(.notAStore, "There is no store here", at: path)
+    guard options.createsIfMissing else { throw StoreError(.notAStore, "There is no store here", at: path) }
+    if let stranger = directory.strangers.min() {
+      throw StoreError(
+        .notAStore, "The directory is no store and holds other files, as \(stranger): give a store its own",
+        at: path)
+    }
   }
 
   private static func openSuperblock(

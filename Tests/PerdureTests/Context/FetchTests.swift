@@ -8,7 +8,7 @@ struct FetchTests {
     _ context: ManagedObjectContext, _ query: (EntityRef<Employee>) -> FetchPredicate
   ) throws -> [String] {
     var request = FetchRequest<Employee>(where: query)
-    request.order = [FetchOrder("name")]
+    request.sortDescriptors = [FetchOrder("name")]
     return try context.fetch(request).map(\.name)
   }
 
@@ -45,9 +45,9 @@ struct FetchTests {
     let counted = FetchRequest<Company> { $0.workerCount == 1 }
     #expect(try context.count(for: counted) == 1)
     var request = FetchRequest<Employee>()
-    request.order = [FetchOrder("name", ascending: false)]
-    request.offset = 1
-    request.limit = 2
+    request.sortDescriptors = [FetchOrder("name", ascending: false)]
+    request.fetchOffset = 1
+    request.fetchLimit = 2
     #expect(try context.fetch(request).map(\.name) == ["w1", "w0"])
     request.includesPendingChanges = false
     #expect(try context.fetch(request).map(\.objectID) == [workers[2].objectID, workers[1].objectID])

@@ -1,0 +1,103 @@
+// The examples of README.md, word for word: what stands between the marks is the code block of that number,
+// without its imports. Change both. Each runs in a process and a folder of its own, because its store has a
+// relative path.
+
+import Foundation
+import Perdure
+import PerdureLog
+import PerdureTestSupport
+import Testing
+
+private func runGraphExample() throws {
+  // README 1
+  @Entity final class Company: ManagedObject {
+    @Attribute(.unique) var name: String
+    @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
+  }
+
+  @Entity final class Worker: ManagedObject {
+    var name: String
+    @Attribute(.indexed) var salary: Double
+    @Relationship(inverse: "workers") var company: Company?
+  }
+
+  let container = try PersistentContainer(
+    name: "Staff", classes: [Company.self, Worker.self], at: "Staff.perdure")
+  try container.loadPersistentStores()
+  let context = container.newContext()
+
+  let acme = Company(context: context)
+  acme.name = "Acme"
+  let ada = Worker(context: context)
+  ada.name = "Ada"
+  ada.salary = 4200
+  ada.company = acme  // acme.workers has her at once
+  try context.save()  // all of it or nothing, and on the medium
+
+  let request = Worker.fetchRequest { $0.salary > 4000 && $0.company.name == "Acme" }
+  for worker in try context.fetch(request) { print(worker.name) }
+  // end
+}
+
+private func runEngineExample() throws {
+  // README 2
+  let store = try Store(at: "Pages.perdure")
+  let pages = try store.keyspace("pages", .bytes)
+  try store.write { try $0.put(Array("<h1>".utf8), key: Array("/index".utf8), in: pages) }
+  let page = try store.snapshot().value(key: Array("/index".utf8), in: pages)
+  try store.close()
+  // end
+  print(String(decoding: page ?? [], as: UTF8.self))
+}
+
+@Suite("The examples of README.md")
+struct ReadmeTests {
+  @Test("The graph example runs and finds the worker")
+  func graph() async throws {
+    let directory = try TemporaryDirectory()
+    let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      [path = directory.path as String] in
+      #expect(FileManager.default.changeCurrentDirectoryPath(path))
+      try runGraphExample()
+    }
+    #expect(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self).contains("Ada\n"))
+  }
+
+  @Test("The engine example runs and reads the page")
+  func engine() async throws {
+    let directory = try TemporaryDirectory()
+    let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      [path = directory.path as String] in
+      #expect(FileManager.default.changeCurrentDirectoryPath(path))
+      try runEngineExample()
+    }
+    #expect(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self).contains("<h1>\n"))
+  }
+
+  @Test("They are what this file runs", arguments: [1, 2])
+  func sameText(number: Int) throws {
+    let source = try String(contentsOf: URL(fileURLWithPath: #filePath), encoding: .utf8)
+    let readme = try String(
+      contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("README.md"), encoding: .utf8)
+    let blocks = readme.components(separatedBy: "```swift\n").dropFirst().map {
+      $0.components(separatedBy: "```")[0].components(separatedBy: "\n").dropLast()
+    }
+    let (imports, printed) = Self.split(Array(try #require(blocks.dropFirst(number - 1).first)))
+    #expect(printed == Self.region(number, of: source))
+    for line in imports { #expect(source.contains("\n\(line)\n")) }
+  }
+
+  /// The imports at the beginning of a block, and what comes after the empty line behind them.
+  private static func split(_ block: [String]) -> (imports: [String], rest: [String]) {
+    let imports = Array(block.prefix { $0.hasPrefix("import ") })
+    return (imports, Array(block.dropFirst(imports.count).drop { $0.isEmpty }))
+  }
+
+  /// The lines between the marks, as they would stand at the left margin.
+  private static func region(_ number: Int, of source: String) -> [String] {
+    let lines = source.components(separatedBy: "\n")
+    let from = lines.drop { $0 != "  // README \(number)" }.dropFirst()
+    return from.prefix { $0 != "  // end" }.map { $0.hasPrefix("  ") ? String($0.dropFirst(2)) : $0 }
+  }
+}
