@@ -80,17 +80,22 @@ let package = Package(
     .testTarget(
       name: "PerdureFileIOTests", dependencies: ["PerdureFileIO", "PerdureTestSupport"],
       swiftSettings: settings),
-    .testTarget(name: "PerdureFormatTests", dependencies: ["PerdureFormat"], swiftSettings: settings),
     .testTarget(
-      name: "PerdureCompressionTests", dependencies: ["PerdureCompression"],
+      name: "PerdureFormatTests", dependencies: ["PerdureFormat", "PerdureTestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "PerdurePredicatesTests", dependencies: ["PerdurePredicates"], swiftSettings: settings),
+      name: "PerdureCompressionTests", dependencies: ["PerdureCompression", "PerdureTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "PerdurePredicatesTests", dependencies: ["PerdurePredicates", "PerdureTestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "PerdureLogTests",
       dependencies: ["PerdureLog", "PerdureFormat", "PerdureFileIO", "PerdureTestSupport"],
       swiftSettings: settings),
-    .testTarget(name: "PerdureModelTests", dependencies: ["PerdureModel"], swiftSettings: settings),
+    .testTarget(
+      name: "PerdureModelTests", dependencies: ["PerdureModel", "PerdureTestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "PerdureMacrosTests", dependencies: ["PerdureMacros"], swiftSettings: settings),
     .testTarget(

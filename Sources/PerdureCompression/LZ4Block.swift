@@ -7,15 +7,6 @@ package enum LZ4Block: LZ4BlockDecoding {
   /// The longest input one block can hold, in bytes.
   package static let inputSizeLimit = 0x7E00_0000
 
-  /// Whether this build can make blocks.
-  package static var canCompress: Bool {
-    #if canImport(CLZ4)
-      true
-    #else
-      false
-    #endif
-  }
-
   /// The most bytes a block of `inputSize` bytes can take: input that does not compress grows by 1/255 and 16 bytes.
   ///
   /// - Parameter inputSize: 0...`inputSizeLimit`.

@@ -32,7 +32,9 @@ struct LZ4FrameHeader: Equatable {
 
   /// Reads a whole descriptor that starts at byte `offset` of the stream.
   init(descriptor bytes: UnsafeRawBufferPointer, at offset: Int) throws(CompressionError) {
-    precondition(bytes.count >= 3 && bytes.count == Self.descriptorSize(flags: bytes[0]))
+    precondition(
+      bytes.count >= 3 && bytes.count == Self.descriptorSize(flags: bytes[0]),
+      "A descriptor is read whole, in the length that its flags give.")
     let flags = bytes[0]
     let blockDescriptor = bytes[1]
     let covered = UnsafeRawBufferPointer(rebasing: bytes.dropLast())

@@ -24,7 +24,7 @@ package struct BlobHeader: Hashable, Sendable {
   package var fileLength: UInt64 { checksumsOffset + 4 * UInt64(chunkCount) }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
-    precondition(bytes.count >= Self.length)
+    precondition(bytes.count >= Self.length, "A blob header does not fit into the buffer.")
     for i in 0..<Self.length { bytes[i] = 0 }
     bytes.copyBytes(from: Self.magic)
     bytes.setInteger(FormatVersion.major, at: 8)
@@ -80,7 +80,7 @@ package struct BlobReference: Hashable, Sendable {
   }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
-    precondition(bytes.count >= Self.length)
+    precondition(bytes.count >= Self.length, "A blob reference does not fit into the buffer.")
     bytes.setInteger(number, at: 0)
     bytes.setInteger(valueLength, at: 8)
     bytes.setInteger(digest, at: 16)

@@ -50,7 +50,7 @@ package struct FrameHeader: Hashable, Sendable {
   package func write(
     to bytes: UnsafeMutableRawBufferPointer, store: StoreID, position: LogPosition
   ) {
-    precondition(bytes.count >= Self.length)
+    precondition(bytes.count >= Self.length, "A frame header does not fit into the buffer.")
     bytes.setInteger(Self.magic, at: 0)
     bytes.setInteger(kind.rawValue, at: 8)
     bytes.setInteger(UInt8(0), at: 9)

@@ -32,7 +32,7 @@ package struct SegmentHeader: Hashable, Sendable {
   }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
-    precondition(bytes.count >= Self.length)
+    precondition(bytes.count >= Self.length, "A segment header does not fit into the buffer.")
     for i in 0..<Self.length { bytes[i] = 0 }
     bytes.copyBytes(from: Self.magic)
     bytes.setInteger(FormatVersion.major, at: 8)

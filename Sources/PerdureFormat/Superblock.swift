@@ -42,7 +42,7 @@ package struct Superblock: Hashable, Sendable {
   package var slot: Int { Int(generation % UInt64(Self.slotCount)) }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
-    precondition(bytes.count >= Self.slotLength)
+    precondition(bytes.count >= Self.slotLength, "A superblock slot does not fit into the buffer.")
     for i in 0..<Self.slotLength { bytes[i] = 0 }
     bytes.copyBytes(from: Self.magic)
     bytes.setInteger(FormatVersion.major, at: 8)

@@ -12,7 +12,7 @@ package struct Tombstone: Hashable, Sendable {
   }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
-    precondition(bytes.count >= Self.valueLength)
+    precondition(bytes.count >= Self.valueLength, "A tombstone's value does not fit into the buffer.")
     bytes.setInteger(shadowed?.rawValue ?? 0, at: 0)
   }
 

@@ -118,12 +118,6 @@ extension Snapshot {
     return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
   }
 
-  package func visitKeys(
-    _ keyspace: Keyspace, _ range: KeyRange, descending: Bool, _ body: (UnsafeRawBufferPointer) throws -> Bool
-  ) rethrows {
-    try Self.visit(tree(of: keyspace), range, descending: descending) { key, _ in try body(key) }
-  }
-
   private func visit(
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
     _ body: (UInt64, Record, UInt64) throws -> Bool

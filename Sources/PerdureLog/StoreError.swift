@@ -81,8 +81,14 @@ extension StoreError {
   static func corruption(_ error: FormatError, segment: UInt64, offset: Int) -> StoreError {
     let code: Code = error.reason == .unsupported ? .unsupportedFormat : .corruption
     return StoreError(
-      code, "\(error); nothing was changed: run a verification, then restore or salvage",
+      code, "\(error); nothing was changed: verify the store, then restore it from a backup",
       at: "\(StoreFileName.segment(segment).string), byte \(offset)")
+  }
+
+  static func noStore(at path: String) -> StoreError {
+    StoreError(
+      .notAStore, "There is no store here; check the path, or open it for writing so that one is made",
+      at: path)
   }
 
   static let closed = StoreError(.closed, "The store was closed; open it again")

@@ -102,7 +102,9 @@ public struct CrashExplorer: Sendable {
   public func examine(
     _ journal: CrashJournal, verify: (_ image: CrashImage, _ context: CrashContext) throws -> Void
   ) -> CrashReport {
-    precondition(sectorLength > 0 && imagesPerOperationMax > 0)
+    precondition(
+      sectorLength > 0 && imagesPerOperationMax > 0,
+      "An explorer needs sectors of a byte at least, and one image an operation at least.")
     var examination = CrashExamination(explorer: self, journal: journal)
     var disk = journal.start
     examination.check(disk, after: 0, verify)

@@ -4,7 +4,7 @@ import PerdureFileIO
 ///
 /// Print the seed of a random test, and take it from the environment, so that a failure can be run again:
 ///
-///     var random = SeededGenerator(seed: SeededGenerator.seedFromEnvironment())
+///     var random = SeededGenerator.forTest("deleting in any order")
 ///
 /// Not for secrets. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
@@ -37,6 +37,23 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     let isHexadecimal = text.hasPrefix("0x")
     let digits = isHexadecimal ? text.dropFirst(2) : Substring(text)
     return UInt64(digits, radix: isHexadecimal ? 16 : 10) ?? .random(in: 0 ... .max)
+  }
+
+  /// A generator for a test, with the seed in `PERDURE_SEED` or a new one. Prints the seed with the test's `name`.
+  public static func forTest(_ name: String) -> SeededGenerator {
+    let seed = seedFromEnvironment()
+    print("PERDURE_SEED=\(seed) (\(name))")
+    return SeededGenerator(seed: seed)
+  }
+
+  /// True in `percent` of a hundred cases, on average.
+  public mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+
+  /// One of the elements of a collection that has some.
+  public mutating func pick<C: Collection>(_ elements: C) -> C.Element {
+    precondition(!elements.isEmpty, "There is nothing to pick from.")
+    return elements[
+      elements.index(elements.startIndex, offsetBy: Int.random(in: 0..<elements.count, using: &self))]
   }
 
   private static func mixed(_ value: UInt64) -> UInt64 {

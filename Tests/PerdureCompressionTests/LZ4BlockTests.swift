@@ -1,15 +1,16 @@
 import Foundation
 import PerdureCompression
+import PerdureTestSupport
 import Testing
 
-private let seed = ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap(UInt64.init) ?? 1
+private let seed = SeededGenerator.seedFromEnvironment()
 private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDecoder.self]
 
 @Suite("LZ4 blocks") struct LZ4BlockTests {
   @Test(
     "A block gives back its input through either decoder", arguments: [0, 1, 4, 12, 13, 100, 65_535, 300_000])
   func roundTrip(size: Int) throws {
-    var random = SplitMix64(seed: seed &+ UInt64(size))
+    var random = SeededGenerator(seed: seed &+ UInt64(size))
     let bytes = sample(size, using: &random)
     let block = try compressed(bytes)
     #expect(block.count <= LZ4Block.compressedSizeLimit(ofInput: size))
@@ -117,7 +118,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
 @Suite("What liblz4 opens, the Swift decoder opens to the same bytes") struct LZ4DecoderAgreementTests {
   @Test("on every cut of a block and on every size of room")
   func cutsAndRooms() throws {
-    var random = SplitMix64(seed: seed)
+    var random = SeededGenerator(seed: seed)
     for size in [0, 3, 20, 90, 250] {
       let block = try compressed(sample(size, using: &random))
       for cut in 0...block.count { expectAgreement(Array(block[..<cut]), room: size, "seed \(seed)") }
@@ -127,7 +128,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
 
   @Test("on damaged blocks", arguments: 0..<8)
   func damagedBlocks(part: Int) throws {
-    var random = SplitMix64(seed: seed &* 1_000 &+ UInt64(part))
+    var random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(part))
     for round in 0..<2_500 {
       let size = Int.random(in: 0...600, using: &random)
       let block = mutated(try compressed(sample(size, using: &random)), using: &random)
@@ -157,7 +158,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
 
   @Test("on noise")
   func noise() {
-    var random = SplitMix64(seed: seed)
+    var random = SeededGenerator(seed: seed)
     for round in 0..<20_000 {
       let size = Int.random(in: 1...40, using: &random)
       let block = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -1,8 +1,9 @@
 import Foundation
 import PerdureCompression
+import PerdureTestSupport
 import Testing
 
-private let seed = ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap(UInt64.init) ?? 1
+private let seed = SeededGenerator.seedFromEnvironment()
 
 /// A frame with every check: independent blocks, block checksum, content size and content checksum.
 private let fixture = hexBytes(
@@ -24,7 +25,7 @@ private let fixtureContent =
 
   @Test("Every option and block size opens", arguments: 0..<32)
   func options(bits: Int) throws {
-    var random = SplitMix64(seed: seed &+ UInt64(bits))
+    var random = SeededGenerator(seed: seed &+ UInt64(bits))
     let bytes = sample(150_000, using: &random)
     let builder = FrameBuilder(
       independentBlocks: bits & 1 != 0, blockChecksums: bits & 2 != 0, contentChecksum: bits & 4 != 0,
@@ -38,7 +39,7 @@ private let fixtureContent =
     func linked(back: Int) -> FrameBuilder.Block {
       .compressed([0x00, UInt8(back & 255), UInt8(back >> 8), 0x50, 1, 2, 3, 4, 5])
     }
-    var random = SplitMix64(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let first = sample(65_536, using: &random)
     let second = sample(30_000, using: &random)
     var expected = first + second
@@ -181,7 +182,7 @@ private let fixtureContent =
 
   @Test("Damaged streams never trap, and what liblz4 opens both open")
   func mutatedStreams() throws {
-    var random = SplitMix64(seed: seed)
+    var random = SeededGenerator(seed: seed)
     for round in 0..<3_000 {
       let bytes = sample(Int.random(in: 0...500, using: &random), using: &random)
       let frame = try FrameBuilder(independentBlocks: round % 2 == 0).frame(bytes, blockSize: 200)

@@ -1,5 +1,6 @@
 import Foundation
 import PerdureCompression
+import PerdureTestSupport
 import Testing
 
 private let tool = ["/usr/bin/lz4", "/usr/local/bin/lz4", "/opt/homebrew/bin/lz4"]
@@ -15,8 +16,8 @@ struct LZ4ToolTests {
       ["-B6", "--no-frame-crc"],
     ])
   func opens(options: [String]) throws {
-    let seed = ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap(UInt64.init) ?? 1
-    var random = SplitMix64(seed: seed)
+    let seed = SeededGenerator.seedFromEnvironment()
+    var random = SeededGenerator(seed: seed)
     let bytes = sample(700_000, using: &random)
     let folder = FileManager.default.temporaryDirectory.appending(path: "perdure-lz4-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -1,22 +1,8 @@
 import PerdureCompression
-
-/// A small seeded generator, so that every failure can be run again.
-struct SplitMix64: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
-}
+import PerdureTestSupport
 
 /// Bytes with every kind of content a compressor meets: noise, runs, near and far repetitions.
-func sample(_ size: Int, using random: inout SplitMix64) -> [UInt8] {
+func sample(_ size: Int, using random: inout SeededGenerator) -> [UInt8] {
   var bytes: [UInt8] = []
   while bytes.count < size {
     let length = Int.random(in: 1...max(1, min(400, size - bytes.count)), using: &random)
@@ -34,7 +20,7 @@ func sample(_ size: Int, using random: inout SplitMix64) -> [UInt8] {
 }
 
 /// `bytes` with one to four bits, bytes, cuts or insertions of damage.
-func mutated(_ bytes: [UInt8], using random: inout SplitMix64) -> [UInt8] {
+func mutated(_ bytes: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
   var result = bytes
   for _ in 0..<Int.random(in: 1...4, using: &random) {
     guard !result.isEmpty else { return [UInt8.random(in: 0...255, using: &random)] }

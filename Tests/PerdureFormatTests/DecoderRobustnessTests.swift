@@ -1,5 +1,5 @@
-import Foundation
 import PerdureFormat
+import PerdureTestSupport
 import Testing
 
 @Suite("Decoders take any bytes")
@@ -37,7 +37,7 @@ struct DecoderRobustnessTests {
 
   @Test("A hundred thousand damaged buffers give a value or an error with a place in the buffer")
   func mutations() {
-    var random = SeededGenerator.fromEnvironment()
+    var random = SeededGenerator.forTest("hostile bytes")
     var passed = 0
     for round in 0..<100_000 {
       // A superblock slot is long: it takes its turn, but not a seventh of the time.
@@ -65,7 +65,7 @@ struct DecoderRobustnessTests {
 
   @Test("Random bytes are refused by everything that has a checksum", arguments: Structure.covered)
   func noise(_ structure: Structure) {
-    var random = SeededGenerator.fromEnvironment()
+    var random = SeededGenerator.forTest("hostile bytes")
     for _ in 0..<500 {
       let bytes = (0..<structure.sample.count).map { _ in UInt8.random(in: 0...255, using: &random) }
       #expect(structure.errorOfDecoding(bytes) != nil, "seed \(random.seed)")
@@ -73,31 +73,7 @@ struct DecoderRobustnessTests {
   }
 }
 
-/// SplitMix64. The seed is taken from PERDURE_SEED when that is set, and goes into every failure.
-struct SeededGenerator: RandomNumberGenerator {
-  let seed: UInt64
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    self.seed = seed
-    state = seed
-  }
-
-  static func fromEnvironment() -> SeededGenerator {
-    let given = ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap { UInt64($0) }
-    let generator = SeededGenerator(seed: given ?? .random(in: .min ... .max))
-    print("PERDURE_SEED=\(generator.seed)")
-    return generator
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
-  }
-
+extension SeededGenerator {
   /// One to four changes of the kinds that disks and bugs make.
   mutating func damage(_ bytes: inout [UInt8]) {
     for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {

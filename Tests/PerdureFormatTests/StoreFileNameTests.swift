@@ -1,4 +1,5 @@
 import PerdureFormat
+import PerdureTestSupport
 import Testing
 
 @Suite("Names in a store's directory")
@@ -32,7 +33,7 @@ struct StoreFileNameTests {
 
   @Test("Any number comes back")
   func numbers() {
-    var random = SeededGenerator.fromEnvironment()
+    var random = SeededGenerator.forTest("file names")
     for _ in 0..<1000 {
       let number = UInt64.random(in: 1 ... .max, using: &random) >> UInt64.random(in: 0..<63, using: &random)
       let blob = StoreFileName.blob(max(number, 1))

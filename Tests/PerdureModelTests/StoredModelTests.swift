@@ -1,4 +1,5 @@
 import Foundation
+import PerdureTestSupport
 import Testing
 
 @testable import PerdureModel
@@ -70,16 +71,14 @@ struct StoredModelTests {
 
   @Test("Damaged bytes give a model or an error, never a trap")
   func hostileBytes() throws {
-    let seed =
-      ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap(UInt64.init)
-      ?? UInt64.random(in: 1...(.max))
-    var random = SplitMix(state: seed)
+    var random = SeededGenerator.forTest("damaged models")
+    let seed = random.seed
     let bytes = try StoredModel.initial(for: Sample.model()).encode()
     for length in 0..<bytes.count {
       #expect(throws: ModelError.self) { try StoredModel(decoding: Array(bytes[..<length])) }
     }
     for offset in bytes.indices {
-      for value in [0, 1, 255, bytes[offset] ^ UInt8(1 << random.next(below: 8))] {
+      for value in [0, 1, 255, bytes[offset] ^ UInt8(1 << Int.random(in: 0..<8, using: &random))] {
         var changed = bytes
         changed[offset] = value
         readBack(changed, seed)
@@ -87,10 +86,13 @@ struct StoredModelTests {
     }
     for _ in 0..<2_000 {
       var changed = bytes
-      for _ in 0...random.next(below: 8) {
-        changed[random.next(below: changed.count)] = UInt8(random.next(below: 256))
+      for _ in 0...Int.random(in: 0..<8, using: &random) {
+        changed[Int.random(in: 0..<changed.count, using: &random)] = UInt8(
+          Int.random(in: 0..<256, using: &random))
       }
-      if random.next(below: 4) == 0 { changed.removeSubrange(random.next(below: 200)..<210) }
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        changed.removeSubrange(Int.random(in: 0..<200, using: &random)..<210)
+      }
       readBack(changed, seed)
     }
   }
@@ -128,18 +130,5 @@ struct StoredModelTests {
     #expect(lasts.map { isRefused($0, layouts) } == lasts.map { _ in true })
     let unharmed = isRefused(nil, layouts)
     #expect(!unharmed)
-  }
-}
-
-/// A small seeded generator.
-struct SplitMix {
-  var state: UInt64
-
-  mutating func next(below bound: Int) -> Int {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return Int((z ^ (z >> 31)) % UInt64(bound))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PerdurePredicates
+import PerdureTestSupport
 import Testing
 
 @Suite("Hostile text") struct HostileTextTests {
@@ -43,7 +44,7 @@ import Testing
 extension HostileTextTests {
   @Test("Damaged text is read or refused, and what was read prints and evaluates without a trap")
   func mutations() {
-    var trees = RandomTrees(SeededGenerator(), isWild: true)
+    var trees = RandomTrees(SeededGenerator.forTest("hostile text"), isWild: true)
     let object = TestCompany().ada
     var read = 0
     for _ in 0..<10_000 {

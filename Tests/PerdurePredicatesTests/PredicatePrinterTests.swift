@@ -1,11 +1,12 @@
 import Foundation
 import PerdurePredicates
+import PerdureTestSupport
 import Testing
 
 @Suite("Printing") struct PredicatePrinterTests {
   @Test("What is printed reads back as the same tree")
   func roundTrip() throws {
-    var trees = RandomTrees(SeededGenerator(), isWild: true)
+    var trees = RandomTrees(SeededGenerator.forTest("printing"), isWild: true)
     for _ in 0..<5_000 {
       let tree = trees.predicate()
       let text = tree.predicateFormat

@@ -1,5 +1,6 @@
 import Foundation
 import PerdurePredicates
+import PerdureTestSupport
 
 /// Random trees in normal form (see FetchExpression.swift), over the properties of TestCompany's employees.
 struct RandomTrees {

@@ -1,10 +1,11 @@
 import PerdurePredicates
+import PerdureTestSupport
 import Testing
 
 @Suite("Trees") struct TreeTests {
   @Test("A simplified predicate has the same truth")
   func simplification() throws {
-    var trees = RandomTrees(SeededGenerator(), isWild: false)
+    var trees = RandomTrees(SeededGenerator.forTest("trees"), isWild: false)
     let data = TestCompany()
     var answers = [0, 0]
     for _ in 0..<10_000 {
@@ -68,7 +69,7 @@ import Testing
 
   @Test("Substituting before evaluating is the same as giving values then")
   func substitutionAndEvaluation() throws {
-    var trees = RandomTrees(SeededGenerator(), isWild: true)
+    var trees = RandomTrees(SeededGenerator.forTest("trees"), isWild: true)
     let data = TestCompany()
     for _ in 0..<2_000 {
       let predicate = trees.predicate(3)

@@ -1,5 +1,6 @@
 import Foundation
 import PerdurePredicates
+import PerdureTestSupport
 import Testing
 
 @Suite("The comparison table") struct ValueComparisonTests {
@@ -68,7 +69,7 @@ import Testing
 
   @Test("Numbers of different kinds compare as exact fractions would")
   func exactNumbers() {
-    var generator = SeededGenerator()
+    var generator = SeededGenerator.forTest("numbers")
     for _ in 0..<5_000 {
       let whole = Int64(truncatingIfNeeded: generator.next()) >> Int64.random(in: 0...62, using: &generator)
       let near = Double(whole) + Double(Int.random(in: -2...2, using: &generator)) / 2

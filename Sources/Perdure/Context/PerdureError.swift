@@ -38,8 +38,6 @@ public struct PerdureError: Error, Sendable {
     public static let saveFailed = Code(rawValue: 134_030)
     /// The store could not be read, or a row is damaged; `cause` says why.
     public static let readFailed = Code(rawValue: 134_060)
-    /// The container has no open store.
-    public static let storeNotLoaded = Code(rawValue: 134_070)
     /// The store could not be opened; `cause` says why.
     public static let openFailed = Code(rawValue: 134_080)
   }

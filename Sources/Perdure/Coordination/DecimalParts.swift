@@ -25,8 +25,6 @@ package struct DecimalParts: Hashable, Sendable {
   /// The greatest exponent that a decimal can have.
   static let exponentMax: Int32 = 127
 
-  package static let storedSizeBytes = 24
-
   package init(_ decimal: Decimal) {
     if decimal.isNaN {
       isNaN = true

@@ -14,6 +14,8 @@ final class IDReservations: @unchecked Sendable {
   /// How many ids a reservation takes at least: one small commit in so many insertions, and so many numbers lost
   /// at the end of a program, out of 2^48.
   private static let blockLength: UInt64 = 65_536
+  /// Ids have 48 bits.
+  private static let idMax: UInt64 = 1 << 48 - 1
 
   init(_ store: Store, _ keyspaces: LogKeyspaces) {
     self.store = store
@@ -34,20 +36,29 @@ final class IDReservations: @unchecked Sendable {
   private func reserve(_ count: UInt64, of entity: UInt16) throws -> Range<UInt64> {
     let key = Self.key(of: entity)
     let snapshot = store.snapshot()
-    let last = try snapshot.value(key: key, in: keyspaces.meta).flatMap(Self.number) ?? 0
-    let (_, _) = try store.write(durability: .processCrash) { transaction in
-      let end = last + count
+    let last = try snapshot.value(key: key, in: keyspaces.meta).map(Self.number) ?? 0
+    let end = last + count
+    guard end <= Self.idMax else {
+      throw StoreError(
+        .invalidArgument, "The entity with the number \(entity) has had 2^48 objects; make a new store")
+    }
+    try store.write(durability: .processCrash) { transaction in
       try transaction.put(withUnsafeBytes(of: end.littleEndian) { Array($0) }, key: key, in: keyspaces.meta)
     }
-    return (last + 1)..<(last + count + 1)
+    return (last + 1)..<(end + 1)
   }
 
   private static func key(of entity: UInt16) -> [UInt8] {
     Array("ids".utf8) + withUnsafeBytes(of: entity.bigEndian) { Array($0) }
   }
 
-  private static func number(_ bytes: [UInt8]) -> UInt64? {
-    guard bytes.count == 8 else { return nil }
-    return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  /// What is no number must not count as none: ids would be given out twice.
+  private static func number(_ bytes: [UInt8]) throws -> UInt64 {
+    let number = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard bytes.count == 8, number <= idMax else {
+      throw StoreError(
+        .corruption, "The ids given out do not read as a number; restore the store from a backup", at: "meta")
+    }
+    return number
   }
 }

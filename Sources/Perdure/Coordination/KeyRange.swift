@@ -1,4 +1,5 @@
-// Ranges of index keys: half-open, bytewise.
+// Ranges of index keys: half-open, bytewise. The engine has a type of its own for the same thing: contexts and
+// fetches compute with ranges and must not know the engine (`LogStoreView` translates).
 
 /// The keys from `lower` on and before `upper`, compared as unsigned bytes, a prefix before what it begins.
 package struct KeyRange: Hashable, Sendable {

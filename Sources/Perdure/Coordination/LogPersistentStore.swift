@@ -1,4 +1,5 @@
-// The store of an object graph on the log engine: the only code of the graph that knows it.
+// The store of an object graph on the log engine. What reads, plans, fetches and saves knows `PersistentStore`
+// alone; that there is an engine below is known here, where a container chooses it, and to verification.
 //
 //   what                     keyspace or index of the engine
 //   stored model             keyspace "meta", key "model"

@@ -21,7 +21,11 @@ struct RowIndexExtractor: IndexExtractor {
       guard
         let name = String(validating: parameters, as: UTF8.self),
         let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
-      else { throw StoreError(.corruption, "The definition of a row index does not read as one") }
+      else {
+        throw StoreError(
+          .corruption, "The definition of a row index, or the stored model, is gone; restore it from a backup"
+        )
+      }
       let schema = try schema(of: bytes)
       guard let index = schema.index(named: name) else {
         throw StoreError(.indexUnavailable, "The stored model has no index \(name)")

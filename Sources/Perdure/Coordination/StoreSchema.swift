@@ -197,18 +197,6 @@ package struct StoreSchema: Sendable {
     let layouts = entity.layouts ?? entity.concrete.lazy.compactMap { self.entity($0).layouts }.first
     return layouts?.defaults[slot] ?? .null
   }
-
-  /// The positions of all indexes that are fed by rows of a concrete entity.
-  package func rowIndexes(of entity: UInt16) -> [StoreIndex] {
-    indexes.indices.compactMap { position in
-      let definition = indexes[position]
-      guard definition.entities.contains(entity) else { return nil }
-      switch definition.kind {
-      case .relation, .attribute, .unique: return StoreIndex(rawValue: position)
-      case .links, .linksReversed, .countOrder: return nil
-      }
-    }
-  }
 }
 
 /// The layouts of all entities in raw memory, for scans that touch no reference count.

@@ -31,7 +31,9 @@ enum StoredModelRecord {
     case (let stored?, nil): return stored
     case (nil, let model?): return try StoredModel.initial(for: model)
     case (nil, nil):
-      throw StoreError(.notAStore, "The store holds no model, and none was given", at: store.path)
+      throw StoreError(
+        .notAStore, "The store holds no object graph: open it with a model, or with PerdureLog alone",
+        at: store.path)
     }
   }
 }

@@ -82,8 +82,4 @@ extension PathType {
   var element: PathType {
     if case .many(let element) = self { element.element } else { self }
   }
-
-  var isMany: Bool {
-    if case .many = self { true } else { false }
-  }
 }

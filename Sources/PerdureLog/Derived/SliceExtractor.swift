@@ -74,15 +74,16 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   {
     let slices = try Self.slices(in: parameters.dropFirst())
     guard let first = parameters.first, let reference = Reference(rawValue: first) else {
-      throw StoreError(.corruption, "The definition of a slice index does not read as one")
+      throw Self.unreadable
     }
     return SliceExtractor(slices: slices, reference: reference)
   }
 
+  private static let unreadable = StoreError(
+    .corruption, "The definition of a slice index does not read as one; define the index again")
+
   private static func slices(in bytes: ArraySlice<UInt8>) throws -> [Slice] {
-    guard bytes.count % 9 == 0 else {
-      throw StoreError(.corruption, "The definition of a slice index does not read as one")
-    }
+    guard bytes.count % 9 == 0 else { throw unreadable }
     func number(_ start: Int) -> Int {
       (0..<4).reduce(0) { $0 | Int(bytes[start + $1]) << (8 * $1) }
     }
@@ -91,7 +92,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
       case 0: return .key(offset: number(start + 1), length: number(start + 5))
       case 1: return .value(offset: number(start + 1), length: number(start + 5))
       case 2: return .valueRest(offset: number(start + 1))
-      default: throw StoreError(.corruption, "The definition of a slice index does not read as one")
+      default: throw unreadable
       }
     }
   }

@@ -88,12 +88,6 @@ struct DenseNode {
     for index in 0..<slot { sum &+= count(index) }
     return sum
   }
-
-  /// All entries of the node.
-  var totalCount: Int {
-    if level == 0 { return presence.nonzeroBitCount }
-    return count(below: Self.slotCount)
-  }
 }
 
 extension UInt64 {

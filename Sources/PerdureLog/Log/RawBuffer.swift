@@ -36,7 +36,7 @@ struct RawBuffer: ~Copyable {
 
   /// Drops what was appended after the first `length` bytes.
   mutating func truncate(to length: Int) {
-    precondition(length <= count)
+    precondition(length <= count, "A buffer cannot be cut to more than it holds.")
     count = length
   }
 

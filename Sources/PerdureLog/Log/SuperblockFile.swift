@@ -40,7 +40,7 @@ struct SuperblockFile {
         isUnknown ? .unsupportedFormat : .corruption,
         isUnknown
           ? "The store needs a newer version of Perdure: \(error)"
-          : "No copy of the superblock is valid: \(error); nothing was changed: restore or salvage the store",
+          : "No copy of the superblock is valid: \(error); nothing was changed: restore the store from a backup",
         at: "\(StoreFileName.superblock.string), byte \(error.offset)")
     }
   }

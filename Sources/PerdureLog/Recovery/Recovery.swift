@@ -65,11 +65,11 @@ enum Recovery {
     case .directory: return
     case nil:
       guard options.createsIfMissing, !options.isReadOnly else {
-        throw StoreError(.notAStore, "There is no store here", at: path)
+        throw StoreError.noStore(at: path)
       }
       try options.fileSystem.createDirectory(path)
     case .file, .other:
-      throw StoreError(.notAStore, "A store is a directory, and this is not one", at: path)
+      throw StoreError(.notAStore, "A store is a directory, and this is not one; check the path", at: path)
     }
   }
 
@@ -78,7 +78,7 @@ enum Recovery {
   private static func checkIsStore(_ path: String, _ options: StoreOptions) throws {
     let directory = try Directory(path, options.fileSystem)
     if directory.hasSuperblock || !directory.segments.isEmpty { return }
-    guard options.createsIfMissing else { throw StoreError(.notAStore, "There is no store here", at: path) }
+    guard options.createsIfMissing else { throw StoreError.noStore(at: path) }
     if let stranger = directory.strangers.min() {
       throw StoreError(
         .notAStore, "The directory is no store and holds other files, as \(stranger): give a store its own",
@@ -102,10 +102,11 @@ enum Recovery {
       return file
     }
     guard directory.segments.isEmpty else {
-      throw StoreError(.corruption, "The store has a log but no superblock; restore or salvage it", at: path)
+      throw StoreError(
+        .corruption, "The store has a log but no superblock; restore it from a backup", at: path)
     }
     guard options.createsIfMissing, !options.isReadOnly else {
-      throw StoreError(.notAStore, "There is no store here", at: path)
+      throw StoreError.noStore(at: path)
     }
     report.created = true
     report.wasClosed = true
@@ -137,7 +138,7 @@ enum Recovery {
     guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
     else {
       throw StoreError(
-        .corruption, "The log ends before what was promised durable; restore or salvage the store",
+        .corruption, "The log ends before what was promised durable; restore the store from a backup",
         at: scan.end.description)
     }
     report.segments = chain.links.count

@@ -61,8 +61,6 @@ struct EntityExpansion {
 
   // MARK: Access
 
-  private var isFinal: Bool { type.modifiers.contains("final") }
-
   /// How far the class can be seen, as a modifier with a space behind, or nothing.
   private var access: String {
     let levels = ["open": "public ", "public": "public ", "package": "package "]

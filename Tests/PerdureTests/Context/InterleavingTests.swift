@@ -5,6 +5,7 @@
 
 import Perdure
 import PerdureModel
+import PerdureTestSupport
 import Testing
 
 /// One kind of edit.

@@ -2,6 +2,7 @@
 
 import PerdureLog
 import PerdurePredicates
+import PerdureTestSupport
 import Testing
 
 @testable import Perdure

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Perdure
 import PerdurePredicates
+import PerdureTestSupport
 import Testing
 
 @Suite("Ordered keys")

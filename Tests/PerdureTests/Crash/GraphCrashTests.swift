@@ -41,9 +41,9 @@ private struct GraphViolation: Error, CustomStringConvertible {
 private final class GraphWorkload {
   private(set) var states: [UInt64: GraphContent] = [0: GraphContent()]
   private(set) var promised: [UInt64] = []
-  private var random: PerdureTestSupport.SeededGenerator
+  private var random: SeededGenerator
 
-  init(seed: UInt64) { random = PerdureTestSupport.SeededGenerator(seed: seed) }
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
   static func open(_ fileSystem: SimulatedFileSystem) throws -> LogPersistentStore {
     var options = StoreOptions()
@@ -142,7 +142,7 @@ private final class GraphWorkload {
 struct GraphCrashTests {
   @Test("Holds a prefix of its saves, whole, with all that was promised", arguments: 0..<2)
   func everyCrash(_ part: Int) throws {
-    let seed = PerdureTestSupport.SeededGenerator.seedFromEnvironment() &+ UInt64(part)
+    let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(part)
     let workload = GraphWorkload(seed: seed)
     var explorer = CrashExplorer(seed: seed)
     explorer.sectorLength = 64

@@ -1,4 +1,5 @@
 import PerdurePredicates
+import PerdureTestSupport
 import Testing
 
 @testable import Perdure

@@ -121,6 +121,23 @@ struct AttributeTests {
     #expect(company.workers.count == 1)
   }
 
+  @Test("A derived count is right at once, before and after the save, for linking and deleting")
+  func derivedCount() throws {
+    let context = try Staff.context()
+    let (company, first, second) = (context.company("C"), context.worker("A"), context.worker("B"))
+    #expect(company.workerCount == 0)
+    first.company = company
+    second.company = company
+    #expect(company.workerCount == 2)
+    try context.save()
+    #expect(company.workerCount == 2)
+    context.delete(first)
+    context.processPendingChanges()
+    #expect(company.workerCount == 1)
+    try context.save()
+    #expect(company.workerCount == 1)
+  }
+
   @Test("An entity without a class of its own is reached by name")
   func withoutClasses() throws {
     let container = PersistentContainer(

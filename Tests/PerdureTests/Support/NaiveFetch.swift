@@ -1,6 +1,7 @@
 // A fetch by the definition: ask every object, sort, cut.
 
 import PerdurePredicates
+import PerdureTestSupport
 
 @testable import Perdure
 

@@ -2,6 +2,7 @@
 
 import Perdure
 import PerdurePredicates
+import PerdureTestSupport
 
 struct RandomPredicate {
   let schema: StoreSchema

@@ -1,38 +1,9 @@
-// Random values from one seed, printed so that a failure can be repeated.
+// Random values of each kind.
 
 import FoundationEssentials
 import Perdure
 import PerdurePredicates
-
-/// A small generator (splitmix64): the same numbers on every platform.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return word ^ word >> 31
-  }
-
-  mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
-
-  mutating func pick<C: RandomAccessCollection>(_ collection: C) -> C.Element {
-    collection[
-      collection.index(collection.startIndex, offsetBy: Int.random(in: 0..<collection.count, using: &self))]
-  }
-
-  /// A generator seeded from `PERDURE_SEED`, or else at random; prints the seed under a test's name.
-  static func forTest(_ name: String) -> SeededGenerator {
-    let given = ProcessInfo.processInfo.environment["PERDURE_SEED"].flatMap { UInt64($0) }
-    let seed = given ?? UInt64.random(in: 0...UInt64.max)
-    print("PERDURE_SEED=\(seed) (\(name))")
-    return SeededGenerator(seed: seed)
-  }
-}
+import PerdureTestSupport
 
 /// Values of each kind, with the awkward ones often.
 enum RandomValue {

@@ -5,6 +5,7 @@ import Perdure
 import PerdureLog
 import PerdureModel
 import PerdurePredicates
+import PerdureTestSupport
 
 /// The entities that tests of fetching ask about.
 enum TestModel {
