@@ -7,17 +7,17 @@
 ///
 /// | level | process killed | system crash or power cut | waits for |
 /// |---|---|---|---|
-/// | `none` | kept (today; not promised) | may be lost with all after it | nothing |
+/// | `relaxed` | kept (today; not promised) | may be lost with all after it | nothing |
 /// | `processCrash` | kept | may be lost with all after it | one write |
 /// | `ordered` | kept | lost at most as part of a suffix of commits; a sync is under way | one write |
 /// | `powerLoss` | kept | kept | one sync, shared with concurrent commits |
 ///
-/// On Apple's platforms `ordered` is an `F_BARRIERFSYNC` in the background and `powerLoss` an
-/// `F_FULLFSYNC`; on Linux both are `fdatasync`; on Windows `FlushFileBuffers`. All of them
-/// presume what FORMAT.md lists under "Assumptions about media".
+/// The sync is the system's strongest: `F_FULLFSYNC` on Apple's platforms, `fdatasync` on Linux,
+/// `FlushFileBuffers` on Windows; for `ordered` it runs on a thread of the store. All of them presume
+/// what FORMAT.md lists under "What is assumed of media and file system".
 public enum Durability: Int, Sendable, Hashable, Comparable, CaseIterable {
   /// Nothing is promised but atomicity and order.
-  case none
+  case relaxed
   /// The commit is with the operating system: it survives the end of the process.
   case processCrash
   /// As `processCrash`; and a sync that will cover the commit has been asked for.

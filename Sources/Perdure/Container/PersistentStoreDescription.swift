@@ -39,7 +39,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   private init(location: Location) {
     self.location = location
     isReadOnly = false
-    durability = .none
+    durability = .relaxed
   }
 
   /// A store in memory, for tests and scratch work.

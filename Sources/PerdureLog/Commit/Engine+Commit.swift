@@ -32,7 +32,7 @@ extension Engine {
   /// Step 7.
   func settle(_ receipt: CommitReceipt, _ durability: Durability) throws(StoreError) {
     switch durability {
-    case .none, .processCrash: break
+    case .relaxed, .processCrash: break
     case .ordered: gate.requestSync(receipt.end)
     case .powerLoss: try gate.waitUntilSynced(receipt.end)
     }

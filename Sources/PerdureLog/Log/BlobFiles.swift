@@ -98,6 +98,8 @@ struct BlobFiles: Sendable {
     guard Checksum.crc32c(table) == reference.digest else {
       throw corruption(reference, .wrongChecksum, Int(header.checksumsOffset))
     }
+    let padding = (BlobHeader.length + Int(header.valueLength))..<Int(header.checksumsOffset)
+    if let place = file.firstNonZero(in: padding) { throw corruption(reference, .reservedNotZero, place) }
     let value = file.part(BlobHeader.length, Int(header.valueLength))
     for chunk in 0..<header.chunkCount {
       let start = chunk * BlobHeader.chunkLength

@@ -6,6 +6,8 @@ extension Engine {
   func close() throws {
     try finish { state in
       guard !options.isReadOnly else { return }
+      // S5: also where all that was acknowledged is durable, nothing more is written.
+      if let poison = gate.poison { throw poison }
       do {
         try gate.waitUntilSynced(state.end)
         let (end, sequence, nextBlob) = (state.end, state.root.pointee.sequence, state.nextBlob)

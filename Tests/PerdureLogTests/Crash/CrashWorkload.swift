@@ -36,7 +36,7 @@ struct CrashShape: Sendable, CustomStringConvertible {
       sectorLength: 128),
     CrashShape(
       description: "nothing promised until the end", commits: 60, reopensEvery: 30,
-      durabilities: [.none, .processCrash, .ordered]),
+      durabilities: [.relaxed, .processCrash, .ordered]),
   ]
 }
 
@@ -207,7 +207,7 @@ private struct CrashWriter {
         try writeSynchronously([(id, value)], .powerLoss, requiring: .exists(rows, .id(9_999)))
       }
     case 1:
-      try expectConflict { try writeSynchronously([(id, value), (twin, value)], .none) }
+      try expectConflict { try writeSynchronously([(id, value), (twin, value)], .relaxed) }
     case 2:
       let blob = [UInt8](repeating: 7, count: 1 << 14)
       do {

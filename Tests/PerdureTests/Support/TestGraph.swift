@@ -76,7 +76,7 @@ struct TestGraph {
   init(_ objects: [TestObject], indexed: Bool) throws {
     schema = try TestModel.schema(indexed: indexed)
     store = ReferenceStore(schema)
-    var change = StoreChange(view: store.view(), durability: .none)
+    var change = StoreChange(view: store.view(), durability: .relaxed)
     for object in objects {
       self.objects[object.reference] = object
       change.puts.append((object.reference, try Self.row(of: object, schema)))

@@ -1,0 +1,213 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A small store of three segments and a blob file, to be damaged.
+private struct DamagedStore {
+  static let path = "/s.perdure"
+  let image: CrashImage
+  /// The content after each commit.
+  let contents: [CrashHistory.Content]
+
+  init(closing: Bool) throws {
+    let fileSystem = SimulatedFileSystem()
+    let history = CrashHistory()
+    var store: Store? = try Self.open(fileSystem)
+    try Self.fill(try #require(store), history)
+    let last = try #require(store).snapshot().sequence
+    if closing { try store?.close() }
+    store = nil
+    image = fileSystem.currentImage
+    contents = history.contents(upTo: last)
+  }
+
+  private static func fill(_ store: Store, _ history: CrashHistory) throws {
+    let rows = try store.keyspace("rows", .dense)
+    let names = try store.keyspace("names", .bytes)
+    _ = try store.defineIndex(
+      IndexDefinition(
+        name: "first byte",
+        source: .records(
+          keyspaces: [rows], extractor: SliceExtractor.name,
+          parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)]))))
+    for id in 1...10 as ClosedRange<UInt64> {
+      let value = [UInt8](repeating: UInt8(id), count: id == 5 ? 1500 : Int(id) * 140)
+      let name = [UInt8](repeating: 0x61, count: Int(id))
+      let (_, sequence) = try store.write { transaction in
+        try transaction.put(value, id: id, in: rows)
+        try transaction.put([UInt8(id)], key: name, in: names)
+        if id > 7 { try transaction.remove(id: id - 6, in: rows) }
+      }
+      var change: CrashHistory.Change = [
+        (CrashKey(keyspace: "rows", key: .id(id)), value),
+        (CrashKey(keyspace: "names", key: .bytes(name)), [UInt8(id)]),
+      ]
+      if id > 7 { change.append((CrashKey(keyspace: "rows", key: .id(id - 6)), nil)) }
+      history.note(sequence, change)
+    }
+  }
+
+  private static func open(_ fileSystem: any FileSystem) throws -> Store {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = 4096
+    options.blobThresholdBytes = 1024
+    return try Store(at: path, options: options)
+  }
+
+  /// The files that say something, without the directory.
+  var files: [String] { image.paths.filter { !$0.hasSuffix("/") && !$0.hasSuffix("/LOCK") } }
+
+  func bytes(_ file: String) -> [UInt8] { image.bytes(at: file) ?? [] }
+
+  /// With one file changed.
+  func withFile(_ file: String, _ bytes: [UInt8]) -> any FileSystem {
+    var damaged = image
+    damaged.setBytes(bytes, at: file)
+    return damaged.fileSystem()
+  }
+
+  /// Opens and reads everything: gives the number of the last commit if all is as it was after it,
+  /// nil for an error of ours, and throws for anything else.
+  func outcome(_ fileSystem: any FileSystem) throws -> UInt64? {
+    let found: CrashHistory.Content
+    let sequence: UInt64
+    do {
+      let store = try Self.open(fileSystem)
+      sequence = store.snapshot().sequence
+      found = try CrashOracle.content(of: store)
+      let report = try store.verify()
+      guard report.isClean else { return nil }
+    } catch is StoreError {
+      return nil
+    }
+    guard found == contents[Int(sequence)] else { throw Violation("wrong content was read") }
+    return sequence
+  }
+
+  var last: UInt64 { UInt64(contents.count - 1) }
+}
+
+@Suite("A damaged store")
+struct DamageTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  /// All of a file, but of the superblock only what slots use, and some of the rest.
+  private static func places(in file: String, _ count: Int) -> [Int] {
+    guard file.hasSuffix("SUPERBLOCK") else { return Array(0..<count) }
+    return (0..<count).filter { $0 % 4096 < 128 || $0 % 4096 >= 4090 || $0 % 97 == 0 }
+  }
+
+  @Test(
+    "Any bit that changes in a closed store is an error, or of no account; never a wrong value, nor a loss")
+  func bits() throws {
+    let store = try DamagedStore(closing: true)
+    #expect(store.files.count == 7)
+    #expect(try store.outcome(store.image.fileSystem()) == store.last)
+    var random = SeededGenerator(seed: seed)
+    print("PERDURE_SEED=\(seed)")
+    var (errors, fine) = (0, 0)
+    for file in store.files {
+      let bytes = store.bytes(file)
+      for place in Self.places(in: file, bytes.count) {
+        var damaged = bytes
+        let bit = Int.random(in: 0..<8, using: &random)
+        damaged[place] ^= 1 << bit
+        do {
+          let sequence = try store.outcome(store.withFile(file, damaged))
+          if sequence == nil { errors += 1 } else { fine += 1 }
+          guard sequence == nil || sequence == store.last else { throw Violation("silent loss") }
+          let isLog = file.hasSuffix(".segment") || file.hasSuffix(".blob")
+          guard !isLog || sequence == nil else { throw Violation("damage that nothing notices") }
+        } catch {
+          Issue.record("\(file), byte \(place), bit \(bit): \(error)")
+          return
+        }
+      }
+    }
+    print("bits: \(errors) errors, \(fine) of no account")
+  }
+
+  @Test("A closed store that was cut short anywhere is an error, never a loss")
+  func truncations() throws {
+    let store = try DamagedStore(closing: true)
+    for file in store.files {
+      let bytes = store.bytes(file)
+      for length in stride(from: 0, to: bytes.count, by: file.hasSuffix("SUPERBLOCK") ? 128 : 3) {
+        let sequence = try store.outcome(store.withFile(file, Array(bytes[..<length])))
+        if sequence != nil && sequence != store.last { Issue.record("\(file) cut to \(length): silent loss") }
+        if sequence != nil && !file.hasSuffix("SUPERBLOCK") {
+          Issue.record("\(file) cut to \(length): unnoticed")
+        }
+      }
+      let fileSystem = store.image.fileSystem()
+      try fileSystem.remove(file)
+      #expect(try store.outcome(fileSystem) == nil, "\(file) removed")
+    }
+  }
+
+  @Test("In a store that was not closed, nothing but the last commit can be taken for a torn tail")
+  func unclosed() throws {
+    let store = try DamagedStore(closing: false)
+    #expect(try store.outcome(store.image.fileSystem()) == store.last)
+    let file = try #require(store.files.last { $0.hasSuffix(".segment") })
+    var random = SeededGenerator(seed: seed)
+    let bytes = store.bytes(file)
+    var lost = 0
+    for place in bytes.indices {
+      var damaged = bytes
+      damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      guard let sequence = try store.outcome(store.withFile(file, damaged)) else { continue }
+      guard sequence == store.last - 1 else {
+        Issue.record("byte \(place): the store went back to commit \(sequence) of \(store.last)")
+        return
+      }
+      lost += 1
+    }
+    #expect(lost > 0)
+  }
+
+  @Test("Noise in any place is an error, or of no account")
+  func noise() throws {
+    let store = try DamagedStore(closing: true)
+    var random = SeededGenerator(seed: seed)
+    print("PERDURE_SEED=\(seed)")
+    for _ in 0..<600 {
+      let file = try #require(store.files.randomElement(using: &random))
+      var bytes = store.bytes(file)
+      let start = Int.random(in: 0..<bytes.count, using: &random)
+      let end = min(bytes.count, start + Int.random(in: 1...600, using: &random))
+      for place in start..<end {
+        bytes[place] = Bool.random(using: &random) ? .random(in: 0...255, using: &random) : 0
+      }
+      let sequence = try store.outcome(store.withFile(file, bytes))
+      #expect(sequence == nil || sequence == store.last)
+    }
+  }
+
+  @Test("A value that is damaged can be replaced, and does not keep an index from being defined again")
+  func damagedBlob() throws {
+    let store = try DamagedStore(closing: true)
+    let file = try #require(store.files.first { $0.hasSuffix(".blob") })
+    let fileSystem = store.withFile(file, Array(store.bytes(file).dropLast(9)))
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    let opened = try Store(at: DamagedStore.path, options: options)
+    #expect(opened.recoveryReport.unavailableIndexes == ["first byte"])
+    let rows = try opened.keyspace("rows", .dense)
+    let error = #expect(throws: StoreError.self) { try opened.snapshot().value(id: 5, in: rows) }
+    #expect(error?.code == .corruption)
+    #expect(try opened.snapshot().value(id: 6, in: rows)?.count == 840)
+    try opened.write { try $0.put([5], id: 5, in: rows) }
+    let definition = try #require(try opened.indexes.first).definition
+    #expect(throws: StoreError.self) {
+      try opened.snapshot().forEachEntry(in: try opened.defineIndex(definition)) { _, _ in true }
+    }
+    try opened.close()
+    let again = try Store(at: DamagedStore.path, options: options)
+    #expect(again.recoveryReport.unavailableIndexes == [])
+    #expect(try again.verify().isClean)
+  }
+}
