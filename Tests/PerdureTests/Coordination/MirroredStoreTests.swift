@@ -27,7 +27,7 @@ struct MirroredStoreTests {
 
     /// The change from the present objects to others; for either store.
     func change(to new: [ObjectReference: TestObject], for store: any PersistentStore) throws -> StoreChange {
-      var change = StoreChange(view: store.view(), durability: .none)
+      var change = StoreChange(view: store.view(), durability: .relaxed)
       change.removals = objects.keys.filter { new[$0] == nil }
       for (reference, object) in new where objects[reference]?.values != object.values {
         change.puts.append((reference, try TestGraph.row(of: object, store.schema)))
@@ -110,7 +110,7 @@ struct MirroredStoreTests {
   func lastKey() throws {
     let store = try StoreFactory.standard.open(.inMemory, try TestModel.model(indexed: true))
     let employee = try #require(store.schema.entity(named: "Employee")).number
-    var change = StoreChange(view: store.view(), durability: .none)
+    var change = StoreChange(view: store.view(), durability: .relaxed)
     for id in 1...3 {
       let object = TestObject(reference: ObjectReference(entity: employee, id: UInt64(id)), values: [:])
       change.puts.append((object.reference, try TestGraph.row(of: object, store.schema)))
@@ -234,7 +234,7 @@ struct MirroredStoreTests {
     _ questions: [Question], _ store: any PersistentStore, _ view: any StoreView
   ) -> [Bool] {
     questions.map { question in
-      var change = StoreChange(view: view, durability: .none)
+      var change = StoreChange(view: view, durability: .relaxed)
       switch question {
       case .unchanged(let reference):
         guard let version = view.version(of: reference) else { return false }
