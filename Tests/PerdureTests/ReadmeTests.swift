@@ -60,7 +60,8 @@ struct ReadmeTests {
       #expect(FileManager.default.changeCurrentDirectoryPath(path))
       try runGraphExample()
     }
-    #expect(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self).contains("Ada\n"))
+    let printed = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
+    #expect(printed.contains("Ada\n"))
   }
 
   @Test("The engine example runs and reads the page")
@@ -71,7 +72,8 @@ struct ReadmeTests {
       #expect(FileManager.default.changeCurrentDirectoryPath(path))
       try runEngineExample()
     }
-    #expect(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self).contains("<h1>\n"))
+    let printed = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
+    #expect(printed.contains("<h1>\n"))
   }
 
   @Test("They are what this file runs", arguments: [1, 2])
