@@ -140,7 +140,7 @@ private final class GraphWorkload {
 
 @Suite("A graph after a power cut")
 struct GraphCrashTests {
-  @Test("Holds a prefix of its saves, whole, with all that was promised", arguments: 0..<2)
+  @Test("Holds a prefix of its saves, whole, with all that was promised", arguments: 0..<3)
   func everyCrash(_ part: Int) throws {
     let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(part)
     let workload = GraphWorkload(seed: seed)
