@@ -3,10 +3,11 @@
 //   offset  bytes   leaf          inner node
 //   0       16      header        header
 //   16      8       presence      presence: bit i says that slot i is used
-//   24      512     64 words      64 child pointers
+//   24      512     64 words      64 children
 //   536     512                   64 entry counts of the children
 //
-// Unused slots hold 0, unused counts 0.
+// Unused slots hold 0, unused counts 0. A child is its distance from the node itself, so that a node means
+// the same in memory and in a mapped index file; whoever copies a node to another place rebases it.
 
 /// A view of one node of a dense table.
 struct DenseNode {
@@ -57,7 +58,8 @@ struct DenseNode {
 
   @inline(__always)
   func child(_ slot: Int) -> UnsafeMutableRawPointer? {
-    slotAddress(slot).load(as: UnsafeMutableRawPointer?.self)
+    let distance = slotAddress(slot).load(as: Int.self)
+    return distance == 0 ? nil : base + distance
   }
 
   /// Entries below an inner node's slot.
@@ -75,10 +77,21 @@ struct DenseNode {
 
   @inline(__always)
   func setChild(_ slot: Int, _ child: UnsafeMutableRawPointer?, count: Int) {
-    slotAddress(slot).storeBytes(of: child, as: UnsafeMutableRawPointer?.self)
+    slotAddress(slot).storeBytes(of: child.map { $0 - base } ?? 0, as: Int.self)
     base.storeBytes(of: count, toByteOffset: Self.countsOffset &+ slot &* 8, as: Int.self)
     let bit: UInt64 = 1 &<< UInt64(slot)
     presence = child == nil ? presence & ~bit : presence | bit
+  }
+
+  /// Makes children lead to the same places again after an inner node's bytes were copied from `origin`.
+  func rebase(from origin: UnsafeMutableRawPointer) {
+    let shift = origin - base
+    var bits = presence
+    while bits != 0 {
+      let address = slotAddress(bits.lowestBit)
+      bits &= bits &- 1
+      address.storeBytes(of: address.load(as: Int.self) &+ shift, as: Int.self)
+    }
   }
 
   /// Entries in slots below `slot`.

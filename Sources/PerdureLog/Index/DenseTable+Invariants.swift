@@ -13,7 +13,7 @@ extension DenseTable {
 
   private func checkNode(_ node: DenseNode, level: Int, arena: NodeArena) -> Int {
     let header = NodeHeader(node.base)
-    precondition(header.stamp >= 1 && header.stamp <= arena.workingVersion, "N1: stamp")
+    precondition(arena.isStampValid(of: header), "N1: stamp")
     precondition(header.level == level, "D4: level")
     precondition(header.nodeClass == (level == 0 ? .denseLeaf : .denseInner), "D4: class")
     precondition(node.presence != 0, "D2: an empty node")

@@ -16,6 +16,9 @@
 //  N5  Giving up the working version frees every node with stamp == workingVersion and takes back what
 //      it retired. The caller goes back to the published roots.
 //
+//  N6  A published node has a slot exactly if the index file holds a copy of it, or if it lies in that file.
+//      When such a node is freed its slot is, too; who writes the file decides when the slot is used again.
+//
 // Whoever pins must do it so that the engine cannot miss it: claim a slot, store the version, then read
 // the published version again and repeat if it changed.
 //
@@ -49,6 +52,7 @@ final class NodeArena {
   private var created = PointerStack(capacity: 256)
   private var retired = RetiredQueue(capacity: 256)
   private var firstBlock: UnsafeMutableRawPointer?
+  private var freedSlots: [FreedSlot] = []
 
   init() {
     slabs = .allocate(capacity: NodeClass.slabCount)
@@ -70,6 +74,17 @@ final class NodeArena {
 
   /// Nodes and blocks that wait for readers.
   var retiredCount: Int { retired.count }
+
+  /// Whether N1 holds for a node that the working version reaches.
+  func isStampValid(of header: NodeHeader) -> Bool {
+    header.isInFile || (1...workingVersion).contains(header.stamp)
+  }
+
+  /// The slots that were freed since this was asked last. N6
+  func takeFreedSlots() -> [FreedSlot] {
+    defer { freedSlots = [] }
+    return freedSlots
+  }
 
   /// Nodes and blocks the working version has made so far.
   var createdCount: Int { created.count }
@@ -128,7 +143,7 @@ extension NodeArena {
     let header = NodeHeader(node)
     if header.stamp == workingVersion {
       forgetCreated(header)
-      free(node)
+      freeMemory(of: node)
     } else {
       retire(node)
     }
@@ -143,6 +158,11 @@ extension NodeArena {
     // The last two header bytes belong to the owner and are copied with the rest.
     let kept = NodeHeader.byteCount - 2
     (result + kept).copyMemory(from: node + kept, byteCount: nodeClass.byteCount - kept)
+    switch nodeClass {
+    case .orderedNode: OrderedNode(result).rebase(from: node)
+    case .denseInner: DenseNode(result).rebase(from: node)
+    case .denseLeaf, .block: break
+    }
     retire(node)
     return result
   }
@@ -183,12 +203,23 @@ extension NodeArena {
   }
 
   private func retire(_ node: UnsafeMutableRawPointer) {
-    precondition(NodeHeader(node).stamp < workingVersion, "N1: a node from the future")
+    let header = NodeHeader(node)
+    precondition(header.isInFile || header.stamp < workingVersion, "N1: a node from the future")
     retired.append(node, version: workingVersion)
     retiredByteCount &+= byteCount(of: node)
   }
 
+  /// Frees a published node. N6
   private func free(_ node: UnsafeMutableRawPointer) {
+    let header = NodeHeader(node)
+    let slot = header.slot
+    if slot != .none {
+      freedSlots.append(FreedSlot(slot: slot, unitCount: NodeSlot.unitCount(header.fileByteCount)))
+    }
+    if !header.isInFile { freeMemory(of: node) }
+  }
+
+  private func freeMemory(of node: UnsafeMutableRawPointer) {
     let nodeClass = NodeHeader(node).nodeClass
     let byteCount = byteCount(of: node)
     liveByteCount &-= byteCount
@@ -234,6 +265,7 @@ extension NodeArena {
   /// - Returns: The version that is now published. The caller shows its roots to readers after this.
   @discardableResult
   func publish() -> UInt64 {
+    for index in 0..<created.count { NodeHeader(created[index]).slot = .none }
     created.removeAll()
     workingVersion += 1
     return publishedVersion
@@ -242,7 +274,7 @@ extension NodeArena {
   /// Gives up the working version: what it made is freed and what it retired is in use again. The caller
   /// goes back to the roots it had published. N5
   func abandon() {
-    while created.count > 0 { free(created.pop()) }
+    while created.count > 0 { freeMemory(of: created.pop()) }
     while let element = retired.last, element.version == workingVersion {
       retired.removeLast()
       retiredByteCount -= byteCount(of: element.node)

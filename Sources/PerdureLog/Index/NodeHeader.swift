@@ -1,9 +1,10 @@
-// The sixteen bytes every piece of arena memory begins with. What follows them belongs to the structure
-// that allocated the node.
+// The sixteen bytes every node begins with, in the arena's memory and in the index file. What follows
+// them belongs to the structure that allocated the node.
 //
 //   offset  bytes  meaning
-//   0       8      stamp: the version that created the node
-//   8       4      place of the node in the arena's list of what the working version created
+//   0       8      stamp: the version that created the node; in the index file bit 63 and a checksum
+//   8       4      while the working version makes it: the node's place in the arena's list of what that
+//                  created; afterwards its slot, where it stands in the index file (0: nowhere yet)
 //   12      1      level: 0 for a leaf
 //   13      1      node class
 //   14      2      free for the owner (the ordered tree keeps its entry count there)
@@ -49,6 +50,18 @@ struct NodeHeader {
     nonmutating set { base.storeBytes(of: UInt32(newValue), toByteOffset: 8, as: UInt32.self) }
   }
 
+  /// Whether the node lies in a mapped index file: nobody writes it, and the arena does not own it.
+  var isInFile: Bool {
+    @inline(__always) get { stamp & NodeSlot.fileStampBit != 0 }
+  }
+
+  /// Where a published node stands in the index file. Written once, by the one who writes checkpoints; read
+  /// by nobody else before the node is freed.
+  var slot: NodeSlot {
+    get { NodeSlot(number: base.load(fromByteOffset: 8, as: UInt32.self)) }
+    nonmutating set { base.storeBytes(of: newValue.number, toByteOffset: 8, as: UInt32.self) }
+  }
+
   var level: Int {
     @inline(__always) get { Int(base.load(fromByteOffset: 12, as: UInt8.self)) }
     nonmutating set { base.storeBytes(of: UInt8(newValue), toByteOffset: 12, as: UInt8.self) }
@@ -58,6 +71,36 @@ struct NodeHeader {
     get { NodeClass(rawValue: base.load(fromByteOffset: 13, as: UInt8.self)).unsafelyUnwrapped }
     nonmutating set { base.storeBytes(of: newValue.rawValue, toByteOffset: 13, as: UInt8.self) }
   }
+}
+
+extension NodeHeader {
+  /// Bytes of the node as a file holds it, without padding.
+  var fileByteCount: Int {
+    let nodeClass = nodeClass
+    return nodeClass == .block ? BlockView.bytesOffset + BlockView(base).length : nodeClass.byteCount
+  }
+}
+
+/// Where a node stands in the index file: the offset, counted in units of 64 bytes.
+struct NodeSlot: Equatable, Hashable, Comparable {
+  static let unitByteCount = 64
+  /// No slot: there the file has its header.
+  static let none = NodeSlot(number: 0)
+  static let fileStampBit: UInt64 = 1 << 63
+
+  var number: UInt32
+
+  var offset: Int { Int(number) * Self.unitByteCount }
+
+  static func unitCount(_ byteCount: Int) -> Int { (byteCount + unitByteCount - 1) / unitByteCount }
+
+  static func < (a: NodeSlot, b: NodeSlot) -> Bool { a.number < b.number }
+}
+
+/// A run of units in the index file that no root reaches any more.
+struct FreedSlot: Equatable {
+  var slot: NodeSlot
+  var unitCount: Int
 }
 
 /// A view of a block: a header, the length of its bytes, the bytes. Two words in front of the header link

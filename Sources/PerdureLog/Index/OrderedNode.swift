@@ -7,6 +7,7 @@
 //   18            2            heap start
 //   20            2            dead bytes in the heap
 //   22            1            how many insertions in a row went to the end
+//   23            1            1 once an entry had a key out of line
 //   24            4 m          heads; m is n rounded up to a multiple of eight
 //   24 + 4 m      12 n / 20 n  bodies, leaf / inner
 //   ...                        gap
@@ -19,8 +20,10 @@
 //   body    offset of the rest (2, highest bit: out of line), length of the suffix (2), word (8),
 //           and in an inner node the number of entries below (8)
 //
-// The word is the payload in a leaf, the child's address in an inner node. A key longer than
-// `inlineKeyLimit` lies as a whole in a block of the arena; its rest is the block's address.
+// The word is the payload in a leaf, the child in an inner node. A key longer than `inlineKeyLimit` lies
+// as a whole in a block; its rest is a reference to the block. References to children and blocks are
+// distances from the node itself, so that a node means the same in memory and in a mapped index file
+// (NodeWriter.swift); whoever copies a node to another place rebases it.
 //
 // Invariants
 //  O1  Keys ascend strictly. Heads are what the keys say.
@@ -65,6 +68,7 @@ struct OrderedNode {
     heapStart = Self.byteCount &- prefixLength
     deadByteCount = 0
     endRun = 0
+    hasBlocks = false
   }
 }
 
@@ -108,6 +112,12 @@ extension OrderedNode {
   var endRun: Int {
     get { Int(base.load(fromByteOffset: 22, as: UInt8.self)) }
     nonmutating set { base.storeBytes(of: UInt8(min(newValue, 255)), toByteOffset: 22, as: UInt8.self) }
+  }
+
+  /// Whether an entry may have its key out of line; without it nobody needs to look for blocks.
+  var hasBlocks: Bool {
+    @inline(__always) get { base.load(fromByteOffset: 23, as: UInt8.self) != 0 }
+    nonmutating set { base.storeBytes(of: newValue ? 1 : 0, toByteOffset: 23, as: UInt8.self) }
   }
 
   @inline(__always)
@@ -167,7 +177,13 @@ extension OrderedNode {
   /// The child of an inner node's entry.
   @inline(__always)
   func child(_ index: Int) -> UnsafeMutableRawPointer {
-    UnsafeMutableRawPointer(bitPattern: UInt(word(index))).unsafelyUnwrapped
+    base + Int(truncatingIfNeeded: word(index))
+  }
+
+  /// What an entry of another node would hold as its word: the payload, or the child's address.
+  @inline(__always)
+  func entryWord(_ index: Int) -> UInt64 {
+    isLeaf ? word(index) : UInt64(UInt(bitPattern: child(index)))
   }
 
   /// Entries below an inner node's entry.
@@ -177,7 +193,7 @@ extension OrderedNode {
   }
 
   func setChild(_ index: Int, _ child: UnsafeMutableRawPointer, entryCount: Int) {
-    setWord(index, UInt64(UInt(bitPattern: child)))
+    setWord(index, distance(to: child))
     body(index).storeBytes(of: entryCount, toByteOffset: 12, as: Int.self)
   }
 
@@ -211,10 +227,19 @@ extension OrderedNode {
     base + Int(heapReference(index) & ~Self.outOfLineBit)
   }
 
+  /// Where in the node an entry's part of the heap lies.
+  func heapRange(_ index: Int) -> Range<Int> {
+    let start = Int(heapReference(index) & ~Self.outOfLineBit)
+    return start..<(start + heapByteCount(index))
+  }
+
+  /// How far the block of an entry whose key is out of line is away from the node.
+  func blockDistance(_ index: Int) -> Int { heapAddress(index).loadUnaligned(as: Int.self) }
+
   /// The block of an entry whose key is out of line.
   func block(_ index: Int) -> UnsafeMutableRawPointer? {
     guard isOutOfLine(index) else { return nil }
-    return heapAddress(index).loadUnaligned(as: UnsafeMutableRawPointer?.self)
+    return base + blockDistance(index)
   }
 
   /// The bytes of the key behind prefix and head; meaningless if the suffix is not longer than a head.
@@ -222,7 +247,7 @@ extension OrderedNode {
   func rest(_ index: Int) -> UnsafeRawPointer {
     let address = UnsafeRawPointer(heapAddress(index))
     guard isOutOfLine(index) else { return address }
-    let block = address.loadUnaligned(as: UnsafeMutableRawPointer.self)
+    let block = base + address.loadUnaligned(as: Int.self)
     return UnsafeRawPointer(block + (BlockView.bytesOffset &+ prefixLength &+ Self.headByteCount))
   }
 
@@ -257,10 +282,38 @@ extension OrderedNode {
   }
 }
 
+// MARK: - References
+
+extension OrderedNode {
+  /// What this node holds to lead to another one.
+  @inline(__always)
+  private func distance(to other: UnsafeMutableRawPointer) -> UInt64 {
+    UInt64(bitPattern: Int64(other - base))
+  }
+
+  /// Makes references lead to the same places again after the node's bytes were copied from `origin`.
+  func rebase(from origin: UnsafeMutableRawPointer) {
+    let shift = origin - base
+    forEachReference { $0.storeBytes(of: $0.loadUnaligned(as: Int.self) &+ shift, as: Int.self) }
+  }
+
+  /// Visits the places, not aligned, of all distances that the node holds.
+  @inline(__always)
+  func forEachReference(_ body: (UnsafeMutableRawPointer) throws -> Void) rethrows {
+    if !isLeaf {
+      for index in 0..<count { try body(self.body(index) + 4) }
+    }
+    guard hasBlocks else { return }
+    for index in firstKeyIndex..<max(count, firstKeyIndex) where isOutOfLine(index) {
+      try body(heapAddress(index))
+    }
+  }
+}
+
 // MARK: - Laying out
 
 /// One entry on its way into a node: its whole key, the block that holds the key if it is out of line, its
-/// word, and for an inner node the entries below.
+/// word (in an inner node the child's address), and for an inner node the entries below.
 struct OrderedEntry {
   var key: UnsafeRawBufferPointer
   var block: UnsafeMutableRawPointer?
@@ -286,7 +339,8 @@ extension OrderedNode {
     var reference = UInt16(truncatingIfNeeded: start)
     if let block = entry.block {
       reference |= Self.outOfLineBit
-      base.storeBytes(of: block, toByteOffset: start, as: UnsafeMutableRawPointer.self)
+      base.storeBytes(of: block - base, toByteOffset: start, as: Int.self)
+      hasBlocks = true
     } else if length > 0 {
       let rest = entry.key.baseAddress.unsafelyUnwrapped + (prefixLength &+ Self.headByteCount)
       (base + start).copyMemory(from: rest, byteCount: length)
@@ -297,8 +351,13 @@ extension OrderedNode {
     // An entry without a key (T3) does not have the prefix either.
     let suffixLength = UInt16(truncatingIfNeeded: max(0, entry.key.count &- prefixLength))
     body.storeBytes(of: suffixLength, toByteOffset: 2, as: UInt16.self)
-    body.storeBytes(of: entry.word, toByteOffset: 4, as: UInt64.self)
-    if !isLeaf { body.storeBytes(of: entry.entryCount, toByteOffset: 12, as: Int.self) }
+    if isLeaf {
+      body.storeBytes(of: entry.word, toByteOffset: 4, as: UInt64.self)
+    } else {
+      let child = UnsafeMutableRawPointer(bitPattern: UInt(entry.word)).unsafelyUnwrapped
+      body.storeBytes(of: distance(to: child), toByteOffset: 4, as: UInt64.self)
+      body.storeBytes(of: entry.entryCount, toByteOffset: 12, as: Int.self)
+    }
   }
 
   /// Opens a place at `index` in heads and bodies. The gap must be large enough.

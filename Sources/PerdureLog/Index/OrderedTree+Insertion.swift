@@ -169,8 +169,10 @@ struct Insertion {
   }
 
   static func copyToScratch(_ node: OrderedNode, arena: NodeArena) -> OrderedNode {
-    arena.scratch.node.copyMemory(from: node.base, byteCount: OrderedNode.byteCount)
-    return OrderedNode(arena.scratch.node)
+    let copy = OrderedNode(arena.scratch.node)
+    copy.base.copyMemory(from: node.base, byteCount: OrderedNode.byteCount)
+    copy.rebase(from: node.base)
+    return copy
   }
 }
 

@@ -41,7 +41,7 @@ private struct InvariantCheck {
 
   mutating func run(_ node: OrderedNode, level: Int, lower: [UInt8], upper: [UInt8]?) -> Int {
     let header = NodeHeader(node.base)
-    precondition(header.stamp >= 1 && header.stamp <= arena.workingVersion, "N1: stamp")
+    precondition(arena.isStampValid(of: header), "N1: stamp")
     precondition(header.level == level && header.nodeClass == .orderedNode, "T1: level")
     precondition(node.count > 0, "T5: an empty node")
     checkHeap(node)
@@ -96,6 +96,6 @@ private struct InvariantCheck {
     precondition((block != nil) == (keyLength > OrderedNode.inlineKeyLimit), "O2: block or inline")
     guard let block else { return }
     precondition(blocks.insert(block).inserted, "O2: a block with two owners")
-    precondition(NodeHeader(block).stamp <= arena.workingVersion, "N1: stamp of a block")
+    precondition(arena.isStampValid(of: NodeHeader(block)), "N1: stamp of a block")
   }
 }

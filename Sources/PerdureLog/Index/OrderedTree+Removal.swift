@@ -118,7 +118,7 @@ extension OrderedTree {
     let child = OrderedNode(parent.child(index))
     return OrderedEntry(
       key: parent.key(index, in: arena.scratch.separator), block: parent.block(index),
-      word: child.word(0), entryCount: child.entryCount(0))
+      word: child.entryWord(0), entryCount: child.entryCount(0))
   }
 
   private static func discardSubtree(_ node: OrderedNode, arena: NodeArena) {

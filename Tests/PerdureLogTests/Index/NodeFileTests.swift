@@ -1,0 +1,283 @@
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// An index file in memory: room for so many bytes, handed out from the front.
+private final class MemoryIndexFile {
+  private(set) var bytes: UnsafeMutableRawBufferPointer
+  private(set) var usedUnitCount = 1
+  private(set) var writeCount = 0
+  /// Writing fails from this write on.
+  var failsAtWrite = Int.max
+
+  init(unitCount: Int = 60_000) {
+    bytes = .allocate(byteCount: unitCount * NodeSlot.unitByteCount, alignment: 4096)
+    bytes.initializeMemory(as: UInt8.self, repeating: 0)
+  }
+
+  deinit { bytes.deallocate() }
+
+  struct Full: Error {}
+
+  var used: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[..<(usedUnitCount * NodeSlot.unitByteCount)])
+  }
+
+  struct Sink: NodeSink {
+    let file: MemoryIndexFile
+
+    func allocate(unitCount: Int) throws -> NodeSlot {
+      defer { file.usedUnitCount += unitCount }
+      return NodeSlot(number: UInt32(file.usedUnitCount))
+    }
+
+    func write(_ units: UnsafeRawBufferPointer, at slot: NodeSlot) throws {
+      guard file.writeCount < file.failsAtWrite else { throw Full() }
+      file.writeCount += 1
+      file.bytes[slot.offset...].copyBytes(from: units)
+    }
+  }
+
+  func write(_ tree: OrderedTree) throws -> TreeImage {
+    var writer = NodeWriter(to: Sink(file: self))
+    return try writer.write(tree)
+  }
+
+  func write(_ table: DenseTable) throws -> TreeImage {
+    var writer = NodeWriter(to: Sink(file: self))
+    return try writer.write(table)
+  }
+
+  func reached(ordered image: TreeImage) throws -> SlotMap {
+    var verification = NodeVerification(of: used)
+    try verification.verify(ordered: image)
+    return verification.reached
+  }
+
+  func reached(dense image: TreeImage) throws -> SlotMap {
+    var verification = NodeVerification(of: used)
+    try verification.verify(dense: image)
+    return verification.reached
+  }
+
+  func ordered(_ image: TreeImage) throws -> OrderedTree {
+    _ = try reached(ordered: image)
+    return OrderedTree(image, in: used.baseAddress.unsafelyUnwrapped)
+  }
+
+  func dense(_ image: TreeImage) throws -> DenseTable {
+    _ = try reached(dense: image)
+    return DenseTable(image, in: used.baseAddress.unsafelyUnwrapped)
+  }
+}
+
+@Suite("Trees in an index file")
+struct NodeFileTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  /// Short keys, keys with much in common, and keys too long for a node.
+  private static func makeKey(_ random: inout SeededGenerator) -> [UInt8] {
+    let length =
+      switch Int.random(in: 0..<20, using: &random) {
+      case 0: Int.random(in: 190...600, using: &random)
+      case 1...5: Int.random(in: 0...6, using: &random)
+      default: 16
+      }
+    return (0..<length).map { _ in UInt8.random(in: 0...3, using: &random) }
+  }
+
+  private static func entries(of tree: OrderedTree) -> [OrderedModel.Entry] {
+    var entries: [OrderedModel.Entry] = []
+    var cursor = OrderedCursor(tree)
+    while cursor.next() { entries.append(.init(key: Array(cursor.key), payload: cursor.payload)) }
+    return entries
+  }
+
+  private static func entries(of table: DenseTable) -> [[UInt64]] {
+    var entries: [[UInt64]] = []
+    var cursor = DenseCursor(table)
+    while cursor.next() { entries.append([cursor.id, cursor.word]) }
+    return entries
+  }
+
+  private static func change(
+    _ tree: inout OrderedTree, times: Int, _ random: inout SeededGenerator, in arena: NodeArena
+  ) {
+    for _ in 0..<times {
+      let key = makeKey(&random)
+      _ = key.withUnsafeBytes { key in
+        if Int.random(in: 0..<3, using: &random) == 0 {
+          tree.remove(key, in: arena)
+        } else {
+          tree.put(key, .random(in: 0 ... .max, using: &random), in: arena)
+        }
+      }
+    }
+    arena.publish()
+  }
+
+  @Test("A tree is the same read in place, goes on from there, and each image stays as it was")
+  func orderedImages() throws {
+    print("PERDURE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    let file = MemoryIndexFile()
+    var arena = NodeArena()
+    var tree = OrderedTree()
+    var images: [(image: TreeImage, entries: [OrderedModel.Entry])] = []
+    for round in 0..<8 {
+      Self.change(&tree, times: 400, &random, in: arena)
+      tree.checkInvariants(in: arena)
+      images.append((try file.write(tree), Self.entries(of: tree)))
+      // Every third round as after opening: all in the file, nothing in memory.
+      guard round % 3 == 2, let last = images.last else { continue }
+      arena = NodeArena()
+      tree = try file.ordered(last.image)
+    }
+    for (image, entries) in images { #expect(try Self.entries(of: file.ordered(image)) == entries) }
+  }
+
+  @Test("A table is the same read in place, goes on from there, and each image stays as it was")
+  func denseImages() throws {
+    print("PERDURE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    let file = MemoryIndexFile(unitCount: 1_000_000)
+    var arena = NodeArena()
+    var table = DenseTable()
+    var images: [(image: TreeImage, entries: [[UInt64]])] = []
+    for round in 0..<8 {
+      for _ in 0..<400 {
+        let id = IDShape.allCases.randomElement(using: &random)?.makeID(&random) ?? 0
+        if Bool.random(using: &random) {
+          table.put(id, id | 1, in: arena)
+        } else {
+          table.remove(id, in: arena)
+        }
+      }
+      arena.publish()
+      table.checkInvariants(in: arena)
+      images.append((try file.write(table), Self.entries(of: table)))
+      guard round % 3 == 2, let last = images.last else { continue }
+      arena = NodeArena()
+      table = try file.dense(last.image)
+    }
+    for (image, entries) in images { #expect(try Self.entries(of: file.dense(image)) == entries) }
+  }
+
+  @Test("What is in the file is not written again")
+  func incremental() throws {
+    let file = MemoryIndexFile()
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    for id in UInt64(0)..<20_000 { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, id, in: arena) } }
+    arena.publish()
+    let first = try file.write(tree)
+    let writes = file.writeCount
+    #expect(try file.write(tree) == first)
+    #expect(file.writeCount == writes)
+    _ = withUnsafeBytes(of: UInt64(7000).bigEndian) { tree.put($0, 1, in: arena) }
+    arena.publish()
+    #expect(try file.write(tree) != first)
+    #expect(file.writeCount == writes + tree.height)
+  }
+
+  @Test("Writing that failed goes on where it stopped")
+  func interrupted() throws {
+    print("PERDURE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    Self.change(&tree, times: 600, &random, in: arena)
+    let whole = MemoryIndexFile()
+    let file = MemoryIndexFile()
+    for limit in stride(from: 0, through: 400, by: 7) {
+      file.failsAtWrite = limit
+      if (try? file.write(tree)) != nil { break }
+    }
+    file.failsAtWrite = .max
+    let image = try file.write(tree)
+    #expect(try Self.entries(of: file.ordered(image)) == Self.entries(of: tree))
+    // The nodes have their slots in the first file: the second gets nothing.
+    _ = try whole.write(tree)
+    #expect(whole.writeCount == 0)
+  }
+
+  @Test("Slots are freed with their nodes, exactly those that no root reaches")
+  func freedSlots() throws {
+    print("PERDURE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    let file = MemoryIndexFile()
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    Self.change(&tree, times: 500, &random, in: arena)
+    var before = try file.reached(ordered: try file.write(tree))
+    for _ in 0..<6 {
+      Self.change(&tree, times: 60, &random, in: arena)
+      let after = try file.reached(ordered: try file.write(tree))
+      arena.reclaim(oldestPinnedVersion: arena.publishedVersion)
+      let freed = arena.takeFreedSlots()
+      for run in freed {
+        let units = Int(run.slot.number)..<(Int(run.slot.number) + run.unitCount)
+        #expect(units.allSatisfy { before.isTaken($0) && !after.isTaken($0) })
+      }
+      let gone = (0..<before.unitCount).count { before.isTaken($0) && !after.isTaken($0) }
+      #expect(freed.reduce(0) { $0 + $1.unitCount } == gone)
+      before = after
+    }
+  }
+
+  @Test("A bit that flipped anywhere in a node is noticed, and so is a file that is too short")
+  func damage() throws {
+    print("PERDURE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    let file = MemoryIndexFile()
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    Self.change(&tree, times: 150, &random, in: arena)
+    var table = DenseTable()
+    for id in UInt64(0)..<200 { table.put(id * 7, id + 1, in: arena) }
+    arena.publish()
+    let ordered = try file.write(tree)
+    let dense = try file.write(table)
+    for bit in (NodeSlot.unitByteCount * 8)..<(file.used.count * 8) where bit % 61 < 8 {
+      file.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+      var verification = NodeVerification(of: file.used)
+      let isSound =
+        (try? verification.verify(ordered: ordered)) != nil && (try? verification.verify(dense: dense)) != nil
+      file.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+      #expect(!isSound, "bit \(bit)")
+    }
+    for length in stride(from: 0, to: file.used.count, by: 509) {
+      var verification = NodeVerification(of: UnsafeRawBufferPointer(rebasing: file.used[..<length]))
+      let isSound =
+        (try? verification.verify(ordered: ordered)) != nil && (try? verification.verify(dense: dense)) != nil
+      #expect(!isSound, "length \(length)")
+    }
+  }
+
+  @Test("Nodes with right checksums and any content are refused or walked, never followed outside")
+  func hostileNodes() throws {
+    print("PERDURE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    let file = MemoryIndexFile(unitCount: 4000)
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    Self.change(&tree, times: 120, &random, in: arena)
+    let image = try file.write(tree)
+    let units = OrderedNode.byteCount
+    for _ in 0..<4000 {
+      let offset = Int.random(in: 1..<(file.used.count / 64), using: &random) * 64
+      guard offset + units <= file.used.count else { continue }
+      let node = UnsafeMutableRawBufferPointer(rebasing: file.bytes[offset..<(offset + units)])
+      let kept = Array(node)
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        node[Int.random(in: 12..<units, using: &random)] = .random(in: 0...255, using: &random)
+      }
+      let checksum = NodeChecksum.of(UnsafeRawBufferPointer(node))
+      node.storeBytes(of: NodeSlot.fileStampBit | UInt64(checksum), as: UInt64.self)
+      if let tree = try? file.ordered(image) { _ = Self.entries(of: tree) }
+      node.copyBytes(from: kept)
+    }
+  }
+}
