@@ -50,7 +50,7 @@ check: lint ## Check formatting, import directions and that nothing warns
 
 bench: setup ## Measure beside SQLite
 	@.ci/setup libsqlite3-dev
-	$(SWIFT) run --package-path Benchmarks -c release ArchiveBenchmark $(ARGS)
+	$(SWIFT) run --package-path Benchmarks -c release ArchiveBenchmark --results Benchmarks/results/archive.json $(ARGS)
 
 clean: ## Remove what was built
 	$(SWIFT) package clean

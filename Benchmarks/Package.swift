@@ -29,6 +29,7 @@ let package = Package(
         .product(name: "_DebianIndexReading", package: "perdure"),
         .product(name: "_DebianArchiveGraph", package: "perdure"),
         .product(name: "Perdure", package: "perdure"),
+        .product(name: "PerdureLog", package: "perdure"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

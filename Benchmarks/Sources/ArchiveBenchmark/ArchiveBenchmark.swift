@@ -23,25 +23,63 @@ import Foundation
   @Option(help: "How often each closure is computed hot; the median is shown.")
   var hotRuns = 5
 
+  @Option(help: "How often everything is measured; engines take turns, and medians are shown.")
+  var rounds = 3
+
+  @Option(help: "A file to write the medians to, as JSON.")
+  var results: String?
+
   @Option(help: "An existing folder on the disk to measure; stores are made in it and deleted.")
   var folder: String?
 
   func validate() throws {
-    guard batch > 0, hotRuns > 0 else { throw ValidationError("--batch and --hot-runs are at least 1.") }
+    guard batch > 0, hotRuns > 0, rounds > 0 else {
+      throw ValidationError("--batch, --hot-runs and --rounds are at least 1.")
+    }
   }
 
   func run() throws {
     let indexes = try IndexLocator.indexes(at: archive)
-    for index in indexes { print("\(index.label): \(index.byteCount) bytes") }
-    let results = [try result(of: SQLiteArchive.self, indexes), try result(of: PerdureArchive.self, indexes)]
-    for result in results { print("\n" + Report(result: result).text) }
-    print("\n" + Comparison(peer: results[0], perdure: results[1]).text)
+    var peers: [TrialResult] = []
+    var own: [TrialResult] = []
+    for round in 1...rounds {
+      progress("round \(round) of \(rounds)")
+      // Who comes first finds the machine in another state than who comes second.
+      let peerIsFirst = round % 2 == 1
+      if peerIsFirst { peers.append(try result(of: SQLiteArchive.self, indexes)) }
+      own.append(try result(of: PerdureArchive.self, indexes))
+      if !peerIsFirst { peers.append(try result(of: SQLiteArchive.self, indexes)) }
+    }
+    let comparison = Comparison(
+      peer: .median(of: peers), perdure: .median(of: own), settings: settings(for: indexes))
+    print(comparison.text)
+    if let results { try comparison.json().write(to: URL(fileURLWithPath: results)) }
+    try checkAgreement(of: peers + own)
+  }
+
+  /// Every round of every engine must give back what went in, and reach the same packages in every way.
+  private func checkAgreement(of results: [TrialResult]) throws {
     let closures = Set(results.flatMap(\.closures).map { "\($0.count) \($0.digest)" })
-    guard results.allSatisfy(\.isRight), closures.count == 1 else {
+    guard results.allSatisfy(\.isRight), Set(results.map(\.digest.description)).count == 1,
+      closures.count == 1
+    else {
       print("\nThe results do not agree.")
       throw ExitCode.failure
     }
   }
+
+  private func settings(for indexes: [IndexFile]) -> [String] {
+    let system = ProcessInfo.processInfo
+    return [
+      "archive: " + indexes.map { "\($0.label) (\($0.byteCount) bytes)" }.joined(separator: ", "),
+      "durability \(durability.rawValue), \(batch) stanzas a transaction, \(rounds) rounds, engines in turn, medians",
+      "\(system.operatingSystemVersionString), \(system.activeProcessorCount) processors",
+      "SQLite: " + SQLiteArchive.settings(durability),
+      "Perdure: " + PerdureArchive.settings(durability),
+    ]
+  }
+
+  private func progress(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
 
   private func result<Engine: ArchiveEngine>(
     of engine: Engine.Type, _ indexes: [IndexFile]

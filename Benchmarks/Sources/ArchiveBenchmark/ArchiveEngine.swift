@@ -18,6 +18,8 @@ protocol ArchiveEngine: AnyObject {
 
   /// What to call it in reports.
   static var name: String { get }
+  /// How it is set up, for whoever wants to repeat the measurement.
+  static func settings(_ durability: Durability) -> String
   /// The ways it can compute a closure; each is measured.
   static var closureMethods: [String] { get }
 

@@ -14,6 +14,16 @@ struct Cost {
 
   static func += (total: inout Cost, more: Cost) { total = total + more }
 
+  /// The median of each figure by itself; zero when there is none.
+  static func median(of costs: [Cost]) -> Cost {
+    Cost(
+      seconds: median(of: costs.map(\.seconds)), processorSeconds: median(of: costs.map(\.processorSeconds)))
+  }
+
+  private static func median(of figures: [Double]) -> Double {
+    figures.isEmpty ? 0 : figures.sorted()[figures.count / 2]
+  }
+
   /// Runs `body` and measures it.
   static func measured<Value>(_ body: () throws -> Value) rethrows -> (value: Value, cost: Cost) {
     let clock = ContinuousClock()

@@ -85,45 +85,16 @@ struct Trial<Engine: ArchiveEngine> {
       closure = try Cost.measured { try engine.closure(of: packageName, method: method) }
       hot.append(closure.cost)
     }
-    hot.sort { $0.seconds < $1.seconds }
     return ClosureResult(
       method: method, count: closure.value.count, digest: try engine.digest(of: closure.value),
-      cold: cold,
-      hot: hot[hot.count / 2])
+      cold: cold, hot: .median(of: hot))
   }
 }
 
-/// What a trial measured.
-struct TrialResult {
-  var engine: String
-  var durability: Durability
-  var packageCount = 0
-  var readCost = Cost()
-  var importCost = Cost()
-  var finishCost = Cost()
-  var openCost = Cost()
-  var digestCost = Cost()
-  var bytesOnDisk = 0
-  var start = ""
-  var closures: [ClosureResult] = []
-  var digest = ArchiveDigest()
-  var expectedDigest = ArchiveDigest()
-
-  var isRight: Bool { digest == expectedDigest }
-
+extension TrialResult {
   fileprivate mutating func reading<Value>(_ body: () throws -> Value) rethrows -> Value {
     let (value, cost) = try Cost.measured(body)
     readCost += cost
     return value
   }
-}
-
-/// One way of computing a closure, measured.
-struct ClosureResult {
-  var method: String
-  var count: Int
-  var digest: ArchiveDigest
-  var cold: Cost
-  /// The median.
-  var hot: Cost
 }

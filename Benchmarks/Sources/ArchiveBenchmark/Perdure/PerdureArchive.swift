@@ -2,10 +2,14 @@ import DebianArchiveGraph
 import DebianIndexReading
 import Foundation
 import Perdure
+import PerdureLog
 
 /// The archive as an object graph, with the example's own model and importer.
 final class PerdureArchive: ArchiveEngine {
   static let name = "Perdure"
+  static func settings(_ durability: Durability) -> String {
+    "objects of the example's model, durability \(level(durability)), otherwise as it comes"
+  }
   /// With a context made for the traversal, every object is a fault; with one that is kept, objects that were
   /// reached before are there.
   static let closureMethods = ["objects, new context", "objects, kept context"]
@@ -26,11 +30,15 @@ final class PerdureArchive: ArchiveEngine {
 
   func reopen() throws {
     let path = folder.appendingPathComponent("archive.perdure").path
-    let level: Perdure.Durability = durability == .full ? .powerLoss : .processCrash
     let container = try PersistentContainer(
-      name: "archive", classes: archiveClasses, description: .init(path: path, durability: level))
+      name: "archive", classes: archiveClasses,
+      description: .init(path: path, durability: Self.level(durability)))
     try container.loadPersistentStores()
     self.container = container
+  }
+
+  private static func level(_ durability: Durability) -> PerdureLog.Durability {
+    durability == .full ? .powerLoss : .processCrash
   }
 
   func importBatch(_ records: [PackageRecord]) throws {

@@ -1,3 +1,4 @@
+import CSQLite
 import DebianIndexReading
 import Foundation
 
@@ -7,6 +8,10 @@ import Foundation
 /// we know to import, and one that any program could take.
 final class SQLiteArchive: ArchiveEngine {
   static let name = "SQLite"
+  static func settings(_ durability: Durability) -> String {
+    "\(String(cString: sqlite3_libversion())), C API, prepared statements, "
+      + pragmas(durability).joined(separator: ", ")
+  }
   static let closureMethods = ["recursive CTE", "CTE over packages", "statement per node"]
 
   private let folder: URL
@@ -21,16 +26,16 @@ final class SQLiteArchive: ArchiveEngine {
 
   func reopen() throws {
     let connection = try SQLiteConnection(path: folder.appendingPathComponent("archive.sqlite").path)
-    try connection.execute(
-      """
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL");
-      PRAGMA cache_size = -65536;
-      PRAGMA mmap_size = 1073741824;
-      PRAGMA temp_store = MEMORY;
-      """)
+    for pragma in Self.pragmas(durability) { try connection.execute("PRAGMA " + pragma) }
     try connection.execute(SQLiteSchema.statements)
     open = OpenArchive(connection: connection)
+  }
+
+  private static func pragmas(_ durability: Durability) -> [String] {
+    [
+      "journal_mode = WAL", "synchronous = \(durability == .full ? "FULL" : "NORMAL")", "cache_size = -65536",
+      "mmap_size = 1073741824", "temp_store = MEMORY",
+    ]
   }
 
   func finish() throws {
