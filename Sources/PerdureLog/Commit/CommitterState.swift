@@ -29,6 +29,10 @@ struct CommitterState: ~Copyable {
   /// Blob files whose record is gone from this version on, by a commit that ends at this place.
   private(set) var retiredBlobs: [(number: UInt64, version: UInt64, end: LogPosition)] = []
   var statistics = WriteCounters()
+  /// How much of each segment is live.
+  var usage = SegmentUsageTable()
+  /// What the commit that is being made will change about `usage`; empty between commits.
+  var usageChange = UsageChange()
 
   init(
     storeID: StoreID, arena: NodeArena, segments: SegmentTable, root: UnsafeMutablePointer<Root>,

@@ -49,22 +49,28 @@ extension Engine {
     let next = state.makeWorkingRoot(for: catalog)
     var encoder = makeEncoder(&state)
     var superseded: [UInt64] = []
+    var usageChange = UsageChange()
+    swap(&usageChange, &state.usageChange)
+    defer { swap(&usageChange, &state.usageChange) }
     do {
       try prepare(next)
-      try place(batch, into: next, &encoder, &superseded, state)
+      try place(batch, into: next, &encoder, &superseded, &usageChange, state)
       if encoder.isEmpty { return nothingToCommit(next, encoder, &state) }
       encoder.finish()
       try checkSegmentNumber(encoder.end.segment)
     } catch {
+      usageChange.removeAll()
       giveUp(next, encoder, &state)
       throw error
     }
     do {
       try write(encoder, &state)
     } catch {
+      usageChange.removeAll()
       giveUp(next, encoder, &state)
       throw error
     }
+    usageChange.apply(to: &state.usage)
     let receipt = commit(next, encoder, catalog, changed: newCatalog != nil, batch.recordCount, &state)
     state.retire(superseded)
     removeUnreachableBlobs(&state)
@@ -99,7 +105,7 @@ extension Engine {
   /// Steps 2, 3 and 4.
   private func place(
     _ batch: borrowing WriteBatch, into next: UnsafeMutablePointer<Root>, _ encoder: inout LogEncoder,
-    _ superseded: inout [UInt64], _ state: borrowing CommitterState
+    _ superseded: inout [UInt64], _ usageChange: inout UsageChange, _ state: borrowing CommitterState
   ) throws {
     var update = IndexUpdate(next.pointee.indexes, in: state.arena)
     let records = batch.records.bytes
@@ -107,7 +113,7 @@ extension Engine {
     while offset < records.count {
       let record = try Record(reading: records.part(offset..<records.count), verifyingChecksum: false)
       let bytes = records.part(offset, record.header.paddedLength)
-      let old = try place(record, bytes, into: next, &encoder, &update, state)
+      let old = try place(record, bytes, into: next, &encoder, &update, &usageChange, state)
       if let old, RecordAddress(rawValue: old).isBlob {
         superseded.append(try blobNumber(at: old, encoder, state))
       }
@@ -122,7 +128,8 @@ extension Engine {
 
   private func place(
     _ record: Record, _ bytes: UnsafeRawBufferPointer, into next: UnsafeMutablePointer<Root>,
-    _ encoder: inout LogEncoder, _ update: inout IndexUpdate, _ state: borrowing CommitterState
+    _ encoder: inout LogEncoder, _ update: inout IndexUpdate, _ usageChange: inout UsageChange,
+    _ state: borrowing CommitterState
   ) throws -> UInt64? {
     let id = record.header.keyspace
     let keyspace = next.pointee.keyspaces + Int(id)
@@ -131,11 +138,13 @@ extension Engine {
     if record.header.kind == .tombstone {
       guard let shadowed = keyspace.pointee.remove(record.key, kind, in: state.arena) else { return nil }
       old = shadowed
-      appendTombstone(record, shadowing: shadowed, to: &encoder)
+      usageChange.addTombstone(appendTombstone(record, shadowing: shadowed, to: &encoder))
     } else {
       let address = encoder.append(bytes, isBlob: record.header.kind == .blob)
       old = keyspace.pointee.put(record.key, kind, address.rawValue, in: state.arena)
+      usageChange.add(address)
     }
+    if let old { usageChange.release(old) }
     let derived = state.indexes.byKeyspace[Int(id)]
     if derived.isEmpty { return old }
     let oldValue = try old.map { try value(at: $0, encoder, state) }
@@ -147,12 +156,14 @@ extension Engine {
   }
 
   /// A tombstone says what it shadows, which only the committer knows.
-  private func appendTombstone(_ record: Record, shadowing word: UInt64, to encoder: inout LogEncoder) {
+  private func appendTombstone(
+    _ record: Record, shadowing word: UInt64, to encoder: inout LogEncoder
+  ) -> RecordAddress {
     withUnsafeTemporaryAllocation(byteCount: record.header.paddedLength, alignment: 8) { copy in
       copy[RecordHeader.length...].copyBytes(from: record.key)
       copy.setInteger(word, at: RecordHeader.length + record.header.keyLength)
       record.header.seal(copy)
-      _ = encoder.append(UnsafeRawBufferPointer(copy), isBlob: false)
+      return encoder.append(UnsafeRawBufferPointer(copy), isBlob: false)
     }
   }
 

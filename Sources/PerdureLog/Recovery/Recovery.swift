@@ -180,11 +180,13 @@ enum Recovery {
     root.pointee.end = scan.end
     root.pointee.segments = segments.entries
     let capacity = segments.segments[scan.end.segment]?.capacity ?? 0
-    return CommitterState(
+    var state = CommitterState(
       storeID: superblock.current.store, arena: replay.arena, segments: segments, root: root,
       catalog: catalog,
       indexes: IndexSet(), end: scan.end, segmentCapacity: tornTail ? 0 : capacity,
       nextSegment: chain.nextNumber, nextBlob: max(replay.nextBlob, superblock.current.nextBlob),
       superblock: superblock)
+    state.usage = replay.usage
+    return state
   }
 }

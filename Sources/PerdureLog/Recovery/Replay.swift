@@ -8,6 +8,8 @@ struct Replay: ~Copyable {
   private(set) var keyspaces: [KeyspaceRoot] = [KeyspaceRoot()]
   /// One more than the highest blob number that any record named.
   private(set) var nextBlob: UInt64 = 1
+  /// How much of each segment is live.
+  private(set) var usage = SegmentUsageTable()
 
   init(_ arena: NodeArena) { self.arena = arena }
 
@@ -40,16 +42,23 @@ struct Replay: ~Copyable {
       throw StoreError.corruption(
         FormatError(.illegalField, in: "catalog record", at: 4), segment: payload.segment, offset: place)
     }
-    if record.header.kind == .tombstone {
-      _ = keyspaces[id].remove(record.key, kind, in: arena)
-      return
-    }
     let isBlob = record.header.kind == .blob
-    if isBlob { nextBlob = BlobFiles.number(after: try BlobReference(in: record).number, nextBlob) }
     let address = RecordAddress(
       segment: payload.segment, offset: place, recordLength: record.header.paddedLength, isBlob: isBlob)
-    _ = keyspaces[id].put(record.key, kind, address.rawValue, in: arena)
+    if record.header.kind == .tombstone {
+      usage.addTombstone(address)
+      release(keyspaces[id].remove(record.key, kind, in: arena))
+      return
+    }
+    if isBlob { nextBlob = BlobFiles.number(after: try BlobReference(in: record).number, nextBlob) }
+    usage.add(address)
+    release(keyspaces[id].put(record.key, kind, address.rawValue, in: arena))
     if id == 0 { try applyCatalog(record, payload.segment, place) }
+  }
+
+  /// A record has lost its key to a newer one.
+  private mutating func release(_ word: UInt64?) {
+    if let word { usage.release(RecordAddress(rawValue: word)) }
   }
 
   private mutating func applyCatalog(_ record: Record, _ segment: UInt64, _ place: Int) throws {
