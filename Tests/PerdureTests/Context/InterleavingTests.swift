@@ -1,7 +1,8 @@
 // Two contexts, three edits each, and every order in which their edits and saves can follow one another.
 //
-// What each acknowledged save did is replayed on a model of a few dictionaries. At the end the store must show
-// exactly the model's state: so no link is lost, no key is taken twice, and no reference leads to nothing.
+// What each acknowledged save did is replayed on a model of a few dictionaries. At the end the store must
+// show exactly the model's state: so no link is lost, no key is taken twice, and no reference leads to
+// nothing.
 
 import Perdure
 import PerdureModel
