@@ -48,25 +48,6 @@ extension ManagedObject {
     set { setValue(newValue, forKey: key) }
   }
 
-  /// The value at the end of a path of property names, for example `company.name`.
-  ///
-  /// A path through a to-many relationship gives an array of what its objects have, without those that have
-  /// nothing. `@count` gives the number of objects.
-  public func value(forKeyPath path: String) -> Any? {
-    guard let dot = path.firstIndex(of: ".") else { return value(forKey: path) }
-    let rest = String(path[path.index(after: dot)...])
-    switch value(forKey: String(path[..<dot])) {
-    case let object as ManagedObject: return object.value(forKeyPath: rest)
-    case let objects as Set<ManagedObject>:
-      if rest == "@count" { return objects.count }
-      return objects.flatMap { object -> [Any] in
-        let value = object.value(forKeyPath: rest)
-        return value as? [Any] ?? (value.map { [$0] } ?? [])
-      }
-    default: return nil
-    }
-  }
-
   private static func attributeValue(_ value: Any?, _ key: String) -> Value {
     guard let value else { return .null }
     guard let argument = value as? any PredicateArgument else {

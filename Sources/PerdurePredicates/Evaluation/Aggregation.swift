@@ -1,7 +1,7 @@
 // One value from many: @count, @sum, @avg, @min, @max and the functions of the same names. Nulls are
 // ignored but in counts. Least and greatest are by the sorting order, so any kinds may be mixed.
 
-enum Aggregation {
+package enum Aggregation {
   static func apply(
     _ aggregate: CollectionOperator, to elements: [Operand]
   ) throws(PredicateEvaluationError) -> Operand {
@@ -21,24 +21,39 @@ enum Aggregation {
     try Operand.plain(elements).filter { !$0.isNull }
   }
 
-  static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
+  /// The sum of numbers, 0 of none.
+  package static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
     var total = Value.integer(0)
     for value in values { total = try Arithmetic.apply(.add, total, value) }
     return total
   }
 
-  static func average(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
+  /// The mean of numbers, null of none.
+  package static func average(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
     if values.isEmpty { return .null }
     return try Arithmetic.apply(.divide, try sum(values), .integer(Int64(values.count)))
   }
 
   static func least(_ values: [Value]) -> Value {
-    values.min { Value.sortOrder($0, $1) == .ascending } ?? .null
+    leastIndex(of: values).map { values[$0] } ?? .null
   }
 
   static func greatest(_ values: [Value]) -> Value {
-    values.max { Value.sortOrder($0, $1) == .ascending } ?? .null
+    greatestIndex(of: values).map { values[$0] } ?? .null
   }
+
+  /// Where the least value is; nil among none.
+  package static func leastIndex(of values: [Value]) -> Int? {
+    values.indices.min { Value.sortOrder(values[$0], values[$1]) == .ascending }
+  }
+
+  /// Where the greatest value is; nil among none.
+  package static func greatestIndex(of values: [Value]) -> Int? {
+    values.indices.max { Value.sortOrder(values[$0], values[$1]) == .ascending }
+  }
+
+  /// Where the values are that are equal to no earlier one, in order.
+  package static func firstAppearances(in values: [Value]) -> [Int] { Operand.distinctIndices(values) }
 
   static func median(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
     let sorted = values.sorted { Value.sortOrder($0, $1) == .ascending }

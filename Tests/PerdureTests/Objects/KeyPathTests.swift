@@ -1,0 +1,94 @@
+import FoundationEssentials
+import Perdure
+import PerdureModel
+import Testing
+
+@Suite("Values at the end of key paths")
+struct KeyPathTests {
+  /// Acme with workers who earn 10, 20 and 20, and Void with none.
+  private struct World {
+    let context: ManagedObjectContext
+    let acme: Company
+    let void: Company
+
+    init() throws {
+      context = try Staff.context()
+      acme = context.company("Acme")
+      void = context.company("Void")
+      for (name, salary) in [("a", 10), ("b", 20), ("c", 20)] {
+        let worker = context.worker(name, email: name == "c" ? nil : "\(name)@acme")
+        worker.salary = Int64(salary)
+        worker.company = acme
+      }
+    }
+  }
+
+  @Test("An operator makes one value of many, before the attribute or behind it")
+  func operators() throws {
+    let world = try World()
+    func value(_ path: String) -> Any? { world.acme.value(forKeyPath: path) }
+    #expect(value("workers.@max.salary") as? Int64 == 20)
+    #expect(value("workers.salary.@max") as? Int64 == 20)
+    #expect(value("workers.salary.@max.self") as? Int64 == 20)
+    #expect(value("workers.@min.salary") as? Int64 == 10)
+    #expect(value("workers.@min.name") as? String == "a")
+    #expect(value("workers.@sum.salary") as? Int64 == 50)
+    #expect(try #require(value("workers.@avg.salary") as? Double) == 50.0 / 3)
+    #expect(value("workers.@count") as? Int == 3)
+    #expect(value("workers.salary.@count") as? Int == 3)
+    #expect(value("workers.@max.company.name") as? String == "Acme")
+    #expect(value("workers.company.workers.@count") as? Int == 9)
+  }
+
+  @Test("Unions keep every value, distinct ones each value once")
+  func unions() throws {
+    let world = try World()
+    func sorted(_ path: String) -> [Int64]? { (world.acme.value(forKeyPath: path) as? [Int64])?.sorted() }
+    #expect(sorted("workers.@unionOfObjects.salary") == [10, 20, 20])
+    #expect(sorted("workers.@distinctUnionOfObjects.salary") == [10, 20])
+    #expect(sorted("workers.@distinctUnionOfSets.salary") == [10, 20])
+    #expect(sorted("workers.@unionOfArrays.salary") == [10, 20, 20])
+    #expect(world.acme.value(forKeyPath: "workers.@distinctUnionOfObjects.company.@count") as? Int == 1)
+    let companies = world.acme.value(forKeyPath: "workers.@distinctUnionOfObjects.company") as? [Company]
+    #expect(companies == [world.acme])
+  }
+
+  @Test("What has no value is left out; nothing has a count and a sum of 0 and nothing else")
+  func missing() throws {
+    let world = try World()
+    #expect((world.acme.value(forKeyPath: "workers.email") as? [String])?.sorted() == ["a@acme", "b@acme"])
+    #expect(world.acme.value(forKeyPath: "workers.@max.email") as? String == "b@acme")
+    #expect(world.void.value(forKeyPath: "workers.@count") as? Int == 0)
+    #expect(world.void.value(forKeyPath: "workers.@sum.salary") as? Int64 == 0)
+    for path in ["workers.@avg.salary", "workers.@min.salary", "workers.@max.salary", "chief.leads.name"] {
+      #expect(world.void.value(forKeyPath: path) == nil, "\(path)")
+    }
+    #expect((world.void.value(forKeyPath: "workers.salary") as? [Any])?.isEmpty == true)
+    #expect(world.void.value(forKeyPath: "chief.company.workers.@count") == nil)
+  }
+
+  @Test("A sum beyond 64 bits is a decimal")
+  func largeSum() throws {
+    let world = try World()
+    for worker in world.acme.workers { worker.salary = .max }
+    let sum = try #require(world.acme.value(forKeyPath: "workers.@sum.salary") as? Decimal)
+    #expect(sum == Decimal(Int64.max) * 3)
+    #expect(world.acme.value(forKeyPath: "workers.@avg.salary") is Decimal)
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test("A name or an operator that is not there stops the program")
+    func unknown() async {
+      await #expect(processExitsWith: .failure) {
+        _ = try World().acme.value(forKeyPath: "workers.@most.salary")
+      }
+      await #expect(processExitsWith: .failure) {
+        _ = try World().acme.value(forKeyPath: "workers.@max.salery")
+      }
+      await #expect(processExitsWith: .failure) {
+        _ = try World().acme.value(forKeyPath: "workers.@sum.name")
+      }
+      await #expect(processExitsWith: .failure) { _ = try World().acme.value(forKeyPath: "@count") }
+    }
+  #endif
+}
