@@ -212,6 +212,28 @@ import Testing
     #expect(throws: PredicateEvaluationError.self) { try predicate.simplified().evaluate(with: data.ada) }
   }
 
+  @Test(
+    "Many values compared with one are an error; with many, by CONTAINS or IN they are not",
+    arguments: [
+      ("employees.name == 'Ada'", false), ("employees == NULL", false), ("employees.age > 3", false),
+      ("employees.name BEGINSWITH 'A'", false), ("employees.name IN {'Ada'}", false),
+      ("'Ada' == employees.name", false), ("name CONTAINS employees.name", false),
+      ("employees.age < employees.age", false), ("ANY employees.name == departments.name", false),
+      ("ANY employees.name == 'Ada'", true), ("'Ada' IN employees.name", true),
+      ("employees.name CONTAINS 'Ada'", true), ("employees.name == departments.employees.name", true),
+      ("employees.@count == 3", true), ("employees[0].name == 'Ada'", true),
+    ])
+  func manyValues(_ format: String, _ isMeaningful: Bool) throws {
+    let predicate = try FetchPredicate(format: format)
+    if isMeaningful {
+      #expect(try predicate.evaluate(with: data.company))
+    } else {
+      let error = #expect(throws: PredicateEvaluationError.self) { try predicate.evaluate(with: data.company) }
+      #expect(error?.code == .invalidOperand)
+      #expect(error?.message.contains("ANY, ALL or NONE") == true)
+    }
+  }
+
   @Test("AND and OR stop at the part that decides")
   func shortCircuit() throws {
     #expect(try !holds("age == 0 AND missing == 1", data.ada))

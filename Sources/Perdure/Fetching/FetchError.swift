@@ -5,7 +5,7 @@ public struct FetchError: Error, Hashable, Sendable {
   /// The kind of mistake.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String, Sendable {
-      case unknownEntity, unknownProperty, notARelationship, typeMismatch, toManyOrder, unboundVariable
+      case unknownEntity, unknownProperty, notARelationship, typeMismatch, toManyOrder, manyValues, unboundVariable
       case invalidWindow, damagedRow
     }
     private let kind: Kind
@@ -20,6 +20,9 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let typeMismatch = Code(kind: .typeMismatch)
     /// Objects cannot be sorted by a path that leads to many values.
     public static let toManyOrder = Code(kind: .toManyOrder)
+    /// A path that leads to many values is compared as if it led to one: without ANY, ALL, NONE or an
+    /// aggregate such as `@count`.
+    public static let manyValues = Code(kind: .manyValues)
     /// A `$variable` was not replaced by a value.
     public static let unboundVariable = Code(kind: .unboundVariable)
     /// A limit or an offset is negative.

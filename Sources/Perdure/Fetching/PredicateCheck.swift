@@ -110,12 +110,35 @@ struct PredicateCheck {
           + "ANY and ALL need a to-many relationship.",
         entity: entity.name, key: comparison.left.description)
     }
+    if comparison.modifier == .direct { try checkSingle(comparison, left, right) }
+    if case .many = right, !comparison.op.takesManyOnRight, comparison.modifier != .direct || !left.isMany {
+      throw manyValues(comparison.right, comparison)
+    }
     if case .constant(let value) = comparison.right {
       let side = comparison.modifier == .direct ? left : left.element
       try check(comparison.left, side, comparison.op, value)
     } else if case .constant(let value) = comparison.left, comparison.op.mirrored != nil {
       try check(comparison.right, right, comparison.op, value)
     }
+  }
+
+  /// Many values are equal to, or in order with, no single one.
+  private func checkSingle(
+    _ comparison: FetchComparison, _ left: PathType, _ right: PathType
+  ) throws(FetchError) {
+    guard left.isMany, comparison.op != .contains else { return }
+    if comparison.op == .equal || comparison.op == .notEqual, right.mayBeMany(comparison.right) { return }
+    throw manyValues(comparison.left, comparison)
+  }
+
+  private func manyValues(_ expression: FetchExpression, _ comparison: FetchComparison) -> FetchError {
+    let key = expression.description
+    return FetchError(
+      .manyValues,
+      "\(key) of \(entity.name) has any number of values, and \(comparison.op.rawValue) compares one. Write "
+        + "ANY, ALL or NONE before the comparison, or ask for one value: \(key).@count, .@min, .@max, .@sum "
+        + "or .@avg.",
+      entity: entity.name, key: key)
   }
 
   private func check(
@@ -154,7 +177,27 @@ struct PredicateCheck {
   }
 }
 
+extension FetchComparison.Operator {
+  /// Whether what stands on the right may have many values.
+  fileprivate var takesManyOnRight: Bool { self == .in || self == .between }
+}
+
 extension PathType {
+  fileprivate var isMany: Bool {
+    if case .many = self { true } else { false }
+  }
+
+  /// Whether an expression of this type can have many values: it has, it is a list, or only its evaluation
+  /// tells.
+  fileprivate func mayBeMany(_ expression: FetchExpression) -> Bool {
+    switch (self, expression) {
+    case (_, .constant(.list)): true
+    case (_, .constant): false
+    case (.many, _), (.any, _): true
+    default: false
+    }
+  }
+
   /// Whether a constant can equal, or be in order with, something of this type. Null and lists always may.
   fileprivate func mayEqual(_ value: Value) -> Bool {
     if case .null = value { return true }

@@ -9,6 +9,8 @@
 //   E4. Inside SUBQUERY plain paths and SELF still mean the outer object; the variable hides an outer one
 //       of the same name.
 //   E5. AND and OR stop at the first part that decides; an error in a later part does not show.
+//   E6. A collection can equal another one, contain something, and be what something is IN. To compare it with
+//       a single value, null included, takes ANY, ALL, NONE or an aggregate; without one it is an error.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -110,6 +112,7 @@ extension PredicateEvaluator {
   private func compare(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand
   ) throws(PredicateEvaluationError) -> Bool {
+    try Self.checkManyValues(left, comparison, right)
     let a = try left.plain()
     let b = try right.plain()
     let options = comparison.options
@@ -127,6 +130,32 @@ extension PredicateEvaluator {
       guard case .string(let text) = a, case .string(let pattern) = b else { return false }
       return try compare(text, comparison.op, pattern, options)
     }
+  }
+
+  /// A collection is equal to, or in order with, no single value (E6).
+  private static func checkManyValues(
+    _ left: Operand, _ comparison: FetchComparison, _ right: Operand
+  ) throws(PredicateEvaluationError) {
+    let asked: FetchExpression
+    switch comparison.op {
+    case .in, .between:
+      guard case .collection = left else { return }
+      asked = comparison.left
+    case .contains:
+      guard case .collection = right else { return }
+      asked = comparison.right
+    default:
+      let mayBothBe = comparison.op == .equal || comparison.op == .notEqual
+      switch (left, right) {
+      case (.collection, _) where !mayBothBe || right.elements == nil: asked = comparison.left
+      case (_, .collection) where !mayBothBe || left.elements == nil: asked = comparison.right
+      default: return
+      }
+    }
+    throw PredicateEvaluationError(
+      .invalidOperand,
+      "\(asked) has any number of values, and \(comparison.op.rawValue) compares one. Write ANY, ALL or NONE "
+        + "before the comparison, or ask for one value: @count, @min, @max, @sum or @avg.")
   }
 
   private static func isAtMost(_ left: Value, _ right: Value, _ options: StringOptions) -> Bool {

@@ -56,6 +56,31 @@ struct FetchErrorTests {
     #expect(try error("active == 1 AND age == 1.5 AND level < 3 AND name == nil") == nil)
   }
 
+  @Test("Many values are not compared with one: ANY, ALL, NONE or an aggregate says how")
+  func manyValues() throws {
+    let error = try #require(try error("tags.label == 'a'"))
+    #expect(error.code == .manyValues)
+    #expect(error.key == "tags.label")
+    #expect(error.message.contains("ANY, ALL or NONE"))
+    for format in [
+      "tags == nil", "tags.label != 'a'", "company.employees.age > 3", "tags.label BEGINSWITH 'a'",
+      "tags.label IN {'a'}", "'a' == tags.label", "note == tags.label", "name CONTAINS tags.label",
+      "tags.weight BETWEEN {1, 2}", "tags.weight < reports.age", "ANY tags.label == friends.name",
+      "NOT (tags.label == 'a' OR age > 3)", "SUBQUERY(reports, $x, $x.tags.label == 'a').@count > 0",
+      "SUBQUERY(tags, $t, $t.weight > 1) > 0",
+    ] {
+      #expect(try self.error(format)?.code == .manyValues, "\(format)")
+    }
+    for format in [
+      "ANY tags.label == 'a'", "ALL tags.weight > 1", "NONE tags.label == 'a'", "tags.@count == 0",
+      "tags.@max.weight > 3", "'a' IN tags.label", "tags.label CONTAINS 'a'", "tags == tags",
+      "tags.label == {'a'}", "ANY tags.label IN friends.name", "sum(tags.weight) > 3", "tags[SIZE] > 1",
+      "tags.label.@distinctUnionOfObjects == {'a'}",
+    ] {
+      #expect(try self.error(format) == nil, "\(format)")
+    }
+  }
+
   @Test("A variable needs a value, inside a subquery its element")
   func variables() throws {
     #expect(try error("age == $x")?.code == .unboundVariable)
