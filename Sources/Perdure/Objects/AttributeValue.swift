@@ -8,10 +8,21 @@ public import PerdurePredicates
 #endif
 
 /// A Swift type that an attribute can have.
+///
+/// An enumeration with raw values of such a type needs no more than to say so; it is stored as its raw
+/// value, and can be compared and sorted by it in fetches:
+///
+///     enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
+///
+/// The store may hold a value that the type does not know, written by another version of the program. Then
+/// an optional property reads as nil, and any other as `zeroValue`; what is stored stays, `value(forKey:)`
+/// shows it, and it is only replaced when the property is set. A type that wants to tell such values apart
+/// has an `init?(attributeValue:)` of its own.
 public protocol AttributeValue: PredicateArgument {
   /// How values are stored.
   static var attributeType: AttributeType { get }
-  /// What an attribute without a value reads as where its property is not optional.
+  /// What an attribute without a value, or with one that the type does not know, reads as where its property
+  /// is not optional.
   static var zeroValue: Self { get }
   /// The value that was stored; nil when it is none of this type.
   init?(attributeValue: Value)

@@ -13,18 +13,14 @@ internal import PerdurePredicates
 // MARK: - Attributes
 
 extension ManagedObject {
-  /// Reads an attribute; its zero when it has no value.
+  /// Reads an attribute; its zero when it has no value, or one that the type does not know.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T {
-    let value = attributeValue(slot)
-    if case .null = value { return T.zeroValue }
-    return convert(value, slot)
+    convert(attributeValue(slot), slot) ?? T.zeroValue
   }
 
-  /// Reads an attribute; nil when it has no value.
+  /// Reads an attribute; nil when it has no value, or one that the type does not know.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T? {
-    let value = attributeValue(slot)
-    if case .null = value { return nil }
-    return convert(value, slot)
+    convert(attributeValue(slot), slot)
   }
 
   /// Changes an attribute.
@@ -37,11 +33,14 @@ extension ManagedObject {
     setAttributeValue(value?.predicateValue ?? .null, slot)
   }
 
-  private func convert<T: AttributeValue>(_ value: Value, _ slot: Int) -> T {
-    guard let converted = T(attributeValue: value) else {
-      preconditionFailure("\(shape.name).\(shape.propertyName(slot)) is no \(T.self).")
-    }
-    return converted
+  /// The value as its property has it; nil for none, and for one that the type does not know.
+  private func convert<T: AttributeValue>(_ value: Value, _ slot: Int) -> T? {
+    if case .null = value { return nil }
+    if let converted = T(attributeValue: value) { return converted }
+    precondition(
+      value.stored(as: FieldKind(T.attributeType)) != nil,
+      "\(shape.name).\(shape.propertyName(slot)) is no \(T.self).")
+    return nil
   }
 
   /// The field of a slot when it can be read at once and has a value of a kind.
@@ -55,9 +54,7 @@ extension ManagedObject {
 
   @inline(never)
   private func slowAttribute<T: AttributeValue>(_ slot: Int) -> T {
-    let value = attributeValue(slot)
-    if case .null = value { return T.zeroValue }
-    return convert(value, slot)
+    convert(attributeValue(slot), slot) ?? T.zeroValue
   }
 
   /// Reads a whole number.
@@ -106,9 +103,7 @@ extension ManagedObject {
   public final func _get(_ slot: Int) -> String? {
     core.checkOwner()
     if let (row, field) = field(slot, .string) { return String(decoding: row.bytes(field), as: UTF8.self) }
-    let value = attributeValue(slot)
-    if case .null = value { return nil }
-    return convert(value, slot) as String
+    return convert(attributeValue(slot), slot)
   }
 }
 

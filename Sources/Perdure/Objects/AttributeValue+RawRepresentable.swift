@@ -1,0 +1,27 @@
+// Enumerations, and other types around one raw value, as attributes: stored as what they are made of.
+
+public import PerdureModel
+public import PerdurePredicates
+
+extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
+  /// Stored as the raw value is.
+  public static var attributeType: AttributeType { RawValue.attributeType }
+
+  /// The value whose raw value was stored; nil for a raw value that the type does not know.
+  public init?(attributeValue: Value) {
+    guard let raw = RawValue(attributeValue: attributeValue) else { return nil }
+    self.init(rawValue: raw)
+  }
+
+  /// The raw value.
+  public var predicateValue: Value { rawValue.predicateValue }
+}
+
+extension AttributeValue where Self: RawRepresentable & CaseIterable, RawValue: AttributeValue {
+  /// The case whose raw value is zero or empty, else the first case.
+  public static var zeroValue: Self {
+    if let zero = Self(rawValue: RawValue.zeroValue) { return zero }
+    guard let first = allCases.first else { preconditionFailure("\(Self.self) has no cases.") }
+    return first
+  }
+}

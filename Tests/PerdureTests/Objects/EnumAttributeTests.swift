@@ -1,0 +1,114 @@
+import Perdure
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@Suite("Enumerations as attributes")
+struct EnumAttributeTests {
+  enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
+
+  /// Without a case for zero.
+  enum Grade: Int16, AttributeValue, CaseIterable { case poor = 3, good = 2, fine = 1 }
+
+  struct Shelf: RawRepresentable, AttributeValue, Hashable {
+    var rawValue: Int
+    static var zeroValue: Shelf { Shelf(rawValue: 0) }
+  }
+
+  @Entity("Volume")
+  final class Volume: ManagedObject {
+    @Attribute(.indexed) var binding: Binding = .cloth
+    var former: Binding?
+    var grade: Grade
+    var shelf: Shelf?
+  }
+
+  /// The same entity as an older program knows it.
+  @Entity("Volume")
+  final class RawVolume: ManagedObject {
+    @Attribute(.indexed) var binding: String = "cloth"
+    var former: String?
+    var grade: Int16
+    var shelf: Int?
+  }
+
+  private func inDirectory(_ body: (String) throws -> Void) throws {
+    let directory = try TemporaryDirectory()
+    try withExtendedLifetime(directory) { try body(directory.path) }
+  }
+
+  private func container<T: ManagedObject>(_ type: T.Type, _ path: String) throws -> PersistentContainer {
+    let container = PersistentContainer(
+      name: "Volumes", model: try ManagedObjectModel([type.entityDescription]), classes: [type],
+      at: path)
+    try container.loadPersistentStores()
+    return container
+  }
+
+  @Test("A case is stored as its raw value, found by it, and sorted by it")
+  func cases() throws {
+    try inDirectory { directory in
+      let container = try container(Volume.self, "\(directory)/V.perdure")
+      let context = container.newContext()
+      for binding in Binding.allCases {
+        let volume = Volume(context: context)
+        volume.binding = binding
+        volume.former = binding == .paper ? nil : .paper
+        volume.grade = .good
+        volume.shelf = Shelf(rawValue: 7)
+      }
+      let ordinary = Volume(context: context)
+      #expect(ordinary.binding == .cloth)
+      ordinary.grade = .fine
+      try context.save()
+      let other = container.newContext()
+      #expect(try other.fetch(Volume.fetchRequest { $0.binding == .leather }).map(\.grade) == [.good])
+      #expect(try other.count(for: Volume.fetchRequest { $0.former == .paper }) == 2)
+      #expect(try other.count(for: Volume.fetchRequest { $0.shelf == Shelf(rawValue: 7) }) == 3)
+      let leather = try #require(try other.fetch(Volume.fetchRequest { $0.binding == .leather }).first)
+      #expect(leather.value(forKey: "binding") as? String == "leather")
+      leather.setValue("paper", forKey: "binding")
+      #expect(leather.binding == .paper)
+    }
+  }
+
+  @Test("What has no value reads as the case for zero, else as the first case")
+  func zero() throws {
+    try inDirectory { directory in
+      let volume = Volume(context: try container(Volume.self, "\(directory)/V.perdure").newContext())
+      #expect(volume.grade == .poor)
+      #expect(volume.former == nil)
+      #expect(volume.shelf == nil)
+    }
+  }
+
+  @Test("A raw value that the type does not know reads as none and stays in the store")
+  func unknown() throws {
+    try inDirectory { directory in
+      let path = "\(directory)/V.perdure"
+      do {
+        let container = try container(RawVolume.self, path)
+        let context = container.newContext()
+        let volume = RawVolume(context: context)
+        volume.binding = "vellum"
+        volume.former = "bark"
+        volume.grade = 77
+        try context.save()
+        try container.close()
+      }
+      let context = try container(Volume.self, path).newContext()
+      let volume = try #require(try context.fetch(Volume.fetchRequest()).first)
+      #expect(volume.binding == .paper)
+      #expect(volume.former == nil)
+      #expect(volume.grade == .poor)
+      #expect(volume.value(forKey: "binding") as? String == "vellum")
+      volume.shelf = Shelf(rawValue: 1)
+      try context.save()
+      #expect(volume.value(forKey: "binding") as? String == "vellum")
+      #expect(volume.value(forKey: "former") as? String == "bark")
+      volume.binding = .leather
+      try context.save()
+      #expect(volume.value(forKey: "binding") as? String == "leather")
+    }
+  }
+}
