@@ -23,7 +23,11 @@ struct DeniedDelete {
 enum PropertyRules {
   typealias Violation = (code: PerdureError.Code, value: Value, rule: String)
 
-  static let missing: Violation = (.missingMandatoryProperty, .null, "must have a value")
+  /// A number that was never set reads as 0, so that it has no value may come as a surprise.
+  static let missing: Violation = (
+    .missingMandatoryProperty, .null,
+    "must have a value, whatever it reads as without one: set it, give it a default, or make it optional"
+  )
 
   /// Whether a property has any rule.
   static func apply(to property: EntityShape.Property) -> Bool {
@@ -40,7 +44,11 @@ enum PropertyRules {
   ) -> Violation? {
     if count == 0, relationship.isOptional { return nil }
     if !relationship.isToMany {
-      return count > 0 ? nil : (.missingMandatoryProperty, .null, "must lead to an object")
+      if count > 0 { return nil }
+      return (
+        .missingMandatoryProperty, .null,
+        "must lead to an object: connect one, or make the relationship optional"
+      )
     }
     let value = Value.integer(Int64(count))
     if count < relationship.minCount {

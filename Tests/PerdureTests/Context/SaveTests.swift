@@ -51,6 +51,7 @@ struct SaveTests {
     let single = #expect(throws: PerdureError.self) { try context.save() }
     #expect(single?.code == .missingMandatoryProperty)
     #expect(single?.details.map(\.objectID) == [contract.objectID])
+    #expect(single?.message.contains("connect one, or make the relationship optional") == true)
     contract.company = context.company("C")
     try context.save()
     #expect(try container.newContext().same(contract).company?.name == "C")
@@ -68,6 +69,7 @@ struct SaveTests {
     copy.setValue(nil, forKey: "name")
     let error = #expect(throws: PerdureError.self) { try context.save() }
     #expect(error?.code == .missingMandatoryProperty)
+    #expect(error?.message.contains("set it, give it a default, or make it optional") == true)
     context.rollback()
     #expect(copy.name == "W")
   }
