@@ -25,13 +25,17 @@ public enum Key: Hashable, Sendable, CustomStringConvertible {
   /// A key of a byte-string keyspace.
   case bytes([UInt8])
 
-  /// The id, or the bytes in hexadecimal (at most 32 of them).
+  /// The id; or the bytes, at most 32 of them: in quotes when they are printable ASCII, else in hexadecimal.
   public var description: String {
     switch self {
-    case .id(let id): "\(id)"
+    case .id(let id): return "\(id)"
     case .bytes(let bytes):
-      bytes.prefix(32).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        + (bytes.count > 32 ? "…" : "")
+      let shown = bytes.prefix(32)
+      let more = bytes.count > shown.count ? "…" : ""
+      if shown.allSatisfy({ (0x20...0x7E).contains($0) }) {
+        return "\"\(String(decoding: shown, as: UTF8.self))\(more)\""
+      }
+      return shown.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + more
     }
   }
 

@@ -35,7 +35,7 @@ extension Store {
   ///
   /// - Throws: `StoreError`: `.invalidArgument`, `.indexUnavailable` when no extractor of that
   ///   name was given in `StoreOptions`, `.conflict` when a unique index finds duplicates
-  ///   (nothing is changed); what `write` throws.
+  ///   (nothing is changed; at most 20 of them are in `conflicts`); what `write` throws.
   public func defineIndex(_ definition: IndexDefinition) throws -> DerivedIndex {
     try checkName(definition.name)
     return try engine.inTurn { state in
@@ -113,7 +113,7 @@ extension Engine {
       var build = IndexBuild(of: catalog, indexes, next, reader, blobs, arena)
       let conflicts = try build.fill(rebuilt)
       guard conflicts.isEmpty else {
-        throw StoreError(.conflict, "Index \(index.name) would hold a key twice", conflicts: conflicts)
+        throw StoreError.duplicates(conflicts, in: index)
       }
     }
     guard !state.incompleteIndexes.isEmpty else { return }
@@ -145,5 +145,18 @@ extension Engine {
         throw wrong("is counted itself, and so has to be over records")
       }
     }
+  }
+}
+
+extension StoreError {
+  /// A unique index that cannot be made. A store may hold millions of duplicates, and the first tell enough.
+  static func duplicates(_ conflicts: [Conflict], in index: DerivedIndex) -> StoreError {
+    let listed = 20
+    let more = conflicts.count > listed ? ", of which \(conflicts.count - listed) are not listed" : ""
+    return StoreError(
+      .conflict,
+      "Index \(index.name) cannot be unique: \(conflicts.count) of its keys are held twice\(more); nothing was "
+        + "changed. Change or remove the records, then define it again",
+      conflicts: Array(conflicts.prefix(listed)))
   }
 }

@@ -55,9 +55,16 @@ public final class Store: Sendable {
   }
 
   /// As the synchronous `write`, but waits for the sync without blocking a thread of the pool.
+  ///
+  /// In an asynchronous function this is the `write` that is meant; the other one is reached through a
+  /// function, or a closure, that is not asynchronous.
+  ///
+  /// - Parameter isolation: The caller's actor. `body` runs there, before anything is waited for, so it may
+  ///   use and return what is not `Sendable`.
   @discardableResult
-  public func write<R: Sendable>(
-    durability: Durability? = nil, _ body: @Sendable (inout WriteTransaction) throws -> R
+  public func write<R>(
+    durability: Durability? = nil, isolation: isolated (any Actor)? = #isolation,
+    _ body: (inout WriteTransaction) throws -> R
   ) async throws -> (result: R, sequence: UInt64) {
     let (result, receipt) = try append(body)
     let durability = durability ?? engine.options.durability
@@ -88,6 +95,9 @@ public final class Store: Sendable {
 
   /// Everything that is committed now, unchanging. Keep it no longer than needed: what it sees
   /// is not reclaimed while it lives.
+  ///
+  /// A closed store gives what it held when it was closed: another `Store` that has been opened since may
+  /// have gone on.
   ///
   /// - Complexity: O(1); no lock is taken.
   public func snapshot() -> Snapshot { Snapshot(engine) }

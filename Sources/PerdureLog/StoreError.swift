@@ -61,9 +61,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.conflicts = conflicts
   }
 
-  /// The code, the message and the place, for a log.
+  /// The code, the message, the place and the first conflicts, for a log. Its length is bounded.
   public var description: String {
     var text = "\(code): \(message)"
+    if !conflicts.isEmpty { text += ": \(conflicts.summary)" }
     if let place { text += " (\(place))" }
     if let cause { text += ": \(cause)" }
     return text

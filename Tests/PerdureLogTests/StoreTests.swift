@@ -279,6 +279,22 @@ struct StoreTests {
     #expect(throws: Never.self) { try memory.open() }
   }
 
+  @Test("A closed store takes no more writes, and shows what it held when it was closed")
+  func closed() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([1], id: 1, in: rows) }
+    try store.close()
+    try store.close()
+    let error = #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 2, in: rows) } }
+    #expect(error?.code == .closed)
+    let next = try memory.open()
+    try next.write { try $0.put([2], id: 1, in: rows) }
+    #expect(try store.snapshot().value(id: 1, in: rows) == [1])
+    #expect(try next.snapshot().value(id: 1, in: rows) == [2])
+  }
+
   @Test("A store left without closing opens whole")
   func dropped() throws {
     let memory = try MemoryStore()

@@ -228,7 +228,9 @@ import Testing
     if isMeaningful {
       #expect(try predicate.evaluate(with: data.company))
     } else {
-      let error = #expect(throws: PredicateEvaluationError.self) { try predicate.evaluate(with: data.company) }
+      let error = #expect(throws: PredicateEvaluationError.self) {
+        try predicate.evaluate(with: data.company)
+      }
       #expect(error?.code == .invalidOperand)
       #expect(error?.message.contains("ANY, ALL or NONE") == true)
     }

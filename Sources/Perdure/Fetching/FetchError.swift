@@ -5,7 +5,8 @@ public struct FetchError: Error, Hashable, Sendable {
   /// The kind of mistake.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String, Sendable {
-      case unknownEntity, unknownProperty, notARelationship, typeMismatch, toManyOrder, manyValues, unboundVariable
+      case unknownEntity, unknownProperty, notARelationship, typeMismatch, toManyOrder, manyValues,
+        unboundVariable
       case invalidWindow, damagedRow
     }
     private let kind: Kind

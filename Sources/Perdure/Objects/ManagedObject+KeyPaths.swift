@@ -112,7 +112,8 @@ private struct KeyPathWalk {
     switch place {
     case .one(nil): break
     case .one(.some(let value)):
-      preconditionFailure("\(path): \(name) needs a to-many relationship before it, not a \(type(of: value)).")
+      preconditionFailure(
+        "\(path): \(name) needs a to-many relationship before it, not a \(type(of: value)).")
     case .many(let values): place = result(of: operation, name, values)
     }
   }
@@ -125,7 +126,9 @@ private struct KeyPathWalk {
       return .many(Aggregation.firstAppearances(in: values(elements)).map { elements[$0] })
     case .min: return .one(Aggregation.leastIndex(of: values(elements)).map { elements[$0] })
     case .max: return .one(Aggregation.greatestIndex(of: values(elements)).map { elements[$0] })
-    case .sum: return .one(number(name) { () throws(PredicateEvaluationError) in try Aggregation.sum(values(elements)) })
+    case .sum:
+      return .one(
+        number(name) { () throws(PredicateEvaluationError) in try Aggregation.sum(values(elements)) })
     case .avg: return .one(number(name) { () throws(PredicateEvaluationError) in try mean(values(elements)) })
     }
   }

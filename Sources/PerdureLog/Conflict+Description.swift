@@ -1,0 +1,45 @@
+// Conflicts in words, for messages and logs: what was expected, in which keyspace or index, of which key.
+
+extension Conflict: CustomStringConvertible {
+  /// What did not hold, with the keyspace or index and the key; of long keys the beginning.
+  public var description: String {
+    switch self {
+    case .precondition(_, let precondition): precondition.failure
+    case .duplicateKey(let index, let key, let existing, let rejected):
+      "records \(existing) and \(rejected) would share the key \(Key.bytes(key)) of the unique index "
+        + "\(index.name)"
+    }
+  }
+}
+
+extension Precondition {
+  /// What is so instead.
+  fileprivate var failure: String {
+    switch self {
+    case .unchanged(let keyspace, let key, nil): "key \(key) of keyspace \(keyspace.name) is there already"
+    case .unchanged(let keyspace, let key, _):
+      "key \(key) of keyspace \(keyspace.name) was changed or removed"
+    case .exists(let keyspace, let key): "key \(key) of keyspace \(keyspace.name) is not there"
+    case .indexRangeUnchanged(let index, let range, _):
+      "entries of index \(index.name) \(range) have come or gone"
+    case .rangeUnchanged(let keyspace, let range, _):
+      "keys of keyspace \(keyspace.name) \(range) have come or gone"
+    }
+  }
+}
+
+extension KeyRange: CustomStringConvertible {
+  /// The bounds; of long ones the beginning.
+  public var description: String {
+    guard let upper else { return lower.isEmpty ? "anywhere" : "from \(Key.bytes(lower))" }
+    return "from \(Key.bytes(lower)) to before \(Key.bytes(upper))"
+  }
+}
+
+extension [Conflict] {
+  /// The first few in words, and how many more there are.
+  var summary: String {
+    let listed = prefix(3).map(\.description).joined(separator: "; ")
+    return count > 3 ? "\(listed); and \(count - 3) more" : listed
+  }
+}

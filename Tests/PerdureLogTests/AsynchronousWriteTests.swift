@@ -1,0 +1,68 @@
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Writing in asynchronous functions")
+struct AsynchronousWriteTests {
+  /// Not Sendable.
+  private final class Ledger {
+    var lines: [String] = []
+  }
+
+  private actor Clerk {
+    private let store: Store
+    private let rows: Keyspace
+    private let ledger = Ledger()
+
+    init(_ store: Store, _ rows: Keyspace) {
+      self.store = store
+      self.rows = rows
+    }
+
+    func enter(_ id: UInt64) async throws -> Int {
+      let (book, _) = try await store.write { transaction in
+        try transaction.put([1], id: id, in: rows)
+        ledger.lines.append("\(id)")
+        return ledger
+      }
+      return book.lines.count
+    }
+  }
+
+  @Test("What is not Sendable can be used in the transaction, and come out of it, on the caller's actor")
+  func isolation() async throws {
+    let store = try MemoryStore().open()
+    let rows = try store.keyspace("rows", .dense)
+    let clerk = Clerk(store, rows)
+    #expect(try await clerk.enter(1) == 1)
+    #expect(try await clerk.enter(2) == 2)
+    let ledger = Ledger()
+    try await store.write { transaction in
+      try transaction.put([1], id: 3, in: rows)
+      ledger.lines.append("3")
+    }
+    #expect(ledger.lines == ["3"])
+    #expect(store.snapshot().count(in: rows) == 3)
+  }
+
+  @Test("A transaction that throws writes nothing, and a power cut after the return loses nothing")
+  func durability() async throws {
+    let system = SimulatedFileSystem()
+    var options = StoreOptions()
+    options.fileSystem = system
+    let store = try Store(at: "/store.perdure", options: options)
+    let rows = try store.keyspace("rows", .dense)
+    struct Refused: Error {}
+    await #expect(throws: Refused.self) {
+      try await store.write { transaction in
+        try transaction.put([1], id: 1, in: rows)
+        throw Refused()
+      }
+    }
+    #expect(store.snapshot().count(in: rows) == 0)
+    let syncs = try store.statistics.syncsSinceOpen
+    try await store.write { try $0.put([1], id: 1, in: rows) }
+    #expect(try store.statistics.syncsSinceOpen > syncs)
+  }
+}
