@@ -132,25 +132,25 @@ extension PredicateEvaluator {
     }
   }
 
-  /// A collection is equal to, or in order with, no single value (E6).
+  /// What a path leads to is many values, and those are equal to, or in order with, no single one (E6).
   private static func checkManyValues(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand
   ) throws(PredicateEvaluationError) {
+    let isLeftMany = left.isCollection && comparison.left.isPath && comparison.modifier == .direct
+    let isRightMany = right.isCollection && comparison.right.isPath
+    guard isLeftMany || isRightMany else { return }
     let asked: FetchExpression
     switch comparison.op {
     case .in, .between:
-      guard case .collection = left else { return }
+      guard isLeftMany else { return }
       asked = comparison.left
     case .contains:
-      guard case .collection = right else { return }
+      guard isRightMany else { return }
       asked = comparison.right
-    default:
-      let mayBothBe = comparison.op == .equal || comparison.op == .notEqual
-      switch (left, right) {
-      case (.collection, _) where !mayBothBe || right.elements == nil: asked = comparison.left
-      case (_, .collection) where !mayBothBe || left.elements == nil: asked = comparison.right
-      default: return
-      }
+    case .equal, .notEqual:
+      if left.elements != nil, right.elements != nil { return }
+      asked = isLeftMany ? comparison.left : comparison.right
+    default: asked = isLeftMany ? comparison.left : comparison.right
     }
     throw PredicateEvaluationError(
       .invalidOperand,
@@ -203,5 +203,22 @@ extension PredicateEvaluator {
     let expression = try RegularExpression(pattern, options: options)
     regularExpressions[key] = expression
     return expression
+  }
+}
+
+extension Operand {
+  fileprivate var isCollection: Bool {
+    if case .collection = self { true } else { false }
+  }
+}
+
+extension FetchExpression {
+  /// Whether it leads to what objects have; a list that is written out may stand where a value does.
+  fileprivate var isPath: Bool {
+    switch self {
+    case .keyPath, .member, .subquery: true
+    case .conditional(_, let first, let second): first.isPath || second.isPath
+    default: false
+    }
   }
 }
