@@ -24,6 +24,8 @@ extension Precondition {
       "entries of index \(index.name) \(range) have come or gone"
     case .rangeUnchanged(let keyspace, let range, _):
       "keys of keyspace \(keyspace.name) \(range) have come or gone"
+    case .idRangeUnchanged(let keyspace, let ids, _):
+      "ids \(ids) of keyspace \(keyspace.name) have come or gone"
     }
   }
 }

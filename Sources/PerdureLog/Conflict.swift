@@ -19,6 +19,8 @@ public enum Precondition: Sendable {
   case indexRangeUnchanged(DerivedIndex, KeyRange, since: Snapshot)
   /// No key of the byte-string keyspace in `lower ..< upper` was put or removed since the snapshot.
   case rangeUnchanged(Keyspace, KeyRange, since: Snapshot)
+  /// No id of the dense keyspace in the range was put or removed since the snapshot.
+  case idRangeUnchanged(Keyspace, ClosedRange<UInt64>, since: Snapshot)
 }
 
 /// Why a commit was refused.

@@ -76,7 +76,7 @@ public final class Store: Sendable {
     return (result, receipt.sequence)
   }
 
-  private func append<R>(_ body: (inout WriteTransaction) throws -> R) throws -> (R, CommitReceipt) {
+  func append<R>(_ body: (inout WriteTransaction) throws -> R) throws -> (R, CommitReceipt) {
     try engine.checkWritable()
     var transaction = WriteTransaction(engine)
     let result: R

@@ -61,6 +61,15 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.conflicts = conflicts
   }
 
+  /// Whether the same call can succeed when it reads again and decides again: a precondition did not hold,
+  /// because somebody else's commit came first. Two records with one key in a unique index are no such case.
+  public var isRetryable: Bool {
+    code == .conflict
+      && conflicts.contains {
+        if case .precondition = $0 { true } else { false }
+      }
+  }
+
   /// The code, the message, the place and the first conflicts, for a log. Its length is bounded.
   public var description: String {
     var text = "\(code): \(message)"

@@ -1,37 +1,57 @@
 public import PerdureFileIO
 import PerdureFormat
 
-/// How a store is opened. The defaults are meant to be right.
+/// How a store is opened. The defaults are meant to be right; each knob says its unit, its range, its default
+/// and why that is the default. Opening refuses what is out of range with code `.invalidArgument`, before it
+/// touches a file.
 public struct StoreOptions: Sendable {
-  /// Where the files are. Default: the operating system's files.
+  /// Where the files are.
+  ///
+  /// Default: the operating system's files. Why: tests bring files in memory, or files that fail.
   public var fileSystem: any FileSystem = POSIXFileSystem()
 
-  /// Whether a store is made when there is none. Default: true.
+  /// Whether a store is made when there is none.
+  ///
+  /// Default: true. Why: most programs want their store, first run or not; a tool that looks at stores says
+  /// false.
   public var createsIfMissing = true
 
-  /// Opens without taking the writer's place: nothing is written, not even a repair. Default: false.
+  /// Opens without taking the writer's place: nothing is written, not even a repair.
+  ///
+  /// Default: false. Why: most openers write.
   public var isReadOnly = false
 
-  /// The size at which a segment is full and the next one begins, in bytes: 4 KiB to 256 MiB,
-  /// a multiple of 8. Default: 64 MiB: large enough that births of segments (two syncs) do not
-  /// show, small enough that compaction has something to choose from. Taken at creation.
+  /// The size at which a segment is full and the next one begins. Taken when the store is created, and kept.
+  ///
+  /// Unit: bytes. Range: 4,096 to 268,435,456 (256 MiB), a multiple of 8. Default: 64 MiB. Why: large enough
+  /// that births of segments (two syncs each) do not show, small enough that compaction has something to
+  /// choose from.
   public var segmentCapacityBytes = 64 << 20
 
-  /// The durability of commits that do not say. Default: `powerLoss`.
+  /// The durability of commits that do not say.
+  ///
+  /// Default: `powerLoss`. Why: what was acknowledged should be there; who wants speed instead should say so.
   public var durability = Durability.powerLoss
 
-  /// Values longer than this, in bytes, get a file of their own: 1 KiB to 1 MiB. Default: 1 MiB,
-  /// about where a file's own syncs cost less than copying the value in every compaction.
+  /// Values longer than this get a file of their own.
+  ///
+  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: about there a file's own syncs cost
+  /// less than copying the value in every compaction (ARCHITECTURE.md, D4).
   public var blobThresholdBytes = FormatLimits.inlineValueLengthMax
 
-  /// Whether the checksum of a record is verified at every read. Default: true; it costs about
-  /// a tenth of a read.
+  /// Whether the checksum of a record is verified at every read.
+  ///
+  /// Default: true. Why: it costs about a tenth of a read, and damage never comes back as a value.
   public var verifiesChecksumsOnRead = true
 
   /// What makes the entries of derived indexes, by name. Built-in ones need not be listed.
+  ///
+  /// Default: none. Why: what an index needs beside the built-in extractors, its program brings along.
   public var indexExtractors: [String: any IndexExtractorFactory] = [:]
 
   /// Hears how far a long recovery is: bytes read, bytes in all. Called on the opening thread.
+  ///
+  /// Default: nil. Why: few programs have a place to show it.
   public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) -> Void)?
 
   /// All defaults.

@@ -6,7 +6,7 @@ import PerdureFormat
 /// A transaction is filled in by the closure of `Store.write` on the caller's thread, outside
 /// every lock, and committed when the closure returns. The operations take effect in order; of
 /// several on one key the last wins. It reads nothing: take a snapshot, and say with `require`
-/// what the decision rests on.
+/// what the decision rests on; or let `Store.transaction` do both.
 public struct WriteTransaction: ~Copyable {
   var batch = WriteBatch()
   private(set) var preconditions: [Precondition] = []
@@ -39,14 +39,14 @@ public struct WriteTransaction: ~Copyable {
   /// Removes an id. Nothing happens if it is not there.
   /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
-    try check(keyspace, .dense)
+    try Self.check(keyspace, .dense)
     withUnsafeBytes(of: id.littleEndian) { batch.appendTombstone(keyspace: keyspace.id, key: $0) }
   }
 
   /// Removes a byte-string key. Nothing happens if it is not there.
   /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
   public mutating func remove(key: [UInt8], in keyspace: Keyspace) throws {
-    try check(keyspace, .bytes)
+    try Self.check(keyspace, .bytes)
     try key.withUnsafeBytes { bytes in
       try Self.check(keyLength: bytes.count)
       batch.appendTombstone(keyspace: keyspace.id, key: bytes)
@@ -55,7 +55,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// Puts the bytes of `value`, which are copied.
   package mutating func put(_ value: UnsafeRawBufferPointer, id: UInt64, in keyspace: Keyspace) throws {
-    try check(keyspace, .dense)
+    try Self.check(keyspace, .dense)
     try withUnsafeBytes(of: id.littleEndian) { try append($0, value, keyspace) }
   }
 
@@ -63,7 +63,7 @@ public struct WriteTransaction: ~Copyable {
   package mutating func put(
     _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws {
-    try check(keyspace, .bytes)
+    try Self.check(keyspace, .bytes)
     try Self.check(keyLength: key.count)
     try append(key, value, keyspace)
   }
@@ -87,7 +87,7 @@ public struct WriteTransaction: ~Copyable {
     }
   }
 
-  private func check(_ keyspace: Keyspace, _ kind: KeyspaceKind) throws {
+  static func check(_ keyspace: Keyspace, _ kind: KeyspaceKind) throws {
     guard keyspace.kind == kind else {
       throw StoreError(
         .invalidArgument, "Keyspace \(keyspace.name) has keys of kind \(keyspace.kind), not \(kind)")
@@ -95,7 +95,7 @@ public struct WriteTransaction: ~Copyable {
     precondition(keyspace.id != 0, "The catalog is written by the store itself")
   }
 
-  private static func check(keyLength: Int) throws {
+  static func check(keyLength: Int) throws {
     guard keyLength <= FormatLimits.keyLengthMax else {
       throw StoreError(
         .invalidArgument, "A key has \(keyLength) bytes; the most is \(FormatLimits.keyLengthMax)")

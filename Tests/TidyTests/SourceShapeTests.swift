@@ -72,6 +72,26 @@ struct SourceShapeTests {
     }
   }
 
+  @Test("Every option of a store says its default and why; a number also its unit and its range")
+  func optionsAreExplained() throws {
+    var (documented, options) = ("", 0)
+    for line in try Repository.text(of: "Sources/PerdureLog/StoreOptions.swift").split(separator: "\n") {
+      let code = line.drop { $0 == " " }
+      if code.hasPrefix("///") { documented += code }
+      guard code.hasPrefix("public var ") else {
+        if !code.hasPrefix("///") { documented = "" }
+        continue
+      }
+      options += 1
+      let isNumber = code.firstMatch(of: /= -?[0-9]|Bytes|Seconds|Milliseconds|Percent|Ratio/) != nil
+      for word in ["Default: ", "Why: "] + (isNumber ? ["Unit: ", "Range: "] : []) {
+        #expect(documented.contains(word), "\(code) does not say \(word)")
+      }
+      documented = ""
+    }
+    #expect(options >= 9)
+  }
+
   @Test("Everything public says what it is")
   func publicIsDocumented() throws {
     let declaration = /^ *(@[A-Za-z]+(\([^)]*\))? )*(public|open) (?!import|extension)/

@@ -28,6 +28,9 @@ extension Engine {
         OrderedTree.isUnchanged(
           in: $0, from: snapshot.tree(of: keyspace), to: root.pointee.trees(of: keyspace).ordered)
       }
+    case .idRangeUnchanged(let keyspace, let ids, let snapshot):
+      DenseTable.isUnchanged(
+        in: ids, from: snapshot.trees(of: keyspace).dense, to: root.pointee.trees(of: keyspace).dense)
     }
   }
 

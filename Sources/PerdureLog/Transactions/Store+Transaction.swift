@@ -1,0 +1,74 @@
+import PerdureFormat
+
+extension Store {
+  /// Runs `body` as an optimistic read-write transaction: it reads one snapshot and its own writes, and
+  /// commits only if nothing that it has read was changed by a commit in between. Transactions are
+  /// serializable: what they return and leave is what they would in the order of their commits, one after
+  /// another.
+  ///
+  ///     try store.transaction(attemptsMax: 16) { transaction in
+  ///       let balance = try transaction.value(id: 1, in: accounts)
+  ///       try transaction.put(changed(balance), id: 1, in: accounts)
+  ///     }
+  ///
+  /// No lock is held while `body` runs; it may run several times and so should do nothing that cannot be done
+  /// again. A transaction that writes nothing never conflicts.
+  ///
+  /// - Parameter durability: What the commit has survived when this returns; nil: the store's default.
+  /// - Parameter attemptsMax: How often `body` is run at most, 1 to 1,000: each run reads the newest
+  ///   snapshot. Every conflict means that somebody else's commit succeeded.
+  /// - Returns: What `body` returned in the run that was committed, and the commit's sequence number (that of
+  ///   the snapshot, if there was nothing to write).
+  /// - Throws: what `body` throws (nothing is written); `StoreError` with code `.conflict` and `isRetryable`
+  ///   when the last run met one, nothing written; else as `write`.
+  /// - Complexity: as `write`, and O(log n) for each key or range that was read.
+  @discardableResult
+  public func transaction<R>(
+    durability: Durability? = nil, attemptsMax: Int = 1, _ body: (inout StoreTransaction) throws -> R
+  ) throws -> (result: R, sequence: UInt64) {
+    let (result, receipt) = try run(attemptsMax, body)
+    if let receipt { try engine.settle(receipt, durability ?? engine.options.durability) }
+    return (result.value, receipt?.sequence ?? result.sequence)
+  }
+
+  /// As the synchronous `transaction`, but waits for the sync without blocking a thread of the pool.
+  ///
+  /// - Parameter isolation: The caller's actor. `body` runs there, before anything is waited for, so it may use
+  ///   and return what is not `Sendable`.
+  @discardableResult
+  public func transaction<R>(
+    durability: Durability? = nil, attemptsMax: Int = 1, isolation: isolated (any Actor)? = #isolation,
+    _ body: (inout StoreTransaction) throws -> R
+  ) async throws -> (result: R, sequence: UInt64) {
+    let (result, receipt) = try run(attemptsMax, body)
+    guard let receipt else { return (result.value, result.sequence) }
+    let durability = durability ?? engine.options.durability
+    if durability == .powerLoss {
+      try await engine.gate.synced(receipt.end)
+    } else {
+      try engine.settle(receipt, durability)
+    }
+    return (result.value, receipt.sequence)
+  }
+
+  private func run<R>(
+    _ attemptsMax: Int, _ body: (inout StoreTransaction) throws -> R
+  ) throws -> (result: (value: R, sequence: UInt64), receipt: CommitReceipt?) {
+    guard (1...1000).contains(attemptsMax) else {
+      throw StoreError(.invalidArgument, "attemptsMax is \(attemptsMax); give 1 to 1000")
+    }
+    var attempt = 1
+    while true {
+      var transaction = StoreTransaction(snapshot())
+      let value = try body(&transaction)
+      let result = (value, transaction.sequence)
+      if transaction.order.isEmpty { return (result, nil) }  // X3
+      do {
+        let (_, receipt) = try append { try transaction.fill(&$0) }
+        return (result, receipt)
+      } catch let error as StoreError where error.isRetryable && attempt < attemptsMax {
+        attempt += 1
+      }
+    }
+  }
+}

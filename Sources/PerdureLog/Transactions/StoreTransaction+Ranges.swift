@@ -1,0 +1,180 @@
+import PerdureFormat
+
+// Ranges: the snapshot's entries and the transaction's own writes, merged. A read that stops early (`limit`)
+// rests only on the part of the range that it has seen, so that a queue's readers do not conflict with its
+// writers.
+
+extension StoreTransaction {
+  /// Copies of the entries of a dense keyspace whose ids are in `ids`, in order. The commit will demand that
+  /// no id among those visited has come, gone or changed, phantoms included.
+  ///
+  /// - Parameter limit: Stop after so many entries.
+  /// - Parameter descending: From the last to the first.
+  /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
+  /// - Complexity: O(log n + k + w log w) for k entries and w own writes.
+  public mutating func entries(
+    in keyspace: Keyspace, ids: ClosedRange<UInt64>, limit: Int = .max, descending: Bool = false
+  ) throws -> [(id: UInt64, value: [UInt8])] {
+    try WriteTransaction.check(keyspace, .dense)
+    guard limit > 0 else { return [] }
+    let own = order.compactMap { place -> UInt64? in
+      guard place.keyspace == keyspace, case .id(let id) = place.key, ids.contains(id) else { return nil }
+      return id
+    }
+    var merge = EntryMerge(own, limit: limit, isBefore: { descending ? $0 > $1 : $0 < $1 })
+    let view = snapshot
+    let written = { [writes] (id: UInt64) in
+      writes[Place(keyspace: keyspace, key: .id(id))]?.value
+    }
+    try view.forEach(in: keyspace, ids: ids, descending: descending) { id, value in
+      merge.take(id, written) { value.withUnsafeBytes { Array($0) } }
+    }
+    merge.finish(written)
+    var seen = ids
+    if let last = merge.lastSeen, merge.isFull {
+      seen = descending ? last...ids.upperBound : ids.lowerBound...last
+    }
+    note(.idRangeUnchanged(keyspace, seen, since: snapshot))
+    return merge.entries.map { (id: $0.key, value: $0.value) }
+  }
+
+  /// Copies of the entries of a byte-string keyspace whose keys are in `range`, in order. The commit will
+  /// demand that no key among those visited has come, gone or changed, phantoms included.
+  ///
+  /// - Parameter limit: Stop after so many entries.
+  /// - Parameter descending: From the last to the first.
+  /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
+  /// - Complexity: O(log n + k + w log w) for k entries and w own writes.
+  public mutating func entries(
+    in keyspace: Keyspace, range: KeyRange, limit: Int = .max, descending: Bool = false
+  ) throws -> [(key: [UInt8], value: [UInt8])] {
+    try WriteTransaction.check(keyspace, .bytes)
+    guard limit > 0 else { return [] }
+    let own = order.compactMap { place -> [UInt8]? in
+      guard place.keyspace == keyspace, case .bytes(let key) = place.key, range.contains(key) else {
+        return nil
+      }
+      return key
+    }
+    var merge = EntryMerge(
+      own, limit: limit,
+      isBefore: { descending ? $1.lexicographicallyPrecedes($0) : $0.lexicographicallyPrecedes($1) })
+    let view = snapshot
+    let written = { [writes] (key: [UInt8]) in
+      writes[Place(keyspace: keyspace, key: .bytes(key))]?.value
+    }
+    try view.forEach(in: keyspace, range: range, descending: descending) { key, value in
+      merge.take(key.withUnsafeBytes { Array($0) }, written) { value.withUnsafeBytes { Array($0) } }
+    }
+    merge.finish(written)
+    var seen = range
+    if let last = merge.lastSeen, merge.isFull {
+      // The first key after `last` is `last` and a zero byte.
+      if descending { seen.lower = last } else { seen.upper = last + [0] }
+    }
+    note(.rangeUnchanged(keyspace, seen, since: snapshot))
+    return merge.entries.map { (key: $0.key, value: $0.value) }
+  }
+
+  /// How many ids are in the range, own writes included. The commit will demand that the range is as it was.
+  /// - Throws: `StoreError` with code `.invalidArgument`.
+  /// - Complexity: O(log n + w) for w own writes.
+  public mutating func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws -> Int {
+    try WriteTransaction.check(keyspace, .dense)
+    note(.idRangeUnchanged(keyspace, ids, since: snapshot))
+    return order.reduce(snapshot.count(in: keyspace, ids: ids)) { count, place in
+      guard place.keyspace == keyspace, case .id(let id) = place.key, ids.contains(id) else { return count }
+      return count + change(place)
+    }
+  }
+
+  /// How many keys are in the range, own writes included. The commit will demand that the range is as it was.
+  /// - Throws: `StoreError` with code `.invalidArgument`.
+  /// - Complexity: O(log n + w) for w own writes.
+  public mutating func count(in keyspace: Keyspace, range: KeyRange) throws -> Int {
+    try WriteTransaction.check(keyspace, .bytes)
+    note(.rangeUnchanged(keyspace, range, since: snapshot))
+    return order.reduce(snapshot.count(in: keyspace, range: range)) { count, place in
+      guard place.keyspace == keyspace, case .bytes(let key) = place.key, range.contains(key) else {
+        return count
+      }
+      return count + change(place)
+    }
+  }
+
+  /// The entries of a derived index with a key in `range`, in order, as the snapshot has them: the
+  /// transaction's own writes do not show. The commit will demand that no entry in the range has come or
+  /// gone.
+  ///
+  /// - Parameter limit: Stop after so many entries.
+  /// - Throws: `StoreError` with code `.indexUnavailable`.
+  public mutating func indexEntries(
+    in index: DerivedIndex, range: KeyRange = .all, limit: Int = .max, descending: Bool = false
+  ) throws -> [(key: [UInt8], reference: UInt64)] {
+    note(.indexRangeUnchanged(index, range, since: snapshot))
+    var entries: [(key: [UInt8], reference: UInt64)] = []
+    guard limit > 0 else { return entries }
+    try snapshot.forEachEntry(in: index, range: range, descending: descending) { key, reference in
+      entries.append((key.withUnsafeBytes { Array($0) }, reference))
+      return entries.count < limit
+    }
+    return entries
+  }
+
+  /// What an own write adds to the number of keys.
+  private borrowing func change(_ place: Place) -> Int {
+    let isThere = snapshot.contains(place.key, in: place.keyspace)
+    let stays = writes[place]?.value != nil
+    return (stays ? 1 : 0) - (isThere ? 1 : 0)
+  }
+}
+
+extension KeyRange {
+  /// Whether `lower <= key < upper`.
+  func contains(_ key: [UInt8]) -> Bool {
+    guard !key.lexicographicallyPrecedes(lower) else { return false }
+    return upper.map { key.lexicographicallyPrecedes($0) } ?? true
+  }
+}
+
+/// The stored entries of a range, which come in order, merged with keys that a transaction wrote.
+private struct EntryMerge<K> {
+  private(set) var entries: [(key: K, value: [UInt8])] = []
+  /// The last key that was looked at, whether or not it gave an entry.
+  private(set) var lastSeen: K?
+  private var own: ArraySlice<K>
+  private let limit: Int
+  private let isBefore: (K, K) -> Bool
+
+  init(_ own: [K], limit: Int, isBefore: @escaping (K, K) -> Bool) {
+    self.own = own.sorted(by: isBefore)[...]
+    self.limit = limit
+    self.isBefore = isBefore
+  }
+
+  var isFull: Bool { entries.count >= limit }
+
+  /// Takes the next stored entry, and before it what was written with a key that comes first. Says whether to
+  /// go on.
+  mutating func take(_ key: K, _ written: (K) -> [UInt8]?, _ value: () -> [UInt8]) -> Bool {
+    while let first = own.first, !isBefore(key, first) {
+      let isSame = !isBefore(first, key)
+      own.removeFirst()
+      add(first, written(first))
+      if isFull { return false }
+      if isSame { return true }
+    }
+    add(key, value())
+    return !isFull
+  }
+
+  /// Takes what was written behind the last stored entry.
+  mutating func finish(_ written: (K) -> [UInt8]?) {
+    while !isFull, let first = own.popFirst() { add(first, written(first)) }
+  }
+
+  private mutating func add(_ key: K, _ value: [UInt8]?) {
+    lastSeen = key
+    if let value { entries.append((key, value)) }
+  }
+}

@@ -1,0 +1,160 @@
+import PerdureFormat
+
+// Optimistic read-write transactions.
+//
+// The idea: a transaction reads one snapshot, keeps its writes to itself, and notes what it read as
+// preconditions of its commit. In the commit's turn they are checked against everything committed meanwhile
+// (Engine+Preconditions). If they hold, the transaction would have read the same had it run in that moment,
+// all at once; so the order of the commits is a serial order of the transactions that gives the same results.
+//
+// Invariants
+//  X1  Every answer about the store that `body` gets is covered by a precondition: a key by its version (or
+//      its absence), a range by all its keys as far as they were visited.
+//  X2  Reads see the snapshot with the transaction's own writes on top; index entries see the snapshot alone.
+//  X3  Nothing is written, and no precondition checked, before `body` has returned; a transaction that wrote
+//      nothing needs no check, as one snapshot is one moment.
+
+/// Reads and writes that happen as if at one moment, or not at all. See `Store.transaction`.
+public struct StoreTransaction: ~Copyable {
+  /// A key and the keyspace that it is in.
+  struct Place: Hashable {
+    var keyspace: Keyspace
+    var key: Key
+  }
+
+  /// What the key has after the transaction.
+  enum Write {
+    case put([UInt8])
+    case remove
+  }
+
+  let snapshot: Snapshot
+  /// The keys that were read, with the version found. X1
+  private(set) var versions: [Place: RecordVersion?] = [:]
+  /// The ranges that were read. X1
+  private(set) var ranges: [Precondition] = []
+  /// What was written, by key; and the keys in the order in which they were first written.
+  private(set) var writes: [Place: Write] = [:]
+  private(set) var order: [Place] = []
+
+  init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+
+  /// The sequence number of the last commit that the transaction sees.
+  public var sequence: UInt64 { snapshot.sequence }
+
+  // MARK: - One key
+
+  /// A copy of the value of an id, or nil: what this transaction wrote, else what the store has.
+  /// The commit will demand that it has not changed.
+  /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
+  public mutating func value(id: UInt64, in keyspace: Keyspace) throws -> [UInt8]? {
+    try WriteTransaction.check(keyspace, .dense)
+    let place = Place(keyspace: keyspace, key: .id(id))
+    if let own = writes[place] { return own.value }
+    note(place)
+    return try snapshot.value(id: id, in: keyspace)
+  }
+
+  /// A copy of the value of a byte-string key, or nil: what this transaction wrote, else what the store has.
+  /// The commit will demand that it has not changed.
+  /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
+  public mutating func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
+    try WriteTransaction.check(keyspace, .bytes)
+    let place = Place(keyspace: keyspace, key: .bytes(key))
+    if let own = writes[place] { return own.value }
+    note(place)
+    return try snapshot.value(key: key, in: keyspace)
+  }
+
+  /// Whether the key is there, without reading its value. The commit will demand that its record has not
+  /// changed.
+  /// - Throws: `StoreError` with code `.invalidArgument`.
+  public mutating func contains(_ key: Key, in keyspace: Keyspace) throws -> Bool {
+    try WriteTransaction.check(keyspace, key.kind)
+    let place = Place(keyspace: keyspace, key: key)
+    if let own = writes[place] { return own.value != nil }
+    note(place)
+    return snapshot.contains(key, in: keyspace)
+  }
+
+  /// Puts a value under an id. Other commits to it since are overwritten, unless the transaction has read it.
+  /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
+  /// - Throws: `StoreError` with code `.invalidArgument`.
+  public mutating func put(_ value: [UInt8], id: UInt64, in keyspace: Keyspace) throws {
+    try WriteTransaction.check(keyspace, .dense)
+    write(.put(value), Place(keyspace: keyspace, key: .id(id)))
+  }
+
+  /// Puts a value under a byte-string key. Other commits to it since are overwritten, unless the transaction
+  /// has read it.
+  /// - Parameter key: 0 to 65,535 bytes.
+  /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
+  /// - Throws: `StoreError` with code `.invalidArgument`.
+  public mutating func put(_ value: [UInt8], key: [UInt8], in keyspace: Keyspace) throws {
+    try WriteTransaction.check(keyspace, .bytes)
+    try WriteTransaction.check(keyLength: key.count)
+    write(.put(value), Place(keyspace: keyspace, key: .bytes(key)))
+  }
+
+  /// Removes an id. Nothing happens if it is not there.
+  /// - Throws: `StoreError` with code `.invalidArgument`.
+  public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
+    try WriteTransaction.check(keyspace, .dense)
+    write(.remove, Place(keyspace: keyspace, key: .id(id)))
+  }
+
+  /// Removes a byte-string key. Nothing happens if it is not there.
+  /// - Throws: `StoreError` with code `.invalidArgument`.
+  public mutating func remove(key: [UInt8], in keyspace: Keyspace) throws {
+    try WriteTransaction.check(keyspace, .bytes)
+    try WriteTransaction.check(keyLength: key.count)
+    write(.remove, Place(keyspace: keyspace, key: .bytes(key)))
+  }
+
+  private mutating func note(_ place: Place) {
+    guard versions[place] == nil else { return }
+    versions.updateValue(snapshot.version(place.key, in: place.keyspace), forKey: place)
+  }
+
+  private mutating func write(_ write: Write, _ place: Place) {
+    if writes.updateValue(write, forKey: place) == nil { order.append(place) }
+  }
+
+  mutating func note(_ range: Precondition) { ranges.append(range) }
+}
+
+extension StoreTransaction.Write {
+  var value: [UInt8]? {
+    if case .put(let value) = self { value } else { nil }
+  }
+}
+
+extension Key {
+  /// The kind of keyspace that has such keys.
+  var kind: KeyspaceKind {
+    switch self {
+    case .id: .dense
+    case .bytes: .bytes
+    }
+  }
+}
+
+// MARK: - The commit
+
+extension StoreTransaction {
+  /// Hands the writes over, and what they rest on.
+  borrowing func fill(_ transaction: inout WriteTransaction) throws {
+    for (place, version) in versions {
+      transaction.require(.unchanged(place.keyspace, place.key, version))
+    }
+    for range in ranges { transaction.require(range) }
+    for place in order {
+      switch (place.key, writes[place]) {
+      case (.id(let id), .put(let value)): try transaction.put(value, id: id, in: place.keyspace)
+      case (.id(let id), _): try transaction.remove(id: id, in: place.keyspace)
+      case (.bytes(let key), .put(let value)): try transaction.put(value, key: key, in: place.keyspace)
+      case (.bytes(let key), _): try transaction.remove(key: key, in: place.keyspace)
+      }
+    }
+  }
+}
