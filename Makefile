@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release demo lint format check bench clean
+.PHONY: help setup build test test-release demo lint format check bench bench-log clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -51,6 +51,10 @@ check: lint ## Check formatting, import directions and that nothing warns
 bench: setup ## Measure beside SQLite
 	@.ci/setup libsqlite3-dev
 	$(SWIFT) run --package-path Benchmarks -c release ArchiveBenchmark --results Benchmarks/results/archive.json $(ARGS)
+
+bench-log: setup ## Measure the engine alone beside LMDB, RocksDB, LevelDB and SQLite
+	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
+	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark --output Benchmarks/results $(ARGS)
 
 clean: ## Remove what was built
 	$(SWIFT) package clean

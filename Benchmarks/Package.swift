@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that what measuring needs (SQLite) never reaches those who use Perdure.
+// A package of its own, so that what measuring needs (other engines) never reaches those who use Perdure.
 
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
@@ -21,6 +21,21 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .systemLibrary(name: "CRocksDB", providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
+    .systemLibrary(name: "CLevelDB", providers: [.apt(["libleveldb-dev"]), .brew(["leveldb"])]),
+    .target(name: "CLogFloor", cSettings: [.define("_GNU_SOURCE")]),
+    // The engine alone, beside other key-value stores.
+    .executableTarget(
+      name: "LogBenchmark",
+      dependencies: [
+        "CSQLite", "CLMDB", "CRocksDB", "CLevelDB", "CLogFloor",
+        .product(name: "PerdureLog", package: "perdure"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LogBenchmarkTests", dependencies: ["LogBenchmark", "CLogFloor"], swiftSettings: settings),
     // The same import and the same questions for every engine.
     .executableTarget(
       name: "ArchiveBenchmark",

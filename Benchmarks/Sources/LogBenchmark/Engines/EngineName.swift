@@ -1,0 +1,41 @@
+import ArgumentParser
+
+/// The engines by their names on the command line, in the order of the table.
+enum EngineName: String, CaseIterable, ExpressibleByArgument {
+  case floor, perdure, lmdb
+  case lmdbWriteMap = "lmdb-writemap"
+  case rocksdb, leveldb, sqlite
+
+  /// Does something with the engine's type: this is where a name becomes specialised code.
+  func open<R>(_ user: some EngineUser<R>) throws -> R {
+    switch self {
+    case .floor: try user.use(FloorEngine.self)
+    case .perdure: try user.use(PerdureEngine.self)
+    case .lmdb: try user.use(LMDBEngine.self)
+    case .lmdbWriteMap: try user.use(LMDBWriteMapEngine.self)
+    case .rocksdb: try user.use(RocksDBEngine.self)
+    case .leveldb: try user.use(LevelDBEngine.self)
+    case .sqlite: try user.use(SQLiteEngine.self)
+    }
+  }
+}
+
+/// What wants to know an engine's type.
+protocol EngineUser<Result> {
+  associatedtype Result
+  func use<Engine: LogEngine>(_ engine: Engine.Type) throws -> Result
+}
+
+extension EngineName {
+  /// As tables have it, and how the engine is set up.
+  var description: (title: String, settings: String) {
+    get throws {
+      struct Describe: EngineUser {
+        func use<Engine: LogEngine>(_ engine: Engine.Type) -> (title: String, settings: String) {
+          (Engine.name, Engine.settings)
+        }
+      }
+      return try open(Describe())
+    }
+  }
+}

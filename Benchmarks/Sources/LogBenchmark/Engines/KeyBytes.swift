@@ -1,0 +1,33 @@
+import CLogFloor
+
+extension Shape {
+  /// Bytes of a key where keys are byte strings.
+  var keyLength: Int { keyKind == .hashed ? 16 : 8 }
+
+  /// Calls `body` with the bytes of a key, ordered bytewise: ids are big-endian.
+  @inline(__always)
+  func withBytes<R>(of key: log_key, _ body: (UnsafeRawPointer) throws -> R) rethrows -> R {
+    var key = key
+    if keyKind == .dense { key.first = key.first.bigEndian }
+    return try withUnsafePointer(to: &key) { try body(UnsafeRawPointer($0)) }
+  }
+
+  /// The key whose bytes these are.
+  @inline(__always)
+  func key(bytes: UnsafeRawPointer) -> log_key {
+    guard keyKind == .dense else { return log_key(bytes: bytes) }
+    return log_key(first: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)), second: 0)
+  }
+}
+
+extension log_key {
+  /// The first bytes of a hashed key as a number.
+  @inline(__always)
+  func prefixWord(_ length: Int) -> UInt64 { first & (1 << UInt64(8 * length) - 1) }
+
+  /// The smallest key that begins as this one, and what its first bytes are.
+  func prefix(_ length: Int) -> (first: log_key, word: UInt64) {
+    let word = prefixWord(length)
+    return (log_key(first: word, second: 0), word)
+  }
+}

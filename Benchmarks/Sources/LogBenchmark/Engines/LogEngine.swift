@@ -1,0 +1,91 @@
+import CLogFloor
+
+// What is measured of an engine. Workloads are generic over it and specialised for each engine, so
+// that nobody pays for the abstraction. Reads fold what they found (`log_fold`), which touches every
+// byte; the sums must agree between engines.
+
+/// An open store of one engine.
+protocol LogEngine: AnyObject, Sendable {
+  associatedtype View: EngineView
+  associatedtype Writer: EngineWriter
+
+  static var name: String { get }
+  /// Whether it can scan; the floor cannot.
+  static var isOrdered: Bool { get }
+  /// Whether threads may read while another writes.
+  static var readsWhileWriting: Bool { get }
+  /// How it is set up, and what it checks.
+  static var settings: String { get }
+
+  /// Opens the store in an existing folder, or makes one there.
+  init(in folder: String, _ shape: Shape) throws
+
+  /// What commits survive from now on: the machine's crash, or only the process's. Nobody writes meanwhile.
+  func setDurable(_ isDurable: Bool) throws
+
+  /// For one thread.
+  func makeView() throws -> View
+
+  /// For one thread.
+  func makeWriter() throws -> Writer
+
+  /// All views and writers have ended.
+  func close() throws
+}
+
+/// What a scan has seen.
+struct ScanResult: Equatable {
+  var count = 0
+  /// Independent of the order.
+  var sum: UInt64 = 0
+
+  @inline(__always)
+  mutating func add(_ key: log_key, _ value: UnsafeRawPointer?, _ length: Int) {
+    count &+= 1
+    let words = (key.first ^ (key.second &* 0x94D0_49BB_1331_11EB)) &* 0x9E37_79B9_7F4A_7C15
+    sum &+= (log_fold(value, length) ^ words) &* 0xBF58_476D_1CE4_E5B9
+  }
+}
+
+/// Reads one state of the store, the newest when it was made or last advanced, as far as the engine
+/// has states.
+protocol EngineView {
+  /// The fold of the value; nil if the key is not there.
+  mutating func read(_ key: log_key) throws -> UInt64?
+
+  /// The sum of the folds.
+  mutating func readMany(_ keys: [log_key]) throws -> UInt64
+
+  /// At most `limit` entries in order, from the first key not below `key`; nil: from the very first.
+  mutating func scan(from key: log_key?, limit: Int) throws -> ScanResult
+
+  /// All entries whose hashed keys begin with the same `length` bytes.
+  mutating func scan(prefixOf key: log_key, length: Int) throws -> ScanResult
+
+  /// Goes to the newest state.
+  mutating func advance() throws
+
+  mutating func end()
+}
+
+extension EngineView {
+  mutating func readMany(_ keys: [log_key]) throws -> UInt64 {
+    var sum: UInt64 = 0
+    for key in keys { sum &+= try read(key) ?? 0 }
+    return sum
+  }
+}
+
+protocol EngineWriter {
+  /// Does all of it in one commit.
+  mutating func commit(_ operations: UnsafeBufferPointer<log_operation>) throws
+
+  mutating func end()
+}
+
+/// What an engine said when it could not do what was asked.
+struct EngineError: Error, CustomStringConvertible {
+  var description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,40 @@
+import CLogFloor
+
+/// Takes the time of one operation after the other, with one look at the clock between two.
+struct LatencyRecorder {
+  private(set) var histogram = Histogram()
+  private let begin: UInt64
+  private let beginCPU: UInt64
+  private var last: UInt64
+
+  init() {
+    beginCPU = log_cpu_ns()
+    begin = log_now_ns()
+    last = begin
+  }
+
+  @inline(__always)
+  mutating func lap() {
+    let now = log_now_ns()
+    histogram.record(now &- last)
+    last = now
+  }
+
+  /// Up to the last lap.
+  var elapsed: Cost { Cost(nanoseconds: last - begin, cpuNanoseconds: log_cpu_ns() - beginCPU) }
+}
+
+/// What something took.
+struct Cost {
+  var nanoseconds: UInt64
+  /// Of all threads.
+  var cpuNanoseconds: UInt64
+
+  /// Runs `body` without looking at the clock in between.
+  static func of(_ body: () throws -> Void) rethrows -> Cost {
+    let beginCPU = log_cpu_ns()
+    let begin = log_now_ns()
+    try body()
+    return Cost(nanoseconds: log_now_ns() - begin, cpuNanoseconds: log_cpu_ns() - beginCPU)
+  }
+}

@@ -1,0 +1,7 @@
+/// The middle one, or the mean of the middle two; nil of nothing.
+func median<Values: Collection<Double>>(_ values: Values) -> Double? {
+  guard !values.isEmpty else { return nil }
+  let sorted = values.sorted()
+  let middle = sorted.count / 2
+  return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}

@@ -1,0 +1,44 @@
+import CLogFloor
+
+/// Opens the store of a trial that was killed; closes it; opens it again. In a process of its own, so that
+/// memory is the store's.
+struct Reopening<Engine: LogEngine> {
+  let plan: TrialPlan
+  let folder: String
+
+  func run() throws -> TrialOutput {
+    var output = TrialOutput()
+    for workload in [Workload.openAfterKill, .openClean] {
+      let (measurement, digest) = try open(workload)
+      if plan.workloads.contains(workload) { output.measurements.append(measurement) }
+      output.checks[workload.rawValue] = digest
+    }
+    return output
+  }
+
+  /// Opening ends when a first key has been read. Memory: what the store holds once everything was read.
+  private func open(_ workload: Workload) throws -> (Measurement, UInt64) {
+    let memory = Resources.privateMemoryBytes
+    var opened: Engine?
+    let cost = try Cost.of {
+      let engine = try Engine(in: folder + "/store", plan.shape)
+      var view = try engine.makeView()
+      _ = try view.read(plan.shape.key(0))
+      view.end()
+      opened = engine
+    }
+    guard let engine = opened else { throw EngineError("nothing was opened") }
+    var view = try engine.makeView()
+    let all = try view.scan(from: nil, limit: .max)
+    view.end()
+    let memoryAfter = Resources.privateMemoryBytes
+    try engine.close()
+    let measurement = Measurement(
+      engine: Engine.name, workload: workload.rawValue, shape: plan.shape.rawValue, n: all.count,
+      valueBytes: plan.shape.valueLength, operations: 1, nsPerOp: Double(cost.nanoseconds),
+      cpuNsPerOp: Double(cost.cpuNanoseconds), p50: cost.nanoseconds, p99: cost.nanoseconds,
+      p999: cost.nanoseconds, maxNs: cost.nanoseconds, diskBytes: Resources.diskBytes(of: folder + "/store"),
+      memoryBytes: max(memoryAfter - memory, 0))
+    return (measurement, all.sum &+ UInt64(all.count))
+  }
+}

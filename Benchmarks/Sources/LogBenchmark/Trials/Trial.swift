@@ -1,0 +1,119 @@
+import CLogFloor
+import Foundation
+
+/// How much a trial does.
+struct TrialPlan: Codable {
+  var shape: Shape
+  /// Records of the store.
+  var records: Int
+  /// The most single operations of a workload.
+  var operations: Int
+  var durableCommits: Int
+  var workloads: [Workload]
+  var round: Int
+}
+
+/// One engine, one shape, one round, in a process of its own: fills a store, works on it, and dies.
+///
+/// What each workload does follows from the plan alone, so that all engines end in the same state; sums
+/// over what was read, and over the final state, are kept to be compared.
+final class Trial<Engine: LogEngine> {
+  let plan: TrialPlan
+  let folder: String
+  let pool: ValuePool
+  private(set) var output = TrialOutput()
+  private var store: Engine?
+
+  var shape: Shape { plan.shape }
+  var records: Int { plan.records }
+
+  init(_ plan: TrialPlan, in folder: String) {
+    self.plan = plan
+    self.folder = folder
+    pool = ValuePool(valueLength: plan.shape.valueLength)
+  }
+
+  /// The folder of the store that lives on.
+  var storeFolder: String { folder + "/store" }
+
+  func run() throws {
+    try fillOthers()
+    let engine = try openStore(in: storeFolder)
+    store = engine
+    try fill(engine)
+    settle()
+    note(.fillRandom1000)
+    try read(engine)
+    try mix(engine)
+    try change(engine)
+    try workTogether(engine)
+    output.checks["final state"] = try digest(engine)
+  }
+
+  func isWanted(_ workload: Workload) -> Bool {
+    plan.workloads.contains(workload) && workload.makesSense(for: shape)
+      && (Engine.isOrdered || !workload.needsOrder)
+  }
+
+  func openStore(in folder: String) throws -> Engine {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return try Engine(in: folder, shape)
+  }
+
+  /// Differs between workloads and rounds, not between engines.
+  func seed(of workload: Workload) -> UInt64 {
+    let place = Workload.allCases.firstIndex(of: workload) ?? 0
+    return UInt64(place + 100 * plan.round + 1)
+  }
+
+  /// - Parameter calls: The latencies of calls.
+  func report(
+    _ workload: Workload, _ operations: Int, _ cost: Cost, _ calls: Histogram, in folder: String? = nil
+  ) {
+    guard isWanted(workload), operations > 0 else { return }
+    output.measurements.append(
+      Measurement(
+        engine: Engine.name, workload: workload.rawValue, shape: shape.rawValue, n: records,
+        valueBytes: shape.valueLength, operations: operations,
+        nsPerOp: Double(cost.nanoseconds) / Double(operations),
+        cpuNsPerOp: Double(cost.cpuNanoseconds) / Double(operations), p50: calls.percentile(0.5),
+        p99: calls.percentile(0.99), p999: calls.percentile(0.999), maxNs: calls.maximum,
+        diskBytes: Resources.diskBytes(of: folder ?? storeFolder), memoryBytes: Resources.privateMemoryBytes))
+  }
+
+  func check(_ workload: Workload, _ sum: UInt64) {
+    if isWanted(workload) { output.checks[workload.rawValue] = sum }
+  }
+
+  /// Takes disk and memory of a workload's result again: what runs in the background has settled.
+  func note(_ workload: Workload) {
+    guard let index = output.measurements.lastIndex(where: { $0.workload == workload.rawValue }) else {
+      return
+    }
+    output.measurements[index].diskBytes = Resources.diskBytes(of: storeFolder)
+    output.measurements[index].memoryBytes = Resources.privateMemoryBytes
+  }
+
+  /// Waits, at most 20 seconds, until the engine's own threads have nothing to do.
+  func settle() {
+    for _ in 0..<200 {
+      let before = log_cpu_ns()
+      usleep(100_000)
+      if log_cpu_ns() - before < 2_000_000 { return }
+    }
+  }
+
+  func digest(_ engine: Engine) throws -> UInt64 {
+    var view = try engine.makeView()
+    defer { view.end() }
+    let all = try view.scan(from: nil, limit: .max)
+    return all.sum &+ UInt64(all.count)
+  }
+}
+
+/// What a trial says to the process that started it.
+struct TrialOutput: Codable {
+  var measurements: [Measurement] = []
+  /// Sums that must be the same for all engines, by what they are of.
+  var checks: [String: UInt64] = [:]
+}

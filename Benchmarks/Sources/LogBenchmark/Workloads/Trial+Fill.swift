@@ -1,0 +1,74 @@
+import CLogFloor
+import Foundation
+
+// Filling. In order of the keys or in none; batches of 1, 100 and 1000. Batches of 1 and 100, and
+// whatever is in order, fill a fifth of the records into a store of their own that is thrown away.
+
+extension Trial {
+  func fillOthers() throws {
+    for workload in [
+      Workload.fillSequential1, .fillSequential100, .fillSequential1000, .fillRandom1, .fillRandom100,
+    ]
+    where isWanted(workload) {
+      let path = folder + "/other"
+      let engine = try openStore(in: path)
+      let count = max(records / 5, 1)
+      try fill(engine, workload, try order(of: workload, count), batch: workload.batchSize, path)
+      try engine.close()
+      try FileManager.default.removeItem(atPath: path)
+    }
+  }
+
+  func fill(_ engine: Engine) throws {
+    let workload = Workload.fillRandom1000
+    try fill(engine, workload, try order(of: workload, records), batch: workload.batchSize, storeFolder)
+  }
+
+  private func order(of workload: Workload, _ count: Int) throws -> [UInt32] {
+    switch workload {
+    case .fillSequential1, .fillSequential100, .fillSequential1000:
+      let ordinals = Array(0..<UInt32(count))
+      guard shape.keyKind == .hashed else { return ordinals }
+      return ordinals.sorted { log_key.isOrdered(shape.key(Int($0)), shape.key(Int($1)), as: .hashed) }
+    default: return Scramble.permutation(of: count, seed: seed(of: workload))
+    }
+  }
+
+  private func fill(
+    _ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], batch: Int, _ path: String
+  ) throws {
+    try put(engine, workload, ordinals, batch: batch, in: path)
+  }
+
+  /// Puts a value for each ordinal, and reports it.
+  func put(
+    _ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], batch: Int, in path: String? = nil
+  ) throws {
+    var writer = try engine.makeWriter()
+    defer { writer.end() }
+    let salt = Scramble.mix(seed(of: workload))
+    var operations: [log_operation] = []
+    operations.reserveCapacity(batch)
+    var recorder = LatencyRecorder()
+    for (position, ordinal) in ordinals.enumerated() {
+      let value = pool.value(salt &+ UInt64(position))
+      operations.append(log_operation(key: shape.key(Int(ordinal)), value: value, length: shape.valueLength))
+      guard operations.count == batch || position == ordinals.count - 1 else { continue }
+      try operations.withUnsafeBufferPointer { try writer.commit($0) }
+      operations.removeAll(keepingCapacity: true)
+      recorder.lap()
+    }
+    report(workload, ordinals.count, recorder.elapsed, recorder.histogram, in: path)
+  }
+}
+
+extension Workload {
+  /// Records in a commit.
+  var batchSize: Int {
+    switch self {
+    case .fillSequential100, .fillRandom100: 100
+    case .fillSequential1000, .fillRandom1000, .overwrite1000, .delete1000: 1000
+    default: 1
+    }
+  }
+}

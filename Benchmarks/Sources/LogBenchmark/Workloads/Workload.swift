@@ -1,0 +1,68 @@
+import ArgumentParser
+
+/// What is measured, in the order in which it is run: everything works on the store that the one before left.
+enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
+  case fillSequential1 = "fill-sequential-1"
+  case fillSequential100 = "fill-sequential-100"
+  case fillSequential1000 = "fill-sequential-1000"
+  case fillRandom1 = "fill-random-1"
+  case fillRandom100 = "fill-random-100"
+  /// All records; what follows runs on this store.
+  case fillRandom1000 = "fill-random-1000"
+  case readRandom = "read-random"
+  case readMissing = "read-missing"
+  case getMany64 = "get-many-64"
+  case scan
+  case prefix
+  case ycsbC = "ycsb-c"
+  case ycsbB = "ycsb-b"
+  case ycsbE = "ycsb-e"
+  case ycsbA = "ycsb-a"
+  case ycsbF = "ycsb-f"
+  case overwrite1 = "overwrite-1"
+  case overwrite1000 = "overwrite-1000"
+  case readWhileWriting = "read-while-writing"
+  case delete1000 = "delete-1000"
+  case durable1 = "durable-1-writer"
+  case durable8 = "durable-8-writers"
+  case openAfterKill = "open-after-kill"
+  case openClean = "open-clean"
+
+  /// Where it would say nothing: ids beyond the last one are found missing at the edge of the index, and
+  /// ids have no prefixes.
+  func makesSense(for shape: Shape) -> Bool {
+    shape.keyKind == .hashed || (self != .readMissing && self != .prefix)
+  }
+
+  /// Whether the engine must keep its keys in order.
+  var needsOrder: Bool { self == .scan || self == .prefix || self == .ycsbE }
+
+  var title: String {
+    switch self {
+    case .fillSequential1: "fill sequential, batches of 1"
+    case .fillSequential100: "fill sequential, batches of 100"
+    case .fillSequential1000: "fill sequential, batches of 1000"
+    case .fillRandom1: "fill random, batches of 1"
+    case .fillRandom100: "fill random, batches of 100"
+    case .fillRandom1000: "fill random, batches of 1000"
+    case .readRandom: "read random"
+    case .readMissing: "read missing"
+    case .getMany64: "getMany of 64, a record"
+    case .scan: "scan, an entry"
+    case .prefix: "scan of a prefix"
+    case .ycsbA: "YCSB A (50 read, 50 update)"
+    case .ycsbB: "YCSB B (95 read, 5 update)"
+    case .ycsbC: "YCSB C (read)"
+    case .ycsbE: "YCSB E (95 scan, 5 insert)"
+    case .ycsbF: "YCSB F (50 read, 50 read-modify-write)"
+    case .overwrite1: "overwrite, batches of 1"
+    case .overwrite1000: "overwrite, batches of 1000"
+    case .readWhileWriting: "read while writing"
+    case .delete1000: "delete, batches of 1000"
+    case .durable1: "durable commit, 1 writer"
+    case .durable8: "durable commit, 8 writers"
+    case .openAfterKill: "open after kill -9"
+    case .openClean: "open clean"
+    }
+  }
+}
