@@ -63,7 +63,9 @@ struct CompareCommand: ParsableCommand {
     for plan in plans {
       let isLarge = plan.records == large
       let found = try comparison(rounds: isLarge ? 1 : rounds ?? (quick ? 1 : 3)).run(plan)
-      print("\n" + ResultTable(shape: plan.shape, records: plan.records, found).text)
+      for time in [ResultTable.Time.elapsed, .processor] {
+        print("\n" + ResultTable(shape: plan.shape, records: plan.records, time, found).text)
+      }
       results += found
     }
     if let output, !quick { try ResultFiles(folder: URL(fileURLWithPath: output)).write(results) }

@@ -2,14 +2,22 @@ import Foundation
 
 /// The results of one shape as a table in Markdown: a row a workload, a column an engine.
 struct ResultTable {
+  enum Time: String {
+    case elapsed = "elapsed time"
+    /// Of all threads of the process, those in the background too.
+    case processor = "processor time"
+  }
+
   let shape: Shape
   let records: Int
+  let time: Time
   private let byPlace: [String: Measurement]
   private let engines: [String]
 
-  init(shape: Shape, records: Int, _ measurements: [Measurement]) {
+  init(shape: Shape, records: Int, _ time: Time, _ measurements: [Measurement]) {
     self.shape = shape
     self.records = records
+    self.time = time
     let known = Set(measurements.map(\.engine))
     engines = Self.order.filter(known.contains)
     byPlace = Dictionary(
@@ -23,7 +31,7 @@ struct ResultTable {
 
   var text: String {
     let head = [
-      "### \(shape.rawValue), \(records) records", "",
+      "### \(shape.rawValue), \(records) records, \(time.rawValue)", "",
       "| | \(engines.joined(separator: " | ")) | Perdure / best peer |",
       "|---|" + String(repeating: "---:|", count: engines.count + 1),
     ]
@@ -32,20 +40,26 @@ struct ResultTable {
 
   private var rows: [String] {
     Workload.allCases.compactMap { workload in
-      row(workload.title, Self.duration) { byPlace[$0 + " " + workload.rawValue]?.nsPerOp }
-    }
-      + [
-        row("longest call, not durable", Self.duration, stall),
-        row("disk after filling, bytes a record", Self.count) { engine in
-          byPlace[engine + " " + Workload.fillRandom1000.rawValue].map { Double($0.diskBytes) / Double($0.n) }
-        },
-        row("disk at the end, bytes a record", Self.count) { engine in
-          byPlace[engine + " " + Workload.openClean.rawValue].map { Double($0.diskBytes) / Double($0.n) }
-        },
-        row("private memory once all was read, bytes a record", Self.count) { engine in
-          byPlace[engine + " " + Workload.openClean.rawValue].map { Double($0.memoryBytes) / Double($0.n) }
-        },
-      ].compactMap { $0 }
+      row(workload.title, Self.duration) { engine in
+        let measurement = byPlace[engine + " " + workload.rawValue]
+        return time == .elapsed ? measurement?.nsPerOp : measurement?.cpuNsPerOp
+      }
+    } + (time == .elapsed ? otherRows : [])
+  }
+
+  private var otherRows: [String] {
+    [
+      row("longest call, not durable", Self.duration, stall),
+      row("disk after filling, bytes a record", Self.count) { engine in
+        byPlace[engine + " " + Workload.fillRandom1000.rawValue].map { Double($0.diskBytes) / Double($0.n) }
+      },
+      row("disk at the end, bytes a record", Self.count) { engine in
+        byPlace[engine + " " + Workload.openClean.rawValue].map { Double($0.diskBytes) / Double($0.n) }
+      },
+      row("private memory once all was read, bytes a record", Self.count) { engine in
+        byPlace[engine + " " + Workload.openClean.rawValue].map { Double($0.memoryBytes) / Double($0.n) }
+      },
+    ].compactMap { $0 }
   }
 
   /// The longest call of anything that writes and does not wait for the disk.
