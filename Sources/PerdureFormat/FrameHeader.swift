@@ -82,14 +82,33 @@ package struct FrameHeader: Hashable, Sendable {
   package init(
     reading bytes: UnsafeRawBufferPointer, store: StoreID, position: LogPosition
   ) throws(FormatError) {
-    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
-      FormatError(reason, in: "frame header", at: offset)
+    try Self.checkMagic(bytes)
+    guard bytes.integer(at: 4, as: UInt32.self) == Self.checksum(bytes, store, position) else {
+      throw Self.wrong(.wrongChecksum, 4)
     }
+    try self.init(fields: bytes, at: position)
+  }
+
+  /// Reads what looks like a header, without its checksum, which binds it to a store and a place that are not
+  /// known or not right. For salvage: what it says needs other proof.
+  package init(
+    readingUnproven bytes: UnsafeRawBufferPointer, position: LogPosition
+  ) throws(FormatError) {
+    try Self.checkMagic(bytes)
+    try self.init(fields: bytes, at: position)
+  }
+
+  private static func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+    FormatError(reason, in: "frame header", at: offset)
+  }
+
+  private static func checkMagic(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
     guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
     guard bytes.integer(at: 0, as: UInt32.self) == Self.magic else { throw wrong(.wrongMagic, 0) }
-    guard bytes.integer(at: 4, as: UInt32.self) == Self.checksum(bytes, store, position) else {
-      throw wrong(.wrongChecksum, 4)
-    }
+  }
+
+  private init(fields bytes: UnsafeRawBufferPointer, at position: LogPosition) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError { Self.wrong(reason, offset) }
     guard let kind = Kind(rawValue: bytes[8]) else { throw wrong(.unsupported, 8) }
     if let place = bytes.firstNonZero(in: 9..<12) { throw wrong(.unsupported, place) }
     self.kind = kind

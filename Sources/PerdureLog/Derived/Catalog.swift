@@ -84,35 +84,93 @@ enum CatalogRecord {
   static func apply(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, to catalog: inout Catalog
   ) throws(FormatError) {
-    guard let tag = key.first else { throw FormatError(.incomplete, in: "catalog key", at: 0) }
-    guard let name = String(validating: key.dropFirst(), as: UTF8.self) else {
-      throw FormatError(.illegalField, in: "catalog key", at: 1)
-    }
-    switch tag {
-    case keyspaceTag: try applyKeyspace(name, value, to: &catalog)
-    case indexTag: try applyIndex(name, value, to: &catalog)
-    default: throw FormatError(.unsupported, in: "catalog key", at: 0)
+    switch try subject(key) {
+    case .keyspace(let name): try applyKeyspace(name, value, to: &catalog)
+    case .index(let name): try applyIndex(name, value, to: &catalog)
     }
   }
 
   private static func applyKeyspace(
     _ name: String, _ value: UnsafeRawBufferPointer, to catalog: inout Catalog
   ) throws(FormatError) {
-    guard value.count == 8 else { throw FormatError(.incomplete, in: "keyspace entry", at: value.count) }
-    guard let kind = KeyspaceKind(rawValue: value[4]) else {
-      throw FormatError(.unsupported, in: "keyspace entry", at: 4)
-    }
-    guard value.isZero(in: 5..<8) else { throw FormatError(.unsupported, in: "keyspace entry", at: 5) }
-    guard catalog.keyspace(named: name) == nil, value.integer(at: 0) == UInt32(catalog.keyspaces.count) else {
+    let entry = try keyspaceEntry(value)
+    guard catalog.keyspace(named: name) == nil, entry.id == UInt32(catalog.keyspaces.count) else {
       throw FormatError(.illegalField, in: "keyspace entry", at: 0)
     }
-    _ = catalog.addKeyspace(name, kind)
+    _ = catalog.addKeyspace(name, entry.kind)
   }
 
   private static func applyIndex(
     _ name: String, _ value: UnsafeRawBufferPointer, to catalog: inout Catalog
   ) throws(FormatError) {
     func wrong(_ offset: Int) -> FormatError { FormatError(.illegalField, in: "index entry", at: offset) }
+    let entry = try indexEntry(value)
+    let source: IndexDefinition.Source
+    if entry.countsGroups {
+      guard entry.sources.count == 1, Int(entry.sources[0]) < catalog.indexes.count else { throw wrong(8) }
+      source = .groupCounts(of: catalog.indexes[Int(entry.sources[0])].index)
+    } else {
+      guard entry.sources.allSatisfy({ Int($0) < catalog.keyspaces.count }) else { throw wrong(8) }
+      source = .records(
+        keyspaces: entry.sources.map { catalog.keyspaces[Int($0)] }, extractor: entry.extractor,
+        parameters: entry.parameters)
+    }
+    guard entry.id == catalog.index(named: name)?.index.id ?? UInt32(catalog.indexes.count) else {
+      throw wrong(0)
+    }
+    _ = catalog.setIndex(IndexDefinition(name: name, source: source, isUnique: entry.isUnique))
+  }
+
+  private static func little<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
+    withUnsafeBytes(of: value.littleEndian) { Array($0) }
+  }
+}
+
+// MARK: - Entries by themselves, whatever else the catalog has
+
+extension CatalogRecord {
+  /// What a catalog key defines.
+  enum Subject: Hashable {
+    case keyspace(String)
+    case index(String)
+  }
+
+  /// What the value of an index entry says.
+  struct IndexFields {
+    var id: UInt32
+    var isUnique: Bool
+    var extractor: String
+    /// Ids of keyspaces; of the counted index, if the entry counts groups.
+    var sources: [UInt32]
+    var parameters: [UInt8]
+
+    var countsGroups: Bool { extractor == groupCountsExtractor }
+  }
+
+  static func subject(_ key: UnsafeRawBufferPointer) throws(FormatError) -> Subject {
+    guard let tag = key.first else { throw FormatError(.incomplete, in: "catalog key", at: 0) }
+    guard let name = String(validating: key.dropFirst(), as: UTF8.self) else {
+      throw FormatError(.illegalField, in: "catalog key", at: 1)
+    }
+    switch tag {
+    case keyspaceTag: return .keyspace(name)
+    case indexTag: return .index(name)
+    default: throw FormatError(.unsupported, in: "catalog key", at: 0)
+    }
+  }
+
+  static func keyspaceEntry(
+    _ value: UnsafeRawBufferPointer
+  ) throws(FormatError) -> (id: UInt32, kind: KeyspaceKind) {
+    guard value.count == 8 else { throw FormatError(.incomplete, in: "keyspace entry", at: value.count) }
+    guard let kind = KeyspaceKind(rawValue: value[4]) else {
+      throw FormatError(.unsupported, in: "keyspace entry", at: 4)
+    }
+    guard value.isZero(in: 5..<8) else { throw FormatError(.unsupported, in: "keyspace entry", at: 5) }
+    return (value.integer(at: 0), kind)
+  }
+
+  static func indexEntry(_ value: UnsafeRawBufferPointer) throws(FormatError) -> IndexFields {
     guard value.count >= 12 else { throw FormatError(.incomplete, in: "index entry", at: value.count) }
     let nameLength = Int(value.integer(at: 6, as: UInt16.self))
     let sourceCount = Int(value.integer(at: 8, as: UInt16.self))
@@ -125,25 +183,11 @@ enum CatalogRecord {
       throw FormatError(.incomplete, in: "index entry", at: value.count)
     }
     guard let extractor = String(validating: value.part(12, nameLength), as: UTF8.self) else {
-      throw wrong(12)
+      throw FormatError(.illegalField, in: "index entry", at: 12)
     }
-    let sources = (0..<sourceCount).map { value.integer(at: sourcesStart + 4 * $0, as: UInt32.self) }
-    let source: IndexDefinition.Source
-    if extractor == groupCountsExtractor {
-      guard sources.count == 1, Int(sources[0]) < catalog.indexes.count else { throw wrong(sourcesStart) }
-      source = .groupCounts(of: catalog.indexes[Int(sources[0])].index)
-    } else {
-      guard sources.allSatisfy({ Int($0) < catalog.keyspaces.count }) else { throw wrong(sourcesStart) }
-      source = .records(
-        keyspaces: sources.map { catalog.keyspaces[Int($0)] }, extractor: extractor,
-        parameters: Array(value[parametersStart...]))
-    }
-    let id = value.integer(at: 0, as: UInt32.self)
-    guard id == catalog.index(named: name)?.index.id ?? UInt32(catalog.indexes.count) else { throw wrong(0) }
-    _ = catalog.setIndex(IndexDefinition(name: name, source: source, isUnique: value[4] == 1))
-  }
-
-  private static func little<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
-    withUnsafeBytes(of: value.littleEndian) { Array($0) }
+    return IndexFields(
+      id: value.integer(at: 0), isUnique: value[4] == 1, extractor: extractor,
+      sources: (0..<sourceCount).map { value.integer(at: sourcesStart + 4 * $0) },
+      parameters: Array(value[parametersStart...]))
   }
 }

@@ -1,0 +1,127 @@
+import PerdureFormat
+
+// Finding the records that are whole in bytes of which some are not.
+//
+// The idea: a record carries its own checksum and length, so records that follow each other prove where the
+// next one begins. Where one is damaged, its length is believed if what it leads to is a record again; else
+// every multiple of 8 is tried. Bytes of a value may look like a record; so a *run* of records counts as
+// anchored only when it starts or ends at a place where a record must start or end.
+//
+// Invariants
+//  F1  Everything found is a whole record: checksum, kind and lengths are right, and it lies within the
+//  bytes. F2  What is found does not overlap, and is in the order of the bytes.
+//  F3  Found records and damages together cover the bytes.
+
+/// The whole records in a stretch of bytes, and the places where there are none.
+struct RecordSearch {
+  struct Found: Equatable {
+    var offset: Int
+    /// With padding.
+    var length: Int
+    /// Whether a frame's begin or end says that records stand here.
+    var isAnchored: Bool
+  }
+
+  private(set) var found: [Found] = []
+  private(set) var damages: [Range<Int>] = []
+  /// Where the current run began in `found`, and where the one ended that begins with the bytes.
+  private var runStart = 0
+  private var firstRunEnd: Int?
+
+  /// The records of a frame whose header is right and says how many there are.
+  ///
+  /// If more were found than can be, what is not anchored was bytes of values, and is left out.
+  init(inFrame bytes: UnsafeRawBufferPointer, count: Int, endIsKnown: Bool) {
+    self.init(inGap: bytes, from: 0, endIsKnown: endIsKnown)
+    if found.count + damages.count > count && !damages.isEmpty {
+      dropUnanchored(in: bytes.count, count: count)
+    }
+  }
+
+  /// The records in bytes about which nothing is known.
+  ///
+  /// - Parameter first: Where a record may be expected to begin.
+  /// - Parameter endIsKnown: Whether the last record must end where the bytes end.
+  init(inGap bytes: UnsafeRawBufferPointer, from first: Int, endIsKnown: Bool) {
+    var offset = min(first, bytes.count)
+    if offset > 0 { damages.append(0..<offset) }
+    while offset < bytes.count {
+      if let length = Self.wholeRecord(in: bytes, at: offset) {
+        found.append(Found(offset: offset, length: length, isAnchored: firstRunEnd == nil))
+        offset += length
+      } else {
+        offset = skip(in: bytes, from: offset)
+      }
+    }
+    if endIsKnown, let last = found.last, last.offset + last.length == bytes.count { anchorRun() }
+  }
+
+  /// The length with padding of the record at `offset`, if it is whole. Padding holds nothing, and is not
+  /// looked at.
+  static func wholeRecord(in bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
+    guard let length = claimedLength(in: bytes, at: offset),
+      (try? Record(reading: bytes.part(offset, bytes.count - offset))) != nil
+    else { return nil }
+    return length
+  }
+
+  /// The length that a record at `offset` would have by its header, if the header can be one: a cheap look
+  /// before the checksum.
+  private static func claimedLength(in bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
+    guard bytes.count - offset >= RecordHeader.length,
+      let kind = RecordHeader.Kind(rawValue: bytes[offset + 4]), bytes[offset + 5] == 0
+    else { return nil }
+    let valueLength = Int(bytes.integer(at: offset + 12, as: UInt32.self))
+    let keyLength = Int(bytes.integer(at: offset + 6, as: UInt16.self))
+    guard valueLength <= FormatLimits.inlineValueLengthMax,
+      kind.fixedValueLength.map({ $0 == valueLength }) ?? true
+    else { return nil }
+    let length = RecordHeader.length + keyLength + valueLength
+    guard length <= bytes.count - offset else { return nil }
+    // Of a file that was cut, padding may be missing.
+    return min(length.roundedUpToAlignment, bytes.count - offset)
+  }
+
+  /// Goes over a damaged record; gives the place where the next one stands, or the end.
+  private mutating func skip(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    if let length = Self.claimedLength(in: bytes, at: start) {
+      let end = start + length
+      if end == bytes.count || Self.wholeRecord(in: bytes, at: end) != nil {
+        damages.append(start..<end)
+        return end
+      }
+    }
+    var offset = start + FormatLimits.alignment
+    while offset < bytes.count, Self.wholeRecord(in: bytes, at: offset) == nil {
+      offset += FormatLimits.alignment
+    }
+    offset = min(offset, bytes.count)
+    damages.append(start..<offset)
+    runStart = found.count
+    firstRunEnd = firstRunEnd ?? found.count
+    return offset
+  }
+
+  private mutating func anchorRun() {
+    for place in runStart..<found.count { found[place].isAnchored = true }
+  }
+
+  /// Leaves out what nothing but its checksum speaks for; if that is not enough to make the count possible,
+  /// what stands before the end too.
+  private mutating func dropUnanchored(in length: Int, count: Int) {
+    let first = found[..<(firstRunEnd ?? found.count)]
+    keep(found.filter(\.isAnchored), in: length)
+    if found.count + damages.count > count { keep(Array(first), in: length) }
+  }
+
+  private mutating func keep(_ kept: [Found], in length: Int) {
+    var start = 0
+    damages = []
+    for record in kept {
+      if record.offset > start { damages.append(start..<record.offset) }
+      start = record.offset + record.length
+    }
+    if start < length { damages.append(start..<length) }
+    found = kept
+  }
+}

@@ -1,0 +1,167 @@
+import PerdureFileIO
+import PerdureFormat
+
+// Salvage reads the segments twice. First it finds the newest intact record of every key (SalvageScan,
+// CommitFates, SalvageIndex); then it goes over them again and writes exactly these into a new store
+// (SalvageWriter). In memory are one segment and one index, whatever the store's size.
+
+/// One salvage, from the damaged store to the report.
+struct Salvage: ~Copyable {
+  let source: SalvageSource
+  let keepsUnfinished: Bool
+  private let blobs: BlobFiles?
+  private let progress: (UInt64, UInt64) throws -> Void
+  private(set) var report: SalvageReport
+  private var index = SalvageIndex()
+  private var fates = CommitFates()
+  // Of what is held back: the state before it, how many records, and what is damaged.
+  private var marked: SalvageIndex.State?
+  private var heldRecords = 0
+  private var heldDamages: [(SalvageReport.Damage.Reason, String, UInt64, Range<Int>)] = []
+  /// Behind everything that is damaged.
+  private(set) var damageEnd = LogPosition.start
+  /// Whether something is damaged between the last frame and here.
+  private var isBehindDamage = false
+
+  init(
+    _ path: String, _ fileSystem: any FileSystem, keepsUnfinished: Bool,
+    progress: @escaping (UInt64, UInt64) throws -> Void
+  ) throws {
+    var report = SalvageReport()
+    source = try SalvageSource(path, fileSystem, &report)
+    self.report = report
+    self.keepsUnfinished = keepsUnfinished
+    self.progress = progress
+    blobs = source.store.map { BlobFiles(directory: path, storeID: $0, fileSystem: fileSystem) }
+    for damage in report.damages where damage.reason == .segmentMissing {
+      if case .segment(let number) = StoreFileName(damage.file) {
+        damageEnd = max(damageEnd, LogPosition(segment: number, offset: .max))
+      }
+    }
+  }
+
+  /// The first pass.
+  mutating func findNewest() throws {
+    var scan = SalvageScan(source)
+    var before: UInt64 = 0
+    try visitSegments(half: 0) { salvage, segment, content, progress in
+      if segment.header?.predecessorEnd.segment ?? .max != before { salvage.isBehindDamage = true }
+      before = segment.number
+      try scan.visit(segment, content, progress: progress) { salvage.take($0, in: segment) }
+      salvage.report.segments += 1
+    }
+    carryOut(fates.finish(durableSequence: source.superblock?.durableSequence ?? 0))
+    if let lost = fates.lost { report.commitsLost.append(lost) }
+    report.lastSequence = fates.sequence
+    for (_, keys) in index.state.lostBlobs.sorted(by: { $0.key < $1.key }) {
+      for blob in keys.values.sorted(by: { $0.word < $1.word }) {
+        report.add(.blob, in: StoreFileName.blob(blob.number).string, 0, 0)
+      }
+    }
+  }
+
+  /// The second pass: hands over what counts, in the order of the log.
+  mutating func giveBack(to writer: inout SalvageWriter) throws {
+    try writer.define(index.state, &report)
+    var scan = SalvageScan(source)
+    try visitSegments(half: 1) { salvage, segment, content, progress in
+      try scan.visit(segment, content, progress: progress) { event in
+        guard case .record(let record, let word, _, _) = event, record.header.kind != .tombstone,
+          salvage.index.isNewest(word, record)
+        else { return }
+        let isOlder = RecordAddress(rawValue: word).position < salvage.damageEnd
+        try writer.put(record, maybeOlder: isOlder, salvage.blobs, &salvage.report)
+      }
+    }
+    try writer.finish(&report)
+  }
+
+  /// Reads one segment after the other, and tells how far that is.
+  private mutating func visitSegments(
+    half: UInt64,
+    _ body: (inout Salvage, SalvageSource.SourceSegment, SegmentContent, (Int) throws -> Void) throws -> Void
+  ) throws {
+    let total = max(source.byteCount, 1) * 2
+    var done = source.byteCount * half
+    for segment in source.segments {
+      try progress(done, total)
+      let content = try SegmentContent(segment, source)
+      var last = 0
+      let progress = progress
+      try body(&self, segment, content) { offset in
+        guard offset - last >= 1 << 20 else { return }
+        last = offset
+        try progress(done + UInt64(offset), total)
+      }
+      done += UInt64(segment.size)
+    }
+    try progress(done, total)
+  }
+
+  // MARK: - What the first pass meets
+
+  private mutating func take(_ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment) {
+    switch event {
+    case .frame(let header, _):
+      report.frames += 1
+      carryOut(fates.meet(header))
+      if isBehindDamage, let lost = fates.lost { report.commitsLost.append(lost) }
+      isBehindDamage = false
+      if fates.held == nil && !fates.isAlone(header) { marked = index.mark() }
+    case .frameEnd(let header, let isWhole):
+      carryOut(fates.take(header, isWhole: isWhole))
+    case .gap:
+      if fates.held == nil { marked = index.mark() }
+      fates.takeGap()
+    case .record(let record, let word, let setting, let isAnchored):
+      take(record, word, setting, isAnchored: isAnchored)
+    case .damage(let reason, let range):
+      isBehindDamage = true
+      heldDamages.append((reason, segment.name, segment.number, range))
+      if fates.held == nil && reason != .frames && reason != .records { settleDamages() }
+    }
+  }
+
+  private mutating func take(
+    _ record: Record, _ word: UInt64, _ setting: SalvageScan.Setting, isAnchored: Bool
+  ) {
+    heldRecords += 1
+    if !isAnchored { report.recordsUnanchored += 1 }
+    var isDoubtful = false
+    if case .gap(let moved) = setting { isDoubtful = moved }
+    index.apply(record, at: word, isDoubtful: isDoubtful, blobIsWhole: blobIsWhole(record))
+  }
+
+  private func blobIsWhole(_ record: Record) -> Bool {
+    guard record.header.kind == .blob, let blobs else { return true }
+    return (try? blobs.read(BlobReference(in: record))) != nil
+  }
+
+  private mutating func carryOut(_ verdict: CommitFates.Verdict?) {
+    switch verdict {
+    case nil: return
+    case .counts(let partly):
+      if let partly { report.commitsIncomplete.append(partly) }
+      report.records += heldRecords
+      settleDamages()
+    case .neverFinished where keepsUnfinished:
+      report.records += heldRecords
+      settleDamages()
+    case .neverFinished:
+      if let marked { index.goBack(to: marked) }
+      report.recordsUnfinished += heldRecords
+      heldDamages.removeAll { $0.0 == .frames || $0.0 == .records }
+      settleDamages()
+    }
+    heldRecords = 0
+    marked = nil
+  }
+
+  private mutating func settleDamages() {
+    for (reason, file, number, range) in heldDamages {
+      report.add(reason, in: file, range.lowerBound, range.count)
+      damageEnd = max(damageEnd, LogPosition(segment: number, offset: UInt64(range.upperBound)))
+    }
+    heldDamages.removeAll()
+  }
+}

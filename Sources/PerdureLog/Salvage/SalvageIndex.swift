@@ -1,0 +1,88 @@
+import PerdureFormat
+
+/// The newest intact record of each key, as far as the log was read: an address word, or the word that it is
+/// gone.
+///
+/// Words are places in the files as they are. States can be marked and gone back to, because what has been
+/// put in may turn out to be of a commit that was never finished.
+struct SalvageIndex: ~Copyable {
+  /// A key whose newest record names a blob file that is missing or damaged.
+  struct LostBlob {
+    var word: UInt64
+    var number: UInt64
+  }
+
+  struct Keys {
+    /// All keys are byte strings here, also ids.
+    var tree = OrderedTree()
+    var allAreIDs = true
+  }
+
+  struct State {
+    fileprivate(set) var keyspaces: [UInt32: Keys] = [:]
+    /// The records of keyspace 0.
+    fileprivate(set) var catalog: [[UInt8]: [UInt8]] = [:]
+    /// By keyspace and key.
+    fileprivate(set) var lostBlobs: [UInt32: [[UInt8]: LostBlob]] = [:]
+  }
+
+  private let arena = NodeArena()
+  private(set) var state = State()
+
+  /// In a tree: the key's newest record says that it is gone. No address has this bit.
+  private static let gone: UInt64 = 1 << 63
+
+  /// A state to go back to.
+  mutating func mark() -> State {
+    arena.reclaim(oldestPinnedVersion: arena.publish())
+    return state
+  }
+
+  /// Forgets what came since the state was marked.
+  mutating func goBack(to marked: State) {
+    arena.abandon()
+    state = marked
+  }
+
+  /// Takes a record that is newer than all before it.
+  ///
+  /// - Parameter isDoubtful: It may have been moved here: it counts only if nothing else is known of its key.
+  /// - Parameter blobIsWhole: Whether the blob file that it names can be read.
+  mutating func apply(_ record: Record, at word: UInt64, isDoubtful: Bool, blobIsWhole: Bool) {
+    let keyspace = record.header.keyspace
+    var keys = state.keyspaces.removeValue(forKey: keyspace) ?? Keys()
+    defer { state.keyspaces[keyspace] = keys }
+    keys.allAreIDs = keys.allAreIDs && record.header.keyLength == 8
+    let known = keys.tree.get(record.key)
+    if record.header.kind == .tombstone {
+      guard Self.tombstone(record, counts: known, isDoubtful: isDoubtful) else { return }
+      _ = keys.tree.put(record.key, word | Self.gone, in: arena)
+    } else {
+      if isDoubtful && known != nil { return }
+      if record.header.kind == .blob && !blobIsWhole {
+        if let reference = try? BlobReference(in: record) {
+          state.lostBlobs[keyspace, default: [:]][Array(record.key)] = LostBlob(
+            word: word, number: reference.number)
+        }
+        return
+      }
+      _ = keys.tree.put(record.key, word, in: arena)
+      if keyspace == 0 { state.catalog[Array(record.key)] = Array(record.value) }
+    }
+    state.lostBlobs[keyspace]?[Array(record.key)] = nil
+  }
+
+  /// Whether a tombstone is about what is known of its key. It names the record that it shadows, so one that
+  /// was moved behind a newer record does not remove that.
+  private static func tombstone(_ record: Record, counts known: UInt64?, isDoubtful: Bool) -> Bool {
+    let shadowed = RecordAddress(rawValue: record.value.integer(at: 0))
+    if isDoubtful { return known == shadowed.rawValue }
+    guard let known, known & gone == 0, shadowed.rawValue != 0 else { return true }
+    return RecordAddress(rawValue: known).position <= shadowed.position
+  }
+
+  /// Whether the record at `word` is the one to give back.
+  func isNewest(_ word: UInt64, _ record: Record) -> Bool {
+    state.keyspaces[record.header.keyspace]?.tree.get(record.key) == word
+  }
+}

@@ -1,0 +1,96 @@
+/// What a salvage found, gave back, and could not.
+public struct SalvageReport: Sendable {
+  /// A place of the store that is not as it was written.
+  public struct Damage: Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong there.
+    public enum Reason: String, Sendable, CaseIterable {
+      /// No copy of the superblock is whole.
+      case superblock = "no copy of the superblock is whole"
+      /// A segment's header is damaged; its frames were looked for all the same.
+      case segmentHeader = "the segment's header is damaged"
+      /// A segment that the log goes through is not there.
+      case segmentMissing = "the segment is missing"
+      /// The file ends before the log does.
+      case truncated = "the file is too short"
+      /// The medium does not give these bytes.
+      case unreadable = "the medium cannot be read"
+      /// Bytes that should be frames and are not.
+      case frames = "there should be frames"
+      /// Records of a frame are damaged, or moved.
+      case records = "records are damaged"
+      /// A blob file that the newest record of a key names is missing or damaged.
+      case blob = "a blob file is missing or damaged"
+      /// The file belongs to another store, or under another name.
+      case foreign = "the file belongs somewhere else"
+      /// A keyspace or an index is used, and its definition is gone.
+      case definition = "a definition is gone"
+    }
+
+    /// The file's name, without the directory.
+    public let file: String
+    /// Where the damage begins in the file, in bytes.
+    public let offset: UInt64
+    /// How long it is, in bytes; 0 when nobody knows.
+    public let length: UInt64
+    /// What is wrong.
+    public let reason: Reason
+
+    /// One line for a log.
+    public var description: String { "\(file), bytes \(offset) to \(offset + length): \(reason.rawValue)" }
+  }
+
+  /// What was given back in a keyspace.
+  public struct Contents: Sendable, Hashable {
+    /// The keyspace's name in the new store.
+    public internal(set) var keyspace: String
+    /// Whether the name was made up, because the definition is gone.
+    public internal(set) var isNameLost = false
+    /// Keys given back.
+    public internal(set) var keys = 0
+    /// Of these, how many were last written before a damaged place: what stood there may have been a newer
+    /// value, or the word that the key is gone.
+    public internal(set) var keysMaybeOlder = 0
+  }
+
+  /// The damaged places, in the order of the log; at most `damagesListedMax` of them.
+  public internal(set) var damages: [Damage] = []
+  /// How many damaged places there are.
+  public internal(set) var damageCount = 0
+  /// The most damaged places that are listed.
+  public static let damagesListedMax = 10_000
+  /// What the new store holds, by keyspace, in the order of their numbers.
+  public internal(set) var contents: [Contents] = []
+  /// Derived indexes whose definitions were given back. They are built when the new store is opened.
+  public internal(set) var indexes = 0
+  /// Segments that were read.
+  public internal(set) var segments = 0
+  /// Frames whose header is right.
+  public internal(set) var frames = 0
+  /// Whole records that were found, older versions and tombstones included.
+  public internal(set) var records = 0
+  /// Of these, how many stood where nothing but their own checksum says that they are records: if a value
+  /// holds the bytes of a record, and what is around it is damaged, it cannot be told from one.
+  public internal(set) var recordsUnanchored = 0
+  /// Records left out because their commit was never finished: what a power cut leaves.
+  public internal(set) var recordsUnfinished = 0
+  /// Sequence numbers of commits that came back in part, ascending.
+  public internal(set) var commitsIncomplete: [UInt64] = []
+  /// Sequence numbers of commits of which nothing is known to have come back, ascending. Records found where
+  /// a frame's header is damaged may be theirs.
+  public internal(set) var commitsLost: [ClosedRange<UInt64>] = []
+  /// The last commit that was found.
+  public internal(set) var lastSequence: UInt64 = 0
+
+  /// Whether no damage was found: the new store holds what the old one held.
+  public var isClean: Bool { damageCount == 0 }
+  /// Keys given back, in all keyspaces.
+  public var keys: Int { contents.reduce(0) { $0 + $1.keys } }
+  /// How many of them may have had a newer value, or been removed.
+  public var keysMaybeOlder: Int { contents.reduce(0) { $0 + $1.keysMaybeOlder } }
+
+  mutating func add(_ reason: Damage.Reason, in file: String, _ offset: Int, _ length: Int) {
+    damageCount += 1
+    guard damages.count < Self.damagesListedMax else { return }
+    damages.append(Damage(file: file, offset: UInt64(offset), length: UInt64(length), reason: reason))
+  }
+}

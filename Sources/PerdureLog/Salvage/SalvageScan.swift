@@ -1,0 +1,162 @@
+import PerdureFormat
+
+/// Goes through the segments of a damaged store and visits every whole record, with what speaks for it.
+struct SalvageScan {
+  /// What a record was found in.
+  enum Setting {
+    /// A frame with a right header.
+    case frame
+    /// Bytes that should be frames.
+    case gap(isDoubtful: Bool)
+  }
+
+  /// Something to visit, in the order of the log.
+  enum Event {
+    /// Before the records of a frame.
+    case frame(FrameHeader, isWhole: Bool)
+    /// After them.
+    case frameEnd(FrameHeader, isWhole: Bool)
+    /// Before the records of a gap.
+    case gap(Range<Int>)
+    case record(Record, word: UInt64, Setting, isAnchored: Bool)
+    /// Records of a frame, or bytes of a gap, that are damaged.
+    case damage(SalvageReport.Damage.Reason, Range<Int>)
+  }
+
+  let source: SalvageSource
+  /// The last sequence number of a right frame, in any segment.
+  private var sequence: UInt64 = 0
+
+  init(_ source: SalvageSource) { self.source = source }
+
+  /// Visits what stands in one segment.
+  ///
+  /// - Parameter progress: Hears after each frame how far in the segment that is.
+  mutating func visit(
+    _ segment: SalvageSource.SourceSegment, _ content: SegmentContent, progress: (Int) throws -> Void,
+    _ body: (Event) throws -> Void
+  ) throws {
+    if segment.header == nil, segment.size > 0 {
+      try body(.damage(.segmentHeader, 0..<min(SegmentHeader.length, segment.size)))
+    }
+    for range in content.unreadable { try body(.damage(.unreadable, range)) }
+    let expected = max(segment.end ?? 0, segment.durableEnd)
+    var search = SegmentSearch(
+      content.bytes, segment.number, source.store, end: segment.end, durableEnd: segment.durableEnd)
+    var gap: Range<Int>?
+    while let piece = search.next() {
+      switch piece {
+      case .gap(let range): gap = range
+      case .frame(let header, let offset, let payload):
+        if Self.isStale(header, segment) { return }
+        if let gap { try visitGap(gap, before: header.sequence, segment, search, body) }
+        gap = nil
+        try visitFrame(header, at: offset, payload, segment, content, body)
+        sequence = max(sequence, header.sequence)
+        try progress(payload.upperBound)
+      }
+    }
+    if let gap { try visitGap(gap, before: nil, segment, search, body) }
+    if segment.size < expected { try body(.damage(.truncated, segment.size..<expected)) }
+  }
+
+  /// Whether the commit is in the next segment as well, so that here it was never finished.
+  private static func isStale(_ header: FrameHeader, _ segment: SalvageSource.SourceSegment) -> Bool {
+    guard let next = segment.next, header.kind != .mark else { return false }
+    return next.part == 0 ? header.sequence >= next.sequence : header.sequence > next.sequence
+  }
+
+  private func visitFrame(
+    _ header: FrameHeader, at offset: Int, _ range: Range<Int>, _ segment: SalvageSource.SourceSegment,
+    _ content: SegmentContent, _ body: (Event) throws -> Void
+  ) throws {
+    let payload = content.bytes.part(range.lowerBound, range.count)
+    let isWhole = header.kind == .mark || (try? FramePayload.verify(header, payload)) != nil
+    try body(.frame(header, isWhole: isWhole))
+    if isWhole {
+      var place = 0
+      while place < payload.count {
+        let record = try Record(reading: payload.part(place, payload.count - place), verifyingChecksum: false)
+        try body(event(record, in: segment, at: range.lowerBound + place, .frame, isAnchored: true))
+        place += record.header.paddedLength
+      }
+    } else {
+      let isCut = range.count < Int(header.payloadLength)
+      let records = RecordSearch(inFrame: payload, count: Int(header.recordCount), endIsKnown: !isCut)
+      try visit(records, payload, at: range.lowerBound, segment, { _ in .frame }, .records, body)
+      // Every record is whole, and they are not the ones that the header was written for.
+      if records.damages.isEmpty { try body(.damage(.records, range)) }
+    }
+    try body(.frameEnd(header, isWhole: isWhole))
+  }
+
+  private func visitGap(
+    _ gap: Range<Int>, before next: UInt64?, _ segment: SalvageSource.SourceSegment, _ search: SegmentSearch,
+    _ body: (Event) throws -> Void
+  ) throws {
+    try body(.gap(gap))
+    let bytes = search.bytes.part(gap.lowerBound, gap.count)
+    let records = RecordSearch(inGap: bytes, from: FrameHeader.length, endIsKnown: next != nil)
+    let moved = movedSectors(search.headerLikes(in: gap), upTo: next ?? .max, search.bytes)
+    try visit(
+      records, bytes, at: gap.lowerBound, segment,
+      { place in .gap(isDoubtful: moved.contains(place / Self.sectorLength)) }, .frames, body)
+  }
+
+  /// The sectors of a gap that come from another place: there stands a header whose sequence number does not
+  /// fit in, and that is right for the other place.
+  private func movedSectors(
+    _ headers: [(offset: Int, sequence: UInt64)], upTo next: UInt64, _ bytes: UnsafeRawBufferPointer
+  ) -> Set<Int> {
+    var moved: Set<Int> = []
+    for header in headers where header.sequence < sequence || header.sequence > next {
+      let sector = header.offset / Self.sectorLength
+      if moved.contains(sector) { continue }
+      let isMoved = isRightElsewhere(
+        bytes.part(header.offset, bytes.count - header.offset), at: header.offset)
+      if isMoved { moved.insert(sector) }
+    }
+    return moved
+  }
+
+  /// Whether the header at `offset` is right for a place that is whole sectors away.
+  private func isRightElsewhere(_ header: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+    guard let store = source.store else { return false }
+    for segment in source.segments {
+      for place in stride(from: offset % Self.sectorLength, to: segment.size, by: Self.sectorLength) {
+        let position = LogPosition(segment: segment.number, offset: UInt64(place))
+        if (try? FrameHeader(reading: header, store: store, position: position)) != nil { return true }
+      }
+    }
+    return false
+  }
+
+  /// What media write as a whole; larger sectors are multiples.
+  private static let sectorLength = 512
+
+  private func visit(
+    _ search: RecordSearch, _ bytes: UnsafeRawBufferPointer, at start: Int,
+    _ segment: SalvageSource.SourceSegment, _ setting: (Int) -> Setting,
+    _ reason: SalvageReport.Damage.Reason, _ body: (Event) throws -> Void
+  ) throws {
+    for found in search.found {
+      let record = try Record(reading: bytes.part(found.offset, found.length), verifyingChecksum: false)
+      let offset = start + found.offset
+      try body(event(record, in: segment, at: offset, setting(offset), isAnchored: found.isAnchored))
+    }
+    for damage in search.damages {
+      try body(.damage(reason, (start + damage.lowerBound)..<(start + damage.upperBound)))
+    }
+  }
+
+  private func event(
+    _ record: Record, in segment: SalvageSource.SourceSegment, at offset: Int, _ setting: Setting,
+    isAnchored: Bool
+  ) -> Event {
+    let word = RecordAddress(
+      segment: segment.number, offset: offset, recordLength: record.header.paddedLength,
+      isBlob: record.header.kind == .blob
+    ).rawValue
+    return .record(record, word: word, setting, isAnchored: isAnchored)
+  }
+}

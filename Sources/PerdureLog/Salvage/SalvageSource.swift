@@ -1,0 +1,209 @@
+import PerdureFileIO
+import PerdureFormat
+
+// What there is to read of a damaged store, decided from the superblock's slots and the segments' headers
+// alone.
+//
+// The log's way through the segments is found as recovery finds it (FORMAT.md, R4 and R5), but goes on where
+// recovery gives up: from a segment whose header is damaged, or that is missing, to the next lower one that
+// is there.
+
+/// A damaged store: its identity as far as it is known, and the segments to read, in order.
+struct SalvageSource {
+  struct SourceSegment {
+    var number: UInt64
+    /// The file's name; not that of `number`, when the file was renamed.
+    var name: String
+    var size: Int
+    var header: SegmentHeader?
+    /// Where the log ends in this segment, if a later header says so.
+    var end: Int?
+    /// Up to where the superblock says that it was synced.
+    var durableEnd = 0
+    /// With an end that is not known: the first commit of the next segment, which this one cannot hold too.
+    var next: (sequence: UInt64, part: UInt32)?
+  }
+
+  let directory: String
+  let fileSystem: any FileSystem
+  private(set) var store: StoreID?
+  /// From the newest whole slot; nil if there is none.
+  private(set) var superblock: Superblock?
+  private(set) var segments: [SourceSegment] = []
+
+  init(_ path: String, _ fileSystem: any FileSystem, _ report: inout SalvageReport) throws {
+    directory = path
+    self.fileSystem = fileSystem
+    let files = try Recovery.Directory(path, fileSystem)
+    guard files.hasSuperblock || !files.segments.isEmpty else { throw StoreError.noStore(at: path) }
+    try readSuperblock(files.hasSuperblock, &report)
+    let headers = try readHeaders(files.segments)
+    store = superblock?.store ?? Self.mostFrequent(headers.compactMap { $0.header?.store })
+    if store == nil { store = blobStore(files.blobs) }
+    segments = choose(headers, &report)
+    walkBack(&report)
+    try findNextCommits()
+  }
+
+  private mutating func readSuperblock(_ isThere: Bool, _ report: inout SalvageReport) throws {
+    let name = StoreFileName.superblock.string
+    var bytes: [UInt8] = []
+    if isThere { bytes = (try? read(name, 0, Superblock.fileLength)) ?? [] }
+    do {
+      superblock = try bytes.withUnsafeBytes { try Superblock.newest(in: $0) }
+    } catch let error as FormatError {
+      if error.reason == .unsupported {
+        throw StoreError(
+          .unsupportedFormat, "The store needs a newer version of Perdure: \(error)", at: name)
+      }
+      report.add(.superblock, in: name, 0, bytes.count)
+    }
+  }
+
+  private func readHeaders(_ numbers: [UInt64]) throws -> [SourceSegment] {
+    try numbers.sorted().map { number in
+      let name = StoreFileName.segment(number).string
+      let file = try fileSystem.open(directory + "/" + name, .read)
+      let size = Int(clamping: try file.size())
+      // What cannot be read is a damaged header.
+      let bytes = (try? file.read(SegmentHeader.length, at: 0)) ?? []
+      let header = try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
+      return SourceSegment(number: number, name: name, size: size, header: header)
+    }
+  }
+
+  private static func mostFrequent(_ stores: [StoreID]) -> StoreID? {
+    Dictionary(grouping: stores) { $0 }.max { ($0.value.count, $0.key.high) < ($1.value.count, $1.key.high) }?
+      .key
+  }
+
+  private func blobStore(_ numbers: [UInt64]) -> StoreID? {
+    Self.mostFrequent(
+      numbers.prefix(100).compactMap { number in
+        guard let bytes = try? read(StoreFileName.blob(number).string, 0, BlobHeader.length) else {
+          return nil
+        }
+        return try? bytes.withUnsafeBytes { try BlobHeader(reading: $0) }.store
+      })
+  }
+
+  /// The segments of this store under the numbers in their headers.
+  private func choose(_ headers: [SourceSegment], _ report: inout SalvageReport) -> [SourceSegment] {
+    var chosen: [UInt64: SourceSegment] = [:]
+    for segment in headers
+    where segment.header.map({ $0.number == segment.number && $0.store == store }) ?? true {
+      chosen[segment.number] = segment
+    }
+    for segment in headers {
+      guard let header = segment.header, header.number != segment.number || header.store != store else {
+        continue
+      }
+      report.add(.foreign, in: segment.name, 0, segment.size)
+      guard header.store == store, chosen[header.number] == nil else { continue }
+      var renamed = segment
+      renamed.number = header.number
+      chosen[header.number] = renamed
+    }
+    return chosen.values.sorted { $0.number < $1.number }
+  }
+
+  /// Keeps the segments that the log goes through, and notes what is not there.
+  private mutating func walkBack(_ report: inout SalvageReport) {
+    var byNumber = Dictionary(uniqueKeysWithValues: segments.map { ($0.number, $0) })
+    var way: [SourceSegment] = []
+    let durable = superblock?.durableEnd ?? .start
+    if durable.segment > segments.last?.number ?? 0 { missing(durable.segment, &report) }
+    var next = segments.last?.number
+    var end: Int?
+    while let number = next {
+      guard var segment = byNumber.removeValue(forKey: number) else { break }
+      segment.end = end
+      if durable.segment == number { segment.durableEnd = Int(clamping: durable.offset) }
+      way.append(segment)
+      (next, end) = (nil, nil)
+      if let predecessor = segment.header?.predecessorEnd {
+        if predecessor.segment == 0 { break }
+        if byNumber[predecessor.segment] != nil {
+          (next, end) = (predecessor.segment, Int(predecessor.offset))
+          continue
+        }
+        missing(predecessor.segment, &report)
+        next = byNumber.keys.filter { $0 < predecessor.segment }.max()
+      } else {
+        next = byNumber.keys.filter { $0 < number }.max()
+      }
+    }
+    segments = way.reversed()
+  }
+
+  private func missing(_ number: UInt64, _ report: inout SalvageReport) {
+    report.add(.segmentMissing, in: StoreFileName.segment(number).string, 0, 0)
+  }
+
+  /// Where the end of a segment is not known, the next one's first frame says which commits cannot be in it.
+  private mutating func findNextCommits() throws {
+    for place in segments.indices.dropLast() where segments[place].end == nil {
+      let next = segments[place + 1]
+      let content = try SegmentContent(next, self)
+      var search = SegmentSearch(
+        content.bytes, next.number, store, end: next.end, durableEnd: next.durableEnd)
+      while let piece = search.next() {
+        guard case .frame(let header, _, _) = piece, header.kind != .mark else { continue }
+        segments[place].next = (header.sequence, header.part)
+        break
+      }
+    }
+  }
+
+  func read(_ name: String, _ offset: UInt64, _ count: Int) throws -> [UInt8] {
+    try fileSystem.open(directory + "/" + name, .read).read(count, at: offset)
+  }
+
+  /// The bytes to read, in all.
+  var byteCount: UInt64 { segments.reduce(0) { $0 + UInt64($1.size) } }
+}
+
+/// The bytes of one segment in memory. What the medium does not give is zero, and named.
+final class SegmentContent {
+  private let memory: UnsafeMutableRawBufferPointer
+  /// Where the medium gave nothing.
+  private(set) var unreadable: [Range<Int>] = []
+
+  private static let pieceLength = 1 << 20
+  private static let blockLength = 4096
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
+
+  init(_ segment: SalvageSource.SourceSegment, _ source: SalvageSource) throws {
+    let length = min(segment.size, FormatLimits.segmentCapacityMax)
+    memory = .allocate(byteCount: length, alignment: 8)
+    memory.initializeMemory(as: UInt8.self, repeating: 0)
+    do {
+      let file = try source.fileSystem.open(source.directory + "/" + segment.name, .read)
+      read(file, 0..<length, Self.pieceLength)
+    } catch {
+      unreadable = [0..<length]
+    }
+  }
+
+  deinit { memory.deallocate() }
+
+  /// Reads in large pieces, and where one fails, block by block.
+  private func read(_ file: any File, _ range: Range<Int>, _ step: Int) {
+    for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
+      let part = start..<min(start + step, range.upperBound)
+      do {
+        _ = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[part]), at: UInt64(start))
+      } catch  where step > Self.blockLength {
+        read(file, part, Self.blockLength)
+      } catch {
+        for place in part { memory[place] = 0 }
+        if let last = unreadable.last, last.upperBound == part.lowerBound {
+          unreadable[unreadable.count - 1] = last.lowerBound..<part.upperBound
+        } else {
+          unreadable.append(part)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// Writes what a salvage gives back into a new store.
+struct SalvageWriter {
+  private let store: Store
+  /// By the number that the damaged store knew a keyspace by.
+  private var keyspaces: [UInt32: (keyspace: Keyspace, place: Int)] = [:]
+  private var definitions: [(name: String, fields: CatalogRecord.IndexFields)] = []
+  private var batch: [(keyspace: Keyspace, key: [UInt8], value: [UInt8])] = []
+  private var batchLength = 0
+
+  /// Bytes of keys and values that one commit takes, more or less.
+  private static let batchLengthMax = 4 << 20
+
+  init(_ store: Store) { self.store = store }
+
+  /// Defines the keyspaces; those whose definition is gone get a name.
+  mutating func define(_ state: SalvageIndex.State, _ report: inout SalvageReport) throws {
+    var found: [(id: UInt32, name: String, kind: KeyspaceKind, isNameLost: Bool)] = []
+    for (key, value) in state.catalog {
+      try? key.withUnsafeBytes { key in
+        try value.withUnsafeBytes { value in
+          switch try CatalogRecord.subject(key) {
+          case .keyspace(let name):
+            let entry = try CatalogRecord.keyspaceEntry(value)
+            found.append((entry.id, name, entry.kind, false))
+          case .index(let name):
+            definitions.append((name, try CatalogRecord.indexEntry(value)))
+          }
+        }
+      }
+    }
+    let known = Set(found.map(\.id))
+    for (id, keys) in state.keyspaces where id != 0 && !known.contains(id) && keys.tree.count > 0 {
+      let names = Set(found.map(\.name))
+      let name = (1...).lazy.map { $0 == 1 ? "lost-\(id)" : "lost-\(id)-\($0)" }.first { !names.contains($0) }
+      guard let name else { continue }
+      found.append((id, name, keys.allAreIDs ? .dense : .bytes, true))
+      report.add(.definition, in: "catalog", 0, 0)
+    }
+    for entry in found.sorted(by: { $0.id < $1.id }) {
+      let keyspace = try store.keyspace(entry.name, entry.kind)
+      keyspaces[entry.id] = (keyspace, report.contents.count)
+      report.contents.append(.init(keyspace: entry.name, isNameLost: entry.isNameLost))
+    }
+  }
+
+  /// Puts the value of a record.
+  mutating func put(
+    _ record: Record, maybeOlder: Bool, _ blobs: BlobFiles?, _ report: inout SalvageReport
+  ) throws {
+    guard let (keyspace, place) = keyspaces[record.header.keyspace],
+      keyspace.kind == .bytes || record.header.keyLength == 8
+    else { return }
+    if record.header.kind == .blob {
+      guard let blobs else { return }
+      let value = try blobs.read(BlobReference(in: record))
+      try flush()
+      try store.write(durability: .relaxed) { transaction in
+        try transaction.put(value.bytes, storedKey: record.key, in: keyspace)
+      }
+    } else {
+      batch.append((keyspace, Array(record.key), Array(record.value)))
+      batchLength += record.header.paddedLength
+      if batchLength > Self.batchLengthMax { try flush() }
+    }
+    report.contents[place].keys += 1
+    if maybeOlder { report.contents[place].keysMaybeOlder += 1 }
+  }
+
+  private mutating func flush() throws {
+    let batch = batch
+    try store.write(durability: .relaxed) { transaction in
+      for (keyspace, key, value) in batch {
+        try value.withUnsafeBytes { value in
+          try key.withUnsafeBytes { try transaction.put(value, storedKey: $0, in: keyspace) }
+        }
+      }
+    }
+    self.batch.removeAll(keepingCapacity: true)
+    batchLength = 0
+  }
+
+  /// Writes the rest, and the definitions of derived indexes.
+  mutating func finish(_ report: inout SalvageReport) throws {
+    try flush()
+    var indexes: [UInt32: DerivedIndex] = [:]
+    for (name, fields) in definitions.sorted(by: { $0.fields.id < $1.fields.id }) {
+      guard let source = source(of: fields, indexes) else {
+        report.add(.definition, in: "catalog", 0, 0)
+        continue
+      }
+      let definition = IndexDefinition(name: name, source: source, isUnique: fields.isUnique)
+      indexes[fields.id] = try store.engine.recordDefinition(definition)
+      report.indexes += 1
+    }
+  }
+
+  private func source(
+    of fields: CatalogRecord.IndexFields, _ indexes: [UInt32: DerivedIndex]
+  ) -> IndexDefinition.Source? {
+    if fields.countsGroups {
+      return fields.sources.first.flatMap { indexes[$0] }.map { .groupCounts(of: $0) }
+    }
+    let sources = fields.sources.compactMap { keyspaces[$0]?.keyspace }
+    guard sources.count == fields.sources.count else { return nil }
+    return .records(keyspaces: sources, extractor: fields.extractor, parameters: fields.parameters)
+  }
+}
+
+extension WriteTransaction {
+  /// Puts a value under a key as it stands in a record.
+  fileprivate mutating func put(
+    _ value: UnsafeRawBufferPointer, storedKey key: UnsafeRawBufferPointer, in keyspace: Keyspace
+  ) throws {
+    switch keyspace.kind {
+    case .dense: try put(value, id: key.integer(at: 0), in: keyspace)
+    case .bytes: try put(value, key: key, in: keyspace)
+    }
+  }
+}
+
+extension Engine {
+  /// Writes the definition of an index down without building it: the next opening does, and reports
+  /// duplicates instead of refusing them, as older values that came back may be.
+  fileprivate func recordDefinition(_ definition: IndexDefinition) throws -> DerivedIndex {
+    try inTurn { state in
+      var catalog = state.catalog
+      let index = catalog.setIndex(definition)
+      state.incompleteIndexes.insert(index.id)
+      try appendCatalogRecord(CatalogRecord.index(index, definition), catalog, &state)
+      return index
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import PerdureFormat
+
+/// What stands in a segment, piece by piece: frames whose header is right, and gaps between them.
+///
+/// A header's checksum binds it to its store and place, so bytes of values cannot be taken for one. When
+/// nothing is left that names the store, a header is believed instead if its records are exactly those that
+/// its digest says.
+struct SegmentSearch {
+  enum Piece {
+    /// A frame; of its payload the part that the file has.
+    case frame(FrameHeader, at: Int, payload: Range<Int>)
+    /// Bytes that should be frames and are not.
+    case gap(Range<Int>)
+  }
+
+  let bytes: UnsafeRawBufferPointer
+  let number: UInt64
+  let store: StoreID?
+  /// Up to here something must stand: the log's end in this segment, as far as it is known.
+  let knownEnd: Int
+  private var offset = SegmentHeader.length
+
+  /// - Parameter end: Where the log is known to end in this segment; nil when it is not, as in the last one.
+  /// - Parameter durableEnd: Up to where it was once synced.
+  init(_ bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID?, end: Int?, durableEnd: Int) {
+    let length = min(bytes.count, end ?? .max)
+    self.bytes = bytes.part(0, length)
+    self.number = number
+    self.store = store
+    knownEnd = min(length, end ?? durableEnd)
+  }
+
+  /// The next piece; nil at the end. Zero bytes behind the last frame are no piece.
+  mutating func next() -> Piece? {
+    guard offset < bytes.count else { return nil }
+    if let header = header(at: offset) {
+      let start = offset
+      let payload = start + FrameHeader.length
+      offset = min(payload + Int(header.payloadLength), bytes.count)
+      return .frame(header, at: start, payload: payload..<offset)
+    }
+    let start = offset
+    offset = nextHeader(after: start)
+    guard offset == bytes.count else { return .gap(start..<offset) }
+    let end = max(knownEnd, lastNonZero(from: start) + 1)
+    return end > start ? .gap(start..<min(end.roundedUpToAlignment, bytes.count)) : nil
+  }
+
+  private func lastNonZero(from start: Int) -> Int {
+    var place = bytes.count - 1
+    while place >= start, bytes[place] == 0 { place -= 1 }
+    return place
+  }
+
+  private func nextHeader(after start: Int) -> Int {
+    var place = start + FormatLimits.alignment
+    while place + FrameHeader.length <= bytes.count {
+      if header(at: place) != nil { return place }
+      place += FormatLimits.alignment
+    }
+    return bytes.count
+  }
+
+  private func header(at place: Int) -> FrameHeader? {
+    guard place + FrameHeader.length <= bytes.count, FrameHeader.mayStart(bytes, at: place) else {
+      return nil
+    }
+    let rest = bytes.part(place, bytes.count - place)
+    let position = LogPosition(segment: number, offset: UInt64(place))
+    if let store { return try? FrameHeader(reading: rest, store: store, position: position) }
+    guard let header = try? FrameHeader(readingUnproven: rest, position: position), header.kind != .mark,
+      FrameHeader.length + Int(header.payloadLength) <= rest.count, header.recordCount > 0,
+      (try? FramePayload.verify(header, rest.part(FrameHeader.length, Int(header.payloadLength)))) != nil
+    else { return nil }
+    return header
+  }
+
+  /// The places in a gap where something looks like a header, with its sequence number: of frames whose
+  /// header is damaged a little, or that stood somewhere else.
+  func headerLikes(in gap: Range<Int>) -> [(offset: Int, sequence: UInt64)] {
+    stride(from: gap.lowerBound, to: gap.upperBound - FrameHeader.length + 1, by: FormatLimits.alignment)
+      .compactMap { place in
+        guard FrameHeader.mayStart(bytes, at: place),
+          let header = try? FrameHeader(
+            readingUnproven: bytes.part(place, bytes.count - place),
+            position: LogPosition(segment: number, offset: UInt64(place)))
+        else { return nil }
+        return (place, header.sequence)
+      }
+  }
+}

@@ -1,0 +1,80 @@
+import PerdureFileIO
+import PerdureFormat
+
+extension Store {
+  /// Makes a new store of everything that can still be read of a damaged one, which is not changed.
+  ///
+  /// Every record comes back whose bytes are as they were written, whatever else is damaged: superblock,
+  /// headers of segments and frames, other records, blob files, missing files. Of each key the new store has
+  /// the newest intact record; if that says that the key is gone, it is gone. Where the newest is damaged, an
+  /// older one takes its place, and a key whose removal is damaged comes back: the report counts the keys
+  /// where this is possible, and lists the damaged places. A commit of which a part is damaged comes back in
+  /// part; one that was never finished, as after a power cut, does not. The new store has an identity of its
+  /// own, numbers its commits anew, and builds its derived indexes when it is opened.
+  ///
+  /// Nobody may have the damaged store open meanwhile. A sector that was moved can bring older versions of
+  /// the keys in it.
+  ///
+  /// - Parameter source: The damaged store's directory.
+  /// - Parameter target: The new store's directory: absent or empty.
+  /// - Parameter options: How the new store is made; `fileSystem` is that of both.
+  /// - Parameter keepsUnfinishedCommits: Whether records of commits that nothing says were finished come back
+  ///   too. Then half of a commit may be among them.
+  /// - Parameter progress: Hears how far the work is: bytes done, bytes in all. Throw from it to cancel.
+  /// - Returns: What was found, given back, and lost.
+  /// - Throws: `StoreError`: `.notAStore` when there is neither a superblock nor a segment,
+  ///   `.invalidArgument` when the target is not empty, `.unsupportedFormat`, `.io`; what `progress` throws.
+  ///   The target is then removed.
+  /// - Complexity: reads every segment twice, and the blob files of all keys; memory for one segment and two
+  ///   indexes.
+  public static func salvage(
+    from source: String, to target: String, options: StoreOptions = StoreOptions(),
+    keepsUnfinishedCommits: Bool = false,
+    progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
+  ) throws -> SalvageReport {
+    var targetOptions = options
+    targetOptions.isReadOnly = false
+    targetOptions.createsIfMissing = true
+    targetOptions.indexExtractors = [:]
+    do {
+      return try withoutActuallyEscaping(progress ?? { _, _ in }) { progress in
+        var salvage = try Salvage(
+          source, options.fileSystem, keepsUnfinished: keepsUnfinishedCommits, progress: progress)
+        let isMade = try checkTarget(target, options.fileSystem)
+        do {
+          let store = try Store(at: target, options: targetOptions)
+          var writer = SalvageWriter(store)
+          try salvage.findNewest()
+          try salvage.giveBack(to: &writer)
+          try store.close()
+          return salvage.report
+        } catch {
+          try remove(target, options.fileSystem, directoryToo: isMade)
+          throw error
+        }
+      }
+    } catch let error as FileIOError {
+      throw StoreError.io(error, "Salvaging a store")
+    }
+  }
+
+  /// Says whether the directory has to be made.
+  private static func checkTarget(_ path: String, _ fileSystem: any FileSystem) throws -> Bool {
+    guard let kind = try fileSystem.kind(of: path) else { return true }
+    guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {
+      throw StoreError(
+        .invalidArgument, "What is salvaged goes into a new directory, or an empty one; name another",
+        at: path)
+    }
+    return false
+  }
+
+  /// Removes what was begun.
+  private static func remove(_ path: String, _ fileSystem: any FileSystem, directoryToo: Bool) throws {
+    guard try fileSystem.kind(of: path) == .directory else { return }
+    for name in try fileSystem.contents(of: path) where StoreFileName(name) != nil {
+      try fileSystem.remove(path + "/" + name)
+    }
+    if directoryToo { try fileSystem.remove(path) }
+  }
+}

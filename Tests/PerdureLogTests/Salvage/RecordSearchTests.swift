@@ -1,0 +1,155 @@
+import PerdureFormat
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Searching for records")
+struct RecordSearchTests {
+  /// A sealed record with padding.
+  private func record(key: [UInt8], value: [UInt8]) -> [UInt8] {
+    var batch = WriteBatch()
+    key.withUnsafeBytes { key in
+      value.withUnsafeBytes { batch.append(.put, keyspace: 1, key: key, value: $0) }
+    }
+    return Array(batch.records.bytes)
+  }
+
+  private func search(_ bytes: [UInt8], count: Int) -> (found: [Range<Int>], damages: [Range<Int>]) {
+    bytes.withUnsafeBytes { bytes in
+      let search = RecordSearch(inFrame: bytes, count: count, endIsKnown: true)
+      return (search.found.map { $0.offset..<($0.offset + $0.length) }, search.damages)
+    }
+  }
+
+  @Test("A damaged value costs its record only, whatever looks like a record in it")
+  func damagedValue() {
+    let (a, b, c) = (
+      record(key: [1], value: [1]), record(key: [2], value: record(key: [7], value: [7])),
+      record(key: [3], value: [])
+    )
+    var bytes = a + b + c
+    bytes[a.count + 18] ^= 1
+    let result = search(bytes, count: 3)
+    #expect(result.found == [0..<a.count, (a.count + b.count)..<bytes.count])
+    #expect(result.damages == [a.count..<(a.count + b.count)])
+  }
+
+  @Test("With a damaged length the next record is found, and what stands in the value is not taken for one")
+  func damagedLength() {
+    let inner = record(key: [7], value: [7])
+    // A key of 8 bytes, so that the value begins at a multiple of 8.
+    let (a, b, c) = (
+      record(key: [1], value: [1]),
+      record(key: [2, 2, 2, 2, 2, 2, 2, 2], value: inner + [9, 9, 9, 9, 9, 9, 9, 9]),
+      record(key: [3], value: [])
+    )
+    var bytes = a + b + c
+    bytes[a.count + 12] ^= 8
+    let result = search(bytes, count: 3)
+    #expect(result.found == [0..<a.count, (a.count + b.count)..<bytes.count])
+    // Where nothing says how many there are, it cannot be told.
+    bytes.withUnsafeBytes { bytes in
+      let search = RecordSearch(inGap: bytes, from: 0, endIsKnown: true)
+      #expect(search.found.map(\.isAnchored) == [true, false, true])
+    }
+  }
+
+  @Test("A value that ends the frame and looks like a record is not taken for one")
+  func damagedLengthAtEnd() {
+    let (a, b) = (
+      record(key: [1], value: [1]),
+      record(key: [2, 2, 2, 2, 2, 2, 2, 2], value: record(key: [7], value: []))
+    )
+    var bytes = a + b
+    bytes[a.count + 12] ^= 64
+    let result = search(bytes, count: 2)
+    #expect(result.found == [0..<a.count])
+    #expect(result.damages == [a.count..<bytes.count])
+  }
+
+  @Test("Any bytes give records and damages that cover them, and no trap")
+  func noise() {
+    var bytes: [UInt8] = []
+    for seed in 0..<200 as Range<UInt8> {
+      bytes = (0..<257).map { place in UInt8(truncatingIfNeeded: place &* 7) & (seed % 4) &+ UInt8(place % 3)
+      }
+      bytes += record(key: [seed], value: bytes.suffix(9))
+      let result = search(bytes, count: Int(seed))
+      let covered = (result.found + result.damages).sorted { $0.lowerBound < $1.lowerBound }
+      #expect(covered.first?.lowerBound == 0 && covered.last?.upperBound == bytes.count)
+      #expect(zip(covered, covered.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound })
+    }
+  }
+}
+
+@Suite("Deciding which commits count")
+struct CommitFatesTests {
+  private func frame(_ sequence: UInt64, part: UInt32 = 0, isEnd: Bool = true) -> FrameHeader {
+    FrameHeader(
+      kind: isEnd ? .commitEnd : .commitPart, part: part, sequence: sequence, payloadLength: 0,
+      recordCount: 0,
+      recordDigest: 0, chainDigest: 0, syncedOffset: 128)
+  }
+
+  private func run(_ fates: inout CommitFates, _ header: FrameHeader) -> [CommitFates.Verdict] {
+    [fates.meet(header), fates.take(header, isWhole: true)].compactMap { $0 }
+  }
+
+  @Test("Whole commits count")
+  func whole() {
+    var fates = CommitFates()
+    #expect(run(&fates, frame(1)) == [.counts(partly: nil)])
+    #expect(run(&fates, frame(2, isEnd: false)) == [])
+    #expect(run(&fates, frame(2, part: 1)) == [.counts(partly: nil)])
+    #expect(fates.finish(durableSequence: 0) == nil)
+    #expect(fates.sequence == 2)
+  }
+
+  @Test("A chain without an end counts when a later commit does, and not when it begins anew")
+  func unfinished() {
+    var fates = CommitFates()
+    _ = run(&fates, frame(1, isEnd: false))
+    #expect(run(&fates, frame(2)) == [.counts(partly: 1), .counts(partly: nil)])
+    _ = run(&fates, frame(3, isEnd: false))
+    #expect(run(&fates, frame(3)) == [.neverFinished, .counts(partly: nil)])
+  }
+
+  @Test("At the end of the log only the superblock can say that a chain was finished")
+  func end() {
+    for (durable, verdict) in [(4 as UInt64, .neverFinished), (5, .counts(partly: 5))]
+      as [(UInt64, CommitFates.Verdict)]
+    {
+      var fates = CommitFates()
+      _ = run(&fates, frame(4))
+      _ = run(&fates, frame(5, isEnd: false))
+      #expect(fates.finish(durableSequence: durable) == verdict)
+    }
+  }
+
+  @Test("A gap counts when the numbers on both sides leave room for a commit, or a chain goes on behind it")
+  func gaps() {
+    var fates = CommitFates()
+    _ = run(&fates, frame(1))
+    fates.takeGap()
+    #expect(run(&fates, frame(3)) == [.counts(partly: nil), .counts(partly: nil)])
+    fates.takeGap()
+    #expect(run(&fates, frame(4)) == [.neverFinished, .counts(partly: nil)])
+    fates.takeGap()
+    #expect(run(&fates, frame(5, part: 1)) == [.counts(partly: 5)])
+    fates.takeGap()
+    #expect(fates.finish(durableSequence: 5) == .neverFinished)
+    fates.takeGap()
+    #expect(fates.finish(durableSequence: 6) == .counts(partly: nil))
+  }
+
+  @Test("Commits between two frames that nothing is known of are lost")
+  func lost() {
+    var fates = CommitFates()
+    _ = run(&fates, frame(1))
+    _ = fates.meet(frame(5))
+    #expect(fates.lost == 2...4)
+    _ = fates.take(frame(5), isWhole: true)
+    _ = fates.finish(durableSequence: 7)
+    #expect(fates.lost == 6...7)
+  }
+}

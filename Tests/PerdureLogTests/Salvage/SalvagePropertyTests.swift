@@ -1,0 +1,57 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Salvaging a store with random damage")
+struct SalvagePropertyTests {
+  private func salvage(_ damaged: SalvageDamage) throws -> (SalvageReport, [StoredKey: [UInt8]]) {
+    let report = try Store.salvage(
+      from: SalvagedStore.path, to: SalvagedStore.target,
+      options: SalvagedStore.options(damaged.fileSystem, 64 << 10))
+    return (report, try SalvagedStore.content(of: SalvagedStore.target, damaged.fileSystem))
+  }
+
+  private func run(_ name: String, stores: Int, damages: Int, movesSectors: Bool) throws {
+    let root = SeededGenerator.forTest(name)
+    var (clean, withDamage) = (0, 0)
+    for number in 0..<UInt64(stores) {
+      var random = root.derived(number)
+      let store = try SalvagedStore(
+        &random, commits: random.pick(20...120), segmentCapacityBytes: random.pick([4096, 16384, 1 << 20]))
+      for round in 0..<damages {
+        let damaged = try SalvageDamage(store, count: random.pick(1...8), movesSectors: movesSectors, &random)
+        let before = damaged.fileSystem.currentImage
+        do {
+          let (report, found) = try salvage(damaged)
+          do { try damaged.check(found) } catch { throw Violation("\(error); \(report)") }
+          if report.isClean { clean += 1 } else { withDamage += 1 }
+          for path in before.paths where !path.hasSuffix("/") {
+            guard damaged.fileSystem.currentImage.bytes(at: path) == before.bytes(at: path) else {
+              throw Violation("\(path) was changed")
+            }
+          }
+        } catch let error as StoreError where error.code == .notAStore {
+          #expect(!before.paths.contains { $0.hasSuffix(".segment") || $0.hasSuffix("SUPERBLOCK") })
+        } catch {
+          Issue.record("store \(number), round \(round): \(error); \(damaged.steps)")
+          return
+        }
+      }
+    }
+    print("\(name): \(withDamage) with damage, \(clean) without")
+    #expect(withDamage > stores * damages / 2)
+  }
+
+  @Test("Every record outside the damage comes back, and nothing else")
+  func damage() throws {
+    try run("salvage", stores: 8, damages: 12, movesSectors: false)
+  }
+
+  @Test(
+    "Sectors that were exchanged bring back nothing that was never there, and cost no key outside of them")
+  func movedSectors() throws {
+    try run("salvage with moved sectors", stores: 6, damages: 10, movesSectors: true)
+  }
+}

@@ -1,0 +1,263 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Salvaging a store")
+struct SalvageTests {
+  private let fileSystem = SimulatedFileSystem()
+  private let path = SalvagedStore.path
+
+  private var options: StoreOptions { SalvagedStore.options(fileSystem, 4096) }
+
+  private func segment(_ number: UInt64) -> String { path + "/" + StoreFileName.segment(number).string }
+
+  private func bytes(_ file: String) throws -> [UInt8] {
+    let file = try fileSystem.open(file, .read)
+    return try file.read(Int(file.size()), at: 0)
+  }
+
+  private func overwrite(_ file: String, _ range: Range<Int>, with byte: UInt8 = 0) throws {
+    try fileSystem.open(file, .readWrite).write(
+      [UInt8](repeating: byte, count: range.count), at: UInt64(range.lowerBound))
+  }
+
+  /// Ten commits that put "v1" … "v10" under ids, over several segments.
+  private func fill(closing: Bool = true) throws {
+    let store = try Store(at: path, options: options)
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...10 as ClosedRange<UInt64> {
+      try store.write {
+        try $0.put(Array("v\(id)".utf8) + [UInt8](repeating: 1, count: 700), id: id, in: rows)
+      }
+    }
+    if closing { try store.close() }
+  }
+
+  private func salvage(keepsUnfinishedCommits: Bool = false) throws -> (SalvageReport, Set<UInt64>) {
+    let report = try Store.salvage(
+      from: path, to: SalvagedStore.target, options: options, keepsUnfinishedCommits: keepsUnfinishedCommits)
+    let content = try SalvagedStore.content(of: SalvagedStore.target, fileSystem)
+    return (
+      report,
+      Set(
+        content.keys.map {
+          $0.key.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
+        })
+    )
+  }
+
+  private let all = Set(1...10 as ClosedRange<UInt64>)
+
+  @Test("A store that is well comes back as it is, and the report is clean")
+  func undamaged() throws {
+    try fill()
+    let (report, ids) = try salvage()
+    #expect(ids == all)
+    #expect(report.isClean)
+    #expect(report.contents == [.init(keyspace: "rows", keys: 10)])
+    #expect(report.lastSequence == 11 && report.commitsLost.isEmpty && report.commitsIncomplete.isEmpty)
+  }
+
+  @Test("Without superblock and lock everything comes back")
+  func noSuperblock() throws {
+    try fill()
+    try fileSystem.remove(path + "/SUPERBLOCK")
+    try fileSystem.remove(path + "/LOCK")
+    let (report, ids) = try salvage()
+    #expect(ids == all)
+    #expect(report.damages.map(\.reason) == [.superblock])
+  }
+
+  @Test("Without superblock and headers of segments everything comes back")
+  func noHeaders() throws {
+    try fill()
+    try fileSystem.remove(path + "/SUPERBLOCK")
+    for number in 1...3 as ClosedRange<UInt64> { try overwrite(segment(number), 0..<128) }
+    let (report, ids) = try salvage()
+    #expect(ids == all)
+    #expect(report.damages.filter { $0.reason == .segmentHeader }.count == 3)
+  }
+
+  @Test("A damaged frame header costs nothing, a damaged record itself; the report says where")
+  func frameAndRecord() throws {
+    try fill()
+    let store = try SalvagedFrames(segment(2), bytes(segment(2)), 2)
+    try overwrite(segment(2), store.frames[0].lowerBound..<(store.frames[0].lowerBound + 64))
+    try overwrite(segment(2), (store.frames[1].upperBound - 50)..<store.frames[1].upperBound)
+    let (report, ids) = try salvage()
+    #expect(ids.count == 9)
+    #expect(report.damages.map(\.reason) == [.frames, .records])
+    #expect(report.damages.map(\.file) == Array(repeating: StoreFileName.segment(2).string, count: 2))
+    #expect(Int(report.damages[0].offset) == store.frames[0].lowerBound && report.damages[0].length == 64)
+    #expect(report.commitsIncomplete.count == 1)
+    #expect(report.keysMaybeOlder > 0 && report.keysMaybeOlder < 9)
+  }
+
+  @Test("A missing segment is named, and its commits are lost")
+  func missingSegment() throws {
+    try fill()
+    try fileSystem.remove(segment(2))
+    let (report, ids) = try salvage()
+    #expect(report.damages.map(\.reason) == [.segmentMissing])
+    #expect(report.commitsLost.count == 1)
+    #expect(ids.count + (report.commitsLost.first?.count ?? 0) == 10)
+  }
+
+  @Test("What the medium does not give is named, and everything else comes back")
+  func unreadable() throws {
+    try fill()
+    let lost = try SalvagedFrames(segment(2), bytes(segment(2)), 2).frames.count
+    fileSystem.inject(
+      InjectedFailure(of: .read, repeats: true, pathContains: StoreFileName.segment(2).string))
+    let (report, ids) = try salvage()
+    #expect(ids.count == 10 - lost)
+    #expect(report.damages.contains { $0.reason == .unreadable && $0.offset == 0 && $0.length > 2000 })
+  }
+
+  @Test("A segment that was copied from another store gives nothing")
+  func foreign() throws {
+    try fill()
+    let other = SimulatedFileSystem()
+    let store = try Store(at: path, options: SalvagedStore.options(other, 4096))
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([1], id: 77, in: rows) }
+    try store.close()
+    let content = try #require(other.currentImage.bytes(at: segment(1)))
+    let file = try fileSystem.open(path + "/" + StoreFileName.segment(9).string, .create)
+    try file.write(content, at: 0)
+    let (report, ids) = try salvage()
+    #expect(ids == all)
+    #expect(report.damages.map(\.reason) == [.foreign])
+  }
+
+  @Test("A commit that a crash cut short does not come back, unless it is asked for")
+  func unfinished() throws {
+    do {
+      let store = try Store(at: path, options: options)
+      let rows = try store.keyspace("rows", .dense)
+      try store.write(durability: .powerLoss) { try $0.put([1], id: 1, in: rows) }
+      // Larger than a segment: a chain of several frames.
+      try store.write { transaction in
+        for id in 2...9 as ClosedRange<UInt64> {
+          try transaction.put([UInt8](repeating: 2, count: 900), id: id, in: rows)
+        }
+      }
+    }
+    let last = try #require(fileSystem.contents(of: path).last { $0.hasSuffix(".segment") })
+    #expect(last != StoreFileName.segment(1).string)
+    try fileSystem.remove(path + "/" + last)
+    let (report, ids) = try salvage()
+    #expect(ids == [1])
+    #expect(report.isClean)
+    #expect(report.recordsUnfinished > 0)
+    for name in try fileSystem.contents(of: SalvagedStore.target) {
+      try fileSystem.remove(SalvagedStore.target + "/" + name)
+    }
+    let (kept, more) = try salvage(keepsUnfinishedCommits: true)
+    #expect(more.count == 1 + report.recordsUnfinished)
+    #expect(kept.recordsUnfinished == 0)
+  }
+
+  @Test("A missing blob file is named, and an older value takes its place")
+  func blobs() throws {
+    let store = try Store(at: path, options: options)
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { transaction in
+      try transaction.put([1], id: 1, in: rows)
+      try transaction.put([UInt8](repeating: 3, count: 5000), id: 2, in: rows)
+    }
+    try store.write { try $0.put([UInt8](repeating: 4, count: 5000), id: 1, in: rows) }
+    try store.close()
+    try fileSystem.remove(path + "/" + StoreFileName.blob(2).string)
+    let report = try Store.salvage(from: path, to: SalvagedStore.target, options: options)
+    let content = try SalvagedStore.content(of: SalvagedStore.target, fileSystem)
+    #expect(Set(content.values) == [[1], [UInt8](repeating: 3, count: 5000)])
+    #expect(report.damages.map(\.reason) == [.blob])
+    #expect(report.damages.first?.file == StoreFileName.blob(2).string)
+  }
+
+  @Test("Keyspaces whose definition is gone get a name, and index definitions over them go")
+  func definitions() throws {
+    let store = try Store(at: path, options: options)
+    let rows = try store.keyspace("rows", .dense)
+    let definition = IndexDefinition(
+      name: "first byte",
+      source: .records(
+        keyspaces: [rows], extractor: SliceExtractor.name,
+        parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)])))
+    _ = try store.defineIndex(definition)
+    try store.write { try $0.put([5], id: 1, in: rows) }
+    try store.close()
+    // The record of the keyspace is the first of the log.
+    try overwrite(segment(1), 200..<210, with: 9)
+    let report = try Store.salvage(from: path, to: SalvagedStore.target, options: options)
+    #expect(report.contents == [.init(keyspace: "lost-1", isNameLost: true, keys: 1)])
+    #expect(report.damages.filter { $0.reason == .definition }.count == 1)
+    #expect(report.indexes == 1)
+    let salvaged = try Store(at: SalvagedStore.target, options: options)
+    let index = try #require(try salvaged.indexes.first)
+    #expect(salvaged.snapshot().count(in: index.index) == 1)
+  }
+
+  @Test("The target has to be new or empty, and stays as it is otherwise")
+  func target() throws {
+    try fill()
+    for target in [path, "/other"] {
+      if target != path {
+        try fileSystem.createDirectory(target)
+        _ = try fileSystem.open(target + "/x", .create)
+      }
+      let before = fileSystem.currentImage
+      let error = #expect(throws: StoreError.self) {
+        try Store.salvage(from: path, to: target, options: options)
+      }
+      #expect(error?.code == .invalidArgument)
+      #expect(fileSystem.currentImage == before)
+    }
+    let error = #expect(throws: StoreError.self) {
+      try Store.salvage(from: "/other", to: "/new", options: options)
+    }
+    #expect(error?.code == .notAStore)
+  }
+
+  @Test("Progress goes from nothing to all; what it throws cancels, and nothing is left behind")
+  func progress() throws {
+    struct Cancellation: Error {}
+    try fill()
+    var seen: [UInt64] = []
+    _ = try Store.salvage(from: path, to: SalvagedStore.target, options: options) { done, total in
+      #expect(done <= total)
+      seen.append(done)
+      if done == total { seen.append(.max) }
+    }
+    #expect(seen.first == 0 && seen.last == .max && seen == seen.sorted())
+    for step in 0..<seen.count - 1 {
+      var calls = 0
+      #expect(throws: Cancellation.self) {
+        try Store.salvage(from: path, to: "/cancelled", options: options) { _, _ in
+          calls += 1
+          if calls > step { throw Cancellation() }
+        }
+      }
+      #expect(try fileSystem.kind(of: "/cancelled") == nil)
+    }
+  }
+}
+
+/// Where the frames of a segment stand.
+private struct SalvagedFrames {
+  var frames: [Range<Int>] = []
+
+  init(_ file: String, _ content: [UInt8], _ number: UInt64) throws {
+    try content.withUnsafeBytes { bytes in
+      let header = try SegmentHeader(reading: bytes)
+      var search = SegmentSearch(bytes, number, header.store, end: nil, durableEnd: 0)
+      while case .frame(_, let offset, let payload)? = search.next() {
+        frames.append(offset..<payload.upperBound)
+      }
+    }
+  }
+}
