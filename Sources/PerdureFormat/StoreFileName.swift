@@ -4,6 +4,8 @@ package enum StoreFileName: Hashable, Sendable {
   case superblock
   case segment(UInt64)
   case blob(UInt64)
+  /// Checkpoints of the index; it follows from the log.
+  case index(UInt64)
   /// A file that was being prepared; it means nothing and is removed by the next writer.
   case temporary(String)
 
@@ -13,6 +15,7 @@ package enum StoreFileName: Hashable, Sendable {
     case .superblock: "SUPERBLOCK"
     case .segment(let number): hex(number) + ".segment"
     case .blob(let number): hex(number) + ".blob"
+    case .index(let number): hex(number) + ".index"
     case .temporary(let name): name + ".tmp"
     }
   }
@@ -32,6 +35,8 @@ package enum StoreFileName: Hashable, Sendable {
       self = .segment(number)
     } else if let number = Self.number(in: string, before: ".blob") {
       self = .blob(number)
+    } else if let number = Self.number(in: string, before: ".index") {
+      self = .index(number)
     } else {
       return nil
     }

@@ -27,6 +27,8 @@ package struct Superblock: Hashable, Sendable {
   package var isClosed: Bool
   /// The segment capacity that the store was created with, in bytes.
   package var segmentCapacity: UInt32
+  /// The newest checkpoint; nil: there is none, and the index follows from the whole log.
+  package var checkpoint: CheckpointReference?
 
   package init(store: StoreID, segmentCapacity: UInt32) {
     self.store = store
@@ -59,6 +61,7 @@ package struct Superblock: Hashable, Sendable {
     bytes.setInteger(nextBlob, at: 88)
     bytes.setInteger(UInt32(isClosed ? 1 : 0), at: 96)
     bytes.setInteger(segmentCapacity, at: 100)
+    checkpoint?.write(to: bytes, at: 104)
     bytes.setInteger(
       Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, Self.checksumOffset)), at: Self.checksumOffset)
   }
@@ -103,12 +106,23 @@ package struct Superblock: Hashable, Sendable {
     guard FormatLimits.isLegal(segmentCapacity: UInt64(segmentCapacity)) else {
       throw wrong(.illegalField, 100)
     }
-    if let place = bytes.firstNonZero(in: 104..<Self.usedLength) { throw wrong(.unsupported, place) }
+    checkpoint = try CheckpointReference(reading: bytes, at: 104)
+    if let place = bytes.firstNonZero(in: 124..<Self.usedLength) { throw wrong(.unsupported, place) }
   }
 
   /// Whether a program with only this code's features may write to the store.
   package var allowsWriting: Bool {
     readOnlyCompatibleFeatures & ~FormatVersion.readOnlyCompatibleFeaturesKnown == 0
+  }
+
+  /// All slots of a superblock file that are whole and understood, oldest first.
+  package static func all(in file: UnsafeRawBufferPointer) -> [Superblock] {
+    (0..<slotCount).filter { ($0 + 1) * slotLength <= file.count }
+      .compactMap { slot in
+        let superblock = try? Superblock(reading: file.part(slot * slotLength, slotLength))
+        return superblock?.slot == slot ? superblock : nil
+      }
+      .sorted { $0.generation < $1.generation }
   }
 
   /// The winning slot of a superblock file.

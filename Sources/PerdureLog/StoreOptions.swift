@@ -39,6 +39,12 @@ public struct StoreOptions: Sendable {
   /// less than copying the value in every compaction (ARCHITECTURE.md, D4).
   public var blobThresholdBytes = FormatLimits.inlineValueLengthMax
 
+  /// When the index is written to disk, so that opening does not read the whole log.
+  ///
+  /// Default: at close, when the store is idle, and when the log behind the last checkpoint is long. Why: stores
+  /// open in milliseconds then, whatever their size, and the index adds little to what is written.
+  public var checkpoints = CheckpointOptions()
+
   /// Whether the checksum of a record is verified at every read.
   ///
   /// Default: true. Why: it costs about a tenth of a read, and damage never comes back as a value.
@@ -58,6 +64,7 @@ public struct StoreOptions: Sendable {
   public init() {}
 
   func validate() throws {
+    try checkpoints.validate()
     guard (4096...FormatLimits.segmentCapacityMax).contains(segmentCapacityBytes),
       segmentCapacityBytes % FormatLimits.alignment == 0
     else {

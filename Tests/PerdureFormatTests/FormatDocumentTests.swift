@@ -21,6 +21,7 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
         "compatibleFeatures": 0xF0E0, "readOnlyCompatibleFeatures": 0xD0C0, "incompatibleFeatures": 0,
         "durableEndSegment": 7, "durableEndOffset": 0x0123_4560, "durableSequence": 0x1_0000_0009,
         "nextBlob": 0x2_0000_000B, "isClosed": 1, "segmentCapacity": 65_536,
+        "indexFile": 0xA_0000_0077, "rootSlot": 0xB0B0, "rootLength": 0xC0C0, "rootChecksum": 0xABCD_0003,
       ].merging(store) { $1 }.merging(version) { $1 }),
     DocumentedLayout(
       name: "segment header", structure: .segmentHeader,
@@ -46,6 +47,15 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
     DocumentedLayout(
       name: "blob reference", structure: .blobReference,
       values: ["number": 0x9_0000_0066, "valueLength": 0x8000_1234, "digest": 0x1357_9BDF]),
+    DocumentedLayout(
+      name: "index file header", structure: .indexFileHeader,
+      values: ["version": 1, "unitLength": 64, "number": 0xB_0000_0088].merging(store) { $1 }),
+    DocumentedLayout(
+      name: "checkpoint root", structure: .checkpointRoot,
+      values: [
+        "number": 0xC_0000_0099, "endSegment": 6, "endOffset": 0x3330, "sequence": 0x2_0000_0010,
+        "nextBlob": 0x3_0000_000C, "keyspaceCount": 2, "indexCount": 1, "blobCount": 3, "usageLength": 5,
+      ]),
   ]
 }
 
@@ -61,7 +71,9 @@ struct FormatDocumentTests {
   func coverage() throws {
     #expect(
       Set(document.layouts.keys)
-        == Set(DocumentedLayout.all.map { $0.name }).union(["keyspace entry", "index entry"]))
+        == Set(DocumentedLayout.all.map { $0.name }).union([
+          "keyspace entry", "index entry", "checkpoint index entry", "node header",
+        ]))
     for (name, layout) in document.layouts {
       var offset = 0
       for field in layout.fields {
@@ -142,9 +154,9 @@ struct FormatDocumentTests {
   func rules() {
     let defined = document.text.matches(of: #/(?m)^- \*\*([A-Z][0-9]+)\*\* /#).map { String($0.1) }
     #expect(Set(defined).count == defined.count)
-    let cited = Set(document.text.matches(of: #/\b([CPBLSRTM][0-9]+)\b/#).map { String($0.1) })
+    let cited = Set(document.text.matches(of: #/\b([CPBLSRTMK][0-9]+)\b/#).map { String($0.1) })
     #expect(cited == Set(defined))
-    for series in "CPBLSRTM" {
+    for series in "CPBLSRTMK" {
       let numbers = defined.filter { $0.first == series }.map { $0.dropFirst() }
       #expect(numbers == (1...numbers.count).map { "\($0)" }[...].map { $0[...] }, "\(series)")
     }

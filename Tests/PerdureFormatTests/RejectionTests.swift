@@ -45,7 +45,10 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.superblock, "too small a capacity", 100, 4088 as UInt32, .illegalField),
     field(.superblock, "a capacity not a multiple of 8", 100, 4100 as UInt32, .illegalField),
     field(.superblock, "too large a capacity", 100, 0x1000_0008 as UInt32, .illegalField),
-    field(.superblock, "the first reserved byte", 104, 1 as UInt8, .unsupported),
+    field(.superblock, "a checkpoint in no index file", 104, 0 as UInt64, .illegalField),
+    field(.superblock, "a checkpoint in the index file's header", 112, 0 as UInt32, .illegalField),
+    field(.superblock, "a checkpoint shorter than its head", 116, 71 as UInt32, .illegalField),
+    field(.superblock, "the first reserved byte", 124, 1 as UInt8, .unsupported),
     field(.superblock, "the last reserved byte", 127, 1 as UInt8, .unsupported),
   ]
 
@@ -133,12 +136,36 @@ struct Rejection: Sendable, CustomTestStringConvertible {
   ]
 }
 
+extension Rejection {
+  static let index: [Rejection] = [
+    field(.indexFileHeader, "magic", 3, 0 as UInt8, .wrongMagic, at: 0),
+    field(.indexFileHeader, "another version", 8, 2 as UInt32, .unsupported),
+    field(.indexFileHeader, "another unit", 12, 128 as UInt32, .unsupported),
+    field(.indexFileHeader, "number 0", 32, 0 as UInt64, .illegalField),
+    field(.indexFileHeader, "the first reserved byte", 40, 1 as UInt8, .unsupported),
+    field(.indexFileHeader, "the last reserved byte", 59, 1 as UInt8, .unsupported),
+    field(.checkpointRoot, "magic", 0, 0 as UInt8, .wrongMagic),
+    field(.checkpointRoot, "a reserved byte", 7, 1 as UInt8, .unsupported),
+    field(.checkpointRoot, "number 0", 8, 0 as UInt64, .illegalField),
+    field(.checkpointRoot, "an end before the first segment", 16, 0 as UInt64, .illegalField),
+    field(.checkpointRoot, "an end not at a multiple of 8", 24, 0x3331 as UInt64, .illegalField, at: 16),
+    field(.checkpointRoot, "blob number 0", 40, 0 as UInt64, .illegalField),
+    field(.checkpointRoot, "more keyspaces than there is room for", 48, UInt32.max, .incomplete, at: 189),
+    field(.checkpointRoot, "more indexes than there is room for", 52, UInt32.max, .incomplete, at: 189),
+    field(.checkpointRoot, "more blobs than there is room for", 56, UInt64.max, .incomplete, at: 189),
+    field(.checkpointRoot, "a longer table than there is", 64, UInt64.max, .incomplete, at: 189),
+    field(.checkpointRoot, "bytes behind the table", 64, 4 as UInt64, .illegalField, at: 188),
+    field(.checkpointRoot, "an unknown flag of an index", 152, 4 as UInt8, .unsupported),
+  ]
+}
+
 @Suite("What no writer may write is refused at its place")
 struct RejectionTests {
   @Test(
     "Wrong in one field, right in the checksum",
     arguments: [
       Rejection.superblock, Rejection.segmentHeader, Rejection.frameHeader, Rejection.record, Rejection.blob,
+      Rejection.index,
     ].flatMap { $0 })
   func field(_ rejection: Rejection) {
     let error = rejection.structure.error(after: rejection.change)
@@ -152,7 +179,7 @@ struct RejectionTests {
     arguments: [
       (Structure.superblock, 200, 4092), (.segmentHeader, 58, 124), (.frameHeader, 20, 4),
       (.blobHeader, 33, 60),
-      (.record, 20, 0),
+      (.record, 20, 0), (.indexFileHeader, 20, 60),
     ])
   func wrongChecksum(_ structure: Structure, _ changed: Int, _ place: Int) {
     var bytes = structure.sample

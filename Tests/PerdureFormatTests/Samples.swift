@@ -14,7 +14,24 @@ enum Sample {
     value.durableSequence = 0x1_0000_0009
     value.nextBlob = 0x2_0000_000B
     value.isClosed = true
+    value.checkpoint = CheckpointReference(
+      indexFile: 0xA_0000_0077, rootSlot: 0xB0B0, rootLength: 0xC0C0, rootChecksum: 0xABCD_0003)
     return value
+  }
+
+  static var indexFileHeader: IndexFileHeader { IndexFileHeader(store: store, number: 0xB_0000_0088) }
+
+  static var checkpointRoot: CheckpointRoot {
+    let (first, second) = (
+      CheckpointRoot.Tree(slot: 0x1001, height: 2, count: 0x3_0000_1003),
+      CheckpointRoot.Tree(slot: 0x2001, height: 4, count: 0x4_0000_2003)
+    )
+    return CheckpointRoot(
+      number: 0xC_0000_0099, end: LogPosition(segment: 6, offset: 0x3330), sequence: 0x2_0000_0010,
+      nextBlob: 0x3_0000_000C,
+      keyspaces: [.init(dense: .init(), ordered: first), .init(dense: second, ordered: .init())],
+      indexes: [.init(tree: second, isComplete: true, hasDuplicates: true)],
+      blobs: [0x5_0000_0001, 0x5_0000_0007, 0x6_0000_0002], segmentUsage: [9, 8, 7, 6, 5])
   }
 
   static var segmentHeader: SegmentHeader {
@@ -155,6 +172,27 @@ extension Structure {
       return encoded(BlobReference.length) { value.write(to: $0) }
     }, repair: { _ in })
 
+  static let indexFileHeader = Structure(
+    name: "index file header",
+    sample: encoded(IndexFileHeader.length) { Sample.indexFileHeader.write(to: $0) },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try IndexFileHeader(reading: bytes)
+      return encoded(IndexFileHeader.length) { value.write(to: $0) }
+    },
+    repair: { bytes in
+      guard bytes.count >= 64 else { return }
+      bytes.set(checksum(bytes, 0..<60), at: 60)
+    })
+
+  /// Its checksum stands in the superblock.
+  static let checkpointRoot = Structure(
+    name: "checkpoint root",
+    sample: encoded(Sample.checkpointRoot.length) { Sample.checkpointRoot.write(to: $0) },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try CheckpointRoot(reading: bytes)
+      return encoded(value.length) { value.write(to: $0) }
+    }, repair: { _ in })
+
   static let tombstone = Structure(
     name: "tombstone",
     sample: encoded(Tombstone.valueLength) {
@@ -186,6 +224,8 @@ extension Structure {
   }()
 
   /// Those in which each bit is covered by a checksum.
-  static let covered = [superblock, segmentHeader, frameHeader, blobHeader, record, framePayload]
-  static let all = covered + [blobReference, tombstone]
+  static let covered = [
+    superblock, segmentHeader, frameHeader, blobHeader, record, framePayload, indexFileHeader,
+  ]
+  static let all = covered + [blobReference, tombstone, checkpointRoot]
 }

@@ -10,6 +10,7 @@ struct StoreFileNameTests {
       ("LOCK", StoreFileName.lock), ("SUPERBLOCK", .superblock), ("0000000000000001.segment", .segment(1)),
       ("0000000003ffffff.segment", .segment(FormatLimits.segmentNumberMax)),
       ("00000000000000ab.blob", .blob(0xAB)), ("ffffffffffffffff.blob", .blob(.max)),
+      ("0000000000000010.index", .index(16)),
       ("SUPERBLOCK.tmp", .temporary("SUPERBLOCK")), (".tmp", .temporary("")), ("a.b.tmp", .temporary("a.b")),
       ("naïve.tmp", .temporary("naïve")),
     ])
@@ -23,6 +24,7 @@ struct StoreFileNameTests {
     arguments: [
       "", ".", "..", "lock", "LOCK ", "LOC\u{212A}", "SUPERBLOC\u{212A}", "SUPERBLOCK2", "README", "tmp",
       "segment", ".segment", ".blob", "1.segment", "0000000000000000.segment", "0000000000000000.blob",
+      "0000000000000000.index",
       "0000000004000000.segment", "00000000000000AB.blob", "+000000000000001.segment",
       "0000000000000001.segment2", "0000000000000001.Segment", "00000000000000001.segment",
       "0000000000000001segment", "0000000000000001.tmp.segment", "é000000000000001.segment", "a.tmp\u{301}",

@@ -17,11 +17,11 @@ struct CommitterState: ~Copyable {
   /// The capacity of the segment at `end`; 0 makes the next frame begin a new one.
   var segmentCapacity: Int
   /// The capacity of segments to be born, as the store was created with, in bytes.
-  var birthCapacity: Int { Int(superblock?.current.segmentCapacity ?? 0) }
+  let birthCapacity: Int
   /// The number of the next segment to be born: above every number seen.
   var nextSegment: UInt64
   var nextBlob: UInt64
-  var superblock: SuperblockFile?
+  let superblock: SuperblockFile?
   var isClosed = false
   var encoderBuffer = RawBuffer(capacity: 64 << 10)
   /// Roots that readers may still look at, oldest first.
@@ -33,6 +33,16 @@ struct CommitterState: ~Copyable {
   var usage = SegmentUsageTable()
   /// What the commit that is being made will change about `usage`; empty between commits.
   var usageChange = UsageChange()
+  /// The blob files that live records name.
+  var liveBlobs: Set<UInt64> = []
+  /// Unique indexes that hold a key twice, or did when that was last looked at.
+  var duplicatedIndexes: Set<UInt32> = []
+  /// Bytes of the log behind the newest checkpoint.
+  var tailBytes: UInt64 = 0
+  /// From this length of the tail on, somebody has to look at it.
+  var nextTailLook: UInt64 = .max
+  /// Bytes that the newest checkpoint reaches.
+  var indexFileByteCount = 0
 
   init(
     storeID: StoreID, arena: NodeArena, segments: SegmentTable, root: UnsafeMutablePointer<Root>,
@@ -50,6 +60,7 @@ struct CommitterState: ~Copyable {
     self.nextSegment = nextSegment
     self.nextBlob = nextBlob
     self.superblock = superblock
+    birthCapacity = Int(superblock?.current.segmentCapacity ?? 0)
   }
 
   /// A root like the published one, with room for what `catalog` has, to be changed and published.
@@ -78,9 +89,11 @@ struct CommitterState: ~Copyable {
     retiredRoots.removeFirst(free.count)
   }
 
-  /// Notes blob files that the published root is the first not to name.
-  mutating func retire(_ blobs: [UInt64]) {
-    for number in blobs { retiredBlobs.append((number, root.pointee.version, root.pointee.end)) }
+  /// Notes blob files that the published root is the first to name, or not to name.
+  mutating func note(_ blobs: BlobChanges) {
+    liveBlobs.formUnion(blobs.named)
+    liveBlobs.subtract(blobs.superseded)
+    for number in blobs.superseded { retiredBlobs.append((number, root.pointee.version, root.pointee.end)) }
   }
 
   /// The blob files that no reader can reach, and that no power cut can bring back: what made them
@@ -101,9 +114,17 @@ struct CommitterState: ~Copyable {
   }
 }
 
+/// The blob files that a commit's records name, and those of the records that it replaces or removes.
+struct BlobChanges {
+  var named: [UInt64] = []
+  var superseded: [UInt64] = []
+}
+
 /// Counted by the committer since the store was opened.
 struct WriteCounters {
   var commits = 0
   var records = 0
   var logBytes: UInt64 = 0
+  /// Bytes of the records that callers wrote, with keys and headers, without frames.
+  var recordBytes: UInt64 = 0
 }

@@ -48,13 +48,13 @@ extension Engine {
     let catalog = newCatalog ?? state.catalog
     let next = state.makeWorkingRoot(for: catalog)
     var encoder = makeEncoder(&state)
-    var superseded: [UInt64] = []
+    var blobs = BlobChanges()
     var usageChange = UsageChange()
     swap(&usageChange, &state.usageChange)
     defer { swap(&usageChange, &state.usageChange) }
     do {
       try prepare(next)
-      try place(batch, into: next, &encoder, &superseded, &usageChange, state)
+      try place(batch, into: next, &encoder, &blobs, &usageChange, state)
       if encoder.isEmpty { return nothingToCommit(next, encoder, &state) }
       encoder.finish()
       try checkSegmentNumber(encoder.end.segment)
@@ -72,8 +72,10 @@ extension Engine {
     }
     usageChange.apply(to: &state.usage)
     let receipt = commit(next, encoder, catalog, changed: newCatalog != nil, batch.recordCount, &state)
-    state.retire(superseded)
+    state.statistics.recordBytes += UInt64(batch.records.count)
+    state.note(blobs)
     removeUnreachableBlobs(&state)
+    if state.tailBytes >= state.nextTailLook { noteTail(&state) }
     return receipt
   }
 
@@ -105,7 +107,7 @@ extension Engine {
   /// Steps 2, 3 and 4.
   private func place(
     _ batch: borrowing WriteBatch, into next: UnsafeMutablePointer<Root>, _ encoder: inout LogEncoder,
-    _ superseded: inout [UInt64], _ usageChange: inout UsageChange, _ state: borrowing CommitterState
+    _ blobs: inout BlobChanges, _ usageChange: inout UsageChange, _ state: borrowing CommitterState
   ) throws {
     var update = IndexUpdate(next.pointee.indexes, in: state.arena)
     let records = batch.records.bytes
@@ -114,8 +116,9 @@ extension Engine {
       let record = try Record(reading: records.part(offset..<records.count), verifyingChecksum: false)
       let bytes = records.part(offset, record.header.paddedLength)
       let old = try place(record, bytes, into: next, &encoder, &update, &usageChange, state)
+      if record.header.kind == .blob { blobs.named.append(try BlobReference(in: record).number) }
       if let old, RecordAddress(rawValue: old).isBlob {
-        superseded.append(try blobNumber(at: old, encoder, state))
+        blobs.superseded.append(try blobNumber(at: old, encoder, state))
       }
       offset += bytes.count
     }

@@ -30,6 +30,7 @@ extension Engine {
       let bytes = encoder.bytes(of: extent)
       try segment.file.write(bytes, at: UInt64(extent.offset))
       state.statistics.logBytes += UInt64(bytes.count)
+      state.tailBytes += UInt64(bytes.count)
       state.end = LogPosition(segment: extent.segment, offset: UInt64(extent.offset + bytes.count))
       gate.didAppend(upTo: state.end, in: segment.file)
     }

@@ -23,6 +23,9 @@ final class Engine: @unchecked Sendable {
   private var unavailable: Set<UInt32> = []
   private var state: CommitterState
   private let lock: (any FileLock)?
+  /// The index file, as far as it was there at opening: nodes of the trees may lie in it.
+  private let indexMapping: FileMapping?
+  let checkpointer: Checkpointer
 
   /// The address of the newest `Root`.
   private let publishedRoot: Atomic<UInt>
@@ -31,7 +34,7 @@ final class Engine: @unchecked Sendable {
 
   init(
     _ recovered: consuming CommitterState, gate: SyncGate, directory: String, options: StoreOptions,
-    lock: (any FileLock)?
+    lock: (any FileLock)?, checkpoint: OpenedCheckpoint?, nextIndexFile: UInt64
   ) {
     self.directory = directory
     self.options = options
@@ -42,10 +45,17 @@ final class Engine: @unchecked Sendable {
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
     publishedVersion = Atomic(recovered.root.pointee.version)
     unavailable = recovered.indexes.unavailable
+    indexMapping = checkpoint?.mapping
+    let writer = CheckpointWriter(
+      directory: directory, fileSystem: options.fileSystem, store: recovered.storeID, opened: checkpoint,
+      nextFileNumber: nextIndexFile)
+    checkpointer = Checkpointer(writer, options.checkpoints)
     state = recovered
+    noteTail(&state)
   }
 
   deinit {
+    checkpointer.stop()
     gate.stop()
     lock?.release()
     state.freeRoots()
@@ -57,6 +67,9 @@ final class Engine: @unchecked Sendable {
     let address = publishedRoot.load(ordering: .sequentiallyConsistent)
     return (pin, UnsafeMutablePointer<Root>(bitPattern: address).unsafelyUnwrapped)
   }
+
+  /// The version of the newest root, or of an older one.
+  var version: UInt64 { publishedVersion.load(ordering: .relaxed) }
 
   /// The derived indexes that nothing here can maintain.
   var unavailableIndexes: Set<UInt32> {
@@ -89,6 +102,7 @@ final class Engine: @unchecked Sendable {
 
   /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
   func abandon() {
+    checkpointer.stop()
     turn.lock()
     defer { turn.unlock() }
     if state.isClosed { return }
@@ -99,6 +113,7 @@ final class Engine: @unchecked Sendable {
 
   /// Marks the store closed: the last thing that happens in a turn.
   func finish(_ body: (inout CommitterState) throws -> Void) throws {
+    checkpointer.stop()
     turn.lock()
     defer { turn.unlock() }
     if state.isClosed { return }

@@ -53,8 +53,49 @@ struct Catalog: Sendable {
   }
 }
 
+extension Catalog {
+  /// The catalog that these records make, in whatever order they are given.
+  ///
+  /// A definition may name an index with a higher number than its own, if it replaced another: so all are
+  /// made first, and defined then.
+  init(_ records: [CatalogRecord.Entry]) throws(FormatError) {
+    self.init()
+    let sorted = records.sorted { $0.order < $1.order }
+    for record in sorted where record.isIndex {
+      guard let name = record.name else { throw FormatError(.illegalField, in: "catalog key", at: 1) }
+      guard record.value.count >= 12, record.id == UInt32(indexes.count), index(named: name) == nil else {
+        throw FormatError(.illegalField, in: "index entry", at: 0)
+      }
+      let source = IndexDefinition.Source.records(keyspaces: [], extractor: "", parameters: [])
+      _ = setIndex(IndexDefinition(name: name, source: source, isUnique: record.value[4] == 1))
+    }
+    for record in sorted { try CatalogRecord.apply(record, to: &self) }
+  }
+}
+
 /// Catalog entries as records of keyspace 0.
 enum CatalogRecord {
+  struct Entry {
+    var key: [UInt8]
+    var value: [UInt8]
+
+    var isIndex: Bool { key.first == indexTag }
+    var id: UInt32 { value.count < 4 ? .max : value.withUnsafeBytes { $0.integer(at: 0) } }
+    var name: String? { String(validating: key.dropFirst(), as: UTF8.self) }
+    /// Keyspaces first, and by number.
+    var order: UInt64 { (isIndex ? 1 << 32 : 0) | UInt64(id) }
+  }
+
+  static func apply(_ entry: Entry, to catalog: inout Catalog) throws(FormatError) {
+    let bytes = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: entry.key.count + entry.value.count, alignment: 8)
+    defer { bytes.deallocate() }
+    bytes.copyBytes(from: entry.key + entry.value)
+    let both = UnsafeRawBufferPointer(bytes)
+    let (key, value) = (both.part(0, entry.key.count), both.part(entry.key.count, entry.value.count))
+    try apply(key: key, value: value, to: &catalog)
+  }
+
   private static let keyspaceTag: UInt8 = 1
   private static let indexTag: UInt8 = 2
   private static let groupCountsExtractor = "group-counts"

@@ -42,7 +42,7 @@ struct IndexBuild {
       fillGroupCounts(entry.index, of: counted)
     }
     return catalog.indexes.filter { ids.contains($0.index.id) && $0.index.isUnique }
-      .flatMap { duplicates(in: $0.index) }
+      .flatMap { Self.duplicates(in: $0.index, root) }
   }
 
   private mutating func fill(_ wanted: [IndexSet.RecordIndex], from keyspace: Keyspace) throws {
@@ -110,7 +110,8 @@ struct IndexBuild {
     finish()
   }
 
-  private func duplicates(in index: DerivedIndex) -> [Conflict] {
+  /// Keys that a unique index holds twice.
+  static func duplicates(in index: DerivedIndex, _ root: UnsafeMutablePointer<Root>) -> [Conflict] {
     var found: [Conflict] = []
     var cursor = OrderedCursor(root.pointee.indexes[Int(index.id)])
     var last: (key: [UInt8], reference: UInt64)?

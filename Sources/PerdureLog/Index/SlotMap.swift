@@ -17,6 +17,9 @@ struct SlotMap {
     return true
   }
 
+  /// How many units are taken.
+  var takenCount: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
   func isTaken(_ unit: Int) -> Bool { words[unit >> 6] >> UInt64(unit & 63) & 1 == 1 }
 
   /// The longest runs of units that nothing took.

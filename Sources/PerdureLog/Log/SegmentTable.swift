@@ -36,6 +36,19 @@ final class SegmentTable {
     return table
   }
 
+  /// - Parameter end: Where the log ends in it; nil: that stands in the root.
+  func add(_ segment: Segment, endingAt end: UInt64?) {
+    add(segment)
+    if let end { setEnd(Int(end), of: segment.number) }
+  }
+
+  /// Whether an address that was read somewhere leads to a segment of the log.
+  func check(_ address: RecordAddress) throws(FormatError) {
+    guard segments[address.segment] != nil else {
+      throw FormatError(.misplaced, in: "record address", at: 0)
+    }
+  }
+
   func add(_ segment: Segment) {
     let number = Int(segment.number)
     if number >= capacity { grow(toHold: number) }

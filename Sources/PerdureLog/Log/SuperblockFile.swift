@@ -2,9 +2,27 @@ import PerdureFileIO
 import PerdureFormat
 
 /// The file that holds the four superblock slots.
-struct SuperblockFile {
-  let file: any File
-  private(set) var current: Superblock
+///
+/// The committer asks for what it says; whoever writes checkpoints, and closing, writes it.
+final class SuperblockFile: @unchecked Sendable {
+  // Unchecked: `known` is guarded by `lock`.
+  private let file: any File
+  /// Makes replacing one at a time; never taken by who only asks.
+  private let writing = Lock()
+  private let lock = Lock()
+  /// The slots that are whole, oldest first.
+  private var known: [Superblock]
+
+  private init(_ file: any File, _ known: [Superblock]) {
+    self.file = file
+    self.known = known
+  }
+
+  /// What the store says about itself now.
+  var current: Superblock { lock.withLock { known[known.count - 1] } }
+
+  /// What it said before, as far as it can be read, oldest first.
+  var former: [Superblock] { lock.withLock { known.dropLast() } }
 
   /// Makes the file so that it is there whole or not at all.
   static func create(
@@ -19,7 +37,7 @@ struct SuperblockFile {
     try fileSystem.rename(temporary, to: path)
     try fileSystem.syncDirectory(directory)
     try file.close()
-    return SuperblockFile(file: try fileSystem.open(path, .readWrite), current: superblock)
+    return SuperblockFile(try fileSystem.open(path, .readWrite), [superblock])
   }
 
   static func open(
@@ -27,8 +45,11 @@ struct SuperblockFile {
   ) throws -> SuperblockFile {
     let file = try fileSystem.open(directory + "/" + StoreFileName.superblock.string, mode)
     let bytes = try file.read(Superblock.fileLength, at: 0)
-    let newest = try bytes.withUnsafeBytes { try Self.newest(in: $0) }
-    return SuperblockFile(file: file, current: newest)
+    return try bytes.withUnsafeBytes { bytes in
+      let newest = try Self.newest(in: bytes)
+      let older = Superblock.all(in: bytes).filter { $0.generation < newest.generation }
+      return SuperblockFile(file, older + [newest])
+    }
   }
 
   private static func newest(in bytes: UnsafeRawBufferPointer) throws(StoreError) -> Superblock {
@@ -46,12 +67,15 @@ struct SuperblockFile {
   }
 
   /// Writes the next generation into the oldest slot, and syncs it.
-  mutating func replace(_ change: (inout Superblock) -> Void) throws(FileIOError) {
-    var next = current
-    change(&next)
-    next.generation = current.generation + 1
-    try Self.write(next, to: file)
-    current = next
+  func replace(_ change: (inout Superblock) -> Void) throws(FileIOError) {
+    try writing.withLock { () throws(FileIOError) in
+      let current = current
+      var next = current
+      change(&next)
+      next.generation = current.generation + 1
+      try Self.write(next, to: file)
+      lock.withLock { known = Array((known + [next]).suffix(Superblock.slotCount)) }
+    }
   }
 
   private static func write(_ superblock: Superblock, to file: any File) throws(FileIOError) {

@@ -2,7 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// The last sync, the superblock that says so, and the end of the writer's place.
+  /// The last sync, a checkpoint if it is worth its while, the superblock that says so, and the end of the
+  /// writer's place.
   func close() throws {
     try finish { state in
       guard !options.isReadOnly else { return }
@@ -10,17 +11,29 @@ extension Engine {
       if let poison = gate.poison { throw poison }
       do {
         try gate.waitUntilSynced(state.end)
+        let checkpoint = writeLastCheckpoint(&state)
         let (end, sequence, nextBlob) = (state.end, state.root.pointee.sequence, state.nextBlob)
         try state.superblock?.replace { superblock in
           superblock.durableEnd = end
           superblock.durableSequence = sequence
           superblock.nextBlob = nextBlob
           superblock.isClosed = true
+          if let checkpoint { superblock.checkpoint = checkpoint }
         }
         removeUnreachableBlobs(&state)
       } catch let error as FileIOError {
         throw StoreError.io(error, "Closing the store")
       }
     }
+  }
+
+  /// Nothing is lost when this fails: the next opening has more to read, and says so.
+  private func writeLastCheckpoint(_ state: inout CommitterState) -> CheckpointReference? {
+    guard options.checkpoints.isDueAtClose(tail: state.tailBytes), state.end > .start else { return nil }
+    let source = state.checkpointSource(oldestPinned: pins.oldest(published: state.root.pointee.version))
+    checkpointer.writer.isCancelled = { false }
+    let result = Result { try checkpointer.writer.write(source) }
+    checkpointer.count(result.map { _ in })
+    return try? result.get()
   }
 }

@@ -19,8 +19,21 @@ struct LogScan {
   /// Up to where the frames that were read say that the log was synced.
   private(set) var vouched = LogPosition.start
   private var parts: [Part] = []
+  /// Where reading begins.
+  private let start: LogPosition
 
-  init(_ superblock: Superblock) { self.superblock = superblock }
+  init(_ superblock: Superblock) {
+    self.superblock = superblock
+    start = .start
+  }
+
+  /// Goes on behind a checkpoint: `position` is the end of the commit with this sequence number.
+  init(_ superblock: Superblock, from position: LogPosition, sequence: UInt64) {
+    self.superblock = superblock
+    start = position
+    end = position
+    self.sequence = sequence
+  }
 
   /// Reads one segment. `apply` gets the frames of each commit that is complete.
   mutating func read(
@@ -29,8 +42,8 @@ struct LogScan {
     let number = link.segment.number
     let length = min(link.end ?? link.size, UInt64(link.segment.capacity))
     let bytes = UnsafeRawBufferPointer(start: link.segment.mapping.base, count: Int(length))
-    if parts.isEmpty { end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length)) }
-    var offset = SegmentHeader.length
+    var offset = number == start.segment ? Int(start.offset) : SegmentHeader.length
+    if parts.isEmpty { end = LogPosition(segment: number, offset: UInt64(offset)) }
     while offset < bytes.count {
       do {
         offset = try readFrame(in: bytes, at: offset, of: number, apply)

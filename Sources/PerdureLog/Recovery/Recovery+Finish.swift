@@ -4,50 +4,30 @@ import PerdureFormat
 // The steps of recovery after the log was read: R11 to R13 of FORMAT.md, and derived indexes.
 
 extension Recovery {
-  /// Derived indexes; what is believed is made durable; leftovers go.
-  ///
-  /// - Parameter vouched: Up to where the log is known to be on the medium.
+  /// What is believed is made durable; leftovers go.
   static func finish(
-    _ state: consuming CommitterState, _ vouched: LogPosition, _ path: String, _ options: StoreOptions,
+    _ state: consuming CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions,
     _ lock: (any FileLock)?, _ report: inout RecoveryReport
   ) throws -> (Engine, RecoveryReport) {
-    try buildIndexes(&state, path, options, &report)
     if !options.isReadOnly {
-      try makeDurable(&state, vouched, path, options)
-      try sweep(state, path, options, &report)
+      try makeDurable(&state, opening, path, options)
+      try sweep(state, opening, path, options, &report)
     }
+    state.nextTailLook = options.checkpoints.nextLookBytes(isWatched: false, indexBytes: state.indexByteCount)
     state.root.pointee.version = state.arena.publish()
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
-    return (Engine(state, gate: gate, directory: path, options: options, lock: lock), report)
-  }
-
-  private static func buildIndexes(
-    _ state: inout CommitterState, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
-  ) throws {
-    let reader = RecordReader(root: state.root, verifiesChecksum: false)
-    let blobs = BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem)
-    let values = StoredValues(state.catalog, state.root, blobs)
-    let indexes = IndexSet(state.catalog, factories: options.indexExtractors, reading: values)
-    var build = IndexBuild(of: state.catalog, indexes, state.root, reader, blobs, state.arena)
-    // A value that cannot be read keeps indexes from being made, but no store from being opened.
-    build.toleratesDamage = true
-    report.duplicates = try build.fill(state.catalog.ids.subtracting(indexes.unavailable))
-    state.incompleteIndexes = build.incomplete
-    state.indexes =
-      build.incomplete.isEmpty
-      ? indexes
-      : IndexSet(
-        state.catalog, factories: options.indexExtractors, reading: values, excluding: build.incomplete)
-    report.unavailableIndexes = state.indexes.unavailable.map { state.catalog.indexes[Int($0)].index.name }
-      .sorted()
+    let engine = Engine(
+      state, gate: gate, directory: path, options: options, lock: lock, checkpoint: opening.checkpoint,
+      nextIndexFile: opening.nextIndexFile)
+    return (engine, report)
   }
 
   /// R11. What recovery believes, it first makes durable: the bytes may so far be in memory only.
   private static func makeDurable(
-    _ state: inout CommitterState, _ vouched: LogPosition, _ path: String, _ options: StoreOptions
+    _ state: inout CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions
   ) throws(FileIOError) {
     if let last = state.segments.segments[state.end.segment] {
-      try rewrite(last, from: vouched, to: state.end)
+      try rewrite(last, from: opening.vouched, to: state.end)
       try last.file.sync(.full)
     } else {
       // Nothing was ever written, so perhaps the creation of the store was cut short.
@@ -60,6 +40,7 @@ extension Recovery {
       superblock.durableSequence = sequence
       superblock.nextBlob = nextBlob
       superblock.isClosed = false
+      superblock.checkpoint = opening.checkpoint?.reference
     }
   }
 
@@ -85,30 +66,25 @@ extension Recovery {
 
   /// R12.
   private static func sweep(
-    _ state: borrowing CommitterState, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
+    _ state: borrowing CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions,
+    _ report: inout RecoveryReport
   ) throws {
     let directory = try Directory(path, options.fileSystem)
-    let live = directory.blobs.isEmpty ? [] : try liveBlobs(state)
+    let live = state.liveBlobs
     let orphans = directory.blobs.filter { !live.contains($0) }.map { StoreFileName.blob($0).string }
+    // The two newest superblocks name the index file that is in use, or none.
+    let indexes = directory.indexes.filter { $0 != opening.checkpoint?.reference.indexFile }.map {
+      StoreFileName.index($0).string
+    }
     let used = state.segments.segments
     // A void segment may hold the torn tail that ends the log; it goes once a later header says
     // where the log ends.
     let void = directory.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
       StoreFileName.segment($0).string
     }
-    for name in orphans + void + directory.temporaries { try options.fileSystem.remove(path + "/" + name) }
-    report.orphansRemoved = orphans.count + void.count + directory.temporaries.count
-  }
-
-  private static func liveBlobs(_ state: borrowing CommitterState) throws -> Set<UInt64> {
-    var live: Set<UInt64> = []
-    let reader = RecordReader(root: state.root, verifiesChecksum: false)
-    for keyspace in state.catalog.keyspaces {
-      try IndexBuild.visitWords(of: keyspace, state.root) { word in
-        guard RecordAddress(rawValue: word).isBlob else { return }
-        live.insert(try BlobReference(in: reader.record(at: word)).number)
-      }
+    for name in orphans + indexes + void + directory.temporaries {
+      try options.fileSystem.remove(path + "/" + name)
     }
-    return live
+    report.orphansRemoved = orphans.count + indexes.count + void.count + directory.temporaries.count
   }
 }

@@ -25,10 +25,10 @@ enum Recovery {
       let directory = try Directory(path, fileSystem)
       // 2. The superblock.
       let superblock = try openSuperblock(directory, path, options, &report)
-      // 3 to 6. The log.
-      var vouched = superblock.current.durableEnd
-      let state = try replay(directory, superblock, path, options, &vouched, &report)
-      return try finish(state, vouched, path, options, lock, &report)
+      // 3 to 10. The log, from the checkpoint on if there is one.
+      var opening = LogOpening(directory, superblock, path, options)
+      let state = try opening.run(&report)
+      return try finish(state, opening, path, options, lock, &report)
     } catch {
       lock?.release()
       throw error
@@ -41,6 +41,7 @@ enum Recovery {
   struct Directory {
     var segments: [UInt64] = []
     var blobs: [UInt64] = []
+    var indexes: [UInt64] = []
     var temporaries: [String] = []
     var hasSuperblock = false
     /// Files that are none of a store's, hidden ones left out.
@@ -51,6 +52,7 @@ enum Recovery {
         switch StoreFileName(string) {
         case .segment(let number): segments.append(number)
         case .blob(let number): blobs.append(number)
+        case .index(let number): indexes.append(number)
         case .temporary: temporaries.append(string)
         case .superblock: hasSuperblock = true
         case .lock: break
@@ -112,81 +114,5 @@ enum Recovery {
     report.wasClosed = true
     let superblock = Superblock(store: .random(), segmentCapacity: UInt32(options.segmentCapacityBytes))
     return try SuperblockFile.create(in: path, superblock, options.fileSystem)
-  }
-
-  /// Steps 3 to 6: everything that the log says, as a root with version 1.
-  ///
-  /// - Parameter vouched: Up to where the log is known to be on the medium; frames may know more.
-  private static func replay(
-    _ directory: Directory, _ superblock: SuperblockFile, _ path: String, _ options: StoreOptions,
-    _ vouched: inout LogPosition, _ report: inout RecoveryReport
-  ) throws -> CommitterState {
-    let mode: FileMode = options.isReadOnly ? .read : .readWrite
-    let chain = try SegmentChain(directory.segments, in: path, mode, superblock.current, options.fileSystem)
-    let total = chain.links.reduce(0) { $0 + ($1.end ?? $1.size) }
-    let arena = NodeArena()
-    var replay = Replay(arena)
-    var scan = LogScan(superblock.current)
-    var done: UInt64 = 0
-    for (index, link) in chain.links.enumerated() {
-      try scan.read(
-        link, isLast: index == chain.links.count - 1,
-        progress: { options.recoveryProgress?(done + $0, total) }, apply: { try replay.apply($0) })
-      done += link.end ?? link.size
-    }
-    try scan.finish()
-    guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
-    else {
-      throw StoreError(
-        .corruption, "The log ends before what was promised durable; restore the store from a backup",
-        at: scan.end.description)
-    }
-    report.segments = chain.links.count
-    report.logBytes = done
-    report.commits = scan.sequence
-    report.tornTailBytes = tornBytes(chain, scan.end)
-    var state = makeState(replay, scan, chain, superblock, tornTail: report.tornTailBytes > 0)
-    state.nextBlob = directory.blobs.reduce(state.nextBlob) { BlobFiles.number(after: $1, $0) }
-    vouched = max(vouched, scan.vouched)
-    return state
-  }
-
-  /// The segments that the log is in. Those behind its end hold parts of a commit that never
-  /// finished, and are void as soon as the next one is born.
-  private static func table(of chain: SegmentChain, upTo end: LogPosition) -> SegmentTable {
-    let segments = SegmentTable()
-    for link in chain.links where link.segment.number <= end.segment {
-      segments.add(link.segment)
-      if let end = link.end { segments.setEnd(Int(end), of: link.segment.number) }
-    }
-    return segments
-  }
-
-  private static func tornBytes(_ chain: SegmentChain, _ end: LogPosition) -> UInt64 {
-    guard let last = chain.links.last else { return 0 }
-    if last.segment.number == end.segment { return last.size - min(last.size, end.offset) }
-    return last.size
-  }
-
-  private static func makeState(
-    _ replay: borrowing Replay, _ scan: LogScan, _ chain: SegmentChain, _ superblock: SuperblockFile,
-    tornTail: Bool
-  ) -> CommitterState {
-    let segments = table(of: chain, upTo: scan.end)
-    let catalog = replay.catalog
-    let root = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
-    for (id, trees) in replay.keyspaces.enumerated() { root.pointee.keyspaces[id] = trees }
-    root.pointee.sequence = scan.sequence
-    root.pointee.end = scan.end
-    root.pointee.segments = segments.entries
-    let capacity = segments.segments[scan.end.segment]?.capacity ?? 0
-    var state = CommitterState(
-      storeID: superblock.current.store, arena: replay.arena, segments: segments, root: root,
-      catalog: catalog,
-      indexes: IndexSet(), end: scan.end, segmentCapacity: tornTail ? 0 : capacity,
-      nextSegment: chain.nextNumber, nextBlob: max(replay.nextBlob, superblock.current.nextBlob),
-      superblock: superblock)
-    state.usage = replay.usage
-    return state
   }
 }

@@ -6,8 +6,15 @@ public struct RecoveryReport: Sendable {
   public var wasClosed = false
   /// Segments read.
   public var segments = 0
-  /// Bytes of the log read.
+  /// Bytes of the log read: the whole log, or what stands behind the checkpoint.
   public var logBytes: UInt64 = 0
+  /// The last commit that the index on disk knew; 0 when there was none to use, and the index was built from
+  /// the log.
+  public var checkpointSequence: UInt64 = 0
+  /// Why an index on disk was not used; nil when it was, or when there was none. Nothing is lost by it: the
+  /// index was built from the log, and the next checkpoint writes it anew.
+  public var indexRebuild: IndexRebuild?
+
   /// Commits found whole.
   public var commits: UInt64 = 0
   /// Bytes after the last whole commit, left by a commit that never finished. They were never
@@ -20,4 +27,15 @@ public struct RecoveryReport: Sendable {
   public var duplicates: [Conflict] = []
   /// Names of derived indexes that nothing given to this opening can maintain.
   public var unavailableIndexes: [String] = []
+
+  /// Why an index was built from the log although there was one on disk.
+  public struct IndexRebuild: Sendable, CustomStringConvertible {
+    /// What was wrong.
+    public let reason: String
+    /// Where: a file, and a byte offset if there is one.
+    public let place: String
+
+    /// One line for a log.
+    public var description: String { "The index was built from the log: \(reason) (\(place))" }
+  }
 }

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// Puts the commits of the log into an index that begins empty.
+/// Puts the commits of the log into an index that begins empty, or with a checkpoint.
 struct Replay: ~Copyable {
   let arena: NodeArena
   private(set) var catalog = Catalog()
@@ -10,8 +10,24 @@ struct Replay: ~Copyable {
   private(set) var nextBlob: UInt64 = 1
   /// How much of each segment is live.
   private(set) var usage = SegmentUsageTable()
+  /// What changed since the checkpoint; nil without one.
+  private(set) var tail: TailChanges?
 
   init(_ arena: NodeArena) { self.arena = arena }
+
+  init(_ arena: NodeArena, from checkpoint: OpenedCheckpoint) {
+    self.arena = arena
+    catalog = checkpoint.catalog
+    keyspaces = checkpoint.keyspaces
+    nextBlob = checkpoint.root.nextBlob
+    usage = checkpoint.usage
+    var isInteresting = [Bool](repeating: false, count: catalog.keyspaces.count)
+    for entry in catalog.indexes {
+      guard case .records(let sources, _, _) = entry.definition.source else { continue }
+      for source in sources { isInteresting[Int(source.id)] = true }
+    }
+    tail = TailChanges(start: checkpoint.root.end, isInteresting: isInteresting)
+  }
 
   mutating func apply(_ parts: [LogScan.Part]) throws {
     for part in parts {
@@ -47,12 +63,16 @@ struct Replay: ~Copyable {
       segment: payload.segment, offset: place, recordLength: record.header.paddedLength, isBlob: isBlob)
     if record.header.kind == .tombstone {
       usage.addTombstone(address)
-      release(keyspaces[id].remove(record.key, kind, in: arena))
+      let old = keyspaces[id].remove(record.key, kind, in: arena)
+      release(old)
+      tail?.note(old: old, new: nil, id)
       return
     }
     if isBlob { nextBlob = BlobFiles.number(after: try BlobReference(in: record).number, nextBlob) }
     usage.add(address)
-    release(keyspaces[id].put(record.key, kind, address.rawValue, in: arena))
+    let old = keyspaces[id].put(record.key, kind, address.rawValue, in: arena)
+    release(old)
+    tail?.note(old: old, new: address.rawValue, id)
     if id == 0 { try applyCatalog(record, payload.segment, place) }
   }
 

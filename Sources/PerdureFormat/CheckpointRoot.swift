@@ -1,0 +1,193 @@
+/// What a checkpoint says: a place in the log, and where the trees stand that hold what the log says up to
+/// there. FORMAT.md, "Checkpoints". Its checksum stands in the superblock that names it.
+package struct CheckpointRoot: Hashable, Sendable {
+  /// The root of one tree in the index file.
+  package struct Tree: Hashable, Sendable {
+    /// The root node's offset divided by 64; 0 for an empty tree.
+    package var slot: UInt32
+    /// How many levels the tree has.
+    package var height: UInt32
+    /// How many entries it has.
+    package var count: UInt64
+
+    package init(slot: UInt32 = 0, height: UInt32 = 0, count: UInt64 = 0) {
+      self.slot = slot
+      self.height = height
+      self.count = count
+    }
+  }
+
+  /// The trees of a keyspace, of which its kind uses one.
+  package struct Keyspace: Hashable, Sendable {
+    package var dense: Tree
+    package var ordered: Tree
+
+    package init(dense: Tree, ordered: Tree) {
+      self.dense = dense
+      self.ordered = ordered
+    }
+  }
+
+  /// A derived index.
+  package struct Index: Hashable, Sendable {
+    package var tree: Tree
+    /// Otherwise the tree says nothing, and the index is to be built from the records.
+    package var isComplete: Bool
+    /// The index is unique, and held a key twice when that was last looked at.
+    package var hasDuplicates: Bool
+
+    package init(tree: Tree, isComplete: Bool, hasDuplicates: Bool) {
+      self.tree = tree
+      self.isComplete = isComplete
+      self.hasDuplicates = hasDuplicates
+    }
+  }
+
+  package static let magic: UInt32 = 0x3150_4B43
+  package static let headLength = 72
+  private static let treeLength = 16
+  private static let keyspaceLength = 32
+  private static let indexLength = 24
+  private static let name = "checkpoint root"
+
+  /// Counted from 1 over the life of an index file.
+  package var number: UInt64
+  /// Where the log ended.
+  package var end: LogPosition
+  /// The last commit before that.
+  package var sequence: UInt64
+  /// One more than the highest blob number given out.
+  package var nextBlob: UInt64
+  /// By keyspace id.
+  package var keyspaces: [Keyspace]
+  /// By index id.
+  package var indexes: [Index]
+  /// The numbers of the blob files that live records name, ascending.
+  package var blobs: [UInt64]
+  /// Counters of live and dead bytes by segment; empty for unknown.
+  package var segmentUsage: [UInt8]
+
+  package init(
+    number: UInt64, end: LogPosition, sequence: UInt64, nextBlob: UInt64, keyspaces: [Keyspace],
+    indexes: [Index], blobs: [UInt64], segmentUsage: [UInt8]
+  ) {
+    self.number = number
+    self.end = end
+    self.sequence = sequence
+    self.nextBlob = nextBlob
+    self.keyspaces = keyspaces
+    self.indexes = indexes
+    self.blobs = blobs
+    self.segmentUsage = segmentUsage
+  }
+
+  /// In bytes.
+  package var length: Int {
+    Self.headLength + Self.keyspaceLength * keyspaces.count + Self.indexLength * indexes.count
+      + 8 * blobs.count + segmentUsage.count
+  }
+}
+
+extension CheckpointRoot {
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count >= length, "A checkpoint root does not fit into the buffer.")
+    bytes.setInteger(Self.magic, at: 0)
+    bytes.setInteger(UInt32(0), at: 4)
+    bytes.setInteger(number, at: 8)
+    bytes.setInteger(end.segment, at: 16)
+    bytes.setInteger(end.offset, at: 24)
+    bytes.setInteger(sequence, at: 32)
+    bytes.setInteger(nextBlob, at: 40)
+    bytes.setInteger(UInt32(keyspaces.count), at: 48)
+    bytes.setInteger(UInt32(indexes.count), at: 52)
+    bytes.setInteger(UInt64(blobs.count), at: 56)
+    bytes.setInteger(UInt64(segmentUsage.count), at: 64)
+    var offset = Self.headLength
+    for keyspace in keyspaces {
+      keyspace.dense.write(to: bytes, at: offset)
+      keyspace.ordered.write(to: bytes, at: offset + Self.treeLength)
+      offset += Self.keyspaceLength
+    }
+    for index in indexes {
+      index.tree.write(to: bytes, at: offset)
+      let flags: UInt64 = (index.isComplete ? 1 : 0) | (index.hasDuplicates ? 2 : 0)
+      bytes.setInteger(flags, at: offset + Self.treeLength)
+      offset += Self.indexLength
+    }
+    for blob in blobs {
+      bytes.setInteger(blob, at: offset)
+      offset += 8
+    }
+    UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]).copyBytes(from: segmentUsage)
+  }
+
+  /// - Parameter bytes: Exactly the block.
+  package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: Self.name, at: offset)
+    }
+    guard bytes.count >= Self.headLength else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.integer(at: 0, as: UInt32.self) == Self.magic else { throw wrong(.wrongMagic, 0) }
+    if let place = bytes.firstNonZero(in: 4..<8) { throw wrong(.unsupported, place) }
+    number = bytes.integer(at: 8)
+    end = LogPosition(segment: bytes.integer(at: 16), offset: bytes.integer(at: 24))
+    sequence = bytes.integer(at: 32)
+    nextBlob = bytes.integer(at: 40)
+    guard number > 0 else { throw wrong(.illegalField, 8) }
+    guard end.isLegal, end > .start else { throw wrong(.illegalField, 16) }
+    guard nextBlob > 0 else { throw wrong(.illegalField, 40) }
+    let keyspaceCount = Int(bytes.integer(at: 48, as: UInt32.self))
+    let indexCount = Int(bytes.integer(at: 52, as: UInt32.self))
+    let listsEnd = Self.headLength + Self.keyspaceLength * keyspaceCount + Self.indexLength * indexCount
+    guard listsEnd <= bytes.count else { throw wrong(.incomplete, bytes.count) }
+    let rest = UInt64(bytes.count - listsEnd)
+    let blobCount: UInt64 = bytes.integer(at: 56)
+    guard blobCount <= rest / 8 else { throw wrong(.incomplete, bytes.count) }
+    let usageLength: UInt64 = bytes.integer(at: 64)
+    guard usageLength <= rest - 8 * blobCount else { throw wrong(.incomplete, bytes.count) }
+    guard usageLength == rest - 8 * blobCount else {
+      throw wrong(.illegalField, listsEnd + Int(8 * blobCount + usageLength))
+    }
+    keyspaces = Self.readKeyspaces(bytes, keyspaceCount)
+    indexes = try Self.readIndexes(bytes, at: listsEnd - Self.indexLength * indexCount, indexCount)
+    blobs = (0..<Int(blobCount)).map { bytes.integer(at: listsEnd + 8 * $0) }
+    segmentUsage = Array(bytes[(listsEnd + Int(8 * blobCount))...])
+  }
+
+  private static func readKeyspaces(_ bytes: UnsafeRawBufferPointer, _ count: Int) -> [Keyspace] {
+    (0..<count).map { index in
+      let offset = headLength + keyspaceLength * index
+      return Keyspace(
+        dense: Tree(reading: bytes, at: offset), ordered: Tree(reading: bytes, at: offset + treeLength))
+    }
+  }
+
+  private static func readIndexes(
+    _ bytes: UnsafeRawBufferPointer, at start: Int, _ count: Int
+  ) throws(FormatError) -> [Index] {
+    var indexes: [Index] = []
+    for index in 0..<count {
+      let offset = start + indexLength * index
+      let flags: UInt64 = bytes.integer(at: offset + treeLength)
+      guard flags <= 3 else { throw FormatError(.unsupported, in: name, at: offset + treeLength) }
+      indexes.append(
+        Index(
+          tree: Tree(reading: bytes, at: offset), isComplete: flags & 1 != 0, hasDuplicates: flags & 2 != 0))
+    }
+    return indexes
+  }
+}
+
+extension CheckpointRoot.Tree {
+  fileprivate func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {
+    bytes.setInteger(slot, at: offset)
+    bytes.setInteger(height, at: offset + 4)
+    bytes.setInteger(count, at: offset + 8)
+  }
+
+  fileprivate init(reading bytes: UnsafeRawBufferPointer, at offset: Int) {
+    self.init(
+      slot: bytes.integer(at: offset), height: bytes.integer(at: offset + 4),
+      count: bytes.integer(at: offset + 8))
+  }
+}

@@ -1,0 +1,143 @@
+import PerdureFileIO
+import Synchronization
+
+/// Sees to it that checkpoints are written when they are due, by one at a time, and by nobody any more when the
+/// store is being let go.
+///
+/// A thread begins when the tail of the log gets long for the first time; it waits until the committer says
+/// that a checkpoint is due, or until the store is idle. Neither commits nor readers wait for it.
+///
+/// Invariants
+///  C1  Whoever writes has `isRunning`; `writer` belongs to it.
+///  C2  After `stop` nobody writes, and the engine is not touched any more.
+final class Checkpointer: @unchecked Sendable {
+  // Unchecked: what varies is guarded by `lock`; `writer` by C1.
+  private let lock = Lock()
+  private let condition = Condition()
+  private let options: CheckpointOptions
+  private var hasThread = false
+  private var isDue = false
+  private var isWatched = false
+  private var isRunning = false
+  private var isStopped = false
+  private let isStopping = Atomic<Bool>(false)
+  private var counters = CheckpointCounters()
+  /// The checkpoint writer. C1
+  var writer: CheckpointWriter
+  // Unowned, so that holding a store costs nothing more: the engine stops this before it goes (C2).
+  private unowned(unsafe) var engine: Engine?
+
+  init(_ writer: consuming CheckpointWriter, _ options: CheckpointOptions) {
+    self.writer = writer
+    self.options = options
+  }
+
+  /// What checkpoints have done since the store was opened.
+  var statistics: CheckpointCounters { lock.withLock { counters } }
+
+  /// The committer saw a tail of a length that matters. Called in its turn.
+  func note(isDue: Bool, for engine: Engine) {
+    lock.withLock {
+      self.engine = engine
+      if isDue { self.isDue = true } else { isWatched = true }
+      startThread()
+      condition.broadcast()
+    }
+  }
+
+  /// Writes a checkpoint on this thread; waits for one that is being written.
+  func perform(for engine: Engine) throws {
+    lock.lock()
+    defer { lock.unlock() }
+    while isRunning && !isStopped { condition.wait(lock) }
+    if isStopped { throw StoreError.closed }
+    try run(engine)
+  }
+
+  /// Ends the thread, and a checkpoint that is being written. C2
+  func stop() {
+    isStopping.store(true, ordering: .relaxed)
+    lock.withLock {
+      isStopped = true
+      condition.broadcast()
+      while isRunning { condition.wait(lock) }
+    }
+  }
+
+  /// Counts a checkpoint that was written at close.
+  func count(_ result: Result<Void, any Error>) {
+    lock.withLock { counters.add(result, writer.writtenByteCount, writer.byteCountInUse) }
+  }
+
+  private func startThread() {
+    guard !hasThread, !isStopped else { return }
+    // Without a thread there is none in the background; close and the caller's hand remain.
+    hasThread = PlatformThread.start(name: "perdure-index") { self.work() }
+  }
+
+  private func work() {
+    lock.lock()
+    defer { lock.unlock() }
+    while !isStopped {
+      if isRunning || !(isDue || isWatched) {
+        condition.wait(lock)
+      } else if isDue || waitUntilIdle() {
+        runInBackground()
+      }
+    }
+  }
+
+  /// Waits for a while; true if nothing was committed in it.
+  private func waitUntilIdle() -> Bool {
+    guard let version = engine?.version else { return false }
+    let deadline = Clock.nowNanoseconds() + UInt64(options.idleSeconds * 1e9)
+    while Clock.nowNanoseconds() < deadline {
+      _ = condition.wait(lock, untilNanoseconds: deadline)
+      if isDue || isStopped || isRunning { return false }
+    }
+    return engine?.version == version
+  }
+
+  private func runInBackground() {
+    guard let engine else { return }
+    // Counted, and tried again when the tail has grown; the store is well without.
+    do { try run(engine) } catch { return }
+  }
+
+  /// Writes one, with the lock given up meanwhile.
+  private func run(_ engine: Engine) throws {
+    isRunning = true
+    isDue = false
+    isWatched = false
+    lock.unlock()
+    let isStopping = { [unowned self] in self.isStopping.load(ordering: .relaxed) }
+    writer.isCancelled = isStopping
+    let result = Result { try engine.writeCheckpoint(with: &writer) }
+    lock.lock()
+    isRunning = false
+    counters.add(result, writer.writtenByteCount, writer.byteCountInUse)
+    condition.broadcast()
+    try result.get()
+  }
+}
+
+/// What checkpoints came to since the store was opened.
+struct CheckpointCounters: Sendable {
+  var count = 0
+  var failureCount = 0
+  var lastFailure: String?
+  var writtenByteCount: UInt64 = 0
+  var byteCountInUse = 0
+
+  mutating func add(_ result: Result<Void, any Error>, _ written: UInt64, _ inUse: Int) {
+    writtenByteCount = written
+    byteCountInUse = inUse
+    switch result {
+    case .success: count += 1
+    case .failure(let error):
+      if error is IndexFile.Cancelled { return }
+      failureCount += 1
+      lastFailure = "\(error)"
+    }
+  }
+}

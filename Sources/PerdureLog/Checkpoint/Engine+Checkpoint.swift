@@ -1,0 +1,119 @@
+import PerdureFileIO
+import PerdureFormat
+
+// A checkpoint, step by step.
+//
+//  1  in a turn: pin the newest root, and take what the arena has freed
+//  2  sync the log up to that root
+//  3  write the nodes that are not in the index file yet, and the root block; sync the file
+//  4  name the root block in the next superblock
+//  5  in a turn: the tail begins anew
+//
+// Only 1 and 5 hold the committer's turn, and neither touches a file.
+
+extension Engine {
+  /// Writes a checkpoint unless the newest one says everything. By one at a time.
+  func writeCheckpoint(with writer: inout CheckpointWriter) throws {
+    guard let (source, pin) = try inTurn({ state in try takeSource(&state) }) else { return }
+    defer { pin.release() }
+    do {
+      try gate.waitUntilSynced(source.root.pointee.end)
+      let reference = try writer.write(source)
+      try name(reference, source)
+    } catch {
+      retryLater()
+      throw error
+    }
+    writer.didName()
+    let indexBytes = writer.byteCountInUse
+    try inTurn { state in
+      state.tailBytes -= source.tailBytes
+      state.indexFileByteCount = indexBytes
+      state.nextTailLook = options.checkpoints.nextLookBytes(
+        isWatched: false, indexBytes: state.indexByteCount)
+      noteTail(&state)
+    }
+  }
+
+  private func takeSource(_ state: inout CommitterState) throws -> (CheckpointSource, Pin)? {
+    guard state.tailBytes > 0, state.end > .start else { return nil }
+    let (pin, root) = pinRoot()
+    precondition(root == state.root, "In a turn the newest root is the committer's")
+    return (state.checkpointSource(oldestPinned: pins.oldest(published: root.pointee.version)), pin)
+  }
+
+  /// Step 4.
+  private func name(_ reference: CheckpointReference, _ source: CheckpointSource) throws {
+    guard let superblock = try looking({ $0.superblock }) else { return }
+    if let poison = gate.poison { throw poison }
+    let root = source.root.pointee
+    do {
+      try superblock.replace { superblock in
+        superblock.durableEnd = max(superblock.durableEnd, root.end)
+        superblock.durableSequence = max(superblock.durableSequence, root.sequence)
+        superblock.nextBlob = max(superblock.nextBlob, source.nextBlob)
+        superblock.checkpoint = reference
+      }
+    } catch {
+      // S5: which superblock counts is not known any more.
+      let poison = StoreError(
+        .poisoned, "The superblock could not be written. Close the store and open it again", cause: error)
+      gate.poison(poison)
+      throw poison
+    }
+  }
+
+  /// What failed is tried again when the tail has grown by as much as makes one due.
+  private func retryLater() {
+    try? inTurn { state in
+      let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)
+      state.nextTailLook =
+        state.tailBytes.addingReportingOverflow(due).overflow ? .max : state.tailBytes + due
+    }
+  }
+
+  /// The tail has become longer. Called in a turn.
+  func noteTail(_ state: inout CommitterState) {
+    guard state.tailBytes >= state.nextTailLook, !options.isReadOnly else { return }
+    let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)
+    checkpointer.note(isDue: state.tailBytes >= due, for: self)
+    state.nextTailLook = state.tailBytes >= due ? .max : due
+  }
+}
+
+extension CommitterState {
+  /// Bytes of the index, in memory or in the file, whichever is more.
+  var indexByteCount: Int { max(arena.liveByteCount, indexFileByteCount) }
+
+  /// What a checkpoint of the published root is made of.
+  mutating func checkpointSource(oldestPinned: UInt64) -> CheckpointSource {
+    reclaim(oldestPinned: oldestPinned)
+    return CheckpointSource(
+      root: root, catalog: catalog, untrusted: indexes.unavailable, duplicated: duplicatedIndexes,
+      blobs: liveBlobs, nextBlob: nextBlob, freed: arena.takeFreedSlots(), segmentUsage: usage.encode(),
+      tailBytes: tailBytes)
+  }
+}
+
+extension Store {
+  /// Writes a checkpoint of everything committed so far, so that the next opening has nothing to read again.
+  ///
+  /// Stores do this by themselves (`StoreOptions.checkpoints`). Readers and commits go on meanwhile. What was
+  /// committed is durable when this returns, the checkpoint too.
+  ///
+  /// - Throws: `StoreError`: `.io` when the index file could not be written (the store goes on, without
+  ///   checkpoints where it was a sync that failed), `.poisoned`, `.closed`, `.readOnly`.
+  /// - Complexity: one write for what changed in the index since the last checkpoint, and three syncs.
+  public func checkpoint() throws {
+    try engine.checkWritable()
+    do {
+      try engine.checkpointer.perform(for: engine)
+    } catch let error as FileIOError {
+      throw StoreError.io(error, "Writing a checkpoint")
+    } catch is IndexFile.Cancelled {
+      throw StoreError.closed
+    } catch is SlotAllocator.Full {
+      throw StoreError(.io, "The index file has no room left; close the store and open it again")
+    }
+  }
+}

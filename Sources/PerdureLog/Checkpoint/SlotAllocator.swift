@@ -1,0 +1,144 @@
+import PerdureFormat
+
+// Which units of an index file are in use, and where the next node goes.
+//
+// Invariants
+//  A1  Every unit from the first behind the header to `end` is in exactly one state: in use, waiting or
+//      free. Units behind `end` were never used.
+//  A2  A run of units that checkpoint n is the first not to reach waits with tag n. It becomes free when both
+//      of the newest two superblocks name checkpoint n or a later one: no root that anybody may still open
+//      leads to it then. (Readers of this process are gone before a run is handed in at all.)
+//  A3  Free runs never touch each other right after `release`, so that room comes together again.
+//
+// Nodes have few sizes. Free runs of up to 32 units are kept by length and fit exactly most of the time; from
+// longer ones room is cut off the front, so that what is written one after the other lies side by side.
+
+/// The units of an index file.
+struct SlotAllocator {
+  /// Units side by side.
+  struct Run: Equatable {
+    var slot: UInt32
+    var unitCount: Int
+
+    var end: UInt32 { slot + UInt32(unitCount) }
+
+    init(slot: UInt32, unitCount: Int) {
+      self.slot = slot
+      self.unitCount = unitCount
+    }
+
+    init(_ freed: FreedSlot) { self.init(slot: freed.slot.number, unitCount: freed.unitCount) }
+  }
+
+  /// The file has no number left for another unit.
+  struct Full: Error {}
+
+  private static let shortMax = 32
+
+  /// The first unit that was never used.
+  private(set) var end: UInt32
+  /// By length: where free runs begin, the lowest last.
+  private var short = [[UInt32]](repeating: [], count: shortMax + 1)
+  /// Longer free runs, the lowest last.
+  private var long: [Run] = []
+  private var waiting: [(checkpoint: UInt64, run: Run)] = []
+  private(set) var freeUnitCount = 0
+  private(set) var waitingUnitCount = 0
+
+  /// Of a file that ends behind its header.
+  init() { end = UInt32(IndexFileHeader.length / IndexFileHeader.unitLength) }
+
+  /// Of a file whose trees and root block take what `reached` says, and nothing else.
+  init(_ reached: SlotMap) {
+    self.init()
+    end = max(end, UInt32(reached.unitCount))
+    insert(reached.freeRuns().map(Run.init))
+  }
+
+  /// Units that hold something that is needed, the header left out.
+  var unitsInUse: Int { Int(end) - 1 - freeUnitCount - waitingUnitCount }
+
+  /// Takes a run of units.
+  mutating func allocate(_ unitCount: Int) throws(Full) -> UInt32 {
+    if let run = takeFree(unitCount) {
+      freeUnitCount -= unitCount
+      return run
+    }
+    let (next, overflow) = end.addingReportingOverflow(UInt32(unitCount))
+    guard !overflow else { throw Full() }
+    defer { end = next }
+    return end
+  }
+
+  private mutating func takeFree(_ unitCount: Int) -> UInt32? {
+    if unitCount <= Self.shortMax, let slot = short[unitCount].popLast() { return slot }
+    if let index = long.lastIndex(where: { $0.unitCount >= unitCount }) {
+      return cut(unitCount, from: long.remove(at: index))
+    }
+    guard unitCount < Self.shortMax else { return nil }
+    for length in (unitCount + 1)...Self.shortMax {
+      guard let slot = short[length].popLast() else { continue }
+      return cut(unitCount, from: Run(slot: slot, unitCount: length))
+    }
+    return nil
+  }
+
+  private mutating func cut(_ unitCount: Int, from run: Run) -> UInt32 {
+    let rest = Run(slot: run.slot + UInt32(unitCount), unitCount: run.unitCount - unitCount)
+    if rest.unitCount > Self.shortMax {
+      long.append(rest)
+    } else if rest.unitCount > 0 {
+      short[rest.unitCount].append(rest.slot)
+    }
+    return run.slot
+  }
+
+  /// Hands in a run that no checkpoint from this one on reaches. A2
+  mutating func free(_ run: Run, notReachedFrom checkpoint: UInt64) {
+    waiting.append((checkpoint, run))
+    waitingUnitCount += run.unitCount
+  }
+
+  /// Both of the newest superblocks name `checkpoint` or a later one: what waited for that is free. A2, A3
+  ///
+  /// - Complexity: O(n log n) for n free runs.
+  mutating func release(upTo checkpoint: UInt64) {
+    let released = waiting.filter { $0.checkpoint <= checkpoint }.map(\.run)
+    guard !released.isEmpty else { return }
+    waiting.removeAll { $0.checkpoint <= checkpoint }
+    waitingUnitCount -= released.reduce(0) { $0 + $1.unitCount }
+    var all = released + long
+    for length in 1...Self.shortMax {
+      all += short[length].map { Run(slot: $0, unitCount: length) }
+      short[length] = []
+    }
+    long = []
+    freeUnitCount = 0
+    insert(Self.joined(all))
+  }
+
+  /// The runs in ascending order, those that touch made one.
+  private static func joined(_ runs: [Run]) -> [Run] {
+    var joined: [Run] = []
+    for run in runs.sorted(by: { $0.slot < $1.slot }) {
+      if let last = joined.last, last.end == run.slot {
+        joined[joined.count - 1].unitCount += run.unitCount
+      } else {
+        joined.append(run)
+      }
+    }
+    return joined
+  }
+
+  /// - Parameter runs: Ascending.
+  private mutating func insert(_ runs: [Run]) {
+    for run in runs.reversed() {
+      freeUnitCount += run.unitCount
+      if run.unitCount > Self.shortMax {
+        long.append(run)
+      } else {
+        short[run.unitCount].append(run.slot)
+      }
+    }
+  }
+}

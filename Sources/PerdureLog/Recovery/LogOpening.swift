@@ -1,0 +1,253 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// Steps R4 to R10: from the files to everything that the log says, as a root with version 1. With a checkpoint
+/// only the log behind it is read; without one, or when the index on disk is of no use, all of it.
+struct LogOpening {
+  let superblock: SuperblockFile
+  /// The checkpoint that is in use.
+  private(set) var checkpoint: OpenedCheckpoint?
+  /// Up to where the log is known to be on the medium.
+  private(set) var vouched: LogPosition
+  /// Above the number of every index file that is there, or was.
+  let nextIndexFile: UInt64
+
+  private let directory: Recovery.Directory
+  private let path: String
+  private let options: StoreOptions
+
+  init(
+    _ directory: Recovery.Directory, _ superblock: SuperblockFile, _ path: String, _ options: StoreOptions
+  ) {
+    self.directory = directory
+    self.superblock = superblock
+    self.path = path
+    self.options = options
+    vouched = superblock.current.durableEnd
+    let named = (superblock.former + [superblock.current]).compactMap { $0.checkpoint?.indexFile }
+    nextIndexFile = (directory.indexes + named).reduce(1) { BlobFiles.number(after: $1, $0) }
+  }
+
+  mutating func run(_ report: inout RecoveryReport) throws -> CommitterState {
+    let mode: FileMode = options.isReadOnly ? .read : .readWrite
+    let chain = try SegmentChain(directory.segments, in: path, mode, superblock.current, options.fileSystem)
+    if let reference = superblock.current.checkpoint {
+      do {
+        let opened = try OpenedCheckpoint(reference, in: path, mode, superblock, chain, options.fileSystem)
+        let state = try readTail(behind: opened, chain, &report)
+        checkpoint = opened
+        return state
+      } catch let error as IndexUnusable {
+        report.checkpointSequence = 0
+        report.indexRebuild = RecoveryReport.IndexRebuild(reason: error.reason, place: error.place)
+      }
+    }
+    return try readAll(chain, &report)
+  }
+
+  private mutating func readAll(_ chain: SegmentChain, _ report: inout RecoveryReport) throws
+    -> CommitterState
+  {
+    var replay = Replay(NodeArena())
+    var scan = LogScan(superblock.current)
+    try read(chain, &scan, &replay, &report)
+    var state = makeState(replay, scan, chain, &report)
+    try buildIndexes(&state, &report)
+    if state.nextBlob > 1 { state.liveBlobs = try Self.liveBlobs(state) }
+    return state
+  }
+
+  private mutating func readTail(
+    behind checkpoint: OpenedCheckpoint, _ chain: SegmentChain, _ report: inout RecoveryReport
+  ) throws -> CommitterState {
+    var replay = Replay(NodeArena(), from: checkpoint)
+    var scan = LogScan(
+      superblock.current, from: checkpoint.root.end, sequence: checkpoint.root.sequence)
+    report.checkpointSequence = checkpoint.root.sequence
+    try read(chain, &scan, &replay, &report)
+    var state = makeState(replay, scan, chain, &report)
+    state.indexFileByteCount = checkpoint.reached.takenCount * NodeSlot.unitByteCount
+    guard let tail = replay.tail else {
+      preconditionFailure("a replay behind a checkpoint notes what it does")
+    }
+    do {
+      state.liveBlobs = try Self.liveBlobs(checkpoint, tail, state)
+      try updateIndexes(of: checkpoint, with: tail, &state, &report)
+    } catch {
+      state.freeRoots()
+      throw error
+    }
+    return state
+  }
+
+  /// Reads the log from where `scan` begins, and judges its end.
+  private mutating func read(
+    _ chain: SegmentChain, _ scan: inout LogScan, _ replay: inout Replay, _ report: inout RecoveryReport
+  ) throws {
+    let start = scan.end
+    let links = chain.links.filter { $0.segment.number >= start.segment }
+    let length = { (link: SegmentChain.Link) in
+      (link.end ?? link.size) - (link.segment.number == start.segment ? start.offset : 0)
+    }
+    let total = links.reduce(0) { $0 + length($1) }
+    var done: UInt64 = 0
+    for (index, link) in links.enumerated() {
+      let skipped = link.segment.number == start.segment ? start.offset : 0
+      try scan.read(
+        link, isLast: index == links.count - 1,
+        progress: { options.recoveryProgress?(done + $0 - skipped, total) }, apply: { try replay.apply($0) })
+      done += length(link)
+    }
+    try scan.finish()
+    guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
+    else {
+      throw StoreError(
+        .corruption, "The log ends before what was promised durable; restore the store from a backup",
+        at: scan.end.description)
+    }
+    report.segments = links.count
+    report.logBytes = done
+    report.commits = scan.sequence
+    vouched = max(vouched, scan.vouched)
+  }
+}
+
+// MARK: - The state
+
+extension LogOpening {
+  private func makeState(
+    _ replay: borrowing Replay, _ scan: LogScan, _ chain: SegmentChain, _ report: inout RecoveryReport
+  ) -> CommitterState {
+    report.tornTailBytes = Self.tornBytes(chain, scan.end)
+    let segments = Self.table(of: chain, upTo: scan.end)
+    let catalog = replay.catalog
+    let root = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
+    for (id, trees) in replay.keyspaces.enumerated() { root.pointee.keyspaces[id] = trees }
+    root.pointee.sequence = scan.sequence
+    root.pointee.end = scan.end
+    root.pointee.segments = segments.entries
+    let capacity = segments.segments[scan.end.segment]?.capacity ?? 0
+    let nextBlob = directory.blobs.reduce(max(replay.nextBlob, superblock.current.nextBlob)) {
+      BlobFiles.number(after: $1, $0)
+    }
+    var state = CommitterState(
+      storeID: superblock.current.store, arena: replay.arena, segments: segments, root: root,
+      catalog: catalog,
+      indexes: IndexSet(), end: scan.end, segmentCapacity: report.tornTailBytes > 0 ? 0 : capacity,
+      nextSegment: chain.nextNumber, nextBlob: nextBlob, superblock: superblock)
+    state.usage = replay.usage
+    state.tailBytes = report.logBytes - min(report.logBytes, report.tornTailBytes)
+    return state
+  }
+
+  /// The segments that the log is in. Those behind its end hold parts of a commit that never
+  /// finished, and are void as soon as the next one is born.
+  private static func table(of chain: SegmentChain, upTo end: LogPosition) -> SegmentTable {
+    let segments = SegmentTable()
+    for link in chain.links where link.segment.number <= end.segment {
+      segments.add(link.segment, endingAt: link.end)
+    }
+    return segments
+  }
+
+  private static func tornBytes(_ chain: SegmentChain, _ end: LogPosition) -> UInt64 {
+    guard let last = chain.links.last else { return 0 }
+    if last.segment.number == end.segment { return last.size - min(last.size, end.offset) }
+    return last.size
+  }
+}
+
+// MARK: - Derived indexes and blobs
+
+extension LogOpening {
+  private func blobFiles(_ state: borrowing CommitterState) -> BlobFiles {
+    BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem)
+  }
+
+  private func indexSet(_ state: borrowing CommitterState) -> IndexSet {
+    let values = StoredValues(state.catalog, state.root, blobFiles(state))
+    return IndexSet(
+      state.catalog, factories: options.indexExtractors, reading: values, excluding: state.incompleteIndexes)
+  }
+
+  /// All derived indexes, from all records.
+  private func buildIndexes(_ state: inout CommitterState, _ report: inout RecoveryReport) throws {
+    let indexes = indexSet(state)
+    let duplicates = try fill(state.catalog.ids.subtracting(indexes.unavailable), indexes, &state)
+    finishIndexes(indexes, duplicates, &state, &report)
+  }
+
+  /// Those of the checkpoint as they are now, and the others from all records.
+  private func updateIndexes(
+    of checkpoint: OpenedCheckpoint, with tail: TailChanges, _ state: inout CommitterState,
+    _ report: inout RecoveryReport
+  ) throws {
+    let indexes = indexSet(state)
+    var update = TailIndexes(checkpoint, state.catalog, state.root, indexes, blobFiles(state), state.arena)
+    let new = try update.apply(tail)
+    let suspects = Set(update.suspects + new.compactMap(\.duplicatedIndex))
+    let root = state.root
+    let old = suspects.sorted { $0.id < $1.id }.flatMap { IndexBuild.duplicates(in: $0, root) }
+    let built = try fill(update.stale, indexes, &state)
+    finishIndexes(indexes, old + built, &state, &report)
+  }
+
+  /// A value that cannot be read keeps indexes from being made, but no store from being opened.
+  private func fill(
+    _ ids: Set<UInt32>, _ indexes: IndexSet, _ state: inout CommitterState
+  ) throws -> [Conflict] {
+    guard !ids.isEmpty else { return [] }
+    let reader = RecordReader(root: state.root, verifiesChecksum: false)
+    var build = IndexBuild(of: state.catalog, indexes, state.root, reader, blobFiles(state), state.arena)
+    build.toleratesDamage = true
+    let duplicates = try build.fill(ids)
+    state.incompleteIndexes = build.incomplete
+    return duplicates
+  }
+
+  private func finishIndexes(
+    _ indexes: IndexSet, _ duplicates: [Conflict], _ state: inout CommitterState,
+    _ report: inout RecoveryReport
+  ) {
+    report.duplicates = duplicates
+    state.duplicatedIndexes = Set(duplicates.compactMap { $0.duplicatedIndex?.id })
+    state.indexes = state.incompleteIndexes.isEmpty ? indexes : indexSet(state)
+    report.unavailableIndexes = state.indexes.unavailable.map { state.catalog.indexes[Int($0)].index.name }
+      .sorted()
+  }
+
+  /// The blob files that live records name, from all records.
+  private static func liveBlobs(_ state: borrowing CommitterState) throws -> Set<UInt64> {
+    var live: Set<UInt64> = []
+    let reader = RecordReader(root: state.root, verifiesChecksum: false)
+    for keyspace in state.catalog.keyspaces {
+      try IndexBuild.visitWords(of: keyspace, state.root) { word in
+        guard RecordAddress(rawValue: word).isBlob else { return }
+        live.insert(try BlobReference(in: reader.record(at: word)).number)
+      }
+    }
+    return live
+  }
+
+  /// The same, from what the checkpoint says and what the tail changed.
+  private static func liveBlobs(
+    _ checkpoint: OpenedCheckpoint, _ tail: TailChanges, _ state: borrowing CommitterState
+  ) throws -> Set<UInt64> {
+    let reader = RecordReader(root: state.root, verifiesChecksum: true)
+    var live = Set(checkpoint.root.blobs)
+    for word in tail.gone where RecordAddress(rawValue: word).isBlob {
+      live.remove(try BlobReference(in: TailIndexes.old(reader, word)).number)
+    }
+    for word in try tail.live(state.root, state.catalog) where RecordAddress(rawValue: word).isBlob {
+      live.insert(try BlobReference(in: reader.record(at: word)).number)
+    }
+    return live
+  }
+}
+
+extension Conflict {
+  /// The unique index that holds a key twice.
+  fileprivate var duplicatedIndex: DerivedIndex? {
+    if case .duplicateKey(let index, _, _, _) = self { index } else { nil }
+  }
+}

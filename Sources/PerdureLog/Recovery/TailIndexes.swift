@@ -1,0 +1,163 @@
+import PerdureFormat
+
+// Derived indexes behind a checkpoint.
+//
+// The trees of the checkpoint say what the definitions gave for the records of then. The tail changed records;
+// which, the replay has noted: the address words of records that were there at the checkpoint and went,
+// and of all that came. What was changed and changed back, or came and went, cancels out: the entries of those
+// that went are taken away, and the entries of those that came and are still there are put in.
+//
+// Extractors are made once, from the values at the end of the log; what they look up there does not
+// change what they say of older records (`IndexExtractorFactory`).
+//
+// An index is filled anew, from all records, if the checkpoint has it not, or incomplete, or if the tail
+// defines it otherwise, or if a value that its change depends on cannot be read any more.
+
+struct TailIndexes {
+  private let checkpoint: OpenedCheckpoint
+  private let catalog: Catalog
+  private let root: UnsafeMutablePointer<Root>
+  private let indexes: IndexSet
+  private let reader: RecordReader
+  private let blobs: BlobFiles
+  private let arena: NodeArena
+  /// Indexes whose trees in the checkpoint are brought up to date.
+  private var kept: Set<UInt32> = []
+
+  init(
+    _ checkpoint: OpenedCheckpoint, _ catalog: Catalog, _ root: UnsafeMutablePointer<Root>,
+    _ indexes: IndexSet, _ blobs: BlobFiles, _ arena: NodeArena
+  ) {
+    self.checkpoint = checkpoint
+    self.catalog = catalog
+    self.root = root
+    self.indexes = indexes
+    self.blobs = blobs
+    self.arena = arena
+    reader = RecordReader(root: root, verifiesChecksum: true)
+    kept = keepable
+  }
+
+  /// Indexes that the checkpoint has whole, and that mean the same now.
+  private var keepable: Set<UInt32> {
+    var keepable: Set<UInt32> = []
+    for (entry, stored) in zip(checkpoint.catalog.indexes, checkpoint.root.indexes) {
+      let id = entry.index.id
+      let isSame = catalog.indexes[Int(id)].definition == entry.definition
+      if stored.isComplete, isSame, !indexes.unavailable.contains(id) { keepable.insert(id) }
+    }
+    return Self.withoutStrayCounts(keepable, catalog)
+  }
+
+  /// Counts of groups go with what they count.
+  private static func withoutStrayCounts(_ ids: Set<UInt32>, _ catalog: Catalog) -> Set<UInt32> {
+    ids.filter { id in
+      guard case .groupCounts(let counted) = catalog.indexes[Int(id)].definition.source else { return true }
+      return ids.contains(counted.id)
+    }
+  }
+
+  /// The indexes that have to be filled from all records.
+  var stale: Set<UInt32> { catalog.ids.subtracting(indexes.unavailable).subtracting(kept) }
+
+  /// The unique indexes among those kept that were known to hold a key twice.
+  var suspects: [DerivedIndex] {
+    kept.sorted().map { catalog.indexes[Int($0)].index }
+      .filter { $0.isUnique && checkpoint.root.indexes[Int($0.id)].hasDuplicates }
+  }
+
+  /// Brings what is kept up to date.
+  ///
+  /// - Returns: Keys that a unique index holds twice since.
+  /// - Throws: `IndexUnusable` when a record that was there at the checkpoint cannot be read.
+  mutating func apply(_ tail: TailChanges) throws -> [Conflict] {
+    let live = try tail.live(root, catalog)
+    dropUnreadable(tail.gone + live)
+    for id in kept { root.pointee.indexes[Int(id)] = checkpoint.tree(ofIndex: Int(id)) }
+    var update = IndexUpdate(root.pointee.indexes, in: arena)
+    for word in tail.gone {
+      let record = try Self.old(reader, word)
+      try change(record, isGone: true, &update)
+    }
+    for word in live { try change(reader.record(at: word), isGone: false, &update) }
+    return update.finish()
+  }
+
+  /// An index over a keyspace in which a value can be read no more, because its file is gone or damaged,
+  /// cannot be brought up to date.
+  private mutating func dropUnreadable(_ words: [UInt64]) {
+    var unreadable: Set<UInt32> = []
+    for word in words where RecordAddress(rawValue: word).isBlob {
+      guard let record = try? reader.record(at: word) else { continue }
+      let wanted = wanted(record.header.keyspace).map(\.index.id)
+      if wanted.isEmpty || unreadable.isSuperset(of: wanted) { continue }
+      if (try? content(of: record)) == nil { unreadable.formUnion(wanted) }
+    }
+    kept = Self.withoutStrayCounts(kept.subtracting(unreadable), catalog)
+  }
+
+  private func wanted(_ keyspace: UInt32) -> [IndexSet.RecordIndex] {
+    indexes.indexes(over: keyspace).filter { kept.contains($0.index.id) }
+      .map { index in
+        IndexSet.RecordIndex(
+          index: index.index, extractor: index.extractor,
+          countedBy: index.countedBy.filter { kept.contains($0.id) })
+      }
+  }
+
+  private func change(_ record: Record, isGone: Bool, _ update: inout IndexUpdate) throws {
+    let wanted = wanted(record.header.keyspace)
+    guard !wanted.isEmpty else { return }
+    let value = try content(of: record)
+    for index in wanted {
+      update.change(
+        index, keyspace: record.header.keyspace, key: record.key, from: isGone ? value.bytes : nil,
+        to: isGone ? nil : value.bytes)
+    }
+  }
+
+  private func content(of record: Record) throws -> ValueBytes {
+    guard record.header.kind == .blob else { return ValueBytes(record.value) }
+    return try blobs.read(BlobReference(in: record))
+  }
+
+  /// A record that was there at the checkpoint and went. Compaction may have cleaned it away since.
+  static func old(_ reader: RecordReader, _ word: UInt64) throws(IndexUnusable) -> Record {
+    do { return try reader.record(at: word) } catch {
+      throw IndexUnusable(
+        "a record that was replaced since the checkpoint cannot be read", at: error.place ?? "the log")
+    }
+  }
+}
+
+/// What the log behind a checkpoint did to the records.
+struct TailChanges {
+  /// Where the checkpoint was taken.
+  let start: LogPosition
+  /// Records that were there at the checkpoint and are no more; of interesting keyspaces, and blobs.
+  var gone: [UInt64] = []
+  /// Records that the tail put.
+  var came: [UInt64] = []
+  /// By keyspace id: whether changes of its records are of interest.
+  let isInteresting: [Bool]
+
+  /// The records of the tail that nothing in it replaced.
+  func live(_ root: UnsafeMutablePointer<Root>, _ catalog: Catalog) throws -> [UInt64] {
+    let reader = RecordReader(root: root, verifiesChecksum: false)
+    return try came.filter { word in
+      let record = try reader.record(at: word)
+      let keyspace = catalog.keyspaces[Int(record.header.keyspace)]
+      return root.pointee.trees(of: keyspace).word(for: record.key, keyspace.kind) == word
+    }
+  }
+
+  mutating func note(old: UInt64?, new: UInt64?, _ keyspace: Int) {
+    let isInteresting = keyspace < self.isInteresting.count && self.isInteresting[keyspace]
+    if let old {
+      let address = RecordAddress(rawValue: old)
+      let wasThere = LogPosition(segment: address.segment, offset: UInt64(address.offset)) < start
+      if wasThere, isInteresting || address.isBlob { gone.append(old) }
+    }
+    if let new, isInteresting || RecordAddress(rawValue: new).isBlob { came.append(new) }
+  }
+}
