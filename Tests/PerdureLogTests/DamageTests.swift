@@ -5,17 +5,18 @@ import Testing
 @testable import PerdureLog
 
 /// A small store of three segments and a blob file, to be damaged.
-private struct DamagedStore {
+struct DamagedStore {
   static let path = "/s.perdure"
   let image: CrashImage
   /// The content after each commit.
   let contents: [CrashHistory.Content]
 
-  init(closing: Bool) throws {
+  /// - Parameter withCheckpoints: Whether one is made in the middle, and one at close.
+  init(closing: Bool, withCheckpoints: Bool = false) throws {
     let fileSystem = SimulatedFileSystem()
     let history = CrashHistory()
-    var store: Store? = try Self.open(fileSystem)
-    try Self.fill(try #require(store), history)
+    var store: Store? = try Self.open(fileSystem, withCheckpoints: withCheckpoints)
+    try Self.fill(try #require(store), history, withCheckpoints: withCheckpoints)
     let last = try #require(store).snapshot().sequence
     if closing { try store?.close() }
     store = nil
@@ -23,7 +24,7 @@ private struct DamagedStore {
     contents = history.contents(upTo: last)
   }
 
-  private static func fill(_ store: Store, _ history: CrashHistory) throws {
+  private static func fill(_ store: Store, _ history: CrashHistory, withCheckpoints: Bool) throws {
     let rows = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
     _ = try store.defineIndex(
@@ -46,14 +47,17 @@ private struct DamagedStore {
       ]
       if id > 7 { change.append((CrashKey(keyspace: "rows", key: .id(id - 6)), nil)) }
       history.note(sequence, change)
+      if withCheckpoints, id == 4 || id == 8 { try store.checkpoint() }
     }
   }
 
-  private static func open(_ fileSystem: any FileSystem) throws -> Store {
+  static func open(_ fileSystem: any FileSystem, withCheckpoints: Bool = false) throws -> Store {
     var options = StoreOptions()
     options.fileSystem = fileSystem
     options.segmentCapacityBytes = 4096
     options.blobThresholdBytes = 1024
+    options.checkpoints = .manual
+    if withCheckpoints { options.checkpoints.closeTailBytes = 0 }
     return try Store(at: path, options: options)
   }
 

@@ -236,7 +236,7 @@ struct CheckpointTests {
       lengths.append(Int(try memory.fileSystem.open(CheckpointedStore.path + "/" + file, .read).size()))
     }
     // At most what three checkpoints reach, and a little more for what does not fit exactly.
-    #expect(lengths[29] <= lengths[0] * 7 / 2, "\(lengths)")
+    #expect(lengths[29] <= lengths[0] * 4, "\(lengths)")
     #expect(lengths[29] <= lengths[20] + 4096, "\(lengths)")
     try store.close()
     for round in 0..<20 as Range<UInt64> {

@@ -10,7 +10,8 @@ struct CrashCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
   private static let shape = CrashShape(
-    description: "canary", commits: 30, operations: 1...8, blobOneIn: 6, reopensEvery: 9)
+    description: "canary", commits: 30, operations: 1...8, blobOneIn: 6, checkpointOneIn: 3,
+    reopensEvery: 9)
 
   /// A history may happen not to need the sync that is missing (none of its commits waits at the wrong
   /// moment, or no sampled disk shows it); so many histories in a row do not.

@@ -52,6 +52,8 @@ struct CrashOracle: Sendable {
     guard try Self.content(of: store) == contents[Int(snapshot.sequence)] else {
       throw Violation("the content after commit \(snapshot.sequence) is not what it was")
     }
+    // Whatever the power cut left: a checkpoint that a superblock names was durable before.
+    if let rebuild = store.recoveryReport.indexRebuild { throw Violation("\(rebuild)") }
     let report = try store.verify()
     guard report.isClean else { throw Violation("\(report.findings)") }
   }

@@ -76,7 +76,7 @@ struct CrashTests {
 
   @Test(
     "A crash during the recovery from a crash changes nothing about it",
-    arguments: [0, 1, 3])
+    arguments: [0, 1, 3, 9])
   func crashDuringRecovery(_ number: Int) async throws {
     var shape = CrashShape.all[number]
     shape.commits = 20

@@ -14,6 +14,8 @@ struct CrashShape: Sendable, CustomStringConvertible {
   var blobOneIn = 24
   /// One commit in so many is redefined, refused or otherwise out of the ordinary; 0: none.
   var mishapOneIn = 0
+  /// After one commit in so many a checkpoint is made by hand, and one at each close; 0: none.
+  var checkpointOneIn = 0
   var reopensEvery = 17
   /// Whether writers wait for their syncs without a thread.
   var isAsynchronous = false
@@ -37,6 +39,13 @@ struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "nothing promised until the end", commits: 60, reopensEvery: 30,
       durabilities: [.relaxed, .processCrash, .ordered]),
+    CrashShape(description: "checkpoints", commits: 36, checkpointOneIn: 2, reopensEvery: 9),
+    CrashShape(
+      description: "checkpoints, blob files and mishaps", commits: 30, blobOneIn: 4, mishapOneIn: 3,
+      checkpointOneIn: 3, reopensEvery: 4),
+    CrashShape(
+      description: "checkpoints beside three writers", commits: 12, writers: 3, blobOneIn: 0,
+      checkpointOneIn: 5, sectorLength: 128),
   ]
 }
 
@@ -53,6 +62,8 @@ struct CrashWorkload: Sendable {
     var options = StoreOptions()
     options.segmentCapacityBytes = shape.segmentCapacityBytes
     options.blobThresholdBytes = max(1024, shape.valueLengthMax + 16)
+    options.checkpoints = .manual
+    if shape.checkpointOneIn > 0 { options.checkpoints.closeTailBytes = 0 }
     return options
   }
 
@@ -140,6 +151,9 @@ private struct CrashWriter {
       try mishap()
     } else {
       try await commit()
+    }
+    if shape.checkpointOneIn > 0, Int.random(in: 0..<shape.checkpointOneIn, using: &random) == 0 {
+      try store.checkpoint()
     }
   }
 

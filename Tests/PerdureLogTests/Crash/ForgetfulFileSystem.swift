@@ -22,6 +22,10 @@ final class ForgetfulFileSystem: FileSystem {
     case blob
     /// The sync of the directory after a blob file was created (S1).
     case blobName
+    /// The sync of an index file before a superblock names a checkpoint in it (S7).
+    case index
+    /// The sync of the directory after an index file was created (S7).
+    case indexName
   }
 
   let base: SimulatedFileSystem
@@ -45,6 +49,7 @@ final class ForgetfulFileSystem: FileSystem {
       case .creation: path != "/" && last.hasSuffix(".tmp")
       case .parentDirectory: path == "/"
       case .segmentName: path != "/" && last.hasSuffix(".segment")
+      case .indexName: path != "/" && last.hasSuffix(".index")
       case .blobName: path != "/" && last.hasSuffix(".blob")
       default: false
       }
@@ -83,6 +88,7 @@ private final class ForgetfulFile: File {
       case .segmentBirth: isEmptySegment
       case .log: path.hasSuffix(".segment") && !isEmptySegment
       case .blob: path.hasSuffix(".blob")
+      case .index: path.hasSuffix(".index")
       default: false
       }
     if !isForgotten { try base.sync(mode) }

@@ -1,0 +1,116 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// Whatever happens to an index file: the store opens, with everything in it.
+@Suite("A damaged index file")
+struct IndexDamageTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+  private let store: DamagedStore
+  private let file: String
+  private let bytes: [UInt8]
+
+  init() throws {
+    store = try DamagedStore(closing: true, withCheckpoints: true)
+    file = try #require(store.files.first { $0.hasSuffix(".index") })
+    bytes = store.bytes(file)
+  }
+
+  /// Opens with these bytes in the index file's place; gives whether the checkpoint was used.
+  private func isUsed(_ damaged: [UInt8]) throws -> Bool {
+    guard try store.outcome(store.withFile(file, damaged)) == store.last else {
+      throw Violation("an error, or a loss")
+    }
+    return try DamagedStore.open(store.withFile(file, damaged)).recoveryReport.indexRebuild == nil
+  }
+
+  @Test("Undamaged, it is used")
+  func undamaged() throws {
+    #expect(try isUsed(bytes))
+    let opened = try DamagedStore.open(store.image.fileSystem())
+    #expect(opened.recoveryReport.checkpointSequence == store.last && opened.recoveryReport.logBytes == 0)
+  }
+
+  @Test("Any bit that changes in it makes no difference to what is read")
+  func bits() throws {
+    var random = SeededGenerator(seed: seed)
+    print("PERDURE_SEED=\(seed)")
+    var used = 0
+    let places =
+      Array(0..<64)
+      + stride(from: 64, to: bytes.count, by: 5).map {
+        min(bytes.count - 1, $0 + Int.random(in: 0..<5, using: &random))
+      }
+    for place in places {
+      var damaged = bytes
+      let bit = Int.random(in: 0..<8, using: &random)
+      damaged[place] ^= 1 << bit
+      do { if try isUsed(damaged) { used += 1 } } catch {
+        Issue.record("byte \(place), bit \(bit): \(error)")
+        return
+      }
+    }
+    // What the newest checkpoint does not reach may be anything.
+    print("bits of the index file: \(places.count), \(used) of no account")
+    #expect(used < places.count * 3 / 4)
+  }
+
+  @Test("Nor does cutting it short, nor zeros, units put elsewhere, or an old file in its place")
+  func larger() throws {
+    var random = SeededGenerator(seed: seed)
+    for length in stride(from: 0, to: bytes.count, by: 192) { _ = try isUsed(Array(bytes[..<length])) }
+    let units = bytes.count / 64
+    for _ in 0..<150 {
+      var damaged = bytes
+      let (from, to) = (Int.random(in: 0..<units, using: &random), Int.random(in: 0..<units, using: &random))
+      let length = min(Int.random(in: 1...17, using: &random), units - max(from, to))
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0:
+        damaged.replaceSubrange(
+          (64 * to)..<(64 * (to + length)), with: bytes[(64 * from)..<(64 * (from + length))])
+      case 1: for place in (64 * to)..<(64 * (to + length)) { damaged[place] = 0 }
+      default:
+        for place in (64 * to)..<(64 * (to + length)) {
+          damaged[place] = .random(in: 0...255, using: &random)
+        }
+      }
+      _ = try isUsed(damaged)
+    }
+    // Another store's file, whole in itself.
+    let stranger = try DamagedStore(closing: true, withCheckpoints: true)
+    #expect(try !isUsed(stranger.bytes(file)))
+  }
+
+  @Test("A newer superblock that is lost leads to a checkpoint that is whole, or to none")
+  func olderSuperblock() throws {
+    let memory = CheckpointedStore()
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for round in 0..<9 as Range<UInt64> {
+      try store.write { transaction in
+        for id in 0..<200 as Range<UInt64> { try transaction.put([UInt8(round)], id: id, in: rows) }
+      }
+      try store.checkpoint()
+    }
+    let content = try CrashOracle.content(of: store)
+    store.engine.abandon()
+    var used = 0
+    // The three newest superblocks go, one after the other.
+    for lost in 1...3 {
+      try memory.change("SUPERBLOCK") { bytes in
+        let newest = bytes.withUnsafeBytes { try? Superblock.newest(in: $0) }
+        if let newest { bytes[newest.slot * Superblock.slotLength] ^= 1 }
+      }
+      let reader = try memory.open(readOnly: true)
+      #expect(try CrashOracle.content(of: reader) == content, "\(lost)")
+      #expect(try reader.verify().isClean)
+      if reader.recoveryReport.indexRebuild == nil { used += 1 }
+    }
+    // What the two newest had named when the last was written is whole; of the older ones units were
+    // used again, and nobody is misled by that (K1, K2).
+    #expect(used == 2)
+  }
+}

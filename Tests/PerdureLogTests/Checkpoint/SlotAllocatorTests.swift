@@ -1,0 +1,67 @@
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Units of an index file")
+struct SlotAllocatorTests {
+  @Test("No unit is given out twice, nor before what reached it may be forgotten")
+  func model() throws {
+    var random = SeededGenerator.forTest("slot allocator")
+    for round in 0..<30 {
+      var slots = SlotAllocator()
+      var inUse: [SlotAllocator.Run] = []
+      /// Units that are taken or wait, with the checkpoint from which on they may be used.
+      var blocked: [UInt32: UInt64] = [:]
+      var (checkpoint, confirmed) = (1 as UInt64, 0 as UInt64)
+      for _ in 0..<400 {
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0:
+          checkpoint += 1
+          confirmed = checkpoint - UInt64.random(in: 1...2, using: &random)
+          slots.release(upTo: confirmed)
+        case 1...3 where !inUse.isEmpty:
+          let run = inUse.remove(at: Int.random(in: 0..<inUse.count, using: &random))
+          slots.free(run, notReachedFrom: checkpoint)
+          for unit in run.slot..<run.end { blocked[unit] = checkpoint }
+        default:
+          let count = [9, 16, 17, Int.random(in: 1...90, using: &random)].randomElement(using: &random) ?? 1
+          let run = SlotAllocator.Run(slot: try slots.allocate(count), unitCount: count)
+          for unit in run.slot..<run.end {
+            let until = blocked[unit] ?? 0
+            if until > confirmed { Issue.record("seed \(random.seed), round \(round): unit \(unit)") }
+            blocked[unit] = .max
+          }
+          inUse.append(run)
+        }
+        let expected = inUse.reduce(0) { $0 + $1.unitCount }
+        #expect(slots.unitsInUse == expected, "seed \(random.seed), round \(round)")
+      }
+    }
+  }
+
+  @Test("Room comes together again, and what is cut off it lies side by side")
+  func joining() throws {
+    var slots = SlotAllocator()
+    let runs = try (0..<20).map { _ in SlotAllocator.Run(slot: try slots.allocate(16), unitCount: 16) }
+    let end = slots.end
+    for run in runs.shuffled() { slots.free(run, notReachedFrom: 1) }
+    #expect(slots.waitingUnitCount == 320 && slots.freeUnitCount == 0)
+    slots.release(upTo: 1)
+    #expect(slots.waitingUnitCount == 0 && slots.freeUnitCount == 320)
+    #expect(try (0..<4).map { _ in try slots.allocate(80) } == [1, 81, 161, 241])
+    #expect(slots.end == end && slots.freeUnitCount == 0)
+    #expect(try slots.allocate(1) == end)
+  }
+
+  @Test("What a file does not reach is free, the header is not")
+  func reached() throws {
+    var map = SlotMap(unitCount: 100)
+    #expect(map.claim(.none, unitCount: 1) && map.claim(NodeSlot(number: 10), unitCount: 40))
+    var slots = SlotAllocator(map)
+    #expect(slots.unitsInUse == 40 && slots.freeUnitCount == 59 && slots.end == 100)
+    #expect(try slots.allocate(50) == 50)
+    #expect(try slots.allocate(9) == 1)
+    #expect(try slots.allocate(1) == 100)
+  }
+}
