@@ -92,6 +92,17 @@ struct SourceShapeTests {
     #expect(options >= 9)
   }
 
+  @Test("ARCHITECTURE.md lists every invariant that a verification checks, and no other")
+  func invariantsAreListed() throws {
+    let source = try Repository.text(of: "Sources/PerdureLog/Verification/VerificationReport.swift")
+    let checked = source.matches(of: #/\/\/\/ (V[0-9]+): /#).map { String($0.output.1) }
+    let text = try Repository.text(of: "ARCHITECTURE.md")
+    #expect(checked == text.matches(of: /\n\| (V[0-9]+) \|/).map { String($0.output.1) })
+    #expect(checked.count >= 9)
+    let tests = try Repository.text(of: "Tests/PerdureLogTests/Verification/VerificationTests.swift")
+    for invariant in checked { #expect(tests.contains("@Test(\"\(invariant): "), "\(invariant) has no test") }
+  }
+
   @Test("Everything public says what it is")
   func publicIsDocumented() throws {
     let declaration = /^ *(@[A-Za-z]+(\([^)]*\))? )*(public|open) (?!import|extension)/

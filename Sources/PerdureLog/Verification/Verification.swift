@@ -2,19 +2,37 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Store {
-  /// Checks the whole store against its invariants, without changing anything. Commits wait
-  /// meanwhile; readers do not.
+  /// Checks the whole store against its invariants (`VerificationReport.Finding.Invariant`), without changing
+  /// anything. Commits wait meanwhile; readers do not.
   ///
-  /// - Throws: `StoreError` when the store is closed or poisoned, or when the files cannot be
-  ///   read. What is wrong with the bytes is not thrown but reported.
+  /// - Parameter progress: Hears how far the work is: bytes done, bytes in all (an estimate of how many bytes
+  ///   the records amount to is among them). Throw from it to cancel.
+  /// - Throws: `StoreError` when the store is closed or poisoned, or when the files cannot be read; what
+  ///   `progress` throws. What is wrong with the bytes is not thrown but reported.
   /// - Complexity: reads the log once and every live record once more; memory for a second index.
-  public func verify() throws -> VerificationReport {
+  public func verify(
+    progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
+  ) throws -> VerificationReport {
     try engine.inTurn { state in
-      var verification = Verification(engine, state.root, state.catalog, state.indexes)
-      try verification.checkLog(state)
-      try verification.checkRecords()
-      try verification.checkDerivedIndexes()
-      return verification.report
+      try withoutActuallyEscaping(progress ?? { _, _ in }) { progress in
+        var verification = Verification(
+          engine, state.root, state.catalog, state.indexes, state.logBytes, progress)
+        try verification.checkSuperblock(state)
+        try verification.checkLog(state)
+        try verification.checkOrder()
+        try verification.checkRecords()
+        try verification.checkDerivedIndexes()
+        return verification.report
+      }
+    }
+  }
+}
+
+extension CommitterState {
+  /// Bytes of the segments up to the log's end.
+  fileprivate var logBytes: UInt64 {
+    segments.segments.keys.reduce(0) {
+      $0 + ($1 == end.segment ? end.offset : UInt64(segments.entries[Int($1)].end))
     }
   }
 }
@@ -25,13 +43,43 @@ struct Verification {
   private let root: UnsafeMutablePointer<Root>
   private let catalog: Catalog
   private let indexes: IndexSet
+  private let progress: (UInt64, UInt64) throws -> Void
+  private let logBytes: UInt64
   private(set) var report = VerificationReport()
 
-  init(_ engine: Engine, _ root: UnsafeMutablePointer<Root>, _ catalog: Catalog, _ indexes: IndexSet) {
+  init(
+    _ engine: Engine, _ root: UnsafeMutablePointer<Root>, _ catalog: Catalog, _ indexes: IndexSet,
+    _ logBytes: UInt64, _ progress: @escaping (UInt64, UInt64) throws -> Void
+  ) {
     self.engine = engine
     self.root = root
     self.catalog = catalog
     self.indexes = indexes
+    self.logBytes = logBytes
+    self.progress = progress
+  }
+
+  /// V8: what the next opening will believe.
+  func newestSuperblock() throws -> Superblock {
+    let file = try engine.fileSystem.open(engine.directory + "/" + StoreFileName.superblock.string, .read)
+    return try file.read(Superblock.fileLength, at: 0).withUnsafeBytes { try Superblock.newest(in: $0) }
+  }
+
+  mutating func checkSuperblock(_ state: borrowing CommitterState) throws {
+    let name = StoreFileName.superblock.string
+    do {
+      let found = try newestSuperblock()
+      if let current = state.superblock?.current, found != current, !engine.options.isReadOnly {
+        report.add(.superblock, at: name, "its newest copy is not the one that was written last")
+      }
+      if found.durableEnd > state.end || found.durableSequence > root.pointee.sequence {
+        report.add(.superblock, at: name, "it promises more than the log has")
+      }
+    } catch let error as FormatError {
+      report.add(.superblock, at: "\(name), byte \(error.offset)", "\(error)")
+    } catch let error as FileIOError {
+      report.add(.superblock, at: name, "\(error)")
+    }
   }
 
   /// V1 and V3: reads the log as recovery would, and compares.
@@ -39,22 +87,102 @@ struct Verification {
     guard let superblock = state.superblock?.current else { return }
     var replay = Replay(NodeArena())
     var scan = LogScan(superblock)
-    let numbers = state.segments.segments.keys.sorted()
+    var cancellation: (any Error)?
     do {
-      for number in numbers {
-        guard let segment = state.segments.segments[number] else { continue }
-        let isLast = number == state.end.segment
-        let end = isLast ? state.end.offset : UInt64(state.segments.entries[Int(number)].end)
-        let link = SegmentChain.Link(segment: segment, size: end, end: end)
-        try scan.read(link, isLast: false, progress: { _ in }, apply: { try replay.apply($0) })
+      var done: UInt64 = 0
+      for number in state.segments.segments.keys.sorted() {
+        guard let link = Self.link(number, state) else { continue }
+        var told: UInt64 = 0
+        try scan.read(link, isLast: false, progress: { _ in }) { parts in
+          try replay.apply(parts)
+          let offset = parts.last?.position.offset ?? 0
+          guard offset >= told + Self.progressStepBytes else { return }
+          told = offset
+          do { try tell(done + offset) } catch {
+            cancellation = error
+            throw error
+          }
+        }
+        done += link.size
       }
       try scan.finish()
-    } catch let error as StoreError {
+    } catch let error as StoreError where cancellation == nil {
       report.add(.log, at: error.place ?? "the log", error.message)
       return
     }
+    try tell(logBytes)
     report.commits = scan.sequence
+    compareCatalog(with: replay)
     compareIndex(with: replay)
+  }
+
+  private static func link(_ number: UInt64, _ state: borrowing CommitterState) -> SegmentChain.Link? {
+    guard let segment = state.segments.segments[number] else { return nil }
+    let isLast = number == state.end.segment
+    let end = isLast ? state.end.offset : UInt64(state.segments.entries[Int(number)].end)
+    return SegmentChain.Link(segment: segment, size: end, end: end)
+  }
+
+  /// How often progress is told.
+  private static let progressStepBytes: UInt64 = 1 << 20
+  private static let progressStepRecords = 4096
+
+  /// Half of the work is the log, half are the records.
+  private func tell(_ done: UInt64) throws { try progress(min(done, 2 * logBytes), max(2 * logBytes, 1)) }
+
+  /// V9.
+  private mutating func compareCatalog(with replay: borrowing Replay) {
+    if catalog.keyspaces != replay.catalog.keyspaces {
+      report.add(.catalog, at: "the catalog", "its keyspaces are not those that the log defines")
+    }
+    let here = catalog.indexes.map { $0.definition }
+    if here != replay.catalog.indexes.map({ $0.definition }) {
+      report.add(.catalog, at: "the catalog", "its indexes are not those that the log defines")
+    }
+  }
+
+  /// V7: goes through every tree from end to end.
+  mutating func checkOrder() throws {
+    for keyspace in catalog.keyspaces {
+      let trees = root.pointee.trees(of: keyspace)
+      switch keyspace.kind {
+      case .dense: checkOrder(of: trees.dense, "keyspace \(keyspace.name)")
+      case .bytes: checkOrder(of: trees.ordered, "keyspace \(keyspace.name)")
+      }
+    }
+    for entry in catalog.indexes {
+      checkOrder(of: root.pointee.tree(of: entry.index), "index \(entry.index.name)")
+    }
+    try tell(logBytes)
+  }
+
+  private mutating func checkOrder(of table: DenseTable, _ place: String) {
+    var cursor = DenseCursor(table)
+    var (count, last) = (0, nil as UInt64?)
+    while cursor.next() {
+      if let last, cursor.id <= last {
+        report.add(.order, at: place, "id \(cursor.id) stands after \(last)")
+        return
+      }
+      last = cursor.id
+      count += 1
+    }
+    if count != table.count { report.add(.order, at: place, "\(count) ids, and a count of \(table.count)") }
+  }
+
+  private mutating func checkOrder(of tree: OrderedTree, _ place: String) {
+    var cursor = OrderedCursor(tree)
+    var (count, last) = (0, [UInt8]())
+    while cursor.next() {
+      let isAfter = last.withUnsafeBytes { count == 0 || KeyBytes.compare(cursor.key, $0) > 0 }
+      guard isAfter else {
+        report.add(.order, at: place, "key \(Key.bytes(Array(cursor.key))) stands after \(Key.bytes(last))")
+        return
+      }
+      last = Array(cursor.key)
+      count += 1
+    }
+    if count != tree.count { report.add(.order, at: place, "\(count) keys, and a count of \(tree.count)") }
   }
 
   private mutating func compareIndex(with replay: borrowing Replay) {
@@ -97,12 +225,23 @@ struct Verification {
         var cursor = DenseCursor(trees.dense)
         while cursor.next() {
           withUnsafeBytes(of: cursor.id.littleEndian) { check(cursor.word, keyspace, $0, reader) }
+          try tellRecords()
         }
       case .bytes:
         var cursor = OrderedCursor(trees.ordered)
-        while cursor.next() { check(cursor.payload, keyspace, cursor.key, reader) }
+        while cursor.next() {
+          check(cursor.payload, keyspace, cursor.key, reader)
+          try tellRecords()
+        }
       }
     }
+    try tell(logBytes * 2)
+  }
+
+  private func tellRecords() throws {
+    guard report.records % Self.progressStepRecords == 0 else { return }
+    let keys = catalog.keyspaces.reduce(1) { $0 + root.pointee.trees(of: $1).count($1.kind) }
+    try tell(logBytes + UInt64(Double(logBytes) * Double(report.records) / Double(keys)))
   }
 
   private mutating func check(

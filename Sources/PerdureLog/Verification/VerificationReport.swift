@@ -16,6 +16,13 @@ public struct VerificationReport: Sendable {
       case unique = 5
       /// V6: every blob file that a record names is there, whole and right.
       case blob = 6
+      /// V7: the keys of every tree ascend, and there are as many as it says.
+      case order = 7
+      /// V8: the superblock that the next opening will believe is the one written last, and promises nothing
+      /// that the log does not have.
+      case superblock = 8
+      /// V9: keyspaces and indexes are those that the log defines.
+      case catalog = 9
     }
 
     /// Which invariant does not hold.
@@ -29,8 +36,12 @@ public struct VerificationReport: Sendable {
     public var description: String { "V\(invariant.rawValue) at \(place): \(message)" }
   }
 
-  /// What is wrong; empty for a store that is well.
+  /// What is wrong; empty for a store that is well. At most `findingsListedMax` of them are listed.
   public internal(set) var findings: [Finding] = []
+  /// How many findings there are.
+  public internal(set) var findingCount = 0
+  /// The most findings that are listed.
+  public static let findingsListedMax = 10_000
   /// Commits whose frames were read.
   public internal(set) var commits: UInt64 = 0
   /// Records whose address and checksum were checked.
@@ -41,9 +52,11 @@ public struct VerificationReport: Sendable {
   public internal(set) var blobs = 0
 
   /// Whether nothing was found.
-  public var isClean: Bool { findings.isEmpty }
+  public var isClean: Bool { findingCount == 0 }
 
   mutating func add(_ invariant: Finding.Invariant, at place: String, _ message: String) {
+    findingCount += 1
+    guard findings.count < Self.findingsListedMax else { return }
     findings.append(Finding(invariant: invariant, place: place, message: message))
   }
 }

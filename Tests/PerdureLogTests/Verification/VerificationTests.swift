@@ -1,0 +1,214 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+// Each test breaks one invariant and nothing else, and gets exactly that finding.
+
+@Suite("Verification")
+struct VerificationTests {
+  private let memory: MemoryStore
+  private let store: Store
+  private let rows: Keyspace
+  private let names: Keyspace
+  private let index: DerivedIndex
+
+  init() throws {
+    memory = try MemoryStore(segmentCapacityBytes: 4096)
+    store = try memory.open()
+    rows = try store.keyspace("rows", .dense)
+    names = try store.keyspace("names", .bytes)
+    index = try store.defineIndex(Self.definition(rows, isUnique: false))
+    for id in 1...20 as ClosedRange<UInt64> {
+      try store.write { transaction in
+        try transaction.put([UInt8(id)] + [UInt8](repeating: 7, count: 300), id: id, in: rows)
+        try transaction.put([], key: Array("name \(id)".utf8), in: names)
+      }
+    }
+    try store.write { try $0.put([21] + [UInt8](repeating: 7, count: 5000), id: 21, in: rows) }
+    try store.write { try $0.remove(id: 20, in: rows) }
+  }
+
+  private static func definition(_ rows: Keyspace, isUnique: Bool) -> IndexDefinition {
+    IndexDefinition(
+      name: "first byte",
+      source: .records(
+        keyspaces: [rows], extractor: SliceExtractor.name,
+        parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)])), isUnique: isUnique)
+  }
+
+  private typealias Invariant = VerificationReport.Finding.Invariant
+
+  private func findings(of store: Store? = nil) throws -> [Invariant] {
+    let report = try (store ?? self.store).verify()
+    #expect(report.findingCount == report.findings.count)
+    #expect(report.isClean == report.findings.isEmpty)
+    return report.findings.map(\.invariant)
+  }
+
+  private func changeFile(_ name: StoreFileName, at offset: Int) throws {
+    let file = try memory.fileSystem.open("/store.perdure/" + name.string, .readWrite)
+    let byte = try file.read(1, at: UInt64(offset))
+    try file.write([byte[0] ^ 4], at: UInt64(offset))
+  }
+
+  @Test("A store that is well has no findings, and everything was looked at")
+  func well() throws {
+    let report = try store.verify()
+    #expect(report.isClean)
+    #expect(report.commits == store.snapshot().sequence)
+    // With the three records of the catalog.
+    #expect(report.records == 20 + 20 + 3)
+    #expect(report.indexEntries == 20)
+    #expect(report.blobs == 1)
+  }
+
+  @Test("V1: a frame header that is damaged is found in the log alone, as no read needs it")
+  func log() throws {
+    try changeFile(.segment(1), at: SegmentHeader.length + 20)
+    #expect(try findings() == [.log])
+    #expect(try store.snapshot().value(id: 1, in: rows)?.count == 301)
+  }
+
+  @Test("V2: an address at which readers find another record")
+  func address() throws {
+    try store.engine.inTurn { state in
+      let entry = state.root.pointee.segments + 1
+      // Readers look for the records of segment 1 in bytes that are not theirs.
+      entry.pointee.base = state.root.pointee.segments[2].base
+    }
+    let found = Set(try findings())
+    #expect(found == [.address])
+  }
+
+  @Test("V3: an index that has lost a key")
+  func lostKey() throws {
+    try store.engine.inTurn { state in
+      _ = state.root.pointee.keyspaces[Int(names.id)].ordered.remove(key("name 7"), in: state.arena)
+    }
+    #expect(try findings() == [.index])
+  }
+
+  private func key(_ text: String) -> UnsafeRawBufferPointer {
+    let bytes = Array(text.utf8)
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+    copy.copyBytes(from: bytes)
+    return UnsafeRawBufferPointer(copy)
+  }
+
+  @Test("V4: a derived index that has lost an entry, or has one too many")
+  func derivedIndex() throws {
+    let entry = [3] + [UInt8](repeating: 0, count: 7) + [3]
+    try store.engine.inTurn { state in
+      entry.withUnsafeBytes {
+        _ = state.root.pointee.indexes[Int(index.id)].remove($0, in: state.arena)
+      }
+    }
+    #expect(try findings() == [.derivedIndex])
+    try store.engine.inTurn { state in
+      entry.withUnsafeBytes {
+        _ = state.root.pointee.indexes[Int(index.id)].put($0, 3, in: state.arena)
+      }
+      var other = entry
+      other[8] = 4
+      other.withUnsafeBytes { _ = state.root.pointee.indexes[Int(index.id)].put($0, 4, in: state.arena) }
+    }
+    #expect(try findings() == [.derivedIndex])
+  }
+
+  @Test("V5: a unique index in which a key is twice")
+  func unique() throws {
+    try store.write { try $0.put([1], id: 30, in: rows) }
+    try store.engine.inTurn { state in
+      var catalog = state.catalog
+      let unique = catalog.setIndex(Self.definition(rows, isUnique: true))
+      let record = CatalogRecord.index(unique, Self.definition(rows, isUnique: true))
+      try store.engine.appendCatalogRecord(record, catalog, &state)
+    }
+    try store.close()
+    let again = try memory.open()
+    #expect(again.recoveryReport.duplicates.count == 1)
+    #expect(try findings(of: again) == [.unique])
+  }
+
+  @Test("V6: a blob file of which a byte has changed, and one that is gone")
+  func blob() throws {
+    try changeFile(.blob(1), at: BlobHeader.length + 4000)
+    #expect(try findings() == [.blob])
+    try memory.fileSystem.remove("/store.perdure/" + StoreFileName.blob(1).string)
+    #expect(try findings() == [.blob])
+  }
+
+  @Test("V7: a tree whose count is not that of its keys")
+  func order() throws {
+    try store.engine.inTurn { $0.root.pointee.keyspaces[Int(names.id)].ordered.count += 1 }
+    #expect(try findings() == [.order])
+    try store.engine.inTurn { $0.root.pointee.keyspaces[Int(names.id)].ordered.count -= 1 }
+    try store.engine.inTurn { $0.root.pointee.keyspaces[Int(rows.id)].dense.count -= 1 }
+    #expect(try findings() == [.order])
+  }
+
+  @Test("V8: a superblock whose newest copy is damaged, or is not there at all")
+  func superblock() throws {
+    let generation = try #require(try store.engine.inTurn { $0.superblock?.current })
+    try changeFile(.superblock, at: generation.slot * Superblock.slotLength + 64)
+    #expect(try findings() == [.superblock])
+    try memory.fileSystem.remove("/store.perdure/SUPERBLOCK")
+    #expect(try findings() == [.superblock])
+  }
+
+  @Test("V8: a superblock that promises more than the log has")
+  func promise() throws {
+    try store.engine.inTurn { state in
+      try state.superblock?.replace { $0.durableSequence = 1000 }
+    }
+    #expect(try findings() == [.superblock])
+  }
+
+  @Test("V9: an index that the log does not define")
+  func catalog() throws {
+    try store.engine.inTurn { state in
+      _ = state.catalog.setIndex(
+        IndexDefinition(
+          name: "made up", source: .records(keyspaces: [rows], extractor: "unheard of", parameters: [])))
+    }
+    #expect(try findings() == [.catalog])
+  }
+
+  @Test("Every invariant has a test of its own here, and its number")
+  func numbers() {
+    #expect(Invariant.allCases.map(\.rawValue) == Array(1...9))
+  }
+
+  @Test("Progress goes to the end, and what it throws cancels and leaves the store as it was")
+  func progress() throws {
+    struct Cancellation: Error {}
+    var seen: [UInt64] = []
+    var last: UInt64 = 0
+    _ = try store.verify { done, total in
+      seen.append(done)
+      last = total
+    }
+    #expect(seen == seen.sorted() && seen.last == last && seen.count > 1)
+    for step in 0..<seen.count {
+      var calls = 0
+      #expect(throws: Cancellation.self) {
+        try store.verify { _, _ in
+          calls += 1
+          if calls > step { throw Cancellation() }
+        }
+      }
+    }
+    #expect(try findings() == [])
+  }
+
+  @Test("More findings than are listed are counted")
+  func manyFindings() {
+    var report = VerificationReport()
+    for number in 0...VerificationReport.findingsListedMax { report.add(.address, at: "\(number)", "") }
+    #expect(report.findingCount == VerificationReport.findingsListedMax + 1)
+    #expect(report.findings.count == VerificationReport.findingsListedMax)
+  }
+}
