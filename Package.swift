@@ -41,7 +41,11 @@ let package = Package(
     // Level 0: nothing of ours below them but C.
     .target(name: "PerdureFileIO", swiftSettings: settings),
     .target(name: "PerdureFormat", dependencies: ["CPerdureShims"], swiftSettings: settings),
-    .target(name: "PerdureCompression", dependencies: ["CLZ4"], swiftSettings: settings),
+    // Where liblz4 can be expected. Elsewhere blocks are opened in Swift, and none are made.
+    .target(
+      name: "PerdureCompression",
+      dependencies: [.target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS]))],
+      swiftSettings: settings),
     .target(name: "PerdurePredicates", swiftSettings: settings),
 
     // Level 1

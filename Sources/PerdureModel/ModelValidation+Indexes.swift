@@ -39,6 +39,17 @@ extension ModelValidation {
           "Correct the name.")
       }
     }
+    let counted = description.elements.map(\.propertyName).filter { isDerived(visible[index][$0]?.property) }
+    if description.elements.count > 1, !counted.isEmpty {
+      warn(
+        .indexNotKept, entity, description.name,
+        "No store keeps this index: \(counted.joined(separator: ", ")) is derived, and stands beside other elements.",
+        "Index it by itself, and the others without it.")
+    }
+  }
+
+  private func isDerived(_ property: PropertyDescription?) -> Bool {
+    if case .attribute(let attribute)? = property { attribute.derivation != nil } else { false }
   }
 
   private func isIndexable(_ property: PropertyDescription?) -> Bool {

@@ -299,4 +299,19 @@ struct ModelWarningTests {
         EntityDescription("D", superentity: "C", properties: []))
         == ["abstractWithoutConcrete A", "abstractWithoutConcrete B"])
   }
+
+  @Test("An index with a derived attribute among several elements")
+  func indexNotKept() throws {
+    func model(_ indexes: FetchIndexDescription...) -> EntityDescription {
+      EntityDescription(
+        "A",
+        properties: [
+          .toMany("bs", "B", inverse: "a"), .derived("count", "bs.@count"), .string("name"),
+        ], indexes: indexes)
+    }
+    let other = entity("B", .toOne("a", "A", inverse: "bs"))
+    #expect(try warnings(model(.init(on: "count"), .init(on: "name")), other) == [])
+    #expect(
+      try warnings(model(.init("both", [.init("count"), .init("name")])), other) == ["indexNotKept A.both"])
+  }
 }
