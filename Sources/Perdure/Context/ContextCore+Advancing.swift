@@ -10,7 +10,7 @@ internal import PerdurePredicates
 extension ContextCore {
   func rollback() {
     checkOwner()
-    readFailure = nil
+    forgetFailure()
     for overlay in tracker.removeAll() {
       guard let object = overlay.object else { continue }
       if overlay.isNew { retire(object) } else { object.header.pointee.overlay = nil }
@@ -31,7 +31,8 @@ extension ContextCore {
 
   func refreshAllObjects() {
     checkOwner()
-    readFailure = nil
+    // New objects stay, and with them the ids that could not be reserved.
+    if !allocator.hasProvisional { readFailure = nil }
     advance()
     for overlay in tracker.ordered where !overlay.isNew { rebase(overlay) }
     for object in identityMap.objects where object.overlay == nil { object.header.pointee.dropRow() }
@@ -39,11 +40,17 @@ extension ContextCore {
 
   func reset() {
     checkOwner()
-    readFailure = nil
+    forgetFailure()
     for overlay in tracker.removeAll() { overlay.object?.header.pointee.overlay = nil }
     for object in identityMap.objects { retire(object) }
     view = store.view()
     beginEpoch()
+  }
+
+  /// No new object is left, and no change that was made on top of what could not be read.
+  private func forgetFailure() {
+    readFailure = nil
+    allocator.forgetProvisional()
   }
 
   /// Moves on to the newest state of the store; unsaved changes stay as they are.

@@ -21,8 +21,11 @@ extension ContextCore {
     checkOwner()
     guard let context = object.contextForChange() else { return }
     precondition(context === self, "The object belongs to another context.")
+    // Preparations may delete what leads back here.
+    guard !tracker.isDeleted(object.reference), preparing.insert(object.reference).inserted else { return }
     object.prepareForDeletion()
-    markDeleted(object.reference)
+    preparing.remove(object.reference)
+    if object.context === self { markDeleted(object.reference) }
   }
 
   // MARK: Called by ManagedObject
@@ -55,7 +58,8 @@ extension ContextCore {
     } catch {
       var failure = PerdureError(
         .saveFailed,
-        "The store could not reserve an id for a new object. The context cannot save until it is reset.")
+        "The store could not reserve an id for a new object. The context cannot save until it is rolled back or reset."
+      )
       failure.cause = error
       readFailure = readFailure ?? failure
       return allocator.provisional(entity)

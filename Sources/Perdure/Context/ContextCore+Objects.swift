@@ -130,7 +130,9 @@ extension ContextCore {
   func noteReadFailure(_ error: any Error, _ reference: ObjectReference) {
     guard readFailure == nil else { return }
     var failure = PerdureError(
-      .readFailed, "\(graph.id(of: reference)) could not be read. The context cannot save until it is reset.")
+      .readFailed,
+      "\(graph.id(of: reference)) could not be read. The context cannot save until it is rolled back or reset."
+    )
     failure.cause = error
     readFailure = failure
   }

@@ -32,6 +32,8 @@ final class ContextCore {
   @exclusivity(unchecked) var tracker = ChangeTracker()
   @exclusivity(unchecked) var identityMap = IdentityMap()
   var allocator = IDAllocator()
+  /// The objects whose `prepareForDeletion` is running.
+  var preparing: Set<ObjectReference> = []
   /// Whether the handle is gone; then overlays keep no instances alive.
   private(set) var isAbandoned = false
   /// The handle, while a user holds it.

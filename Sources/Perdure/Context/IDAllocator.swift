@@ -15,8 +15,12 @@ struct IDAllocator {
 
   /// By entity number.
   private var blocks: [Block] = []
+  private static let firstProvisional: UInt64 = 0xFFFF_FFFF_FFFF
   /// Counts down; used when the store cannot reserve. Such ids are never saved.
-  private var provisional: UInt64 = 0xFFFF_FFFF_FFFF
+  private var provisional = firstProvisional
+
+  /// Whether an id was handed out that must not be saved.
+  var hasProvisional: Bool { provisional != Self.firstProvisional }
 
   /// The id of a new object.
   mutating func next(_ entity: UInt16, from store: any PersistentStore) throws -> ObjectReference {
@@ -35,4 +39,7 @@ struct IDAllocator {
     defer { provisional -= 1 }
     return ObjectReference(entity: entity, id: provisional)
   }
+
+  /// The objects with provisional ids are gone.
+  mutating func forgetProvisional() { provisional = Self.firstProvisional }
 }

@@ -56,6 +56,10 @@ package struct IndexDefinition: Hashable, Sendable {
     self.entities = entities
   }
 
+  /// Stores may cut longer keys there: values that differ only behind are one to a unique index, and in no
+  /// particular order.
+  package static let keyLengthMax = 65_000
+
   /// The components of the key, for indexes of attributes.
   package var components: [IndexComponent]? {
     switch kind {

@@ -68,10 +68,12 @@ extension FetchPlanner {
       guard let slotBounds = bounds[slot] else { break }
       let found = component.isDescending ? slotBounds.bounds.flipped() : slotBounds.bounds
       guard prefixes.count * found.ranges.count <= Self.rangesMax else { break }
+      let ranges = prefixes.flatMap { prefix in found.ranges.map { Self.join(prefix, $0) } }
+      guard ranges.allSatisfy(\.fitsIndexes) else { break }
       match.isOneRun = prefixes.count <= 1
       match.usedCount += 1
       if found.areExact { match.settled.formUnion(slotBounds.conjuncts) }
-      match.ranges = prefixes.flatMap { prefix in found.ranges.map { Self.join(prefix, $0) } }
+      match.ranges = ranges
       guard found.arePoints else { break }
       if found.ranges.count == 1, match.pinned == match.usedCount - 1 { match.pinned += 1 }
       prefixes = prefixes.flatMap { prefix in found.ranges.map { prefix + $0.lower } }
@@ -131,5 +133,13 @@ extension FetchPlanner {
       : "\(match.ranges.count) \(match.ranges.count == 1 ? "range" : "ranges") by "
         + used.joined(separator: ", ")
     return "\(kind) on \(names.joined(separator: ", ")): \(ranges)"
+  }
+}
+
+extension KeyRange {
+  /// Stores cut keys that are longer. A bound that is shorter than where they cut lies on the same side of a
+  /// key as of what is left of it; a longer one does not.
+  fileprivate var fitsIndexes: Bool {
+    lower.count < IndexDefinition.keyLengthMax && (upper?.count ?? 0) < IndexDefinition.keyLengthMax
   }
 }

@@ -79,7 +79,7 @@ package struct FetchPlanner {
       guard let first = found.first, found.count == parts.count,
         found.allSatisfy({ $0.slot == first.slot })
       else { return nil }
-      return (first.slot, found.dropFirst().reduce(first.bounds) { $0.joined($1.bounds) })
+      return (first.slot, SearchBounds.union(found.map(\.bounds)))
     }
     guard case .comparison(let comparison) = conjunct, comparison.modifier == .direct,
       case .keyPath(let path) = comparison.left, path.names.count == 1, path.aggregate == nil,

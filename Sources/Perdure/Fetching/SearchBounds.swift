@@ -16,36 +16,34 @@ struct SearchBounds {
 
   static let nothing = SearchBounds(ranges: [], arePoints: true, areExact: true)
 
+  /// What lies in both. O(n + m): both are ascending.
   func intersected(_ other: SearchBounds) -> SearchBounds {
     var both: [KeyRange] = []
-    for left in ranges {
-      for right in other.ranges {
-        let range = left.intersection(right)
-        if !range.isEmpty { both.append(range) }
-      }
+    var (left, right) = (ranges[...], other.ranges[...])
+    while let mine = left.first, let theirs = right.first {
+      let range = mine.intersection(theirs)
+      if !range.isEmpty { both.append(range) }
+      if mine.endsBefore(theirs) { left.removeFirst() } else { right.removeFirst() }
     }
     return SearchBounds(
       ranges: both, arePoints: arePoints || other.arePoints, areExact: areExact && other.areExact)
   }
 
-  /// What lies in either. Points stay points: two of them are equal or apart.
-  func joined(_ other: SearchBounds) -> SearchBounds {
+  /// What lies in any. Points stay points: two of them are equal or apart. O(n log n).
+  static func union(_ all: [SearchBounds]) -> SearchBounds {
+    let arePoints = all.allSatisfy(\.arePoints)
     var joined: [KeyRange] = []
-    for range in (ranges + other.ranges).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
+    for range in all.flatMap(\.ranges).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
       guard let last = joined.last, last.upper.map({ !$0.lexicographicallyPrecedes(range.lower) }) ?? true,
-        !(arePoints && other.arePoints) || last == range
+        !arePoints || last == range
       else {
         joined.append(range)
         continue
       }
       // They overlap: one range from the first's start to the farther end.
-      if let end = last.upper {
-        let isFarther = range.upper.map { end.lexicographicallyPrecedes($0) } ?? true
-        if isFarther { joined[joined.count - 1].upper = range.upper }
-      }
+      if last.endsBefore(range) { joined[joined.count - 1].upper = range.upper }
     }
-    return SearchBounds(
-      ranges: joined, arePoints: arePoints && other.arePoints, areExact: areExact && other.areExact)
+    return SearchBounds(ranges: joined, arePoints: arePoints, areExact: all.allSatisfy(\.areExact))
   }
 
   /// The same for a component that is kept in descending order: all bytes flipped (OrderedKey.swift).
@@ -190,5 +188,13 @@ extension SearchBounds {
     default: return nil
     }
     return SearchBounds(ranges: range.isEmpty ? [] : [range], arePoints: false, areExact: true)
+  }
+}
+
+extension KeyRange {
+  /// Whether another range goes on where this one has ended.
+  fileprivate func endsBefore(_ other: KeyRange) -> Bool {
+    guard let upper else { return false }
+    return other.upper.map { upper.lexicographicallyPrecedes($0) } ?? true
   }
 }

@@ -1,0 +1,127 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+/// Saves on a disk that fails.
+@Suite("A graph on a failing disk")
+struct FailingDiskTests {
+  /// A container on a simulated file system, and the store in it.
+  private static func container(_ fileSystem: SimulatedFileSystem) throws -> PersistentContainer {
+    let container = PersistentContainer(
+      name: "staff", model: try ManagedObjectModel(Staff.entities), classes: Staff.classes,
+      description: .init(path: "/staff.perdure"),
+      factory: StoreFactory { _, model in
+        var options = StoreOptions()
+        options.fileSystem = fileSystem
+        options.segmentCapacityBytes = 16 << 10
+        options.blobThresholdBytes = 2048
+        return try LogPersistentStore(at: "/staff.perdure", model: model, options: options)
+      })
+    try container.loadPersistentStores()
+    return container
+  }
+
+  /// Names and emails of all workers, and how many each company has.
+  private static func content(_ context: ManagedObjectContext) throws -> [String] {
+    let workers = try context.fetch(FetchRequest<Employee>()).map {
+      "\($0.name.count) \($0.email ?? "-") \($0.company?.name ?? "-")"
+    }
+    let companies = try context.fetch(FetchRequest<Company>()).map { "\($0.name) \($0.workerCount)" }
+    return (workers + companies).sorted()
+  }
+
+  private static func setUp(_ fileSystem: SimulatedFileSystem) throws {
+    let container = try container(fileSystem)
+    let context = container.newContext()
+    let company = context.company("C")
+    for number in 0..<4 { context.worker("w", email: "\(number)").company = company }
+    try context.save()
+    try container.close()
+  }
+
+  /// Changes of every kind; the last name has a file of its own.
+  private static func edit(_ context: ManagedObjectContext) throws {
+    let workers = try context.fetch(FetchRequest<Employee>(sortDescriptors: [FetchOrder("email")]))
+    guard workers.count == 4 else { return }
+    context.delete(workers[0])
+    workers[1].email = "0"
+    workers[2].company = context.company("D")
+    workers[3].name = String(repeating: "n", count: 5000)
+    workers[3].friends.insert(workers[2])
+  }
+
+  @Test(
+    "Whichever call fails, a save is whole or nothing, what was pending is pending, and the store opens again",
+    arguments: [FileIOError.Code.noSpace, .mediaError])
+  func everyFailure(_ code: FileIOError.Code) throws {
+    let pristine = SimulatedFileSystem()
+    try Self.setUp(pristine)
+    let before = try Self.content(try Self.container(pristine).newContext())
+    var struck = 0
+    for nth in 1...200 {
+      let fileSystem = SimulatedFileSystem()
+      try Self.setUp(fileSystem)
+      do {
+        let container = try Self.container(fileSystem)
+        let context = container.newContext()
+        fileSystem.inject(InjectedFailure(of: nil, nth: nth, repeats: code == .noSpace, code: code))
+        do {
+          try Self.edit(context)
+          let pending = try Self.content(context)
+          let counts = [context.insertedObjects, context.updatedObjects, context.deletedObjects].map(\.count)
+          do {
+            try context.save()
+          } catch {
+            #expect([.saveFailed, .readFailed].contains(error.code), "\(error)")
+            #expect(error.cause != nil, "\(error)")
+            let now = [context.insertedObjects, context.updatedObjects, context.deletedObjects].map(\.count)
+            #expect(now == counts)
+            if context.core.readFailure == nil { #expect(try Self.content(context) == pending) }
+          }
+          context.rollback()
+        } catch let error as PerdureError {
+          #expect([.saveFailed, .readFailed].contains(error.code), "\(error)")
+        }
+        try? container.close()
+      }
+      let hasStruck = fileSystem.injectedFailureCount > 0
+      fileSystem.removeInjectedFailures()
+      let again = try Self.container(fileSystem)
+      let context = again.newContext()
+      let found = try Self.content(context)
+      if found == before { try Self.edit(context) }
+      try context.save()
+      let after = try Self.content(again.newContext())
+      #expect(after.count == before.count && after != before, "call \(nth)")
+      try again.close()
+      if !hasStruck { break }
+      struck += 1
+      #expect(nth < 200)
+    }
+    #expect(struck > 3)
+  }
+
+  @Test("Objects with ids that could not be reserved are never saved, and a rollback makes the context whole")
+  func provisionalIDs() throws {
+    let fileSystem = SimulatedFileSystem()
+    let container = try Self.container(fileSystem)
+    let context = container.newContext()
+    fileSystem.inject(InjectedFailure(of: .write, code: .noSpace))
+    let worker = context.worker("W")
+    #expect(worker.name == "W" && worker.isInserted)
+    for _ in 0..<2 {
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .saveFailed)
+      #expect(error?.message.contains("rolled back or reset") == true)
+      context.refreshAllObjects()
+    }
+    context.rollback()
+    #expect(!context.hasChanges)
+    try context.save()
+    #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 0)
+  }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import Perdure
+import PerdureModel
+import Testing
+
+@Suite("Values at the edges")
+struct HostileValuesTests {
+  final class Note: ManagedObject {
+    override class var entityDescription: EntityDescription {
+      EntityDescription(
+        "Note",
+        properties: [
+          .string("text"), .binary("data"), .double("number"), .decimal("exact"), .date("moment"),
+          .uri("link"), .string("tag"),
+        ],
+        indexes: [
+          .init(on: "text"), .init(on: "data"), .init(on: "number"), .init(on: "exact"), .init(on: "moment"),
+          .init(on: "link"), .init("tag_text", [.init("tag"), .init("text", ascending: false)]),
+        ])
+    }
+    override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+      [\Note.text: "text", \Note.data: "data", \Note.number: "number", \Note.moment: "moment"]
+    }
+
+    var text: String? {
+      get { _get(0) }
+      set { _set(0, newValue) }
+    }
+    var data: Data? {
+      get { _get(1) }
+      set { _set(1, newValue) }
+    }
+    var number: Double? {
+      get { _get(2) }
+      set { _set(2, newValue) }
+    }
+    var exact: Decimal? {
+      get { _get(3) }
+      set { _set(3, newValue) }
+    }
+    var moment: Date? {
+      get { _get(4) }
+      set { _set(4, newValue) }
+    }
+    var link: URL? {
+      get { _get(5) }
+      set { _set(5, newValue) }
+    }
+    var tag: String? {
+      get { _get(6) }
+      set { _set(6, newValue) }
+    }
+  }
+
+  private func container() throws -> PersistentContainer {
+    let container = PersistentContainer(
+      name: "Notes", model: try ManagedObjectModel([Note.entityDescription]), classes: [Note.self],
+      description: .inMemory)
+    try container.loadPersistentStores()
+    return container
+  }
+
+  private func request(_ format: String, _ arguments: (any PredicateArgument)?...) throws -> FetchRequest<
+    Note
+  > {
+    FetchRequest(predicate: try FetchPredicate(format: format, argumentArray: arguments))
+  }
+
+  @Test("Empty and huge texts and data come back, also from a row in a file of its own, and are replaced")
+  func sizes() throws {
+    let container = try container()
+    let context = container.newContext()
+    let long = String(repeating: "ä\u{0}日", count: 400_000)
+    let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    let texts = ["", "\u{0}", "\u{0}\u{0}", "\u{FFFF}", long]
+    let notes = texts.map { text in
+      let note = Note(context: context)
+      note.text = text
+      note.data = text.isEmpty ? Data() : bytes
+      return note
+    }
+    try context.save()
+    let reader = container.newContext()
+    for (note, text) in zip(notes, texts) {
+      let copy = try #require(try reader.existingObject(with: note.objectID) as? Note)
+      #expect(copy.text == text)
+      #expect(copy.data == (text.isEmpty ? Data() : bytes))
+    }
+    #expect(try reader.count(for: request("text == ''")) == 1)
+    #expect(try reader.count(for: request("text == %@", "\u{0}")) == 1)
+    #expect(try reader.count(for: request("data == %@", Data())) == 1)
+    notes[4].text = nil
+    notes[4].data = bytes + [1]
+    notes[3].data = nil
+    try context.save()
+    #expect(notes[4].data?.count == 3_000_001)
+    #expect((try reader.existingObject(with: notes[4].objectID) as? Note)?.text == long)
+    reader.refreshAllObjects()
+    #expect((try reader.existingObject(with: notes[4].objectID) as? Note)?.text == nil)
+  }
+
+  @Test("Texts longer than an index key are found by whole and by part, indexed or not, saved or not")
+  func longKeys() throws {
+    let container = try container()
+    let context = container.newContext()
+    let stem = String(repeating: "x", count: 70_000)
+    for (ending, tag) in [("a", "t"), ("b", "t"), ("c", "u")] {
+      let note = Note(context: context)
+      note.text = stem + ending
+      note.data = Data((stem + ending).utf8)
+      note.tag = tag
+    }
+    Note(context: context).text = "short"
+    for _ in 0..<2 {
+      #expect(try context.count(for: request("text == %@", stem + "b")) == 1)
+      #expect(try context.count(for: request("data == %@", Data((stem + "b").utf8))) == 1)
+      #expect(try context.count(for: request("text != %@", stem + "b")) == 3)
+      #expect(try context.count(for: request("text > %@", stem + "a")) == 2)
+      #expect(try context.count(for: request("text <= %@", stem + "a")) == 2)
+      #expect(try context.count(for: request("text BEGINSWITH %@", stem)) == 3)
+      #expect(try context.count(for: request("text BETWEEN {%@, %@}", stem + "b", stem + "z")) == 2)
+      #expect(try context.count(for: request("text IN {%@, 'short'}", stem + "c")) == 2)
+      #expect(try context.count(for: request("text > 'short'")) == 3)
+      #expect(try context.count(for: request("tag == 't' AND text == %@", stem + "a")) == 1)
+      #expect(try context.count(for: request("tag == 't' AND text > %@", stem + "a")) == 1)
+      #expect(try context.count(for: request("tag == %@", stem)) == 0)
+      try context.save()
+    }
+  }
+
+  @Test("Numbers and dates without bounds are stored, found, sorted and printed")
+  func extremes() throws {
+    let container = try container()
+    let context = container.newContext()
+    let numbers: [Double] = [
+      .nan, -.infinity, -.greatestFiniteMagnitude, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
+      .infinity,
+    ]
+    let decimals: [Decimal] = [
+      .nan, -.greatestFiniteMagnitude, 0, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
+      Decimal(sign: .plus, exponent: 127, significand: 9),
+      Decimal(sign: .minus, exponent: -127, significand: 9),
+    ]
+    for (position, number) in numbers.enumerated() {
+      let note = Note(context: context)
+      note.number = number
+      note.exact = decimals[position]
+      note.moment = Date(timeIntervalSinceReferenceDate: number)
+      note.tag = "\(position)"
+    }
+    try context.save()
+    let reader = container.newContext()
+    let byNumber = try reader.fetch(FetchRequest<Note>(sortDescriptors: [FetchOrder("number")]))
+    #expect(byNumber.map { $0.tag ?? "" } == ["0", "1", "2", "3", "4", "5", "6"])
+    let byMoment = try reader.fetch(FetchRequest<Note>(sortDescriptors: [FetchOrder("moment")]))
+    #expect(byMoment.count == 7)
+    let byDecimal = try reader.fetch(FetchRequest<Note>(sortDescriptors: [FetchOrder("exact")]))
+    #expect(byDecimal.map(\.exact).first == .some(.nan))
+    for number in numbers {
+      #expect(try reader.count(for: request("number == %@", number)) == 1, "\(number)")
+      let date = Date(timeIntervalSinceReferenceDate: number)
+      #expect(try reader.count(for: request("moment == %@", date)) == 1, "\(number)")
+      let predicate = try FetchPredicate(format: "moment >= %@ AND number < %@", date, number)
+      #expect(
+        try FetchPredicate(format: predicate.predicateFormat).predicateFormat == predicate.predicateFormat)
+      _ = try reader.fetch(FetchRequest<Note>(predicate: predicate))
+    }
+    for decimal in decimals {
+      #expect(try reader.count(for: request("exact == %@", decimal)) == 1, "\(decimal)")
+    }
+    _ = try reader.fetch(try request("exact * exact > 1 OR exact + number > 2 OR number / 0 == nil"))
+  }
+
+  @Test("URLs of every form come back")
+  func links() throws {
+    let container = try container()
+    let context = container.newContext()
+    let links = [
+      URL(string: "https://example.org/a%20b?c=d#e"), URL(fileURLWithPath: "/tmp/with space/ü"),
+      URL(string: "mailto:a@b"), URL(string: "relative/path", relativeTo: URL(string: "https://h/")),
+      URL(string: "x:"), URL(string: "//host/only"), URL(string: "?q"), URL(string: "#f"),
+      URL(fileURLWithPath: ""), URL(string: "http://[::1]:80/"), URL(string: "https://b\u{FC}cher.example/"),
+    ].compactMap { $0 }
+    let notes = links.map { link in
+      let note = Note(context: context)
+      note.link = link
+      return note
+    }
+    try context.save()
+    let reader = container.newContext()
+    for (note, link) in zip(notes, links) {
+      let copy = try #require(try reader.existingObject(with: note.objectID) as? Note)
+      #expect(copy.link?.absoluteString == link.absoluteString)
+      #expect(try reader.count(for: request("link == %@", link)) >= 1, "\(link)")
+    }
+  }
+}

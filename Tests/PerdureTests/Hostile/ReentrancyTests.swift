@@ -1,0 +1,88 @@
+import Perdure
+import PerdureModel
+import Testing
+
+/// Objects whose hooks come back to the context.
+@Suite("Hooks that come back to their context")
+struct ReentrancyTests {
+  final class Hook: ManagedObject {
+    override class var entityDescription: EntityDescription {
+      EntityDescription(
+        "Hook",
+        properties: [
+          .string("name", optional: false, default: "hook"), .toOne("partner", "Hook", inverse: "partner"),
+        ])
+    }
+
+    /// What the hooks do. A test has it for itself: its suite is not run in parallel with anything that
+    /// makes such objects, because nothing else does.
+    @TaskLocal static var onInsert: (@Sendable (Hook) -> Void)?
+    @TaskLocal static var onDelete: (@Sendable (Hook) -> Void)?
+
+    var partner: Hook? {
+      get { _get(1) }
+      set { _set(1, newValue) }
+    }
+
+    override func awakeFromInsert() { Self.onInsert?(self) }
+    override func prepareForDeletion() { Self.onDelete?(self) }
+  }
+
+  private func context() throws -> ManagedObjectContext {
+    let container = PersistentContainer(
+      name: "Hooks", model: try ManagedObjectModel([Hook.entityDescription]), classes: [Hook.self],
+      description: .inMemory, factory: StoreKind.current.factory)
+    try container.loadPersistentStores()
+    return container.newContext()
+  }
+
+  @Test("Preparing for deletion may delete the object itself, and others whose preparation leads back")
+  func deleteInPreparation() throws {
+    let context = try context()
+    let (one, two) = (Hook(context: context), Hook(context: context))
+    one.partner = two
+    try context.save()
+    Hook.$onDelete.withValue({ hook in
+      hook.managedObjectContext?.delete(hook)
+      if let partner = hook.partner { hook.managedObjectContext?.delete(partner) }
+    }) {
+      context.delete(one)
+      context.delete(one)
+    }
+    #expect(context.deletedObjects == [one, two])
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Hook>()) == 0)
+  }
+
+  @Test("Preparing for deletion may save, roll back and reset")
+  func moveOnInPreparation() throws {
+    let context = try context()
+    let (saved, rolledBack, reset) = (Hook(context: context), Hook(context: context), Hook(context: context))
+    try context.save()
+    Hook.$onDelete.withValue({ try? $0.managedObjectContext?.save() }) { context.delete(saved) }
+    #expect(saved.isDeleted)
+    Hook.$onDelete.withValue({ $0.managedObjectContext?.rollback() }) { context.delete(rolledBack) }
+    #expect(rolledBack.isDeleted && !saved.isDeleted)
+    Hook.$onDelete.withValue({ $0.managedObjectContext?.reset() }) { context.delete(reset) }
+    #expect(!context.hasChanges && !reset.isDeleted)
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Hook>()) == 3)
+  }
+
+  @Test("Awaking from insertion may save, delete, roll back and insert")
+  func moveOnInAwaking() throws {
+    let context = try context()
+    let saved = Hook.$onInsert.withValue({ try? $0.managedObjectContext?.save() }) { Hook(context: context) }
+    #expect(!saved.isInserted && !saved.objectID.isTemporaryID)
+    let deleted = Hook.$onInsert.withValue({ $0.managedObjectContext?.delete($0) }) { Hook(context: context) }
+    #expect(!deleted.isInserted)
+    let gone = Hook.$onInsert.withValue({ $0.managedObjectContext?.rollback() }) { Hook(context: context) }
+    #expect(gone.managedObjectContext == nil)
+    let pair = Hook.$onInsert.withValue({ hook in
+      Hook.$onInsert.withValue(nil) { hook.partner = hook.managedObjectContext.map { Hook(context: $0) } }
+    }) { Hook(context: context) }
+    #expect(pair.partner?.partner === pair)
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Hook>()) == 3)
+  }
+}
