@@ -44,7 +44,7 @@ package struct CheckpointRoot: Hashable, Sendable {
   }
 
   package static let magic: UInt32 = 0x3150_4B43
-  package static let headLength = 72
+  package static let headLength = 80
   private static let treeLength = 16
   private static let keyspaceLength = 32
   private static let indexLength = 24
@@ -58,6 +58,8 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var sequence: UInt64
   /// One more than the highest blob number given out.
   package var nextBlob: UInt64
+  /// Over the places and checksums of all nodes that the trees are made of.
+  package var nodeSum: UInt64
   /// By keyspace id.
   package var keyspaces: [Keyspace]
   /// By index id.
@@ -68,13 +70,15 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var segmentUsage: [UInt8]
 
   package init(
-    number: UInt64, end: LogPosition, sequence: UInt64, nextBlob: UInt64, keyspaces: [Keyspace],
+    number: UInt64, end: LogPosition, sequence: UInt64, nextBlob: UInt64, nodeSum: UInt64,
+    keyspaces: [Keyspace],
     indexes: [Index], blobs: [UInt64], segmentUsage: [UInt8]
   ) {
     self.number = number
     self.end = end
     self.sequence = sequence
     self.nextBlob = nextBlob
+    self.nodeSum = nodeSum
     self.keyspaces = keyspaces
     self.indexes = indexes
     self.blobs = blobs
@@ -102,6 +106,7 @@ extension CheckpointRoot {
     bytes.setInteger(UInt32(indexes.count), at: 52)
     bytes.setInteger(UInt64(blobs.count), at: 56)
     bytes.setInteger(UInt64(segmentUsage.count), at: 64)
+    bytes.setInteger(nodeSum, at: 72)
     var offset = Self.headLength
     for keyspace in keyspaces {
       keyspace.dense.write(to: bytes, at: offset)
@@ -133,6 +138,7 @@ extension CheckpointRoot {
     end = LogPosition(segment: bytes.integer(at: 16), offset: bytes.integer(at: 24))
     sequence = bytes.integer(at: 32)
     nextBlob = bytes.integer(at: 40)
+    nodeSum = bytes.integer(at: 72)
     guard number > 0 else { throw wrong(.illegalField, 8) }
     guard end.isLegal, end > .start else { throw wrong(.illegalField, 16) }
     guard nextBlob > 0 else { throw wrong(.illegalField, 40) }

@@ -24,6 +24,28 @@ public struct StoreStatistics: Sendable {
   public var logBytesSinceOpen: UInt64
   /// Syncs of the log since the store was opened, but for births of segments.
   public var syncsSinceOpen: Int
+  /// Bytes of the records that were committed since the store was opened: keys, values and headers, without
+  /// what the log adds.
+  public var recordBytesSinceOpen: UInt64
+  /// Bytes of the log that the next opening would have to read: what stands behind the newest checkpoint.
+  public var checkpointTailBytes: UInt64
+  /// Bytes of the index file that the newest checkpoint reaches.
+  public var indexFileBytes: Int
+  /// Checkpoints written since the store was opened.
+  public var checkpointsSinceOpen: Int
+  /// Bytes written to index files since the store was opened.
+  public var indexBytesWrittenSinceOpen: UInt64
+  /// Checkpoints that failed since the store was opened. Nothing is lost by it; openings take longer.
+  public var checkpointFailuresSinceOpen: Int
+  /// What the last of them failed for.
+  public var lastCheckpointFailure: String?
+
+  /// Bytes written to log and index files for each byte of the records committed since the store was opened; nil
+  /// before the first.
+  public var writeAmplification: Double? {
+    recordBytesSinceOpen == 0
+      ? nil : Double(logBytesSinceOpen + indexBytesWrittenSinceOpen) / Double(recordBytesSinceOpen)
+  }
 }
 
 extension Store {
@@ -36,12 +58,17 @@ extension Store {
         let entries = state.catalog.indexes.reduce(0) { $0 + root.tree(of: $1.index).count }
         let sealed = state.segments.segments.keys.filter { $0 != state.end.segment }
           .reduce(0) { $0 + UInt64(state.segments.entries[Int($1)].end) }
+        let checkpoints = engine.checkpointer.statistics
         return StoreStatistics(
           sequence: root.sequence, keys: keys, indexEntries: entries, segments: state.segments.segments.count,
           logBytes: sealed + state.end.offset, indexBytes: state.arena.liveByteCount,
           indexBytesRetired: state.arena.retiredByteCount, snapshots: engine.pins.count,
           commitsSinceOpen: state.statistics.commits, logBytesSinceOpen: state.statistics.logBytes,
-          syncsSinceOpen: engine.gate.syncs)
+          syncsSinceOpen: engine.gate.syncs, recordBytesSinceOpen: state.statistics.recordBytes,
+          checkpointTailBytes: state.tailBytes, indexFileBytes: state.indexFileByteCount,
+          checkpointsSinceOpen: checkpoints.count, indexBytesWrittenSinceOpen: checkpoints.writtenByteCount,
+          checkpointFailuresSinceOpen: checkpoints.failureCount,
+          lastCheckpointFailure: checkpoints.lastFailure)
       }
     }
   }

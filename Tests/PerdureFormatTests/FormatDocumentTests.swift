@@ -55,6 +55,7 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       values: [
         "number": 0xC_0000_0099, "endSegment": 6, "endOffset": 0x3330, "sequence": 0x2_0000_0010,
         "nextBlob": 0x3_0000_000C, "keyspaceCount": 2, "indexCount": 1, "blobCount": 3, "usageLength": 5,
+        "nodeSum": 0x7777_0000_8888_0001,
       ]),
   ]
 }

@@ -47,7 +47,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.superblock, "too large a capacity", 100, 0x1000_0008 as UInt32, .illegalField),
     field(.superblock, "a checkpoint in no index file", 104, 0 as UInt64, .illegalField),
     field(.superblock, "a checkpoint in the index file's header", 112, 0 as UInt32, .illegalField),
-    field(.superblock, "a checkpoint shorter than its head", 116, 71 as UInt32, .illegalField),
+    field(.superblock, "a checkpoint shorter than its head", 116, 79 as UInt32, .illegalField),
     field(.superblock, "the first reserved byte", 124, 1 as UInt8, .unsupported),
     field(.superblock, "the last reserved byte", 127, 1 as UInt8, .unsupported),
   ]
@@ -150,12 +150,12 @@ extension Rejection {
     field(.checkpointRoot, "an end before the first segment", 16, 0 as UInt64, .illegalField),
     field(.checkpointRoot, "an end not at a multiple of 8", 24, 0x3331 as UInt64, .illegalField, at: 16),
     field(.checkpointRoot, "blob number 0", 40, 0 as UInt64, .illegalField),
-    field(.checkpointRoot, "more keyspaces than there is room for", 48, UInt32.max, .incomplete, at: 189),
-    field(.checkpointRoot, "more indexes than there is room for", 52, UInt32.max, .incomplete, at: 189),
-    field(.checkpointRoot, "more blobs than there is room for", 56, UInt64.max, .incomplete, at: 189),
-    field(.checkpointRoot, "a longer table than there is", 64, UInt64.max, .incomplete, at: 189),
-    field(.checkpointRoot, "bytes behind the table", 64, 4 as UInt64, .illegalField, at: 188),
-    field(.checkpointRoot, "an unknown flag of an index", 152, 4 as UInt8, .unsupported),
+    field(.checkpointRoot, "more keyspaces than there is room for", 48, UInt32.max, .incomplete, at: 197),
+    field(.checkpointRoot, "more indexes than there is room for", 52, UInt32.max, .incomplete, at: 197),
+    field(.checkpointRoot, "more blobs than there is room for", 56, UInt64.max, .incomplete, at: 197),
+    field(.checkpointRoot, "a longer table than there is", 64, UInt64.max, .incomplete, at: 197),
+    field(.checkpointRoot, "bytes behind the table", 64, 4 as UInt64, .illegalField, at: 196),
+    field(.checkpointRoot, "an unknown flag of an index", 160, 4 as UInt8, .unsupported),
   ]
 }
 

@@ -54,7 +54,9 @@ struct CheckpointWriter: ~Copyable {
     number = opened?.root.number ?? 0
     confirmedNumber = number
     guard let opened else { return }
-    file = IndexFile(opened.file, number: opened.reference.indexFile, slots: SlotAllocator(opened.reached))
+    file = IndexFile(
+      opened.file, number: opened.reference.indexFile, slots: SlotAllocator(opened.reached),
+      checksums: opened.checksums)
     root = opened.rootRun
     formerRoots = opened.formerRootSlots.map { (0, $0) }
   }
@@ -146,8 +148,24 @@ struct CheckpointWriter: ~Copyable {
         isComplete: isComplete, hasDuplicates: source.duplicated.contains(entry.index.id))
     }
     return CheckpointRoot(
-      number: number, end: root.end, sequence: root.sequence, nextBlob: source.nextBlob, keyspaces: keyspaces,
-      indexes: indexes, blobs: source.blobs.sorted(), segmentUsage: source.segmentUsage)
+      number: number, end: root.end, sequence: root.sequence, nextBlob: source.nextBlob,
+      nodeSum: Self.sum(of: source, in: file).value, keyspaces: keyspaces, indexes: indexes,
+      blobs: source.blobs.sorted(), segmentUsage: source.segmentUsage)
+  }
+
+  /// Over all nodes of trees that were written.
+  private static func sum(of source: CheckpointSource, in file: IndexFile) -> NodeSum {
+    var sum = NodeSum()
+    let root = source.root.pointee
+    for keyspace in source.catalog.keyspaces {
+      let trees = root.trees(of: keyspace)
+      trees.dense.forEachSlot { file.add($0, to: &sum) }
+      trees.ordered.forEachSlot { file.add($0, to: &sum) }
+    }
+    for entry in source.catalog.indexes where !source.untrusted.contains(entry.index.id) {
+      root.tree(of: entry.index).forEachSlot { file.add($0, to: &sum) }
+    }
+    return sum
   }
 
   /// The block in whole units.

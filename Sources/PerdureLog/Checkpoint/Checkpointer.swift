@@ -65,7 +65,7 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// Counts a checkpoint that was written at close.
-  func count(_ result: Result<Void, any Error>) {
+  func count(_ result: Result<Bool, any Error>) {
     lock.withLock { counters.add(result, writer.writtenByteCount, writer.byteCountInUse) }
   }
 
@@ -117,7 +117,7 @@ final class Checkpointer: @unchecked Sendable {
     isRunning = false
     counters.add(result, writer.writtenByteCount, writer.byteCountInUse)
     condition.broadcast()
-    try result.get()
+    _ = try result.get()
   }
 }
 
@@ -129,11 +129,11 @@ struct CheckpointCounters: Sendable {
   var writtenByteCount: UInt64 = 0
   var byteCountInUse = 0
 
-  mutating func add(_ result: Result<Void, any Error>, _ written: UInt64, _ inUse: Int) {
+  mutating func add(_ result: Result<Bool, any Error>, _ written: UInt64, _ inUse: Int) {
     writtenByteCount = written
     byteCountInUse = inUse
     switch result {
-    case .success: count += 1
+    case .success(let isNew): count += isNew ? 1 : 0
     case .failure(let error):
       if error is IndexFile.Cancelled { return }
       failureCount += 1

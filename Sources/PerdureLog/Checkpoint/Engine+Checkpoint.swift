@@ -13,8 +13,10 @@ import PerdureFormat
 
 extension Engine {
   /// Writes a checkpoint unless the newest one says everything. By one at a time.
-  func writeCheckpoint(with writer: inout CheckpointWriter) throws {
-    guard let (source, pin) = try inTurn({ state in try takeSource(&state) }) else { return }
+  ///
+  /// - Returns: Whether one was written.
+  func writeCheckpoint(with writer: inout CheckpointWriter) throws -> Bool {
+    guard let (source, pin) = try inTurn({ state in try takeSource(&state) }) else { return false }
     defer { pin.release() }
     do {
       try gate.waitUntilSynced(source.root.pointee.end)
@@ -33,6 +35,7 @@ extension Engine {
         isWatched: false, indexBytes: state.indexByteCount)
       noteTail(&state)
     }
+    return true
   }
 
   private func takeSource(_ state: inout CommitterState) throws -> (CheckpointSource, Pin)? {

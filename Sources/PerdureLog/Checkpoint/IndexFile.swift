@@ -12,6 +12,8 @@ final class IndexFile: NodeSink {
   let number: UInt64
   private let file: any File
   var slots: SlotAllocator
+  /// By the first unit of a node: the checksum that it was written with last.
+  private var checksums: [UInt32]
   /// Bytes written since the file was opened.
   private(set) var writtenByteCount: UInt64 = 0
   /// Whether the file's name may be missing after a power cut.
@@ -28,10 +30,11 @@ final class IndexFile: NodeSink {
   struct Cancelled: Error {}
 
   /// A file that is there.
-  init(_ file: any File, number: UInt64, slots: SlotAllocator) {
+  init(_ file: any File, number: UInt64, slots: SlotAllocator, checksums: [UInt32]) {
     self.file = file
     self.number = number
     self.slots = slots
+    self.checksums = checksums
   }
 
   /// A new file; its header is written with the first nodes.
@@ -39,7 +42,7 @@ final class IndexFile: NodeSink {
     _ number: UInt64, in directory: String, store: StoreID, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> IndexFile {
     let file = try fileSystem.open(directory + "/" + StoreFileName.index(number).string, .create)
-    let index = IndexFile(file, number: number, slots: SlotAllocator())
+    let index = IndexFile(file, number: number, slots: SlotAllocator(), checksums: [])
     index.buffer = [UInt8](repeating: 0, count: IndexFileHeader.length)
     index.buffer.withUnsafeMutableBytes { IndexFileHeader(store: store, number: number).write(to: $0) }
     index.needsDirectorySync = true
@@ -59,7 +62,16 @@ final class IndexFile: NodeSink {
     if !follows || buffer.count + bytes.count > Self.bufferLength { try flush() }
     if buffer.isEmpty { bufferOffset = slot.offset }
     buffer.append(contentsOf: bytes)
+    let unit = Int(slot.number)
+    if unit >= checksums.count {
+      checksums.append(
+        contentsOf: repeatElement(0, count: max(unit + 1, 2 * checksums.count) - checksums.count))
+    }
+    checksums[unit] = bytes.integer(at: 0)
   }
+
+  /// Adds nodes that are in the file to a sum.
+  func add(_ slot: NodeSlot, to sum: inout NodeSum) { sum.add(slot, checksum: checksums[Int(slot.number)]) }
 
   /// Writes what was gathered.
   func flush() throws(FileIOError) {

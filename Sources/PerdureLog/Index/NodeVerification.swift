@@ -34,11 +34,16 @@ struct NodeVerification: ~Copyable {
   private let file: UnsafeRawBufferPointer
   /// The units of what was reached so far.
   private(set) var reached: SlotMap
+  /// The sum over all nodes that were reached.
+  private(set) var sum = NodeSum()
+  /// By the first unit of a node that was reached: its checksum.
+  private(set) var checksums: [UInt32]
 
   /// - Parameter file: The mapped file. Its first unit belongs to its header.
   init(of file: UnsafeRawBufferPointer) {
     self.file = file
     reached = SlotMap(unitCount: file.count / NodeSlot.unitByteCount)
+    checksums = [UInt32](repeating: 0, count: file.count / NodeSlot.unitByteCount)
     if file.count >= NodeSlot.unitByteCount { _ = reached.claim(.none, unitCount: 1) }
   }
 
@@ -99,6 +104,9 @@ extension NodeVerification {
     guard header.slot.offset == offset else { throw FormatError(.misplaced, in: "index node", at: offset) }
     guard bytes[13] == nodeClass.rawValue, header.level == level else { throw Self.illegal(offset) }
     try claim(header.slot, unitCount: unitCount)
+    let checksum = UInt32(truncatingIfNeeded: header.stamp)
+    sum.add(header.slot, checksum: checksum)
+    checksums[Int(header.slot.number)] = checksum
     return base
   }
 

@@ -33,7 +33,7 @@ extension Engine {
     let source = state.checkpointSource(oldestPinned: pins.oldest(published: state.root.pointee.version))
     checkpointer.writer.isCancelled = { false }
     let result = Result { try checkpointer.writer.write(source) }
-    checkpointer.count(result.map { _ in })
+    checkpointer.count(result.map { _ in true })
     return try? result.get()
   }
 }

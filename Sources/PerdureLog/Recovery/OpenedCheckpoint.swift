@@ -26,6 +26,8 @@ struct OpenedCheckpoint {
   let mapping: FileMapping
   /// What the trees and the root block take of the file.
   let reached: SlotMap
+  /// By the first unit of a node: its checksum.
+  let checksums: [UInt32]
   /// Root blocks that older superblocks name, in units that nothing here takes.
   let formerRootSlots: [UInt32]
   let catalog: Catalog
@@ -75,7 +77,11 @@ extension OpenedCheckpoint {
       try verification.claim(NodeSlot(number: run.slot), unitCount: run.unitCount)
       catalog = try Self.readCatalog(root, mapping, chain, &verification)
       try Self.verify(root, catalog, &verification)
+      guard verification.sum.value == root.nodeSum else {
+        throw FormatError(.wrongChecksum, in: "checkpoint root", at: 72)
+      }
       let reached = verification.reached
+      checksums = verification.checksums
       self.reached = reached
       self.reference = reference
       formerRootSlots = superblock.former.compactMap(\.checkpoint).filter {

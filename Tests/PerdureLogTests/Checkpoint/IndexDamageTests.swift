@@ -84,6 +84,62 @@ struct IndexDamageTests {
     #expect(try !isUsed(stranger.bytes(file)))
   }
 
+  @Test(
+    "An index file of an earlier time, or units of one where a write was lost, are not taken for newer ones")
+  func earlier() throws {
+    var random = SeededGenerator(seed: seed)
+    let memory = CheckpointedStore()
+    let name = "0000000000000001.index"
+    var old: [[UInt8]] = []
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for round in 0..<7 as Range<UInt64> {
+      try store.write { transaction in
+        for id in 0..<300 as Range<UInt64> { try transaction.put([UInt8(round)], id: id, in: rows) }
+      }
+      try store.checkpoint()
+      old.append(try memory.bytes(name))
+    }
+    try store.write { transaction in
+      for id in 0..<300 as Range<UInt64> { try transaction.put([99], id: id, in: rows) }
+    }
+    let content = try CrashOracle.content(of: store)
+    try store.close()
+    let newest = try memory.bytes(name)
+    var refused = 0
+    for bytes in old {
+      try memory.change(name) { $0.replaceSubrange(0..<bytes.count, with: bytes) }
+      let reader = try memory.open(readOnly: true)
+      #expect(try CrashOracle.content(of: reader) == content)
+      for _ in 0..<25 {
+        // A node of the table: 9 or 17 units.
+        let start = 64 * Int.random(in: 1..<(bytes.count / 64), using: &random)
+        let end = min(bytes.count, start + 64 * [9, 17, 40].randomElement(using: &random)!)
+        try memory.change(name) { file in
+          file.replaceSubrange(0..<newest.count, with: newest)
+          file.replaceSubrange(start..<end, with: bytes[start..<end])
+        }
+        let reader = try memory.open(readOnly: true)
+        #expect(try CrashOracle.content(of: reader) == content, "seed \(seed)")
+        if reader.recoveryReport.indexRebuild != nil { refused += 1 }
+      }
+      // Each node that was written where another one had stood goes back to it, all others stay.
+      for range in try memory.nodes(name) {
+        guard range.upperBound <= bytes.count, bytes[range] != newest[range] else { continue }
+        try memory.change(name) { file in
+          file.replaceSubrange(0..<newest.count, with: newest)
+          file.replaceSubrange(range, with: bytes[range])
+        }
+        let reader = try memory.open(readOnly: true)
+        #expect(try CrashOracle.content(of: reader) == content, "\(range)")
+        #expect(reader.recoveryReport.indexRebuild != nil, "\(range)")
+        refused += 1
+      }
+      try memory.change(name) { $0.replaceSubrange(0..<newest.count, with: newest) }
+    }
+    #expect(refused > 20)
+  }
+
   @Test("A newer superblock that is lost leads to a checkpoint that is whole, or to none")
   func olderSuperblock() throws {
     let memory = CheckpointedStore()

@@ -1,0 +1,221 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// Takes the first bytes of values; made only where it is given.
+private struct Prefixes: IndexExtractorFactory {
+  func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
+    Extractor()
+  }
+
+  private struct Extractor: IndexExtractor {
+    func extract(
+      keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+      into entries: inout IndexEntries
+    ) {
+      entries.add(key: Array(value.prefix(2)) + [0, 0], reference: key.loadUnaligned(as: UInt64.self))
+    }
+  }
+}
+
+@Suite("Derived indexes behind a checkpoint")
+struct TailIndexTests {
+  private let memory = CheckpointedStore()
+
+  private func definition(_ name: String, _ rows: Keyspace, unique: Bool = false) -> IndexDefinition {
+    let source = IndexDefinition.Source.records(keyspaces: [rows], extractor: "prefixes", parameters: [])
+    return IndexDefinition(name: name, source: source, isUnique: unique)
+  }
+
+  /// With the extractor of this file.
+  private var withPrefixes: CheckpointedStore {
+    var memory = memory
+    memory.options.indexExtractors = ["prefixes": Prefixes()]
+    return memory
+  }
+
+  private func entries(_ store: Store, _ name: String) throws -> Int {
+    let index = try #require(try store.indexes.first { $0.index.name == name }).index
+    var count = 0
+    try store.snapshot().forEachEntry(in: index) { _, _ in
+      count += 1
+      return true
+    }
+    return count
+  }
+
+  @Test(
+    "One that the tail defines is built, one that it defines otherwise is built anew, the others are kept")
+  func defined() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    let kept = CheckpointedStore.definition("kept", rows, [.value(offset: 0, length: 1)])
+    let groups = try store.defineIndex(
+      CheckpointedStore.definition("groups", rows, [.value(offset: 0, length: 8)]))
+    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
+    _ = try store.defineIndex(kept)
+    let changing = try store.defineIndex(
+      CheckpointedStore.definition("changing", rows, [.value(offset: 0, length: 1)]))
+    for id in 0..<60 as Range<UInt64> {
+      try store.write { try $0.put([0, 0, 0, 0, 0, 0, 0, UInt8(id % 5), UInt8(id)], id: id, in: rows) }
+    }
+    try store.checkpoint()
+    _ = try store.defineIndex(
+      CheckpointedStore.definition("groups", rows, [.value(offset: 1, length: 8)]))
+    // An index of a lower number counts one of a higher number now.
+    let late = try store.defineIndex(
+      CheckpointedStore.definition("late", rows, [.value(offset: 1, length: 8)]))
+    _ = try store.defineIndex(IndexDefinition(name: "changing", source: .groupCounts(of: late)))
+    for id in 30..<80 as Range<UInt64> {
+      try store.write { try $0.put([1, 0, 0, 0, 0, 0, 0, UInt8(id % 3), UInt8(id)], id: id, in: rows) }
+    }
+    #expect(changing.id < late.id)
+    store.engine.abandon()
+    let again = try memory.open()
+    #expect(again.recoveryReport.checkpointSequence > 0 && again.recoveryReport.unavailableIndexes == [])
+    #expect(try entries(again, "kept") == 80 && entries(again, "late") == 80)
+    #expect(try again.verify().findings.map(\.description) == [])
+    try again.close()
+    let third = try memory.open()
+    #expect(third.recoveryReport.indexRebuild == nil && third.recoveryReport.logBytes == 0)
+    #expect(try third.verify().findings.map(\.description) == [])
+  }
+
+  @Test("One that a program could not maintain is built again by the next that can")
+  func unavailable() throws {
+    var store = try withPrefixes.open()
+    let rows = try store.keyspace("rows", .dense)
+    _ = try store.defineIndex(definition("prefixes", rows))
+    for id in 0..<40 as Range<UInt64> { try store.write { try $0.put([UInt8(id), 1], id: id, in: rows) } }
+    try store.close()
+    // Without the extractor, with a checkpoint, and again without one.
+    for closing in [true, false] {
+      store = try memory.open()
+      #expect(store.recoveryReport.unavailableIndexes == ["prefixes"])
+      try store.write { transaction in
+        for id in 20..<50 as Range<UInt64> {
+          try transaction.put([UInt8(id), closing ? 2 : 3], id: id, in: rows)
+        }
+      }
+      if closing { try store.close() } else { store.engine.abandon() }
+      store = try withPrefixes.open()
+      #expect(try entries(store, "prefixes") == 50)
+      #expect(try store.verify().findings.map(\.description) == [])
+      try store.close()
+    }
+  }
+
+  @Test("A key that a unique index holds twice is reported at every opening, until it is put right")
+  func duplicates() throws {
+    var store = try withPrefixes.open()
+    let rows = try store.keyspace("rows", .dense)
+    _ = try store.defineIndex(definition("unique", rows, unique: true))
+    try store.write { try $0.put([1, 1], id: 1, in: rows) }
+    try store.close()
+    store = try memory.open()
+    try store.write { try $0.put([1, 1], id: 2, in: rows) }
+    store.engine.abandon()
+    for _ in 0..<3 {
+      store = try withPrefixes.open()
+      #expect(store.recoveryReport.duplicates.count == 1)
+      try store.write { try $0.put([7, UInt8(store.snapshot().sequence)], id: 9, in: rows) }
+      try store.close()
+    }
+    store = try withPrefixes.open()
+    try store.write { try $0.remove(id: 2, in: rows) }
+    store.engine.abandon()
+    store = try withPrefixes.open()
+    #expect(store.recoveryReport.duplicates.isEmpty && store.recoveryReport.checkpointSequence > 0)
+    #expect(try store.verify().isClean)
+  }
+
+  @Test(
+    "Values in files of their own: what the tail replaced is swept, what it named stays, indexes are right")
+  func blobs() throws {
+    var store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    _ = try store.defineIndex(CheckpointedStore.definition("first", rows, [.value(offset: 0, length: 1)]))
+    for id in 1...6 as ClosedRange<UInt64> {
+      try store.write { try $0.put([UInt8](repeating: UInt8(id), count: 3000), id: id, in: rows) }
+    }
+    try store.checkpoint()
+    // Replaced by one of another kind, by another file, twice; and one is new.
+    try store.write { try $0.put([100], id: 1, in: rows) }
+    try store.write { try $0.put([UInt8](repeating: 101, count: 3000), id: 2, in: rows) }
+    try store.write { try $0.put([UInt8](repeating: 102, count: 3000), id: 3, in: rows) }
+    try store.write { try $0.put([UInt8](repeating: 103, count: 3000), id: 3, in: rows) }
+    try store.write { try $0.put([UInt8](repeating: 104, count: 3000), id: 7, in: rows) }
+    try store.write { try $0.remove(id: 4, in: rows) }
+    let content = try CrashOracle.content(of: store)
+    store.engine.abandon()
+    for round in 0..<3 {
+      store = try memory.open()
+      #expect(store.recoveryReport.checkpointSequence > 0 && store.recoveryReport.unavailableIndexes == [])
+      let blobs = try memory.fileSystem.contents(of: CheckpointedStore.path).filter { $0.hasSuffix(".blob") }
+      #expect(blobs.count == 5, "\(blobs)")
+      #expect(try CrashOracle.content(of: store) == content)
+      #expect(try store.verify().findings.map(\.description) == [])
+      if round == 1 { try store.close() } else { store.engine.abandon() }
+    }
+  }
+}
+
+@Suite("When an index file cannot be written")
+struct CheckpointFailureTests {
+  private let simulated = SimulatedFileSystem()
+  private var memory: CheckpointedStore { CheckpointedStore(simulated) }
+
+  @Test("For lack of room the store goes on, and the next checkpoint that has room is whole")
+  func noSpace() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for id in 0..<500 as Range<UInt64> {
+      try store.write(durability: .relaxed) { try $0.put([1], id: id, in: rows) }
+    }
+    for nth in 1...3 {
+      simulated.inject(
+        InjectedFailure(
+          of: .write, nth: nth, repeats: true, code: .noSpace, effect: .partialWrite(byteCount: 100),
+          pathContains: ".index"))
+      if nth == 3 { simulated.removeInjectedFailures() }
+      do { try store.checkpoint() } catch let error as StoreError { #expect(error.code == .io) }
+      simulated.removeInjectedFailures()
+      try store.write { try $0.put([2], id: UInt64(nth), in: rows) }
+    }
+    #expect(try store.statistics.checkpointFailuresSinceOpen >= 1)
+    try store.checkpoint()
+    store.engine.abandon()
+    let again = try memory.open()
+    #expect(again.recoveryReport.indexRebuild == nil && again.recoveryReport.logBytes == 0)
+    #expect(again.snapshot().count(in: rows) == 500)
+    #expect(try again.verify().isClean)
+  }
+
+  @Test(
+    "After a sync of it that failed the store goes on without checkpoints, and the one before still counts")
+  func failedSync() throws {
+    var store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([1], id: 1, in: rows) }
+    try store.checkpoint()
+    let sequence = store.snapshot().sequence
+    try store.write { try $0.put([2], id: 2, in: rows) }
+    simulated.inject(InjectedFailure(of: .sync, effect: .forgetsWrites, pathContains: ".index"))
+    #expect(throws: StoreError.self) { try store.checkpoint() }
+    #expect(throws: StoreError.self) { try store.checkpoint() }
+    #expect(try store.statistics.checkpointFailuresSinceOpen == 2)
+    #expect(try store.statistics.lastCheckpointFailure?.contains("sync") == true)
+    try store.write(durability: .powerLoss) { try $0.put([3], id: 3, in: rows) }
+    try store.close()
+    store = try memory.open()
+    #expect(store.recoveryReport.checkpointSequence == sequence && store.recoveryReport.indexRebuild == nil)
+    #expect(store.snapshot().count(in: rows) == 3)
+    try store.write { try $0.put([4], id: 4, in: rows) }
+    try store.close()
+    store = try memory.open()
+    #expect(store.recoveryReport.logBytes == 0 && store.snapshot().count(in: rows) == 4)
+    #expect(try store.verify().isClean)
+  }
+}
