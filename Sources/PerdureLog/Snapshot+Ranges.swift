@@ -30,7 +30,8 @@ extension Snapshot {
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
-    try Self.visit(tree(of: keyspace), range, descending: descending) { key, word in
+    let reader = reader
+    try Self.visit(tree(of: keyspace), range, descending: descending, reading: reader) { key, word in
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
       let value = try content(record)
       return try body(key.bytes, value.bytes.bytes)
@@ -123,10 +124,12 @@ extension Snapshot {
     _ body: (UInt64, Record, UInt64) throws -> Bool
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    let reader = reader
     var cursor = DenseCursor(trees(of: keyspace).dense)
     var isAtEntry =
       descending ? cursor.seek(notAbove: ids.upperBound) : cursor.seek(lowerBound: ids.lowerBound)
     while isAtEntry, ids.contains(cursor.id) {
+      cursor.prefetchAhead(reader, descending: descending)
       let word = cursor.word
       let id = cursor.id
       let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
@@ -135,14 +138,16 @@ extension Snapshot {
     }
   }
 
+  /// - Parameter reader: What reads the records behind the entries, if anything does.
   private static func visit(
-    _ tree: OrderedTree, _ range: KeyRange, descending: Bool,
+    _ tree: OrderedTree, _ range: KeyRange, descending: Bool, reading reader: RecordReader? = nil,
     _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
   ) rethrows {
     try range.withRaw { range in
       var cursor = OrderedCursor(tree)
       var isAtEntry = descending ? cursor.seek(below: range.upper) : cursor.seek(lowerBound: range.lower)
       while isAtEntry {
+        if let reader { cursor.prefetchAhead(reader, descending: descending) }
         let goesOn = try visit(cursor.key, cursor.payload, range, descending: descending, body)
         guard goesOn else { return }
         isAtEntry = descending ? cursor.previous() : cursor.next()

@@ -13,6 +13,8 @@ struct DenseCursor {
   private(set) var place: CursorPlace = .beforeFirst
   private(set) var id: UInt64 = 0
   private var leaf: UnsafeMutableRawPointer?
+  /// Whether nothing has been handed out by `forEachWordAhead` since the cursor came to its leaf.
+  private var isNewInLeaf = true
 
   /// A cursor in front of the first entry.
   init(_ table: DenseTable) { self.table = table }
@@ -23,6 +25,23 @@ struct DenseCursor {
   var word: UInt64 {
     precondition(isValid, "the cursor is on no entry")
     return DenseNode(leaf.unsafelyUnwrapped).word(Int(id & 63))
+  }
+
+  /// Hands out words of this leaf that a walk in one direction comes to soon, 0 where there is none: that of
+  /// the id `distance` further, and when the cursor has just come to the leaf those in between.
+  @inline(__always)
+  mutating func forEachWordAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
+    precondition(isValid, "the cursor is on no entry")
+    let node = DenseNode(leaf.unsafelyUnwrapped)
+    let step = descending ? -1 : 1
+    var ahead = isNewInLeaf ? 1 : distance
+    isNewInLeaf = false
+    while ahead <= distance {
+      let slot = Int(id & 63) &+ step &* ahead
+      guard slot >= 0, slot < DenseNode.slotCount else { return }
+      body(node.word(slot))
+      ahead &+= 1
+    }
   }
 
   mutating func seekFirst() -> Bool { settle(table.firstPlace(from: 0), else: .afterLast) }
@@ -78,6 +97,7 @@ struct DenseCursor {
     }
     place = .onEntry
     leaf = found.leaf.base
+    isNewInLeaf = true
     id = found.id
     return true
   }

@@ -11,6 +11,8 @@ struct OrderedCursor: ~Copyable {
   private var leaf: OrderedNode
   private var index = 0
   private var leafCount = 0
+  /// Whether nothing has been handed out by `forEachPayloadAhead` since the cursor came to its leaf.
+  private var isNewInLeaf = true
   /// The leaf whose prefix the key buffer begins with.
   private var prefixOwner: UnsafeMutableRawPointer?
 
@@ -52,6 +54,23 @@ struct OrderedCursor: ~Copyable {
       if prefixOwner == leaf.base { return leaf.key(index, behindPrefixIn: keyBuffer) }
       prefixOwner = leaf.base
       return leaf.key(index, in: keyBuffer)
+    }
+  }
+
+  /// Hands out payloads of this leaf that a walk in one direction comes to soon: the one `distance` entries
+  /// ahead, and when the cursor has just come to the leaf those in between. Called at each entry, it hands
+  /// out each once.
+  @inline(__always)
+  mutating func forEachPayloadAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
+    precondition(isValid, "the cursor is on no entry")
+    let step = descending ? -1 : 1
+    var ahead = isNewInLeaf ? 1 : distance
+    isNewInLeaf = false
+    while ahead <= distance {
+      let other = index &+ step &* ahead
+      guard other >= 0, other < leafCount else { return }
+      body(leaf.word(other))
+      ahead &+= 1
     }
   }
 
@@ -164,6 +183,7 @@ extension OrderedCursor {
   private mutating func arrive(at node: UnsafeMutableRawPointer) {
     leaf = OrderedNode(node)
     leafCount = leaf.count
+    isNewInLeaf = true
     place = .onEntry
   }
 

@@ -32,6 +32,33 @@ struct DenseTableTests {
     run.finish()
   }
 
+  @Test(
+    "A walk has handed out what follows in the leaf before it comes there, each once",
+    arguments: [false, true])
+  func wordsAhead(descending: Bool) {
+    let arena = NodeArena()
+    var table = DenseTable()
+    let ids = (1...1000 as ClosedRange<UInt64>).filter { $0 % 3 != 0 }
+    for id in ids { _ = table.put(id, id, in: arena) }
+    var cursor = DenseCursor(table)
+    var handedOut: Set<UInt64> = []
+    var isAtEntry = descending ? cursor.seekLast() : cursor.seekFirst()
+    var last: UInt64?
+    while isAtEntry {
+      let here = cursor.id
+      // The first entry of each leaf comes unforeseen, and no other.
+      expectTrue(handedOut.contains(here) == (last.map { $0 >> 6 } == here >> 6))
+      last = here
+      cursor.forEachWordAhead(8, descending: descending) { word in
+        guard word != 0 else { return }
+        expectTrue(word >> 6 == here >> 6 && (1...8).contains(descending ? here - word : word - here))
+        handedOut.insert(word)
+      }
+      isAtEntry = descending ? cursor.previous() : cursor.next()
+    }
+    expectTrue(handedOut.count > ids.count * 9 / 10)
+  }
+
   @Test("The cursor goes from any place in either direction", arguments: IDShape.allCases)
   func cursor(shape: IDShape) {
     let seed = SeededGenerator.seedFromEnvironment()

@@ -30,6 +30,36 @@ struct OrderedCursorTests {
     }
   }
 
+  @Test(
+    "A walk has handed out what follows in the leaf before it comes there, each once",
+    arguments: [false, true])
+  func payloadsAhead(descending: Bool) {
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    let count = 2000
+    for payload in 0..<count {
+      withUnsafeBytes(of: UInt64(payload).bigEndian) { key in
+        _ = tree.put(key, UInt64(payload), in: arena)
+      }
+    }
+    var cursor = OrderedCursor(tree)
+    var handedOut: Set<UInt64> = []
+    var unforeseen = 0
+    var isAtEntry = descending ? cursor.seekLast() : cursor.seekFirst()
+    while isAtEntry {
+      if !handedOut.contains(cursor.payload) { unforeseen += 1 }
+      let here = Int(cursor.payload)
+      cursor.forEachPayloadAhead(8, descending: descending) { payload in
+        expectTrue((1...8).contains(descending ? here - Int(payload) : Int(payload) - here))
+        expectTrue(handedOut.insert(payload).inserted)
+      }
+      isAtEntry = descending ? cursor.previous() : cursor.next()
+    }
+    // The first entry of each leaf comes unforeseen, and no other.
+    expectTrue(unforeseen == count - handedOut.count)
+    expectTrue(unforeseen < count / 16)
+  }
+
   /// Seeks somewhere; returns the index the model says the cursor is at.
   private func seek(
     _ cursor: inout OrderedCursor, _ model: OrderedModel, _ key: [UInt8], _ random: inout SeededGenerator

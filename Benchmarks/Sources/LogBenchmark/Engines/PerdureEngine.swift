@@ -33,6 +33,7 @@ struct PerdureView: EngineView {
   private var snapshot: Snapshot
   /// Filled in again and again, as a caller who reads many keys would.
   private var keyBytes = [UInt8](repeating: 0, count: 16)
+  private var manyKeyBytes: [[UInt8]] = []
 
   fileprivate init(_ engine: PerdureEngine) {
     store = engine.store
@@ -54,7 +55,10 @@ struct PerdureView: EngineView {
         if let value { sum &+= Self.fold(value) }
       }
     } else {
-      for key in keys { sum &+= try read(key) ?? 0 }
+      setBytes(keys)
+      try snapshot.withValues(keys: manyKeyBytes, in: keyspace) { _, value in
+        if let value { sum &+= Self.fold(value) }
+      }
     }
     return sum
   }
@@ -99,6 +103,14 @@ struct PerdureView: EngineView {
 
   private mutating func setBytes(_ key: log_key) {
     keyBytes.withUnsafeMutableBytes { $0.storeBytes(of: key, as: log_key.self) }
+  }
+
+  private mutating func setBytes(_ keys: [log_key]) {
+    while manyKeyBytes.count < keys.count { manyKeyBytes.append(keyBytes) }
+    manyKeyBytes.removeLast(manyKeyBytes.count - keys.count)
+    for (index, key) in keys.enumerated() {
+      manyKeyBytes[index].withUnsafeMutableBytes { $0.storeBytes(of: key, as: log_key.self) }
+    }
   }
 
   private static func fold(_ value: RawSpan) -> UInt64 {

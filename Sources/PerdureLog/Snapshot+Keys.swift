@@ -1,0 +1,64 @@
+import PerdureFormat
+
+// Many byte-string keys at once. What a read costs is waiting for memory: for each level of the tree, and for
+// the record. Keys are looked up a group at a time, so that these waits overlap.
+
+extension Snapshot {
+  /// How many keys are looked up together.
+  private static let groupSize = 64
+
+  /// Calls `body` for each key with its place in `keys` and its value, nil where there is none; in the order
+  /// of `keys`. The span is good until `body` returns.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
+  /// - Complexity: O(k log n) for k of n keys, in several times less time than as many single reads.
+  public func withValues(
+    keys: [[UInt8]], in keyspace: Keyspace, _ body: (_ position: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    for start in stride(from: 0, to: keys.count, by: Self.groupSize) {
+      let group = keys[start..<min(start + Self.groupSize, keys.count)]
+      try Self.withBytes(of: group) { try withValues(group: $0, from: start, in: keyspace, body) }
+    }
+  }
+
+  private func withValues(
+    group keys: UnsafeBufferPointer<UnsafeRawBufferPointer>, from start: Int, in keyspace: Keyspace,
+    _ body: (Int, RawSpan?) throws -> Void
+  ) throws {
+    let (tree, reader) = (tree(of: keyspace), reader)
+    try withUnsafeTemporaryAllocation(of: UInt64?.self, capacity: keys.count) { words in
+      words.initialize(repeating: nil)
+      tree.getMany(keys, into: words)
+      for index in 0..<min(RecordReader.distanceAhead, words.count) { reader.prefetch(words[index] ?? 0) }
+      for (index, key) in keys.enumerated() {
+        let ahead = index + RecordReader.distanceAhead
+        if ahead < words.count { reader.prefetch(words[ahead] ?? 0) }
+        guard let word = words[index] else {
+          try body(start + index, nil)
+          continue
+        }
+        let value = try content(reader.record(at: word, keyspace: keyspace.id, key: key))
+        try body(start + index, value.bytes.bytes)
+      }
+    }
+  }
+
+  /// Calls `body` with the bytes of keys, which are copied: arrays give away their own one at a time only.
+  private static func withBytes(
+    of keys: ArraySlice<[UInt8]>, _ body: (UnsafeBufferPointer<UnsafeRawBufferPointer>) throws -> Void
+  ) throws {
+    let byteCount = keys.reduce(0) { $0 + $1.count }
+    try withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { bytes in
+      try withUnsafeTemporaryAllocation(of: UnsafeRawBufferPointer.self, capacity: keys.count) { places in
+        var offset = 0
+        for (index, key) in keys.enumerated() {
+          let place = UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + key.count])
+          key.withUnsafeBytes { place.copyMemory(from: $0) }
+          places.initializeElement(at: index, to: UnsafeRawBufferPointer(place))
+          offset += key.count
+        }
+        try body(UnsafeBufferPointer(places))
+      }
+    }
+  }
+}
