@@ -26,6 +26,9 @@ struct CompareCommand: ParsableCommand {
   @Option(help: "The most operations of a workload that works on single records.")
   var operations: Int?
 
+  @Option(help: "Commits of the row with one durable writer; eight writers do four times as many.")
+  var durableCommits: Int?
+
   @Option(help: "Records for opening and memory; 0: none.")
   var largeRecords: Int?
 
@@ -48,9 +51,9 @@ struct CompareCommand: ParsableCommand {
   var output: String?
 
   func validate() throws {
-    let counts = [records ?? 100, operations ?? 100, rounds ?? 1]
+    let counts = [records ?? 100, operations ?? 100, durableCommits ?? 100, rounds ?? 1]
     guard counts.allSatisfy({ $0 > 0 }), (records ?? 1000) >= 1000 else {
-      throw ValidationError("--records is at least 1000; --operations and --rounds are at least 1.")
+      throw ValidationError("--records is at least 1000; the other counts at least 1.")
     }
   }
 
@@ -78,7 +81,8 @@ struct CompareCommand: ParsableCommand {
     let usual = shapes.map { shape in
       TrialPlan(
         shape: shape, records: shape.recordCount(forSmallValues: count),
-        operations: operations ?? (quick ? 2_000 : 200_000), durableCommits: quick ? 100 : 2_000,
+        operations: operations ?? (quick ? 2_000 : 200_000),
+        durableCommits: durableCommits ?? (quick ? 100 : 2_000),
         workloads: workloads, round: 0)
     }
     let many = shapes.filter { large > 0 && $0.valueLength == 100 }.map { shape in

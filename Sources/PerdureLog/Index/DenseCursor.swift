@@ -13,8 +13,8 @@ struct DenseCursor {
   private(set) var place: CursorPlace = .beforeFirst
   private(set) var id: UInt64 = 0
   private var leaf: UnsafeMutableRawPointer?
-  /// Whether nothing has been handed out by `forEachWordAhead` since the cursor came to its leaf.
-  private var isNewInLeaf = true
+  /// The last slot of this leaf that `forEachWordAhead` has handed out; where the cursor came to it at first.
+  private var slotAhead = 0
 
   /// A cursor in front of the first entry.
   init(_ table: DenseTable) { self.table = table }
@@ -27,20 +27,25 @@ struct DenseCursor {
     return DenseNode(leaf.unsafelyUnwrapped).word(Int(id & 63))
   }
 
-  /// Hands out words of this leaf that a walk in one direction comes to soon, 0 where there is none: that of
-  /// the id `distance` further, and when the cursor has just come to the leaf those in between.
+  /// Hands out words of this leaf that a walk in one direction comes to soon, 0 where there is none: those of
+  /// the ids up to `distance` further. Called at each entry, it hands out each once.
   @inline(__always)
   mutating func forEachWordAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")
     let node = DenseNode(leaf.unsafelyUnwrapped)
-    let step = descending ? -1 : 1
-    var ahead = isNewInLeaf ? 1 : distance
-    isNewInLeaf = false
-    while ahead <= distance {
-      let slot = Int(id & 63) &+ step &* ahead
-      guard slot >= 0, slot < DenseNode.slotCount else { return }
-      body(node.word(slot))
-      ahead &+= 1
+    let here = Int(id & 63)
+    if descending {
+      let end = max(here &- distance, 0)
+      while slotAhead > end {
+        slotAhead &-= 1
+        body(node.word(slotAhead))
+      }
+    } else {
+      let end = min(here &+ distance, DenseNode.slotCount &- 1)
+      while slotAhead < end {
+        slotAhead &+= 1
+        body(node.word(slotAhead))
+      }
     }
   }
 
@@ -97,7 +102,7 @@ struct DenseCursor {
     }
     place = .onEntry
     leaf = found.leaf.base
-    isNewInLeaf = true
+    slotAhead = Int(found.id & 63)
     id = found.id
     return true
   }

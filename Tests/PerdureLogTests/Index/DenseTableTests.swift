@@ -52,7 +52,7 @@ struct DenseTableTests {
       cursor.forEachWordAhead(8, descending: descending) { word in
         guard word != 0 else { return }
         expectTrue(word >> 6 == here >> 6 && (1...8).contains(descending ? here - word : word - here))
-        handedOut.insert(word)
+        expectTrue(handedOut.insert(word).inserted)
       }
       isAtEntry = descending ? cursor.previous() : cursor.next()
     }
