@@ -43,6 +43,7 @@ extension ContextCore {
     forgetFailure()
     for overlay in tracker.removeAll() { overlay.object?.header.pointee.overlay = nil }
     for object in identityMap.objects { retire(object) }
+    recentGroups.removeAll()
     view = store.view()
     beginEpoch()
   }

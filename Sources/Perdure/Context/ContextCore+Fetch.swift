@@ -50,7 +50,7 @@ extension ContextCore {
       let row = try? graph.store.rows.view(stored.bytes, of: object.reference)
     else { return }
     object.header.pointee.setRow(row, version: stored.version)
-    object.header.pointee.epoch = epochCell.pointee
+    object.header.pointee.epoch = epoch
   }
 }
 

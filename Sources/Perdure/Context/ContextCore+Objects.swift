@@ -33,20 +33,15 @@ extension ContextCore {
   /// The one instance of a reference.
   func instance(of reference: ObjectReference) -> ManagedObject {
     if let object = identityMap.object(reference) { return object }
-    let shape = graph.shape(of: reference)
-    return shape.objectClass.init(ObjectSeed(core: self, shape: shape, reference: reference))
+    return graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
+      shape.objectClass.init(ObjectSeed(core: self, shape: shape, reference: reference))
+    }
   }
 
   /// The one instance of a reference, as the class that the caller's property promises.
   @inline(__always)
   func typedInstance<T: ManagedObject>(of reference: ObjectReference, _ type: T.Type) -> T {
-    let object = instance(of: reference)
-    guard let typed = object as? T else {
-      preconditionFailure(
-        "\(object.shape.name) objects are \(Swift.type(of: object)) here, not \(T.self). "
-          + "Was the class given to the container?")
-    }
-    return typed
+    instance(of: reference).typed(type)
   }
 
   func objectID(of reference: ObjectReference) -> ManagedObjectID {
@@ -55,13 +50,25 @@ extension ContextCore {
 
   // MARK: Registration, called by instances
 
-  func register(_ object: ManagedObject) {
-    identityMap.insert(object, object.reference)
-    if !tracker.isEmpty, let overlay = tracker[object.reference] { attach(overlay, to: object) }
+  /// Called by every instance: the first one keeps the context alive for all.
+  func didMake(_ object: ManagedObject) {
+    instanceCount &+= 1
+    if instanceCount == 1 { _ = Unmanaged.passRetained(self) }
+    let reference = object.header.pointee.reference
+    identityMap.insert(object, reference)
+    if !tracker.isEmpty, let overlay = tracker[reference] { attach(overlay, to: object) }
   }
 
-  func unregister(_ object: ManagedObject) {
-    identityMap.remove(object.reference)
+  /// Called by every instance as the last thing it does: with the last one the context may go.
+  func willFree(_ object: ManagedObject) {
+    let header = object.header
+    if !header.pointee.isGone { identityMap.remove(header.pointee.reference) }
+    header.free()
+    instanceCount &-= 1
+    guard instanceCount == 0 else { return }
+    // Nobody is there to fire together with: their memory can go.
+    recentGroups.removeAll()
+    Unmanaged.passUnretained(self).release()
   }
 
   func attach(_ overlay: ObjectOverlay, to object: ManagedObject) {
@@ -94,16 +101,18 @@ extension ContextCore {
   /// save finds out about the conflict.
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
-    guard header.pointee.row != nil, header.pointee.epoch != epochCell.pointee else { return }
+    guard header.pointee.row != nil, header.pointee.epoch != epoch else { return }
     if object.overlay?.changesRow == true { return }
     if view.version(of: object.reference) == header.pointee.version {
-      header.pointee.epoch = epochCell.pointee
+      header.pointee.epoch = epoch
     } else {
       header.pointee.dropRow()
     }
   }
 
   private func fireFault(_ object: ManagedObject) -> Bool {
+    if fireBlock(of: object) { return true }
+    statistics.rowRequestCount += 1
     do {
       guard let stored = try view.row(object.reference) else {
         vanish(object)
@@ -111,7 +120,8 @@ extension ContextCore {
       }
       let row = try graph.store.rows.view(stored.bytes, of: object.reference)
       object.header.pointee.setRow(row, version: stored.version)
-      if object.overlay?.changesRow != true { object.header.pointee.epoch = epochCell.pointee }
+      statistics.rowCount += 1
+      if object.overlay?.changesRow != true { object.header.pointee.epoch = epoch }
       return true
     } catch {
       noteReadFailure(error, object.reference)

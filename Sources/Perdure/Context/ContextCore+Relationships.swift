@@ -43,13 +43,23 @@ extension ContextCore {
   /// The objects at the other end, in no particular order.
   func targets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     if relationship.form == .column { return column(owner, relationship.slot).map { [$0] } ?? [] }
-    let overlay = tracker[owner]
-    var result = overlay?.isNew == true ? [] : storedEntries(relationship.index, owner)
-    if let delta = overlay?.delta(relationship.slot) {
-      if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
-      result.append(contentsOf: delta.added.sorted { $0.rawValue < $1.rawValue })
-    }
+    var result: [ObjectReference] = []
+    appendTargets(of: owner, tracker[owner], relationship, to: &result)
     return result
+  }
+
+  /// Appends the objects at the other end of a relationship that is no column.
+  ///
+  /// - Parameter overlay: The owner's unsaved changes.
+  @inline(__always)
+  func appendTargets(
+    of owner: ObjectReference, _ overlay: ObjectOverlay?, _ relationship: RelationshipShape,
+    to result: inout [ObjectReference]
+  ) {
+    if overlay?.isNew != true { appendStoredEntries(relationship.index, owner, to: &result) }
+    guard let delta = overlay?.delta(relationship.slot) else { return }
+    if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
+    result.append(contentsOf: delta.added.sorted { $0.rawValue < $1.rawValue })
   }
 
   /// The number of objects at the other end. Reads no row unless the relationship is a column.
@@ -99,15 +109,19 @@ extension ContextCore {
   /// The references under an owner's key in an index of the store.
   func storedEntries(_ index: StoreIndex, _ owner: ObjectReference) -> [ObjectReference] {
     var result: [ObjectReference] = []
+    appendStoredEntries(index, owner, to: &result)
+    return result
+  }
+
+  private func appendStoredEntries(
+    _ index: StoreIndex, _ owner: ObjectReference, to result: inout [ObjectReference]
+  ) {
+    statistics.relationshipRequestCount += 1
     do {
-      try view.visitEntries(index, Self.range(of: owner), descending: false) { _, reference in
-        result.append(reference)
-        return true
-      }
+      try view.appendReferences(under: owner, in: index, to: &result)
     } catch {
       noteReadFailure(error, owner)
     }
-    return result
   }
 
   /// Entries under one key come in order of their references.

@@ -4,6 +4,7 @@
 //   ManagedObjectContext  the handle that users hold
 //   +Objects        from an identity to an instance; faults and how they fire
 //   +Insertion      insert and delete
+//   +Siblings       walks over to-many relationships, and faults that fire together
 //   +Relationships  what is at the other end, with unsaved changes; connecting both ends at once
 //   +Fetch          fetches
 //   +Save           the save, step by step; SavePlan and Validation hold its rules
@@ -25,12 +26,18 @@ final class ContextCore {
   let ownership: ContextOwnership
   let durability: Durability
   let isReadOnly: Bool
-  // Accesses to the next three are not checked for exclusivity at run time, which would cost more than what
+  // Accesses to the next ones are not checked for exclusivity at run time, which would cost more than what
   // they do. None of their functions calls anything that could come back here; see ChangeTracker.remove.
   /// What the context sees of the store.
   @exclusivity(unchecked) var view: any StoreView
   @exclusivity(unchecked) var tracker = ChangeTracker()
   @exclusivity(unchecked) var identityMap = IdentityMap()
+  @exclusivity(unchecked) var recentGroups = RecentGroups()
+  @exclusivity(unchecked) var statistics = ContextStatistics()
+  /// Room for what an index gives, used from one walk to the next.
+  @exclusivity(unchecked) var found: [ObjectReference] = []
+  /// Instances in memory, those that are gone included. While there are any, the context keeps itself alive.
+  @exclusivity(unchecked) var instanceCount = 0
   var allocator = IDAllocator()
   /// The objects whose `prepareForDeletion` is running.
   var preparing: Set<ObjectReference> = []
@@ -40,7 +47,9 @@ final class ContextCore {
   weak var handle: ManagedObjectContext?
   /// The first error that an accessor met and could not throw. The next fetch or save throws it.
   var readFailure: PerdureError?
-  private let epoch: UnsafeMutablePointer<UInt64>
+  /// The memory of the objects, also behind a plain pointer.
+  let memoryOwner = ObjectMemoryOwner()
+  let memory: UnsafeMutablePointer<ObjectMemory>
 
   init(_ source: ContextSource, ownership: ContextOwnership) {
     store = source.store
@@ -49,13 +58,11 @@ final class ContextCore {
     isReadOnly = source.isReadOnly
     self.ownership = ownership
     view = source.store.view()
-    epoch = .allocate(capacity: 1)
-    epoch.initialize(to: 1)
+    memory = memoryOwner.memory
   }
 
   deinit {
     identityMap.deallocate()
-    epoch.deallocate()
   }
 
   /// The handle is gone: what is pending will not be saved, and must not keep itself alive.
@@ -65,10 +72,10 @@ final class ContextCore {
   }
 
   /// What H1 in ObjectHeader.swift compares with.
-  var epochCell: UnsafePointer<UInt64> { UnsafePointer(epoch) }
+  var epoch: UInt64 { memory.pointee.epoch }
 
   /// From now on loaded rows have to be compared with the view again.
-  func beginEpoch() { epoch.pointee += 1 }
+  func beginEpoch() { memory.pointee.epoch += 1 }
 
   /// In debug builds, stops a program that uses the context in the wrong place.
   @inline(__always)

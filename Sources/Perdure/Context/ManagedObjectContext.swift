@@ -56,6 +56,9 @@ extension ManagedObjectContext {
 
   /// The instances that are in use: those that somebody holds, and those with unsaved changes.
   public var registeredObjects: Set<ManagedObject> { Set(core.identityMap.objects) }
+
+  /// What the context has asked the store for so far.
+  public var statistics: ContextStatistics { core.statistics }
 }
 
 // MARK: - Objects

@@ -18,14 +18,13 @@ final class LogStoreView: StoreView {
 
   func row(_ reference: ObjectReference) throws -> StoredRow? {
     guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
-    return try snapshot.withRecord(id: reference.id, in: keyspace) { bytes, version in
-      StoredRow(bytes: bytes, version: RowVersion(rawValue: version.rawValue))
-    }
+    guard let record = try snapshot.record(id: reference.id, in: keyspace) else { return nil }
+    return StoredRow(bytes: record.bytes, version: RowVersion(rawValue: record.version.rawValue))
   }
 
   func version(of reference: ObjectReference) -> RowVersion? {
     guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
-    return snapshot.version(.id(reference.id), in: keyspace).map { RowVersion(rawValue: $0.rawValue) }
+    return snapshot.version(id: reference.id, in: keyspace).map { RowVersion(rawValue: $0.rawValue) }
   }
 
   func rowCount(entity: UInt16) -> Int { snapshot.count(in: keyspaces.rows(of: entity)) }
@@ -76,6 +75,49 @@ final class LogStoreView: StoreView {
     case .links(let links):
       try snapshot.visitPairs(links, range.inLog, descending: descending) { key, reference in
         try body(key, ObjectReference(rawValue: reference))
+      }
+    }
+  }
+}
+
+// MARK: - Walking
+
+extension LogStoreView {
+  func appendReferences(
+    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
+  ) throws {
+    switch keyspaces.places[index.rawValue] {
+    case .derived(let derived):
+      try snapshot.forEachMember(of: owner.rawValue, in: derived) {
+        found.append(ObjectReference(rawValue: $0))
+      }
+    case .links(let links):
+      snapshot.forEachMember(of: owner.rawValue, in: links) { found.append(ObjectReference(rawValue: $0)) }
+    }
+  }
+
+  /// Entity by entity: references that stand in order are together already.
+  func readAhead(
+    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
+    _ body: (Int, StoredRow) throws -> Void
+  ) throws {
+    try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: references.count) { ids in
+      var start = 0
+      while start < references.count {
+        let entity = references[start].entityNumber
+        var end = start
+        while end < references.count, references[end].entityNumber == entity {
+          ids[end] = references[end].id
+          end &+= 1
+        }
+        if let keyspace = keyspaces.rows[checked: entity] {
+          let part = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(ids)[start..<end])
+          try snapshot.forEachShortRecord(ids: part, in: keyspace, bytesMax: bytesMax) {
+            place, bytes, version in
+            try body(start &+ place, StoredRow(bytes: bytes, version: RowVersion(rawValue: version.rawValue)))
+          }
+        }
+        start = end
       }
     }
   }

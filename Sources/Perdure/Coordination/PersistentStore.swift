@@ -80,6 +80,18 @@ package protocol StoreView: AnyObject, Sendable {
   func visitEntries(
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
+
+  /// Appends, in order, the references of the entries whose key is a bare reference: what is at the other end
+  /// of an owner's relationship. O(log n), then O(1) an entry.
+  func appendReferences(
+    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]) throws
+
+  /// Hands out rows that are likely to be wanted soon, as many as are cheap to read together: a row that is
+  /// not there or takes more than about `bytesMax` is passed over. In whatever order is fastest; `body` gets
+  /// the position of a reference and its row.
+  func readAhead(
+    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
+    _ body: (Int, StoredRow) throws -> Void) throws
 }
 
 /// What must still hold when a commit is applied (S4).

@@ -22,8 +22,11 @@ final class EntityShape: Sendable {
   /// The class of the objects.
   let objectClass: ManagedObject.Type
   let properties: [Property]
+  let slotCount: Int
   /// The relationships among the properties.
   let relationships: [RelationshipShape]
+  /// By slot.
+  private let relationshipsBySlot: [Unmanaged<RelationshipShape>?]
   /// The slots that a save has rules for.
   let ruledSlots: [Int]
   /// What each slot of a new object holds: its default, or nothing.
@@ -45,8 +48,12 @@ final class EntityShape: Sendable {
       storeIdentifier: storeIdentifier, entityName: parts.schema.name, number: parts.storage.number)
     objectClass = parts.objectClass
     properties = parts.properties
+    slotCount = parts.properties.count
     relationships = parts.properties.compactMap {
       if case .relationship(let relationship) = $0 { relationship } else { nil }
+    }
+    relationshipsBySlot = parts.properties.map {
+      if case .relationship(let relationship) = $0 { .passUnretained(relationship) } else { nil }
     }
     ruledSlots = parts.properties.indices.filter { PropertyRules.apply(to: parts.properties[$0]) }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
@@ -60,6 +67,24 @@ final class EntityShape: Sendable {
       preconditionFailure("\(name) has no relationship in slot \(slot).")
     }
     return relationship
+  }
+
+  /// As above, for every step of a walk: the relationship lives as long as the shape, nothing is counted.
+  @inline(__always)
+  func uncountedRelationship(_ slot: Int) -> Unmanaged<RelationshipShape> {
+    guard let relationship = relationshipsBySlot[slot] else {
+      preconditionFailure("\(name) has no relationship in slot \(slot).")
+    }
+    return relationship
+  }
+
+  /// Whether a slot is a column of the row: an attribute that is not derived, or a reference.
+  func isColumn(_ slot: Int) -> Bool {
+    switch properties[slot] {
+    case .attribute: true
+    case .relationship(let relationship): relationship.form == .column
+    case .count: false
+    }
   }
 
   func propertyName(_ slot: Int) -> String { schema.properties[slot].name }

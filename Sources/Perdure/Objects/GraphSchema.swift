@@ -7,6 +7,8 @@ internal import PerdurePredicates
 final class GraphSchema: Sendable {
   let store: StoreSchema
   private let shapes: [EntityShape?]
+  /// The same, for those who meet many objects: looking one up counts no reference.
+  private let uncountedShapes: [Unmanaged<EntityShape>?]
   private let shapesByName: [String: EntityShape]
   private let shapesByClass: [ObjectIdentifier: EntityShape]
 
@@ -22,6 +24,7 @@ final class GraphSchema: Sendable {
     var table = [EntityShape?](repeating: nil, count: Int(made.map(\.number).max() ?? 0) + 1)
     for shape in made { table[Int(shape.number)] = shape }
     shapes = table
+    uncountedShapes = table.map { $0.map(Unmanaged.passUnretained) }
     shapesByName = Dictionary(uniqueKeysWithValues: made.map { ($0.name, $0) })
     shapesByClass = Dictionary(
       made.filter { classes[$0.name] != nil }.map { (ObjectIdentifier($0.objectClass), $0) },
@@ -32,6 +35,16 @@ final class GraphSchema: Sendable {
   @inline(__always)
   func shape(of reference: ObjectReference) -> EntityShape {
     shape(numbered: reference.entityNumber)
+  }
+
+  /// The entity of an object, which lives as long as the schema.
+  @inline(__always)
+  func uncountedShape(of reference: ObjectReference) -> Unmanaged<EntityShape> {
+    let number = Int(reference.entityNumber)
+    guard number < uncountedShapes.count, let shape = uncountedShapes[number] else {
+      preconditionFailure("The store has no entity with the number \(number).")
+    }
+    return shape
   }
 
   /// The entity with a number that the store has.

@@ -2,7 +2,7 @@
 //
 // An open-addressing table of unreferenced pointers: an object enters when it is made and leaves in its
 // deinit, so the table never keeps one alive and never meets a dead one. Linear probing; removal shifts
-// later entries back, so there are no tombstones and a lookup ends at the first empty place. At most 3/4
+// later entries back, so there are no tombstones and a lookup ends at the first empty place. At most half
 // full.
 
 internal import PerdurePredicates
@@ -14,17 +14,22 @@ struct IdentityMap {
     var object: Unmanaged<ManagedObject>?
   }
 
-  private var entries: UnsafeMutableBufferPointer<Entry>
+  private static let capacityMin = 16
+
+  private var entries: UnsafeMutablePointer<Entry>
+  /// One less than the number of places, a power of two.
+  private var mask: Int
   private(set) var count = 0
-  private var mask: Int { entries.count - 1 }
+  private var capacity: Int { mask &+ 1 }
 
   init() {
-    entries = Self.table(16)
+    mask = Self.capacityMin - 1
+    entries = Self.table(Self.capacityMin)
   }
 
-  private static func table(_ capacity: Int) -> UnsafeMutableBufferPointer<Entry> {
-    let table = UnsafeMutableBufferPointer<Entry>.allocate(capacity: capacity)
-    table.initialize(repeating: Entry())
+  private static func table(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
+    let table = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
+    table.initialize(repeating: Entry(), count: capacity)
     return table
   }
 
@@ -36,7 +41,7 @@ struct IdentityMap {
   /// The place where a key's search begins: multiplicative hashing, the upper bits.
   @inline(__always)
   private func home(_ key: UInt64) -> Int {
-    Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 20) & mask
+    Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) &>> 20) & mask
   }
 
   @inline(__always)
@@ -44,21 +49,23 @@ struct IdentityMap {
     var place = home(reference.rawValue)
     while entries[place].key != 0 {
       if entries[place].key == reference.rawValue { return entries[place].object?.takeUnretainedValue() }
-      place = (place + 1) & mask
+      place = (place &+ 1) & mask
     }
     return nil
   }
 
   /// Adds an object whose reference is not in the map.
+  @inline(__always)
   mutating func insert(_ object: ManagedObject, _ reference: ObjectReference) {
-    if (count + 1) * 4 > entries.count * 3 { resize(entries.count * 2) }
+    count &+= 1
+    if count &* 2 > capacity { resize(capacity * 2) }
     place(Entry(key: reference.rawValue, object: .passUnretained(object)))
-    count += 1
   }
 
+  @inline(__always)
   private func place(_ entry: Entry) {
     var place = home(entry.key)
-    while entries[place].key != 0 { place = (place + 1) & mask }
+    while entries[place].key != 0 { place = (place &+ 1) & mask }
     entries[place] = entry
   }
 
@@ -66,25 +73,27 @@ struct IdentityMap {
     var hole = home(reference.rawValue)
     while entries[hole].key != reference.rawValue {
       if entries[hole].key == 0 { return }
-      hole = (hole + 1) & mask
+      hole = (hole &+ 1) & mask
     }
-    var next = (hole + 1) & mask
+    var next = (hole &+ 1) & mask
     while entries[next].key != 0 {
-      let distance = (next - home(entries[next].key)) & mask
-      if distance >= (next - hole) & mask {
+      let distance = (next &- home(entries[next].key)) & mask
+      if distance >= (next &- hole) & mask {
         entries[hole] = entries[next]
         hole = next
       }
-      next = (next + 1) & mask
+      next = (next &+ 1) & mask
     }
     entries[hole] = Entry()
-    count -= 1
-    if entries.count > 16, count * 8 < entries.count { resize(entries.count / 2) }
+    count &-= 1
+    if capacity > Self.capacityMin, count &* 8 < capacity { resize(capacity / 2) }
   }
 
-  private mutating func resize(_ capacity: Int) {
-    let old = entries
-    entries = Self.table(capacity)
+  @inline(never)
+  private mutating func resize(_ newCapacity: Int) {
+    let old = UnsafeMutableBufferPointer(start: entries, count: capacity)
+    entries = Self.table(newCapacity)
+    mask = newCapacity - 1
     for entry in old where entry.key != 0 { place(entry) }
     old.deallocate()
   }
@@ -93,7 +102,7 @@ struct IdentityMap {
   var objects: [ManagedObject] {
     var result: [ManagedObject] = []
     result.reserveCapacity(count)
-    for entry in entries {
+    for entry in UnsafeBufferPointer(start: entries, count: capacity) {
       if let object = entry.object { result.append(object.takeUnretainedValue()) }
     }
     return result

@@ -47,7 +47,7 @@ extension ManagedObject {
   @inline(__always)
   private func field(_ slot: Int, _ kind: FieldKind) -> (row: RowView, field: RowField)? {
     checkSlot(slot)
-    guard let row = readyRow else { return nil }
+    guard let row = readyRow(for: slot) else { return nil }
     let field = row.fields[slot]
     return field.kind == kind && row.isPresent(field) ? (row, field) : nil
   }
@@ -75,6 +75,13 @@ extension ManagedObject {
   public final func _get(_ slot: Int) -> Int32 {
     core.checkOwner()
     if let (row, field) = field(slot, .int32) { return Int32(truncatingIfNeeded: row.integer(field)) }
+    return slowAttribute(slot)
+  }
+
+  /// Reads a whole number.
+  public final func _get(_ slot: Int) -> Int16 {
+    core.checkOwner()
+    if let (row, field) = field(slot, .int16) { return Int16(truncatingIfNeeded: row.integer(field)) }
     return slowAttribute(slot)
   }
 
@@ -111,24 +118,41 @@ extension ManagedObject {
 
 extension ManagedObject {
   /// Reads a to-one relationship.
+  @inlinable
   public final func _get<T: ManagedObject>(_ slot: Int) -> T? {
-    guard let object = related(slot) else { return nil }
-    guard let typed = object as? T else {
-      preconditionFailure(
-        "\(object.shape.name) objects are \(type(of: object)) here, not \(T.self). Was the class given "
-          + "to the container?"
-      )
-    }
-    return typed
+    related(slot)?.typed(T.self)
   }
 
   /// Reads a to-one relationship that always has an object.
+  @inlinable
   public final func _get<T: ManagedObject>(_ slot: Int) -> T {
-    guard let object: T = _get(slot) else {
-      preconditionFailure(
-        "\(shape.name).\(shape.propertyName(slot)) has no object. Make the property optional to ask.")
-    }
+    guard let object: T = _get(slot) else { stopWithoutObject(slot) }
     return object
+  }
+
+  @usableFromInline
+  @inline(never)
+  final func stopWithoutObject(_ slot: Int) -> Never {
+    preconditionFailure(
+      "\(shape.name).\(shape.propertyName(slot)) has no object. Make the property optional to ask.")
+  }
+
+  /// This object as the class that a property promises.
+  @inlinable
+  @inline(__always)
+  final func typed<T: ManagedObject>(_ type: T.Type) -> T {
+    // Nearly always the class itself, which is cheaper to tell than a subclass.
+    if Swift.type(of: self) == type { return unsafeDowncast(self, to: type) }
+    guard let typed = self as? T else { stopAsOtherClass(type) }
+    return typed
+  }
+
+  @usableFromInline
+  @inline(never)
+  final func stopAsOtherClass(_ type: ManagedObject.Type) -> Never {
+    preconditionFailure(
+      "\(shape.name) objects are \(Swift.type(of: self)) here, not \(type). Was the class given to the "
+        + "container?")
   }
 
   /// Changes a to-one relationship, and its inverse with it.
@@ -137,11 +161,8 @@ extension ManagedObject {
   }
 
   /// The objects of a to-many relationship.
-  public final func _get<T: ManagedObject>(_ slot: Int) -> ToMany<T> {
-    checkSlot(slot)
-    precondition(shape.relationship(slot).isToMany, "The relationship is to-one.")
-    return ToMany(self, slot)
-  }
+  @inlinable
+  public final func _get<T: ManagedObject>(_ slot: Int) -> ToMany<T> { ToMany(self, slot) }
 
   /// Connects exactly the objects of another collection.
   public final func _set<T: ManagedObject>(_ slot: Int, _ objects: ToMany<T>) {

@@ -7,12 +7,24 @@
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The row, if a field may be read from it at once.
+  /// The row, if a field may be read from it without a look at unsaved changes.
   @inline(__always)
   var readyRow: RowView? {
     let header = header
-    guard header.pointee.epoch == header.pointee.epochCell.pointee else { return nil }
-    return header.pointee.loadedRow
+    return header.pointee.isReady ? header.pointee.loadedRow : nil
+  }
+
+  /// As `readyRow`, after firing the fault if it takes the row to tell what the slot holds.
+  @inline(__always)
+  func readyRow(for slot: Int) -> RowView? {
+    let header = header
+    return header.pointee.isReady ? header.pointee.loadedRow : loadReadyRow(for: slot)
+  }
+
+  @inline(never)
+  private func loadReadyRow(for slot: Int) -> RowView? {
+    guard shape.isColumn(slot), overlay?.changesRow != true, loadRow() else { return nil }
+    return readyRow
   }
 
   @inline(__always)
@@ -77,15 +89,20 @@ extension ManagedObject {
 
 extension ManagedObject {
   /// The object at the other end of a to-one relationship.
-  func related(_ slot: Int) -> ManagedObject? {
+  @usableFromInline
+  final func related(_ slot: Int) -> ManagedObject? {
     checkSlot(slot)
-    let relationship = shape.relationship(slot)
-    guard let target = relatedReference(relationship) else { return nil }
-    return core.instance(of: target)
+    return uncountedCore._withUnsafeGuaranteedRef { core in
+      core.checkOwner()
+      if let row = readyRow(for: slot), row.fields[slot].kind == .reference {
+        let field = row.fields[slot]
+        return row.isPresent(field) ? core.instance(of: row.reference(field)) : nil
+      }
+      return relatedReference(shape.relationship(slot)).map { core.instance(of: $0) }
+    }
   }
 
   private func relatedReference(_ relationship: RelationshipShape) -> ObjectReference? {
-    core.checkOwner()
     if relationship.form == .column {
       guard case .reference(let target) = columnValue(relationship.slot) else { return nil }
       return target
@@ -113,8 +130,19 @@ extension ManagedObject {
     return context?.targets(of: reference, shape.relationship(slot)) ?? []
   }
 
+  /// A walk over the objects at the other end of a to-many relationship.
+  @usableFromInline
+  final func siblings(_ slot: Int) -> SiblingWalk {
+    checkSlot(slot)
+    return uncountedCore._withUnsafeGuaranteedRef { core in
+      core.checkOwner()
+      return header.pointee.isGone ? SiblingWalk() : core.walk(over: slot, of: self)
+    }
+  }
+
   /// The number of objects at the other end of a relationship.
-  func relatedCount(_ slot: Int) -> Int {
+  @usableFromInline
+  final func relatedCount(_ slot: Int) -> Int {
     core.checkOwner()
     return context?.targetCount(of: reference, shape.relationship(slot)) ?? 0
   }

@@ -40,6 +40,10 @@ extension ManagedObject {
     return overlay?.state ?? .stored
   }
 
+  var shape: EntityShape { uncountedShape.takeUnretainedValue() }
+
+  var core: ContextCore { uncountedCore.takeUnretainedValue() }
+
   var reference: ObjectReference { header.pointee.reference }
 
   /// What the object lives in; nil when it is gone.

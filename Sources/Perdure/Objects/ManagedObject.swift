@@ -3,9 +3,24 @@ public import PerdurePredicates
 
 /// What a managed object is made from. Contexts make these; there is nothing in it for anybody else.
 public struct ObjectSeed {
-  let core: ContextCore
-  let shape: EntityShape
-  let reference: ObjectReference
+  // The context is alive while it makes an object, and keeps the shape alive: no references are counted.
+  let uncountedCore: Unmanaged<ContextCore>
+  let uncountedShape: Unmanaged<EntityShape>
+  let header: UnsafeMutablePointer<ObjectHeader>
+
+  @inline(__always)
+  init(core: ContextCore, shape: EntityShape, reference: ObjectReference) {
+    self.init(
+      core: core, shape: shape, header: .make(reference, slotCount: shape.slotCount, in: core.memory))
+  }
+
+  /// With a header that was made ahead.
+  @inline(__always)
+  init(core: ContextCore, shape: EntityShape, header: UnsafeMutablePointer<ObjectHeader>) {
+    uncountedCore = .passUnretained(core)
+    uncountedShape = .passUnretained(shape)
+    self.header = header
+  }
 }
 
 @available(*, unavailable)
@@ -23,19 +38,17 @@ extension ObjectSeed: Sendable {}
 /// instead.
 open class ManagedObject {
   let header: UnsafeMutablePointer<ObjectHeader>
-  let shape: EntityShape
-  let core: ContextCore
+  // Not counted, one by one, for each of many objects: a context lives as long as any of its instances
+  // (`ContextCore.didMakeInstance`), and its schema as long as the context.
+  let uncountedShape: Unmanaged<EntityShape>
+  let uncountedCore: Unmanaged<ContextCore>
 
   /// Makes the instance for an identity. Called by contexts.
   public required init(_ seed: ObjectSeed) {
-    shape = seed.shape
-    core = seed.core
-    header = .allocate(capacity: 1)
-    header.initialize(
-      to: ObjectHeader(
-        epochCell: seed.core.epochCell, reference: seed.reference,
-        slotCount: seed.shape.properties.count))
-    seed.core.register(self)
+    uncountedShape = seed.uncountedShape
+    uncountedCore = seed.uncountedCore
+    header = seed.header
+    uncountedCore._withUnsafeGuaranteedRef { $0.didMake(self) }
   }
 
   /// Inserts a new object of this class's entity into a context. Properties have their defaults.
@@ -48,10 +61,7 @@ open class ManagedObject {
   }
 
   deinit {
-    if !header.pointee.isGone { core.unregister(self) }
-    header.pointee.dropRow()
-    header.deinitialize(count: 1)
-    header.deallocate()
+    uncountedCore._withUnsafeGuaranteedRef { $0.willFree(self) }
   }
 
   /// The description of this class's entity. Overridden by every class that has one.
@@ -83,6 +93,9 @@ extension ManagedObject: Hashable {
 
   /// Hashes the identity of the instance.
   public func hash(into hasher: inout Hasher) { hasher.combine(header.pointee.reference) }
+
+  /// What sets and dictionaries ask for: as cheap as that of the reference.
+  public func _rawHashValue(seed: Int) -> Int { header.pointee.reference._rawHashValue(seed: seed) }
 }
 
 extension ManagedObject: PredicateArgument {

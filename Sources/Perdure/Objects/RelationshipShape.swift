@@ -3,8 +3,8 @@
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// One end of a relationship.
-struct RelationshipShape: Sendable {
+/// One end of a relationship. A class, because it is passed along with every step from object to object.
+final class RelationshipShape: Sendable {
   /// Where the links of this end are kept, seen from here.
   enum Form: Sendable, Hashable {
     /// In a column of this object's row: a to-one relationship.

@@ -3,24 +3,26 @@ internal import PerdurePredicates
 /// The objects at the other end of a to-many relationship: a live view, not a copy.
 ///
 /// Reading goes to the object's context each time, so what is seen is what is true now, unsaved changes on
-/// either side included. Objects come as faults, in no particular order, each once.
+/// either side included. Objects come as faults, in no particular order, each once. When the fault of one
+/// fires, the rows of those after it are read along, so that a loop over many asks the store a few times.
 ///
 /// Changing it connects both sides at once. Inserting what is there, and removing what is not, change
 /// nothing.
 public struct ToMany<Element: ManagedObject> {
-  let owner: ManagedObject
-  let slot: Int
+  @usableFromInline let owner: ManagedObject
+  @usableFromInline let slot: Int
 
+  @usableFromInline
   init(_ owner: ManagedObject, _ slot: Int) {
     self.owner = owner
     self.slot = slot
   }
 
   /// The number of objects. O(log n): nothing is loaded.
-  public var count: Int { owner.relatedCount(slot) }
+  @inlinable public var count: Int { owner.relatedCount(slot) }
 
   /// Whether there is no object. O(log n).
-  public var isEmpty: Bool { count == 0 }
+  @inlinable public var isEmpty: Bool { count == 0 }
 
   /// Whether an object is at the other end. Loads at most that object's row.
   public func contains(_ object: Element) -> Bool {
@@ -78,23 +80,21 @@ extension ToMany: Sendable {}
 extension ToMany: Sequence {
   /// Hands out the objects that are connected when the iteration begins.
   public struct Iterator: IteratorProtocol {
-    let context: ContextCore?
-    var references: [ObjectReference].Iterator
+    @usableFromInline var walk: SiblingWalk
 
-    /// The next object, as a fault unless it was loaded before.
-    public mutating func next() -> Element? {
-      guard let context, let reference = references.next() else { return nil }
-      return context.typedInstance(of: reference, Element.self)
+    @usableFromInline
+    init(_ walk: SiblingWalk) {
+      self.walk = walk
     }
+
+    /// The next object, as a fault unless it was loaded before or together with another one.
+    @inlinable
+    public mutating func next() -> Element? { walk.next()?.typed(Element.self) }
   }
 
   /// The objects that are connected now; changes during the iteration do not disturb it.
-  public func makeIterator() -> Iterator {
-    Iterator(context: owner.context, references: owner.relatedReferences(slot).makeIterator())
-  }
-
-  /// The number of objects.
-  public var underestimatedCount: Int { count }
+  @inlinable
+  public func makeIterator() -> Iterator { Iterator(owner.siblings(slot)) }
 }
 
 @available(*, unavailable)

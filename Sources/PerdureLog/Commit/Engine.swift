@@ -21,6 +21,8 @@ final class Engine: @unchecked Sendable {
   private let indexAvailability = Lock()
   // Guarded by `indexAvailability`.
   private var unavailable: Set<UInt32> = []
+  /// Whether the set holds anything: what every read asks for, without the lock.
+  private let hasUnavailable = Atomic<Bool>(false)
   private var state: CommitterState
   private let lock: (any FileLock)?
   /// The index file, as far as it was there at opening: nodes of the trees may lie in it.
@@ -45,6 +47,7 @@ final class Engine: @unchecked Sendable {
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
     publishedVersion = Atomic(recovered.root.pointee.version)
     unavailable = recovered.indexes.unavailable
+    hasUnavailable.store(!unavailable.isEmpty, ordering: .relaxed)
     indexMapping = checkpoint?.mapping
     let writer = CheckpointWriter(
       directory: directory, fileSystem: options.fileSystem, store: recovered.storeID, opened: checkpoint,
@@ -73,8 +76,13 @@ final class Engine: @unchecked Sendable {
 
   /// The derived indexes that nothing here can maintain.
   var unavailableIndexes: Set<UInt32> {
-    get { indexAvailability.withLock { unavailable } }
-    set { indexAvailability.withLock { unavailable = newValue } }
+    get { hasUnavailable.load(ordering: .acquiring) ? indexAvailability.withLock { unavailable } : [] }
+    set {
+      indexAvailability.withLock {
+        unavailable = newValue
+        hasUnavailable.store(!newValue.isEmpty, ordering: .releasing)
+      }
+    }
   }
 
   /// Runs `body` in the committer's turn.

@@ -22,6 +22,22 @@ extension DenseTable {
     }
   }
 
+  /// As `getMany`, for ascending ids that lie close together, as those of objects made together do: a leaf is
+  /// looked up once for the ids in it.
+  func getNeighbours(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
+    precondition(words.count >= ids.count, "a word for each id")
+    var leaf: DenseNode?
+    var leafNumber = UInt64.max
+    for index in 0..<ids.count {
+      let id = ids[index]
+      if id &>> UInt64(DenseNode.bitsPerLevel) != leafNumber {
+        leafNumber = id &>> UInt64(DenseNode.bitsPerLevel)
+        leaf = self.leaf(of: id)
+      }
+      words[index] = leaf?.word(DenseNode.slot(of: id, level: 0)) ?? 0
+    }
+  }
+
   /// Leaves the leaf of each id in `nodes`, its word on the way into the cache.
   private func descend(
     _ ids: UnsafeBufferPointer<UInt64>, from start: Int, count size: Int,

@@ -8,17 +8,28 @@ enum BatchOrder {
 
   /// Positions sorted by address; absent ones (word 0) first.
   static func byAddress(_ words: UnsafeMutableBufferPointer<UInt64>) -> [Int] {
-    // Offset and segment are the word's low bits, segment above offset.
-    words.indices.sorted { (words[$0] & 0x7_FFFF_FFFF_FFFF) < (words[$1] & 0x7_FFFF_FFFF_FFFF) }
+    words.indices.sorted { place(words[$0]) < place(words[$1]) }
   }
 
-  /// Asks the processor for the record at a step of the order.
+  /// Whether the words are in order as they are: the usual thing for what was written together.
+  static func isByAddress(_ words: UnsafeMutableBufferPointer<UInt64>) -> Bool {
+    var position = 1
+    while position < words.count, place(words[position &- 1]) <= place(words[position]) { position &+= 1 }
+    return position >= words.count
+  }
+
+  /// Offset and segment are the word's low bits, segment above offset.
+  @inline(__always)
+  private static func place(_ word: UInt64) -> UInt64 { word & 0x7_FFFF_FFFF_FFFF }
+
+  /// Asks the processor for the record at a step of the order; nil is the order of the words.
+  @inline(__always)
   static func prefetch(
-    _ step: Int, of order: [Int], _ words: UnsafeMutableBufferPointer<UInt64>,
+    _ step: Int, of order: [Int]?, _ words: UnsafeMutableBufferPointer<UInt64>,
     _ root: UnsafeMutablePointer<Root>
   ) {
-    guard step < order.count else { return }
-    let word = words[order[step]]
+    guard step < words.count else { return }
+    let word = words[order?[step] ?? step]
     guard word != 0 else { return }
     let address = RecordAddress(rawValue: word)
     guard let base = root.pointee.segments[Int(truncatingIfNeeded: address.segment)].base else { return }

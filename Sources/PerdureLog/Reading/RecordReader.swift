@@ -40,6 +40,30 @@ struct RecordReader {
     return record
   }
 
+  /// The value of an id's record, which is not that of a blob file.
+  ///
+  /// The checks are those of `record(at:keyspace:id:)`, all fields at once; what does not pass goes there, to
+  /// be named.
+  @inline(__always)
+  func put(at word: UInt64, keyspace: UInt32, id: UInt64) throws(StoreError) -> UnsafeRawBufferPointer {
+    let bytes = try bytes(at: RecordAddress(rawValue: word))
+    let valueOffset = RecordHeader.length &+ 8
+    guard bytes.count >= valueOffset else { return try record(at: word, keyspace: keyspace, id: id).value }
+    let kindAndKeyLength = bytes.integer(at: 4, as: UInt32.self)
+    let valueLength = Int(bytes.integer(at: 12, as: UInt32.self))
+    guard kindAndKeyLength == Self.putOfID, bytes.integer(at: 8, as: UInt32.self) == keyspace,
+      bytes.integer(at: 16, as: UInt64.self) == id, valueLength <= bytes.count &- valueOffset,
+      valueLength <= FormatLimits.inlineValueLengthMax,
+      !verifiesChecksum
+        || Checksum.crc32c(bytes.part(4, valueOffset &+ valueLength &- 4))
+          == bytes.integer(at: 0, as: UInt32.self)
+    else { return try record(at: word, keyspace: keyspace, id: id).value }
+    return bytes.part(valueOffset, valueLength)
+  }
+
+  /// Bytes 4 to 7 of a record that puts an id: kind, a zero, and the key's length.
+  private static let putOfID = UInt32(RecordHeader.Kind.put.rawValue) | 8 << 16
+
   @inline(__always)
   func record(at word: UInt64) throws(StoreError) -> Record {
     let address = RecordAddress(rawValue: word)

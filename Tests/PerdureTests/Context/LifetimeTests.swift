@@ -57,6 +57,41 @@ struct LifetimeTests {
     #expect(watched.worker == nil)
   }
 
+  @Test("A loaded row is readable after the view has moved on, and after the context is reset")
+  func loadedRows() throws {
+    let container = try Staff.container()
+    let setup = container.newContext()
+    let (worker, other) = (setup.worker("W"), setup.worker("X"))
+    try setup.save()
+    let context = container.newContext()
+    let (same, changed) = (try context.same(worker), try context.same(other))
+    #expect(same.name == "W" && changed.name == "X")
+    other.name = "Y"
+    try setup.save()
+    context.rollback()
+    #expect(!same.isFault && changed.isFault)
+    #expect(same.name == "W" && changed.name == "Y")
+    same.salary = 3
+    other.name = "Z"
+    try setup.save()
+    context.reset()
+    #expect(same.name == "W" && changed.name == "Y")
+  }
+
+  @Test("A deleted object's row is readable after the save")
+  func deletedRow() throws {
+    let container = try Staff.container()
+    let setup = container.newContext()
+    let worker = setup.worker("W")
+    try setup.save()
+    let context = container.newContext()
+    let same = try context.same(worker)
+    #expect(same.name == "W")
+    context.delete(same)
+    try context.save()
+    #expect(same.name == "W" && same.managedObjectContext == nil)
+  }
+
   private struct WeakWorker {
     weak var worker: Employee?
     init(_ worker: Employee) { self.worker = worker }

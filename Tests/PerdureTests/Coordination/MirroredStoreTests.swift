@@ -171,11 +171,32 @@ struct MirroredStoreTests {
       let name = Comment(rawValue: pair.log.schema.indexes[position].name)
       let all = try entries(naive, index, .all, false)
       #expect(try entries(log, index, .all, false) == all, name)
+      try compareReferences(log, naive, index, all)
       for _ in 0..<4 {
         let range = self.range(all, &random)
         let expected = try entries(naive, index, range, true)
         #expect(try entries(log, index, range, true) == expected, name)
         #expect(log.entryCount(index, range) == expected.count, name)
+      }
+    }
+  }
+
+  /// What stands behind each key of eight bytes, and behind one that no entry has; and their rows.
+  private func compareReferences(
+    _ log: any StoreView, _ naive: any StoreView, _ index: StoreIndex, _ all: [Entry]
+  ) throws {
+    let keys = Set(all.map(\.key).filter { $0.count == 8 })
+    let owners = keys.map { ObjectReference(rawValue: $0.reduce(0) { $0 << 8 | UInt64($1) }) }
+    for owner in owners + [ObjectReference(rawValue: 1)] {
+      var (found, expected): ([ObjectReference], [ObjectReference]) = ([owner], [owner])
+      try log.appendReferences(under: owner, in: index, to: &found)
+      try naive.appendReferences(under: owner, in: index, to: &expected)
+      #expect(found == expected)
+      try found.withUnsafeBufferPointer { references in
+        var rows = [[UInt8]?](repeating: nil, count: references.count)
+        try log.readAhead(references, bytesMax: .max) { rows[$0] = Array($1.bytes) }
+        let same = try references.map { try naive.row($0).map { Array($0.bytes) } }
+        #expect(rows == same)
       }
     }
   }

@@ -86,6 +86,23 @@ final class ReferenceView: StoreView {
     }
   }
 
+  func appendReferences(
+    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
+  ) throws {
+    let key = bare(owner)
+    found += entries(index).filter { $0.key == key }.map(\.reference)
+  }
+
+  func readAhead(
+    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
+    _ body: (Int, StoredRow) throws -> Void
+  ) throws {
+    for position in references.indices.reversed() {
+      guard let row = rows[references[position]], row.bytes.count <= bytesMax else { continue }
+      try body(position, row.stored)
+    }
+  }
+
   /// All keys and references of an index in order, for comparison with other stores.
   func allEntries(_ index: StoreIndex) -> [(key: [UInt8], reference: ObjectReference)] {
     entries(index).map { ($0.key, $0.reference) }

@@ -29,7 +29,7 @@ final class Company: Party {
     set { _set(2, newValue) }
   }
   var workerCount: Int { _get(3) }
-  /// The derived end of a one-to-one pair: the column is Employee's.
+  /// The end of a one-to-one pair that has the column; `Employee.leads` is derived.
   var chief: Employee? {
     get { _get(4) }
     set { _set(4, newValue) }

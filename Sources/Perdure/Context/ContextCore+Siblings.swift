@@ -1,0 +1,116 @@
+// Walks over to-many relationships, and faults that fire together (SiblingGroup.swift).
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  /// A walk over the objects at the other end of a to-many relationship, unsaved changes included.
+  func walk(over slot: Int, of owner: ManagedObject) -> SiblingWalk {
+    found.removeAll(keepingCapacity: true)
+    owner.uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
+      ._withUnsafeGuaranteedRef { relationship in
+        precondition(relationship.isToMany, "\(relationship.name) is to-one.")
+        appendTargets(of: owner.reference, owner.overlay, relationship, to: &found)
+      }
+    switch found.count {
+    case 0: return SiblingWalk()
+    case 1: return SiblingWalk(self, only: found[0])
+    default: return SiblingWalk(self, recentGroups.make(found, in: memoryOwner))
+    }
+  }
+
+  /// The one instance of a sibling.
+  func instance(at position: Int, of group: SiblingGroup) -> ManagedObject {
+    let reference = group.references[position]
+    if let object = identityMap.object(reference) {
+      note(object.header, position, of: group)
+      return object
+    }
+    return graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
+      let header =
+        group.takeHeader(at: position)
+        ?? .make(reference, slotCount: shape.slotCount, in: memory)
+      note(header, position, of: group)
+      return shape.objectClass.init(ObjectSeed(core: self, shape: shape, header: header))
+    }
+  }
+
+  @inline(__always)
+  private func note(
+    _ header: UnsafeMutablePointer<ObjectHeader>, _ position: Int, of group: SiblingGroup
+  ) {
+    header.pointee.groupNumber = group.number
+    header.pointee.groupPosition = UInt32(truncatingIfNeeded: position)
+    recentGroups.keep(group)
+  }
+
+  // MARK: Reading ahead
+
+  /// Reads the row of a fault and of the siblings in its block; false when there is no group, or it did not
+  /// give the row, and the fault has to fire by itself.
+  func fireBlock(of object: ManagedObject) -> Bool {
+    guard object.overlay == nil, let group = recentGroups.group(of: object.header), group.readsBlocks else {
+      return false
+    }
+    let block = Int(object.header.pointee.groupPosition) / SiblingGroup.blockCount
+    readBlock(block, of: group)
+    group.readsBlocks = object.header.pointee.row != nil
+    return group.readsBlocks
+  }
+
+  private func readBlock(_ block: Int, of group: SiblingGroup) {
+    let capacity = SiblingGroup.blockCount
+    withUnsafeTemporaryAllocation(of: ObjectReference.self, capacity: capacity) { references in
+      withUnsafeTemporaryAllocation(of: SiblingGroup.Header.self, capacity: capacity) { headers in
+        let count = collect(block, of: group, references, headers)
+        statistics.rowRequestCount += 1
+        let wanted = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(references)[..<count])
+        do {
+          try view.readAhead(wanted, bytesMax: SiblingGroup.rowByteCountMax) { position, stored in
+            let row = try graph.store.rows.view(stored.bytes, of: wanted[position])
+            headers[position].pointee.setRow(row, version: stored.version)
+            headers[position].pointee.epoch = epoch
+            statistics.rowCount += 1
+          }
+        } catch {
+          // Whose row is damaged says so when its own fault fires.
+          group.readsBlocks = false
+        }
+      }
+    }
+  }
+
+  /// Finds the faults of a block; those without an instance get a header that waits for it.
+  private func collect(
+    _ block: Int, of group: SiblingGroup, _ references: UnsafeMutableBufferPointer<ObjectReference>,
+    _ headers: UnsafeMutableBufferPointer<SiblingGroup.Header>
+  ) -> Int {
+    let isFirstTime = group.block != block
+    if isFirstTime { group.begin(block: block) }
+    var count = 0
+    for position in group.positions(ofBlock: block) {
+      let reference = group.references[position]
+      guard let header = faultHeader(reference, at: position, of: group, makesHeaders: isFirstTime) else {
+        continue
+      }
+      references[count] = reference
+      headers[count] = header
+      count &+= 1
+    }
+    return count
+  }
+
+  /// The header of a sibling that has no row yet and no unsaved changes.
+  @inline(__always)
+  private func faultHeader(
+    _ reference: ObjectReference, at position: Int, of group: SiblingGroup, makesHeaders: Bool
+  ) -> SiblingGroup.Header? {
+    if let object = identityMap.object(reference) {
+      return object.header.pointee.row == nil && object.overlay == nil ? object.header : nil
+    }
+    guard makesHeaders else { return nil }
+    let slotCount = graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { $0.slotCount }
+    let header = SiblingGroup.Header.make(reference, slotCount: slotCount, in: memory)
+    group.keep(header, at: position)
+    return header
+  }
+}

@@ -1,0 +1,105 @@
+// The members of a group: in an index whose keys are eight bytes, what stands behind one of them.
+//
+// This is a step from an object to its neighbours, which a walk over a graph takes for every object, so it
+// makes nothing: no cursor, no key in memory of its own. One descent finds the group's first leaf and notes
+// on its way the last place where it could have turned right; what the group has in the next leaf is found
+// from there. A group that goes on behind that is found by another descent, to the next member: one for
+// every two leaves.
+
+extension OrderedTree {
+  /// Hands out the members of a group in order: for each key of `group` and eight more bytes, both
+  /// big-endian, what these bytes say.
+  ///
+  /// - Complexity: O(log n), then O(1) a member.
+  @inline(__always)
+  func forEachMember(of group: UInt64, _ body: (UInt64) -> Void) {
+    var next: UInt64 = 0
+    while true {
+      let (leaf, index, turn) = place(of: group, next)
+      guard let leaf else { return }
+      var walk = MemberWalk(group: group, next: next)
+      if walk.visit(leaf, from: index, body) { return }
+      guard let turn, !walk.visit(firstLeaf(below: turn), from: 0, body) else { return }
+      next = walk.next
+    }
+  }
+
+  /// The leaf and the index in it where a member is or would be, and the subtree that follows the leaf.
+  private func place(
+    of group: UInt64, _ member: UInt64
+  ) -> (leaf: OrderedNode?, index: Int, turn: OrderedNode?) {
+    guard let root else { return (nil, 0, nil) }
+    return withUnsafeBytes(of: (group.bigEndian, member.bigEndian)) { key in
+      var node = OrderedNode(root)
+      var turn: OrderedNode?
+      var level = height &- 1
+      while level > 0 {
+        let slot = node.childIndex(for: key)
+        if slot &+ 1 < node.count { turn = OrderedNode(node.child(slot &+ 1)) }
+        node = OrderedNode(node.child(slot))
+        node.prefetch()
+        level &-= 1
+      }
+      return (node, node.search(key).index, turn)
+    }
+  }
+
+  private func firstLeaf(below top: OrderedNode) -> OrderedNode {
+    var node = top
+    while !node.isLeaf { node = OrderedNode(node.child(0)) }
+    return node
+  }
+}
+
+/// A walk over the members of a group, leaf by leaf.
+private struct MemberWalk {
+  let group: UInt64
+  /// The least member that can still come.
+  var next: UInt64
+
+  private static let keyByteCount = 16
+
+  /// Hands out the members in a leaf; true when there can be none behind it.
+  @inline(__always)
+  mutating func visit(_ leaf: OrderedNode, from start: Int, _ body: (UInt64) -> Void) -> Bool {
+    let count = leaf.count
+    let suffixLength = Self.keyByteCount &- leaf.prefixLength
+    guard suffixLength >= 0 else { return start < count }
+    let prefix = leaf.prefix.reduce(UInt128(0)) { $0 &<< 8 | UInt128($1) }
+    var index = start
+    while index < count {
+      guard !leaf.isOutOfLine(index), leaf.suffixLength(index) == suffixLength else { return true }
+      let key = prefix &<< UInt128(suffixLength &* 8) | leaf.suffix(index, byteCount: suffixLength)
+      guard UInt64(truncatingIfNeeded: key &>> 64) == group else { return true }
+      let member = UInt64(truncatingIfNeeded: key)
+      body(member)
+      if member == .max { return true }
+      next = member &+ 1
+      index &+= 1
+    }
+    return false
+  }
+}
+
+extension OrderedNode {
+  /// The suffix of an inline key, sixteen bytes at most, as a big-endian number.
+  @inline(__always)
+  fileprivate func suffix(_ index: Int, byteCount: Int) -> UInt128 {
+    let restByteCount = byteCount &- Self.headByteCount
+    let head = UInt128(head(index))
+    // A head with fewer bytes than it has room for is padded at its end.
+    if restByteCount <= 0 { return head &>> UInt128(-restByteCount &* 8) }
+    return head &<< UInt128(restByteCount &* 8) | tail(of: rest(index), byteCount: restByteCount)
+  }
+
+  /// A few bytes as a big-endian number, read by whole words: in front of them are at least sixteen bytes of
+  /// the node.
+  @inline(__always)
+  private func tail(of start: UnsafeRawPointer, byteCount: Int) -> UInt128 {
+    let end = start + byteCount
+    let low = UInt64(bigEndian: (end - 8).loadUnaligned(as: UInt64.self))
+    if byteCount <= 8 { return UInt128(low & (.max &>> UInt64((8 &- byteCount) &* 8))) }
+    let high = UInt64(bigEndian: (end - 16).loadUnaligned(as: UInt64.self))
+    return UInt128(high & (.max &>> UInt64((16 &- byteCount) &* 8))) &<< 64 | UInt128(low)
+  }
+}

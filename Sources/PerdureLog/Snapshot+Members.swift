@@ -1,0 +1,68 @@
+import PerdureFormat
+
+// What a walk over a graph asks for, once for every object it passes: short ways that make nothing.
+
+extension Snapshot {
+  /// Visits, in order, the references of the entries of a derived index whose key is one group: eight bytes,
+  /// big-endian.
+  ///
+  /// - Throws: `StoreError` with code `.indexUnavailable`.
+  /// - Complexity: O(log n), then O(1) an entry.
+  package func forEachMember(
+    of group: UInt64, in index: DerivedIndex, _ body: (UInt64) -> Void
+  ) throws {
+    try engine.checkAvailable(index)
+    tree(of: index).forEachMember(of: group, body)
+  }
+
+  /// As above, over a keyspace whose keys are laid out like index entries.
+  package func forEachMember(of group: UInt64, in keyspace: Keyspace, _ body: (UInt64) -> Void) {
+    tree(of: keyspace).forEachMember(of: group, body)
+  }
+
+  /// The value of an id and its version; nil when there is none. The bytes are good while the snapshot lives.
+  package func record(
+    id: UInt64, in keyspace: Keyspace
+  ) throws(StoreError) -> (bytes: UnsafeRawBufferPointer, version: RecordVersion)? {
+    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    guard let word = trees(of: keyspace).dense.get(id) else { return nil }
+    let value = try content(reader.record(at: word, keyspace: keyspace.id, id: id))
+    return (value.bytes, RecordVersion(rawValue: word))
+  }
+
+  /// Names the record that the id has now; nil if it has none.
+  package func version(id: UInt64, in keyspace: Keyspace) -> RecordVersion? {
+    trees(of: keyspace).dense.get(id).map(RecordVersion.init(rawValue:))
+  }
+
+  /// Ascending ids whose ends are no further apart are in a few leaves.
+  private static let neighbourDistance: UInt64 = 256
+
+  /// Visits the records of many ids, in the order of their addresses, but for long ones: a record that is
+  /// not there, has a file of its own, or takes more than `bytesMax` in the log is passed over.
+  ///
+  /// - Parameter body: Gets the position of an id, its value and version. The bytes are good while the
+  ///   snapshot lives.
+  package func forEachShortRecord(
+    ids: UnsafeBufferPointer<UInt64>, in keyspace: Keyspace, bytesMax: Int,
+    _ body: (Int, UnsafeRawBufferPointer, RecordVersion) throws -> Void
+  ) throws {
+    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    guard let first = ids.first, let last = ids.last else { return }
+    let table = trees(of: keyspace).dense
+    let areNeighbours = last &- first < Self.neighbourDistance
+    let reader = reader
+    try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: ids.count) { words in
+      if areNeighbours { table.getNeighbours(ids, into: words) } else { table.getMany(ids, into: words) }
+      let order = BatchOrder.isByAddress(words) ? nil : BatchOrder.byAddress(words)
+      for step in 0..<ids.count {
+        BatchOrder.prefetch(step &+ BatchOrder.distance, of: order, words, root)
+        let position = order?[step] ?? step
+        let address = RecordAddress(rawValue: words[position])
+        if address.rawValue == 0 || address.isBlob || address.recordLengthMax > bytesMax { continue }
+        let value = try reader.put(at: address.rawValue, keyspace: keyspace.id, id: ids[position])
+        try body(position, value, RecordVersion(rawValue: address.rawValue))
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+@Suite("The memory of a context's objects")
+struct ObjectMemoryTests {
+  private struct Block {
+    var address: UnsafeMutableRawPointer
+    var byteCount: Int
+    var mark: UInt8
+  }
+
+  @Test("Blocks of all sizes keep what is written to them, and are apart")
+  func random() {
+    let seed = SeededGenerator.seedFromEnvironment()
+    print("seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    var memory = ObjectMemory()
+    defer { memory.deallocate() }
+    var blocks: [Block] = []
+    for step in 0..<4_000 {
+      if blocks.isEmpty || Int.random(in: 0..<100, using: &random) < 60 {
+        let byteCount = Int.random(in: 1...600, using: &random)
+        let address = memory.allocate(byteCount: byteCount)
+        #expect(UInt(bitPattern: address) % 8 == 0)
+        let mark = UInt8(truncatingIfNeeded: step)
+        address.initializeMemory(as: UInt8.self, repeating: mark, count: byteCount)
+        blocks.append(Block(address: address, byteCount: byteCount, mark: mark))
+      } else {
+        free(blocks.remove(at: Int.random(in: blocks.indices, using: &random)), &memory)
+      }
+    }
+    for block in blocks { free(block, &memory) }
+    #expect(memory.blockCount == 0)
+  }
+
+  private func free(_ block: Block, _ memory: inout ObjectMemory) {
+    let bytes = UnsafeRawBufferPointer(start: block.address, count: block.byteCount)
+    if !bytes.allSatisfy({ $0 == block.mark }) { Issue.record("a block was overwritten") }
+    memory.deallocate(block.address, byteCount: block.byteCount)
+  }
+
+  @Test("A freed block is the next one of its size; when nothing is in use, one chunk is kept")
+  func reuse() {
+    var memory = ObjectMemory()
+    defer { memory.deallocate() }
+    let first = memory.allocate(byteCount: 96)
+    memory.deallocate(first, byteCount: 96)
+    #expect(memory.allocate(byteCount: 65) == first)
+    let many = (0..<10_000).map { _ in memory.allocate(byteCount: 64) }
+    #expect(memory.chunkCount > 2)
+    for block in many { memory.deallocate(block, byteCount: 64) }
+    #expect(memory.chunkCount > 2)
+    memory.deallocate(first, byteCount: 65)
+    #expect(memory.chunkCount == 1 && memory.blockCount == 0)
+    let again = (0..<10_000).map { _ in memory.allocate(byteCount: 64) }
+    #expect(Set(again).count == again.count)
+    for block in again { memory.deallocate(block, byteCount: 64) }
+  }
+}
