@@ -23,7 +23,7 @@ let package = Package(
     .library(name: "Perdure", targets: ["Perdure"]),
     .library(name: "PerdureLog", targets: ["PerdureLog"]),
     .library(name: "PerdureTestSupport", targets: ["PerdureTestSupport"]),
-    .executable(name: "perdure", targets: ["perdure"]),
+    .executable(name: "perdure", targets: ["PerdureCLI"]),
     // For the package in Benchmarks only: what it needs of the example.
     .library(name: "_DebianIndexReading", targets: ["DebianIndexReading"]),
     .library(name: "_DebianArchiveGraph", targets: ["DebianArchiveGraph"]),
@@ -67,7 +67,7 @@ let package = Package(
 
     // Level 3: programs
     .executableTarget(
-      name: "perdure", dependencies: ["Perdure", "PerdureLog", "PerdureModel", argumentParser],
+      name: "PerdureCLI", dependencies: ["Perdure", "PerdureLog", "PerdureModel", argumentParser],
       path: "Sources/perdure-cli", swiftSettings: settings),
     .target(
       name: "DebianIndexReading", dependencies: ["PerdureCompression"],
@@ -112,6 +112,10 @@ let package = Package(
         "DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureCompression",
         "PerdureLog",
       ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "PerdureCLITests",
+      dependencies: ["PerdureCLI", "Perdure", "PerdureFileIO", "PerdureLog", "PerdureTestSupport"],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]

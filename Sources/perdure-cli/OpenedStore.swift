@@ -1,4 +1,3 @@
-import ArgumentParser
 import Perdure
 import PerdureLog
 
@@ -8,37 +7,17 @@ struct OpenedStore {
   let graph: StoreInspection?
 
   init(at path: String) throws {
+    var options = StoreOptions()
+    options.isReadOnly = true
+    options.createsIfMissing = false
     do {
-      let graph = try StoreInspection(at: path)
+      let graph = try StoreInspection(at: path, options: options)
       self.graph = graph
       engine = graph.engine
     } catch let error as StoreError where error.code == .notAStore {
-      engine = try Self.openEngine(at: path)
+      // A store of keys and values without a graph, or none at all.
+      engine = try Store(at: path, options: options)
       graph = nil
-    } catch {
-      throw Self.unopened(error)
     }
   }
-
-  /// A store of keys and values without a graph.
-  private static func openEngine(at path: String) throws -> Store {
-    var options = StoreOptions()
-    options.isReadOnly = true
-    do {
-      return try Store(at: path, options: options)
-    } catch {
-      throw unopened(error)
-    }
-  }
-
-  private static func unopened(_ error: any Error) -> any Error {
-    printError("error: \(error)")
-    return ExitCode.unopened
-  }
-}
-
-/// Writes a line to the standard error stream.
-func printError(_ line: String) {
-  var stream = StandardError()
-  print(line, to: &stream)
 }

@@ -3,28 +3,60 @@ import Perdure
 import PerdureLog
 
 /// Checks every invariant of a store, from the bytes of the log to the relationships of the graph.
-struct VerifyCommand: ParsableCommand {
+struct VerifyCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Checks a store: log, index, derived indexes, blob files, graph.")
+    commandName: "verify", abstract: "Checks a store: log, index, derived indexes, blob files, graph.",
+    discussion: """
+      V1 frames of the log; V2 addresses; V3 index; V4 derived indexes; V5 uniqueness; V6 blob files; V7 order and \
+      counts; V8 superblock; V9 catalog; G1 rows; G2 to-one references; G3 links. Exit codes: 0 clean; 1 findings; \
+      2 the store cannot be opened: `perdure salvage` makes a new one of what can be read.
+      """)
 
   @Argument(help: "The store's directory.")
   var path: String
 
-  func run() throws {
+  @Flag(help: "One JSON object.")
+  var json = false
+
+  func perform(on console: Console) throws -> ExitCode {
     let store = try OpenedStore(at: path)
-    let engine = try store.engine.verify()
-    for finding in engine.findings { print(finding) }
-    print(
-      "log: \(engine.commits) commits, \(engine.records) records, \(engine.indexEntries) index entries, "
-        + "\(engine.blobs) blob files: \(summary(engine.findings.count))")
-    var isClean = engine.isClean
-    if let graph = try store.graph?.verifyGraph() {
-      for finding in graph.findings { print(finding) }
-      print("graph: \(graph.rows) objects, \(graph.links) links: \(summary(graph.findings.count))")
-      isClean = isClean && graph.isClean
+    let engine = try console.withProgress("verifying") { try store.engine.verify(progress: $0) }
+    let graph = try store.graph?.verifyGraph()
+    if json {
+      console.print(Self.text(path, engine, graph).text)
+    } else {
+      for finding in engine.findings { console.print("\(finding)") }
+      console.print(
+        "log: \(engine.commits) commits, \(engine.records) records, \(engine.indexEntries) index entries, "
+          + "\(engine.blobs) blob files: \(summary(engine.findingCount))")
+      for finding in graph?.findings ?? [] { console.print("\(finding)") }
+      if let graph {
+        console.print("graph: \(graph.rows) objects, \(graph.links) links: \(summary(graph.findings.count))")
+      }
     }
-    if !isClean { throw ExitCode.findings }
+    return engine.isClean && graph?.isClean ?? true ? .success : .findings
   }
 
   private func summary(_ count: Int) -> String { count == 0 ? "clean" : "\(count) findings" }
+
+  private static func text(
+    _ path: String, _ engine: VerificationReport, _ graph: GraphVerificationReport?
+  ) -> JSONText {
+    let found =
+      engine.findings.map { finding("V\($0.invariant.rawValue)", $0.place, $0.message) }
+      + (graph?.findings ?? []).map { finding("G\($0.invariant)", $0.place, $0.message) }
+    var members: [(String, JSONText)] = [
+      ("path", .string(path)), ("clean", .bool(engine.isClean && graph?.isClean ?? true)),
+      ("findings", .array(found)),
+      ("findingCount", .integer(engine.findingCount + (graph?.findings.count ?? 0))),
+      ("commits", .integer(engine.commits)), ("records", .integer(engine.records)),
+      ("indexEntries", .integer(engine.indexEntries)), ("blobs", .integer(engine.blobs)),
+    ]
+    if let graph { members += [("objects", .integer(graph.rows)), ("links", .integer(graph.links))] }
+    return .object(members)
+  }
+
+  private static func finding(_ invariant: String, _ place: String, _ message: String) -> JSONText {
+    .object([("invariant", .string(invariant)), ("place", .string(place)), ("message", .string(message))])
+  }
 }

@@ -1,5 +1,5 @@
-// Whether the rows and links of a store make a whole graph. Needs nothing but the stored model, so it works on any
-// store, without the program that wrote it.
+// Whether the rows and links of a store make a whole graph. Needs nothing but the stored model, so it works
+// on any store, without the program that wrote it.
 //
 // Invariants of a graph
 //   G1  every row reads as a row of its entity, in a layout that the stored model knows

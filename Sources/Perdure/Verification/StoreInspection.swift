@@ -5,7 +5,7 @@ internal import PerdureModel
 ///
 /// It opens the store for reading only, by the model that is stored in it.
 public struct StoreInspection: Sendable {
-  private let store: LogPersistentStore
+  let store: LogPersistentStore
 
   /// Opens the store in the directory `path`.
   /// - Throws: `StoreError`; also when the store holds no graph (code `.notAStore`).
@@ -14,6 +14,8 @@ public struct StoreInspection: Sendable {
     options.isReadOnly = true
     store = try LogPersistentStore(at: path, model: nil, options: options)
   }
+
+  var schema: StoreSchema { store.schema }
 
   /// The engine below.
   public var engine: Store { store.store }

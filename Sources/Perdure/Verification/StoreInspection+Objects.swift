@@ -1,0 +1,87 @@
+internal import PerdureLog
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// An object as it lies in a store, without the program that wrote it.
+public struct InspectedObject: Sendable {
+  /// A value of a property.
+  public enum Property: Sendable, Hashable {
+    /// No value.
+    case none
+    /// A truth value.
+    case bool(Bool)
+    /// A whole number.
+    case integer(Int64)
+    /// A floating-point number.
+    case double(Double)
+    /// Text; also of a decimal, a date (ISO 8601), a UUID or a URL.
+    case text(String)
+    /// Bytes.
+    case data([UInt8])
+    /// Another object.
+    case object(entity: String, id: UInt64)
+  }
+
+  /// The name of its entity.
+  public let entity: String
+  /// Its number among the objects of the entity.
+  public let id: UInt64
+  /// What its row holds, in the order of the model: attributes, and the to-one relationships that are kept
+  /// there.
+  public let properties: [(name: String, value: Property)]
+}
+
+extension StoreInspection {
+  /// Visits the objects of one entity, without those of its sub-entities, in the order of their numbers.
+  ///
+  /// - Parameter ids: The numbers to visit.
+  /// - Parameter body: Returns false to stop.
+  /// - Returns: False if the model has no such entity.
+  /// - Throws: `StoreError`; an error that says where a row cannot be read; what `body` throws.
+  @discardableResult
+  public func forEachObject(
+    of entity: String, ids: ClosedRange<UInt64> = 0 ... .max, _ body: (InspectedObject) throws -> Bool
+  ) throws -> Bool {
+    guard let storage = schema.entities.compactMap({ $0 }).first(where: { $0.name == entity }) else {
+      return false
+    }
+    guard storage.layouts != nil else { return true }
+    try store.view().visitRows(entity: storage.number, descending: false) { reference, row in
+      guard reference.id <= ids.upperBound else { return false }
+      guard reference.id >= ids.lowerBound else { return true }
+      let view = try schema.rows.view(row.bytes, of: reference)
+      let properties = storage.properties.enumerated().compactMap { slot, property in
+        view.fields[slot].kind == .absent ? nil : (name: property.name, value: inspected(view.value(slot)))
+      }
+      return try body(InspectedObject(entity: entity, id: reference.id, properties: properties))
+    }
+    return true
+  }
+
+  private func inspected(_ value: Value) -> InspectedObject.Property {
+    switch value {
+    case .null, .list: .none
+    case .bool(let value): .bool(value)
+    case .integer(let value): .integer(value)
+    case .double(let value): .double(value)
+    case .decimal(let value): .text("\(value)")
+    case .string(let value): .text(value)
+    case .date(let value): .text(value.ISO8601Format())
+    case .uuid(let value): .text(value.uuidString)
+    case .data(let value): .data(Array(value))
+    case .url(let value): .text(value.absoluteString)
+    case .reference(let reference):
+      .object(entity: name(of: reference.entityNumber), id: UInt64(reference.id))
+    }
+  }
+
+  private func name(of entity: UInt16) -> String {
+    let known = Int(entity) < schema.entities.count ? schema.entities[Int(entity)]?.name : nil
+    return known ?? "entity \(entity)"
+  }
+}

@@ -1,0 +1,57 @@
+import PerdureFormat
+
+/// Finds the commits that wrote records: a record does not say, so the frame is looked for that it stands in.
+///
+/// Of a segment that is asked about, the places of its frames are kept; of a few segments at a time.
+package struct CommitNumbers {
+  private let snapshot: Snapshot
+  /// By segment: where each frame's records begin, and its sequence number.
+  private var frames: [UInt64: [(offset: Int, sequence: UInt64)]] = [:]
+
+  private static let segmentsKeptMax = 64
+
+  package init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+
+  /// The sequence number of the commit that wrote a version which the snapshot sees; nil when its frame
+  /// cannot be read.
+  ///
+  /// - Complexity: O(log n) for n frames in the segment, after the first question about it.
+  package mutating func sequence(of version: RecordVersion) -> UInt64? {
+    let address = RecordAddress(rawValue: version.rawValue)
+    let known = frames[address.segment] ?? list(address.segment)
+    // The last frame that begins before the record.
+    var (low, high) = (0, known.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if known[middle].offset <= address.offset { low = middle + 1 } else { high = middle }
+    }
+    return low == 0 ? nil : known[low - 1].sequence
+  }
+
+  private mutating func list(_ number: UInt64) -> [(offset: Int, sequence: UInt64)] {
+    let listed = read(number)
+    if frames.count >= Self.segmentsKeptMax { frames.removeAll() }
+    frames[number] = listed
+    return listed
+  }
+
+  private func read(_ number: UInt64) -> [(offset: Int, sequence: UInt64)] {
+    var listed: [(offset: Int, sequence: UInt64)] = []
+    let first = RecordAddress(
+      segment: number, offset: SegmentHeader.length, recordLength: 0, isBlob: false)
+    guard let bytes = try? snapshot.reader.bytes(at: first) else { return listed }
+    var offset = 0
+    while offset < bytes.count {
+      let position = LogPosition(segment: number, offset: UInt64(SegmentHeader.length + offset))
+      guard
+        let header = try? FrameHeader(
+          reading: bytes.part(offset, bytes.count - offset), store: snapshot.engine.storeID,
+          position: position)
+      else { break }
+      offset += FrameHeader.length
+      listed.append((SegmentHeader.length + offset, header.sequence))
+      offset += Int(header.payloadLength)
+    }
+    return listed
+  }
+}

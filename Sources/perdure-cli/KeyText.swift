@@ -1,0 +1,46 @@
+import PerdureLog
+
+/// Keys and values as people write and read them: text as it is, anything else as `0x` and hexadecimal
+/// digits.
+enum KeyText {
+  struct Illegible: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// A key of a byte-string keyspace.
+  static func bytes(_ text: String) throws -> [UInt8] {
+    guard text.hasPrefix("0x") else { return Array(text.utf8) }
+    guard let bytes = Hexadecimal.bytes(text.dropFirst(2)) else {
+      throw Illegible(description: "\(text) has to have an even number of hexadecimal digits after 0x")
+    }
+    return bytes
+  }
+
+  /// A key of a dense keyspace: a number, decimal or with `0x`.
+  static func id(_ text: String) throws -> UInt64 {
+    let number = text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
+    guard let number else { throw Illegible(description: "\(text) is no id: give a number") }
+    return number
+  }
+
+  /// Text for bytes, such that `bytes` gives them back.
+  static func key(_ bytes: [UInt8]) -> String {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let isPlain = !bytes.isEmpty && bytes.allSatisfy { (0x21...0x7E).contains($0) } && !text.hasPrefix("0x")
+    return isPlain ? text : "0x" + Hexadecimal.digits(bytes)
+  }
+
+  /// A value on one line: text in quotes, other bytes in hexadecimal; of a long one the beginning.
+  static func value(_ bytes: [UInt8], limit: Int) -> String {
+    let shown = Array(bytes.prefix(limit))
+    let more = bytes.count > shown.count ? "… (\(bytes.count) bytes)" : ""
+    return (JSONText.bytes(shown).plain ?? "0x" + Hexadecimal.digits(shown)) + more
+  }
+}
+
+extension JSONText {
+  /// What a string looks like; nil for what is none.
+  fileprivate var plain: String? {
+    if case .string = self { text } else { nil }
+  }
+}

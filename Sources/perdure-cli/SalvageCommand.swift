@@ -1,0 +1,93 @@
+import ArgumentParser
+import PerdureLog
+
+/// Makes a new store of what can still be read of a damaged one.
+struct SalvageCommand: ConsoleCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "salvage", abstract: "Makes a new store of everything that a damaged one still holds.",
+    discussion: """
+      The damaged store is not changed; nobody may have it open. Exit codes: 0 no damage was found; 1 there is damage, \
+      and what could be read is in the new store; 2 nothing was done.
+      """)
+
+  @Argument(help: "The damaged store's directory.")
+  var path: String
+
+  @Argument(help: "The new store's directory: absent or empty.")
+  var target: String
+
+  @Flag(help: "Also give back records of commits that nothing says were finished.")
+  var keepUnfinished = false
+
+  @Flag(help: "One JSON object.")
+  var json = false
+
+  func perform(on console: Console) throws -> ExitCode {
+    let report = try console.withProgress("salvaging") { progress in
+      try Store.salvage(from: path, to: target, keepsUnfinishedCommits: keepUnfinished, progress: progress)
+    }
+    if json { console.print(text(report).text) } else { show(report, on: console) }
+    return report.isClean ? .success : .findings
+  }
+
+  private func show(_ report: SalvageReport, on console: Console) {
+    for damage in report.damages { console.print("\(damage)") }
+    if report.damageCount > report.damages.count {
+      console.print("and \(report.damageCount - report.damages.count) damaged places more")
+    }
+    for contents in report.contents {
+      let older =
+        contents.keysMaybeOlder == 0 ? "" : ", of which \(contents.keysMaybeOlder) may have been newer"
+      let name = contents.isNameLost ? " (its name is gone)" : ""
+      console.print("keyspace \(contents.keyspace)\(name): \(contents.keys) keys\(older)")
+    }
+    if !report.commitsIncomplete.isEmpty {
+      console.print("\(report.commitsIncomplete.count) commits came back in part")
+    }
+    for lost in report.commitsLost {
+      console.print("commits \(lost.lowerBound) to \(lost.upperBound): nothing certain came back")
+    }
+    if report.recordsUnfinished > 0 {
+      console.print("\(report.recordsUnfinished) records of commits that were never finished were left out")
+    }
+    console.print(
+      "\(report.keys) keys from \(report.records) records in \(report.segments) segments: "
+        + (report.isClean ? "no damage" : "\(report.damageCount) damaged places"))
+  }
+
+  private func text(_ report: SalvageReport) -> JSONText {
+    .object([
+      ("path", .string(path)), ("target", .string(target)), ("clean", .bool(report.isClean)),
+      ("keys", .integer(report.keys)), ("keysMaybeOlder", .integer(report.keysMaybeOlder)),
+      ("damageCount", .integer(report.damageCount)),
+      (
+        "damages",
+        .array(
+          report.damages.map { damage in
+            .object([
+              ("file", .string(damage.file)), ("offset", .integer(damage.offset)),
+              ("length", .integer(damage.length)), ("reason", .string(damage.reason.rawValue)),
+            ])
+          })
+      ),
+      (
+        "keyspaces",
+        .array(
+          report.contents.map { contents in
+            .object([
+              ("name", .string(contents.keyspace)), ("nameLost", .bool(contents.isNameLost)),
+              ("keys", .integer(contents.keys)), ("keysMaybeOlder", .integer(contents.keysMaybeOlder)),
+            ])
+          })
+      ),
+      ("records", .integer(report.records)), ("recordsUnanchored", .integer(report.recordsUnanchored)),
+      ("recordsUnfinished", .integer(report.recordsUnfinished)), ("indexes", .integer(report.indexes)),
+      ("commitsIncomplete", .array(report.commitsIncomplete.map { .integer($0) })),
+      (
+        "commitsLost",
+        .array(report.commitsLost.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
+      ),
+      ("lastSequence", .integer(report.lastSequence)),
+    ])
+  }
+}

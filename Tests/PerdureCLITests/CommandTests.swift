@@ -1,0 +1,229 @@
+import ArgumentParser
+import Perdure
+import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureCLI
+
+@Entity private final class Ship: ManagedObject {
+  @Attribute(.unique) var name: String
+  var tonnage: Int64
+  @Relationship(inverse: "ship") var sailors: ToMany<Sailor>
+}
+
+@Entity private final class Sailor: ManagedObject {
+  var name: String
+  @Relationship(inverse: "sailors") var ship: Ship?
+}
+
+/// What a command wrote, and its exit code.
+private struct Outcome {
+  var lines: [String] = []
+  var errors = ""
+  var code = ExitCode.success
+
+  /// Runs the command line, without the program's name.
+  init(_ arguments: String..., isTerminal: Bool = false) throws {
+    var lines: [String] = []
+    var errors = ""
+    let console = Console(
+      output: { lines.append($0) }, errors: { errors += $0 }, isTerminal: isTerminal, now: { .zero })
+    let command = try PerdureCommand.parseAsRoot(arguments)
+    code = try #require(command as? any ConsoleCommand).report(on: console)
+    self.lines = lines
+    self.errors = errors
+  }
+}
+
+@Suite("The command perdure")
+struct CommandTests {
+  private let directory: TemporaryDirectory
+  private let path: String
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    path = directory.file("Pages.perdure")
+    let store = try Store(at: path)
+    let pages = try store.keyspace("pages", .bytes)
+    let numbers = try store.keyspace("numbers", .dense)
+    try store.write { transaction in
+      try transaction.put(Array("<h1>\n".utf8), key: Array("/index".utf8), in: pages)
+      try transaction.put([0xFF, 1], key: [0, 1], in: pages)
+    }
+    for id in 1...3 as ClosedRange<UInt64> {
+      try store.write { try $0.put([UInt8](repeating: 0x61, count: Int(id)), id: id, in: numbers) }
+    }
+    try store.close()
+  }
+
+  private func makeGraph() throws -> String {
+    let path = directory.file("Fleet.perdure")
+    let container = try PersistentContainer(name: "Fleet", classes: [Ship.self, Sailor.self], at: path)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let ship = Ship(context: context)
+    ship.name = "Fram"
+    ship.tonnage = 402
+    let sailor = Sailor(context: context)
+    sailor.name = "Otto \"S.\""
+    sailor.ship = ship
+    try context.save()
+    try container.close()
+    return path
+  }
+
+  /// Changes a byte of the record of page `/index`.
+  private func damage() throws {
+    let fileSystem = POSIXFileSystem()
+    let name = try #require(try fileSystem.contents(of: path).first { $0.hasSuffix(".segment") })
+    let file = try fileSystem.open(path + "/" + name, .readWrite)
+    let bytes = try file.read(Int(file.size()), at: 0)
+    let text = Array("<h1>".utf8)
+    let place = try #require(bytes.indices.first { bytes[$0...].starts(with: text) })
+    try file.write([0x3C, 0x68, 0x32], at: UInt64(place))
+    try file.close()
+  }
+
+  // MARK: - verify
+
+  @Test("verify of a store that is well says so, and exits with 0")
+  func verify() throws {
+    let outcome = try Outcome("verify", path)
+    #expect(outcome.code == .success)
+    #expect(outcome.lines.last?.hasSuffix(": clean") == true)
+    #expect(outcome.errors == "")
+    let json = try Outcome("verify", path, "--json")
+    #expect(json.lines.count == 1)
+    #expect(json.lines[0].contains("\"clean\":true,\"findings\":[],\"findingCount\":0"))
+  }
+
+  @Test("verify looks at the graph as well")
+  func verifyGraph() throws {
+    let outcome = try Outcome("verify", try makeGraph())
+    #expect(outcome.code == .success)
+    #expect(outcome.lines.last == "graph: 2 objects, 0 links: clean")
+  }
+
+  @Test("verify of a damaged store names the invariant and exits with 1; one that does not open gives 2")
+  func verifyDamaged() throws {
+    try damage()
+    let outcome = try Outcome("verify", path)
+    #expect(outcome.code == .findings)
+    #expect(outcome.lines.contains { $0.hasPrefix("V1 at ") })
+    let json = try Outcome("verify", path, "--json")
+    #expect(json.code == .findings)
+    #expect(json.lines[0].contains("\"clean\":false") && json.lines[0].contains("\"invariant\":\"V1\""))
+    let missing = try Outcome("verify", directory.file("none"), "--json")
+    #expect(missing.code == .failed)
+    #expect(missing.lines[0].hasPrefix("{\"error\":{\"code\":\"notAStore\""))
+    #expect(missing.errors.hasPrefix("error: notAStore"))
+  }
+
+  // MARK: - stats
+
+  @Test("stats counts keys, as lines and as JSON")
+  func stats() throws {
+    let outcome = try Outcome("stats", path)
+    #expect(outcome.code == .success)
+    #expect(outcome.lines.contains { $0.hasPrefix("keys of numbers ") && $0.hasSuffix(" 3") })
+    #expect(outcome.lines.contains { $0.hasPrefix("log bytes ") })
+    let json = try Outcome("stats", path, "--json")
+    #expect(json.lines[0].contains("\"keyspaces\":{\"pages\":2,\"numbers\":3}"))
+    #expect(json.lines[0].contains("\"keys\":5"))
+    let graph = try Outcome("stats", try makeGraph())
+    #expect(graph.lines.contains { $0.hasPrefix("objects of Ship ") && $0.hasSuffix(" 1") })
+  }
+
+  // MARK: - dump
+
+  @Test("dump prints keyspace, key, commit and value")
+  func dump() throws {
+    let outcome = try Outcome("dump", path)
+    #expect(
+      outcome.lines == [
+        "pages\t0x0001\t#3\t0xff01", "pages\t/index\t#3\t\"<h1>\\n\"", "numbers\t1\t#4\t\"a\"",
+        "numbers\t2\t#5\t\"aa\"", "numbers\t3\t#6\t\"aaa\"",
+      ])
+    #expect(outcome.code == .success)
+  }
+
+  @Test("dump prints JSON lines with every byte")
+  func dumpJSON() throws {
+    let outcome = try Outcome("dump", path, "--json", "--limit", "3", "--width", "1")
+    #expect(
+      outcome.lines == [
+        #"{"keyspace":"pages","key":"\u0000\u0001","sequence":3,"value":{"hex":"ff01"}}"#,
+        #"{"keyspace":"pages","key":"/index","sequence":3,"value":"<h1>\n"}"#,
+        #"{"keyspace":"numbers","key":1,"sequence":4,"value":"a"}"#,
+      ])
+  }
+
+  @Test("dump prints parts: keyspaces, ranges, prefixes, so many lines, so many bytes")
+  func dumpParts() throws {
+    func keys(_ outcome: Outcome) -> [String] { outcome.lines.map { String($0.split(separator: "\t")[1]) } }
+    #expect(keys(try Outcome("dump", path, "--keyspace", "numbers")) == ["1", "2", "3"])
+    #expect(keys(try Outcome("dump", path, "--keyspace", "numbers", "--from", "2")) == ["2", "3"])
+    #expect(keys(try Outcome("dump", path, "--keyspace", "numbers", "--to", "0x2")) == ["1"])
+    #expect(keys(try Outcome("dump", path, "--keyspace", "numbers", "--to", "0")) == [])
+    #expect(keys(try Outcome("dump", path, "--prefix", "/in")) == ["/index"])
+    #expect(
+      keys(try Outcome("dump", path, "--keyspace", "pages", "--from", "0x00", "--to", "/")) == ["0x0001"])
+    #expect(keys(try Outcome("dump", path, "--limit", "0")) == [])
+    let short = try Outcome("dump", path, "--keyspace", "numbers", "--from", "3", "--width", "2")
+    #expect(short.lines == ["numbers\t3\t#6\t\"aa\"… (3 bytes)"])
+    let wrong = try Outcome("dump", path, "--keyspace", "nothing")
+    #expect(wrong.code == .failed && wrong.errors.contains("pages, numbers"))
+    #expect(try Outcome("dump", path, "--keyspace", "numbers", "--from", "x").code == .failed)
+    #expect(throws: (any Error).self) { try Outcome("dump", path, "--limit", "-1") }
+  }
+
+  @Test("dump prints the objects of an entity by the stored model")
+  func dumpObjects() throws {
+    let graph = try makeGraph()
+    #expect(try Outcome("dump", graph, "--entity", "Ship").lines == ["Ship/p1\tname=\"Fram\"\ttonnage=402"])
+    #expect(
+      try Outcome("dump", graph, "--entity", "Sailor", "--json").lines == [
+        #"{"entity":"Sailor","id":1,"properties":{"name":"Otto \"S.\"","ship":"Ship/p1"}}"#
+      ])
+    #expect(try Outcome("dump", graph, "--entity", "Ship", "--from", "2").lines == [])
+    let wrong = try Outcome("dump", graph, "--entity", "Whale")
+    #expect(wrong.code == .failed && wrong.errors.contains("Ship"))
+    #expect(try Outcome("dump", path, "--entity", "Ship").code == .failed)
+  }
+
+  // MARK: - salvage
+
+  @Test("salvage of a damaged store gives back the rest, says what is damaged, and exits with 1")
+  func salvage() throws {
+    try damage()
+    let target = directory.file("Saved.perdure")
+    let outcome = try Outcome("salvage", path, target)
+    #expect(outcome.code == .findings)
+    #expect(outcome.lines.contains { $0.contains("records are damaged") })
+    #expect(outcome.lines.last == "4 keys from 6 records in 1 segments: 1 damaged places")
+    #expect(try Outcome("verify", target).code == .success)
+    let again = try Outcome("salvage", path, target)
+    #expect(again.code == .failed && again.errors.contains("invalidArgument"))
+  }
+
+  @Test("salvage of a store that is well exits with 0; JSON says what came back")
+  func salvageJSON() throws {
+    let target = directory.file("Saved.perdure")
+    let outcome = try Outcome("salvage", path, target, "--json")
+    #expect(outcome.code == .success)
+    #expect(outcome.lines[0].contains("\"clean\":true,\"keys\":5,\"keysMaybeOlder\":0,\"damageCount\":0"))
+    #expect(
+      outcome.lines[0].contains(
+        #"{"name":"numbers","nameLost":false,"keys":3,"keysMaybeOlder":0}"#))
+  }
+
+  @Test("On a terminal a bar is drawn and wiped away; results are not mixed with it")
+  func bar() throws {
+    let outcome = try Outcome("verify", path, isTerminal: true)
+    #expect(outcome.errors.contains("\rverifying [") && outcome.errors.contains("] 100 %"))
+    #expect(outcome.errors.hasSuffix("\r"))
+    #expect(outcome.lines.allSatisfy { !$0.contains("\r") })
+  }
+}

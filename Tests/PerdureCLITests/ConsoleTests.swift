@@ -1,0 +1,70 @@
+import Testing
+
+@testable import PerdureCLI
+
+@Suite("What commands write")
+struct ConsoleTests {
+  @Test("In a pipe, progress is a line now and then, and none for short work")
+  func lines() {
+    var display = ProgressDisplay("reading", isTerminal: false, start: .zero)
+    #expect(display.show(0, of: 100, at: .zero) == nil)
+    #expect(display.show(10, of: 100, at: .seconds(1)) == nil)
+    #expect(display.show(20, of: 100, at: .seconds(2)) == "reading: 20 %\n")
+    #expect(display.show(30, of: 100, at: .seconds(3)) == nil)
+    #expect(display.show(20, of: 100, at: .seconds(9)) == nil)
+    #expect(display.show(31, of: 100, at: .seconds(9)) == "reading: 31 %\n")
+    #expect(display.end() == "")
+  }
+
+  @Test("On a terminal, a bar is drawn when it changes, and is never longer than what wipes it away")
+  func bar() {
+    var display = ProgressDisplay("reading", isTerminal: true, start: .zero)
+    #expect(display.end() == "")
+    #expect(display.show(1, of: 3, at: .zero) == "\rreading [#########.....................] 33 %")
+    #expect(display.show(33, of: 99, at: .zero) == nil)
+    let full = display.show(9, of: 0, at: .zero) ?? ""
+    #expect(full == "\rreading [##############################] 100 %")
+    #expect(display.end().count - 2 >= full.count - 1)
+  }
+
+  @Test("JSON strings escape what they must")
+  func json() {
+    let text = JSONText.object([
+      ("a\"\\", .string("\u{1}\n\t\r\u{7F}é")), ("b", .array([.null, .bool(true), .integer(-5 as Int)])),
+      ("c", .double(0.5)), ("d", .double(.infinity)), ("e", .bytes([0xC3])),
+    ]).text
+    #expect(
+      text == #"{"a\"\\":"\u0001\n\t\r\u007fé","b":[null,true,-5],"c":0.5,"d":null,"e":{"hex":"c3"}}"#)
+  }
+
+  @Test("Keys are read as they are written")
+  func keys() throws {
+    for key in [
+      [], [0], Array("plain/key".utf8), Array("0xnot".utf8), Array("with space".utf8), [0xFF, 0x61],
+    ] {
+      #expect(try KeyText.bytes(KeyText.key(key)) == key)
+    }
+    #expect(KeyText.key(Array("plain".utf8)) == "plain")
+    for wrong in ["0x1", "0xzz", "0x+1"] {
+      #expect(throws: KeyText.Illegible.self) { try KeyText.bytes(wrong) }
+    }
+    #expect(try KeyText.id("0xff") == 255)
+    #expect(throws: KeyText.Illegible.self) { try KeyText.id("ten") }
+  }
+
+  @Test("Names of counts become words, and nested ones keep their path")
+  func counts() {
+    struct Inner { var bytesWritten: UInt64 = 3 }
+    struct Outer {
+      var keysSeen = 2
+      var inner = Inner()
+      var ratio: Double? = 0.5
+      var none: Int?
+      var text = "x"
+    }
+    let counts = StatsCommand.counts(in: Outer())
+    #expect(counts.map(\.name) == ["keysSeen", "inner.bytesWritten", "ratio"])
+    #expect(counts.map(\.value) == ["2", "3", "0.5"])
+    #expect(StatsCommand.words("inner.bytesWritten") == "inner bytes written")
+  }
+}
