@@ -8,12 +8,12 @@ struct PerdureCommand: ParsableCommand {
     commandName: "perdure",
     abstract: "Looks into Perdure stores, and saves what damaged ones still hold.",
     discussion: """
-      Results go to the standard output, progress and errors to the standard error stream. With --json the results \
-      are JSON: an object, or for `dump` an object a line; an error is an object with the member "error".
+      Results go to the standard output, progress and errors to the standard error stream. With --json the \
+      results are JSON: an object, or for `dump` an object a line; an error is an object with the member "error".
 
-      Exit codes: 0 all is well; 1 the store could be read, and something in it is wrong or damaged (`salvage`: what \
-      could be read is in the new store); 2 the store could not be opened, or the work not be done; 64 the command \
-      line is wrong.
+      Exit codes: 0 all is well; 1 the store could be read, and something in it is wrong or damaged \
+      (`salvage`: what could be read is in the new store); 2 the store could not be opened, or the work not \
+      be done; 64 the command line is wrong.
       """,
     subcommands: [
       VerifyCommand.self, StatsCommand.self, DumpCommand.self, SalvageCommand.self,
