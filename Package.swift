@@ -66,9 +66,13 @@ let package = Package(
       name: "PerdureTestSupport", dependencies: ["PerdureFileIO"], swiftSettings: settings),
 
     // Level 3: programs
+    .target(
+      name: "PerdureCommands", dependencies: ["Perdure", "PerdureLog", argumentParser],
+      swiftSettings: settings),
+    // Its product is called perdure; the target is not, as some file systems do not tell it from Perdure.
     .executableTarget(
-      name: "PerdureCLI", dependencies: ["Perdure", "PerdureLog", "PerdureModel", argumentParser],
-      path: "Sources/perdure-cli", swiftSettings: settings),
+      name: "PerdureCLI", dependencies: ["PerdureCommands", argumentParser], path: "Sources/perdure-cli",
+      swiftSettings: settings),
     .target(
       name: "DebianIndexReading", dependencies: ["PerdureCompression"],
       path: "Examples/DebianArchive/Reading", swiftSettings: settings),
@@ -114,8 +118,10 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "PerdureCLITests",
-      dependencies: ["PerdureCLI", "Perdure", "PerdureFileIO", "PerdureLog", "PerdureTestSupport"],
+      name: "PerdureCommandsTests",
+      dependencies: [
+        "PerdureCommands", argumentParser, "Perdure", "PerdureFileIO", "PerdureLog", "PerdureTestSupport",
+      ],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]

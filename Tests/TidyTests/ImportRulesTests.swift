@@ -20,7 +20,8 @@ struct ImportRulesTests {
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "Synchronization",
     ],
     "PerdureTestSupport": ["PerdureFileIO", "Synchronization"],
-    "perdure-cli": system + ["Perdure", "PerdureLog", "PerdureModel", "ArgumentParser"],
+    "PerdureCommands": system + ["Perdure", "PerdureLog", "ArgumentParser"],
+    "perdure-cli": ["PerdureCommands", "ArgumentParser"],
   ]
 
   @Test("Every target imports only what lies below it", arguments: allowed.keys.sorted())

@@ -9,7 +9,8 @@ struct DumpCommand: ConsoleCommand {
     discussion: """
       A line a record: keyspace, key, the sequence number of the commit that wrote it after #, and the \
       value, with tabs between. Keys are text, or 0x and hexadecimal digits; ids are numbers. With --json a \
-      line is an object with the members keyspace, key, sequence and value; bytes that are not UTF-8 are {"hex": "…"}.
+      line is an object with the members keyspace, key, sequence and value; bytes that are not UTF-8 are \
+      {"hex": "…"}.
       """)
 
   @Argument(help: "The store's directory.")

@@ -1,15 +1,15 @@
-import ArgumentParser
+package import ArgumentParser
 import PerdureLog
 
 /// Looks into stores and mends them.
-@main
-struct PerdureCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
+package struct PerdureCommand: ParsableCommand {
+  package static let configuration = CommandConfiguration(
     commandName: "perdure",
     abstract: "Looks into Perdure stores, and saves what damaged ones still hold.",
     discussion: """
       Results go to the standard output, progress and errors to the standard error stream. With --json the \
-      results are JSON: an object, or for `dump` an object a line; an error is an object with the member "error".
+      results are JSON: an object, or for `dump` an object a line; an error is an object with the member \
+      "error".
 
       Exit codes: 0 all is well; 1 the store could be read, and something in it is wrong or damaged \
       (`salvage`: what could be read is in the new store); 2 the store could not be opened, or the work not \
@@ -18,6 +18,8 @@ struct PerdureCommand: ParsableCommand {
     subcommands: [
       VerifyCommand.self, StatsCommand.self, DumpCommand.self, SalvageCommand.self,
     ])
+
+  package init() {}
 }
 
 extension ExitCode {

@@ -5,7 +5,7 @@ import PerdureLog
 import PerdureTestSupport
 import Testing
 
-@testable import PerdureCLI
+@testable import PerdureCommands
 
 @Entity private final class Ship: ManagedObject {
   @Attribute(.unique) var name: String

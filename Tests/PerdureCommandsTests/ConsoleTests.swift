@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PerdureCLI
+@testable import PerdureCommands
 
 @Suite("What commands write")
 struct ConsoleTests {
