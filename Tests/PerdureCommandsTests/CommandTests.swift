@@ -106,19 +106,35 @@ struct CommandTests {
     #expect(outcome.lines.last == "graph: 2 objects, 0 links: clean")
   }
 
-  @Test("verify of a damaged store names the invariant and exits with 1; one that does not open gives 2")
+  @Test("verify of a store with a damaged value names the invariant, and exits with 1")
   func verifyDamaged() throws {
-    try damage()
+    let store = try Store(at: path)
+    let numbers = try store.keyspace("numbers", .dense)
+    try store.write { try $0.put([UInt8](repeating: 7, count: 1_100_000), id: 9, in: numbers) }
+    try store.close()
+    let fileSystem = POSIXFileSystem()
+    let name = try #require(try fileSystem.contents(of: path).first { $0.hasSuffix(".blob") })
+    try fileSystem.open(path + "/" + name, .readWrite).write([8], at: 500_000)
     let outcome = try Outcome("verify", path)
     #expect(outcome.code == .findings)
-    #expect(outcome.lines.contains { $0.hasPrefix("V1 at ") })
+    #expect(outcome.lines.contains { $0.hasPrefix("V6 at \(name)") })
     let json = try Outcome("verify", path, "--json")
     #expect(json.code == .findings)
-    #expect(json.lines[0].contains("\"clean\":false") && json.lines[0].contains("\"invariant\":\"V1\""))
+    #expect(json.lines[0].contains("\"clean\":false") && json.lines[0].contains("\"invariant\":\"V6\""))
+  }
+
+  @Test("A store that does not open exits with 2, and says why")
+  func unopened() throws {
     let missing = try Outcome("verify", directory.file("none"), "--json")
     #expect(missing.code == .failed)
     #expect(missing.lines[0].hasPrefix("{\"error\":{\"code\":\"notAStore\""))
     #expect(missing.errors.hasPrefix("error: notAStore"))
+    try POSIXFileSystem().remove(path + "/SUPERBLOCK")
+    for command in ["verify", "stats", "dump"] {
+      let outcome = try Outcome(command, path)
+      #expect(outcome.code == .failed && outcome.lines.isEmpty)
+      #expect(outcome.errors.hasPrefix("error: corruption"))
+    }
   }
 
   // MARK: - stats

@@ -44,6 +44,10 @@ package final class LogPersistentStore: PersistentStore {
   private init(opening store: Store, _ model: ManagedObjectModel?, isReadOnly: Bool) throws {
     self.store = store
     do {
+      if isReadOnly, try !store.keyspaces.contains(where: { $0.name == LogKeyspaces.metaName }) {
+        throw StoreError(
+          .notAStore, "The store holds no object graph; open it with PerdureLog", at: store.path)
+      }
       let meta = try store.keyspace(LogKeyspaces.metaName, .bytes)
       self.model = try StoredModelRecord.adopt(model, in: store, meta, isReadOnly: isReadOnly)
       schema = StoreSchema(self.model)
