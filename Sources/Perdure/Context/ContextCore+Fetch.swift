@@ -70,6 +70,10 @@ final class ContextChanges: PendingChanges {
     core.tracker.overlays(ofEntity: entity).filter { !$0.isDeleted }.map(\.reference)
   }
 
+  func touchedObjects(of entity: UInt16) -> [ObjectReference] {
+    core.tracker.overlays(ofEntity: entity).map(\.reference)
+  }
+
   func source(of reference: ObjectReference) -> any PropertySource {
     PendingSource(core, reference)
   }

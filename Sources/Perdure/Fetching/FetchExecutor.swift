@@ -7,8 +7,9 @@
 //   4. Changed and inserted objects are asked by the reference evaluator and put among the others.
 //   5. Sorting where needed, then the window.
 //
-// When unsaved changes touch an entity that the predicate or the order reaches through a relationship, rows
-// cannot be trusted for anything: then every object is asked as the context shows it.
+// When unsaved changes touch an entity that the predicate or the order reaches through a relationship, the rows
+// of the objects that reach a touched one cannot be trusted either: these are asked as the context shows them
+// (AffectedObjects.swift). When they are too many to be found one by one, all objects are.
 
 package import PerdurePredicates
 
@@ -102,13 +103,13 @@ package struct FetchExecutor {
     return buffer.sorted()
   }
 
-  private func addMatches(to buffer: inout SortBuffer) throws {
+  private func addMatches(to buffer: inout SortBuffer, besides distrusted: Distrusted = .none) throws {
     let keys = SortKeys(fetch: fetch, graph: graph)
     let end = plan.isOrdered ? fetch.windowEnd ?? .max : .max
     let graph = graph
     var key = OrderedKey()
     var added = 0
-    try visitMatches(needsRows: true) { found in
+    try visitMatches(needsRows: true, besides: distrusted) { found in
       guard let row = found.row else { return true }
       key.bytes.removeAll(keepingCapacity: true)
       try keys.append(try graph.check(row, found.reference), found.reference, &key)
@@ -126,74 +127,88 @@ package struct FetchExecutor {
   // MARK: With unsaved changes
 
   private func overlaid(_ pending: any PendingChanges) throws -> ArraySlice<FoundObject> {
-    let changed = try changedMatches(pending)
+    let distrusted = try distrusted(pending)
+    let asked = try askedMatches(pending, distrusted)
     if fetch.order.isEmpty {
       var found: [FoundObject] = []
-      try visitUntouched(pending) { found.append($0) }
-      return window(found + changed)
+      try visitTrusted(distrusted) { found.append($0) }
+      return window(found + asked)
     }
     let keys = SortKeys(fetch: fetch, graph: graph)
     var buffer = SortBuffer(limit: fetch.windowEnd)
-    if isReached(pending) {
-      try visitUntouched(pending) { found in
-        buffer.add(try keys.key(of: pending.source(of: found.reference), found.reference), found)
-      }
-    } else {
-      try addMatches(to: &buffer)
-    }
-    for found in changed {
+    if distrusted != .all { try addMatches(to: &buffer, besides: distrusted) }
+    for found in asked {
       buffer.add(try keys.key(of: pending.source(of: found.reference), found.reference), found)
     }
     return window(buffer.sorted())
   }
 
   private func countOverlaid(_ pending: any PendingChanges) throws -> Int {
-    var total = try changedMatches(pending).count
-    try visitUntouched(pending) { _ in total += 1 }
+    let distrusted = try distrusted(pending)
+    var total = try askedMatches(pending, distrusted).count
+    try visitTrusted(distrusted) { _ in total += 1 }
     return total
   }
 
-  /// Whether rows alone do not tell what predicate and order give.
-  private func isReached(_ pending: any PendingChanges) -> Bool {
-    fetch.reached.contains { pending.touches(entity: $0) }
+  /// The untouched objects whose rows do not tell what predicate and order give.
+  enum Distrusted: Equatable {
+    case all
+    case some(Set<ObjectReference>)
+
+    static let none = Distrusted.some([])
   }
 
-  /// The changed and inserted objects that satisfy the predicate.
-  private func changedMatches(_ pending: any PendingChanges) throws -> [FoundObject] {
+  private func distrusted(_ pending: any PendingChanges) throws -> Distrusted {
+    guard fetch.reached.contains(where: { pending.touches(entity: $0) }) else { return .none }
+    let rowTotal = fetch.concrete.reduce(0) { $0 + graph.view.rowCount(entity: $1) }
+    let affected = AffectedObjects(fetch: fetch, graph: graph, pending: pending)
+    return try affected.find(limit: rowTotal).map(Distrusted.some) ?? .all
+  }
+
+  /// The objects that satisfy the predicate as the context shows them, of all whose rows do not tell.
+  private func askedMatches(
+    _ pending: any PendingChanges, _ distrusted: Distrusted
+  ) throws -> [FoundObject] {
     let evaluator = PredicateEvaluator(fetch.predicate, now: fetch.now)
     var matches: [FoundObject] = []
+    func ask(_ reference: ObjectReference, _ row: StoredRow?) throws {
+      guard try evaluator.evaluate(with: pending.source(of: reference)) else { return }
+      matches.append(FoundObject(reference: reference, row: row))
+    }
     for entity in fetch.concrete {
-      for reference in pending.changedObjects(of: entity).sorted(by: { $0.rawValue < $1.rawValue })
-      where try evaluator.evaluate(with: pending.source(of: reference)) {
-        matches.append(FoundObject(reference: reference, row: nil))
+      for reference in pending.changedObjects(of: entity).sorted(by: { $0.rawValue < $1.rawValue }) {
+        try ask(reference, nil)
+      }
+    }
+    switch distrusted {
+    case .some(let affected):
+      for reference in affected.sorted(by: { $0.rawValue < $1.rawValue }) { try ask(reference, nil) }
+    case .all:
+      for entity in fetch.concrete {
+        try graph.view.visitRows(entity: entity, descending: false) { reference, row in
+          if !pending.isTouched(reference) { try ask(reference, row) }
+          return true
+        }
       }
     }
     return matches
   }
 
-  /// The other objects that satisfy the predicate, asked by their rows when these can be trusted.
-  private func visitUntouched(_ pending: any PendingChanges, _ body: (FoundObject) throws -> Void) throws {
-    guard isReached(pending) else {
-      return try visitMatches(needsRows: true) {
-        try body($0)
-        return true
-      }
-    }
-    let evaluator = PredicateEvaluator(fetch.predicate, now: fetch.now)
-    for entity in fetch.concrete {
-      try graph.view.visitRows(entity: entity, descending: false) { reference, row in
-        if !pending.isTouched(reference), try evaluator.evaluate(with: pending.source(of: reference)) {
-          try body(FoundObject(reference: reference, row: row))
-        }
-        return true
-      }
+  /// The other objects that satisfy the predicate, by their rows.
+  private func visitTrusted(_ distrusted: Distrusted, _ body: (FoundObject) throws -> Void) throws {
+    if distrusted == .all { return }
+    try visitMatches(needsRows: true, besides: distrusted) {
+      try body($0)
+      return true
     }
   }
 
   // MARK: Matches
 
   /// Hands out the untouched candidates that satisfy the predicate, as they come.
-  func visitMatches(needsRows: Bool, _ body: (FoundObject) throws -> Bool) throws {
+  func visitMatches(
+    needsRows: Bool, besides distrusted: Distrusted = .none, _ body: (FoundObject) throws -> Bool
+  ) throws {
     let readsRows = needsRows || !program.acceptsAll || plan.namesObjects
     let matches = try matcher(readsRows)
     if pending == nil, !plan.filtersEntities, !plan.mayRepeat {
@@ -206,6 +221,7 @@ package struct FetchExecutor {
     try visitCandidates(readsRows: readsRows) { reference, row in
       if plan.filtersEntities, !fetch.concrete.contains(reference.entityNumber) { return true }
       if let pending, pending.isTouched(reference) { return true }
+      if case .some(let affected) = distrusted, affected.contains(reference) { return true }
       if plan.mayRepeat, !seen.insert(reference).inserted { return true }
       guard try matches(reference, row) else { return true }
       return try body(FoundObject(reference: reference, row: row))

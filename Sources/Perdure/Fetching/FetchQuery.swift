@@ -42,6 +42,8 @@ package struct PreparedFetch {
   package let now: Date
   /// Every entity that predicate and order read beside the objects' own rows.
   package let reached: Set<UInt16>
+  /// From what predicate and order read back to the objects.
+  let waysBack: Set<WayBack>
 
   /// Checks a query against the schema.
   ///
@@ -66,6 +68,9 @@ package struct PreparedFetch {
     self.now = now
     reached = query.order.reduce(check.reached) {
       $0.union(schema.entities(along: $1.path, from: entity))
+    }
+    waysBack = query.order.reduce(check.waysBack) {
+      $0.union(schema.waysBack(along: $1.path, from: entity))
     }
   }
 

@@ -18,6 +18,9 @@ package protocol PendingChanges {
   /// The inserted and the changed objects of a concrete entity that are not deleted, in any order.
   func changedObjects(of entity: UInt16) -> [ObjectReference]
 
+  /// The touched objects of a concrete entity, deleted ones included, in any order.
+  func touchedObjects(of entity: UInt16) -> [ObjectReference]
+
   /// An object as the context shows it, whether touched or not; the objects that it leads to are shown in the
   /// same way.
   func source(of reference: ObjectReference) -> any PropertySource

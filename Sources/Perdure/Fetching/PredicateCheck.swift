@@ -8,6 +8,8 @@ struct PredicateCheck {
   let entity: EntityStorage
   /// Every other entity that the predicate reads.
   private(set) var reached: Set<UInt16> = []
+  /// From what the predicate reads back to the objects.
+  private(set) var waysBack: Set<WayBack> = []
 
   init(schema: StoreSchema, entity: EntityStorage) {
     self.schema = schema
@@ -76,6 +78,7 @@ struct PredicateCheck {
     let type = try schema.type(of: path, from: start, asked: entity)
     if case .object(let entity) = start.element {
       reached.formUnion(schema.entities(along: path, from: entity))
+      waysBack.formUnion(schema.waysBack(along: path, from: entity))
     }
     return type
   }

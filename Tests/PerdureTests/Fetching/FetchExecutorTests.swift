@@ -91,6 +91,47 @@ struct FetchExecutorTests {
     }
   }
 
+  /// Counts how many objects were asked as the context shows them.
+  private final class CountedChanges: PendingChanges {
+    let changes: TestPendingChanges
+    private(set) var asked = 0
+
+    init(_ changes: TestPendingChanges) { self.changes = changes }
+
+    func isTouched(_ reference: ObjectReference) -> Bool { changes.isTouched(reference) }
+    func touches(entity: UInt16) -> Bool { changes.touches(entity: entity) }
+    func changedObjects(of entity: UInt16) -> [ObjectReference] { changes.changedObjects(of: entity) }
+    func touchedObjects(of entity: UInt16) -> [ObjectReference] { changes.touchedObjects(of: entity) }
+    func source(of reference: ObjectReference) -> any PropertySource {
+      asked += 1
+      return changes.source(of: reference)
+    }
+  }
+
+  @Test("An unsaved change of what objects lead to costs a fetch those that lead there, not all")
+  func affectedOnly() throws {
+    var random = SeededGenerator.forTest("affected objects")
+    let objects = try TestGraph.objects(&random, employees: 200)
+    let before = try TestGraph(objects, indexed: true)
+    let company = try #require(before.schema.entity(named: "Company"))
+    let changed = ObjectReference(entity: company.number, id: 1)
+    let after = try TestGraph(
+      objects.map { object in
+        var object = object
+        if object.reference == changed { object.values["name"] = .string("changed") }
+        return object
+      }, indexed: true)
+    let pending = CountedChanges(TestPendingChanges(from: before, to: after))
+    var query = FetchQuery(entity: try #require(before.schema.entity(named: "Employee")).number)
+    query.predicate = try FetchPredicate(format: "company.name == 'changed'")
+    let fetch = try PreparedFetch(query, before.schema)
+    let view = before.store.view()
+    let plan = FetchPlanner.plan(fetch, FetchStatistics(view))
+    let found = try FetchExecutor(fetch, plan, view: view, pending: pending).references()
+    #expect(Set(found) == Set(try NaiveFetch.references(query, after)))
+    #expect(!found.isEmpty && pending.asked == found.count)
+  }
+
   /// The objects with some changed, some deleted and some inserted. Deleted objects take their links along.
   private static func changed(
     _ objects: [TestObject], _ random: inout SeededGenerator

@@ -36,5 +36,9 @@ struct TestPendingChanges: PendingChanges {
     touched.filter { $0.entityNumber == entity && present.contains($0) }
   }
 
+  func touchedObjects(of entity: UInt16) -> [ObjectReference] {
+    touched.filter { $0.entityNumber == entity }
+  }
+
   func source(of reference: ObjectReference) -> any PropertySource { RowSource(reference, shown) }
 }
