@@ -53,7 +53,7 @@ public struct ModelProblem: Sendable, Hashable {
     case nullifiedRequired
     /// An abstract entity has no subentity that can have objects.
     case abstractWithoutConcrete
-    /// An index has a derived attribute among several elements: stores do without it, and fetches look elsewhere.
+    /// An index has a derived attribute among several elements: stores do without it.
     case indexNotKept
   }
 

@@ -43,7 +43,7 @@ extension ModelValidation {
     if description.elements.count > 1, !counted.isEmpty {
       warn(
         .indexNotKept, entity, description.name,
-        "No store keeps this index: \(counted.joined(separator: ", ")) is derived, and stands beside other elements.",
+        "No store keeps this index: \(counted.joined(separator: ", ")) is derived, and others stand beside it.",
         "Index it by itself, and the others without it.")
     }
   }

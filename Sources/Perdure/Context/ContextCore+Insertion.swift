@@ -58,7 +58,8 @@ extension ContextCore {
     } catch {
       var failure = PerdureError(
         .saveFailed,
-        "The store could not reserve an id for a new object. The context cannot save until it is rolled back or reset."
+        "The store could not reserve an id for a new object. The context cannot save until it is "
+          + "rolled back or reset."
       )
       failure.cause = error
       readFailure = readFailure ?? failure

@@ -1,10 +1,10 @@
-// Which untouched objects a fetch may find otherwise than their rows say, because unsaved changes touch what they
-// lead to.
+// Which untouched objects a fetch may find otherwise than their rows say, because unsaved changes touch
+// what they lead to.
 //
-// An object that is not touched has the relationships that the store says. So if it reaches a touched object along
-// a path of the predicate or the order, the store knows the way up to there, and knows it backwards: from a touched
-// object to those that have it at the end of a step, from these to theirs, and so on. What is not met on any such
-// way back reaches untouched objects only, and its row tells the truth.
+// An object that is not touched has the relationships that the store says. So if it reaches a touched
+// object along a path of the predicate or the order, the store knows the way up to there, and knows it
+// backwards: from a touched object to those that have it at the end of a step, from these to theirs, and so
+// on. What is not met on any such way back reaches untouched objects only, and its row tells the truth.
 //
 // The ways are followed without regard to where in a path a step stands, which finds too many at worst.
 
@@ -23,8 +23,8 @@ struct AffectedObjects {
   let graph: RowGraph
   let pending: any PendingChanges
 
-  /// The affected objects among those that the fetch is about; nil when they are more than `limit`, or so many
-  /// objects were met on the way.
+  /// The affected objects among those that the fetch is about; nil when more than `limit` objects were met on
+  /// the ways back.
   func find(limit: Int) throws -> Set<ObjectReference>? {
     var met: Set<ObjectReference> = []
     for entity in fetch.reached { met.formUnion(pending.touchedObjects(of: entity)) }

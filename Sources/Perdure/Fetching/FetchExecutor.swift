@@ -7,9 +7,9 @@
 //   4. Changed and inserted objects are asked by the reference evaluator and put among the others.
 //   5. Sorting where needed, then the window.
 //
-// When unsaved changes touch an entity that the predicate or the order reaches through a relationship, the rows
-// of the objects that reach a touched one cannot be trusted either: these are asked as the context shows them
-// (AffectedObjects.swift). When they are too many to be found one by one, all objects are.
+// When unsaved changes touch an entity that the predicate or the order reaches through a relationship, the
+// rows of the objects that reach a touched one cannot be trusted either: these are asked as the context shows
+// them (AffectedObjects.swift). When they are too many to be found one by one, all objects are.
 
 package import PerdurePredicates
 

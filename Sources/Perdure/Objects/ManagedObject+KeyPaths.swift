@@ -3,7 +3,7 @@
 //   K1. A path is followed name by name. Behind a to-many relationship it goes on from each object, and what
 //       they have comes in one flat array, without those that have nothing.
 //   K2. An operator takes the names behind it, up to the next operator, as a part of its path: it works on
-//       what they lead to. So `books.@max.year` and `books.year.@max` mean the same, as they do in predicates.
+//       what they lead to. So `books.@max.year` and `books.year.@max` mean the same, as in predicates.
 //   K3. Whatever the objects hold there is an answer: nothing overflows, and what is empty has none.
 
 internal import PerdurePredicates
@@ -19,7 +19,7 @@ extension ManagedObject {
   /// | operator | gives |
   /// |---|---|
   /// | `@count` | the number of objects, or of values, as an `Int` |
-  /// | `@sum` | an `Int64`, `Double` or `Decimal`, by the attribute; a `Decimal` where 64 bits do not do; 0 of none |
+  /// | `@sum` | `Int64`, `Double` or `Decimal` by the attribute; `Decimal` where 64 bits do not do; 0 of none |
   /// | `@avg` | a `Double`, or a `Decimal` of decimals; nil of none |
   /// | `@min`, `@max` | the least or greatest value in its own type; nil of none |
   /// | `@unionOfObjects` | an array of all values |

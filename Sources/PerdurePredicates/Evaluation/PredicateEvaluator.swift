@@ -9,8 +9,8 @@
 //   E4. Inside SUBQUERY plain paths and SELF still mean the outer object; the variable hides an outer one
 //       of the same name.
 //   E5. AND and OR stop at the first part that decides; an error in a later part does not show.
-//   E6. A collection can equal another one, contain something, and be what something is IN. To compare it with
-//       a single value, null included, takes ANY, ALL, NONE or an aggregate; without one it is an error.
+//   E6. A collection can equal another one, contain something, and be what something is IN. To compare it
+//       with a single value, null included, takes ANY, ALL, NONE or an aggregate; else it is an error.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
