@@ -99,6 +99,14 @@ struct CheckpointWriter: ~Copyable {
     return reference
   }
 
+  /// Whether only the newest superblock names the newest checkpoint, and units wait for another one.
+  var isUnconfirmed: Bool {
+    failure == nil && confirmedNumber < number && (file?.slots.waitingUnitCount ?? 0) > 0
+  }
+
+  /// Both of the newest superblocks name the newest checkpoint.
+  mutating func didConfirm() { confirmedNumber = number }
+
   /// The newest superblock names what was written last.
   mutating func didName() {
     guard let written else { return }

@@ -4,7 +4,8 @@ import PerdureFormat
 // A checkpoint, step by step.
 //
 //  1  in a turn: pin the newest root, and take what the arena has freed
-//  2  sync the log up to that root
+//  2  sync the log up to that root; name the checkpoint before once more if only one superblock does, so
+//     that the units of still older ones may be used: the file holds two states, not three
 //  3  write the nodes that are not in the index file yet, and the root block; sync the file
 //  4  name the root block in the next superblock
 //  5  in a turn: the tail begins anew
@@ -20,6 +21,10 @@ extension Engine {
     defer { pin.release() }
     do {
       try gate.waitUntilSynced(source.root.pointee.end)
+      if writer.isUnconfirmed {
+        try name(nil, source)
+        writer.didConfirm()
+      }
       let reference = try writer.write(source)
       try name(reference, source)
     } catch {
@@ -45,8 +50,8 @@ extension Engine {
     return (state.checkpointSource(oldestPinned: pins.oldest(published: root.pointee.version)), pin)
   }
 
-  /// Step 4.
-  private func name(_ reference: CheckpointReference, _ source: CheckpointSource) throws {
+  /// Step 4; without a reference the superblock says once more what it said.
+  private func name(_ reference: CheckpointReference?, _ source: CheckpointSource) throws {
     guard let superblock = try looking({ $0.superblock }) else { return }
     if let poison = gate.poison { throw poison }
     let root = source.root.pointee
@@ -55,7 +60,7 @@ extension Engine {
         superblock.durableEnd = max(superblock.durableEnd, root.end)
         superblock.durableSequence = max(superblock.durableSequence, root.sequence)
         superblock.nextBlob = max(superblock.nextBlob, source.nextBlob)
-        superblock.checkpoint = reference
+        if let reference { superblock.checkpoint = reference }
       }
     } catch {
       // S5: which superblock counts is not known any more.

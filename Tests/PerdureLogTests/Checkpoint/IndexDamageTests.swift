@@ -104,6 +104,7 @@ struct IndexDamageTests {
       for id in 0..<300 as Range<UInt64> { try transaction.put([99], id: id, in: rows) }
     }
     let content = try CrashOracle.content(of: store)
+    try store.checkpoint()
     try store.close()
     let newest = try memory.bytes(name)
     var refused = 0
@@ -138,6 +139,23 @@ struct IndexDamageTests {
       try memory.change(name) { $0.replaceSubrange(0..<newest.count, with: newest) }
     }
     #expect(refused > 20)
+  }
+
+  @Test("A bit that changes elsewhere in a store with checkpoints is an error, or of no account")
+  func elsewhere() throws {
+    var random = SeededGenerator(seed: seed)
+    for file in store.files where !file.hasSuffix(".index") {
+      let bytes = store.bytes(file)
+      // Of the superblock what slots use.
+      let places =
+        file.hasSuffix("SUPERBLOCK") ? (0..<4).flatMap { slot in (0..<128).map { slot * 4096 + $0 } } : []
+      for place in places + (0..<200).map({ _ in Int.random(in: 0..<bytes.count, using: &random) }) {
+        var damaged = bytes
+        damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        let sequence = try store.outcome(store.withFile(file, damaged))
+        #expect(sequence == nil || sequence == store.last, "\(file), byte \(place), seed \(seed)")
+      }
+    }
   }
 
   @Test("A newer superblock that is lost leads to a checkpoint that is whole, or to none")
