@@ -12,9 +12,20 @@ struct SlotMap {
   mutating func claim(_ slot: NodeSlot, unitCount count: Int) -> Bool {
     let start = Int(slot.number)
     guard count >= 0, start + count <= unitCount else { return false }
-    for unit in start..<(start + count) where isTaken(unit) { return false }
-    for unit in start..<(start + count) { words[unit >> 6] |= 1 << UInt64(unit & 63) }
+    let end = start + count
+    for word in (start >> 6)..<((end + 63) >> 6) where words[word] & Self.mask(word, start, end) != 0 {
+      return false
+    }
+    for word in (start >> 6)..<((end + 63) >> 6) { words[word] |= Self.mask(word, start, end) }
     return true
+  }
+
+  /// The bits of a word that belong to units from `start` up to `end`.
+  private static func mask(_ word: Int, _ start: Int, _ end: Int) -> UInt64 {
+    let low = max(start - word << 6, 0)
+    let high = min(end - word << 6, 64)
+    guard low < high else { return 0 }
+    return (~0 >> UInt64(64 - (high - low))) << UInt64(low)
   }
 
   /// How many units are taken.

@@ -78,6 +78,13 @@ final class SuperblockFile: @unchecked Sendable {
     }
   }
 
+  /// Runs `body` with what the store says about itself, while nobody writes another one.
+  func whileStill<R>(_ body: (Superblock) throws -> R) throws -> R {
+    writing.lock()
+    defer { writing.unlock() }
+    return try body(current)
+  }
+
   private static func write(_ superblock: Superblock, to file: any File) throws(FileIOError) {
     var bytes = [UInt8](repeating: 0, count: Superblock.slotLength)
     bytes.withUnsafeMutableBytes { superblock.write(to: $0) }

@@ -68,8 +68,10 @@ struct Verification {
   mutating func checkSuperblock(_ state: borrowing CommitterState) throws {
     let name = StoreFileName.superblock.string
     do {
-      let found = try newestSuperblock()
-      if let current = state.superblock?.current, found != current, !engine.options.isReadOnly {
+      guard let superblock = state.superblock else { return }
+      // A checkpoint may be about to be named.
+      let (found, current) = try superblock.whileStill { (try newestSuperblock(), $0) }
+      if found != current, !engine.options.isReadOnly {
         report.add(.superblock, at: name, "its newest copy is not the one that was written last")
       }
       if found.durableEnd > state.end || found.durableSequence > root.pointee.sequence {

@@ -24,12 +24,12 @@ struct CheckpointTriggerTests {
     }
   }
 
-  /// Waits for something that another thread does; there is no limit but the test's own.
+  /// Waits for something that another thread does; however long that takes.
   private func wait(until isThere: () throws -> Bool) async throws {
     while try !isThere() { try await Task.sleep(nanoseconds: 2_000_000) }
   }
 
-  @Test("In the background, when the tail has grown long, while commits go on", .timeLimit(.minutes(3)))
+  @Test("In the background, when the tail has grown long, while commits go on")
   func long() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 16 << 10
@@ -48,7 +48,7 @@ struct CheckpointTriggerTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("In the background, when the store is idle", .timeLimit(.minutes(3)))
+  @Test("In the background, when the store is idle")
   func idle() async throws {
     var options = rowsOptions
     options.checkpoints.idleTailBytes = 16 << 10
@@ -67,7 +67,7 @@ struct CheckpointTriggerTests {
     #expect(again.recoveryReport.checkpointSequence > 0 && again.recoveryReport.logBytes < 16 << 10)
   }
 
-  @Test("Soon after opening, when the tail that was found is long", .timeLimit(.minutes(3)))
+  @Test("Soon after opening, when the tail that was found is long")
   func afterOpening() async throws {
     var options = rowsOptions
     var store = try Store(at: "/s.perdure", options: options)

@@ -64,4 +64,23 @@ struct SlotAllocatorTests {
     #expect(try slots.allocate(9) == 1)
     #expect(try slots.allocate(1) == 100)
   }
+
+  @Test("A map of units takes runs whole or not at all, as a set does")
+  func map() {
+    var random = SeededGenerator.forTest("slot map")
+    var map = SlotMap(unitCount: 1000)
+    var model: Set<Int> = []
+    for _ in 0..<3000 {
+      let start = Int.random(in: 0..<1010, using: &random)
+      let count = Int.random(in: 0...(Bool.random(using: &random) ? 3 : 200), using: &random)
+      let units = start..<(start + count)
+      let fits = units.upperBound <= 1000 && model.isDisjoint(with: units)
+      #expect(map.claim(NodeSlot(number: UInt32(start)), unitCount: count) == fits, "seed \(random.seed)")
+      if fits { model.formUnion(units) }
+    }
+    #expect(map.takenCount == model.count && model.count > 300)
+    #expect((0..<1000).allSatisfy { map.isTaken($0) == model.contains($0) }, "seed \(random.seed)")
+    let free = map.freeRuns().flatMap { Int($0.slot.number)..<(Int($0.slot.number) + $0.unitCount) }
+    #expect(Set(free) == Set(0..<1000).subtracting(model), "seed \(random.seed)")
+  }
 }
