@@ -107,6 +107,7 @@ struct IndexDamageTests {
     try store.checkpoint()
     try store.close()
     let newest = try memory.bytes(name)
+    let nodes = try memory.nodes(name)
     var refused = 0
     for bytes in old {
       try memory.change(name) { $0.replaceSubrange(0..<bytes.count, with: bytes) }
@@ -125,7 +126,7 @@ struct IndexDamageTests {
         if reader.recoveryReport.indexRebuild != nil { refused += 1 }
       }
       // Each node that was written where another one had stood goes back to it, all others stay.
-      for range in try memory.nodes(name) {
+      for range in nodes {
         guard range.upperBound <= bytes.count, bytes[range] != newest[range] else { continue }
         try memory.change(name) { file in
           file.replaceSubrange(0..<newest.count, with: newest)
