@@ -9,5 +9,7 @@ package enum FormatVersion {
   /// Features that an older reader may ignore, but not a writer.
   package static let readOnlyCompatibleFeaturesKnown: UInt64 = 0
   /// Features without which the bytes cannot be read at all.
-  package static let incompatibleFeaturesKnown: UInt64 = 0
+  package static let incompatibleFeaturesKnown: UInt64 = rewrittenSegments
+  /// Compaction has rewritten segments, or is about to.
+  package static let rewrittenSegments: UInt64 = 1 << 0
 }

@@ -78,6 +78,10 @@ package struct SegmentHeader: Hashable, Sendable {
     guard incompatibleFeatures & ~FormatVersion.incompatibleFeaturesKnown == 0 else {
       throw wrong(.unsupported, 88)
     }
+    guard (generation > 0) == (incompatibleFeatures & FormatVersion.rewrittenSegments != 0) else {
+      throw wrong(.illegalField, 40)
+    }
+    guard generation > 0 || cleanedThrough == 0 else { throw wrong(.illegalField, 80) }
     guard cipherKey == 0 else { throw wrong(.unsupported, 96) }
     if let place = bytes.firstNonZero(in: 100..<124) { throw wrong(.unsupported, place) }
   }

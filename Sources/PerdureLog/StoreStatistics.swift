@@ -10,8 +10,11 @@ public struct StoreStatistics: Sendable {
   public var indexEntries: Int
   /// Segments of the log.
   public var segments: Int
-  /// Bytes of the log: from the first segment's begin to the last frame's end.
+  /// Bytes of the log: the segments, each up to its last frame's end, or as a whole if it was rewritten.
   public var logBytes: UInt64
+  /// Bytes of segment files that compaction has replaced, and that old snapshots still read: they have no
+  /// names any more, but take space until those snapshots go.
+  public var replacedSegmentBytes: Int
   /// Memory of the index, in bytes: in use, and waiting for snapshots to go.
   public var indexBytes: Int
   /// The part of `indexBytes` that only old snapshots can see.
@@ -56,12 +59,13 @@ extension Store {
         let root = state.root.pointee
         let keys = state.catalog.keyspaces.dropFirst().reduce(0) { $0 + root.trees(of: $1).count($1.kind) }
         let entries = state.catalog.indexes.reduce(0) { $0 + root.tree(of: $1.index).count }
-        let sealed = state.segments.segments.keys.filter { $0 != state.end.segment }
-          .reduce(0) { $0 + UInt64(state.segments.entries[Int($1)].end) }
+        let sealed = state.segments.segments.filter { $0.key != state.end.segment }
+          .reduce(0) { $0 + UInt64($1.value.fileLength(end: state.segments.entries[Int($1.key)].end)) }
         let checkpoints = engine.checkpointer.statistics
         return StoreStatistics(
           sequence: root.sequence, keys: keys, indexEntries: entries, segments: state.segments.segments.count,
-          logBytes: sealed + state.end.offset, indexBytes: state.arena.liveByteCount,
+          logBytes: sealed + state.end.offset, replacedSegmentBytes: state.outdatedSegmentBytes,
+          indexBytes: state.arena.liveByteCount,
           indexBytesRetired: state.arena.retiredByteCount, snapshots: engine.pins.count,
           commitsSinceOpen: state.statistics.commits, logBytesSinceOpen: state.statistics.logBytes,
           syncsSinceOpen: engine.gate.syncs, recordBytesSinceOpen: state.statistics.recordBytes,

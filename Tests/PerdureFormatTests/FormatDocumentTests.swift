@@ -28,7 +28,7 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       values: [
         "headerLength": 128, "number": 0x3AB_CDEF, "generation": 0x5_0000_0003, "capacity": 1 << 24,
         "firstSequence": 0x4_0000_0123, "predecessorEndSegment": 0x2AB_CDE0, "predecessorEndOffset": 0x8888,
-        "cleanedThrough": 0x6_0000_0077, "incompatibleFeatures": 0, "cipherKey": 0,
+        "cleanedThrough": 0x6_0000_0077, "incompatibleFeatures": 1, "cipherKey": 0,
       ].merging(store) { $1 }.merging(version) { $1 }),
     DocumentedLayout(
       name: "frame header", structure: .frameHeader,
@@ -50,6 +50,13 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
     DocumentedLayout(
       name: "index file header", structure: .indexFileHeader,
       values: ["version": 1, "unitLength": 64, "number": 0xB_0000_0088].merging(store) { $1 }),
+    DocumentedLayout(
+      name: "rewritten footer", structure: .rewrittenFooter,
+      values: [
+        "generation": 0x7_0000_0044, "originalEnd": 0x123_4560, "dataEnd": 0x98_7650,
+        "recordBytes": 0x55_4400, "tombstoneBytes": 0x33_2200, "lineCount": 0x1357,
+        "mapDigest": 0x2468_ACE1,
+      ]),
     DocumentedLayout(
       name: "checkpoint root", structure: .checkpointRoot,
       values: [
@@ -73,7 +80,7 @@ struct FormatDocumentTests {
     #expect(
       Set(document.layouts.keys)
         == Set(DocumentedLayout.all.map { $0.name }).union([
-          "keyspace entry", "index entry", "checkpoint index entry", "node header",
+          "keyspace entry", "index entry", "checkpoint index entry", "node header", "offset map line",
         ]))
     for (name, layout) in document.layouts {
       var offset = 0

@@ -65,6 +65,11 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.segmentHeader, "an end not at a multiple of 8", 72, 0x8884 as UInt64, .illegalField),
     field(.segmentHeader, "an end inside the predecessor's header", 72, 64 as UInt64, .illegalField),
     field(.segmentHeader, "an unknown feature", 88, 4 as UInt64, .unsupported),
+    field(.segmentHeader, "a generation without its feature", 88, 0 as UInt64, .illegalField, at: 40),
+    Rejection(.segmentHeader, "cleaned without having been rewritten", .illegalField, at: 80) {
+      $0.set(0 as UInt64, at: 40)
+      $0.set(0 as UInt64, at: 88)
+    },
     field(.segmentHeader, "a cipher key", 96, 1 as UInt32, .unsupported),
     field(.segmentHeader, "a nonce", 111, 1 as UInt8, .unsupported),
     field(.segmentHeader, "the last reserved byte", 123, 1 as UInt8, .unsupported),
@@ -116,6 +121,20 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     },
   ]
 
+  static let rewrittenFooter: [Rejection] = [
+    field(.rewrittenFooter, "magic", 7, 0 as UInt8, .wrongMagic, at: 0),
+    field(.rewrittenFooter, "generation 0", 8, 0 as UInt64, .illegalField),
+    field(
+      .rewrittenFooter, "an original end not at a multiple of 8", 16, 0x123_4561 as UInt64, .illegalField),
+    field(.rewrittenFooter, "an original end beyond any segment", 16, (1 as UInt64) << 29, .illegalField),
+    field(.rewrittenFooter, "frames that have grown", 24, 0x123_4568 as UInt64, .illegalField),
+    field(.rewrittenFooter, "frames that end in the header", 24, 120 as UInt64, .illegalField),
+    field(.rewrittenFooter, "more tombstones than records", 40, 0x55_4401 as UInt64, .illegalField, at: 32),
+    field(.rewrittenFooter, "more records than there is room for", 32, UInt64.max, .illegalField),
+    field(.rewrittenFooter, "more lines than the segment had units", 48, UInt32.max, .illegalField),
+    field(.rewrittenFooter, "the last reserved byte", 59, 1 as UInt8, .unsupported),
+  ]
+
   static let blob: [Rejection] = [
     field(.blobHeader, "magic", 7, 0 as UInt8, .wrongMagic, at: 0),
     field(.blobHeader, "another major version", 8, 9 as UInt16, .unsupported),
@@ -165,7 +184,7 @@ struct RejectionTests {
     "Wrong in one field, right in the checksum",
     arguments: [
       Rejection.superblock, Rejection.segmentHeader, Rejection.frameHeader, Rejection.record, Rejection.blob,
-      Rejection.index,
+      Rejection.rewrittenFooter, Rejection.index,
     ].flatMap { $0 })
   func field(_ rejection: Rejection) {
     let error = rejection.structure.error(after: rejection.change)
@@ -178,7 +197,7 @@ struct RejectionTests {
     "A wrong checksum is named as such",
     arguments: [
       (Structure.superblock, 200, 4092), (.segmentHeader, 58, 124), (.frameHeader, 20, 4),
-      (.blobHeader, 33, 60),
+      (.blobHeader, 33, 60), (.rewrittenFooter, 33, 60),
       (.record, 20, 0), (.indexFileHeader, 20, 60),
     ])
   func wrongChecksum(_ structure: Structure, _ changed: Int, _ place: Int) {

@@ -40,6 +40,7 @@ enum Sample {
       predecessorEnd: LogPosition(segment: 0x2AB_CDE0, offset: 0x8888))
     value.generation = 0x5_0000_0003
     value.cleanedThrough = 0x6_0000_0077
+    value.incompatibleFeatures = 1
     return value
   }
 
@@ -50,6 +51,14 @@ enum Sample {
   }
 
   static var blobHeader: BlobHeader { BlobHeader(store: store, number: 0x8_0000_0055, valueLength: 200_001) }
+
+  static let rewrittenNumber: UInt64 = 9
+
+  static var rewrittenFooter: RewrittenFooter {
+    RewrittenFooter(
+      generation: 0x7_0000_0044, originalEnd: 0x123_4560, dataEnd: 0x98_7650, recordBytes: 0x55_4400,
+      tombstoneBytes: 0x33_2200, lineCount: 0x1357, mapDigest: 0x2468_ACE1)
+  }
 
   static var blobReference: BlobReference {
     BlobReference(number: 0x9_0000_0066, valueLength: 0x8000_1234, digest: 0x1357_9BDF)
@@ -146,6 +155,26 @@ extension Structure {
       bytes.set(checksum(bytes, 0..<60), at: 60)
     })
 
+  static let rewrittenFooter = Structure(
+    name: "rewritten footer",
+    sample: encoded(RewrittenFooter.length) {
+      Sample.rewrittenFooter.write(to: $0, store: Sample.store, number: Sample.rewrittenNumber)
+    },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try RewrittenFooter(reading: bytes, store: Sample.store, number: Sample.rewrittenNumber)
+      return encoded(RewrittenFooter.length) {
+        value.write(to: $0, store: Sample.store, number: Sample.rewrittenNumber)
+      }
+    },
+    repair: { bytes in
+      guard bytes.count >= 64 else { return }
+      var covered = [UInt8](repeating: 0, count: 24) + bytes[0..<60]
+      covered.set(Sample.store.high, at: 0)
+      covered.set(Sample.store.low, at: 8)
+      covered.set(Sample.rewrittenNumber, at: 16)
+      bytes.set(checksum(covered, 0..<covered.count), at: 60)
+    })
+
   static let record = Structure(
     name: "record",
     // Without padding, which is the frame's business.
@@ -225,7 +254,7 @@ extension Structure {
 
   /// Those in which each bit is covered by a checksum.
   static let covered = [
-    superblock, segmentHeader, frameHeader, blobHeader, record, framePayload, indexFileHeader,
+    superblock, segmentHeader, frameHeader, blobHeader, rewrittenFooter, record, framePayload, indexFileHeader,
   ]
   static let all = covered + [blobReference, tombstone, checkpointRoot]
 }

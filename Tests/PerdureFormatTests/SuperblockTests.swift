@@ -81,7 +81,7 @@ struct SuperblockTests {
     var bytes = file([1, 2])
     var strange = Superblock(store: Sample.store, segmentCapacity: 4096)
     strange.generation = 3
-    strange.incompatibleFeatures = 1
+    strange.incompatibleFeatures = 1 << 63
     put(strange, into: &bytes, slot: 3)
     #expect(throws: FormatError(.unsupported, in: "superblock file", at: 3 * 4096 + 56)) {
       try newest(bytes)

@@ -26,6 +26,10 @@ struct CommitterState: ~Copyable {
   var encoderBuffer = RawBuffer(capacity: 64 << 10)
   /// Roots that readers may still look at, oldest first.
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
+  /// What compaction has replaced, and the versions of roots that may read it.
+  private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
+  /// The first version that reads a segment's file as it is now, of those born or rewritten since opening.
+  private var readableSince: [UInt64: UInt64] = [:]
   /// Blob files whose record is gone from this version on, by a commit that ends at this place.
   private(set) var retiredBlobs: [(number: UInt64, version: UInt64, end: LogPosition)] = []
   var statistics = WriteCounters()
@@ -87,7 +91,59 @@ struct CommitterState: ~Copyable {
     let free = retiredRoots.prefix { $0.pointee.version < oldestPinned }
     for old in free { Root.free(old) }
     retiredRoots.removeFirst(free.count)
+    outdatedSegments.removeAll { $0.versions.upperBound < oldestPinned }
   }
+
+  /// The roots that somebody holds, or is about to, and the published one, oldest first.
+  func roots(heldBy pins: PinnedVersions) -> [UnsafeMutablePointer<Root>] {
+    var held: [UnsafeMutablePointer<Root>] = []
+    let tail = pins.unsettledFrom.map { firstRetiredRoot(from: $0) } ?? retiredRoots.count
+    for version in pins.exact {
+      let index = firstRetiredRoot(from: version)
+      guard index < tail, retiredRoots[index].pointee.version == version else { continue }
+      if held.last != retiredRoots[index] { held.append(retiredRoots[index]) }
+    }
+    return held + retiredRoots[tail...] + [root]
+  }
+
+  private func firstRetiredRoot(from version: UInt64) -> Int {
+    var (low, high) = (0, retiredRoots.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if retiredRoots[middle].pointee.version < version { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Adds a segment that was just born.
+  mutating func add(_ segment: Segment) {
+    segments.add(segment)
+    readableSince[segment.number] = root.pointee.version + 1
+  }
+
+  /// Shows a rewritten segment to all roots to come; the next root is yet to be published.
+  mutating func replaceSegment(with segment: Segment, _ footer: RewrittenFooter, dropping void: [UInt64]) {
+    let numbers = void + [segment.number]
+    let since = numbers.map { readableSince[$0] ?? 0 }.min() ?? 0
+    let last = root.pointee.version
+    outdatedSegments.append((segments.replace(with: segment, dropping: void), since...last))
+    for number in void {
+      readableSince[number] = nil
+      usage[number] = SegmentUsage()
+    }
+    readableSince[segment.number] = last + 1
+    usage[segment.number].generation = footer.generation
+    usage[segment.number].totalBytes = footer.recordBytes
+    usage[segment.number].tombstoneBytes = footer.tombstoneBytes
+  }
+
+  /// Lets go of replaced segments that nobody reads, also when older snapshots are held.
+  mutating func reclaimSegments(_ pins: PinnedVersions) {
+    outdatedSegments.removeAll { !pins.mayHold($0.versions) }
+  }
+
+  /// Bytes of segment files that have lost their names and are read by old snapshots.
+  var outdatedSegmentBytes: Int { outdatedSegments.reduce(0) { $0 + $1.outdated.fileBytes } }
 
   /// Notes blob files that the published root is the first to name, or not to name.
   mutating func note(_ blobs: BlobChanges) {

@@ -36,6 +36,23 @@ extension Engine {
     }
   }
 
+  /// Begins a new segment though the last one is not full, so that compaction may have that one.
+  func rollLog(_ state: inout CommitterState) throws {
+    do {
+      let number = state.nextSegment
+      guard number <= FormatLimits.segmentNumberMax else { return }
+      let firstSequence = state.root.pointee.sequence + 1
+      try beginSegment(number, capacity: state.birthCapacity, firstSequence: firstSequence, &state)
+      if let segment = state.segments.segments[number] {
+        gate.didAppend(upTo: state.end, in: segment.file)
+      }
+    } catch let error as FileIOError {
+      gate.poison(
+        StoreError(.poisoned, "A segment was not born. Close the store and open it again", cause: error))
+      throw StoreError.io(error, "Beginning a segment")
+    }
+  }
+
   /// The birth of a segment, in the order that FORMAT.md prescribes: all before it is durable
   /// when its header is, so a frame's promises never reach into another segment.
   ///
@@ -52,7 +69,7 @@ extension Engine {
       store: storeID, number: number, capacity: UInt64(capacity), firstSequence: firstSequence,
       predecessorEnd: state.end)
     let segment = try Self.createSegment(header, in: directory, fileSystem)
-    state.segments.add(segment)
+    state.add(segment)
     state.end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length))
     state.segmentCapacity = capacity
     state.nextSegment = number + 1

@@ -15,6 +15,7 @@ final class Engine: @unchecked Sendable {
   let fileSystem: any FileSystem
   let pins = PinTable()
   let gate: SyncGate
+  let compaction = CompactionControl()
   let storeID: StoreID
 
   private let turn = Lock()
@@ -68,7 +69,9 @@ final class Engine: @unchecked Sendable {
   func pinRoot() -> (pin: Pin, root: UnsafeMutablePointer<Root>) {
     let pin = pins.pin(publishedVersion.load(ordering: .sequentiallyConsistent))
     let address = publishedRoot.load(ordering: .sequentiallyConsistent)
-    return (pin, UnsafeMutablePointer<Root>(bitPattern: address).unsafelyUnwrapped)
+    let root = UnsafeMutablePointer<Root>(bitPattern: address).unsafelyUnwrapped
+    pin.settle(root.pointee.version)
+    return (pin, root)
   }
 
   /// The version of the newest root, or of an older one.
@@ -110,6 +113,7 @@ final class Engine: @unchecked Sendable {
 
   /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
   func abandon() {
+    compaction.stop()
     checkpointer.stop()
     turn.lock()
     defer { turn.unlock() }
@@ -121,6 +125,7 @@ final class Engine: @unchecked Sendable {
 
   /// Marks the store closed: the last thing that happens in a turn.
   func finish(_ body: (inout CommitterState) throws -> Void) throws {
+    compaction.stop()
     checkpointer.stop()
     turn.lock()
     defer { turn.unlock() }

@@ -6,35 +6,52 @@ import PerdureFormat
 /// The writer adds an entry before it publishes the first root that can hold an address in the
 /// segment, and never changes one that readers may use. When the table is full it is copied to
 /// a larger one; the smaller ones are kept until the store goes, because roots point to them
-/// (their sizes double, so they never take more than the newest).
+/// (their sizes double, so they never take more than the newest). When compaction has rewritten a
+/// segment, the table is copied too: older roots go on reading the file that they know.
 final class SegmentTable {
   struct Entry {
     var base: UnsafeRawPointer?
     /// The end of what was written, set when the next segment begins; the last segment's end
     /// stands in the root.
     var end: Int
+    /// Of a rewritten segment: where the records have gone.
+    var map: UnsafeMutablePointer<SegmentMap>?
   }
 
-  private(set) var entries: UnsafeMutablePointer<Entry>
-  private(set) var capacity: Int
-  private var outgrown: [UnsafeMutablePointer<Entry>] = []
+  /// The memory of a table.
+  fileprivate final class Memory {
+    let entries: UnsafeMutablePointer<Entry>
+    let capacity: Int
+
+    init(capacity: Int) {
+      self.capacity = capacity
+      entries = .allocate(capacity: capacity)
+      entries.initialize(repeating: Entry(base: nil, end: 0, map: nil), count: capacity)
+    }
+
+    deinit { entries.deallocate() }
+  }
+
+  /// What no root from some version on uses any more, and has to live for those before.
+  final class Outdated {
+    private let memory: Memory
+    private let segments: [Segment]
+
+    fileprivate init(_ memory: Memory, _ segments: [Segment]) {
+      self.memory = memory
+      self.segments = segments
+    }
+
+    /// Bytes of files that have lost their names; of those as first written no more than this.
+    var fileBytes: Int { segments.reduce(0) { $0 + $1.fileLength(end: $1.capacity) } }
+  }
+
+  private var memory = Memory(capacity: 64)
+  private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
 
-  init() {
-    capacity = 64
-    entries = Self.allocate(capacity)
-  }
-
-  deinit {
-    entries.deallocate()
-    for table in outgrown { table.deallocate() }
-  }
-
-  private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-    let table = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
-    table.initialize(repeating: Entry(base: nil, end: 0), count: capacity)
-    return table
-  }
+  var entries: UnsafeMutablePointer<Entry> { memory.entries }
+  var capacity: Int { memory.capacity }
 
   /// - Parameter end: Where the log ends in it; nil: that stands in the root.
   func add(_ segment: Segment, endingAt end: UInt64?) {
@@ -50,21 +67,44 @@ final class SegmentTable {
   }
 
   func add(_ segment: Segment) {
-    let number = Int(segment.number)
-    if number >= capacity { grow(toHold: number) }
-    entries[number] = Entry(base: segment.mapping.base, end: 0)
-    segments[segment.number] = segment
+    if Int(segment.number) >= capacity { grow(toHold: Int(segment.number)) }
+    set(segment, end: 0)
   }
 
   func setEnd(_ end: Int, of number: UInt64) { entries[Int(number)].end = end }
 
+  /// Puts a rewritten segment in the place of the one before, and forgets those that became void with it,
+  /// in a table of its own.
+  ///
+  /// - Returns: What roots that are published already go on using.
+  func replace(with segment: Segment, dropping void: [UInt64]) -> Outdated {
+    let numbers = void + [segment.number]
+    let outdated = Outdated(memory, numbers.compactMap { segments[$0] })
+    let end = entries[Int(segment.number)].end
+    memory = copy(capacity: capacity)
+    for number in void {
+      entries[Int(number)] = Entry(base: nil, end: 0, map: nil)
+      segments[number] = nil
+    }
+    set(segment, end: end)
+    return outdated
+  }
+
+  private func set(_ segment: Segment, end: Int) {
+    entries[Int(segment.number)] = Entry(base: segment.mapping.base, end: end, map: segment.map)
+    segments[segment.number] = segment
+  }
+
+  private func copy(capacity: Int) -> Memory {
+    let larger = Memory(capacity: capacity)
+    larger.entries.update(from: entries, count: self.capacity)
+    return larger
+  }
+
   private func grow(toHold number: Int) {
     var larger = capacity
     while larger <= number { larger *= 2 }
-    let table = Self.allocate(larger)
-    table.update(from: entries, count: capacity)
-    outgrown.append(entries)
-    entries = table
-    capacity = larger
+    outgrown.append(memory)
+    memory = copy(capacity: larger)
   }
 }

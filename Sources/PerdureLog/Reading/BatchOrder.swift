@@ -32,8 +32,14 @@ enum BatchOrder {
     let word = words[order?[step] ?? step]
     guard word != 0 else { return }
     let address = RecordAddress(rawValue: word)
-    guard let base = root.pointee.segments[Int(truncatingIfNeeded: address.segment)].base else { return }
-    let start = base + address.offset
+    let entry = root.pointee.segments + Int(truncatingIfNeeded: address.segment)
+    guard let base = entry.pointee.base else { return }
+    var offset = address.offset
+    if let map = entry.pointee.map {
+      guard let physical = map.pointee.hint(of: offset) else { return }
+      offset = physical
+    }
+    let start = base + offset
     perdure_prefetch(start)
     if address.sizeClass > 2 { perdure_prefetch(start + 64) }
   }

@@ -9,11 +9,18 @@ import Synchronization
 ///  P2  A reader claims its slot before it loads the root, and the writer publishes a root before
 ///      it scans the slots (all sequentially consistent): so either the writer sees the slot, or
 ///      the reader sees the new root. A slot with version v protects every root of v or later.
+///  P3  A slot is marked as unsettled until its reader has loaded the root; then it holds exactly that
+///      root's version. So compaction knows which roots are held, but for a moment.
 final class PinTable: Sendable {
   private static let slotsAChunk = 64
   private static let chunksMax = 4096
   /// 64 bytes apart, so that readers do not share a cache line.
   private static let stride = 8
+  /// Set while a reader has not yet found its root. P3
+  fileprivate static let unsettled: UInt64 = 1 << 63
+  /// Set in pins of the store's own, which are no snapshots.
+  private static let ownPin: UInt64 = 1 << 62
+  private static let versionMask = ownPin - 1
 
   // Written under `growth` only, before `chunkCount` says that they are there; freed in deinit.
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
@@ -30,8 +37,14 @@ final class PinTable: Sendable {
     chunks.deallocate()
   }
 
-  /// Claims a slot for `version`, which is not 0.
-  func pin(_ version: UInt64) -> Pin {
+  /// Claims a slot for `version`, which is not 0; the reader then loads the root and settles the pin.
+  func pin(_ version: UInt64) -> Pin { claim(version | Self.unsettled) }
+
+  /// Claims a slot for the store's own use, settled. In the committer's turn, for a version that is
+  /// published or pinned.
+  func pinOwn(_ version: UInt64) -> Pin { claim(version | Self.ownPin) }
+
+  private func claim(_ word: UInt64) -> Pin {
     var start = Int(truncatingIfNeeded: currentThreadHash())
     while true {
       let count = chunkCount.load(ordering: .acquiring)
@@ -39,7 +52,7 @@ final class PinTable: Sendable {
         for i in 0..<Self.slotsAChunk {
           let slot = chunks[chunk] + ((start &+ i) & (Self.slotsAChunk - 1)) * Self.stride
           if slot.pointee.load(ordering: .relaxed) == 0,
-            slot.pointee.compareExchange(expected: 0, desired: version, ordering: .sequentiallyConsistent)
+            slot.pointee.compareExchange(expected: 0, desired: word, ordering: .sequentiallyConsistent)
               .exchanged
           {
             return Pin(slot: slot)
@@ -54,25 +67,41 @@ final class PinTable: Sendable {
   /// The oldest version that is pinned; `published` when none is.
   func oldest(published: UInt64) -> UInt64 {
     var oldest = published
-    for chunk in 0..<chunkCount.load(ordering: .sequentiallyConsistent) {
-      for i in 0..<Self.slotsAChunk {
-        let version = (chunks[chunk] + i * Self.stride).pointee.load(ordering: .sequentiallyConsistent)
-        if version != 0 && version < oldest { oldest = version }
-      }
-    }
+    forEachPin { oldest = min(oldest, $0 & Self.versionMask) }
     return oldest
+  }
+
+  /// The versions that snapshots, and the store itself, hold.
+  func held() -> PinnedVersions {
+    var held = PinnedVersions()
+    forEachPin { word in
+      let version = word & Self.versionMask
+      if word & Self.unsettled == 0 {
+        held.exact.append(version)
+      } else {
+        held.unsettledFrom = min(held.unsettledFrom ?? version, version)
+      }
+      if word & Self.ownPin == 0 { held.snapshots.append(version) }
+    }
+    held.exact.sort()
+    held.snapshots.sort()
+    return held
   }
 
   /// How many snapshots there are.
   var count: Int {
     var count = 0
-    for chunk in 0..<chunkCount.load(ordering: .acquiring) {
-      for i in 0..<Self.slotsAChunk
-      where (chunks[chunk] + i * Self.stride).pointee.load(ordering: .relaxed) != 0 {
-        count += 1
+    forEachPin { if $0 & Self.ownPin == 0 { count += 1 } }
+    return count
+  }
+
+  private func forEachPin(_ body: (UInt64) -> Void) {
+    for chunk in 0..<chunkCount.load(ordering: .sequentiallyConsistent) {
+      for i in 0..<Self.slotsAChunk {
+        let word = (chunks[chunk] + i * Self.stride).pointee.load(ordering: .sequentiallyConsistent)
+        if word != 0 { body(word) }
       }
     }
-    return count
   }
 
   private func addChunk(after count: Int) {
@@ -96,5 +125,24 @@ struct Pin: @unchecked Sendable {
   // Unchecked: the slot is an atomic in memory that the pin table keeps for its own lifetime.
   let slot: UnsafeMutablePointer<Atomic<UInt64>>
 
+  /// The reader has found its root. P3
+  func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }
+
   func release() { slot.pointee.store(0, ordering: .releasing) }
+}
+
+/// Which versions are held at some moment.
+struct PinnedVersions {
+  /// Versions whose roots are held, in order.
+  var exact: [UInt64] = []
+  /// A reader is about to hold the root of this version, or of a later one.
+  var unsettledFrom: UInt64?
+  /// The versions of snapshots, in order; of those not settled, one that is not above.
+  var snapshots: [UInt64] = []
+
+  /// Whether somebody may hold a root of one of these versions.
+  func mayHold(_ versions: ClosedRange<UInt64>) -> Bool {
+    if let unsettledFrom, unsettledFrom <= versions.upperBound { return true }
+    return exact.contains { versions.contains($0) }
+  }
 }

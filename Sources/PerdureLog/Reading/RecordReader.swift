@@ -17,6 +17,7 @@ struct RecordReader {
     let end =
       segment == root.pointee.end.segment ? Int(root.pointee.end.offset) : entry.pointee.end
     guard let base = entry.pointee.base, address.offset < end else { throw Self.beyondEnd(address) }
+    if let map = entry.pointee.map { return try Self.rewrittenBytes(at: address, base, map) }
     return UnsafeRawBufferPointer(start: base + address.offset, count: end &- address.offset)
   }
 
@@ -79,6 +80,21 @@ struct RecordReader {
   static func isEqual(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
     if a.count == 8 { return a.loadUnaligned(as: UInt64.self) == b.loadUnaligned(as: UInt64.self) }
     return a.elementsEqual(b)
+  }
+
+  /// In a segment that compaction has rewritten: the map says where the record is now.
+  private static func rewrittenBytes(
+    at address: RecordAddress, _ base: UnsafeRawPointer, _ map: UnsafeMutablePointer<SegmentMap>
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    let offsets: OffsetMap
+    do { offsets = try map.pointee.verified(base) } catch {
+      throw .corruption(error, segment: address.segment, offset: error.offset)
+    }
+    let end = map.pointee.dataEnd
+    guard let start = offsets.physicalOffset(of: address.offset), start < end else {
+      throw beyondEnd(address)
+    }
+    return UnsafeRawBufferPointer(start: base + start, count: end &- start)
   }
 
   @inline(never)

@@ -8,12 +8,22 @@ struct LogScan {
   struct Part {
     var header: FrameHeader
     var payload: UnsafeRawBufferPointer
-    /// Where the payload stands in the log.
+    /// Where the payload stands in its segment's file.
     var position: LogPosition
+    /// Of a rewritten segment: where what stands there was first written.
+    var map: OffsetMap?
+
+    /// The address offset of the record at `offset` in the payload. In a rewritten segment: nil if the map
+    /// and the frames do not agree.
+    func recordOffset(at offset: Int) -> Int? {
+      let place = Int(position.offset) + offset
+      guard let map else { return place }
+      return map.originalOffset(of: place)
+    }
   }
 
   let superblock: Superblock
-  /// The end of the last whole commit so far.
+  /// The end of the last whole commit so far; not said of rewritten segments, which are never the last.
   private(set) var end = LogPosition.start
   private(set) var sequence: UInt64 = 0
   /// Up to where the frames that were read say that the log was synced.
@@ -21,6 +31,9 @@ struct LogScan {
   private var parts: [Part] = []
   /// Where reading begins.
   private let start: LogPosition
+  /// The segment before was rewritten, and nothing was read since: the next frame may go on a chain of which
+  /// no earlier part is known. Such a chain is complete (FORMAT.md, T6).
+  private var followsRewritten = false
 
   init(_ superblock: Superblock) {
     self.superblock = superblock
@@ -39,6 +52,8 @@ struct LogScan {
   mutating func read(
     _ link: SegmentChain.Link, isLast: Bool, progress: (UInt64) -> Void, apply: ([Part]) throws -> Void
   ) throws {
+    if link.segment.map != nil { return try readRewritten(link, isLast: isLast, progress, apply) }
+    if followsRewritten { sequence = link.segment.header.firstSequence - 1 }
     let number = link.segment.number
     let length = min(link.end ?? link.size, UInt64(link.segment.capacity))
     let bytes = UnsafeRawBufferPointer(start: link.segment.mapping.base, count: Int(length))
@@ -56,6 +71,24 @@ struct LogScan {
       }
       progress(UInt64(offset))
     }
+  }
+
+  /// Reads a segment that compaction has rewritten; what began before and goes on into it is complete.
+  private mutating func readRewritten(
+    _ link: SegmentChain.Link, isLast: Bool, _ progress: (UInt64) -> Void, _ apply: ([Part]) throws -> Void
+  ) throws {
+    let segment = link.segment
+    guard let footer = segment.footer, !isLast else {
+      throw StoreError.corruption(
+        FormatError(.misplaced, in: "rewritten segment", at: 40), segment: segment.number, offset: 40)
+    }
+    if !parts.isEmpty { try apply(parts) }
+    parts.removeAll()
+    try Self.visitFrames(of: segment, upTo: Int(footer.originalEnd), superblock.store) { part in
+      try apply([part])
+      progress(part.position.offset)
+    }
+    followsRewritten = true
   }
 
   private func tail(_ bytes: UnsafeRawBufferPointer, _ link: SegmentChain.Link) -> UnsafeRawBufferPointer {
@@ -88,9 +121,11 @@ struct LogScan {
         throw FormatError(.misplaced, in: "mark frame", at: 16)
       }
       end = frameEnd
+      followsRewritten = false
       return
     }
     try checkChain(part.header)
+    followsRewritten = false
     parts.append(part)
     guard part.header.kind == .commitEnd else { return }
     try apply(parts)
@@ -102,7 +137,8 @@ struct LogScan {
   /// The frame goes on where the one before it stopped.
   private func checkChain(_ header: FrameHeader) throws(FormatError) {
     guard header.sequence == sequence + 1 else { throw FormatError(.misplaced, in: "frame header", at: 16) }
-    guard header.part == UInt32(parts.count) else {
+    if followsRewritten && header.part > 0 { return }
+    guard header.part == (parts.last?.header.part).map({ $0 + 1 }) ?? 0 else {
       throw FormatError(.misplaced, in: "frame header", at: 12)
     }
     let before = parts.last?.header.chainDigest ?? 0
@@ -116,7 +152,7 @@ struct LogScan {
     guard let first = parts.first else { return }
     let start = LogPosition(
       segment: first.position.segment, offset: first.position.offset - UInt64(FrameHeader.length))
-    guard superblock.durableEnd <= start else {
+    guard superblock.durableEnd <= start, first.header.part == 0 else {
       throw StoreError.corruption(
         FormatError(.incomplete, in: "commit", at: 0), segment: start.segment, offset: Int(start.offset))
     }

@@ -36,31 +36,35 @@ struct Replay: ~Copyable {
         // Verified with its frame.
         let record = try Record(
           reading: part.payload.part(offset..<part.payload.count), verifyingChecksum: false)
-        try apply(record, at: part.position, offset)
+        guard let place = part.recordOffset(at: offset) else {
+          throw StoreError.corruption(
+            FormatError(.illegalField, in: "offset map", at: 0), segment: part.position.segment,
+            offset: offset)
+        }
+        try apply(record, in: part.position.segment, at: place)
         offset += record.header.paddedLength
       }
     }
   }
 
-  private mutating func apply(_ record: Record, at payload: LogPosition, _ offset: Int) throws {
+  private mutating func apply(_ record: Record, in segment: UInt64, at place: Int) throws {
     let id = Int(record.header.keyspace)
-    let place = Int(payload.offset) + offset
     guard id < keyspaces.count else {
       throw StoreError.corruption(
-        FormatError(.illegalField, in: "record", at: 8), segment: payload.segment, offset: place)
+        FormatError(.illegalField, in: "record", at: 8), segment: segment, offset: place)
     }
     let kind = id == 0 ? .bytes : catalog.keyspaces[id].kind
     guard kind == .bytes || record.header.keyLength == 8 else {
       throw StoreError.corruption(
-        FormatError(.illegalField, in: "record", at: 6), segment: payload.segment, offset: place)
+        FormatError(.illegalField, in: "record", at: 6), segment: segment, offset: place)
     }
     guard id > 0 || record.header.kind == .put else {
       throw StoreError.corruption(
-        FormatError(.illegalField, in: "catalog record", at: 4), segment: payload.segment, offset: place)
+        FormatError(.illegalField, in: "catalog record", at: 4), segment: segment, offset: place)
     }
     let isBlob = record.header.kind == .blob
     let address = RecordAddress(
-      segment: payload.segment, offset: place, recordLength: record.header.paddedLength, isBlob: isBlob)
+      segment: segment, offset: place, recordLength: record.header.paddedLength, isBlob: isBlob)
     if record.header.kind == .tombstone {
       usage.addTombstone(address)
       let old = keyspaces[id].remove(record.key, kind, in: arena)
@@ -73,7 +77,7 @@ struct Replay: ~Copyable {
     let old = keyspaces[id].put(record.key, kind, address.rawValue, in: arena)
     release(old)
     tail?.note(old: old, new: address.rawValue, id)
-    if id == 0 { try applyCatalog(record, payload.segment, place) }
+    if id == 0 { try applyCatalog(record, segment, place) }
   }
 
   /// A record has lost its key to a newer one.

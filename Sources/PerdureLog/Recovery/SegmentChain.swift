@@ -56,7 +56,11 @@ struct SegmentChain {
     let bytes = try file.read(SegmentHeader.length, at: 0)
     let header = try bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
     try header.check(store: superblock.store, number: number)
-    return try Segment(header: header, file: file)
+    if header.generation == 0 { return try Segment(header: header, file: file) }
+    do { return try Segment(rewritten: header, file: file) } catch let error as FormatError {
+      // It took its name when it was whole: whatever is wrong with it now is no birth cut short.
+      throw StoreError.corruption(error, segment: number, offset: error.offset)
+    }
   }
 
   /// A file behind the last segment is a birth that was cut short, if nothing was promised about
@@ -72,6 +76,14 @@ struct SegmentChain {
     }
   }
 
+  /// The next segment says where a rewritten one ended when it was first written. T6: there is a next one.
+  private static func check(_ footer: RewrittenFooter, of segment: Segment, end: UInt64?) throws(StoreError) {
+    guard footer.originalEnd != end else { return }
+    throw .corruption(
+      FormatError(.misplaced, in: "rewritten footer", at: 16), segment: segment.number,
+      offset: footer.offset + 16)
+  }
+
   /// Walks backwards from the last segment over what each header says of its predecessor.
   private mutating func link(_ opened: [UInt64: Link]) throws {
     guard var number = opened.keys.max() else { return }
@@ -79,7 +91,9 @@ struct SegmentChain {
     while let found = opened[number] {
       var link = found
       link.end = end
-      if let end, end > min(link.size, UInt64(link.segment.capacity)) {
+      if let footer = link.segment.footer {
+        try Self.check(footer, of: link.segment, end: end)
+      } else if let end, end > min(link.size, UInt64(link.segment.capacity)) {
         throw StoreError.corruption(
           FormatError(.incomplete, in: "segment", at: Int(link.size)), segment: number, offset: Int(link.size)
         )

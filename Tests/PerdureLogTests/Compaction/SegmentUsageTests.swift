@@ -32,7 +32,9 @@ extension Store {
 /// Reads the frames of a segment one after another, with nothing of the engine's own walk.
 private enum FrameCount {
   static func count(_ segment: Segment, upTo end: Int, into usage: inout SegmentUsage) throws {
-    let bytes = UnsafeRawBufferPointer(start: segment.mapping.base, count: end)
+    usage.generation = segment.header.generation
+    let bytes = segment.bytes(upTo: end)
+    let end = bytes.count
     var offset = SegmentHeader.length
     while offset < end {
       let header = try FrameHeader(

@@ -64,6 +64,7 @@ struct CrashTests {
     let before = try CrashOracle.content(of: store!)
     try store!.write { try $0.put([1, 2, 3], id: 77, in: try store!.keyspace("afterwards", .dense)) }
     guard try store!.verify().isClean else { throw Violation("\(try store!.verify().findings)") }
+    if context.operation % 2 == 0 { try store!.compact() }
     store = nil
     let again = try workload.open(on: fileSystem)
     var after = try CrashOracle.content(of: again)

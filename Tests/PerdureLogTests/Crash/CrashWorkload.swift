@@ -17,6 +17,8 @@ struct CrashShape: Sendable, CustomStringConvertible {
   /// After one commit in so many a checkpoint is made by hand, and one at each close; 0: none.
   var checkpointOneIn = 0
   var reopensEvery = 17
+  /// One step in so many compacts the store, one in twice as many with a snapshot held; 0: none.
+  var compactsOneIn = 0
   /// Whether writers wait for their syncs without a thread.
   var isAsynchronous = false
   var durabilities = Durability.allCases
@@ -36,6 +38,13 @@ struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "three writers", commits: 20, writers: 3, mishapOneIn: 6, isAsynchronous: true,
       sectorLength: 128),
+    CrashShape(description: "compaction", commits: 50, blobOneIn: 12, reopensEvery: 13, compactsOneIn: 4),
+    CrashShape(
+      description: "compaction of chains", commits: 30, operations: 1...40, valueLengthMax: 700,
+      reopensEvery: 9, compactsOneIn: 3),
+    CrashShape(
+      description: "compaction beside three writers", commits: 20, writers: 3, mishapOneIn: 9,
+      compactsOneIn: 8, sectorLength: 128),
     CrashShape(
       description: "nothing promised until the end", commits: 60, reopensEvery: 30,
       durabilities: [.relaxed, .processCrash, .ordered]),
@@ -146,7 +155,18 @@ private struct CrashWriter {
     return IndexDefinition(name: name, source: source, isUnique: isUnique)
   }
 
+  /// What is held while the store is compacted.
+  private var held: Snapshot?
+
   mutating func step() async throws {
+    if shape.compactsOneIn > 0, Int.random(in: 0..<shape.compactsOneIn, using: &random) == 0 {
+      if held == nil, Bool.random(using: &random) {
+        held = store.snapshot()
+      } else {
+        held = nil
+      }
+      try store.compact()
+    }
     if shape.mishapOneIn > 0, Int.random(in: 0..<shape.mishapOneIn, using: &random) == 0 {
       try mishap()
     } else {

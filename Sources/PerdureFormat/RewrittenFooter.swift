@@ -1,0 +1,129 @@
+/// The last 64 bytes of a rewritten segment, and where they say that everything is. FORMAT.md,
+/// "Rewritten segment".
+package struct RewrittenFooter: Hashable, Sendable {
+  package static let length = 64
+  static let magic: [UInt8] = [0x89, 0x50, 0x52, 0x57, 0x53, 0x0D, 0x0A, 0x1A]
+  /// How many bytes of the map one checksum is about.
+  package static let chunkLength = 4096
+
+  package var generation: UInt64
+  /// Where the segment's frames ended when it was first written.
+  package var originalEnd: UInt64
+  /// Where they end now.
+  package var dataEnd: UInt64
+  /// Records that are there, in bytes of their size classes.
+  package var recordBytes: UInt64
+  /// The part of `recordBytes` that is tombstones.
+  package var tombstoneBytes: UInt64
+  package var lineCount: UInt32
+  /// CRC32C of the table of checksums.
+  package var mapDigest: UInt32
+
+  package init(
+    generation: UInt64, originalEnd: UInt64, dataEnd: UInt64, recordBytes: UInt64, tombstoneBytes: UInt64,
+    lineCount: UInt32, mapDigest: UInt32
+  ) {
+    self.generation = generation
+    self.originalEnd = originalEnd
+    self.dataEnd = dataEnd
+    self.recordBytes = recordBytes
+    self.tombstoneBytes = tombstoneBytes
+    self.lineCount = lineCount
+    self.mapDigest = mapDigest
+  }
+
+  /// Where the map begins: the first multiple of 64 behind the frames.
+  package var mapOffset: Int { (Int(dataEnd) + 63) & ~63 }
+  package var mapLength: Int { Int(lineCount) * OffsetMap.lineLength }
+  /// Where the table of checksums begins.
+  package var tableOffset: Int { mapOffset + mapLength }
+  package var tableLength: Int { 4 * ((mapLength + Self.chunkLength - 1) / Self.chunkLength) }
+  /// Where the footer begins.
+  package var offset: Int { (tableOffset + tableLength).roundedUpToAlignment }
+  package var fileLength: Int { offset + Self.length }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer, store: StoreID, number: UInt64) {
+    precondition(bytes.count >= Self.length, "A footer does not fit into the buffer.")
+    for i in 0..<Self.length { bytes[i] = 0 }
+    bytes.copyBytes(from: Self.magic)
+    bytes.setInteger(generation, at: 8)
+    bytes.setInteger(originalEnd, at: 16)
+    bytes.setInteger(dataEnd, at: 24)
+    bytes.setInteger(recordBytes, at: 32)
+    bytes.setInteger(tombstoneBytes, at: 40)
+    bytes.setInteger(lineCount, at: 48)
+    bytes.setInteger(mapDigest, at: 52)
+    bytes.setInteger(Self.checksum(UnsafeRawBufferPointer(bytes), store, number), at: 60)
+  }
+
+  private static func checksum(_ bytes: UnsafeRawBufferPointer, _ store: StoreID, _ number: UInt64) -> UInt32
+  {
+    let words = (store.high.littleEndian, store.low.littleEndian, number.littleEndian)
+    let place = withUnsafeBytes(of: words) { Checksum.crc32c($0) }
+    return Checksum.crc32c(bytes.part(0, 60), continuing: place)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer, store: StoreID, number: UInt64) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "rewritten footer", at: offset)
+    }
+    guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.part(0, 8).elementsEqual(Self.magic) else { throw wrong(.wrongMagic, 0) }
+    guard bytes.integer(at: 60, as: UInt32.self) == Self.checksum(bytes, store, number) else {
+      throw wrong(.wrongChecksum, 60)
+    }
+    generation = bytes.integer(at: 8)
+    originalEnd = bytes.integer(at: 16)
+    dataEnd = bytes.integer(at: 24)
+    recordBytes = bytes.integer(at: 32)
+    tombstoneBytes = bytes.integer(at: 40)
+    lineCount = bytes.integer(at: 48)
+    mapDigest = bytes.integer(at: 52)
+    let ends = UInt64(SegmentHeader.length)...UInt64(FormatLimits.segmentCapacityMax)
+    guard generation > 0 else { throw wrong(.illegalField, 8) }
+    guard ends.contains(originalEnd), originalEnd % 8 == 0 else { throw wrong(.illegalField, 16) }
+    guard ends.contains(dataEnd), dataEnd % 8 == 0, dataEnd <= originalEnd else {
+      throw wrong(.illegalField, 24)
+    }
+    guard tombstoneBytes <= recordBytes, recordBytes <= 2 * dataEnd else { throw wrong(.illegalField, 32) }
+    let units = (Int(originalEnd) - SegmentHeader.length) / 8
+    guard Int(lineCount) <= (units + OffsetMap.unitsALine - 1) / OffsetMap.unitsALine else {
+      throw wrong(.illegalField, 48)
+    }
+    if let place = bytes.firstNonZero(in: 56..<60) { throw wrong(.unsupported, place) }
+  }
+
+  /// The table of checksums of a map, and its digest.
+  package static func table(of lines: UnsafeRawBufferPointer) -> (bytes: [UInt8], digest: UInt32) {
+    var table: [UInt8] = []
+    for start in stride(from: 0, to: lines.count, by: chunkLength) {
+      let sum = Checksum.crc32c(lines.part(start, min(chunkLength, lines.count - start)))
+      withUnsafeBytes(of: sum.littleEndian) { table.append(contentsOf: $0) }
+    }
+    return (table, table.withUnsafeBytes { Checksum.crc32c($0) })
+  }
+
+  /// The map of the segment that `file` holds, verified: checksums, ranks, and as many units as the frames
+  /// take.
+  package func verifiedMap(in file: UnsafeRawBufferPointer) throws(FormatError) -> OffsetMap {
+    guard file.count == fileLength else {
+      throw FormatError(.incomplete, in: "rewritten segment", at: file.count)
+    }
+    let lines = file.part(mapOffset, mapLength)
+    let table = file.part(tableOffset, tableLength)
+    let expected = Self.table(of: lines)
+    guard expected.digest == mapDigest, table.elementsEqual(expected.bytes) else {
+      throw FormatError(.wrongChecksum, in: "offset map", at: mapOffset)
+    }
+    for padding in [Int(dataEnd)..<mapOffset, (tableOffset + tableLength)..<offset] {
+      if let place = file.firstNonZero(in: padding) {
+        throw FormatError(.reservedNotZero, in: "rewritten segment", at: place)
+      }
+    }
+    let map = OffsetMap(lines: lines)
+    guard try map.verifiedUnitCount() == (Int(dataEnd) - SegmentHeader.length) / 8 else {
+      throw FormatError(.illegalField, in: "offset map", at: mapOffset)
+    }
+    return map
+  }
+}

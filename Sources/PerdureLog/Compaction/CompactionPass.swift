@@ -1,0 +1,293 @@
+import PerdureFileIO
+import PerdureFormat
+
+// Compaction: takes dead records out of segments that are no longer written, while everybody goes on.
+//
+//  1  In the committer's turn: perhaps the log begins a new segment; the newest root and every root that is
+//     held become keepers; one pin keeps them all. The counts say which segments are worth it.
+//  2  The log is synced up to there, and a superblock says so, and that rewritten segments may follow.
+//  3  For each segment, oldest first, outside every turn: mark what stays; if that is worth it, copy it into
+//     a new file, sync, rename it over the old one, sync the directory.
+//  4  In the turn: roots from now on read the new file. The old one has lost its name, and lives for as long
+//     as a root that reads it.
+//
+// Invariants
+//  K1  Every record that a keeper leads to stays. What is committed after step 1 can make records dead, and
+//      never alive again, and adds none to the segments of this pass.
+//  K2  Everything that made a dropped record dead is durable before the record's absence can be (step 2
+//      before step 3).
+//  K3  A tombstone is dropped only when the files that could hold what it shadows have their names for good:
+//      `CleanedSegments` is told after the directory was synced. FORMAT.md, T3.
+//  K4  At any moment a crash leaves each segment as it was or as it will be, and both mean the same.
+
+/// What a run of compaction may do.
+struct CompactionLimits {
+  /// Whether the segment that is being written is closed first, so that it can be compacted too.
+  var rollsLog = true
+  /// The segments to look at, given what is known of all but the last; nil: all.
+  var choose: (([CompactionCandidate]) -> Set<UInt64>)?
+  /// Called with every few bytes that are written or read; throws to give up.
+  var pace: (_ bytes: Int) throws -> Void = { _ in }
+  /// Called between segments: done, and in all. False: stop.
+  var progress: (_ done: Int, _ all: Int, CompactionReport) -> Bool = { _, _, _ in true }
+}
+
+/// A segment, as the choice sees it.
+struct CompactionCandidate: Hashable, Sendable {
+  var number: UInt64
+  var usage: SegmentUsage
+  /// Commits since the first of the segment: how long it has been there.
+  var age: UInt64
+}
+
+/// One run over the log.
+struct CompactionPass {
+  /// A segment of the log that is no longer written.
+  private struct Member {
+    var segment: Segment
+    var end: Int
+    var usage: SegmentUsage
+  }
+
+  private let engine: Engine
+  private let limits: CompactionLimits
+  private let keepers: Keepers
+  private let pin: Pin
+  /// By number.
+  private var members: [UInt64: Member] = [:]
+  private let numbers: [UInt64]
+  private var cleaned = CleanedSegments()
+  private var chosen: Set<UInt64>
+  private(set) var report = CompactionReport()
+
+  /// Runs one pass; the control is held by the caller.
+  static func run(_ engine: Engine, _ limits: CompactionLimits) throws -> CompactionReport {
+    var pass = try engine.inTurn { try CompactionPass(engine, limits, &$0) }
+    defer {
+      pass.pin.release()
+      engine.releaseReplacedSegments()
+    }
+    try engine.promiseDurability(upTo: pass.promise)
+    try pass.compactAll()
+    return pass.report
+  }
+
+  /// Where the log ended when the pass began, and what was committed then.
+  private let promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64)
+
+  /// Step 1, in a turn.
+  private init(_ engine: Engine, _ limits: CompactionLimits, _ state: inout CommitterState) throws {
+    self.engine = engine
+    self.limits = limits
+    let isWritten = state.end.offset > UInt64(SegmentHeader.length)
+    if limits.rollsLog && isWritten { try engine.rollLog(&state) }
+    let roots = state.roots(heldBy: engine.pins.held())
+    keepers = Keepers(roots, state.catalog)
+    pin = engine.pins.pinOwn(roots[0].pointee.version)
+    promise = (state.end, state.root.pointee.sequence, state.nextBlob)
+    let last = state.end.segment
+    numbers = state.segments.segments.keys.filter { $0 != last }.sorted()
+    for number in numbers {
+      guard let segment = state.segments.segments[number] else { continue }
+      let usage = state.usage[number]
+      members[number] = Member(segment: segment, end: state.segments.entries[Int(number)].end, usage: usage)
+      // No record in it is dead at all: as good as cleaned.
+      cleaned.append(
+        number, cleanedThrough: usage.deadBytes == 0 ? keepers.sequence : segment.header.cleanedThrough)
+    }
+    chosen = Set(numbers)
+    if let choose = limits.choose { chosen = choose(candidates) }
+  }
+
+  private var candidates: [CompactionCandidate] {
+    numbers.compactMap { number in
+      members[number].map {
+        CompactionCandidate(
+          number: number, usage: $0.usage,
+          age: keepers.sequence &- min($0.segment.header.firstSequence, keepers.sequence))
+      }
+    }
+  }
+
+  private mutating func compactAll() throws {
+    for (index, number) in numbers.enumerated() {
+      guard limits.progress(index, numbers.count, report) else {
+        report.wasCancelled = true
+        return
+      }
+      try engine.compaction.checkNotStopped()
+      guard let member = members[number], isWorthReading(member) else { continue }
+      report.segmentsExamined += 1
+      try compact(member)
+    }
+    _ = limits.progress(numbers.count, numbers.count, report)
+  }
+
+  private func isWorthReading(_ member: Member) -> Bool {
+    if member.segment.isEmpty { return isBehindEmpty(member.segment) }
+    return chosen.contains(member.segment.number) && member.usage.deadBytes + member.usage.tombstoneBytes > 0
+      || chosen.contains(member.segment.number) && member.usage.totalBytes == 0
+  }
+
+  /// Two empty segments in a row: one is enough. T9
+  private func isBehindEmpty(_ segment: Segment) -> Bool {
+    members[segment.header.predecessorEnd.segment]?.segment.isEmpty ?? false
+  }
+
+  // MARK: Step 3
+
+  private mutating func compact(_ member: Member) throws {
+    let segment = member.segment
+    var cleanedHere = cleaned
+    cleanedHere.update(segment.number, cleanedThrough: keepers.cleanedThrough)
+    var marking = SegmentMarking(segment.number, originalEnd: member.end, keepers, cleanedHere)
+    try visitFrames(of: member) {
+      try marking.visit($0)
+      try limits.pace(0)
+    }
+    guard isWorthWriting(member, &marking) else {
+      if marking.recordsDropped == 0 { cleaned = cleanedHere }
+      return
+    }
+    let (header, void) = header(of: member)
+    var rewriter = try writing { () throws in
+      try SegmentRewriter(header, marking.map, in: engine.directory, engine.fileSystem, pace: limits.pace)
+    }
+    let rewritten: Segment
+    do {
+      try visitFrames(of: member) { try rewriter.visit($0) }
+      try rewriter.finish(marking, originalEnd: member.end)
+      try engine.compaction.checkNotStopped()
+      rewritten = try rewriter.takePlace(in: engine.directory)
+    } catch {
+      rewriter.discard()
+      throw wrapped(error)
+    }
+    try engine.makeNamesDurable()
+    cleaned = cleanedHere
+    try publish(rewritten, dropping: void)
+    note(member, rewritten, marking, void)
+  }
+
+  private func visitFrames(of member: Member, _ visit: (LogScan.Part) throws -> Void) throws {
+    try LogScan.visitFrames(of: member.segment, upTo: member.end, engine.storeID, visit)
+  }
+
+  /// Whether the file becomes shorter, or enough tombstones elsewhere may go for it.
+  private func isWorthWriting(_ member: Member, _ marking: inout SegmentMarking) -> Bool {
+    if member.segment.isEmpty { return true }
+    guard marking.dropsAnything || member.usage.totalBytes == 0 else { return false }
+    marking.finish()
+    let before = member.segment.fileLength(end: member.end)
+    let after = marking.fileLength
+    if after < before { return true }
+    let isCleaner =
+      marking.recordsDropped > 0 && member.segment.header.cleanedThrough < keepers.cleanedThrough
+    let tombstones = numbers.filter { $0 > member.segment.number }
+      .reduce(0) { $0 + Int(members[$1]?.usage.tombstoneBytes ?? 0) }
+    return isCleaner && tombstones > after - before
+  }
+
+  /// The header of the next generation, and which empty segments it leaves out of the log. T9
+  private func header(of member: Member) -> (header: SegmentHeader, void: [UInt64]) {
+    var header = member.segment.header
+    header.generation += 1
+    header.incompatibleFeatures |= FormatVersion.rewrittenSegments
+    header.cleanedThrough = max(header.cleanedThrough, keepers.cleanedThrough)
+    var void: [UInt64] = []
+    while let before = members[header.predecessorEnd.segment]?.segment, before.isEmpty {
+      void.append(before.number)
+      header.predecessorEnd = before.header.predecessorEnd
+    }
+    return (header, void)
+  }
+
+  // MARK: Step 4
+
+  private mutating func publish(_ segment: Segment, dropping void: [UInt64]) throws {
+    guard let footer = segment.footer else { preconditionFailure("a rewritten segment has a footer") }
+    try engine.inTurn { state in
+      state.replaceSegment(with: segment, footer, dropping: void)
+      let next = state.makeWorkingRoot(for: state.catalog)
+      next.pointee.end = state.end
+      state.replaceRoot(next)
+      engine.publish(next)
+      state.reclaimSegments(engine.pins.held())
+    }
+    for number in void {
+      members[number] = nil
+      // Void from now on: what cannot be removed today, the next opening removes.
+      try? engine.fileSystem.remove(engine.directory + "/" + StoreFileName.segment(number).string)
+    }
+  }
+
+  private mutating func note(
+    _ member: Member, _ rewritten: Segment, _ marking: SegmentMarking, _ void: [UInt64]
+  ) {
+    report.segmentsRewritten += 1
+    report.segmentsRemoved += void.count
+    report.bytesBefore += UInt64(member.segment.fileLength(end: member.end))
+    report.bytesAfter += UInt64(rewritten.fileLength(end: member.end))
+    report.recordsDropped += marking.recordsDropped
+    report.tombstonesDropped += marking.tombstonesDropped
+    members[member.segment.number]?.segment = rewritten
+    members[member.segment.number]?.usage.totalBytes = marking.recordBytes
+    members[member.segment.number]?.usage.tombstoneBytes = marking.tombstoneBytes
+  }
+
+  private func writing<R>(_ body: () throws -> R) throws -> R where R: ~Copyable {
+    do { return try body() } catch { throw wrapped(error) }
+  }
+
+  private func wrapped(_ error: any Error) -> any Error {
+    guard let error = error as? FileIOError else { return error }
+    return StoreError.io(error, "Rewriting a segment (the store is as it was)")
+  }
+}
+
+extension Engine {
+  /// Lets go of replaced files that nobody reads any more.
+  fileprivate func releaseReplacedSegments() {
+    // A store that is closed has nothing to let go of but everything.
+    try? inTurn { state in
+      state.reclaim(oldestPinned: pins.oldest(published: state.root.pointee.version))
+      state.reclaimSegments(pins.held())
+    }
+  }
+
+  /// Step 2: the log is durable up to `promise.end`, the superblock says so, and that segments are rewritten.
+  fileprivate func promiseDurability(
+    upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64)
+  ) throws {
+    try gate.waitUntilSynced(promise.end)
+    try inTurn { state in
+      guard let current = state.superblock?.current else { return }
+      let isFlagged = current.incompatibleFeatures & FormatVersion.rewrittenSegments != 0
+      guard current.durableEnd < promise.end || !isFlagged else { return }
+      do throws(FileIOError) {
+        try state.superblock?.replace { superblock in
+          superblock.incompatibleFeatures |= FormatVersion.rewrittenSegments
+          guard superblock.durableEnd < promise.end else { return }
+          superblock.durableEnd = promise.end
+          superblock.durableSequence = promise.sequence
+          superblock.nextBlob = promise.nextBlob
+        }
+      } catch {
+        throw poisoned(by: error, "Writing the superblock")
+      }
+    }
+  }
+
+  /// A rewritten segment has its name for good, or nobody knows what the directory holds.
+  fileprivate func makeNamesDurable() throws {
+    do { try fileSystem.syncDirectory(directory) } catch {
+      throw poisoned(by: error, "Syncing the store's directory")
+    }
+  }
+
+  private func poisoned(by error: FileIOError, _ action: String) -> StoreError {
+    gate.poison(
+      StoreError(.poisoned, "\(action) failed. Close the store and open it again", cause: error))
+    return .io(error, action)
+  }
+}

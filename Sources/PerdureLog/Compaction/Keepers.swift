@@ -1,0 +1,81 @@
+import PerdureFormat
+
+/// The states of the store that compaction has to leave whole: the newest, and every one that somebody
+/// holds.
+///
+/// A record is visible from the commit that made it until the one that makes it dead, and never again. So
+/// among the roots with its commit or a later one, the first decides: if a record is not in that one, it is
+/// in none. One look at one root is enough for each record, however many snapshots are held.
+struct Keepers {
+  /// In order of their sequence numbers; the newest root is the last.
+  private let roots: [UnsafeMutablePointer<Root>]
+  private let kinds: [KeyspaceKind]
+
+  /// - Parameter roots: In order of their versions, the newest last.
+  init(_ roots: [UnsafeMutablePointer<Root>], _ catalog: Catalog) {
+    precondition(!roots.isEmpty, "the newest root is always kept")
+    self.roots = roots
+    kinds = catalog.keyspaces.map(\.kind)
+  }
+
+  /// Every record that was dead at this sequence number is seen by none of them.
+  var cleanedThrough: UInt64 { roots[0].pointee.sequence }
+
+  /// The newest state.
+  var sequence: UInt64 { roots[roots.count - 1].pointee.sequence }
+
+  /// Whether one of them leads to the record that commit `sequence` wrote.
+  func see(_ record: Record, at address: RecordAddress, of sequence: UInt64) -> Bool {
+    let id = Int(record.header.keyspace)
+    // The catalog is kept as it grew: its entries build on each other.
+    if id == 0 { return true }
+    guard let root = first(from: sequence), id < kinds.count, id < root.pointee.keyspaceCount else {
+      return false
+    }
+    return root.pointee.keyspaces[id].word(for: record.key, kinds[id]) == address.rawValue
+  }
+
+  private func first(from sequence: UInt64) -> UnsafeMutablePointer<Root>? {
+    var (low, high) = (0, roots.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if roots[middle].pointee.sequence < sequence { low = middle + 1 } else { high = middle }
+    }
+    return low < roots.count ? roots[low] : nil
+  }
+}
+
+/// Up to which commit every segment from the first to some other is free of dead records: what decides
+/// whether a tombstone may go. FORMAT.md, T3.
+struct CleanedSegments {
+  private var numbers: [UInt64] = []
+  private var cleanedThrough: [UInt64] = []
+  /// The least of `cleanedThrough` from the first on.
+  private var prefixes: [UInt64] = []
+
+  /// Adds a segment behind the others.
+  mutating func append(_ number: UInt64, cleanedThrough sequence: UInt64) {
+    numbers.append(number)
+    cleanedThrough.append(sequence)
+    prefixes.append(min(prefixes.last ?? .max, sequence))
+  }
+
+  /// A segment has been cleaned further.
+  mutating func update(_ number: UInt64, cleanedThrough sequence: UInt64) {
+    guard let index = numbers.firstIndex(of: number) else { return }
+    cleanedThrough[index] = max(cleanedThrough[index], sequence)
+    for later in index..<numbers.count {
+      prefixes[later] = min(later == 0 ? .max : prefixes[later - 1], cleanedThrough[later])
+    }
+  }
+
+  /// Whether no segment up to `number` can hold a record that was dead at `sequence`.
+  func areClean(upTo number: UInt64, at sequence: UInt64) -> Bool {
+    var (low, high) = (0, numbers.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if numbers[middle] <= number { low = middle + 1 } else { high = middle }
+    }
+    return low == 0 || prefixes[low - 1] >= sequence
+  }
+}

@@ -1,0 +1,88 @@
+import PerdureFormat
+
+/// The first of two walks over a segment that is compacted: what of it stays.
+struct SegmentMarking {
+  /// Bytes of the records that stay, by their size classes, as `SegmentUsage` counts them.
+  private(set) var recordBytes: UInt64 = 0
+  private(set) var tombstoneBytes: UInt64 = 0
+  private(set) var recordsDropped = 0
+  private(set) var tombstonesDropped = 0
+  /// Bytes that the frames take when they are rewritten.
+  private(set) var dataBytes = 0
+  private(set) var map: OffsetMapBuilder
+
+  private let keepers: Keepers
+  private let cleaned: CleanedSegments
+  private let segment: UInt64
+
+  /// - Parameter cleaned: With the segment itself as it will be when it has been rewritten.
+  init(_ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments) {
+    self.segment = segment
+    self.keepers = keepers
+    self.cleaned = cleaned
+    map = OffsetMapBuilder(originalEnd: originalEnd)
+  }
+
+  /// Whether anything goes.
+  var dropsAnything: Bool { recordsDropped > 0 || tombstonesDropped > 0 }
+
+  mutating func visit(_ part: LogScan.Part) throws(FormatError) {
+    var keptBytes = 0
+    var offset = 0
+    while offset < part.payload.count {
+      let record = try Record(
+        reading: part.payload.part(offset..<part.payload.count), verifyingChecksum: false)
+      let length = record.header.paddedLength
+      guard let original = part.recordOffset(at: offset) else {
+        throw FormatError(.illegalField, in: "offset map", at: 0)
+      }
+      if try keeps(record, original, part.header.sequence) {
+        map.keep(original, length: length)
+        keptBytes += length
+      }
+      offset += length
+    }
+    guard keptBytes > 0 else { return }
+    guard let header = part.recordOffset(at: -FrameHeader.length) else {
+      throw FormatError(.illegalField, in: "offset map", at: 0)
+    }
+    map.keep(header, length: FrameHeader.length)
+    dataBytes += FrameHeader.length + keptBytes
+  }
+
+  private mutating func keeps(_ record: Record, _ original: Int, _ sequence: UInt64) throws(FormatError)
+    -> Bool
+  {
+    let address = RecordAddress(
+      segment: segment, offset: original, recordLength: record.header.paddedLength,
+      isBlob: record.header.kind == .blob)
+    let bytes = UInt64(address.recordLengthMax)
+    if record.header.kind == .tombstone {
+      let shadowed = try Tombstone(reading: record.value).shadowed?.segment ?? segment
+      if cleaned.areClean(upTo: shadowed, at: sequence) {
+        tombstonesDropped += 1
+        return false
+      }
+      tombstoneBytes += bytes
+    } else if !keepers.see(record, at: address, of: sequence) {
+      recordsDropped += 1
+      return false
+    }
+    recordBytes += bytes
+    return true
+  }
+
+  /// Bytes of the rewritten file; after `finish()`.
+  var fileLength: Int {
+    RewrittenFooter(
+      generation: 1, originalEnd: 0, dataEnd: UInt64(SegmentHeader.length + dataBytes), recordBytes: 0,
+      tombstoneBytes: 0, lineCount: UInt32(map.withLines { $0.count / OffsetMap.lineLength }), mapDigest: 0
+    ).fileLength
+  }
+
+  /// Makes the map ready to be written.
+  mutating func finish() {
+    let units = map.finish()
+    precondition(8 * units == dataBytes, "O1: the map keeps what was counted")
+  }
+}

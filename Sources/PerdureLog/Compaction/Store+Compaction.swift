@@ -1,0 +1,64 @@
+/// What a compaction did.
+public struct CompactionReport: Hashable, Sendable {
+  /// Segments that were read.
+  public var segmentsExamined = 0
+  /// Segments that were written anew.
+  public var segmentsRewritten = 0
+  /// Segments of which nothing is left, not even an empty file.
+  public var segmentsRemoved = 0
+  /// Bytes of the rewritten segments' files, before.
+  public var bytesBefore: UInt64 = 0
+  /// Bytes of the rewritten segments' files, after.
+  public var bytesAfter: UInt64 = 0
+  /// Records that were taken out because nobody can see them any more.
+  public var recordsDropped = 0
+  /// Marks of removed keys that were taken out because nothing is left of what they removed.
+  public var tombstonesDropped = 0
+  /// Whether it was stopped before its end. What is done is done.
+  public var wasCancelled = false
+}
+
+/// How far a compaction is.
+public struct CompactionProgress: Hashable, Sendable {
+  /// Segments that are done with.
+  public var segmentsDone: Int
+  /// Segments in all.
+  public var segmentsTotal: Int
+  /// What was done so far.
+  public var report: CompactionReport
+}
+
+extension Store {
+  /// Takes out of the log what neither the store nor any snapshot can see, and gives the space back.
+  ///
+  /// Reading and writing go on meanwhile: writers wait for a sync at the beginning and for moments later,
+  /// readers for nothing. It goes oldest segment first; each one is done when its part is, so what was done
+  /// stays if it is stopped, if it fails or if the power goes.
+  ///
+  /// - Parameter progress: Called between segments, on this thread; false stops. It must not close the store.
+  /// - Throws: `StoreError`: `.io` when the disk is full or fails (what was not yet done is as it was, and
+  ///   the store goes on, unless a sync of names failed: then it is poisoned), `.corruption` when a segment
+  ///   is damaged (it is left alone), `.closed`, `.poisoned`, `.readOnly`.
+  /// - Complexity: reads the segments that hold something dead, and writes what stays of them; memory for
+  ///   one slice and one map, some 4 MiB.
+  @discardableResult
+  public func compact(
+    progress: (CompactionProgress) -> Bool = { _ in true }
+  ) throws -> CompactionReport {
+    try engine.checkWritable()
+    return try withoutActuallyEscaping(progress) { progress in
+      try engine.compact(
+        CompactionLimits(
+          pace: { [engine] _ in try engine.compaction.checkNotStopped() },
+          progress: { progress(CompactionProgress(segmentsDone: $0, segmentsTotal: $1, report: $2)) }))
+    }
+  }
+}
+
+extension Engine {
+  func compact(_ limits: CompactionLimits) throws -> CompactionReport {
+    try compaction.begin()
+    defer { compaction.end() }
+    return try CompactionPass.run(self, limits)
+  }
+}

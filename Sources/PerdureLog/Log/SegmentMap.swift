@@ -1,0 +1,41 @@
+import PerdureFormat
+import Synchronization
+
+/// The map of a rewritten segment as readers find it beside the segment's mapping.
+///
+/// It is verified at the first use and not at opening, which would have to read the maps of all segments.
+struct SegmentMap: ~Copyable {
+  let footer: RewrittenFooter
+  private let offsets: OffsetMap
+  private let isVerified = Atomic<Bool>(false)
+
+  /// - Parameter base: The first byte of the mapped file, which is as long as the footer says.
+  init(_ footer: RewrittenFooter, base: UnsafeRawPointer) {
+    self.footer = footer
+    offsets = OffsetMap(
+      lines: UnsafeRawBufferPointer(start: base + footer.mapOffset, count: footer.mapLength))
+  }
+
+  /// Where the frames end in the file.
+  var dataEnd: Int { Int(footer.dataEnd) }
+
+  /// The offsets, verified.
+  @inline(__always)
+  func verified(_ base: UnsafeRawPointer) throws(FormatError) -> OffsetMap {
+    if !isVerified.load(ordering: .relaxed) { try verify(base) }
+    return offsets
+  }
+
+  /// Where a processor may look for the record at an original offset; for hints only.
+  @inline(__always)
+  func hint(of original: Int) -> Int? {
+    guard let physical = offsets.physicalOffset(of: original), physical < dataEnd else { return nil }
+    return physical
+  }
+
+  @inline(never)
+  private func verify(_ base: UnsafeRawPointer) throws(FormatError) {
+    _ = try footer.verifiedMap(in: UnsafeRawBufferPointer(start: base, count: footer.fileLength))
+    isVerified.store(true, ordering: .relaxed)
+  }
+}

@@ -1,0 +1,58 @@
+import PerdureFileIO
+import PerdureFormat
+
+// Reading over a segment that compaction has rewritten: FORMAT.md, section 13.
+//
+// All commits with a frame in it were complete and durable before it was rewritten, so nothing is held back
+// until an end has been seen, and no frame in it can be a torn tail: what is not right is damage.
+
+extension LogScan {
+  /// Goes through the frames of a segment that is written to its end, in order, each verified; of a
+  /// rewritten one with what its map says.
+  ///
+  /// - Parameter end: Where its frames ended when it was first written.
+  /// - Throws: `StoreError` of kind corruption; what `visit` throws.
+  static func visitFrames(
+    of segment: Segment, upTo end: Int, _ store: StoreID, _ visit: (Part) throws -> Void
+  ) throws {
+    var offset = SegmentHeader.length
+    do {
+      let offsets = try segment.map.map { try $0.pointee.verified(segment.mapping.base) }
+      let bytes = segment.bytes(upTo: end)
+      var sequence = segment.header.firstSequence
+      while offset < bytes.count {
+        let part = try readFrame(in: bytes, at: offset, of: segment, offsets, store)
+        if part.header.kind != .mark {
+          guard part.header.sequence >= sequence else {
+            throw FormatError(.misplaced, in: "frame header", at: 16)
+          }
+          sequence = part.header.sequence
+          try visit(part)
+        } else if offsets != nil {
+          throw FormatError(.misplaced, in: "mark frame", at: 8)
+        }
+        offset += FrameHeader.length + part.payload.count
+      }
+    } catch let error as FormatError {
+      throw StoreError.corruption(error, segment: segment.number, offset: offset + error.offset)
+    }
+  }
+
+  private static func readFrame(
+    in bytes: UnsafeRawBufferPointer, at offset: Int, of segment: Segment, _ offsets: OffsetMap?,
+    _ store: StoreID
+  ) throws(FormatError) -> Part {
+    let position = LogPosition(segment: segment.number, offset: UInt64(offset))
+    let header = try FrameHeader(
+      reading: bytes.part(offset, bytes.count - offset), store: store, position: position)
+    let start = offset + FrameHeader.length
+    guard start + Int(header.payloadLength) <= bytes.count else {
+      throw FormatError(.incomplete, in: "frame", at: bytes.count - offset)
+    }
+    let payload = bytes.part(start, Int(header.payloadLength))
+    try FramePayload.verify(header, payload)
+    return Part(
+      header: header, payload: payload,
+      position: LogPosition(segment: segment.number, offset: UInt64(start)), map: offsets)
+  }
+}

@@ -1,0 +1,316 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+extension MemoryStore {
+  /// Bytes of all segment files in the directory.
+  func segmentBytes() throws -> Int {
+    try fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".segment") }
+      .reduce(0) { try $0 + Int(fileSystem.open("/store.perdure/" + $1, .read).size()) }
+  }
+
+  func segmentNames() throws -> [String] {
+    try fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".segment") }
+  }
+}
+
+/// All that a snapshot can see, by keyspace name.
+private func content(_ snapshot: Snapshot, of store: Store) throws -> [CrashKey: [UInt8]] {
+  var content: [CrashKey: [UInt8]] = [:]
+  for keyspace in try store.keyspaces {
+    switch keyspace.kind {
+    case .dense:
+      for id in 0..<200 as Range<UInt64> {
+        content[CrashKey(keyspace: keyspace.name, key: .id(id))] = try snapshot.value(id: id, in: keyspace)
+      }
+    case .bytes:
+      for id in 0..<200 as Range<UInt8> {
+        content[CrashKey(keyspace: keyspace.name, key: .bytes([id]))] =
+          try snapshot.value(key: [id], in: keyspace)
+      }
+    }
+  }
+  return content
+}
+
+private func numbered(_ id: UInt64, _ round: UInt64) -> [UInt8] {
+  withUnsafeBytes(of: (id, round)) { Array($0) } + [UInt8](repeating: 7, count: 90)
+}
+
+@Suite("Compaction")
+struct CompactionTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  @Test("Overwritten records go, the others are read as before, and after opening again too")
+  func overwrites() throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for round in 0..<10 as Range<UInt8> {
+      for id in 0..<100 as Range<UInt64> {
+        try store.write(durability: .relaxed) {
+          try $0.put([UInt8](repeating: round, count: 100), id: id, in: rows)
+        }
+      }
+    }
+    let before = try memory.segmentBytes()
+    let report = try store.compact()
+    let after = try memory.segmentBytes()
+    #expect(report.segmentsRewritten > 5)
+    #expect(report.recordsDropped == 900)
+    #expect(after < before / 5, "\(before) bytes became \(after)")
+    #expect(report.bytesBefore - report.bytesAfter <= UInt64(before))
+    for id in 0..<100 as Range<UInt64> {
+      #expect(try store.snapshot().value(id: id, in: rows) == [UInt8](repeating: 9, count: 100))
+    }
+    #expect(try store.verify().isClean)
+    let usage = try store.usage
+    #expect(try store.usage == store.countedUsage())
+    try store.close()
+    let again = try memory.open()
+    #expect(try again.verify().isClean)
+    #expect(try again.usage == usage)
+    for id in 0..<100 as Range<UInt64> {
+      #expect(try again.snapshot().value(id: id, in: rows) == [UInt8](repeating: 9, count: 100))
+    }
+    #expect(try again.compact().recordsDropped == 0)
+  }
+
+  @Test("Any commits, snapshots, compactions and openings: every snapshot sees what it saw at first")
+  func model() throws {
+    for round in 0..<12 as Range<UInt64> {
+      let seed = SeededGenerator(seed: seed).derived(round).seed
+      try CompactionRun(seed: seed).run()
+    }
+    print("PERDURE_SEED=\(seed)")
+  }
+
+  @Test(
+    "One snapshot held over ten full overwrites: its bytes and one and a half times the live ones are enough")
+  func heldSnapshot() throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 64 << 10)
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    func overwrite(_ round: UInt8) throws {
+      for start in stride(from: 0, to: 2000, by: 50) as StrideTo<UInt64> {
+        try store.write(durability: .relaxed) { transaction in
+          for id in start..<(start + 50) {
+            try transaction.put([UInt8](repeating: round, count: 200), id: id, in: rows)
+          }
+        }
+      }
+    }
+    try overwrite(0)
+    let live = try Int(store.liveBytes())
+    let held = store.snapshot()
+    for round in 1...10 as ClosedRange<UInt8> {
+      try overwrite(round)
+      try store.compact()
+      let bytes = try memory.segmentBytes()
+      #expect(Double(bytes) < Double(live) + 1.5 * Double(try store.liveBytes()), "round \(round)")
+      #expect(try store.usage == store.countedUsage())
+    }
+    for id in stride(from: 0, to: 2000, by: 7) as StrideTo<UInt64> {
+      #expect(try held.value(id: id, in: rows) == [UInt8](repeating: 0, count: 200))
+      #expect(try store.snapshot().value(id: id, in: rows) == [UInt8](repeating: 10, count: 200))
+    }
+    #expect(try store.verify().isClean)
+    // One generation of each segment for the snapshot, and no more.
+    #expect(try store.statistics.replacedSegmentBytes < 2 * live)
+  }
+
+  @Test("What a released snapshot held goes with the next compaction")
+  func releasedSnapshot() throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    func overwrite(_ round: UInt8) throws {
+      try store.write { transaction in
+        for id in 0..<300 as Range<UInt64> {
+          try transaction.put([UInt8](repeating: round, count: 100), id: id, in: rows)
+        }
+      }
+    }
+    try overwrite(0)
+    var held: Snapshot? = store.snapshot()
+    try overwrite(1)
+    #expect(try store.compact().recordsDropped == 0)
+    let before = try memory.segmentBytes()
+    #expect(try held?.value(id: 7, in: rows)?.first == 0)
+    held = nil
+    #expect(try store.compact().recordsDropped == 300)
+    #expect(try memory.segmentBytes() < before * 2 / 3)
+    #expect(try store.statistics.replacedSegmentBytes == 0)
+  }
+
+  @Test("Segments of which nothing is left go, and the log is still whole")
+  func emptySegments() throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 4096)
+    var store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for round in 0..<60 as Range<UInt8> {
+      try store.write { try $0.put([UInt8](repeating: round, count: 3000), id: 1, in: rows) }
+      if round % 20 == 19 {
+        try store.compact()
+        #expect(try memory.segmentNames().count < 8)
+        try store.close()
+        store = try memory.open()
+        #expect(try store.snapshot().value(id: 1, in: rows)?.first == round)
+      }
+    }
+    #expect(try store.verify().isClean)
+    #expect(try store.statistics.segments == memory.segmentNames().count)
+  }
+
+  @Test("A compaction that is told to stop has done what it said")
+  func cancelled() throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 4096)
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for round in 0..<40 as Range<UInt8> {
+      try store.write { try $0.put([UInt8](repeating: round, count: 1000), id: 1, in: rows) }
+    }
+    let report = try store.compact { $0.segmentsDone < 3 }
+    #expect(report.wasCancelled)
+    #expect(report.segmentsRewritten == 3)
+    #expect(try store.verify().isClean)
+    #expect(!(try store.compact().wasCancelled))
+  }
+
+  @Test("A store that was opened for reading, or closed, is not compacted")
+  func refused() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    try store.close()
+    #expect(throws: StoreError.self) { try store.compact() }
+    var options = memory.options
+    options.isReadOnly = true
+    let reader = try Store(at: "/store.perdure", options: options)
+    #expect(throws: StoreError.self) { try reader.compact() }
+  }
+
+  @Test("Compaction goes on beside writers and readers")
+  func threads() async throws {
+    let memory = try MemoryStore(segmentCapacityBytes: 32 << 10)
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<3 as Range<UInt64> {
+        group.addTask {
+          for round in 0..<300 as Range<UInt64> {
+            _ = try store.write(durability: .relaxed) { transaction in
+              for id in (writer * 100)..<(writer * 100 + 20) {
+                if (id + round) % 7 == 0 {
+                  try transaction.remove(id: id, in: rows)
+                } else {
+                  try transaction.put(numbered(id, round), id: id, in: rows)
+                }
+              }
+            }
+          }
+        }
+      }
+      for _ in 0..<2 {
+        group.addTask {
+          for _ in 0..<300 {
+            let snapshot = store.snapshot()
+            for id in 0..<120 as Range<UInt64> {
+              guard let bytes = try snapshot.value(id: id, in: rows) else { continue }
+              let found = bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+              #expect(found == id)
+            }
+            await Task.yield()
+          }
+        }
+      }
+      group.addTask { for _ in 0..<20 { try store.compact() } }
+      try await group.waitForAll()
+    }
+    try store.compact()
+    #expect(try store.verify().isClean)
+    #expect(try store.usage == store.countedUsage())
+    try store.close()
+    #expect(try memory.open().verify().isClean)
+  }
+}
+
+extension Store {
+  fileprivate func liveBytes() throws -> UInt64 {
+    try engine.looking { state in
+      state.segments.segments.keys.reduce(0) { $0 + state.usage[$1].liveBytes }
+    }
+  }
+}
+
+/// A random program held against copies of everything that its snapshots saw.
+private struct CompactionRun {
+  let seed: UInt64
+
+  func run() throws {
+    var random = SeededGenerator(seed: seed)
+    let memory = try MemoryStore(
+      segmentCapacityBytes: [4096, 16 << 10].randomElement(using: &random) ?? 4096)
+    var store: Store? = try memory.open()
+    var snapshots: [(Snapshot, [CrashKey: [UInt8]])] = []
+    var compactions = 0
+    for _ in 0..<250 {
+      let choice = Int.random(in: 0..<30, using: &random)
+      if choice == 4 {
+        snapshots = []
+        try reopen(&store, memory, closing: Bool.random(using: &random))
+      }
+      guard let open = store else { return }
+      switch choice {
+      case 0:
+        let snapshot = open.snapshot()
+        snapshots.append((snapshot, try content(snapshot, of: open)))
+      case 1 where !snapshots.isEmpty:
+        snapshots.remove(at: Int.random(in: 0..<snapshots.count, using: &random))
+      case 2, 3:
+        let before = try content(open.snapshot(), of: open)
+        try open.compact()
+        compactions += 1
+        #expect(try content(open.snapshot(), of: open) == before, "seed \(seed)")
+        #expect(try open.usage == open.countedUsage(), "seed \(seed)")
+      case 4: break
+      default: try write(open, &random)
+      }
+    }
+    for (snapshot, expected) in snapshots {
+      if let store { #expect(try content(snapshot, of: store) == expected, "seed \(seed)") }
+    }
+    let report = try store?.verify()
+    #expect(report?.isClean == true, "seed \(seed): \(String(describing: report?.findings))")
+    #expect(compactions > 0)
+  }
+
+  private func reopen(_ store: inout Store?, _ memory: MemoryStore, closing: Bool) throws {
+    let before = try store.map { try content($0.snapshot(), of: $0) }
+    if closing { try store?.close() }
+    store = nil
+    store = try memory.open()
+    #expect(try store.map { try content($0.snapshot(), of: $0) } == before, "seed \(seed)")
+  }
+
+  private func write(_ store: Store, _ random: inout SeededGenerator) throws {
+    let rows = try store.keyspace("rows", .dense)
+    let names = try store.keyspace("names", .bytes)
+    var generator = random.derived(random.next())
+    try store.write(durability: .relaxed) { transaction in
+      for _ in 0..<Int.random(in: 1...30, using: &generator) {
+        let id = UInt64.random(in: 0..<60, using: &generator)
+        let length = [0, 10, 100, 700, 5000].randomElement(using: &generator) ?? 0
+        let value = [UInt8](repeating: UInt8.random(in: 0...255, using: &generator), count: length)
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: try transaction.remove(id: id, in: rows)
+        case 1: try transaction.remove(key: [UInt8(id)], in: names)
+        case 2: try transaction.put(value, id: id, in: rows)
+        default: try transaction.put(value, key: [UInt8(id)], in: names)
+        }
+      }
+    }
+  }
+}
