@@ -60,6 +60,27 @@ public struct StoreOptions: Sendable {
   /// Default: nil. Why: few programs have a place to show it.
   public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) -> Void)?
 
+  /// Whether the store compacts itself in the background when enough of the log is garbage.
+  ///
+  /// Default: true. Why: a log that nobody compacts grows for ever. Say false to choose the moments yourself,
+  /// with `Store.compact(progress:)`.
+  public var compactsAutomatically = true
+
+  /// How much of the log's record bytes may be garbage before the store compacts itself. Garbage that
+  /// snapshots hold counts, but no run is begun for it again and again; nor for less than 8 MiB, or an eighth
+  /// of a segment where that is less (but never for less than 1 MiB).
+  ///
+  /// Unit: a part of 1. Range: 0.05 to 0.9. Default: 0.18. Why: the log stays below 1.25 times what is live,
+  /// and each byte is written about three times, also under updates that favour no key.
+  public var compactionGarbageRatio = 0.18
+
+  /// How fast background compaction writes while garbage is near the ratio. With more garbage it is faster,
+  /// and with twice the ratio nothing holds it back.
+  ///
+  /// Unit: bytes in a second. Range: 1,048,576 (1 MiB) up. Default: 64 MiB. Why: a fraction of what any disk
+  /// does, so that others get theirs.
+  public var compactionBytesPerSecond = 64 << 20
+
   /// All defaults.
   public init() {}
 
@@ -71,6 +92,14 @@ public struct StoreOptions: Sendable {
       throw StoreError(
         .invalidArgument,
         "segmentCapacityBytes is \(segmentCapacityBytes); give a multiple of 8 from 4096 to 268435456")
+    }
+    guard (0.05...0.9).contains(compactionGarbageRatio) else {
+      throw StoreError(
+        .invalidArgument, "compactionGarbageRatio is \(compactionGarbageRatio); give 0.05 to 0.9")
+    }
+    guard compactionBytesPerSecond >= 1 << 20 else {
+      throw StoreError(
+        .invalidArgument, "compactionBytesPerSecond is \(compactionBytesPerSecond); give 1048576 or more")
     }
     guard (1024...FormatLimits.inlineValueLengthMax).contains(blobThresholdBytes) else {
       throw StoreError(

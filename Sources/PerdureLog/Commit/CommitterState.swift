@@ -30,6 +30,8 @@ struct CommitterState: ~Copyable {
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
   /// The first version that reads a segment's file as it is now, of those born or rewritten since opening.
   private var readableSince: [UInt64: UInt64] = [:]
+  /// The first version that reads the segment table as it is now.
+  private var tableSince: UInt64 = 0
   /// Blob files whose record is gone from this version on, by a commit that ends at this place.
   private(set) var retiredBlobs: [(number: UInt64, version: UInt64, end: LogPosition)] = []
   var statistics = WriteCounters()
@@ -123,10 +125,13 @@ struct CommitterState: ~Copyable {
 
   /// Shows a rewritten segment to all roots to come; the next root is yet to be published.
   mutating func replaceSegment(with segment: Segment, _ footer: RewrittenFooter, dropping void: [UInt64]) {
-    let numbers = void + [segment.number]
-    let since = numbers.map { readableSince[$0] ?? 0 }.min() ?? 0
     let last = root.pointee.version
-    outdatedSegments.append((segments.replace(with: segment, dropping: void), since...last))
+    for number in void + [segment.number] {
+      guard let old = segments.segments[number] else { continue }
+      outdatedSegments.append((.segment(old), (readableSince[number] ?? 0)...last))
+    }
+    outdatedSegments.append((.table(segments.replace(with: segment, dropping: void)), tableSince...last))
+    tableSince = last + 1
     for number in void {
       readableSince[number] = nil
       usage[number] = SegmentUsage()

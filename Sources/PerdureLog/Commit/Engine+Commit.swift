@@ -75,6 +75,7 @@ extension Engine {
     state.statistics.recordBytes += UInt64(batch.records.count)
     state.note(blobs)
     removeUnreachableBlobs(&state)
+    compactor?.note(state.usage.totals, of: self)
     if state.tailBytes >= state.nextTailLook { noteTail(&state) }
     return receipt
   }

@@ -16,6 +16,7 @@ final class Engine: @unchecked Sendable {
   let pins = PinTable()
   let gate: SyncGate
   let compaction = CompactionControl()
+  let compactor: Compactor?
   let storeID: StoreID
 
   private let turn = Lock()
@@ -45,6 +46,7 @@ final class Engine: @unchecked Sendable {
     storeID = recovered.storeID
     self.gate = gate
     self.lock = lock
+    compactor = options.compactor
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
     publishedVersion = Atomic(recovered.root.pointee.version)
     unavailable = recovered.indexes.unavailable
@@ -59,6 +61,7 @@ final class Engine: @unchecked Sendable {
   }
 
   deinit {
+    compactor?.stop()
     checkpointer.stop()
     gate.stop()
     lock?.release()
@@ -113,6 +116,7 @@ final class Engine: @unchecked Sendable {
 
   /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
   func abandon() {
+    compactor?.stop()
     compaction.stop()
     checkpointer.stop()
     turn.lock()
@@ -125,6 +129,7 @@ final class Engine: @unchecked Sendable {
 
   /// Marks the store closed: the last thing that happens in a turn.
   func finish(_ body: (inout CommitterState) throws -> Void) throws {
+    compactor?.stop()
     compaction.stop()
     checkpointer.stop()
     turn.lock()

@@ -27,6 +27,8 @@ struct SegmentUsage: Hashable, Sendable {
 struct SegmentUsageTable: Equatable, Sendable {
   /// By segment number.
   private var usages: [SegmentUsage] = []
+  /// The sums over all segments.
+  private(set) var totals = CompactionPolicy.Totals()
 
   init() {}
 
@@ -34,7 +36,11 @@ struct SegmentUsageTable: Equatable, Sendable {
     get { segment < UInt64(usages.count) ? usages[Int(segment)] : SegmentUsage() }
     set {
       makeRoom(for: segment)
+      let old = usages[Int(segment)]
       usages[Int(segment)] = newValue
+      totals.liveBytes = totals.liveBytes - old.liveBytes + newValue.liveBytes
+      totals.totalBytes = totals.totalBytes - old.totalBytes + newValue.totalBytes
+      totals.tombstoneBytes = totals.tombstoneBytes - old.tombstoneBytes + newValue.tombstoneBytes
     }
   }
 
@@ -44,6 +50,8 @@ struct SegmentUsageTable: Equatable, Sendable {
     makeRoom(for: address.segment)
     usages[Int(address.segment)].liveBytes += bytes
     usages[Int(address.segment)].totalBytes += bytes
+    totals.liveBytes += bytes
+    totals.totalBytes += bytes
   }
 
   /// A tombstone was added.
@@ -52,11 +60,14 @@ struct SegmentUsageTable: Equatable, Sendable {
     makeRoom(for: address.segment)
     usages[Int(address.segment)].tombstoneBytes += bytes
     usages[Int(address.segment)].totalBytes += bytes
+    totals.tombstoneBytes += bytes
+    totals.totalBytes += bytes
   }
 
   /// No key of the newest root leads to the record any more.
   mutating func release(_ address: RecordAddress) {
     usages[Int(address.segment)].liveBytes -= UInt64(address.recordLengthMax)
+    totals.liveBytes -= UInt64(address.recordLengthMax)
   }
 
   private mutating func makeRoom(for segment: UInt64) {

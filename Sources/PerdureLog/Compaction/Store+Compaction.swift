@@ -1,3 +1,5 @@
+import PerdureFormat
+
 /// What a compaction did.
 public struct CompactionReport: Hashable, Sendable {
   /// Segments that were read.
@@ -56,6 +58,12 @@ extension Store {
 }
 
 extension Engine {
+  /// What is live and dead in the whole log; nothing once the store is closed.
+  var usageTotals: CompactionPolicy.Totals { (try? looking { $0.usage.totals }) ?? CompactionPolicy.Totals() }
+
+  /// The counts of the segment that is being written.
+  var lastSegmentUsage: SegmentUsage { (try? looking { $0.usage[$0.end.segment] }) ?? SegmentUsage() }
+
   func compact(_ limits: CompactionLimits) throws -> CompactionReport {
     try compaction.begin()
     defer { compaction.end() }

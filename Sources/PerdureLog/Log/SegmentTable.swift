@@ -19,7 +19,7 @@ final class SegmentTable {
   }
 
   /// The memory of a table.
-  fileprivate final class Memory {
+  private final class Memory {
     let entries: UnsafeMutablePointer<Entry>
     let capacity: Int
 
@@ -32,18 +32,18 @@ final class SegmentTable {
     deinit { entries.deallocate() }
   }
 
-  /// What no root from some version on uses any more, and has to live for those before.
-  final class Outdated {
-    private let memory: Memory
-    private let segments: [Segment]
+  /// Something that no root from some version on uses any more, and that has to live for those before.
+  enum Outdated {
+    case table(AnyObject)
+    case segment(Segment)
 
-    fileprivate init(_ memory: Memory, _ segments: [Segment]) {
-      self.memory = memory
-      self.segments = segments
+    /// Bytes of a file that has lost its name; of one as first written no more than this.
+    var fileBytes: Int {
+      switch self {
+      case .table: 0
+      case .segment(let segment): segment.fileLength(end: segment.capacity)
+      }
     }
-
-    /// Bytes of files that have lost their names; of those as first written no more than this.
-    var fileBytes: Int { segments.reduce(0) { $0 + $1.fileLength(end: $1.capacity) } }
   }
 
   private var memory = Memory(capacity: 64)
@@ -76,10 +76,10 @@ final class SegmentTable {
   /// Puts a rewritten segment in the place of the one before, and forgets those that became void with it,
   /// in a table of its own.
   ///
-  /// - Returns: What roots that are published already go on using.
-  func replace(with segment: Segment, dropping void: [UInt64]) -> Outdated {
-    let numbers = void + [segment.number]
-    let outdated = Outdated(memory, numbers.compactMap { segments[$0] })
+  /// - Returns: The table that roots which are published already go on using; the caller keeps it, and the
+  ///   segments in it.
+  func replace(with segment: Segment, dropping void: [UInt64]) -> AnyObject {
+    let outdated = memory
     let end = entries[Int(segment.number)].end
     memory = copy(capacity: capacity)
     for number in void {

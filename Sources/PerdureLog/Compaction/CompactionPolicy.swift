@@ -1,0 +1,74 @@
+/// When the store compacts itself, what, and how fast: values in, values out.
+///
+/// Of two segments with as much garbage the older one comes first: what has lived long will go on living,
+/// so the space that is won there stays won, while in a young segment more is about to die by itself.
+struct CompactionPolicy: Hashable, Sendable {
+  /// The part of the log's record bytes that may be dead, from 0 to 1.
+  var garbageRatio: Double
+  /// Below so many dead bytes nothing is worth a compaction.
+  var deadBytesMin: UInt64
+  /// Bytes written in a second while garbage is near the ratio.
+  var bytesPerSecond: Double
+
+  /// Counts of the whole log.
+  struct Totals: Hashable, Sendable {
+    var liveBytes: UInt64 = 0
+    var totalBytes: UInt64 = 0
+    var tombstoneBytes: UInt64 = 0
+
+    var deadBytes: UInt64 { totalBytes - liveBytes - tombstoneBytes }
+    /// What could go, tombstones included: they go as soon as what they removed is gone.
+    var garbageBytes: UInt64 { totalBytes - liveBytes }
+  }
+
+  /// Whether there is enough garbage.
+  ///
+  /// - Parameter futile: Garbage that the last run could not get rid of, because snapshots hold it.
+  func isDue(_ totals: Totals, futile: UInt64) -> Bool {
+    guard totals.garbageBytes >= deadBytesMin else { return false }
+    let new = totals.garbageBytes - min(futile, totals.garbageBytes)
+    return Double(totals.garbageBytes) > garbageRatio * Double(totals.totalBytes)
+      && Double(new) > garbageRatio / 4 * Double(totals.totalBytes)
+  }
+
+  /// Whether the segment that is being written is closed, so that it can be compacted as well.
+  func closesLast(_ last: SegmentUsage) -> Bool {
+    let garbage = last.totalBytes - last.liveBytes
+    return garbage >= deadBytesMin && Double(garbage) > 2 * garbageRatio * Double(last.totalBytes)
+  }
+
+  /// The segments that a run looks at: the best ones, until garbage is well below the ratio.
+  func choose(_ candidates: [CompactionCandidate], _ totals: Totals) -> Set<UInt64> {
+    // Tombstones go only when all that is older is clean: now and then everything has to be.
+    if Double(totals.tombstoneBytes) > garbageRatio / 2 * Double(totals.totalBytes) {
+      return Set(candidates.map(\.number))
+    }
+    var chosen: Set<UInt64> = []
+    var dead = Double(totals.deadBytes)
+    let goal = garbageRatio / 2 * Double(totals.totalBytes)
+    for candidate in candidates.sorted(by: { score($0) > score($1) }) {
+      if dead <= goal || score(candidate) == 0 { break }
+      chosen.insert(candidate.number)
+      dead -= Double(candidate.usage.deadBytes)
+    }
+    return chosen
+  }
+
+  /// What is won for what it costs: the segment is read whole, and what lives is written.
+  func score(_ candidate: CompactionCandidate) -> Double {
+    let usage = candidate.usage
+    guard usage.totalBytes > 0, Double(usage.deadBytes) > garbageRatio / 2 * Double(usage.totalBytes) else {
+      return 0
+    }
+    let garbage = Double(usage.deadBytes) / Double(usage.totalBytes)
+    return garbage / (2 - garbage) * Double(candidate.age + 1)
+  }
+
+  /// How fast to write, in bytes a second; nil: as fast as it goes, because garbage grows faster than it
+  /// is taken away.
+  func speed(_ totals: Totals) -> Double? {
+    guard totals.totalBytes > 0, garbageRatio > 0 else { return nil }
+    let excess = Double(totals.garbageBytes) / Double(totals.totalBytes) / garbageRatio
+    return excess > 2 ? nil : bytesPerSecond * max(1, excess * excess)
+  }
+}

@@ -1,0 +1,262 @@
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A store with segments of 4 KiB, where single segments can be compacted.
+private final class Segments {
+  let memory: MemoryStore
+  private(set) var store: Store
+  let rows: Keyspace
+
+  init() throws {
+    memory = try MemoryStore(segmentCapacityBytes: 4096)
+    store = try memory.open()
+    rows = try store.keyspace("rows", .dense)
+  }
+
+  /// The segment that is being written.
+  var segment: UInt64 { get throws { try store.engine.looking { $0.end.segment } } }
+
+  func put(_ id: UInt64, _ value: UInt8) throws {
+    try store.write { try $0.put([UInt8](repeating: value, count: 100), id: id, in: rows) }
+  }
+
+  func remove(_ id: UInt64) throws { try store.write { try $0.remove(id: id, in: rows) } }
+
+  func value(_ id: UInt64) throws -> UInt8? { try store.snapshot().value(id: id, in: rows)?.first }
+
+  /// Has the log go on in a new segment; the segment before is large enough to be worth compacting.
+  func roll() throws {
+    for round in 0..<40 as Range<UInt8> { try put(1000, round) }
+    try store.engine.inTurn { try store.engine.rollLog(&$0) }
+  }
+
+  @discardableResult
+  func compact(_ segments: [UInt64]) throws -> CompactionReport {
+    var limits = CompactionLimits()
+    limits.rollsLog = false
+    limits.choose = { _ in Set(segments) }
+    return try store.engine.compact(limits)
+  }
+
+  func reopen() throws {
+    try store.close()
+    store = try memory.open()
+    #expect(try store.verify().isClean)
+    #expect(try store.usage == store.countedUsage())
+  }
+
+  var tombstoneBytes: UInt64 {
+    get throws {
+      try store.engine.looking { state in
+        state.segments.segments.keys.reduce(0) { $0 + state.usage[$1].tombstoneBytes }
+      }
+    }
+  }
+}
+
+/// What went wrong with removed keys in the best known store of this kind (basho/bitcask on GitHub), thread
+/// by thread.
+@Suite("Removed keys and compaction")
+struct TombstoneTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  @Test("bitcask#82: a tombstone stays when only its own segment is compacted, so no old value comes back")
+  func partialCompaction() throws {
+    let log = try Segments()
+    let first = try log.segment
+    try log.put(1, 7)
+    try log.roll()
+    let second = try log.segment
+    try log.remove(1)
+    try log.roll()
+    #expect(try log.compact(Array(second..<log.segment)).segmentsRewritten > 0)
+    #expect(try log.tombstoneBytes > 0)
+    try log.reopen()
+    #expect(try log.value(1) == nil)
+    // When the old value's segment is clean too, the tombstone has nothing left to do.
+    try log.compact(Array(first..<second))
+    #expect(try log.compact(Array(second..<log.segment)).tombstonesDropped == 1)
+    try log.reopen()
+    #expect(try log.value(1) == nil)
+    #expect(try log.tombstoneBytes == 0)
+  }
+
+  @Test(
+    "bitcask#102: a key that was removed, put and removed again stays removed, whatever is compacted first")
+  func removedTwice() throws {
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]] {
+      let log = try Segments()
+      var starts = [try log.segment]
+      for step in 0..<4 as Range<UInt8> {
+        if step % 2 == 0 { try log.put(1, step) } else { try log.remove(1) }
+        try log.roll()
+        starts.append(try log.segment)
+      }
+      for part in order {
+        try log.compact(Array(starts[part]..<starts[part + 1]))
+        try log.reopen()
+        #expect(try log.value(1) == nil, "after part \(part) of \(order)")
+      }
+    }
+  }
+
+  @Test("bitcask#128: a key that was put again after its removal keeps its new value")
+  func putAgain() throws {
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]] {
+      let log = try Segments()
+      var starts = [try log.segment]
+      try log.put(1, 1)
+      try log.roll()
+      starts.append(try log.segment)
+      try log.remove(1)
+      try log.roll()
+      starts.append(try log.segment)
+      try log.put(1, 2)
+      try log.roll()
+      starts.append(try log.segment)
+      for part in order {
+        try log.compact(Array(starts[part]..<starts[part + 1]))
+        try log.reopen()
+        #expect(try log.value(1) == 2, "after part \(part) of \(order)")
+      }
+    }
+  }
+
+  @Test("bitcask#134: any puts, removals, openings and compactions of any segments, with snapshots held")
+  func anyHistory() throws {
+    print("PERDURE_SEED=\(seed)")
+    for round in 0..<30 as Range<UInt64> {
+      var random = SeededGenerator(seed: seed).derived(round)
+      let log = try Segments()
+      var expected: [UInt64: UInt8] = [:]
+      var held: (snapshot: Snapshot, content: [UInt64: UInt8])?
+      for step in 0..<60 as Range<UInt8> {
+        let id = UInt64.random(in: 1...6, using: &random)
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0...3:
+          try log.put(id, step)
+          expected[id] = step
+        case 4...6:
+          try log.remove(id)
+          expected[id] = nil
+        case 7: try log.roll()
+        case 8: held = (log.store.snapshot(), expected)
+        case 9:
+          held = nil
+          try log.reopen()
+        default:
+          let all = try Array(1...log.segment)
+          try log.compact(all.filter { _ in Bool.random(using: &random) })
+        }
+        for id in 1...6 as ClosedRange<UInt64> {
+          #expect(try log.value(id) == expected[id], "step \(step) of seed \(random.seed)")
+          guard let held else { continue }
+          #expect(try held.snapshot.value(id: id, in: log.rows)?.first == held.content[id], "step \(step)")
+        }
+      }
+      held = nil
+      try log.reopen()
+      for id in 1...6 as ClosedRange<UInt64> { #expect(try log.value(id) == expected[id]) }
+    }
+  }
+
+  @Test("bitcask#148: a removal that happens while its key's segment is compacted counts")
+  func removedMeanwhile() throws {
+    let log = try Segments()
+    for id in 1...30 as ClosedRange<UInt64> { try log.put(id, 1) }
+    try log.roll()
+    var removed: UInt64 = 0
+    var limits = CompactionLimits()
+    // Between any two frames of the marking and any two slices of the copying.
+    limits.pace = { _ in
+      guard removed < 30 else { return }
+      removed += 1
+      try log.remove(removed)
+    }
+    try #expect(log.store.engine.compact(limits).segmentsRewritten > 0)
+    #expect(removed == 30)
+    for id in 1...30 as ClosedRange<UInt64> { #expect(try log.value(id) == nil) }
+    try log.reopen()
+    for id in 1...30 as ClosedRange<UInt64> { #expect(try log.value(id) == nil) }
+    try log.store.compact()
+    try log.store.compact()
+    try log.reopen()
+    for id in 1...30 as ClosedRange<UInt64> { #expect(try log.value(id) == nil) }
+  }
+
+  @Test("bitcask#156: when everything was removed, tombstones go too, and next to nothing is left")
+  func reclaimed() throws {
+    let log = try Segments()
+    for id in 1...200 as ClosedRange<UInt64> { try log.put(id, 1) }
+    for id in 1...200 as ClosedRange<UInt64> { try log.remove(id) }
+    #expect(try log.tombstoneBytes > 0)
+    let report = try log.store.compact()
+    #expect(report.tombstonesDropped == 200)
+    #expect(try log.tombstoneBytes == 0)
+    // The catalog, an empty segment, and the one that is being written.
+    #expect(try log.memory.segmentBytes() < 1200)
+    #expect(try log.memory.segmentNames().count <= 3)
+    try log.reopen()
+    #expect(log.store.snapshot().count(in: log.rows) == 0)
+  }
+
+  @Test("bitcask#196: removing what is not there writes nothing, and no second tombstone for a removed key")
+  func superfluous() throws {
+    let log = try Segments()
+    try log.put(1, 1)
+    try log.remove(1)
+    let before = try log.store.usage
+    let sequence = log.store.snapshot().sequence
+    try log.remove(1)
+    try log.remove(2)
+    #expect(try log.store.usage == before)
+    #expect(log.store.snapshot().sequence == sequence)
+    try log.store.compact()
+    try log.remove(1)
+    #expect(try log.tombstoneBytes == 0)
+  }
+
+  @Test("A tombstone stays for as long as a snapshot keeps what it removed")
+  func heldBySnapshot() throws {
+    let log = try Segments()
+    try log.put(1, 7)
+    try log.roll()
+    var held: Snapshot? = log.store.snapshot()
+    try log.remove(1)
+    try log.roll()
+    try log.store.compact()
+    #expect(try log.tombstoneBytes > 0)
+    #expect(try held?.value(id: 1, in: log.rows)?.first == 7)
+    held = nil
+    try log.reopen()
+    #expect(try log.value(1) == nil)
+    try log.store.compact()
+    #expect(try log.tombstoneBytes == 0)
+    try log.reopen()
+    #expect(try log.value(1) == nil)
+  }
+}
+
+@Suite("Which segments are clean")
+struct CleanedSegmentsTests {
+  @Test("A segment that was not cleaned blocks all that is behind it")
+  func prefixes() {
+    var cleaned = CleanedSegments()
+    cleaned.append(2, cleanedThrough: 9)
+    cleaned.append(5, cleanedThrough: 3)
+    cleaned.append(7, cleanedThrough: 8)
+    #expect(cleaned.areClean(upTo: 1, at: 100))
+    #expect(cleaned.areClean(upTo: 4, at: 9))
+    #expect(!cleaned.areClean(upTo: 4, at: 10))
+    #expect(cleaned.areClean(upTo: 5, at: 3))
+    #expect(!cleaned.areClean(upTo: 7, at: 4))
+    cleaned.update(5, cleanedThrough: 10)
+    #expect(cleaned.areClean(upTo: 7, at: 8))
+    #expect(!cleaned.areClean(upTo: 99, at: 9))
+    cleaned.update(5, cleanedThrough: 1)
+    #expect(cleaned.areClean(upTo: 5, at: 9))
+  }
+}
