@@ -13,6 +13,7 @@ struct MemoryStore {
     options.fileSystem = fileSystem
     options.segmentCapacityBytes = segmentCapacityBytes
     options.blobThresholdBytes = 4096
+    options.compactsAutomatically = false
   }
 
   func open() throws -> Store { try Store(at: "/store.perdure", options: options) }

@@ -137,9 +137,7 @@ struct CommitterState: ~Copyable {
       usage[number] = SegmentUsage()
     }
     readableSince[segment.number] = last + 1
-    usage[segment.number].generation = footer.generation
-    usage[segment.number].totalBytes = footer.recordBytes
-    usage[segment.number].tombstoneBytes = footer.tombstoneBytes
+    usage[segment.number].adopt(footer)
   }
 
   /// Lets go of replaced segments that nobody reads, also when older snapshots are held.

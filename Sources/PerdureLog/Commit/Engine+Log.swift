@@ -46,11 +46,21 @@ extension Engine {
       if let segment = state.segments.segments[number] {
         gate.didAppend(upTo: state.end, in: segment.file)
       }
+      // A checkpoint from now on has its place in the new segment.
+      state.tailBytes += UInt64(SegmentHeader.length)
+      showRoot(state.makeWorkingRoot(for: state.catalog), &state)
     } catch let error as FileIOError {
       gate.poison(
         StoreError(.poisoned, "A segment was not born. Close the store and open it again", cause: error))
       throw StoreError.io(error, "Beginning a segment")
     }
+  }
+
+  /// Publishes a root that differs from the one before in what it knows of the files.
+  func showRoot(_ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState) {
+    next.pointee.end = state.end
+    state.replaceRoot(next)
+    publish(next)
   }
 
   /// The birth of a segment, in the order that FORMAT.md prescribes: all before it is durable

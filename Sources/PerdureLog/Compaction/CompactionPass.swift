@@ -208,10 +208,7 @@ struct CompactionPass {
     guard let footer = segment.footer else { preconditionFailure("a rewritten segment has a footer") }
     try engine.inTurn { state in
       state.replaceSegment(with: segment, footer, dropping: void)
-      let next = state.makeWorkingRoot(for: state.catalog)
-      next.pointee.end = state.end
-      state.replaceRoot(next)
-      engine.publish(next)
+      engine.showRoot(state.makeWorkingRoot(for: state.catalog), &state)
       state.reclaimSegments(engine.pins.held())
     }
     for number in void {
@@ -255,26 +252,39 @@ extension Engine {
     }
   }
 
-  /// Step 2: the log is durable up to `promise.end`, the superblock says so, and that segments are rewritten.
+  /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that segments are
+  /// rewritten; and no opening begins with a checkpoint that is older. FORMAT.md, T6 and T8.
   fileprivate func promiseDurability(
     upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64)
   ) throws {
     try gate.waitUntilSynced(promise.end)
-    try inTurn { state in
-      guard let current = state.superblock?.current else { return }
-      let isFlagged = current.incompatibleFeatures & FormatVersion.rewrittenSegments != 0
-      guard current.durableEnd < promise.end || !isFlagged else { return }
-      do throws(FileIOError) {
-        try state.superblock?.replace { superblock in
-          superblock.incompatibleFeatures |= FormatVersion.rewrittenSegments
-          guard superblock.durableEnd < promise.end else { return }
-          superblock.durableEnd = promise.end
-          superblock.durableSequence = promise.sequence
-          superblock.nextBlob = promise.nextBlob
-        }
-      } catch {
-        throw poisoned(by: error, "Writing the superblock")
-      }
+    guard let superblock = try looking({ $0.superblock }) else { return }
+    if superblock.current.checkpoint != nil { try renewCheckpoint(superblock) }
+    try replace(superblock) { superblock in
+      superblock.incompatibleFeatures |= FormatVersion.rewrittenSegments
+      guard superblock.durableEnd < promise.end else { return }
+      superblock.durableEnd = promise.end
+      superblock.durableSequence = max(superblock.durableSequence, promise.sequence)
+      superblock.nextBlob = max(superblock.nextBlob, promise.nextBlob)
+    }
+  }
+
+  /// A checkpoint of what is there now. Where none can be written, as on a full disk, none is named any more:
+  /// the next opening reads the whole log, and space is won all the same.
+  private func renewCheckpoint(_ superblock: SuperblockFile) throws {
+    do {
+      try checkpointer.perform(for: self)
+    } catch let error as StoreError where error.code == .closed || error.code == .poisoned {
+      throw error
+    } catch {
+      try replace(superblock) { $0.checkpoint = nil }
+    }
+  }
+
+  private func replace(_ superblock: SuperblockFile, _ change: (inout Superblock) -> Void) throws {
+    if let poison = gate.poison { throw poison }
+    do throws(FileIOError) { try superblock.replace(change) } catch {
+      throw poisoned(by: error, "Writing the superblock")
     }
   }
 

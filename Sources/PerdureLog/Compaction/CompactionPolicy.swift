@@ -16,9 +16,9 @@ struct CompactionPolicy: Hashable, Sendable {
     var totalBytes: UInt64 = 0
     var tombstoneBytes: UInt64 = 0
 
-    var deadBytes: UInt64 { totalBytes - liveBytes - tombstoneBytes }
+    var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
     /// What could go, tombstones included: they go as soon as what they removed is gone.
-    var garbageBytes: UInt64 { totalBytes - liveBytes }
+    var garbageBytes: UInt64 { totalBytes - min(totalBytes, liveBytes) }
   }
 
   /// Whether there is enough garbage.
@@ -33,7 +33,7 @@ struct CompactionPolicy: Hashable, Sendable {
 
   /// Whether the segment that is being written is closed, so that it can be compacted as well.
   func closesLast(_ last: SegmentUsage) -> Bool {
-    let garbage = last.totalBytes - last.liveBytes
+    let garbage = last.deadBytes + last.tombstoneBytes
     return garbage >= deadBytesMin && Double(garbage) > 2 * garbageRatio * Double(last.totalBytes)
   }
 

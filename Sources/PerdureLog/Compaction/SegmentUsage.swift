@@ -20,7 +20,14 @@ struct SegmentUsage: Hashable, Sendable {
   var tombstoneBytes: UInt64 = 0
 
   /// What the newest root does not see and no tombstone is.
-  var deadBytes: UInt64 { totalBytes - liveBytes - tombstoneBytes }
+  var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
+
+  /// What a rewritten segment says about itself: it may have been rewritten since it was counted.
+  mutating func adopt(_ footer: RewrittenFooter) {
+    generation = footer.generation
+    totalBytes = footer.recordBytes
+    tombstoneBytes = footer.tombstoneBytes
+  }
 }
 
 /// The counts of all segments.
@@ -41,6 +48,13 @@ struct SegmentUsageTable: Equatable, Sendable {
       totals.liveBytes = totals.liveBytes - old.liveBytes + newValue.liveBytes
       totals.totalBytes = totals.totalBytes - old.totalBytes + newValue.totalBytes
       totals.tombstoneBytes = totals.tombstoneBytes - old.tombstoneBytes + newValue.tombstoneBytes
+    }
+  }
+
+  /// Forgets segments that are not part of the log any more.
+  mutating func removeAll(where isGone: (UInt64) -> Bool) {
+    for number in 0..<UInt64(usages.count) where usages[Int(number)] != SegmentUsage() && isGone(number) {
+      self[number] = SegmentUsage()
     }
   }
 

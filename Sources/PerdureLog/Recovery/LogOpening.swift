@@ -136,6 +136,10 @@ extension LogOpening {
       indexes: IndexSet(), end: scan.end, segmentCapacity: report.tornTailBytes > 0 ? 0 : capacity,
       nextSegment: chain.nextNumber, nextBlob: nextBlob, superblock: superblock)
     state.usage = replay.usage
+    for (number, segment) in segments.segments {
+      if let footer = segment.footer { state.usage[number].adopt(footer) }
+    }
+    state.usage.removeAll { segments.segments[$0] == nil }
     state.tailBytes = report.logBytes - min(report.logBytes, report.tornTailBytes)
     return state
   }

@@ -18,6 +18,7 @@ struct CheckpointedStore {
     options.blobThresholdBytes = 2048
     options.checkpoints = .manual
     options.checkpoints.closeTailBytes = 0
+    options.compactsAutomatically = false
   }
 
   func open(readOnly: Bool = false) throws -> Store {

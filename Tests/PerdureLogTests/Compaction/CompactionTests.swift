@@ -165,6 +165,35 @@ struct CompactionTests {
     #expect(try store.statistics.segments == memory.segmentNames().count)
   }
 
+  @Test("After a compaction opening still begins with a checkpoint, and reads nothing that was rewritten")
+  func checkpoints() throws {
+    var memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
+    memory.options.checkpoints = .manual
+    var store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for round in 0..<20 as Range<UInt8> {
+      try store.write { transaction in
+        for id in 0..<50 as Range<UInt64> {
+          try transaction.put([UInt8](repeating: round, count: 100), id: id, in: rows)
+        }
+      }
+      if round == 10 { try store.checkpoint() }
+    }
+    #expect(try store.compact().segmentsRewritten > 3)
+    try store.write { try $0.put([77], id: 5, in: rows) }
+    let usage = try store.usage
+    try store.close()
+    store = try memory.open()
+    #expect(store.recoveryReport.indexRebuild == nil)
+    #expect(store.recoveryReport.checkpointSequence > 15)
+    #expect(store.recoveryReport.segments == 1)
+    #expect(try store.snapshot().value(id: 5, in: rows) == [77])
+    #expect(try store.snapshot().value(id: 6, in: rows) == [UInt8](repeating: 19, count: 100))
+    #expect(try store.usage == usage)
+    #expect(try store.usage == store.countedUsage())
+    #expect(try store.verify().isClean)
+  }
+
   @Test("A compaction that is told to stop has done what it said")
   func cancelled() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 4096)
@@ -251,8 +280,10 @@ private struct CompactionRun {
 
   func run() throws {
     var random = SeededGenerator(seed: seed)
-    let memory = try MemoryStore(
+    var memory = try MemoryStore(
       segmentCapacityBytes: [4096, 16 << 10].randomElement(using: &random) ?? 4096)
+    memory.options.checkpoints = .manual
+    if Bool.random(using: &random) { memory.options.checkpoints.closeTailBytes = 0 }
     var store: Store? = try memory.open()
     var snapshots: [(Snapshot, [CrashKey: [UInt8]])] = []
     var compactions = 0
@@ -276,6 +307,7 @@ private struct CompactionRun {
         #expect(try content(open.snapshot(), of: open) == before, "seed \(seed)")
         #expect(try open.usage == open.countedUsage(), "seed \(seed)")
       case 4: break
+      case 5: try open.checkpoint()
       default: try write(open, &random)
       }
     }
@@ -292,6 +324,8 @@ private struct CompactionRun {
     if closing { try store?.close() }
     store = nil
     store = try memory.open()
+    #expect(store?.recoveryReport.indexRebuild == nil, "seed \(seed)")
+    #expect(try store?.usage == store?.countedUsage(), "seed \(seed)")
     #expect(try store.map { try content($0.snapshot(), of: $0) } == before, "seed \(seed)")
   }
 

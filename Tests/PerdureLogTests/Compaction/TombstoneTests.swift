@@ -143,6 +143,7 @@ struct TombstoneTests {
           try log.remove(id)
           expected[id] = nil
         case 7: try log.roll()
+        case 8 where Bool.random(using: &random): try log.store.checkpoint()
         case 8: held = (log.store.snapshot(), expected)
         case 9:
           held = nil

@@ -13,13 +13,17 @@ struct CrashCanaryTests {
     description: "canary", commits: 30, operations: 1...8, blobOneIn: 6, checkpointOneIn: 3,
     reopensEvery: 9)
 
+  private static let compacting = CrashShape(
+    description: "compacting canary", commits: 40, operations: 1...4, blobOneIn: 0, reopensEvery: 20,
+    compactsOneIn: 2, segmentCapacityBytes: 4096)
+
   /// A history may happen not to need the sync that is missing (none of its commits waits at the wrong
   /// moment, or no sampled disk shows it); so many histories in a row do not.
   private static let historiesTried: UInt64 = 16
 
   @Test("Each sync that FORMAT.md asks for, by itself", arguments: ForgetfulFileSystem.Omission.allCases)
   func omission(_ omission: ForgetfulFileSystem.Omission) async throws {
-    try await expectCaught {
+    try await expectCaught(omission.isOfCompaction ? Self.compacting : Self.shape) {
       let fileSystem = SimulatedFileSystem()
       return (ForgetfulFileSystem(fileSystem, without: omission), fileSystem)
     }
@@ -27,26 +31,26 @@ struct CrashCanaryTests {
 
   @Test("All of them")
   func everySync() async throws {
-    try await expectCaught {
+    try await expectCaught(Self.shape) {
       let fileSystem = SimulatedFileSystem(ignoresSync: true)
       return (fileSystem, fileSystem)
     }
   }
 
   private func expectCaught(
-    on makeFileSystem: () -> (any FileSystem, SimulatedFileSystem)
+    _ shape: CrashShape, on makeFileSystem: () -> (any FileSystem, SimulatedFileSystem)
   ) async throws {
     for history in 0..<Self.historiesTried {
       let (fileSystem, base) = makeFileSystem()
-      if try await isCaught(fileSystem, base, seed: seed &+ history) { return }
+      if try await isCaught(shape, fileSystem, base, seed: seed &+ history) { return }
     }
     Issue.record("not noticed in \(Self.historiesTried) histories, PERDURE_SEED=\(seed)")
   }
 
   private func isCaught(
-    _ fileSystem: any FileSystem, _ base: SimulatedFileSystem, seed: UInt64
+    _ shape: CrashShape, _ fileSystem: any FileSystem, _ base: SimulatedFileSystem, seed: UInt64
   ) async throws -> Bool {
-    let workload = CrashWorkload(shape: Self.shape, seed: seed)
+    let workload = CrashWorkload(shape: shape, seed: seed)
     let oracle = try await workload.run(on: fileSystem, base.marker)
     let report = CrashExplorer(seed: seed).examine(base.journal) { image, context in
       let store = try workload.open(on: image.fileSystem())

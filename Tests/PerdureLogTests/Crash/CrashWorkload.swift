@@ -43,6 +43,9 @@ struct CrashShape: Sendable, CustomStringConvertible {
       description: "compaction of chains", commits: 30, operations: 1...40, valueLengthMax: 700,
       reopensEvery: 9, compactsOneIn: 3),
     CrashShape(
+      description: "compaction and checkpoints", commits: 40, blobOneIn: 12, checkpointOneIn: 4,
+      reopensEvery: 7, compactsOneIn: 4),
+    CrashShape(
       description: "compaction beside three writers", commits: 20, writers: 3, mishapOneIn: 9,
       compactsOneIn: 8, sectorLength: 128),
     CrashShape(
@@ -72,6 +75,7 @@ struct CrashWorkload: Sendable {
     options.segmentCapacityBytes = shape.segmentCapacityBytes
     options.blobThresholdBytes = max(1024, shape.valueLengthMax + 16)
     options.checkpoints = .manual
+    options.compactsAutomatically = false
     if shape.checkpointOneIn > 0 { options.checkpoints.closeTailBytes = 0 }
     return options
   }

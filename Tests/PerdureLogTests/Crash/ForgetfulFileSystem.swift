@@ -26,6 +26,13 @@ final class ForgetfulFileSystem: FileSystem {
     case index
     /// The sync of the directory after an index file was created (S7).
     case indexName
+    /// The sync of a rewritten segment before it takes its name (T7).
+    case rewrittenSegment
+    /// The sync of the directory after that, before what became void goes (T7, T9).
+    case rewrittenName
+
+    /// Whether it takes a compaction to notice.
+    var isOfCompaction: Bool { self == .rewrittenSegment || self == .rewrittenName }
   }
 
   let base: SimulatedFileSystem
@@ -46,10 +53,11 @@ final class ForgetfulFileSystem: FileSystem {
     let last = lastCreated.withLock { $0 }
     let isForgotten =
       switch omission {
-      case .creation: path != "/" && last.hasSuffix(".tmp")
+      case .creation: path != "/" && last.hasSuffix("SUPERBLOCK.tmp")
       case .parentDirectory: path == "/"
       case .segmentName: path != "/" && last.hasSuffix(".segment")
       case .indexName: path != "/" && last.hasSuffix(".index")
+      case .rewrittenName: path != "/" && last.hasSuffix(".segment.tmp")
       case .blobName: path != "/" && last.hasSuffix(".blob")
       default: false
       }
@@ -84,7 +92,8 @@ private final class ForgetfulFile: File {
     let isEmptySegment = path.hasSuffix(".segment") ? try base.size() <= 128 : false
     let isForgotten =
       switch omission {
-      case .newSuperblock: path.hasSuffix(".tmp")
+      case .newSuperblock: path.hasSuffix("SUPERBLOCK.tmp")
+      case .rewrittenSegment: path.hasSuffix(".segment.tmp")
       case .segmentBirth: isEmptySegment
       case .log: path.hasSuffix(".segment") && !isEmptySegment
       case .blob: path.hasSuffix(".blob")
