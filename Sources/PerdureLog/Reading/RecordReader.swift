@@ -78,8 +78,7 @@ struct RecordReader {
 
   @inline(__always)
   static func isEqual(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
-    if a.count == 8 { return a.loadUnaligned(as: UInt64.self) == b.loadUnaligned(as: UInt64.self) }
-    return a.elementsEqual(b)
+    KeyBytes.compare(a, b) == 0
   }
 
   /// In a segment that compaction has rewritten: the map says where the record is now.

@@ -29,25 +29,25 @@ struct Root {
     Int(keyspace.id) < keyspaceCount ? keyspaces[Int(keyspace.id)] : KeyspaceRoot()
   }
 
+  /// A root with empty trees, in one block of memory: every commit makes one.
   static func allocate(keyspaceCount: Int, indexCount: Int) -> UnsafeMutablePointer<Root> {
-    let root = UnsafeMutablePointer<Root>.allocate(capacity: 1)
-    let keyspaces = UnsafeMutablePointer<KeyspaceRoot>.allocate(capacity: max(keyspaceCount, 1))
-    let indexes = UnsafeMutablePointer<OrderedTree>.allocate(capacity: max(indexCount, 1))
-    keyspaces.initialize(repeating: KeyspaceRoot(), count: keyspaceCount)
-    indexes.initialize(repeating: OrderedTree(), count: indexCount)
+    let keyspacesOffset = MemoryLayout<Root>.stride
+    let indexesOffset = keyspacesOffset + keyspaceCount * MemoryLayout<KeyspaceRoot>.stride
+    let block = UnsafeMutableRawPointer.allocate(
+      byteCount: indexesOffset + indexCount * MemoryLayout<OrderedTree>.stride, alignment: 16)
+    let keyspaces = (block + keyspacesOffset).initializeMemory(
+      as: KeyspaceRoot.self, repeating: KeyspaceRoot(), count: keyspaceCount)
+    let indexes = (block + indexesOffset).initializeMemory(
+      as: OrderedTree.self, repeating: OrderedTree(), count: indexCount)
     let noSegments = UnsafeMutablePointer<SegmentTable.Entry>(bitPattern: 8).unsafelyUnwrapped
-    root.initialize(
+    return block.initializeMemory(
+      as: Root.self,
       to: Root(
         version: 0, sequence: 0, end: .start, segments: noSegments, keyspaceCount: keyspaceCount,
         keyspaces: keyspaces, indexCount: indexCount, indexes: indexes))
-    return root
   }
 
-  static func free(_ root: UnsafeMutablePointer<Root>) {
-    root.pointee.keyspaces.deallocate()
-    root.pointee.indexes.deallocate()
-    root.deallocate()
-  }
+  static func free(_ root: UnsafeMutablePointer<Root>) { UnsafeMutableRawPointer(root).deallocate() }
 }
 
 /// The index of one keyspace; which of the two is used follows from the keyspace's kind.
