@@ -125,6 +125,7 @@ struct IndexDamageTests {
         #expect(try CrashOracle.content(of: reader) == content, "seed \(seed)")
         if reader.recoveryReport.indexRebuild != nil { refused += 1 }
       }
+      try memory.change(name) { $0.replaceSubrange(0..<newest.count, with: newest) }
       // Each node that was written where another one had stood goes back to it, all others stay.
       for range in nodes {
         guard range.upperBound <= bytes.count, bytes[range] != newest[range] else { continue }
