@@ -1,0 +1,79 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Compaction in the background")
+struct AutomaticCompactionTests {
+  @Test(
+    "A store that is written again and again stays small by itself, and is whole when it is closed meanwhile")
+  func overwrites() throws {
+    var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
+    memory.options.compactsAutomatically = true
+    var store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for round in 0..<100 as Range<UInt64> {
+      try store.write(durability: .relaxed) { transaction in
+        for id in 0..<500 as Range<UInt64> {
+          try transaction.put([UInt8](repeating: UInt8(round), count: 200), id: id, in: rows)
+        }
+      }
+      guard round % 25 == 24 else { continue }
+      try store.close()
+      store = try memory.open()
+    }
+    // 11 MB were written, of which 0.1 live. The thread takes its time: another run is due with each commit.
+    var next: UInt64 = 500
+    while try memory.segmentBytes() > 4 << 20, next < 20_000 {
+      try store.write(durability: .powerLoss) {
+        try $0.put([UInt8](repeating: 1, count: 200), id: next % 500, in: rows)
+      }
+      next += 1
+    }
+    #expect(try memory.segmentBytes() <= 4 << 20)
+    let snapshot = store.snapshot()
+    for id in 0..<500 as Range<UInt64> { #expect(try snapshot.value(id: id, in: rows)?.count == 200) }
+    #expect(try store.verify().isClean)
+    #expect(try store.usage == store.countedUsage())
+    try store.close()
+    #expect(try memory.open().verify().isClean)
+  }
+
+  @Test(
+    "Enough garbage is a part of the log, not less than a minimum, and not what the last run had to leave")
+  func due() {
+    let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
+    func totals(_ live: UInt64, _ total: UInt64) -> CompactionPolicy.Totals {
+      CompactionPolicy.Totals(liveBytes: live, totalBytes: total, tombstoneBytes: 0)
+    }
+    #expect(!policy.isDue(totals(100, 1000), futile: 0))
+    #expect(policy.isDue(totals(7000, 10_000), futile: 0))
+    #expect(!policy.isDue(totals(8500, 10_000), futile: 0))
+    #expect(!policy.isDue(totals(7000, 10_000), futile: 2900))
+    #expect(policy.isDue(totals(7000, 10_000), futile: 2000))
+    #expect(policy.speed(totals(5000, 10_000)) == nil)
+    #expect(policy.speed(totals(8000, 10_000)) == 1e6)
+  }
+
+  @Test("Of two segments with as much garbage the older one is chosen, and never one without")
+  func choice() {
+    let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
+    func candidate(_ number: UInt64, live: UInt64, total: UInt64, age: UInt64) -> CompactionCandidate {
+      CompactionCandidate(
+        number: number, usage: SegmentUsage(liveBytes: live, totalBytes: total, tombstoneBytes: 0), age: age)
+    }
+    let candidates = [
+      candidate(1, live: 1000, total: 1000, age: 90), candidate(2, live: 500, total: 1000, age: 50),
+      candidate(3, live: 500, total: 1000, age: 10), candidate(4, live: 990, total: 1000, age: 5),
+    ]
+    let totals = CompactionPolicy.Totals(liveBytes: 2990, totalBytes: 4000, tombstoneBytes: 0)
+    #expect(policy.score(candidates[0]) == 0)
+    #expect(policy.score(candidates[1]) > policy.score(candidates[2]))
+    #expect(policy.choose(candidates, totals) == [2, 3])
+    let few = CompactionPolicy.Totals(liveBytes: 3200, totalBytes: 4000, tombstoneBytes: 0)
+    #expect(policy.choose(candidates, few) == [2])
+    let tombstones = CompactionPolicy.Totals(liveBytes: 2000, totalBytes: 4000, tombstoneBytes: 900)
+    #expect(policy.choose(candidates, tombstones) == [1, 2, 3, 4])
+  }
+}
