@@ -12,6 +12,9 @@ import PerdureFormat
 //  E4  Records in a gap belong to a chain that goes on behind it; else to commits that the sequence numbers
 //  on both
 //      sides leave room for; without room they were never finished.
+//  E5  What has a frame in a segment that compaction has rewritten was complete (T6), with the parts before
+//  and
+//      behind it. There, numbers may be missing because nothing is left of a commit.
 //
 // What nothing says was finished counts as not finished, as in recovery: it may be half of what it should be.
 
@@ -29,11 +32,15 @@ struct CommitFates {
     var sequence: UInt64?
     var nextPart: UInt32 = 0
     var isDamaged = false
+    /// A part of it is in a rewritten segment. E5
+    var isComplete = false
   }
 
   private(set) var held: Held?
   /// The last commit that is known to have been finished.
   private(set) var sequence: UInt64 = 0
+  /// The segment before was rewritten, and no frame was met since. E5
+  private var followsRewritten = false
   /// Commits between two frames of which there was no frame.
   private(set) var lost: ClosedRange<UInt64>?
 
@@ -54,11 +61,11 @@ struct CommitFates {
     }
     self.held = nil
     guard let chain = held.sequence else {
-      let hasRoom = header.sequence > sequence + 1
+      let hasRoom = header.sequence > sequence + 1 || held.isComplete
       noteLost(upTo: header.sequence)
       return hasRoom ? .counts(partly: nil) : .neverFinished
     }
-    guard header.sequence > chain else { return .neverFinished }  // E2
+    guard header.sequence > chain || held.isComplete else { return .neverFinished }  // E2
     sequence = max(sequence, chain)
     noteLost(upTo: header.sequence)
     return .counts(partly: chain)  // E1
@@ -71,7 +78,7 @@ struct CommitFates {
       sequence = max(sequence, last)
     }
     guard let held else { return nil }
-    let finished = held.sequence.map { $0 <= last } ?? (last > sequence)
+    let finished = held.isComplete || held.sequence.map { $0 <= last } ?? (last > sequence)
     if finished, let chain = held.sequence { sequence = max(sequence, chain) }
     return finished ? .counts(partly: held.sequence) : .neverFinished
   }
@@ -90,7 +97,10 @@ struct CommitFates {
   mutating func take(_ header: FrameHeader, isWhole: Bool) -> Verdict? {
     guard header.kind != .mark else { return nil }
     var chain = held ?? Held()
-    if header.part != chain.nextPart || !isWhole { chain.isDamaged = true }
+    let goesOn = followsRewritten && held == nil
+    followsRewritten = false
+    if (header.part != chain.nextPart && !goesOn) || !isWhole { chain.isDamaged = true }
+    if goesOn && header.part > 0 { chain.isComplete = true }
     chain.sequence = header.sequence
     chain.nextPart = header.part + 1
     guard header.kind == .commitEnd else {
@@ -104,9 +114,29 @@ struct CommitFates {
 
   /// Bytes that are no frames come next.
   mutating func takeGap() {
-    var chain = held ?? Held()
+    // Right behind a rewritten segment it may hold the rest of a commit that began there.
+    var chain = held ?? Held(isComplete: followsRewritten)
     chain.isDamaged = true
     held = chain
+  }
+
+  /// A rewritten segment comes next. Gives the fate of what was held before it. E5
+  mutating func enterRewritten() -> Verdict? {
+    lost = nil
+    followsRewritten = true
+    guard let before = held else { return nil }
+    held = nil
+    if let chain = before.sequence { sequence = max(sequence, chain) }
+    return .counts(partly: before.isDamaged ? before.sequence : nil)
+  }
+
+  /// A frame of a rewritten segment was read.
+  mutating func passRewritten(_ header: FrameHeader) { sequence = max(sequence, header.sequence) }
+
+  /// An ordinary segment follows on a rewritten one; no commit in it has a lower number than `firstSequence`.
+  mutating func leaveRewritten(firstSequence: UInt64) {
+    guard followsRewritten, firstSequence > 0 else { return }
+    sequence = max(sequence, firstSequence - 1)
   }
 
   /// The log has ended.
@@ -117,9 +147,9 @@ struct CommitFates {
     defer { if durableSequence > sequence { lost = (sequence + 1)...durableSequence } }
     guard let last else { return nil }
     guard let chain = last.sequence else {
-      return durableSequence > sequence ? .counts(partly: nil) : .neverFinished
+      return durableSequence > sequence || last.isComplete ? .counts(partly: nil) : .neverFinished
     }
-    guard chain <= durableSequence else { return .neverFinished }  // E3
+    guard chain <= durableSequence || last.isComplete else { return .neverFinished }  // E3
     sequence = max(sequence, chain)
     return .counts(partly: chain)
   }

@@ -47,7 +47,14 @@ struct Salvage: ~Copyable {
     try visitSegments(half: 0) { salvage, segment, content, progress in
       if segment.header?.predecessorEnd.segment ?? .max != before { salvage.isBehindDamage = true }
       before = segment.number
-      try scan.visit(segment, content, progress: progress) { salvage.take($0, in: segment) }
+      if segment.isRewritten {
+        salvage.carryOut(salvage.fates.enterRewritten())
+        try scan.visit(segment, content, progress: progress) { salvage.takeRewritten($0, in: segment) }
+        salvage.settleDamages()
+      } else {
+        salvage.fates.leaveRewritten(firstSequence: segment.header?.firstSequence ?? 0)
+        try scan.visit(segment, content, progress: progress) { salvage.take($0, in: segment) }
+      }
       salvage.report.segments += 1
     }
     carryOut(fates.finish(durableSequence: source.superblock?.durableSequence ?? 0))
@@ -119,6 +126,25 @@ struct Salvage: ~Copyable {
       isBehindDamage = true
       heldDamages.append((reason, segment.name, segment.number, range))
       if fates.held == nil && reason != .frames && reason != .records { settleDamages() }
+    }
+  }
+
+  /// Everything that stands in a rewritten segment counts.
+  private mutating func takeRewritten(_ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment) {
+    switch event {
+    case .frame(let header, let isWhole):
+      report.frames += 1
+      fates.passRewritten(header)
+      if !isWhole && report.commitsIncomplete.last != header.sequence {
+        report.commitsIncomplete.append(header.sequence)
+      }
+    case .frameEnd, .gap: break
+    case .record(let record, let word, let setting, let isAnchored):
+      take(record, word, setting, isAnchored: isAnchored)
+      report.records += 1
+      heldRecords = 0
+    case .damage(let reason, let range):
+      heldDamages.append((reason, segment.name, segment.number, range))
     }
   }
 

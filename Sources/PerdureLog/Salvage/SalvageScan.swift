@@ -40,9 +40,13 @@ struct SalvageScan {
       try body(.damage(.segmentHeader, 0..<min(SegmentHeader.length, segment.size)))
     }
     for range in content.unreadable { try body(.damage(.unreadable, range)) }
-    let expected = max(segment.end ?? 0, segment.durableEnd)
+    // What follows the frames of a rewritten segment is not of the log, and where they ended once does not
+    // matter.
+    let end = segment.isRewritten ? segment.footer.map { Int($0.dataEnd) } : segment.end
+    let expected = segment.isRewritten ? 0 : max(segment.end ?? 0, segment.durableEnd)
     var search = SegmentSearch(
-      content.bytes, segment.number, source.store, end: segment.end, durableEnd: segment.durableEnd)
+      content.bytes, segment.number, source.store, end: end,
+      durableEnd: segment.isRewritten ? 0 : segment.durableEnd)
     var gap: Range<Int>?
     while let piece = search.next() {
       switch piece {

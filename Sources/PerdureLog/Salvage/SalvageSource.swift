@@ -20,6 +20,11 @@ struct SalvageSource {
     var end: Int?
     /// Up to where the superblock says that it was synced.
     var durableEnd = 0
+    /// Of a rewritten segment whose footer is right: where its frames end in the file.
+    var footer: RewrittenFooter?
+    /// Whether compaction has rewritten it: then every commit that has a frame in it was complete (FORMAT.md,
+    /// T6).
+    var isRewritten: Bool { footer != nil || header.map { $0.generation > 0 } ?? false }
     /// With an end that is not known: the first commit of the next segment, which this one cannot hold too.
     var next: (sequence: UInt64, part: UInt32)?
   }
@@ -41,6 +46,7 @@ struct SalvageSource {
     store = superblock?.store ?? Self.mostFrequent(headers.compactMap { $0.header?.store })
     if store == nil { store = blobStore(files.blobs) }
     segments = choose(headers, &report)
+    for place in segments.indices { segments[place].footer = footer(of: segments[place]) }
     walkBack(&report)
     try findNextCommits()
   }
@@ -107,6 +113,16 @@ struct SalvageSource {
     return chosen.values.sorted { $0.number < $1.number }
   }
 
+  private func footer(of segment: SourceSegment) -> RewrittenFooter? {
+    guard let store, segment.size >= SegmentHeader.length + RewrittenFooter.length else { return nil }
+    let start = UInt64(segment.size - RewrittenFooter.length)
+    guard let bytes = try? read(segment.name, start, RewrittenFooter.length) else { return nil }
+    let footer = try? bytes.withUnsafeBytes {
+      try RewrittenFooter(reading: $0, store: store, number: segment.number)
+    }
+    return footer.flatMap { $0.fileLength == segment.size ? $0 : nil }
+  }
+
   /// Keeps the segments that the log goes through, and notes what is not there.
   private mutating func walkBack(_ report: inout SalvageReport) {
     var byNumber = Dictionary(uniqueKeysWithValues: segments.map { ($0.number, $0) })
@@ -142,7 +158,8 @@ struct SalvageSource {
 
   /// Where the end of a segment is not known, the next one's first frame says which commits cannot be in it.
   private mutating func findNextCommits() throws {
-    for place in segments.indices.dropLast() where segments[place].end == nil {
+    for place in segments.indices.dropLast()
+    where segments[place].end == nil && !segments[place].isRewritten && !segments[place + 1].isRewritten {
       let next = segments[place + 1]
       let content = try SegmentContent(next, self)
       var search = SegmentSearch(

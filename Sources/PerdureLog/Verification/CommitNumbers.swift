@@ -18,38 +18,56 @@ package struct CommitNumbers {
   /// - Complexity: O(log n) for n frames in the segment, after the first question about it.
   package mutating func sequence(of version: RecordVersion) -> UInt64? {
     let address = RecordAddress(rawValue: version.rawValue)
-    let known = frames[address.segment] ?? list(address.segment)
+    guard let (bytes, offset) = place(of: address) else { return nil }
+    let known = frames[address.segment] ?? list(address.segment, bytes)
     // The last frame that begins before the record.
     var (low, high) = (0, known.count)
     while low < high {
       let middle = (low + high) / 2
-      if known[middle].offset <= address.offset { low = middle + 1 } else { high = middle }
+      if known[middle].offset <= offset { low = middle + 1 } else { high = middle }
     }
     return low == 0 ? nil : known[low - 1].sequence
   }
 
-  private mutating func list(_ number: UInt64) -> [(offset: Int, sequence: UInt64)] {
-    let listed = read(number)
+  /// The bytes of a record's segment up to the end of its frames, and where the record stands there.
+  private func place(of address: RecordAddress) -> (UnsafeRawBufferPointer, Int)? {
+    let root = snapshot.root
+    let entry = (root.pointee.segments + Int(address.segment)).pointee
+    guard let base = entry.base else { return nil }
+    if let map = entry.map {
+      guard let offset = try? map.pointee.verified(base).physicalOffset(of: address.offset) else {
+        return nil
+      }
+      return (UnsafeRawBufferPointer(start: base, count: map.pointee.dataEnd), offset)
+    }
+    let isLast = address.segment == root.pointee.end.segment
+    return (
+      UnsafeRawBufferPointer(start: base, count: isLast ? Int(root.pointee.end.offset) : entry.end),
+      address.offset
+    )
+  }
+
+  private mutating func list(
+    _ number: UInt64, _ bytes: UnsafeRawBufferPointer
+  ) -> [(offset: Int, sequence: UInt64)] {
+    let listed = read(number, bytes)
     if frames.count >= Self.segmentsKeptMax { frames.removeAll() }
     frames[number] = listed
     return listed
   }
 
-  private func read(_ number: UInt64) -> [(offset: Int, sequence: UInt64)] {
+  private func read(_ number: UInt64, _ bytes: UnsafeRawBufferPointer) -> [(offset: Int, sequence: UInt64)] {
     var listed: [(offset: Int, sequence: UInt64)] = []
-    let first = RecordAddress(
-      segment: number, offset: SegmentHeader.length, recordLength: 0, isBlob: false)
-    guard let bytes = try? snapshot.reader.bytes(at: first) else { return listed }
-    var offset = 0
+    var offset = SegmentHeader.length
     while offset < bytes.count {
-      let position = LogPosition(segment: number, offset: UInt64(SegmentHeader.length + offset))
+      let position = LogPosition(segment: number, offset: UInt64(offset))
       guard
         let header = try? FrameHeader(
           reading: bytes.part(offset, bytes.count - offset), store: snapshot.engine.storeID,
           position: position)
       else { break }
       offset += FrameHeader.length
-      listed.append((SegmentHeader.length + offset, header.sequence))
+      listed.append((offset, header.sequence))
       offset += Int(header.payloadLength)
     }
     return listed

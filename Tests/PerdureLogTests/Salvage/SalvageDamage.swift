@@ -133,7 +133,8 @@ struct SalvageDamage {
     guard found.keys.allSatisfy({ known.contains($0) }) else { throw Violation("a key that never was") }
   }
 
-  /// The name that a keyspace must have when its definition may be gone; a definition that was moved may count.
+  /// The name that a keyspace must have when its definition may be gone; a definition that was moved may
+  /// count.
   private func nameAfter(_ keyspace: String, _ found: [StoredKey: [UInt8]]) -> String {
     if !moved.isEmpty, found.keys.contains(where: { $0.keyspace == keyspace }) { return keyspace }
     let definition = original.records.first {

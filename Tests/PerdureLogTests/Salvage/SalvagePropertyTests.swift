@@ -19,7 +19,8 @@ struct SalvagePropertyTests {
     for number in 0..<UInt64(stores) {
       var random = root.derived(number)
       let store = try SalvagedStore(
-        &random, commits: random.pick(20...120), segmentCapacityBytes: random.pick([4096, 16384, 1 << 20]))
+        &random, commits: random.pick(20...120), segmentCapacityBytes: random.pick([4096, 16384, 1 << 20]),
+        compacts: random.chance(50))
       for round in 0..<damages {
         let damaged = try SalvageDamage(store, count: random.pick(1...8), movesSectors: movesSectors, &random)
         let before = damaged.fileSystem.currentImage

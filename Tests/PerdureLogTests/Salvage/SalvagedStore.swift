@@ -33,8 +33,10 @@ struct SalvagedStore {
   /// Where frames stand: their file, the begin of the header and the end.
   private(set) var frames: [(file: String, range: Range<Int>, sequence: UInt64, isEnd: Bool)] = []
 
-  /// Fills a store with random commits and closes it.
-  init(_ random: inout SeededGenerator, commits: Int, segmentCapacityBytes: Int) throws {
+  /// Fills a store with random commits, compacts it if asked to, and closes it.
+  init(
+    _ random: inout SeededGenerator, commits: Int, segmentCapacityBytes: Int, compacts: Bool = false
+  ) throws {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: Self.path, options: Self.options(fileSystem, segmentCapacityBytes))
     let rows = try store.keyspace("rows", .dense)
@@ -50,6 +52,7 @@ struct SalvagedStore {
       try store.write { transaction in
         for _ in 0..<count { try Self.change(&transaction, number, rows, names, &random) }
       }
+      if compacts && number == commits * 2 / 3 { try store.compact() }
     }
     try store.close()
     image = fileSystem.currentImage
@@ -95,7 +98,14 @@ struct SalvagedStore {
     for file in files {
       guard case .segment(let number) = StoreFileName(Self.name(file)) else { continue }
       try (image.bytes(at: file) ?? []).withUnsafeBytes { bytes in
-        var search = SegmentSearch(bytes, number, superblock.store, end: nil, durableEnd: 0)
+        var end: Int?
+        if try SegmentHeader(reading: bytes).generation > 0 {
+          let footer = try RewrittenFooter(
+            reading: bytes.part(bytes.count - RewrittenFooter.length, RewrittenFooter.length),
+            store: superblock.store, number: number)
+          end = Int(footer.dataEnd)
+        }
+        var search = SegmentSearch(bytes, number, superblock.store, end: end, durableEnd: 0)
         while case .frame(let header, let offset, let payload)? = search.next() {
           frames.append((file, offset..<payload.upperBound, header.sequence, header.kind == .commitEnd))
           try FramePayload.visitRecords(of: header, in: bytes.part(payload.lowerBound, payload.count)) {
