@@ -12,6 +12,20 @@ public struct StoreStatistics: Sendable {
   public var segments: Int
   /// Bytes of the log: the segments, each up to its last frame's end, or as a whole if it was rewritten.
   public var logBytes: UInt64
+  /// The snapshots that are furthest behind, at most eight, oldest first: what they see keeps space and memory
+  /// from being used again.
+  public var oldestSnapshots: [HeldSnapshot]
+  /// Records that are live, records that are not, and marks of removed keys, in bytes as the log counts them
+  /// (each record with the greatest length of its size class).
+  public var liveRecordBytes: UInt64
+  /// See `liveRecordBytes`.
+  public var deadRecordBytes: UInt64
+  /// See `liveRecordBytes`.
+  public var tombstoneBytes: UInt64
+  /// Bytes that background compaction has written since the store was opened.
+  public var compactionBytesSinceOpen: UInt64
+  /// Why the last run of background compaction failed; nil when it did not.
+  public var lastCompactionFailure: String?
   /// Bytes of segment files that compaction has replaced, and that old snapshots still read: they have no
   /// names any more, but take space until those snapshots go.
   public var replacedSegmentBytes: Int
@@ -51,6 +65,16 @@ public struct StoreStatistics: Sendable {
   }
 }
 
+/// A snapshot that somebody holds.
+public struct HeldSnapshot: Hashable, Sendable {
+  /// The last commit that it sees.
+  public var sequence: UInt64
+  /// Commits that it does not see.
+  public var commitsBehind: UInt64
+  /// Since when what it sees is not the newest, in seconds; 0 when it is.
+  public var secondsBehind: Double
+}
+
 extension Store {
   /// Counts of the store as it is now.
   public var statistics: StoreStatistics {
@@ -62,9 +86,15 @@ extension Store {
         let sealed = state.segments.segments.filter { $0.key != state.end.segment }
           .reduce(0) { $0 + UInt64($1.value.fileLength(end: state.segments.entries[Int($1.key)].end)) }
         let checkpoints = engine.checkpointer.statistics
+        let totals = state.usage.totals
+        let compactions = engine.compactor?.current
         return StoreStatistics(
           sequence: root.sequence, keys: keys, indexEntries: entries, segments: state.segments.segments.count,
-          logBytes: sealed + state.end.offset, replacedSegmentBytes: state.outdatedSegmentBytes,
+          logBytes: sealed + state.end.offset,
+          oldestSnapshots: state.oldestSnapshots(engine.pins.held(), max: 8),
+          liveRecordBytes: totals.liveBytes, deadRecordBytes: totals.deadBytes,
+          tombstoneBytes: totals.tombstoneBytes, compactionBytesSinceOpen: compactions?.bytesWritten ?? 0,
+          lastCompactionFailure: compactions?.failure, replacedSegmentBytes: state.outdatedSegmentBytes,
           indexBytes: state.arena.liveByteCount,
           indexBytesRetired: state.arena.retiredByteCount, snapshots: engine.pins.count,
           commitsSinceOpen: state.statistics.commits, logBytesSinceOpen: state.statistics.logBytes,

@@ -83,6 +83,7 @@ struct CommitterState: ~Copyable {
   /// Makes `next` the root; the one before stays until no reader can hold it.
   mutating func replaceRoot(_ next: UnsafeMutablePointer<Root>) {
     next.pointee.version = arena.publish()
+    root.pointee.replacedNanoseconds = Clock.nowNanoseconds()
     retiredRoots.append(root)
     root = next
   }
@@ -106,6 +107,19 @@ struct CommitterState: ~Copyable {
       if held.last != retiredRoots[index] { held.append(retiredRoots[index]) }
     }
     return held + retiredRoots[tail...] + [root]
+  }
+
+  /// The snapshots that are furthest behind, oldest first.
+  func oldestSnapshots(_ pins: PinnedVersions, max count: Int) -> [HeldSnapshot] {
+    let now = Clock.nowNanoseconds()
+    return pins.snapshots.prefix(count).map { version in
+      let index = firstRetiredRoot(from: version)
+      let held = index < retiredRoots.count ? retiredRoots[index] : root
+      let replaced = held.pointee.replacedNanoseconds
+      return HeldSnapshot(
+        sequence: held.pointee.sequence, commitsBehind: root.pointee.sequence - held.pointee.sequence,
+        secondsBehind: replaced == 0 ? 0 : Double(now - min(now, replaced)) / 1e9)
+    }
   }
 
   private func firstRetiredRoot(from version: UInt64) -> Int {

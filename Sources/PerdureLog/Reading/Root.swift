@@ -9,6 +9,8 @@ struct Root {
   var version: UInt64
   /// The last commit that it holds.
   var sequence: UInt64
+  /// When a newer root took its place; 0 while it is the newest. The committer's; readers do not look at it.
+  var replacedNanoseconds: UInt64 = 0
   /// Where the log ended then.
   var end: LogPosition
   var segments: UnsafeMutablePointer<SegmentTable.Entry>

@@ -122,6 +122,29 @@ struct CompactionTests {
     #expect(try store.statistics.replacedSegmentBytes < 2 * live)
   }
 
+  @Test("The oldest snapshots are in the statistics, and how far they are behind")
+  func statistics() throws {
+    let store = try MemoryStore().open()
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([1], id: 1, in: rows) }
+    var held: [Snapshot] = [store.snapshot()]
+    for round in 0..<10 as Range<UInt8> {
+      try store.write { try $0.put([round], id: 1, in: rows) }
+      held.append(store.snapshot())
+    }
+    let newest = store.snapshot().sequence
+    let found = try store.statistics.oldestSnapshots
+    #expect(found.map(\.sequence) == held.prefix(8).map(\.sequence))
+    #expect(found.map(\.commitsBehind) == held.prefix(8).map { newest - $0.sequence })
+    #expect(found.allSatisfy { $0.secondsBehind > 0 })
+    held = [held[10]]
+    #expect(
+      try store.statistics.oldestSnapshots == [
+        HeldSnapshot(sequence: newest, commitsBehind: 0, secondsBehind: 0)
+      ])
+    #expect(try store.statistics.deadRecordBytes == 10 * 32)
+  }
+
   @Test("What a released snapshot held goes with the next compaction")
   func releasedSnapshot() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
