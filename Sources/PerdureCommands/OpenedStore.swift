@@ -6,12 +6,17 @@ struct OpenedStore {
   let engine: Store
   let graph: StoreInspection?
 
-  init(at path: String) throws {
+  init(at path: String) throws { try self.init(at: path, isReadOnly: true) }
+
+  /// As its program would: a graph's indexes are kept up.
+  init(forWritingAt path: String) throws { try self.init(at: path, isReadOnly: false) }
+
+  private init(at path: String, isReadOnly: Bool) throws {
     var options = StoreOptions()
-    options.isReadOnly = true
+    options.isReadOnly = isReadOnly
     options.createsIfMissing = false
     do {
-      let graph = try StoreInspection(at: path, options: options)
+      let graph = try StoreInspection(of: path, options: options)
       self.graph = graph
       engine = graph.engine
     } catch let error as StoreError where error.code == .notAStore {

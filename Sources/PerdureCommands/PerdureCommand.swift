@@ -16,7 +16,7 @@ package struct PerdureCommand: ParsableCommand {
       be done; 64 the command line is wrong.
       """,
     subcommands: [
-      VerifyCommand.self, StatsCommand.self, DumpCommand.self, SalvageCommand.self,
+      VerifyCommand.self, StatsCommand.self, DumpCommand.self, SalvageCommand.self, CompactCommand.self,
     ])
 
   package init() {}

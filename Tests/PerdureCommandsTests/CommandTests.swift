@@ -235,6 +235,28 @@ struct CommandTests {
         #"{"name":"numbers","nameLost":false,"keys":3,"keysMaybeOlder":0}"#))
   }
 
+  // MARK: - compact
+
+  @Test("compact takes out what is dead, of stores with and without objects, and leaves them well")
+  func compact() throws {
+    let store = try Store(at: path)
+    let numbers = try store.keyspace("numbers", .dense)
+    for _ in 0..<100 {
+      try store.write { try $0.put([UInt8](repeating: 1, count: 1000), id: 1, in: numbers) }
+    }
+    try store.close()
+    let outcome = try Outcome("compact", path)
+    #expect(outcome.code == .success)
+    #expect(outcome.lines.count == 1 && outcome.lines[0].hasPrefix("1 of 1 segments rewritten"))
+    #expect(try Outcome("verify", path).code == .success)
+    #expect(try Outcome("dump", path, "--keyspace", "numbers").lines.last == "numbers\t3\t#6\t\"aaa\"")
+    let graph = try makeGraph()
+    #expect(try Outcome("compact", graph, "--json").code == .success)
+    #expect(try Outcome("verify", graph).lines.last == "graph: 2 objects, 0 links: clean")
+    #expect(try Outcome("compact", directory.file("none")).code == .failed)
+    #expect(try POSIXFileSystem().kind(of: directory.file("none")) == nil)
+  }
+
   @Test("On a terminal a bar is drawn and wiped away; results are not mixed with it")
   func bar() throws {
     let outcome = try Outcome("verify", path, isTerminal: true)

@@ -1,5 +1,6 @@
-// The store of an object graph on the log engine. What reads, plans, fetches and saves knows `PersistentStore`
-// alone; that there is an engine below is known here, where a container chooses it, and to verification.
+// The store of an object graph on the log engine. What reads, plans, fetches and saves knows
+// `PersistentStore` alone; that there is an engine below is known here, where a container chooses it, and to
+// verification.
 //
 //   what                     keyspace or index of the engine
 //   stored model             keyspace "meta", key "model"
@@ -10,7 +11,8 @@
 //
 // Invariants
 //  L1  The model in "meta" is written before any row that needs it, so replay finds it.
-//  L2  Ids are reserved in blocks by a commit of their own, before any of them is handed out. Commits keep their
+//  L2  Ids are reserved in blocks by a commit of their own, before any of them is handed out. Commits keep
+//  their
 //      order through a crash, so a row is never there without its reservation.
 
 internal import PerdureFileIO
@@ -44,7 +46,9 @@ package final class LogPersistentStore: PersistentStore {
   private init(opening store: Store, _ model: ManagedObjectModel?, isReadOnly: Bool) throws {
     self.store = store
     do {
-      if isReadOnly, try !store.keyspaces.contains(where: { $0.name == LogKeyspaces.metaName }) {
+      if isReadOnly || model == nil,
+        try !store.keyspaces.contains(where: { $0.name == LogKeyspaces.metaName })
+      {
         throw StoreError(
           .notAStore, "The store holds no object graph; open it with PerdureLog", at: store.path)
       }

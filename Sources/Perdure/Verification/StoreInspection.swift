@@ -12,6 +12,11 @@ public struct StoreInspection: Sendable {
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     var options = options
     options.isReadOnly = true
+    try self.init(of: path, options: options)
+  }
+
+  /// As the options say, also for writing.
+  package init(of path: String, options: StoreOptions) throws {
     store = try LogPersistentStore(at: path, model: nil, options: options)
   }
 

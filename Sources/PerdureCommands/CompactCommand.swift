@@ -1,0 +1,47 @@
+import ArgumentParser
+import Perdure
+import PerdureLog
+
+/// Takes out of a store what nobody can see any more.
+struct CompactCommand: ConsoleCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compact", abstract: "Takes dead records out of the log, and gives their space back.",
+    discussion: """
+      The store is opened for writing: nobody else may have it open. What is done stays done if it is \
+      stopped. Exit codes: 0 done; 2 the store could not be opened, or the work not be done.
+      """)
+
+  @Argument(help: "The store's directory.")
+  var path: String
+
+  @Flag(help: "One JSON object.")
+  var json = false
+
+  func perform(on console: Console) throws -> ExitCode {
+    let store = try OpenedStore(forWritingAt: path).engine
+    let report = try console.withProgress("compacting") { show in
+      try store.compact { progress in
+        show(UInt64(progress.segmentsDone), UInt64(progress.segmentsTotal))
+        return true
+      }
+    }
+    try store.close()
+    if json {
+      console.print(
+        JSONText.object([
+          ("path", .string(path)), ("segmentsExamined", .integer(report.segmentsExamined)),
+          ("segmentsRewritten", .integer(report.segmentsRewritten)),
+          ("segmentsRemoved", .integer(report.segmentsRemoved)),
+          ("bytesBefore", .integer(report.bytesBefore)),
+          ("bytesAfter", .integer(report.bytesAfter)), ("recordsDropped", .integer(report.recordsDropped)),
+          ("tombstonesDropped", .integer(report.tombstonesDropped)),
+        ]).text)
+    } else {
+      console.print(
+        "\(report.segmentsRewritten) of \(report.segmentsExamined) segments rewritten, "
+          + "\(report.segmentsRemoved) removed: \(report.bytesBefore) bytes before, \(report.bytesAfter) after"
+      )
+    }
+    return .success
+  }
+}
