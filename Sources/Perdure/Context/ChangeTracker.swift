@@ -1,73 +1,108 @@
+// What a context has not saved, by reference.
+//
+// Overlays stand in one array for each entity, in the order in which they were made: ids ascend as objects are
+// inserted, so the order of a save is mostly there already, and a fetch of one entity costs nothing for the
+// changes of others. A table leads from a reference to its overlay.
+//
+// Invariants:
+//   P1. The table has exactly the overlays of the arrays, and `overlay.place` is where one stands.
+//   P2. An array that is not marked as unordered ascends by reference.
+
 internal import PerdurePredicates
 
 /// The unsaved changes of a context, by reference.
-///
-/// Kept apart by entity, so that a fetch of one entity costs nothing for the changes of others.
 struct ChangeTracker {
+  private struct Group {
+    var overlays: [ObjectOverlay] = []
+    var isOrdered = true
+  }
+
   /// By entity number.
-  private var overlaysByEntity: [[ObjectReference: ObjectOverlay]] = []
-  private(set) var count = 0
+  private var groups: [Group] = []
+  private var table = ReferenceTable<ObjectOverlay>()
+  /// Whether any object has been marked as deleted since the last save.
+  private var hasDeletions = false
   /// Deleted objects whose delete rules have yet to be applied.
   var unpropagated: [ObjectReference] = []
 
-  var isEmpty: Bool { count == 0 }
+  var isEmpty: Bool { table.count == 0 }
 
-  subscript(reference: ObjectReference) -> ObjectOverlay? {
-    let entity = Int(reference.entityNumber)
-    return entity < overlaysByEntity.count ? overlaysByEntity[entity][reference] : nil
-  }
+  /// Frees the table; the tracker must not be used afterwards.
+  func deallocate() { table.deallocate() }
+
+  @inline(__always)
+  subscript(reference: ObjectReference) -> ObjectOverlay? { table.object(reference) }
 
   /// The changes of objects of one concrete entity.
-  func overlays(ofEntity entity: UInt16) -> some Collection<ObjectOverlay> {
-    (Int(entity) < overlaysByEntity.count ? overlaysByEntity[Int(entity)] : [:]).values
+  func overlays(ofEntity entity: UInt16) -> [ObjectOverlay] {
+    Int(entity) < groups.count ? groups[Int(entity)].overlays : []
   }
 
   func touches(entity: UInt16) -> Bool {
-    Int(entity) < overlaysByEntity.count && !overlaysByEntity[Int(entity)].isEmpty
+    Int(entity) < groups.count && !groups[Int(entity)].overlays.isEmpty
   }
 
+  /// Adds the changes of an object that has none.
   mutating func insert(_ overlay: ObjectOverlay) {
     let entity = Int(overlay.reference.entityNumber)
-    while overlaysByEntity.count <= entity { overlaysByEntity.append([:]) }
-    if overlaysByEntity[entity].updateValue(overlay, forKey: overlay.reference) == nil { count += 1 }
+    while groups.count <= entity { groups.append(Group()) }
+    if let last = groups[entity].overlays.last, last.reference.rawValue > overlay.reference.rawValue {
+      groups[entity].isOrdered = false
+    }
+    overlay.place = groups[entity].overlays.count
+    groups[entity].overlays.append(overlay)
+    table.insert(overlay, overlay.reference)
   }
 
   /// Removes an entry and gives it to the caller: releasing it may run an object's deinit, which must not
   /// happen while the tracker is being changed.
   @discardableResult
   mutating func remove(_ reference: ObjectReference) -> ObjectOverlay? {
+    guard let overlay = table.object(reference) else { return nil }
+    table.remove(reference)
     let entity = Int(reference.entityNumber)
-    guard entity < overlaysByEntity.count,
-      let overlay = overlaysByEntity[entity].removeValue(forKey: reference)
-    else { return nil }
-    count -= 1
+    let last = groups[entity].overlays.removeLast()
+    if last !== overlay {
+      groups[entity].overlays[overlay.place] = last
+      last.place = overlay.place
+      groups[entity].isOrdered = false
+    }
     return overlay
   }
 
   /// Forgets everything, and gives what there was.
   mutating func removeAll() -> [ObjectOverlay] {
     let everything = all
+    table.deallocate()
     self = ChangeTracker()
     return everything
   }
 
   func isNew(_ reference: ObjectReference) -> Bool { self[reference]?.isNew ?? false }
 
-  func isDeleted(_ reference: ObjectReference) -> Bool { self[reference]?.isDeleted ?? false }
+  func isDeleted(_ reference: ObjectReference) -> Bool {
+    hasDeletions && self[reference]?.isDeleted ?? false
+  }
 
   /// Makes sure that the delete rules are applied to an object, again if need be.
   mutating func propagateLater(_ overlay: ObjectOverlay) {
     overlay.isPropagated = false
+    hasDeletions = true
     unpropagated.append(overlay.reference)
   }
 
   func contains(where holds: (ObjectOverlay) -> Bool) -> Bool {
-    overlaysByEntity.contains { $0.values.contains(where: holds) }
+    groups.contains { $0.overlays.contains(where: holds) }
   }
 
   /// The changes in no particular order.
-  var all: [ObjectOverlay] { overlaysByEntity.flatMap(\.values) }
+  var all: [ObjectOverlay] { groups.flatMap(\.overlays) }
 
   /// The changes in order of reference, which is the same in every run.
-  var ordered: [ObjectOverlay] { all.sorted { $0.reference.rawValue < $1.reference.rawValue } }
+  var ordered: [ObjectOverlay] {
+    groups.flatMap { group in
+      group.isOrdered
+        ? group.overlays : group.overlays.sorted { $0.reference.rawValue < $1.reference.rawValue }
+    }
+  }
 }

@@ -92,12 +92,12 @@ extension ContextCore {
         setColumn(overlay.reference, relationship, storedColumn(overlay.reference, relationship.slot))
       case .links:
         guard let delta = overlay.delta(relationship.slot) else { continue }
-        for target in delta.added { disconnect(overlay.reference, relationship, target) }
-        for target in delta.removed { connect(overlay.reference, relationship, target) }
+        for target in delta.added.ordered { disconnect(overlay.reference, relationship, target) }
+        for target in delta.removed.ordered { connect(overlay.reference, relationship, target) }
       case .inverseToOne, .inverseToMany:
         guard let delta = overlay.delta(relationship.slot) else { continue }
-        for target in delta.added { disconnect(overlay.reference, relationship, target) }
-        for target in delta.removed where !tracker.isDeleted(target) {
+        for target in delta.added.ordered { disconnect(overlay.reference, relationship, target) }
+        for target in delta.removed.ordered where !tracker.isDeleted(target) {
           connect(overlay.reference, relationship, target)
         }
       }

@@ -59,7 +59,7 @@ extension ContextCore {
     if overlay?.isNew != true { appendStoredEntries(relationship.index, owner, to: &result) }
     guard let delta = overlay?.delta(relationship.slot) else { return }
     if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
-    result.append(contentsOf: delta.added.sorted { $0.rawValue < $1.rawValue })
+    result.append(contentsOf: delta.added.ordered)
   }
 
   /// The number of objects at the other end. Reads no row unless the relationship is a column.
@@ -194,7 +194,7 @@ extension ContextCore {
 
   /// What is linked to a deleted object after its delete rules were applied has to follow them too.
   private func propagateAgain(_ reference: ObjectReference) {
-    guard let overlay = tracker[reference], overlay.isDeleted else { return }
+    guard tracker.isDeleted(reference), let overlay = tracker[reference] else { return }
     tracker.propagateLater(overlay)
   }
 

@@ -63,6 +63,7 @@ final class ContextCore {
 
   deinit {
     identityMap.deallocate()
+    tracker.deallocate()
   }
 
   /// The handle is gone: what is pending will not be saved, and must not keep itself alive.

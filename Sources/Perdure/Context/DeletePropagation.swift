@@ -84,7 +84,7 @@ extension ContextCore {
         if case .reference(let target) = overlay.value(relationship.slot), tracker.isDeleted(target) {
           setColumn(overlay.reference, relationship.slot, .null)
         }
-        for target in overlay.delta(relationship.slot)?.added ?? [] where tracker.isDeleted(target) {
+        for target in overlay.delta(relationship.slot)?.added.ordered ?? [] where tracker.isDeleted(target) {
           disconnect(overlay.reference, relationship, target)
         }
       }

@@ -74,20 +74,24 @@ struct SavePlan {
     guard let layouts = overlay.shape.storage.layouts else { return }
     let writer = RowWriter(layouts)
     if overlay.isNew {
-      change.puts.append((overlay.reference, writer.row { .value(overlay.value($0) ?? .null) }))
-    } else {
-      let bytes = context.withRow(overlay.reference) { base, version -> [UInt8]? in
-        guard version == overlay.baseVersion else { return nil }
-        return writer.row(base: base) { overlay.value($0).map(RowInput.value) ?? .copied }
+      change.puts.append(overlay.reference) { bytes in
+        writer.append(to: &bytes) { .value(overlay.value($0) ?? .null) }
       }
-      guard case .some(.some(let row)) = bytes else {
+    } else {
+      let isCurrent = context.withRow(overlay.reference) { base, version -> Bool in
+        guard version == overlay.baseVersion else { return false }
+        change.puts.append(overlay.reference) { bytes in
+          writer.append(to: &bytes, base: base) { overlay.value($0).map(RowInput.value) ?? .copied }
+        }
+        return true
+      }
+      guard isCurrent == true else {
         stale.append(overlay.reference)
         return
       }
-      change.puts.append((overlay.reference, row))
       requireVersion(overlay)
     }
-    for relationship in overlay.shape.relationships where relationship.form == .column {
+    for relationship in overlay.shape.columns {
       guard case .reference(let target) = overlay.value(relationship.slot) else { continue }
       requireExistence(target)
       if relationship.inverseIsToOne { requireRange(relationship.index, target) }
@@ -98,12 +102,12 @@ struct SavePlan {
     let relationship = overlay.shape.relationship(slot)
     if relationship.hasCountLimits { requireRange(relationship.index, overlay.reference) }
     guard case .links(let links, true) = relationship.form else { return }
-    for target in delta.added.sorted(by: { $0.rawValue < $1.rawValue }) {
+    for target in delta.added.ordered {
       change.linksAdded.append(StoreLink(index: links, source: overlay.reference, target: target))
       requireExistence(overlay.reference)
       requireExistence(target)
     }
-    for target in delta.removed {
+    for target in delta.removed.ordered {
       linksRemoved.insert(StoreLink(index: links, source: overlay.reference, target: target))
     }
   }

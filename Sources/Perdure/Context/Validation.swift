@@ -90,6 +90,8 @@ extension ContextCore {
 
   private func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     for slot in overlay.shape.ruledSlots where isConcerned(overlay, slot) {
+      // Most columns have a value, and then no rule of theirs is broken.
+      if let value = overlay.value(slot), !value.isNull { continue }
       guard let found = violation(overlay, slot) else { continue }
       details.append(
         PerdureError.Detail(

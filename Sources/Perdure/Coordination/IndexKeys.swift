@@ -35,19 +35,24 @@ package struct IndexKeys: Sendable {
   /// The key of a row, or nil when the row has no entry.
   package func key(of row: RowView) -> [UInt8]? {
     var key = OrderedKey()
+    return append(keyOf: row, to: &key) ? key.bytes : nil
+  }
+
+  /// Appends the key of a row; false, and perhaps a part of it appended, when the row has no entry.
+  func append(keyOf row: RowView, to key: inout OrderedKey) -> Bool {
     switch shape {
     case .relation(let slot):
       let field = row.fields[slot]
-      guard row.isPresent(field) else { return nil }
+      guard row.isPresent(field) else { return false }
       key.append(bare: row.reference(field))
     case .components(let slots, let isUnique):
       for (slot, isDescending) in slots {
         let standIn = layouts.defaults[slot]
-        if isUnique, isNull(row, slot, standIn) { return nil }
+        if isUnique, isNull(row, slot, standIn) { return false }
         key.append(row, slot, default: standIn, descending: isDescending)
       }
     }
-    return key.bytes
+    return true
   }
 
   private func isNull(_ row: RowView, _ slot: Int, _ standIn: Value) -> Bool {

@@ -23,7 +23,7 @@ extension LogPersistentStore {
     for reference in change.removals {
       try transaction.remove(id: reference.id, in: keyspaces.rows(of: reference.entityNumber))
     }
-    for (reference, row) in change.puts {
+    try change.puts.forEach { reference, row in
       try transaction.put(row, id: reference.id, in: keyspaces.rows(of: reference.entityNumber))
     }
     for link in change.linksRemoved { try transaction.remove(key: link.key, in: links(link)) }

@@ -195,6 +195,10 @@ extension OrderedKey {
   }
 
   private mutating func appendEscaped(_ source: UnsafeRawBufferPointer) {
+    guard source.contains(0) else {
+      bytes.append(contentsOf: source)
+      return
+    }
     for byte in source {
       bytes.append(byte)
       if byte == 0 { bytes.append(0xFF) }

@@ -118,6 +118,41 @@ package struct StoreLink: Hashable, Sendable {
   }
 }
 
+/// Rows and whose they are, one after the other in one buffer.
+package struct WrittenRows: Sendable {
+  package private(set) var references: [ObjectReference] = []
+  private var ends: [Int] = []
+  private var bytes: [UInt8] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { references.isEmpty }
+
+  /// Adds a row, which the closure appends to the buffer that it is given.
+  @inline(__always)
+  package mutating func append(_ reference: ObjectReference, _ write: (inout [UInt8]) -> Void) {
+    write(&bytes)
+    references.append(reference)
+    ends.append(bytes.count)
+  }
+
+  /// Adds a row.
+  package mutating func append(_ reference: ObjectReference, _ row: [UInt8]) {
+    append(reference) { $0.append(contentsOf: row) }
+  }
+
+  /// Hands the rows out in the order in which they were added.
+  package func forEach(_ body: (ObjectReference, UnsafeRawBufferPointer) throws -> Void) rethrows {
+    try bytes.withUnsafeBytes { bytes in
+      var start = 0
+      for (reference, end) in zip(references, ends) {
+        try body(reference, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        start = end
+      }
+    }
+  }
+}
+
 /// A change to apply as one commit.
 ///
 /// A reference occurs at most once among puts and removals. Adding a link that is there, and removing one
@@ -126,7 +161,7 @@ package struct StoreChange: Sendable {
   /// The state that the change was computed from.
   package var view: any StoreView
   /// Rows to write, whole, new or replaced.
-  package var puts: [(reference: ObjectReference, row: [UInt8])] = []
+  package var puts = WrittenRows()
   /// Rows to remove.
   package var removals: [ObjectReference] = []
   package var linksAdded: [StoreLink] = []

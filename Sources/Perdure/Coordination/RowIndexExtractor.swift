@@ -44,23 +44,30 @@ struct RowIndexExtractor: IndexExtractor {
   }
 
   /// What a row keyspace holds, and how its rows give keys.
-  private struct Source {
+  private final class Source: Sendable {
     let entity: UInt16
     let keys: IndexKeys
+
+    init(entity: UInt16, keys: IndexKeys) {
+      self.entity = entity
+      self.keys = keys
+    }
   }
 
-  private let schema: StoreSchema
-  private let sources: [UInt32: Source]
+  private let rows: RowChecks
+  /// By keyspace.
+  private let sources: [Source?]
 
   private init(_ schema: StoreSchema, _ definition: IndexDefinition, in store: borrowing StoredValues) {
-    self.schema = schema
-    var sources: [UInt32: Source] = [:]
+    rows = schema.rows
+    var sources: [Source?] = []
     for number in definition.entities {
       guard
         let keyspace = store.keyspace(named: LogKeyspaces.rowsName(number)),
         let keys = IndexKeys(definition, entity: schema.entity(number))
       else { continue }
-      sources[keyspace.id] = Source(entity: number, keys: keys)
+      while sources.count <= Int(keyspace.id) { sources.append(nil) }
+      sources[Int(keyspace.id)] = Source(entity: number, keys: keys)
     }
     self.sources = sources
   }
@@ -70,14 +77,17 @@ struct RowIndexExtractor: IndexExtractor {
     keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
     into entries: inout IndexEntries
   ) {
-    guard let source = sources[keyspace] else { return }
+    guard Int(keyspace) < sources.count, let source = sources[Int(keyspace)] else { return }
     let id = UInt64(littleEndian: key.loadUnaligned(as: UInt64.self))
     guard id >> 48 == 0 else { return }
     let reference = ObjectReference(entity: source.entity, id: id)
-    guard let row = try? schema.rows.view(value, of: reference), let indexKey = source.keys.key(of: row)
-    else {
-      return
+    guard let row = try? rows.view(value, of: reference) else { return }
+    entries.add(reference: reference.rawValue) { bytes in
+      // The buffer goes into the key and back: nothing is copied.
+      var key = OrderedKey()
+      swap(&key.bytes, &bytes)
+      defer { swap(&key.bytes, &bytes) }
+      return source.keys.append(keyOf: row, to: &key)
     }
-    entries.add(key: indexKey, reference: reference.rawValue)
   }
 }

@@ -185,7 +185,10 @@ package final class RowLayouts: @unchecked Sendable {
     nullRow.deallocate()
   }
 
-  /// A row of the current layout in which every property is null. Valid while this object lives.
+  /// A row of the current layout in which every property is null: where a row begins that is being written.
+  var nullBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(nullRow) }
+
+  /// The same to read. Valid while this object lives.
   var nulls: RowView {
     guard let base = nullRow.baseAddress else { preconditionFailure("A row is never empty.") }
     return RowView(base: UnsafeRawPointer(base), count: nullRow.count, fields: current.fields)

@@ -30,36 +30,62 @@ package struct RowWriter {
   /// - Parameter input: Asked once for each stored property, by slot. A value must have the property's type
   ///   (see `Value.stored(as:)`).
   package func row(base: RowView? = nil, _ input: (Int) -> RowInput) -> [UInt8] {
-    let layout = layouts.current
-    var bytes = [UInt8](repeating: 0, count: layout.shape.variableOffset)
-    bytes[0] = UInt8(truncatingIfNeeded: layout.number)
-    bytes[1] = UInt8(truncatingIfNeeded: layout.number >> 8)
-    for (column, slot) in zip(layout.columns, layout.columnSlots) {
-      guard let slot else { preconditionFailure("Property \(column.property) has no slot in its entity.") }
-      let field = layout.fields[slot]
-      switch input(slot) {
-      case .value(let value): put(value, field, &bytes)
-      case .copied: copy(slot, field, from: base, &bytes)
-      }
-      if field.kind.isVariable { putEnd(field, layout.shape, &bytes) }
-    }
+    var bytes: [UInt8] = []
+    append(to: &bytes, base: base, input)
     return bytes
   }
 
-  private func putEnd(_ field: RowField, _ shape: RowShape, _ bytes: inout [UInt8]) {
-    let length = bytes.count - shape.variableOffset
+  /// Appends a row to a buffer; as `row(base:_:)`.
+  @inline(__always)
+  package func append(to bytes: inout [UInt8], base: RowView? = nil, _ input: (Int) -> RowInput) {
+    let layout = layouts.current
+    let draft = RowDraft(layout, at: bytes.count)
+    bytes.append(contentsOf: layouts.nullBytes)
+    for slot in layout.columnSlots {
+      guard let slot else { preconditionFailure("A stored property has no slot in its entity.") }
+      let field = layout.fields[slot]
+      switch input(slot) {
+      case .value(let value): draft.put(value, field, &bytes)
+      case .copied: copy(slot, field, from: base, draft, &bytes)
+      }
+      if field.kind.isVariable { draft.putEnd(field, &bytes) }
+    }
+  }
+
+  private func copy(
+    _ slot: Int, _ field: RowField, from base: RowView?, _ draft: RowDraft, _ bytes: inout [UInt8]
+  ) {
+    guard let base else { preconditionFailure("A copied property needs a base row.") }
+    let old = base.fields[slot]
+    guard old.kind == field.kind else {
+      draft.put(old.kind == .absent ? layouts.defaults[slot] : base.value(slot), field, &bytes)
+      return
+    }
+    if base.isPresent(old) { draft.copy(old, of: base, to: field, &bytes) }
+  }
+}
+
+/// A row that is being written at the end of a buffer.
+private struct RowDraft {
+  /// Where the row starts in the buffer.
+  private let start: Int
+  /// Where its variable section starts.
+  private let variableStart: Int
+
+  init(_ layout: RowLayout, at start: Int) {
+    self.start = start
+    variableStart = start + layout.shape.variableOffset
+  }
+
+  /// Notes that the variable bytes of a field are complete.
+  func putEnd(_ field: RowField, _ bytes: inout [UInt8]) {
+    let length = bytes.count - variableStart
     precondition(length <= Int(UInt32.max), "A row is at most 4 GiB.")
     store(UInt32(length).littleEndian, field, &bytes)
   }
 
-  private func copy(_ slot: Int, _ field: RowField, from base: RowView?, _ bytes: inout [UInt8]) {
-    guard let base else { preconditionFailure("A copied property needs a base row.") }
-    let old = base.fields[slot]
-    guard old.kind == field.kind else {
-      put(old.kind == .absent ? layouts.defaults[slot] : base.value(slot), field, &bytes)
-      return
-    }
-    guard base.isPresent(old) else { return }
+  /// Copies a present field of the same kind.
+  func copy(_ old: RowField, of base: RowView, to field: RowField, _ bytes: inout [UInt8]) {
     setPresent(field, &bytes)
     if field.kind.isVariable {
       bytes.append(contentsOf: base.bytes(old))
@@ -68,12 +94,12 @@ package struct RowWriter {
       let source = UnsafeRawBufferPointer(
         start: base.base + Int(old.offset), count: field.kind.fixedSizeBytes)
       bytes.withUnsafeMutableBytes {
-        UnsafeMutableRawBufferPointer(rebasing: $0[Int(field.offset)...]).copyMemory(from: source)
+        UnsafeMutableRawBufferPointer(rebasing: $0[(start + Int(field.offset))...]).copyMemory(from: source)
       }
     }
   }
 
-  private func put(_ value: Value, _ field: RowField, _ bytes: inout [UInt8]) {
+  func put(_ value: Value, _ field: RowField, _ bytes: inout [UInt8]) {
     if case .null = value { return }
     setPresent(field, &bytes)
     switch (field.kind, value) {
@@ -89,7 +115,7 @@ package struct RowWriter {
     case (.reference, .reference(let reference)): store(reference.rawValue.littleEndian, field, &bytes)
     case (.decimal, .decimal(let decimal)):
       bytes.withUnsafeMutableBytes {
-        DecimalParts(decimal).store(to: $0.baseAddress! + Int(field.offset))
+        DecimalParts(decimal).store(to: $0.baseAddress! + start + Int(field.offset))
       }
     case (.string, .string(let text)): putText(text, field, &bytes)
     case (.url, .url(let url)): putText(url.absoluteString, field, &bytes)
@@ -99,22 +125,25 @@ package struct RowWriter {
   }
 
   private func putText(_ text: String, _ field: RowField, _ bytes: inout [UInt8]) {
-    let start = bytes.count
-    bytes.append(contentsOf: text.utf8)
-    if bytes[start...].allSatisfy({ $0 < 0x80 }) { setASCII(field, &bytes) }
+    var text = text
+    let bits = text.withUTF8 { source in
+      bytes.append(contentsOf: source)
+      return source.reduce(0, |)
+    }
+    if bits < 0x80 { setASCII(field, &bytes) }
   }
 
   private func setPresent(_ field: RowField, _ bytes: inout [UInt8]) {
-    bytes[RowShape.presenceOffset + Int(field.presenceBit >> 3)] |= 1 << (field.presenceBit & 7)
+    bytes[start + RowShape.presenceOffset + Int(field.presenceBit >> 3)] |= 1 << (field.presenceBit & 7)
   }
 
   private func setASCII(_ field: RowField, _ bytes: inout [UInt8]) {
-    bytes[Int(field.asciiOffset) + Int(field.asciiBit >> 3)] |= 1 << (field.asciiBit & 7)
+    bytes[start + Int(field.asciiOffset) + Int(field.asciiBit >> 3)] |= 1 << (field.asciiBit & 7)
   }
 
   private func store<T: BitwiseCopyable>(_ value: T, _ field: RowField, _ bytes: inout [UInt8]) {
     bytes.withUnsafeMutableBytes {
-      $0.storeBytes(of: value, toByteOffset: Int(field.offset), as: T.self)
+      $0.storeBytes(of: value, toByteOffset: start + Int(field.offset), as: T.self)
     }
   }
 }

@@ -23,10 +23,14 @@ final class EntityShape: Sendable {
   let objectClass: ManagedObject.Type
   let properties: [Property]
   let slotCount: Int
+  /// What each slot takes if it is a stored attribute; `absent` for all others.
+  let attributeKinds: [FieldKind]
   /// The relationships among the properties.
   let relationships: [RelationshipShape]
   /// By slot.
   private let relationshipsBySlot: [Unmanaged<RelationshipShape>?]
+  /// The relationships that are columns.
+  let columns: [RelationshipShape]
   /// The slots that a save has rules for.
   let ruledSlots: [Int]
   /// What each slot of a new object holds: its default, or nothing.
@@ -49,12 +53,16 @@ final class EntityShape: Sendable {
     objectClass = parts.objectClass
     properties = parts.properties
     slotCount = parts.properties.count
+    attributeKinds = parts.properties.map {
+      if case .attribute(let kind, _) = $0 { kind } else { .absent }
+    }
     relationships = parts.properties.compactMap {
       if case .relationship(let relationship) = $0 { relationship } else { nil }
     }
     relationshipsBySlot = parts.properties.map {
       if case .relationship(let relationship) = $0 { .passUnretained(relationship) } else { nil }
     }
+    columns = relationships.filter { $0.form == .column }
     ruledSlots = parts.properties.indices.filter { PropertyRules.apply(to: parts.properties[$0]) }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
     incoming = parts.incoming

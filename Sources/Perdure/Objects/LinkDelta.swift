@@ -5,8 +5,8 @@ internal import PerdurePredicates
 /// Invariants, at the context's view: no element of `added` is in the store's set, every element of
 /// `removed` is. So the size of the changed set is known without looking at it.
 struct LinkDelta {
-  private(set) var added: Set<ObjectReference> = []
-  private(set) var removed: Set<ObjectReference> = []
+  private(set) var added = ReferenceSet()
+  private(set) var removed = ReferenceSet()
 
   var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 
@@ -15,12 +15,12 @@ struct LinkDelta {
 
   /// Adds an object that is not in the changed set.
   mutating func add(_ reference: ObjectReference) {
-    if removed.remove(reference) == nil { added.insert(reference) }
+    if !removed.remove(reference) { added.insert(reference) }
   }
 
   /// Removes an object that is in the changed set.
   mutating func remove(_ reference: ObjectReference) {
-    if added.remove(reference) == nil { removed.insert(reference) }
+    if !added.remove(reference) { removed.insert(reference) }
   }
 
   /// Whether the changed set has an object; nil when that is for the store to say.
@@ -31,7 +31,7 @@ struct LinkDelta {
 
   /// Restores the invariants against another state of the store.
   mutating func rebase(_ isStored: (ObjectReference) -> Bool) {
-    added = added.filter { !isStored($0) }
-    removed = removed.filter(isStored)
+    added.removeAll(where: isStored)
+    removed.removeAll { !isStored($0) }
   }
 }

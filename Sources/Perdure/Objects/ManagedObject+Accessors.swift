@@ -33,6 +33,36 @@ extension ManagedObject {
     setAttributeValue(value?.predicateValue ?? .null, slot)
   }
 
+  // The frequent types again: what a generic function does not know costs more than the change itself.
+
+  /// Changes text.
+  public final func _set(_ slot: Int, _ value: String) { setAttributeValue(.string(value), slot) }
+
+  /// Changes text; nil takes it away.
+  public final func _set(_ slot: Int, _ value: String?) {
+    setAttributeValue(value.map(Value.string) ?? .null, slot)
+  }
+
+  /// Changes a whole number.
+  public final func _set(_ slot: Int, _ value: Int64) { setAttributeValue(.integer(value), slot) }
+
+  /// Changes a whole number; nil takes it away.
+  public final func _set(_ slot: Int, _ value: Int64?) {
+    setAttributeValue(value.map(Value.integer) ?? .null, slot)
+  }
+
+  /// Changes a whole number.
+  public final func _set(_ slot: Int, _ value: Int32) { setAttributeValue(.integer(Int64(value)), slot) }
+
+  /// Changes a whole number.
+  public final func _set(_ slot: Int, _ value: Int16) { setAttributeValue(.integer(Int64(value)), slot) }
+
+  /// Changes a truth value.
+  public final func _set(_ slot: Int, _ value: Bool) { setAttributeValue(.bool(value), slot) }
+
+  /// Changes a floating-point number.
+  public final func _set(_ slot: Int, _ value: Double) { setAttributeValue(.double(value), slot) }
+
   /// The value as its property has it; nil for none, and for one that the type does not know.
   private func convert<T: AttributeValue>(_ value: Value, _ slot: Int) -> T? {
     if case .null = value { return nil }

@@ -68,7 +68,8 @@ extension ManagedObject {
   func setAttributeValue(_ value: Value, _ slot: Int) {
     guard let context = contextForChange() else { return }
     checkSlot(slot)
-    guard case .attribute(let kind, _) = shape.properties[slot] else {
+    let kind = shape.attributeKinds[slot]
+    guard kind != .absent else {
       preconditionFailure("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
     }
     guard let stored = value.stored(as: kind) else {

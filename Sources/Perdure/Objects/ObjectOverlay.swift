@@ -9,28 +9,35 @@ final class ObjectOverlay {
 
   let reference: ObjectReference
   let shape: EntityShape
+  private let slotCount: Int
   /// Whether the object has no row in the store.
   let isNew: Bool
   /// Whether the object is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
   /// Whether the delete rules have been applied to what it is linked with now.
   @exclusivity(unchecked) var isPropagated = false
-  /// The changed columns by slot; nil for the unchanged. Empty when no column has changed.
-  @exclusivity(unchecked) private(set) var values: [Value?] = []
+  /// The changed columns by slot, in memory of the overlay; nil for the unchanged. There is none when no column
+  /// has changed.
+  @exclusivity(unchecked) private var values: UnsafeMutablePointer<Value?>?
   @exclusivity(unchecked) private(set) var deltas: [(slot: Int, delta: LinkDelta)] = []
   /// The version of the row that the changes were made to; nil for new objects and where only links changed.
   @exclusivity(unchecked) var baseVersion: RowVersion?
   @exclusivity(unchecked) var object: ManagedObject?
+  /// Where the tracker has it among the changes of its entity.
+  @exclusivity(unchecked) var place = 0
 
   init(_ reference: ObjectReference, _ shape: EntityShape, isNew: Bool) {
     self.reference = reference
     self.shape = shape
+    slotCount = shape.template.count
     self.isNew = isNew
-    if isNew { values = shape.template }
+    if isNew { values = makeValues { shape.template[$0] } }
   }
 
+  deinit { dropValues() }
+
   /// Whether the row has to be written.
-  var changesRow: Bool { !values.isEmpty }
+  var changesRow: Bool { values != nil }
 
   var hasDeltas: Bool { !deltas.isEmpty }
 
@@ -41,11 +48,31 @@ final class ObjectOverlay {
 
   /// The changed value of a column, or nil when it has not changed.
   @inline(__always)
-  func value(_ slot: Int) -> Value? { values.isEmpty ? nil : values[slot] }
+  func value(_ slot: Int) -> Value? { values.flatMap { $0[checked(slot)] } }
 
   func setValue(_ value: Value, _ slot: Int) {
-    if values.isEmpty { values = [Value?](repeating: nil, count: shape.properties.count) }
-    values[slot] = value
+    let values = values ?? makeValues { _ in nil }
+    values[checked(slot)] = value
+    self.values = values
+  }
+
+  private func makeValues(_ value: (Int) -> Value?) -> UnsafeMutablePointer<Value?> {
+    let values = UnsafeMutablePointer<Value?>.allocate(capacity: slotCount)
+    for slot in 0..<slotCount { (values + slot).initialize(to: value(slot)) }
+    return values
+  }
+
+  private func dropValues() {
+    guard let values else { return }
+    for slot in 0..<slotCount { (values + slot).deinitialize(count: 1) }
+    values.deallocate()
+    self.values = nil
+  }
+
+  @inline(__always)
+  private func checked(_ slot: Int) -> Int {
+    precondition(UInt(bitPattern: slot) < UInt(bitPattern: slotCount), "No such slot.")
+    return slot
   }
 
   func delta(_ slot: Int) -> LinkDelta? {
@@ -67,6 +94,6 @@ final class ObjectOverlay {
   /// Forgets all changed columns of an object that has a row.
   func discardValues() {
     precondition(!isNew, "A new object has no row to fall back on.")
-    values = []
+    dropValues()
   }
 }

@@ -46,12 +46,29 @@ public struct IndexEntries: ~Copyable {
     finish(reference)
   }
 
+  /// As `add(key:reference:)` with a key that is appended to the buffer it is given; false takes back what was
+  /// appended.
+  package mutating func add(reference: UInt64, appendingKey: (inout [UInt8]) -> Bool) {
+    let start = bytes.count
+    let hasKey = appendingKey(&bytes)
+    let kept = hasKey ? min(bytes.count - start, IndexKey.lengthMax) : 0
+    if start + kept < bytes.count { bytes.removeLast(bytes.count - start - kept) }
+    if hasKey { finish(reference) }
+  }
+
   private mutating func finish(_ reference: UInt64) {
     withUnsafeBytes(of: reference.bigEndian) { bytes.append(contentsOf: $0) }
     ends.append(bytes.count)
   }
 
+  /// Adds a whole tree key.
+  mutating func append(treeKey: UnsafeRawBufferPointer) {
+    bytes.append(contentsOf: treeKey)
+    ends.append(bytes.count)
+  }
+
   mutating func removeAll() {
+    if ends.isEmpty { return }
     bytes.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
   }

@@ -3,11 +3,18 @@ import PerdureFormat
 /// The derived indexes of an open store, arranged by what they come from: who has to hear of a
 /// changed record, and of a changed entry. Made anew whenever the catalog changes.
 final class IndexSet: Sendable {
-  struct RecordIndex: Sendable {
+  /// A class, because it is passed along with every record.
+  final class RecordIndex: Sendable {
     let index: DerivedIndex
     let extractor: any IndexExtractor
     /// The indexes that count this one's groups.
     let countedBy: [DerivedIndex]
+
+    init(index: DerivedIndex, extractor: any IndexExtractor, countedBy: [DerivedIndex]) {
+      self.index = index
+      self.extractor = extractor
+      self.countedBy = countedBy
+    }
   }
 
   /// By keyspace id: the indexes over its records.

@@ -11,8 +11,9 @@ struct IndexUpdate: ~Copyable {
   private let arena: NodeArena
   private var before = IndexEntries()
   private var after = IndexEntries()
-  /// Tree keys that were added to unique indexes.
-  private var addedUnique: [(index: DerivedIndex, treeKey: [UInt8])] = []
+  /// Tree keys that were added to unique indexes, and to which.
+  private var addedUnique = IndexEntries()
+  private var uniqueIndexes: [IndexSet.RecordIndex] = []
   /// For each counting index: the groups that were touched, with how many entries they had.
   private var touchedGroups: [GroupID: Int] = [:]
 
@@ -36,7 +37,7 @@ struct IndexUpdate: ~Copyable {
     after.removeAll()
     if let old { index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before) }
     if let new { index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &after) }
-    if before.ends == after.ends && before.bytes == after.bytes { return }
+    if old != nil, before.ends == after.ends && before.bytes == after.bytes { return }
     applyEntries(of: index)
   }
 
@@ -49,7 +50,9 @@ struct IndexUpdate: ~Copyable {
     for position in 0..<after.count {
       if !index.countedBy.isEmpty { touch(index, group: after.group(position)) }
       after.withEntry(position) { _ = tree.pointee.put($0, IndexKey.reference(in: $0), in: arena) }
-      if index.index.isUnique { addedUnique.append((index.index, after.withEntry(position) { Array($0) })) }
+      guard index.index.isUnique else { continue }
+      after.withEntry(position) { addedUnique.append(treeKey: $0) }
+      uniqueIndexes.append(index)
     }
   }
 
@@ -84,29 +87,37 @@ struct IndexUpdate: ~Copyable {
 
   private func duplicates() -> [Conflict] {
     var found: [Conflict] = []
-    for (index, treeKey) in addedUnique {
-      // A later record of the same commit may have taken the entry away again.
-      guard treeKey.withUnsafeBytes({ indexes[Int(index.id)].get($0) }) != nil else { continue }
-      let key = Array(treeKey.dropLast(IndexKey.referenceLength))
-      let mine = treeKey.withUnsafeBytes { IndexKey.reference(in: $0) }
-      guard let other = otherHolder(of: key, than: mine, in: index) else { continue }
-      found.append(.duplicateKey(index, key: key, existing: other, rejected: mine))
+    for (position, index) in uniqueIndexes.enumerated() {
+      addedUnique.withEntry(position) { treeKey in
+        guard let other = otherHolder(of: treeKey, in: index.index) else { return }
+        found.append(
+          .duplicateKey(
+            index.index, key: Array(IndexKey.key(in: treeKey)), existing: other,
+            rejected: IndexKey.reference(in: treeKey)))
+      }
     }
     return found
   }
 
-  /// The reference of another entry with exactly this index key.
-  private func otherHolder(of key: [UInt8], than mine: UInt64, in index: DerivedIndex) -> UInt64? {
+  /// The reference of another entry with exactly the index key of this one, if this one is still there: a
+  /// later record of the same commit may have taken it away again.
+  private func otherHolder(of treeKey: UnsafeRawBufferPointer, in index: DerivedIndex) -> UInt64? {
+    let key = IndexKey.key(in: treeKey)
+    let mine = IndexKey.reference(in: treeKey)
+    var isThere = false
+    var other: UInt64?
     var cursor = OrderedCursor(indexes[Int(index.id)])
-    var isAtEntry = key.withUnsafeBytes { cursor.seek(lowerBound: $0) }
+    var isAtEntry = cursor.seek(lowerBound: key)
     while isAtEntry {
       let entry = cursor.key
-      guard entry.count >= key.count, entry.prefix(key.count).elementsEqual(key) else { return nil }
-      let reference = IndexKey.reference(in: entry)
-      if entry.count == key.count + IndexKey.referenceLength && reference != mine { return reference }
+      guard entry.count >= key.count, KeyBytes.compare(entry.part(0..<key.count), key) == 0 else { break }
+      if entry.count == treeKey.count {
+        let reference = IndexKey.reference(in: entry)
+        if reference == mine { isThere = true } else if other == nil { other = reference }
+      }
       isAtEntry = cursor.next()
     }
-    return nil
+    return isThere ? other : nil
   }
 }
 

@@ -30,7 +30,7 @@ struct MirroredStoreTests {
       var change = StoreChange(view: store.view(), durability: .relaxed)
       change.removals = objects.keys.filter { new[$0] == nil }
       for (reference, object) in new where objects[reference]?.values != object.values {
-        change.puts.append((reference, try TestGraph.row(of: object, store.schema)))
+        change.puts.append(reference, try TestGraph.row(of: object, store.schema))
       }
       let (before, after) = (links(objects), links(new))
       change.linksRemoved = Array(before.subtracting(after))
@@ -115,7 +115,7 @@ struct MirroredStoreTests {
     var change = StoreChange(view: store.view(), durability: .relaxed)
     for id in 1...3 {
       let object = TestObject(reference: ObjectReference(entity: employee, id: UInt64(id)), values: [:])
-      change.puts.append((object.reference, try TestGraph.row(of: object, store.schema)))
+      change.puts.append(object.reference, try TestGraph.row(of: object, store.schema))
     }
     let view = try store.commit(change)
     let index = try #require(store.schema.index(named: "attr/-2"))

@@ -202,7 +202,7 @@ final class ReferenceStore: PersistentStore {
 
       var rows = old.rows
       for reference in change.removals { rows[reference] = nil }
-      for (reference, row) in change.puts { rows[reference] = RowBox(row, old.sequence + 1) }
+      change.puts.forEach { rows[$0] = RowBox(Array($1), old.sequence + 1) }
       var links = old.links
       links.subtract(change.linksRemoved)
       links.formUnion(change.linksAdded)
@@ -239,7 +239,7 @@ final class ReferenceStore: PersistentStore {
   private func duplicates(
     in view: ReferenceView, _ change: StoreChange
   ) -> [StoreConflict.DuplicateKey] {
-    let written = Set(change.puts.map(\.reference))
+    let written = Set(change.puts.references)
     var duplicates: [StoreConflict.DuplicateKey] = []
     for position in schema.indexes.indices where schema.indexes[position].isUnique {
       let index = StoreIndex(rawValue: position)

@@ -79,7 +79,7 @@ struct TestGraph {
     var change = StoreChange(view: store.view(), durability: .relaxed)
     for object in objects {
       self.objects[object.reference] = object
-      change.puts.append((object.reference, try Self.row(of: object, schema)))
+      change.puts.append(object.reference, try Self.row(of: object, schema))
       change.linksAdded += Self.links(of: object, schema)
     }
     _ = try store.commit(change)

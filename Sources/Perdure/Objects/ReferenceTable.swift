@@ -1,20 +1,20 @@
-// From a reference to the one instance that a context has of it.
+// From a reference to the one object that a context has for it: the instance, or the unsaved changes.
 //
-// An open-addressing table of unreferenced pointers: an object enters when it is made and leaves in its
-// deinit, so the table never keeps one alive and never meets a dead one. Linear probing; removal shifts
-// later entries back, so there are no tombstones and a lookup ends at the first empty place. At most half
-// full.
+// An open-addressing table of unreferenced pointers. It keeps nothing alive and must never meet a dead object:
+// an instance enters when it is made and leaves in its deinit, changes are held by the tracker. Linear probing;
+// removal shifts later entries back, so there are no tombstones and a lookup ends at the first empty place. At
+// most half full.
 
 internal import PerdurePredicates
 
-/// The instances of a context by reference. References are never 0.
-struct IdentityMap {
+/// What a context keeps of its objects, by reference, without keeping it alive. References are never 0.
+struct ReferenceTable<Instance: AnyObject> {
   private struct Entry {
     var key: UInt64 = 0
-    var object: Unmanaged<ManagedObject>?
+    var object: Unmanaged<Instance>?
   }
 
-  private static let capacityMin = 16
+  private static var capacityMin: Int { 16 }
 
   private var entries: UnsafeMutablePointer<Entry>
   /// One less than the number of places, a power of two.
@@ -45,7 +45,7 @@ struct IdentityMap {
   }
 
   @inline(__always)
-  func object(_ reference: ObjectReference) -> ManagedObject? {
+  func object(_ reference: ObjectReference) -> Instance? {
     var place = home(reference.rawValue)
     while entries[place].key != 0 {
       if entries[place].key == reference.rawValue { return entries[place].object?.takeUnretainedValue() }
@@ -56,7 +56,7 @@ struct IdentityMap {
 
   /// Adds an object whose reference is not in the map.
   @inline(__always)
-  mutating func insert(_ object: ManagedObject, _ reference: ObjectReference) {
+  mutating func insert(_ object: Instance, _ reference: ObjectReference) {
     count &+= 1
     if count &* 2 > capacity { resize(capacity * 2) }
     place(Entry(key: reference.rawValue, object: .passUnretained(object)))
@@ -99,8 +99,8 @@ struct IdentityMap {
   }
 
   /// All instances.
-  var objects: [ManagedObject] {
-    var result: [ManagedObject] = []
+  var objects: [Instance] {
+    var result: [Instance] = []
     result.reserveCapacity(count)
     for entry in UnsafeBufferPointer(start: entries, count: capacity) {
       if let object = entry.object { result.append(object.takeUnretainedValue()) }
@@ -108,3 +108,6 @@ struct IdentityMap {
     return result
   }
 }
+
+/// The instances of a context.
+typealias IdentityMap = ReferenceTable<ManagedObject>
