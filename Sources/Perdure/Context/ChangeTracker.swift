@@ -70,11 +70,13 @@ struct ChangeTracker {
     return overlay
   }
 
-  /// Forgets everything, and gives what there was.
-  mutating func removeAll() -> [ObjectOverlay] {
-    let everything = all
-    table.deallocate()
-    self = ChangeTracker()
+  /// Forgets everything, and gives what there was, entity by entity.
+  mutating func removeAll() -> [[ObjectOverlay]] {
+    let everything = groups.map(\.overlays)
+    groups = []
+    table.removeAll()
+    hasDeletions = false
+    unpropagated = []
     return everything
   }
 
@@ -98,9 +100,9 @@ struct ChangeTracker {
   /// The changes in no particular order.
   var all: [ObjectOverlay] { groups.flatMap(\.overlays) }
 
-  /// The changes in order of reference, which is the same in every run.
-  var ordered: [ObjectOverlay] {
-    groups.flatMap { group in
+  /// The changes entity by entity and in order of reference, which is the same in every run.
+  var ordered: [[ObjectOverlay]] {
+    groups.map { group in
       group.isOrdered
         ? group.overlays : group.overlays.sorted { $0.reference.rawValue < $1.reference.rawValue }
     }

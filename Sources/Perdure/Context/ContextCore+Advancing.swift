@@ -11,7 +11,7 @@ extension ContextCore {
   func rollback() {
     checkOwner()
     forgetFailure()
-    for overlay in tracker.removeAll() {
+    for overlay in tracker.removeAll().joined() {
       guard let object = overlay.object else { continue }
       if overlay.isNew { retire(object) } else { object.header.pointee.overlay = nil }
     }
@@ -34,14 +34,14 @@ extension ContextCore {
     // New objects stay, and with them the ids that could not be reserved.
     if !allocator.hasProvisional { readFailure = nil }
     advance()
-    for overlay in tracker.ordered where !overlay.isNew { rebase(overlay) }
+    for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
     for object in identityMap.objects where object.overlay == nil { object.header.pointee.dropRow() }
   }
 
   func reset() {
     checkOwner()
     forgetFailure()
-    for overlay in tracker.removeAll() { overlay.object?.header.pointee.overlay = nil }
+    for overlay in tracker.removeAll().joined() { overlay.object?.header.pointee.overlay = nil }
     for object in identityMap.objects { retire(object) }
     recentGroups.removeAll()
     view = store.view()
@@ -62,7 +62,7 @@ extension ContextCore {
     beginEpoch()
     rebaseDeltas()
     // Delete rules have to be applied to what others have linked since.
-    for overlay in tracker.ordered where overlay.isDeleted { tracker.propagateLater(overlay) }
+    for overlay in tracker.ordered.joined() where overlay.isDeleted { tracker.propagateLater(overlay) }
   }
 
   // MARK: One object
@@ -126,7 +126,7 @@ extension ContextCore {
   /// columns and the new rows; link deltas are held against the new links.
   func rebaseDeltas() {
     guard !tracker.isEmpty else { return }
-    let overlays = tracker.ordered
+    let overlays = tracker.ordered.joined()
     for overlay in overlays {
       for relationship in overlay.shape.relationships {
         guard case .links = relationship.form, overlay.delta(relationship.slot) != nil else { continue }

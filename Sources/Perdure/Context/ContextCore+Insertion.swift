@@ -106,6 +106,10 @@ extension ContextCore {
 
   /// Changes a column of an object that may have no instance.
   func setColumn(_ reference: ObjectReference, _ slot: Int, _ value: Value) {
+    if let overlay = tracker[reference], overlay.changesRow {
+      overlay.setValue(value, slot)
+      return
+    }
     if let object = identityMap.object(reference) {
       setColumn(of: object, slot, value)
       return

@@ -15,12 +15,16 @@ extension ContextCore {
     if let readFailure { throw readFailure }
     guard !tracker.isEmpty else { return }
     if isReadOnly { throw PerdureError(.saveFailed, "The store was opened for reading only.") }
-    let changes = tracker.ordered
-    let violations = violations(changes)
+    var violations: [PerdureError.Detail] = []
+    var plan = SavePlan(self)
+    // One change after the other, so that none leaves the cache between being checked and being written.
+    for overlay in tracker.ordered.joined() {
+      addViolations(overlay, to: &violations)
+      plan.add(overlay)
+    }
+    plan.finish()
     if let readFailure { throw readFailure }
     if !violations.isEmpty { throw .validation(violations) }
-    let plan = SavePlan(self, changes)
-    if let readFailure { throw readFailure }
     if !plan.stale.isEmpty { throw .stale(plan.stale, in: self) }
     let newView = plan.isEmpty ? view : try commit(plan.change)
     follow(newView)
@@ -42,18 +46,19 @@ extension ContextCore {
   private func follow(_ newView: any StoreView) {
     view = newView
     beginEpoch()
-    for overlay in tracker.removeAll() {
-      guard var object = overlay.object else { continue }
-      overlay.object = nil
-      if overlay.isDeleted {
-        retire(object)
-        continue
-      }
-      object.header.pointee.overlay = nil
-      guard overlay.changesRow else { continue }
-      object.header.pointee.dropRow()
-      // Nobody else holds the instance: it goes at the end of this turn, and needs no row.
-      if !isKnownUniquelyReferenced(&object) { _ = loadRow(of: object) }
+    for var overlays in tracker.removeAll() {
+      while let overlay = overlays.popLast() { settle(overlay) }
     }
+  }
+
+  private func settle(_ overlay: ObjectOverlay) {
+    guard var object = overlay.object else { return }
+    overlay.object = nil
+    if overlay.isDeleted { return retire(object) }
+    object.header.pointee.overlay = nil
+    guard overlay.changesRow else { return }
+    object.header.pointee.dropRow()
+    // Nobody else holds the instance: it goes at the end of this turn, and needs no row.
+    if !isKnownUniquelyReferenced(&object) { _ = loadRow(of: object) }
   }
 }

@@ -24,13 +24,18 @@ struct SavePlan {
   /// Rows that were gone or changed when the plan was made.
   private(set) var stale: [ObjectReference] = []
 
-  /// - Parameter changes: All changes, in order of reference.
-  init(_ context: ContextCore, _ changes: [ObjectOverlay]) {
+  init(_ context: ContextCore) {
     self.context = context
     change = StoreChange(view: context.view, durability: context.durability)
-    for overlay in changes {
-      if overlay.isDeleted { remove(overlay) } else { write(overlay) }
-    }
+  }
+
+  /// Adds the changes of one object. They come in order of reference.
+  mutating func add(_ overlay: ObjectOverlay) {
+    if overlay.isDeleted { remove(overlay) } else { write(overlay) }
+  }
+
+  /// All changes have been added.
+  mutating func finish() {
     change.linksRemoved = linksRemoved.sorted {
       ($0.index.rawValue, $0.source.rawValue, $0.target.rawValue)
         < ($1.index.rawValue, $1.source.rawValue, $1.target.rawValue)

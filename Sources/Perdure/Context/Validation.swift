@@ -66,17 +66,13 @@ enum PropertyRules {
 }
 
 extension ContextCore {
-  /// Every rule that the pending changes break. Delete rules have been applied before.
-  func violations(_ changes: [ObjectOverlay]) -> [PerdureError.Detail] {
-    var found: [PerdureError.Detail] = []
-    for overlay in changes {
-      if overlay.isDeleted {
-        found += deniedDeletes(overlay)
-      } else {
-        addViolations(overlay, to: &found)
-      }
+  /// Adds every rule that a pending change breaks. Delete rules have been applied before.
+  func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
+    if overlay.isDeleted {
+      details += deniedDeletes(overlay)
+    } else {
+      addBrokenRules(overlay, to: &details)
     }
-    return found
   }
 
   private func deniedDeletes(_ overlay: ObjectOverlay) -> [PerdureError.Detail] {
@@ -88,7 +84,7 @@ extension ContextCore {
     }
   }
 
-  private func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
+  private func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     for slot in overlay.shape.ruledSlots where isConcerned(overlay, slot) {
       // Most columns have a value, and then no rule of theirs is broken.
       if let value = overlay.value(slot), !value.isNull { continue }

@@ -34,7 +34,7 @@ final class EntityShape: Sendable {
   /// The slots that a save has rules for.
   let ruledSlots: [Int]
   /// What each slot of a new object holds: its default, or nothing.
-  let template: [Value?]
+  let template: [Value]
   /// One-way relationships of other entities whose destination is this entity or one it inherits from.
   let incoming: [RelationshipShape]
   /// The indexes in which an object of this entity is a key that no other context may add entries to while

@@ -16,9 +16,9 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var isDeleted = false
   /// Whether the delete rules have been applied to what it is linked with now.
   @exclusivity(unchecked) var isPropagated = false
-  /// The changed columns by slot, in memory of the overlay; nil for the unchanged. There is none when no column
-  /// has changed.
-  @exclusivity(unchecked) private var values: UnsafeMutablePointer<Value?>?
+  /// The columns by slot, in memory of the overlay; behind them a byte for each says whether it has changed, and
+  /// if not its value is null. There is none of it when no column has changed.
+  @exclusivity(unchecked) private var values: UnsafeMutablePointer<Value>?
   @exclusivity(unchecked) private(set) var deltas: [(slot: Int, delta: LinkDelta)] = []
   /// The version of the row that the changes were made to; nil for new objects and where only links changed.
   @exclusivity(unchecked) var baseVersion: RowVersion?
@@ -31,7 +31,7 @@ final class ObjectOverlay {
     self.shape = shape
     slotCount = shape.template.count
     self.isNew = isNew
-    if isNew { values = makeValues { shape.template[$0] } }
+    if isNew { values = makeValues(shape.template) }
   }
 
   deinit { dropValues() }
@@ -48,18 +48,31 @@ final class ObjectOverlay {
 
   /// The changed value of a column, or nil when it has not changed.
   @inline(__always)
-  func value(_ slot: Int) -> Value? { values.flatMap { $0[checked(slot)] } }
+  func value(_ slot: Int) -> Value? {
+    guard let values, marks(behind: values)[checked(slot)] else { return nil }
+    return values[slot]
+  }
 
   func setValue(_ value: Value, _ slot: Int) {
-    let values = values ?? makeValues { _ in nil }
+    let values = values ?? makeValues(nil)
     values[checked(slot)] = value
+    marks(behind: values)[slot] = true
     self.values = values
   }
 
-  private func makeValues(_ value: (Int) -> Value?) -> UnsafeMutablePointer<Value?> {
-    let values = UnsafeMutablePointer<Value?>.allocate(capacity: slotCount)
-    for slot in 0..<slotCount { (values + slot).initialize(to: value(slot)) }
+  /// - Parameter template: The columns of a new object, all of which count as changed.
+  private func makeValues(_ template: [Value]?) -> UnsafeMutablePointer<Value> {
+    let values = UnsafeMutableRawPointer.allocate(
+      byteCount: slotCount * (MemoryLayout<Value>.stride + 1), alignment: MemoryLayout<Value>.alignment
+    ).bindMemory(to: Value.self, capacity: slotCount)
+    for slot in 0..<slotCount { (values + slot).initialize(to: template?[slot] ?? .null) }
+    marks(behind: values).initialize(repeating: template != nil, count: slotCount)
     return values
+  }
+
+  @inline(__always)
+  private func marks(behind values: UnsafeMutablePointer<Value>) -> UnsafeMutablePointer<Bool> {
+    UnsafeMutableRawPointer(values + slotCount).assumingMemoryBound(to: Bool.self)
   }
 
   private func dropValues() {

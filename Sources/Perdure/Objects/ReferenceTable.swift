@@ -89,6 +89,18 @@ struct ReferenceTable<Instance: AnyObject> {
     if capacity > Self.capacityMin, count &* 8 < capacity { resize(capacity / 2) }
   }
 
+  /// Forgets everything. A table that was filled keeps its size: it will be filled again.
+  mutating func removeAll() {
+    if count &* 8 < capacity, capacity > Self.capacityMin {
+      entries.deallocate()
+      mask = Self.capacityMin - 1
+      entries = Self.table(Self.capacityMin)
+    } else {
+      entries.update(repeating: Entry(), count: capacity)
+    }
+    count = 0
+  }
+
   @inline(never)
   private mutating func resize(_ newCapacity: Int) {
     let old = UnsafeMutableBufferPointer(start: entries, count: capacity)
