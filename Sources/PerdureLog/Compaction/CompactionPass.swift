@@ -62,6 +62,8 @@ struct CompactionPass {
 
   /// Runs one pass; the control is held by the caller.
   static func run(_ engine: Engine, _ limits: CompactionLimits) throws -> CompactionReport {
+    // So that closing the last segment, in the turn, finds next to nothing to sync.
+    if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
     var pass = try engine.inTurn { try CompactionPass(engine, limits, &$0) }
     defer {
       pass.pin.release()
