@@ -94,6 +94,7 @@ struct CommitterState: ~Copyable {
     let free = retiredRoots.prefix { $0.pointee.version < oldestPinned }
     for old in free { Root.free(old) }
     retiredRoots.removeFirst(free.count)
+    // What a compaction could not let go of because of a snapshot that is gone by now.
     outdatedSegments.removeAll { $0.versions.upperBound < oldestPinned }
   }
 
@@ -154,9 +155,12 @@ struct CommitterState: ~Copyable {
     usage[segment.number].adopt(footer)
   }
 
-  /// Lets go of replaced segments that nobody reads, also when older snapshots are held.
-  mutating func reclaimSegments(_ pins: PinnedVersions) {
-    outdatedSegments.removeAll { !pins.mayHold($0.versions) }
+  /// Replaced segments that nobody reads, also when older snapshots are held. To be let go of outside of the
+  /// turn: the system takes its time to give a large file's space back.
+  mutating func takeUnreadSegments(_ pins: PinnedVersions) -> [SegmentTable.Outdated] {
+    let unread = outdatedSegments.filter { !pins.mayHold($0.versions) }
+    if !unread.isEmpty { outdatedSegments.removeAll { !pins.mayHold($0.versions) } }
+    return unread.map(\.outdated)
   }
 
   /// Bytes of segment files that have lost their names and are read by old snapshots.

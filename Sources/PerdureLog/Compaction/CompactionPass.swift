@@ -211,7 +211,6 @@ struct CompactionPass {
     try engine.inTurn { state in
       state.replaceSegment(with: segment, footer, dropping: void)
       engine.showRoot(state.makeWorkingRoot(for: state.catalog), &state)
-      state.reclaimSegments(engine.pins.held())
     }
     for number in void {
       members[number] = nil
@@ -245,13 +244,10 @@ struct CompactionPass {
 }
 
 extension Engine {
-  /// Lets go of replaced files that nobody reads any more.
+  /// Lets go of replaced files that nobody reads any more, when the turn is over.
   fileprivate func releaseReplacedSegments() {
     // A store that is closed has nothing to let go of but everything.
-    try? inTurn { state in
-      state.reclaim(oldestPinned: pins.oldest(published: state.root.pointee.version))
-      state.reclaimSegments(pins.held())
-    }
+    _ = try? inTurn { state in state.takeUnreadSegments(pins.held()) }
   }
 
   /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that segments are
