@@ -58,6 +58,11 @@ extension POSIXFile {
     try withDescriptor("lock") { descriptor in SystemCall.lock(descriptor, kind) }
   }
 
+  /// Gives the lock up; returns 0 or the error number.
+  func unlock() throws(FileIOError) -> Int32 {
+    try withDescriptor("lock") { descriptor in SystemCall.unlock(descriptor) }
+  }
+
   func truncate(to length: Int64) throws(FileIOError) {
     let result = try withDescriptor("lock") { descriptor in SystemCall.truncate(descriptor, to: length) }
     guard result.errno == 0 else { throw failure(result.errno, "lock") }
@@ -107,7 +112,7 @@ extension POSIXFile {
   }
 
   /// Runs one system call on the descriptor, which stays ours during the call.
-  private func withDescriptor<Value>(_ operation: String, _ call: (Int32) -> Value) throws(FileIOError)
+  func withDescriptor<Value>(_ operation: String, _ call: (Int32) -> Value) throws(FileIOError)
     -> Value
   {
     let before = gate.add(1, ordering: .acquiring).oldValue

@@ -5,7 +5,7 @@
 // text in the file is for people only; the lock never depends on it.
 
 final class POSIXFileLock: FileLock {
-  private let file: POSIXFile
+  let file: POSIXFile
   private let kind: LockKind
 
   /// Opens or creates the file at `path` and takes its lock, or throws and holds nothing.
@@ -22,9 +22,11 @@ final class POSIXFileLock: FileLock {
   }
 
   func release() {
-    // An exclusive holder's text is its own to take away; a shared one's may be another's. Neither
-    // outcome matters: the text is for people, and closing gives the lock up in any case.
+    // An exclusive holder's text is its own to take away; a shared one's may be another's. No outcome
+    // matters: the text is for people, and closing gives the lock up as well, but not as long as a child of
+    // this process, on its way to another program, has the same descriptor.
     if kind == .exclusive { _ = try? file.truncate(to: 0) }
+    _ = try? file.unlock()
     _ = try? file.close()
   }
 

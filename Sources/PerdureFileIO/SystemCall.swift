@@ -121,6 +121,11 @@ extension SystemCall {
   static func lock(_ descriptor: Int32, _ kind: LockKind) -> Int32 {
     repeating { flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }.errno
   }
+
+  /// Gives the advisory lock of an open file up, also where another descriptor leads to the same opening.
+  static func unlock(_ descriptor: Int32) -> Int32 {
+    repeating { flock(descriptor, LOCK_UN) }.errno
+  }
 }
 
 // Syncs.

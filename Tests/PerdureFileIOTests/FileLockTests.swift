@@ -1,6 +1,7 @@
-import PerdureFileIO
 import PerdureTestSupport
 import Testing
+
+@testable import PerdureFileIO
 
 #if canImport(Darwin)
   import Darwin
@@ -56,6 +57,19 @@ struct FileLockTests {
       withExtendedLifetime(lock) {}
     }
     _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "two")
+  }
+
+  @Test("A lock is given up also while a child of the process still has its descriptor")
+  func inherited() throws {
+    let directory = try TemporaryDirectory()
+    let fileSystem = POSIXFileSystem()
+    let lock = try #require(
+      try fileSystem.lock(directory.file("lock"), .exclusive, holder: "one") as? POSIXFileLock)
+    // What a child has between its birth and its own program.
+    let copy = try lock.file.withDescriptor("test") { dup($0) }
+    defer { close(copy) }
+    lock.release()
+    try fileSystem.lock(directory.file("lock"), .exclusive, holder: "two").release()
   }
 
   @Test("A directory can't be a lock", arguments: Subject.all)
