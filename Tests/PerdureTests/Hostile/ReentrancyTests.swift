@@ -16,16 +16,22 @@ struct ReentrancyTests {
 
     /// What the hooks do. A test has it for itself: its suite is not run in parallel with anything that
     /// makes such objects, because nothing else does.
-    @TaskLocal static var onInsert: (@Sendable (Hook) -> Void)?
-    @TaskLocal static var onDelete: (@Sendable (Hook) -> Void)?
+    @TaskLocal static var onInsert: Action?
+    @TaskLocal static var onDelete: Action?
+
+    /// A value around a function: optimized code of Swift 6.3 loses the type of a function that is a task's
+    /// local value itself.
+    struct Action: Sendable {
+      let run: @Sendable (Hook) -> Void
+    }
 
     var partner: Hook? {
       get { _get(1) }
       set { _set(1, newValue) }
     }
 
-    override func awakeFromInsert() { Self.onInsert?(self) }
-    override func prepareForDeletion() { Self.onDelete?(self) }
+    override func awakeFromInsert() { Self.onInsert?.run(self) }
+    override func prepareForDeletion() { Self.onDelete?.run(self) }
   }
 
   private func context() throws -> ManagedObjectContext {
@@ -42,10 +48,12 @@ struct ReentrancyTests {
     let (one, two) = (Hook(context: context), Hook(context: context))
     one.partner = two
     try context.save()
-    Hook.$onDelete.withValue({ hook in
-      hook.managedObjectContext?.delete(hook)
-      if let partner = hook.partner { hook.managedObjectContext?.delete(partner) }
-    }) {
+    Hook.$onDelete.withValue(
+      Hook.Action { hook in
+        hook.managedObjectContext?.delete(hook)
+        if let partner = hook.partner { hook.managedObjectContext?.delete(partner) }
+      }
+    ) {
       context.delete(one)
       context.delete(one)
     }
@@ -59,11 +67,13 @@ struct ReentrancyTests {
     let context = try context()
     let (saved, rolledBack, reset) = (Hook(context: context), Hook(context: context), Hook(context: context))
     try context.save()
-    Hook.$onDelete.withValue({ try? $0.managedObjectContext?.save() }) { context.delete(saved) }
+    Hook.$onDelete.withValue(Hook.Action { try? $0.managedObjectContext?.save() }) { context.delete(saved) }
     #expect(saved.isDeleted)
-    Hook.$onDelete.withValue({ $0.managedObjectContext?.rollback() }) { context.delete(rolledBack) }
+    Hook.$onDelete.withValue(Hook.Action { $0.managedObjectContext?.rollback() }) {
+      context.delete(rolledBack)
+    }
     #expect(rolledBack.isDeleted && !saved.isDeleted)
-    Hook.$onDelete.withValue({ $0.managedObjectContext?.reset() }) { context.delete(reset) }
+    Hook.$onDelete.withValue(Hook.Action { $0.managedObjectContext?.reset() }) { context.delete(reset) }
     #expect(!context.hasChanges && !reset.isDeleted)
     try context.save()
     #expect(try context.count(for: FetchRequest<Hook>()) == 3)
@@ -72,15 +82,23 @@ struct ReentrancyTests {
   @Test("Awaking from insertion may save, delete, roll back and insert")
   func moveOnInAwaking() throws {
     let context = try context()
-    let saved = Hook.$onInsert.withValue({ try? $0.managedObjectContext?.save() }) { Hook(context: context) }
+    let saved = Hook.$onInsert.withValue(Hook.Action { try? $0.managedObjectContext?.save() }) {
+      Hook(context: context)
+    }
     #expect(!saved.isInserted && !saved.objectID.isTemporaryID)
-    let deleted = Hook.$onInsert.withValue({ $0.managedObjectContext?.delete($0) }) { Hook(context: context) }
+    let deleted = Hook.$onInsert.withValue(Hook.Action { $0.managedObjectContext?.delete($0) }) {
+      Hook(context: context)
+    }
     #expect(!deleted.isInserted)
-    let gone = Hook.$onInsert.withValue({ $0.managedObjectContext?.rollback() }) { Hook(context: context) }
+    let gone = Hook.$onInsert.withValue(Hook.Action { $0.managedObjectContext?.rollback() }) {
+      Hook(context: context)
+    }
     #expect(gone.managedObjectContext == nil)
-    let pair = Hook.$onInsert.withValue({ hook in
-      Hook.$onInsert.withValue(nil) { hook.partner = hook.managedObjectContext.map { Hook(context: $0) } }
-    }) { Hook(context: context) }
+    let pair = Hook.$onInsert.withValue(
+      Hook.Action { hook in
+        Hook.$onInsert.withValue(nil) { hook.partner = hook.managedObjectContext.map { Hook(context: $0) } }
+      }
+    ) { Hook(context: context) }
     #expect(pair.partner?.partner === pair)
     try context.save()
     #expect(try context.count(for: FetchRequest<Hook>()) == 3)
