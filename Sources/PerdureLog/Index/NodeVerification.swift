@@ -152,7 +152,8 @@ extension NodeVerification {
     for index in 0..<node.count {
       let heap = node.heapRange(index)
       let isFirst = index < node.firstKeyIndex
-      guard heap.lowerBound >= node.heapStart, heap.upperBound <= heapEnd,
+      // An entry without a rest may still name a place that was given back to the gap.
+      guard heap.isEmpty || heap.lowerBound >= node.heapStart && heap.upperBound <= heapEnd,
         isFirst ? node.suffixLength(index) == 0 && !node.isOutOfLine(index) : true,
         node.isOutOfLine(index)
           ? node.hasBlocks : node.keyLength(index) <= OrderedNode.inlineKeyLimit

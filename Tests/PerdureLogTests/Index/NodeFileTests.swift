@@ -165,6 +165,18 @@ struct NodeFileTests {
     for (image, entries) in images { #expect(try Self.entries(of: file.dense(image)) == entries) }
   }
 
+  @Test("A key without a rest is sound also when the heap above it was given back")
+  func emptyRest() throws {
+    let file = MemoryIndexFile()
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    let keys: [[UInt8]] = [[2, 2, 2, 2, 2, 2, 2, 2], [1]]
+    for key in keys { _ = key.withUnsafeBytes { tree.put($0, 7, in: arena) } }
+    _ = keys[0].withUnsafeBytes { tree.remove($0, in: arena) }
+    arena.publish()
+    #expect(try Self.entries(of: file.ordered(file.write(tree))) == [.init(key: [1], payload: 7)])
+  }
+
   @Test("What is in the file is not written again")
   func incremental() throws {
     let file = MemoryIndexFile()
