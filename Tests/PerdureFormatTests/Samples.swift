@@ -254,7 +254,8 @@ extension Structure {
 
   /// Those in which each bit is covered by a checksum.
   static let covered = [
-    superblock, segmentHeader, frameHeader, blobHeader, rewrittenFooter, record, framePayload, indexFileHeader,
+    superblock, segmentHeader, frameHeader, blobHeader, rewrittenFooter, record, framePayload,
+    indexFileHeader,
   ]
   static let all = covered + [blobReference, tombstone, checkpointRoot]
 }
