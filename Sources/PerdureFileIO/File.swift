@@ -84,8 +84,10 @@ extension File {
 /// Bytes of a file, mapped for reading. Unmapped when the last reference is released.
 public final class FileMapping: Sendable {
   // Unsafe: the address is constant, and what it points to is only ever read through it.
+  @usableFromInline nonisolated(unsafe) let address: UnsafeRawPointer
+
   /// The address of the file's first byte; it stays the same for as long as the object lives.
-  public nonisolated(unsafe) let base: UnsafeRawPointer
+  @inlinable public var base: UnsafeRawPointer { address }
 
   /// How many bytes are mapped. The file may be shorter.
   public let length: Int
@@ -100,7 +102,7 @@ public final class FileMapping: Sendable {
   ///   - onRelease: Called once, on whichever thread drops the last reference.
   public init(base: UnsafeRawPointer, length: Int, onRelease: @escaping @Sendable () -> Void) {
     precondition(length > 0, "A mapping has at least one byte")
-    self.base = base
+    address = base
     self.length = length
     self.onRelease = onRelease
   }

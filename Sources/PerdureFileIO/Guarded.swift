@@ -1,6 +1,6 @@
 /// A value that is only reached while holding a lock of its own.
+// Unchecked: `value` is touched by nobody but `withLock`, under `lock`.
 package final class Guarded<Value>: @unchecked Sendable {
-  // Unchecked: `value` is touched by nobody but `withLock`, under `lock`.
   private let lock = Lock()
   private var value: Value
 

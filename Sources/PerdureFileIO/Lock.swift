@@ -12,8 +12,8 @@
 #endif
 
 /// A lock between threads. Not recursive.
+// Unchecked: the mutex lives at one address from init to deinit, and is made to be shared.
 package final class Lock: @unchecked Sendable {
-  // Unchecked: the mutex lives at one address from init to deinit, and is made to be shared.
   fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   package init() {
@@ -52,8 +52,8 @@ package final class Lock: @unchecked Sendable {
 }
 
 /// Something threads wait for while a lock protects what it is about.
+// Unchecked: the condition lives at one address from init to deinit, and is made to be shared.
 package final class Condition: @unchecked Sendable {
-  // Unchecked: as for Lock.
   private let condition: UnsafeMutablePointer<pthread_cond_t>
 
   package init() {

@@ -10,8 +10,8 @@
 //   I2  Every live region of this file holds the file's bytes, as far as it reaches.
 
 /// The bytes of one file.
+// Unchecked: the three variables are only touched under `lock`.
 package final class MemoryContent: @unchecked Sendable {
-  // Unchecked: the three variables are only touched under `lock`.
   private let lock = Lock()
   private var region: MemoryRegion
   private var size: Int

@@ -5,8 +5,8 @@ import Testing
 @Suite("Locks and conditions between threads")
 struct LockAndThreadTests {
   /// A counter, and the threads that are done.
+  // Unchecked: everything is touched under `lock`, except by a test after `waitForThreads`.
   private final class Shared: @unchecked Sendable {
-    // Unchecked: everything is touched under `lock`, except by a test after `waitForThreads`.
     let lock = Lock()
     let changed = Condition()
     var count = 0

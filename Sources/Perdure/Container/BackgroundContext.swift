@@ -5,9 +5,7 @@ internal import Dispatch
 /// The context is reached inside `perform` and `performAndWait` only, and objects cannot leave them: what
 /// they return is `Sendable`. Between two calls the context keeps its objects and its unsaved changes; each
 /// call begins by moving on to the newest state of the store.
-public final class BackgroundContext: @unchecked Sendable {
-  // Unchecked: the context is touched on the queue only, one call at a time, and the compiler keeps it from
-  // leaving the closures.
+public final class BackgroundContext {
   private let context: ManagedObjectContext
   private let mark: QueueMark
 
@@ -46,3 +44,7 @@ public final class BackgroundContext: @unchecked Sendable {
     return try body(context)
   }
 }
+
+// Unchecked: the context is touched on the queue only, one call at a time, and the compiler keeps it from
+// leaving the closures.
+extension BackgroundContext: @unchecked Sendable {}

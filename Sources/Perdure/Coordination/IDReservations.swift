@@ -3,8 +3,8 @@
 internal import PerdureFileIO
 internal import PerdureLog
 
+// Unchecked: `free` is guarded by `lock`.
 final class IDReservations: @unchecked Sendable {
-  // Unchecked: `free` is guarded by `lock`.
   private let lock = Lock()
   private let store: Store
   private let keyspaces: LogKeyspaces

@@ -55,7 +55,7 @@ package struct RowField: Sendable {
 }
 
 /// The shape of the rows that carry one layout number, read through the slots of one entity.
-// The only pointers are to memory that is written in init and freed in deinit.
+// Unchecked: the only pointers are to memory that is written in init and freed in deinit.
 package final class RowLayout: @unchecked Sendable {
   /// The number that rows of this layout begin with.
   package let number: UInt16
@@ -140,7 +140,7 @@ package struct RowShape: Sendable, Hashable {
 }
 
 /// All layouts that rows of one entity may carry, by number.
-// The pointers lead to the layouts in `all`, which live as long as this object.
+// Unchecked: the pointers lead to the layouts in `all`, which live as long as this object.
 package final class RowLayouts: @unchecked Sendable {
   /// The layout that new rows are written in.
   package let current: RowLayout

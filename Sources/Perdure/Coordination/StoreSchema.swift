@@ -204,7 +204,7 @@ package struct StoreSchema: Sendable {
 }
 
 /// The layouts of all entities in raw memory, for scans that touch no reference count.
-// The pointers lead into `owners`, which live as long as this object.
+// Unchecked: the pointers lead into `owners`, which live as long as this object.
 package final class RowChecks: @unchecked Sendable {
   private let owners: [RowLayouts?]
   private let table: UnsafeBufferPointer<UnsafeBufferPointer<RowLayouts.Entry>>

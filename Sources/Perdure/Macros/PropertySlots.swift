@@ -10,13 +10,15 @@ extension ManagedObject {
   }
 }
 
-// Unchecked: key paths are not marked as Sendable because they can capture arguments of subscripts; these
-// name properties and capture nothing. The table never changes.
 /// The names of a class's properties by key path, made once. For generated code.
-public struct _PropertyNames: @unchecked Sendable {
+public struct _PropertyNames {
   /// The names by key path.
   public let names: [AnyKeyPath: String]
 
   /// Wraps the names of a class.
   public init(_ names: [AnyKeyPath: String]) { self.names = names }
 }
+
+// Unchecked: key paths are not marked as Sendable because they can capture arguments of subscripts; these
+// name properties and capture nothing. The table never changes.
+extension _PropertyNames: @unchecked Sendable {}

@@ -171,7 +171,7 @@ extension ManagedObject {
   @inlinable
   @inline(__always)
   final func typed<T: ManagedObject>(_ type: T.Type) -> T {
-    // Nearly always the class itself, which is cheaper to tell than a subclass.
+    // Nearly always the class itself, which is cheaper to tell than a subclass; then the cast cannot fail.
     if Swift.type(of: self) == type { return unsafeDowncast(self, to: type) }
     guard let typed = self as? T else { stopAsOtherClass(type) }
     return typed

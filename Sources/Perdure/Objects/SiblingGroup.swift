@@ -26,6 +26,9 @@ final class SiblingGroup {
   /// Tells the group from others of its context.
   let number: UInt32
   let references: UnsafeBufferPointer<ObjectReference>
+  // Not checked for exclusivity at run time: the group belongs to one context, and no function here calls
+  // anything that could come back to it.
+
   /// Whether it pays to read blocks: not once an object's own row was too long for it.
   @exclusivity(unchecked) var readsBlocks = true
   /// The block of the waiting headers; -1: there are none.

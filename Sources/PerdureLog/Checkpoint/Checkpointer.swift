@@ -10,8 +10,8 @@ import Synchronization
 /// Invariants
 ///  C1  Whoever writes has `isRunning`; `writer` belongs to it.
 ///  C2  After `stop` nobody writes, and the engine is not touched any more.
+// Unchecked: what varies is guarded by `lock`; `writer` by C1.
 final class Checkpointer: @unchecked Sendable {
-  // Unchecked: what varies is guarded by `lock`; `writer` by C1.
   private let lock = Lock()
   private let condition = Condition()
   private let options: CheckpointOptions
@@ -24,7 +24,7 @@ final class Checkpointer: @unchecked Sendable {
   private var counters = CheckpointCounters()
   /// The checkpoint writer. C1
   var writer: CheckpointWriter
-  // Unowned, so that holding a store costs nothing more: the engine stops this before it goes (C2).
+  // Unsafe: unowned, so that holding a store costs nothing more: the engine stops this before it goes (C2).
   private unowned(unsafe) var engine: Engine?
 
   init(_ writer: consuming CheckpointWriter, _ options: CheckpointOptions) {

@@ -8,8 +8,8 @@ import Synchronization
 ///  - `turn` is held by the committer; everything in `state` belongs to it.
 ///  - Readers take no lock: they pin a version and load the published root (`PinTable`).
 ///  - `gate` has its own lock. Lock order: `turn`, then the gate's; never the other way round.
+// Unchecked: `state` is guarded by `turn`; the rest is constant, atomic, or guards itself.
 final class Engine: @unchecked Sendable {
-  // Unchecked: `state` is guarded by `turn`; the rest is constant, atomic, or guards itself.
   let directory: String
   let options: StoreOptions
   let fileSystem: any FileSystem

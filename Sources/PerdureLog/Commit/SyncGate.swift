@@ -13,8 +13,8 @@ import PerdureFormat
 ///  S2  A commit is acknowledged as durable only if `synced` has passed its end.
 ///  S3  After a failed sync the gate is poisoned for ever: nothing is retried, nothing more is
 ///      acknowledged, because the failed sync may have dropped what it was to write.
+// Unchecked: everything below is guarded by `lock`.
 final class SyncGate: @unchecked Sendable {
-  // Unchecked: everything below is guarded by `lock`.
   private let lock = Lock()
   private let condition = Condition()
   private var appended: LogPosition

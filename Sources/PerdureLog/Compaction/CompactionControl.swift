@@ -2,8 +2,8 @@ import PerdureFileIO
 
 /// Sees to it that one compaction runs at a time, and none any more when the store is let go of: another
 /// process may own the files then.
+// Unchecked: guarded by `lock`.
 final class CompactionControl: @unchecked Sendable {
-  // Unchecked: guarded by `lock`.
   private let lock = Lock()
   private let condition = Condition()
   private var isRunning = false

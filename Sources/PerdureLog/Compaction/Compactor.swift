@@ -3,8 +3,8 @@ import PerdureFileIO
 /// Compacts in the background: a thread that sleeps until the committer has seen enough garbage.
 ///
 /// It holds the engine only while it works, so a store that is let go of goes.
+// Unchecked: what changes is guarded by `lock`.
 final class Compactor: @unchecked Sendable {
-  // Unchecked: what changes is guarded by `lock`.
   private let lock = Lock()
   private let condition = Condition()
   private var isWanted = false

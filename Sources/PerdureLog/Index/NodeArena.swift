@@ -49,7 +49,7 @@ final class NodeArena {
 
   private let slabs: UnsafeMutablePointer<SlabState>
   private var slabBases = PointerStack(capacity: 16)
-  // Not checked for exclusive access, which costs a commit more than what it does here: nothing that is
+  // Not checked for exclusivity, which costs a commit more than what it does here: nothing that is
   // called while one of them changes comes back to the arena.
   @exclusivity(unchecked) private var created = PointerStack(capacity: 256)
   @exclusivity(unchecked) private var retired = RetiredQueue(capacity: 256)

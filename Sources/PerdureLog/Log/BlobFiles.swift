@@ -141,8 +141,8 @@ extension BlobReference {
 }
 
 /// The blob files that a snapshot has read: mapped and verified once.
+// Unchecked: `values` is guarded by `lock`.
 final class OpenedBlobs: @unchecked Sendable {
-  // Unchecked: `values` is guarded by `lock`.
   private let lock = Lock()
   private var values: [UInt64: ValueBytes] = [:]
 

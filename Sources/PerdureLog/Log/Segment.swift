@@ -10,8 +10,8 @@ final class Segment: Sendable {
   let header: SegmentHeader
   let file: any File
   let mapping: FileMapping
-  // Unsafe: written in init only, and freed in deinit.
   /// Where the records of a rewritten segment have gone; nil for a segment as it was first written.
+  // Unsafe: written in init only, and freed in deinit.
   nonisolated(unsafe) let map: UnsafeMutablePointer<SegmentMap>?
 
   var number: UInt64 { header.number }

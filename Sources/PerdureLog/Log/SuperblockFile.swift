@@ -4,8 +4,8 @@ import PerdureFormat
 /// The file that holds the four superblock slots.
 ///
 /// The committer asks for what it says; whoever writes checkpoints, and closing, writes it.
+// Unchecked: `known` is guarded by `lock`.
 final class SuperblockFile: @unchecked Sendable {
-  // Unchecked: `known` is guarded by `lock`.
   private let file: any File
   /// Makes replacing one at a time; never taken by who only asks.
   private let writing = Lock()

@@ -22,7 +22,7 @@ final class PinTable: Sendable {
   private static let ownPin: UInt64 = 1 << 62
   private static let versionMask = ownPin - 1
 
-  // Written under `growth` only, before `chunkCount` says that they are there; freed in deinit.
+  // Unsafe: written under `growth` only, before `chunkCount` says that they are there; freed in deinit.
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
   private let chunkCount = Atomic<Int>(0)
   private let growth = Lock()
@@ -121,8 +121,8 @@ final class PinTable: Sendable {
 }
 
 /// A claimed slot. Whoever holds it releases it once, on any thread.
+// Unchecked: the slot is an atomic in memory that the pin table keeps for its own lifetime.
 struct Pin: @unchecked Sendable {
-  // Unchecked: the slot is an atomic in memory that the pin table keeps for its own lifetime.
   let slot: UnsafeMutablePointer<Atomic<UInt64>>
 
   /// The reader has found its root. P3

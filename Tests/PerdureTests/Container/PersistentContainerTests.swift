@@ -155,7 +155,7 @@ struct PersistentContainerTests {
     @Test("In a debug build, an object of a background context that is used elsewhere stops the program")
     func strayObject() async {
       await #expect(processExitsWith: .failure) {
-        // What the compiler refuses, as a client in an older language mode could write it.
+        // Unchecked: what the compiler refuses, as a client in an older language mode could write it.
         struct Smuggler: @unchecked Sendable { let object: Employee }
         let smuggled = try await Staff.container().newBackgroundContext().perform { context in
           Smuggler(object: context.worker("W"))

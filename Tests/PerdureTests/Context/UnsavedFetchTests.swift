@@ -46,6 +46,8 @@ struct UnsavedFetchTests {
     let context = container.newContext()
     for number in 0..<4 { _ = (context.company("c\(number)"), project(context, "p\(number)")) }
     for number in 0..<24 { _ = context.worker("w\(number)") }
+    // Saved, so that there is always something to edit, also after a rollback.
+    try context.save()
     var compared = 0
     for _ in 0..<40 {
       for _ in 0..<Int.random(in: 1...4, using: &random) { try edit(context, &random) }

@@ -5,7 +5,7 @@ import PerdurePredicates
 import Synchronization
 
 /// Row bytes at a fixed address.
-// Written in init, freed in deinit.
+// Unchecked: written in init, freed in deinit.
 private final class RowBox: @unchecked Sendable {
   let bytes: UnsafeRawBufferPointer
   let version: RowVersion

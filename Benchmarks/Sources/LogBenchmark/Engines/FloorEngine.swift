@@ -2,8 +2,8 @@ import CLogFloor
 import Foundation
 
 /// The least that the work costs: see `log_floor.h`.
+// Unchecked: writers take the lock in C; no one reads while another writes (`readsWhileWriting`).
 final class FloorEngine: LogEngine, @unchecked Sendable {
-  // Unchecked: writers take the lock in C; no one reads while another writes (`readsWhileWriting`).
   static let name = "floor"
   static let isOrdered = false
   static let readsWhileWriting = false

@@ -2,8 +2,8 @@ import CLMDB
 import CLogFloor
 
 /// LMDB with its default of copying pages.
+// Unchecked: an environment may be used by all threads.
 final class LMDBEngine: LMDBStore, LogEngine, @unchecked Sendable {
-  // Unchecked: an environment may be used by all threads.
   static let name = "LMDB"
   static let settings = LMDBStore.describe("NOTLS")
 
@@ -11,8 +11,8 @@ final class LMDBEngine: LMDBStore, LogEngine, @unchecked Sendable {
 }
 
 /// LMDB that writes into its map.
+// Unchecked: an environment may be used by all threads, and this differs in one flag only.
 final class LMDBWriteMapEngine: LMDBStore, LogEngine, @unchecked Sendable {
-  // Unchecked: as above.
   static let name = "LMDB WRITEMAP"
   static let settings = LMDBStore.describe("NOTLS WRITEMAP")
 

@@ -2,8 +2,8 @@ import CLevelDB
 import CLogFloor
 
 /// LevelDB through its C interface.
+// Unchecked: a database may be used by all threads; `isDurable` changes only while nobody writes.
 final class LevelDBEngine: LogEngine, @unchecked Sendable {
-  // Unchecked: a database may be used by all threads; `isDurable` changes only while nobody writes.
   static let name = "LevelDB"
   static let isOrdered = true
   static let readsWhileWriting = true

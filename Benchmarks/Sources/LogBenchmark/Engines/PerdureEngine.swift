@@ -2,8 +2,8 @@ import CLogFloor
 import PerdureLog
 
 /// PerdureLog through its public interface.
+// Unchecked: `durability` changes only while nobody writes.
 final class PerdureEngine: LogEngine, @unchecked Sendable {
-  // Unchecked: `durability` changes only while nobody writes.
   static let name = "Perdure"
   static let isOrdered = true
   static let readsWhileWriting = true

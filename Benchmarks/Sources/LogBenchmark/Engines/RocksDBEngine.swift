@@ -2,8 +2,8 @@ import CLogFloor
 import CRocksDB
 
 /// RocksDB through its C interface, set up as its guide to basic tuning says.
+// Unchecked: a database may be used by all threads; `isDurable` changes only while nobody writes.
 final class RocksDBEngine: LogEngine, @unchecked Sendable {
-  // Unchecked: a database may be used by all threads; `isDurable` changes only while nobody writes.
   static let name = "RocksDB"
   static let isOrdered = true
   static let readsWhileWriting = true

@@ -2,8 +2,8 @@ import CLogFloor
 import CSQLite
 
 /// SQLite: one table, write-ahead log, statements prepared once, a connection for each thread.
+// Unchecked: threads have connections of their own; `isDurable` changes only while nobody writes.
 final class SQLiteEngine: LogEngine, @unchecked Sendable {
-  // Unchecked: threads have connections of their own; `isDurable` changes only while nobody writes.
   static let name = "SQLite"
   static let isOrdered = true
   static let readsWhileWriting = true

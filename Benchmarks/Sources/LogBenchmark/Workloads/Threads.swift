@@ -23,8 +23,8 @@ enum Threads {
 }
 
 /// Something that threads share under a lock.
+// Unchecked: the value is touched under the lock only.
 final class Shared<Value>: @unchecked Sendable {
-  // Unchecked: the value is touched under the lock only.
   private let lock = NSLock()
   private var value: Value
 
