@@ -15,7 +15,7 @@ struct Comparison {
     return (settings + [""] + header + lines.map(\.text) + ["", sizes] + facts).joined(separator: "\n")
   }
 
-  /// An array of objects: engine, workload, n, milliseconds.
+  /// The settings, and a figure for each engine and workload.
   func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -14,14 +14,16 @@ struct Cost {
 
   static func += (total: inout Cost, more: Cost) { total = total + more }
 
-  /// The median of each figure by itself; zero when there is none.
+  /// The median of each figure by itself, of an even number between the middle two; zero when there is none.
   static func median(of costs: [Cost]) -> Cost {
     Cost(
       seconds: median(of: costs.map(\.seconds)), processorSeconds: median(of: costs.map(\.processorSeconds)))
   }
 
   private static func median(of figures: [Double]) -> Double {
-    figures.isEmpty ? 0 : figures.sorted()[figures.count / 2]
+    guard !figures.isEmpty else { return 0 }
+    let sorted = figures.sorted()
+    return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
   }
 
   /// Runs `body` and measures it.

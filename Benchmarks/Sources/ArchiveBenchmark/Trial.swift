@@ -13,7 +13,7 @@ struct Trial<Engine: ArchiveEngine> {
   private static var candidates: [String] { ["gnome", "libreoffice", "build-essential", "python3", "dpkg"] }
 
   func run(in folder: URL) throws -> TrialResult {
-    var result = TrialResult(engine: Engine.name, durability: durability)
+    var result = TrialResult(engine: Engine.name)
     let engine = try importArchive(into: folder, &result)
     result.bytesOnDisk = StoreFiles.size(of: folder)
     StoreFiles.dropFromCache(folder)

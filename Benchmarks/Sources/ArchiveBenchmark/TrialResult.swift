@@ -1,7 +1,6 @@
 /// What a trial measured.
 struct TrialResult {
   var engine: String
-  var durability: Durability
   var packageCount = 0
   var readCost = Cost()
   var importCost = Cost()

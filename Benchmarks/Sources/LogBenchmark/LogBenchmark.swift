@@ -63,9 +63,10 @@ struct CompareCommand: ParsableCommand {
       print("\(title): \(settings)")
     }
     var results: [Measurement] = []
-    for plan in plans {
-      let isLarge = plan.records == large
-      let found = try comparison(rounds: isLarge ? 1 : rounds ?? (quick ? 1 : 3)).run(plan)
+    let work =
+      plans.map { (plan: $0, rounds: rounds ?? (quick ? 1 : 3)) } + largePlans.map { (plan: $0, rounds: 1) }
+    for (plan, rounds) in work {
+      let found = try comparison(rounds: rounds).run(plan)
       for time in [ResultTable.Time.elapsed, .processor] {
         print("\n" + ResultTable(shape: plan.shape, records: plan.records, time, found).text)
       }
@@ -74,24 +75,25 @@ struct CompareCommand: ParsableCommand {
     if let output, !quick { try ResultFiles(folder: URL(fileURLWithPath: output)).write(results) }
   }
 
-  private var large: Int { largeRecords ?? (quick ? 0 : 10_000_000) }
-
   private var plans: [TrialPlan] {
     let count = records ?? (quick ? 4_000 : 1_000_000)
-    let usual = shapes.map { shape in
+    return shapes.map { shape in
       TrialPlan(
         shape: shape, records: shape.recordCount(forSmallValues: count),
         operations: operations ?? (quick ? 2_000 : 200_000),
         durableCommits: durableCommits ?? (quick ? 100 : 2_000),
         workloads: workloads, round: 0)
     }
-    let many = shapes.filter { large > 0 && $0.valueLength == 100 }.map { shape in
+  }
+
+  private var largePlans: [TrialPlan] {
+    let count = largeRecords ?? (quick ? 0 : 10_000_000)
+    return shapes.filter { count > 0 && $0.valueLength == 100 }.map { shape in
       TrialPlan(
-        shape: shape, records: large, operations: 200_000, durableCommits: 1,
+        shape: shape, records: count, operations: 200_000, durableCommits: 1,
         workloads: [.fillRandom1000, .readRandom, .openAfterKill, .openClean].filter(workloads.contains),
         round: 0)
     }
-    return usual + many
   }
 
   private func comparison(rounds: Int) -> Comparison {

@@ -21,13 +21,7 @@ extension Shape {
 }
 
 extension log_key {
-  /// The first bytes of a hashed key as a number.
+  /// The first bytes of a hashed key as a number; with zeros behind them they are the smallest such key.
   @inline(__always)
   func prefixWord(_ length: Int) -> UInt64 { first & (1 << UInt64(8 * length) - 1) }
-
-  /// The smallest key that begins as this one, and what its first bytes are.
-  func prefix(_ length: Int) -> (first: log_key, word: UInt64) {
-    let word = prefixWord(length)
-    return (log_key(first: word, second: 0), word)
-  }
 }

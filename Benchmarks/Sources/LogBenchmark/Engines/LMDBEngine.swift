@@ -81,11 +81,11 @@ enum LMDB {
   }
 }
 
-struct LMDBView: EngineView {
+struct LMDBView: WalkingView {
   private let table: MDB_dbi
   private let shape: Shape
   private let transaction: OpaquePointer
-  private var cursor: OpaquePointer
+  private let cursor: OpaquePointer
 
   fileprivate init(_ store: LMDBStore) throws {
     table = store.table
@@ -107,27 +107,6 @@ struct LMDBView: EngineView {
     }
   }
 
-  mutating func scan(from key: log_key?, limit: Int) throws -> ScanResult {
-    var result = ScanResult()
-    try walk(from: key, key == nil ? MDB_FIRST : MDB_SET_RANGE) { found, value in
-      result.add(self.key(found), value.mv_data, value.mv_size)
-      return result.count < limit
-    }
-    return result
-  }
-
-  mutating func scan(prefixOf key: log_key, length: Int) throws -> ScanResult {
-    var result = ScanResult()
-    let (first, wanted) = key.prefix(length)
-    try walk(from: first, MDB_SET_RANGE) { found, value in
-      let key = self.key(found)
-      guard key.prefixWord(length) == wanted else { return false }
-      result.add(key, value.mv_data, value.mv_size)
-      return true
-    }
-    return result
-  }
-
   mutating func advance() throws {
     mdb_txn_reset(transaction)
     try LMDB.check(mdb_txn_renew(transaction))
@@ -140,13 +119,13 @@ struct LMDBView: EngineView {
   }
 
   @inline(__always)
-  private func walk(
-    from key: log_key?, _ operation: MDB_cursor_op, _ body: (MDB_val, MDB_val) -> Bool
-  ) throws {
+  func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws {
     try LMDB.withKey(key ?? log_key(), shape.keyLength) { name in
       var value = MDB_val()
-      var code = mdb_cursor_get(cursor, name, &value, operation)
-      while code == 0, body(name.pointee, value) { code = mdb_cursor_get(cursor, name, &value, MDB_NEXT) }
+      var code = mdb_cursor_get(cursor, name, &value, key == nil ? MDB_FIRST : MDB_SET_RANGE)
+      while code == 0, body(self.key(name.pointee), value.mv_data, value.mv_size) {
+        code = mdb_cursor_get(cursor, name, &value, MDB_NEXT)
+      }
       if code != MDB_NOTFOUND { try LMDB.check(code) }
     }
   }

@@ -42,22 +42,11 @@ final class LevelDBEngine: LogEngine, @unchecked Sendable {
   }
 }
 
-enum LevelDB {
-  static func checked<R>(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R) throws -> R {
-    var message: UnsafeMutablePointer<CChar>?
-    let result = body(&message)
-    try check(message)
-    return result
-  }
-
-  static func check(_ message: UnsafeMutablePointer<CChar>?) throws {
-    guard let message else { return }
-    defer { leveldb_free(message) }
-    throw EngineError(String(cString: message))
-  }
+enum LevelDB: MessageErrors {
+  static func free(_ message: UnsafeMutablePointer<CChar>) { leveldb_free(message) }
 }
 
-struct LevelDBView: EngineView {
+struct LevelDBView: WalkingView {
   private let engine: LevelDBEngine
   private let options = leveldb_readoptions_create()
 
@@ -77,31 +66,11 @@ struct LevelDBView: EngineView {
     return log_fold(found, length)
   }
 
-  mutating func scan(from key: log_key?, limit: Int) throws -> ScanResult {
-    var result = ScanResult()
-    try walk(from: key) { key, value, length in
-      result.add(key, value, length)
-      return result.count < limit
-    }
-    return result
-  }
-
-  mutating func scan(prefixOf key: log_key, length: Int) throws -> ScanResult {
-    var result = ScanResult()
-    let (first, wanted) = key.prefix(length)
-    try walk(from: first) { key, value, count in
-      guard key.prefixWord(length) == wanted else { return false }
-      result.add(key, value, count)
-      return true
-    }
-    return result
-  }
-
   mutating func advance() {}
   mutating func end() { leveldb_readoptions_destroy(options) }
 
   @inline(__always)
-  private func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws {
+  func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws {
     let iterator = leveldb_create_iterator(engine.database, options)
     defer { leveldb_iter_destroy(iterator) }
     if let key {

@@ -76,6 +76,35 @@ extension EngineView {
   }
 }
 
+/// A view that goes through its entries in order; both kinds of scan follow from that.
+protocol WalkingView: EngineView {
+  /// Calls `body` with key, value and the value's length of each entry, from the first key not below `key`
+  /// (nil: from the very first), until it says false.
+  func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws
+}
+
+extension WalkingView {
+  func scan(from key: log_key?, limit: Int) throws -> ScanResult {
+    var result = ScanResult()
+    try walk(from: key) { key, value, length in
+      result.add(key, value, length)
+      return result.count < limit
+    }
+    return result
+  }
+
+  func scan(prefixOf key: log_key, length: Int) throws -> ScanResult {
+    var result = ScanResult()
+    let wanted = key.prefixWord(length)
+    try walk(from: log_key(first: wanted, second: 0)) { key, value, count in
+      guard key.prefixWord(length) == wanted else { return false }
+      result.add(key, value, count)
+      return true
+    }
+    return result
+  }
+}
+
 protocol EngineWriter {
   /// Does all of it in one commit.
   mutating func commit(_ operations: UnsafeBufferPointer<log_operation>) throws
@@ -88,4 +117,26 @@ struct EngineError: Error, CustomStringConvertible {
   var description: String
 
   init(_ description: String) { self.description = description }
+}
+
+/// Errors as LevelDB and RocksDB give them: as a text that the caller frees.
+protocol MessageErrors {
+  static func free(_ message: UnsafeMutablePointer<CChar>)
+}
+
+extension MessageErrors {
+  @inline(__always)
+  static func checked<R>(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R) throws -> R {
+    var message: UnsafeMutablePointer<CChar>?
+    let result = body(&message)
+    try check(message)
+    return result
+  }
+
+  @inline(__always)
+  static func check(_ message: UnsafeMutablePointer<CChar>?) throws {
+    guard let message else { return }
+    defer { free(message) }
+    throw EngineError(String(cString: message))
+  }
 }

@@ -60,22 +60,11 @@ final class RocksDBEngine: LogEngine, @unchecked Sendable {
   }
 }
 
-enum RocksDB {
-  static func checked<R>(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R) throws -> R {
-    var message: UnsafeMutablePointer<CChar>?
-    let result = body(&message)
-    try check(message)
-    return result
-  }
-
-  static func check(_ message: UnsafeMutablePointer<CChar>?) throws {
-    guard let message else { return }
-    defer { rocksdb_free(message) }
-    throw EngineError(String(cString: message))
-  }
+enum RocksDB: MessageErrors {
+  static func free(_ message: UnsafeMutablePointer<CChar>) { rocksdb_free(message) }
 }
 
-struct RocksDBView: EngineView {
+struct RocksDBView: WalkingView {
   private let engine: RocksDBEngine
   private let options = rocksdb_readoptions_create()
 
@@ -112,31 +101,11 @@ struct RocksDBView: EngineView {
     return values.reduce(0) { sum, value in sum &+ (value.map(Self.foldAndRelease) ?? 0) }
   }
 
-  mutating func scan(from key: log_key?, limit: Int) throws -> ScanResult {
-    var result = ScanResult()
-    try walk(from: key) { key, value, length in
-      result.add(key, value, length)
-      return result.count < limit
-    }
-    return result
-  }
-
-  mutating func scan(prefixOf key: log_key, length: Int) throws -> ScanResult {
-    var result = ScanResult()
-    let (first, wanted) = key.prefix(length)
-    try walk(from: first) { key, value, count in
-      guard key.prefixWord(length) == wanted else { return false }
-      result.add(key, value, count)
-      return true
-    }
-    return result
-  }
-
   mutating func advance() {}
   mutating func end() { rocksdb_readoptions_destroy(options) }
 
   @inline(__always)
-  private func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws {
+  func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws {
     let iterator = rocksdb_create_iterator(engine.database, options)
     defer { rocksdb_iter_destroy(iterator) }
     if let key {

@@ -92,7 +92,7 @@ extension Shape {
   }
 }
 
-struct SQLiteView: EngineView {
+struct SQLiteView: WalkingView {
   private let connection: SQLiteConnection
   private let shape: Shape
   private let get: OpaquePointer
@@ -146,26 +146,6 @@ struct SQLiteView: EngineView {
     }
   }
 
-  mutating func scan(from key: log_key?, limit: Int) throws -> ScanResult {
-    var result = ScanResult()
-    try walk(from: key) { key, value, length in
-      result.add(key, value, length)
-      return result.count < limit
-    }
-    return result
-  }
-
-  mutating func scan(prefixOf key: log_key, length: Int) throws -> ScanResult {
-    var result = ScanResult()
-    let (first, wanted) = key.prefix(length)
-    try walk(from: first) { key, value, count in
-      guard key.prefixWord(length) == wanted else { return false }
-      result.add(key, value, count)
-      return true
-    }
-    return result
-  }
-
   mutating func advance() throws {
     // Outside a transaction every statement sees the newest state.
     if sqlite3_get_autocommit(connection.handle) == 0 { try connection.run("COMMIT") }
@@ -177,7 +157,7 @@ struct SQLiteView: EngineView {
   }
 
   @inline(__always)
-  private func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws {
+  func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws {
     try withUnsafePointer(to: key ?? log_key()) { start in
       let statement = key == nil ? all : from
       if key != nil { shape.bind(start, to: from, at: 1) }

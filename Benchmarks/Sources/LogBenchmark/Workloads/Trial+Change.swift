@@ -8,7 +8,7 @@ extension Trial {
     for workload in [Workload.overwrite1, .overwrite1000] where isWanted(workload) {
       var generator = Scramble(seed: seed(of: workload))
       let ordinals = (0..<count).map { _ in UInt32(Int.random(in: 0..<records, using: &generator)) }
-      try put(engine, workload, ordinals, batch: workload.batchSize)
+      try put(engine, workload, ordinals)
       settle()
       note(workload)
     }

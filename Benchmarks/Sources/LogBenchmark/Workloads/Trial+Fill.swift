@@ -13,7 +13,7 @@ extension Trial {
       let path = folder + "/other"
       let engine = try openStore(in: path)
       let count = max(records / 5, 1)
-      try fill(engine, workload, try order(of: workload, count), batch: workload.batchSize, path)
+      try put(engine, workload, order(of: workload, count), in: path)
       try engine.close()
       try FileManager.default.removeItem(atPath: path)
     }
@@ -21,10 +21,10 @@ extension Trial {
 
   func fill(_ engine: Engine) throws {
     let workload = Workload.fillRandom1000
-    try fill(engine, workload, try order(of: workload, records), batch: workload.batchSize, storeFolder)
+    try put(engine, workload, order(of: workload, records))
   }
 
-  private func order(of workload: Workload, _ count: Int) throws -> [UInt32] {
+  private func order(of workload: Workload, _ count: Int) -> [UInt32] {
     switch workload {
     case .fillSequential1, .fillSequential100, .fillSequential1000:
       let ordinals = Array(0..<UInt32(count))
@@ -34,16 +34,9 @@ extension Trial {
     }
   }
 
-  private func fill(
-    _ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], batch: Int, _ path: String
-  ) throws {
-    try put(engine, workload, ordinals, batch: batch, in: path)
-  }
-
-  /// Puts a value for each ordinal, and reports it.
-  func put(
-    _ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], batch: Int, in path: String? = nil
-  ) throws {
+  /// Puts a value for each ordinal in the workload's batches, and reports it.
+  func put(_ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], in path: String? = nil) throws {
+    let batch = workload.batchSize
     var writer = try engine.makeWriter()
     defer { writer.end() }
     let salt = Scramble.mix(seed(of: workload))
