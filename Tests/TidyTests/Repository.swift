@@ -13,11 +13,16 @@ enum Repository {
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
   }
 
-  /// All Swift files below a folder.
+  /// A folder without a Swift file: a rule about its files would hold, whatever the rule.
+  struct NoFiles: Error { var folder: String }
+
+  /// All Swift files below a folder; there is at least one.
   static func swiftFiles(in folder: String) throws -> [SourceFile] {
     let base = root.appendingPathComponent(folder)
     let paths = FileManager.default.enumerator(atPath: base.path)?.compactMap { $0 as? String } ?? []
-    return try paths.filter { $0.hasSuffix(".swift") }.sorted().map { path in
+    let found = paths.filter { $0.hasSuffix(".swift") }.sorted()
+    guard !found.isEmpty else { throw NoFiles(folder: folder) }
+    return try found.map { path in
       SourceFile(
         path: folder + "/" + path,
         text: try String(contentsOf: base.appendingPathComponent(path), encoding: .utf8))
