@@ -14,4 +14,19 @@ package enum Checksum {
   @inlinable package static func crc32c(word: UInt32, continuing previous: UInt32) -> UInt32 {
     withUnsafeBytes(of: word.littleEndian) { crc32c($0, continuing: previous) }
   }
+
+  /// What the checksum was before it was continued over `bytes`, which gave `checksum`.
+  ///
+  /// Bit by bit: each step of the division can be undone, as the polynomial's highest bit is set.
+  package static func rewound(_ checksum: UInt32, over bytes: UnsafeRawBufferPointer) -> UInt32 {
+    var state = ~checksum
+    for byte in bytes.reversed() {
+      for _ in 0..<8 {
+        let wasDivided = state & 1 << 31 != 0
+        state = wasDivided ? (state ^ 0x82F6_3B78) << 1 | 1 : state << 1
+      }
+      state ^= UInt32(byte)
+    }
+    return ~state
+  }
 }

@@ -142,3 +142,23 @@ extension FrameHeader {
     bytes.integer(at: offset, as: UInt32.self) == magic
   }
 }
+
+extension FrameHeader {
+  /// A store for which the header that begins `bytes` would be right at `position`, whatever its fields say.
+  ///
+  /// Of a store's identity a header's checksum holds 32 bits, which can be had back from it: headers that
+  /// are right for the same store and their places give the same answer here, and others do not. It is as
+  /// good as the store's identity for frames and footers, and for nothing else. For salvage.
+  package static func storeImplied(by bytes: UnsafeRawBufferPointer, at position: LogPosition) -> StoreID {
+    var checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
+    withUnsafeBytes(of: (position.segment.littleEndian, position.offset.littleEndian)) {
+      checksum = Checksum.rewound(checksum, over: $0)
+    }
+    // Twelve zero bytes, and the four that lead from there to what the checksum was behind the identity.
+    let zeros = [UInt8](repeating: 0, count: 12)
+    return zeros.withUnsafeBytes { zeros in
+      let word = Checksum.crc32c(zeros) ^ Checksum.rewound(checksum, over: zeros.part(0, 4))
+      return StoreID(high: 0, low: UInt64(word) << 32)
+    }
+  }
+}

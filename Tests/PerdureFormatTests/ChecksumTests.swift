@@ -26,6 +26,18 @@ struct ChecksumTests {
     #expect(crc([]) == 0)
   }
 
+  @Test("What a checksum was continued from can be had back")
+  func rewound() {
+    let bytes = (0..<97).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }
+    for length in 0...bytes.count {
+      for previous in [0, 1, 0x8000_0000, 0x1234_5678, .max] as [UInt32] {
+        let part = Array(bytes.prefix(length))
+        let checksum = crc(part, continuing: previous)
+        #expect(part.withUnsafeBytes { Checksum.rewound(checksum, over: $0) } == previous)
+      }
+    }
+  }
+
   @Test("Every length, every alignment and every cut give what the definition gives")
   func cuts() {
     let bytes = (0..<200).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }

@@ -38,6 +38,26 @@ struct FrameHeaderTests {
     }
   }
 
+  @Test("The checksum says which store would be right, and says the same at every place")
+  func impliedStore() throws {
+    var implied: Set<StoreID> = []
+    for segment in [1, 5, 1 << 20] as [UInt64] {
+      for offset in stride(from: 128, to: 4096, by: 320) as StrideTo<UInt64> {
+        let position = LogPosition(segment: segment, offset: offset)
+        var header = Sample.frameHeader
+        (header.sequence, header.syncedOffset) = (offset, 128)
+        let bytes = Sample.bytes(of: header, at: position)
+        let store = bytes.withUnsafeBytes { FrameHeader.storeImplied(by: $0, at: position) }
+        #expect(try decode(bytes, store: store, at: position) == header)
+        #expect(throws: FormatError.self) {
+          try decode(bytes, store: store, at: LogPosition(segment: segment, offset: offset + 8))
+        }
+        implied.insert(store)
+      }
+    }
+    #expect(implied.count == 1)
+  }
+
   @Test("A promise may reach from the segment's header to the frame itself", arguments: [128, 0x1240])
   func promise(_ offset: UInt64) throws {
     var header = Sample.frameHeader

@@ -11,6 +11,8 @@ import PerdureFormat
 //  F1  Everything found is a whole record: checksum, kind and lengths are right, and it lies within the
 //  bytes. F2  What is found does not overlap, and is in the order of the bytes.
 //  F3  Found records and damages together cover the bytes.
+//  F4  A length that is damaged may lead to a record by chance, over others. Where the count says that some
+//  are missing, those that stand there, up to where the length leads, are found all the same.
 
 /// The whole records in a stretch of bytes, and the places where there are none.
 struct RecordSearch {
@@ -27,6 +29,8 @@ struct RecordSearch {
   /// Where the current run began in `found`, and where the one ended that begins with the bytes.
   private var runStart = 0
   private var firstRunEnd: Int?
+  /// Damages whose length was believed.
+  private var believed: [Range<Int>] = []
 
   /// The records of a frame whose header is right and says how many there are.
   ///
@@ -35,6 +39,8 @@ struct RecordSearch {
     self.init(inGap: bytes, from: 0, endIsKnown: endIsKnown)
     if found.count + damages.count > count && !damages.isEmpty {
       dropUnanchored(in: bytes.count, count: count)
+    } else {
+      findHidden(in: bytes, count: count)
     }
   }
 
@@ -54,6 +60,11 @@ struct RecordSearch {
       }
     }
     if endIsKnown, let last = found.last, last.offset + last.length == bytes.count { anchorRun() }
+  }
+
+  /// Forgets the damages behind `end`, where nothing need stand.
+  mutating func dropDamages(from end: Int) {
+    damages = damages.filter { $0.lowerBound < end }.map { $0.clamped(to: 0..<end) }
   }
 
   /// The length with padding of the record at `offset`, if it is whole. Padding holds nothing, and is not
@@ -88,6 +99,7 @@ struct RecordSearch {
       let end = start + length
       if end == bytes.count || Self.wholeRecord(in: bytes, at: end) != nil {
         damages.append(start..<end)
+        believed.append(start..<end)
         return end
       }
     }
@@ -100,6 +112,33 @@ struct RecordSearch {
     runStart = found.count
     firstRunEnd = firstRunEnd ?? found.count
     return offset
+  }
+
+  /// Looks into damages whose length was believed, as long as the count says that records are missing. F4
+  private mutating func findHidden(in bytes: UnsafeRawBufferPointer, count: Int) {
+    var missing = count - found.count - damages.count
+    for range in believed where missing > 0 {
+      let hidden = Self.lastRun(in: bytes.part(0, range.upperBound), after: range.lowerBound)
+      guard !hidden.isEmpty, hidden.count <= missing else { continue }
+      missing -= hidden.count
+      keep((found + hidden).sorted { $0.offset < $1.offset }, in: bytes.count)
+    }
+  }
+
+  /// The records that follow each other up to the end of the bytes.
+  private static func lastRun(in bytes: UnsafeRawBufferPointer, after start: Int) -> [Found] {
+    var run: [Found] = []
+    var offset = start + FormatLimits.alignment
+    while offset < bytes.count {
+      if let length = wholeRecord(in: bytes, at: offset) {
+        run.append(Found(offset: offset, length: length, isAnchored: true))
+        offset += length
+      } else {
+        run.removeAll()
+        offset += FormatLimits.alignment
+      }
+    }
+    return run
   }
 
   private mutating func anchorRun() {

@@ -99,8 +99,11 @@ struct SalvageScan {
     _ body: (Event) throws -> Void
   ) throws {
     try body(.gap(gap))
-    let bytes = search.bytes.part(gap.lowerBound, gap.count)
-    let records = RecordSearch(inGap: bytes, from: FrameHeader.length, endIsKnown: next != nil)
+    // The last record may end with zeros, which the gap does not hold.
+    let end = next == nil ? search.bytes.count : gap.upperBound
+    let bytes = search.bytes.part(gap.lowerBound, end - gap.lowerBound)
+    var records = RecordSearch(inGap: bytes, from: FrameHeader.length, endIsKnown: next != nil)
+    records.dropDamages(from: gap.count)
     let moved = movedSectors(search.headerLikes(in: gap), upTo: next ?? .max, search.bytes)
     try visit(
       records, bytes, at: gap.lowerBound, segment,
@@ -136,7 +139,7 @@ struct SalvageScan {
   }
 
   /// What media write as a whole; larger sectors are multiples.
-  private static let sectorLength = 512
+  static let sectorLength = 512
 
   private func visit(
     _ search: RecordSearch, _ bytes: UnsafeRawBufferPointer, at start: Int,

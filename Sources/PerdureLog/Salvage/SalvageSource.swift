@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-// What there is to read of a damaged store, decided from the superblock's slots and the segments' headers
-// alone.
+// What there is to read of a damaged store, decided from the superblock's slots and the segments' headers,
+// and from frames only where these are gone or do not fit.
 //
 // The log's way through the segments is found as recovery finds it (FORMAT.md, R4 and R5), but goes on where
 // recovery gives up: from a segment whose header is damaged, or that is missing, to the next lower one that
@@ -31,6 +31,7 @@ struct SalvageSource {
 
   let directory: String
   let fileSystem: any FileSystem
+  /// When only frames are left to say it, one that is as good for their checksums.
   private(set) var store: StoreID?
   /// From the newest whole slot; nil if there is none.
   private(set) var superblock: Superblock?
@@ -45,7 +46,8 @@ struct SalvageSource {
     let headers = try readHeaders(files.segments)
     store = superblock?.store ?? Self.mostFrequent(headers.compactMap { $0.header?.store })
     if store == nil { store = blobStore(files.blobs) }
-    segments = choose(headers, &report)
+    if store == nil { store = try Self.storeOfFrames(headers, self) }
+    segments = try choose(headers, &report)
     for place in segments.indices { segments[place].footer = footer(of: segments[place]) }
     walkBack(&report)
     try findNextCommits()
@@ -91,26 +93,6 @@ struct SalvageSource {
         }
         return try? bytes.withUnsafeBytes { try BlobHeader(reading: $0) }.store
       })
-  }
-
-  /// The segments of this store under the numbers in their headers.
-  private func choose(_ headers: [SourceSegment], _ report: inout SalvageReport) -> [SourceSegment] {
-    var chosen: [UInt64: SourceSegment] = [:]
-    for segment in headers
-    where segment.header.map({ $0.number == segment.number && $0.store == store }) ?? true {
-      chosen[segment.number] = segment
-    }
-    for segment in headers {
-      guard let header = segment.header, header.number != segment.number || header.store != store else {
-        continue
-      }
-      report.add(.foreign, in: segment.name, 0, segment.size)
-      guard header.store == store, chosen[header.number] == nil else { continue }
-      var renamed = segment
-      renamed.number = header.number
-      chosen[header.number] = renamed
-    }
-    return chosen.values.sorted { $0.number < $1.number }
   }
 
   private func footer(of segment: SourceSegment) -> RewrittenFooter? {

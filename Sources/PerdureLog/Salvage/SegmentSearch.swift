@@ -2,9 +2,7 @@ import PerdureFormat
 
 /// What stands in a segment, piece by piece: frames whose header is right, and gaps between them.
 ///
-/// A header's checksum binds it to its store and place, so bytes of values cannot be taken for one. When
-/// nothing is left that names the store, a header is believed instead if its records are exactly those that
-/// its digest says.
+/// A header's checksum binds it to its store and place, so bytes of values cannot be taken for one.
 struct SegmentSearch {
   enum Piece {
     /// A frame; of its payload the part that the file has.
@@ -15,6 +13,7 @@ struct SegmentSearch {
 
   let bytes: UnsafeRawBufferPointer
   let number: UInt64
+  /// Without it no frame can be told from other bytes.
   let store: StoreID?
   /// Up to here something must stand: the log's end in this segment, as far as it is known.
   let knownEnd: Int
@@ -62,17 +61,12 @@ struct SegmentSearch {
   }
 
   private func header(at place: Int) -> FrameHeader? {
-    guard place + FrameHeader.length <= bytes.count, FrameHeader.mayStart(bytes, at: place) else {
+    guard let store, place + FrameHeader.length <= bytes.count, FrameHeader.mayStart(bytes, at: place) else {
       return nil
     }
     let rest = bytes.part(place, bytes.count - place)
     let position = LogPosition(segment: number, offset: UInt64(place))
-    if let store { return try? FrameHeader(reading: rest, store: store, position: position) }
-    guard let header = try? FrameHeader(readingUnproven: rest, position: position), header.kind != .mark,
-      FrameHeader.length + Int(header.payloadLength) <= rest.count, header.recordCount > 0,
-      (try? FramePayload.verify(header, rest.part(FrameHeader.length, Int(header.payloadLength)))) != nil
-    else { return nil }
-    return header
+    return try? FrameHeader(reading: rest, store: store, position: position)
   }
 
   /// The places in a gap where something looks like a header, with its sequence number: of frames whose

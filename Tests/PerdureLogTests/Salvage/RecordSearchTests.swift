@@ -67,6 +67,22 @@ struct RecordSearchTests {
     #expect(result.damages == [a.count..<bytes.count])
   }
 
+  @Test("A damaged length that leads over other records to a begin or to the end does not cost these")
+  func damagedLengthOverOthers() {
+    let parts = (1...4 as ClosedRange<UInt8>).map {
+      record(key: [$0], value: Array(repeating: $0, count: 15))
+    }
+    let length = parts[0].count
+    #expect(length == 32)
+    for (first, isLast) in [(1, false), (2, true)] {
+      var bytes = Array(parts.joined())
+      bytes[first * length + 12] ^= 32
+      let result = search(bytes, count: 4)
+      #expect(result.found.map(\.lowerBound) == [0, 1, 2, 3].filter { $0 != first }.map { $0 * length })
+      #expect(result.damages == [(first * length)..<((first + 1) * length)], "\(isLast)")
+    }
+  }
+
   @Test("Any bytes give records and damages that cover them, and no trap")
   func noise() {
     var bytes: [UInt8] = []

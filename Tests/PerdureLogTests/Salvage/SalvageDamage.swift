@@ -33,6 +33,7 @@ struct SalvageDamage {
   }
 
   private mutating func damage(_ movesSectors: Bool, _ random: inout SeededGenerator) {
+    guard !files.isEmpty else { return }  // All were removed.
     let file = random.pick(files.keys.sorted())
     let length = files[file]?.count ?? 0
     guard length > 0 else { return }
@@ -86,14 +87,46 @@ struct SalvageDamage {
     return intact[blob].map { $0.allSatisfy { $0 } } ?? false
   }
 
+  private var superblock: Superblock? {
+    files[SalvagedStore.path + "/SUPERBLOCK"].flatMap { bytes in
+      try? bytes.withUnsafeBytes { try Superblock.newest(in: $0) }
+    }
+  }
+
+  /// Whether anything says which store it is: superblock, a header, or frames. Without it a frame cannot be told from bytes that look like one.
+  private var storeIsKnown: Bool {
+    if superblock != nil { return true }
+    let hasHeader = files.contains { file, bytes in
+      bytes.withUnsafeBytes { bytes in
+        (try? SegmentHeader(reading: bytes)) != nil || (try? BlobHeader(reading: bytes)) != nil
+      }
+    }
+    return hasHeader || framesTellStore
+  }
+
+  /// Frames tell their store if they do so in two sectors, or one is whole. Sectors that were moved all lie,
+  /// perhaps the same, so there must be more of the others.
+  private var framesTellStore: Bool {
+    var sectors: [String: Set<Int>] = [:]
+    var isOneWhole = false
+    for frame in original.frames {
+      let header = frame.range.lowerBound..<(frame.range.lowerBound + FrameHeader.length)
+      guard isIntact(header, of: frame.file) else { continue }
+      let isWhole = frame.range.count > header.count && isIntact(frame.range, of: frame.file)
+      let range = isWhole ? frame.range : header
+      sectors[frame.file, default: []].formUnion(range.lowerBound / 512...(range.upperBound - 1) / 512)
+      isOneWhole = isOneWhole || isWhole
+    }
+    let count = sectors.values.reduce(0) { $0 + $1.count }
+    return count > moved.count && (count > 1 || isOneWhole)
+  }
+
   /// The last commit that something vouches for: a whole frame header, or a whole slot of the superblock.
   private var vouchedSequence: UInt64 {
     let frames = original.frames.filter {
       isIntact($0.range.lowerBound..<($0.range.lowerBound + FrameHeader.length), of: $0.file)
     }
-    let superblock = files[SalvagedStore.path + "/SUPERBLOCK"].flatMap { bytes in
-      try? bytes.withUnsafeBytes { try Superblock.newest(in: $0) }
-    }
+    guard storeIsKnown else { return 0 }
     // A part of a commit says that the one before it was finished, its end says so of itself.
     let finished = frames.map { $0.isEnd ? $0.sequence : $0.sequence - 1 }
     return max(finished.max() ?? 0, superblock?.durableSequence ?? 0)

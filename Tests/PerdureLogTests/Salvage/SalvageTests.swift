@@ -81,6 +81,68 @@ struct SalvageTests {
     #expect(report.damages.filter { $0.reason == .segmentHeader }.count == 3)
   }
 
+  @Test("Without superblock and headers, frames with damaged records say which store it is")
+  func noHeadersAndNoWholeFrame() throws {
+    try fill()
+    try fileSystem.remove(path + "/SUPERBLOCK")
+    for number in 1...3 as ClosedRange<UInt64> {
+      let frames = try SalvagedFrames(segment(number), bytes(segment(number)), number).frames
+      try overwrite(segment(number), 0..<128)
+      for frame in frames where frame.count > 700 {
+        try overwrite(segment(number), (frame.lowerBound + 300)..<(frame.lowerBound + 304))
+      }
+    }
+    let (report, ids) = try salvage()
+    #expect(ids.isEmpty)
+    #expect(report.frames >= 10 && report.contents == [.init(keyspace: "rows", keys: 0)])
+  }
+
+  @Test("Two segments whose first sectors were exchanged keep what is behind them")
+  func exchangedHeaders() throws {
+    try fill()
+    let (first, second) = try (bytes(segment(1)), bytes(segment(2)))
+    try fileSystem.open(segment(1), .readWrite).write(Array(second[..<512]), at: 0)
+    try fileSystem.open(segment(2), .readWrite).write(Array(first[..<512]), at: 0)
+    let (report, ids) = try salvage()
+    let frames =
+      try SalvagedFrames(segment(1), first, 1).frames + SalvagedFrames(segment(2), second, 2).frames
+    let hit = frames.count { $0.lowerBound < 512 && $0.count > 700 }
+    #expect(ids.count >= 10 - hit && ids.isSubset(of: all))
+    #expect(report.damages.filter { $0.reason == .segmentHeader }.count == 2)
+    #expect(!report.damages.contains { $0.reason == .foreign })
+  }
+
+  @Test("A renamed segment is known by its header")
+  func renamed() throws {
+    try fill()
+    let content = try bytes(segment(2))
+    try fileSystem.remove(segment(2))
+    try fileSystem.open(segment(9), .create).write(content, at: 0)
+    let (report, ids) = try salvage()
+    #expect(ids == all)
+    #expect(report.damages.map(\.reason) == [.foreign])
+  }
+
+  @Test("Behind a damaged header at the end of what is left, a record that ends with zeros comes back")
+  func zerosAtEnd() throws {
+    do {
+      let store = try Store(at: path, options: options)
+      let rows = try store.keyspace("rows", .dense)
+      for id in 1...20 as ClosedRange<UInt64> {
+        try store.write { try $0.put([1] + [UInt8](repeating: 0, count: 300), id: id, in: rows) }
+      }
+      try store.close()
+    }
+    let frames = try SalvagedFrames(segment(1), bytes(segment(1)), 1).frames.filter { $0.count > 300 }
+    let last = try #require(frames.last)
+    try overwrite(segment(1), last.lowerBound..<(last.lowerBound + 64))
+    for file in try fileSystem.contents(of: path) where file.hasSuffix(".segment") {
+      if path + "/" + file != segment(1) { try fileSystem.remove(path + "/" + file) }
+    }
+    let (_, found) = try salvage()
+    #expect(frames.count < 20 && found == Set(1...UInt64(frames.count)))
+  }
+
   @Test("A damaged frame header costs nothing, a damaged record itself; the report says where")
   func frameAndRecord() throws {
     try fill()

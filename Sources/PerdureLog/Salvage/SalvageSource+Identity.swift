@@ -1,0 +1,139 @@
+import PerdureFormat
+
+// Which segment a file is, when its name and its header say different things.
+//
+// Either the file was renamed, or the sector with the header is of another file. Both look the same at the
+// file's begin; but a frame header's checksum covers store, segment and offset, so the frames behind the
+// first sector say which it was. Taken for the wrong segment, not one of them would be right.
+//
+// The same checksums say which store it is, when neither superblock nor header nor blob file is left.
+
+extension SalvageSource {
+  /// The segments of this store.
+  ///
+  /// A file whose header names another segment is that segment, unless its frames say that it is what its
+  /// name says: then its header is damaged. Where nothing decides, the header is believed, if no other file
+  /// is that segment.
+  func choose(_ files: [SourceSegment], _ report: inout SalvageReport) throws -> [SourceSegment] {
+    var chosen: [UInt64: SourceSegment] = [:]
+    var renamed: [(file: SourceSegment, claimed: UInt64?, proofs: Int)] = []
+    for file in files {
+      guard let header = file.header, header.number != file.number || header.store != store else {
+        chosen[file.number] = file
+        continue
+      }
+      let claimed = header.store == store ? header.number : nil
+      let (own, other) = try proofs(in: file, for: file.number, claimed)
+      if own > other {
+        chosen[file.number] = file.withoutHeader
+      } else {
+        renamed.append((file, claimed, other))
+      }
+    }
+    for (file, claimed, proofs) in renamed {
+      if let claimed, chosen[claimed] == nil {
+        report.add(.foreign, in: file.name, 0, file.size)
+        chosen[claimed] = file.renamed(claimed)
+      } else if claimed != nil && proofs == 0 && chosen[file.number] == nil {
+        // Not a copy of the other, as far as one can see: a header that was moved.
+        chosen[file.number] = file.withoutHeader
+      } else {
+        report.add(.foreign, in: file.name, 0, file.size)
+      }
+    }
+    return chosen.values.sorted { $0.number < $1.number }
+  }
+
+  /// How many frames of a file say that it is the one segment, and how many the other.
+  ///
+  /// Of the sector that the header stands in, only a frame counts that goes on behind it and is whole: else
+  /// it may have come here together with the header.
+  private func proofs(
+    in file: SourceSegment, for own: UInt64, _ claimed: UInt64?
+  ) throws -> (own: Int, claimed: Int) {
+    guard let store else { return (0, 0) }
+    let content = try SegmentContent(file, self)
+    let bytes = content.bytes
+    var counts = (own: 0, claimed: 0)
+    for place in stride(
+      from: SegmentHeader.length, through: bytes.count - FrameHeader.length, by: FormatLimits.alignment)
+    where FrameHeader.mayStart(bytes, at: place) {
+      if proves(own, store, bytes, at: place) { counts.own += 1 }
+      if let claimed, proves(claimed, store, bytes, at: place) { counts.claimed += 1 }
+    }
+    return counts
+  }
+
+  private func proves(_ number: UInt64, _ store: StoreID, _ bytes: UnsafeRawBufferPointer, at place: Int)
+    -> Bool
+  {
+    let rest = bytes.part(place, bytes.count - place)
+    let position = LogPosition(segment: number, offset: UInt64(place))
+    guard let header = try? FrameHeader(reading: rest, store: store, position: position) else { return false }
+    if place >= SalvageScan.sectorLength { return true }
+    let end = place + FrameHeader.length + Int(header.payloadLength)
+    return end > SalvageScan.sectorLength && Self.isWhole(header, rest)
+  }
+}
+
+extension SalvageSource {
+  /// What the frames say of their store: the answer that stands in most sectors, if it does in two, or in a
+  /// frame whose records are those that it was written for. Bytes of values that look like frames give each
+  /// another answer; the frames of one sector that was moved give the same one, and count once.
+  static func storeOfFrames(_ files: [SourceSegment], _ source: SalvageSource) throws -> StoreID? {
+    var votes: [StoreID: (sectors: Int, isWhole: Bool)] = [:]
+    for file in files {
+      let content = try SegmentContent(file, source)
+      var last: [StoreID: Int] = [:]
+      visitHeaderLikes(content.bytes, file.number) { header, place, rest in
+        let store = FrameHeader.storeImplied(
+          by: rest, at: LogPosition(segment: file.number, offset: UInt64(place)))
+        let isWhole = isWhole(header, rest)
+        let length = FrameHeader.length + (isWhole ? Int(header.payloadLength) : 0)
+        let sectors = place / SalvageScan.sectorLength...(place + length - 1) / SalvageScan.sectorLength
+        let unseen = sectors.count - (last[store] == sectors.lowerBound ? 1 : 0)
+        let before = votes[store] ?? (0, false)
+        votes[store] = (before.sectors + unseen, before.isWhole || isWhole)
+        last[store] = sectors.upperBound
+      }
+    }
+    let best = votes.max { ($0.value.sectors, $0.key.low) < ($1.value.sectors, $1.key.low) }
+    return best.flatMap { $0.value.sectors > 1 || $0.value.isWhole ? $0.key : nil }
+  }
+
+  private static func visitHeaderLikes(
+    _ bytes: UnsafeRawBufferPointer, _ number: UInt64,
+    _ body: (FrameHeader, Int, UnsafeRawBufferPointer) -> Void
+  ) {
+    for place in stride(
+      from: SegmentHeader.length, through: bytes.count - FrameHeader.length, by: FormatLimits.alignment)
+    where FrameHeader.mayStart(bytes, at: place) {
+      let rest = bytes.part(place, bytes.count - place)
+      let position = LogPosition(segment: number, offset: UInt64(place))
+      guard let header = try? FrameHeader(readingUnproven: rest, position: position) else { continue }
+      body(header, place, rest)
+    }
+  }
+
+  /// Whether a frame has records, which are the right ones.
+  private static func isWhole(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    let length = FrameHeader.length + Int(header.payloadLength)
+    guard header.kind != .mark, header.recordCount > 0, length <= bytes.count else { return false }
+    return (try? FramePayload.verify(header, bytes.part(FrameHeader.length, Int(header.payloadLength))))
+      != nil
+  }
+}
+
+extension SalvageSource.SourceSegment {
+  fileprivate var withoutHeader: Self {
+    var segment = self
+    segment.header = nil
+    return segment
+  }
+
+  fileprivate func renamed(_ number: UInt64) -> Self {
+    var segment = self
+    segment.number = number
+    return segment
+  }
+}
