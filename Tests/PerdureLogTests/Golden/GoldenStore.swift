@@ -1,0 +1,126 @@
+import PerdureFileIO
+import PerdureTestSupport
+
+@testable import PerdureLog
+
+// Golden stores are files that a version of Perdure wrote once, kept so that each later one has to read them.
+// They lie beside this file, in Stores/v<version>/<kind>, and are never written again.
+
+/// A store that is checked in.
+struct GoldenStore: Hashable, CustomStringConvertible {
+  enum Kind: String, CaseIterable {
+    /// Closed, without a checkpoint.
+    case closed
+    /// Closed, with an index file, and commits behind it.
+    case checkpoint
+    /// With segments that compaction has rewritten, or removed.
+    case rewritten
+    /// As a power cut leaves it: never closed, and half of a commit at the end.
+    case cutOff = "cut-off"
+  }
+
+  var version: Int
+  var kind: Kind
+
+  /// What there must be.
+  static let all = Kind.allCases.map { GoldenStore(version: 1, kind: $0) }
+  /// What the generator writes.
+  static let newestVersion = 1
+
+  var description: String { "v\(version)/\(kind.rawValue)" }
+
+  /// Where it lies.
+  var path: String { Self.folder + "/v\(version)/\(kind.rawValue)" }
+
+  static let folder =
+    #filePath.split(separator: "/", omittingEmptySubsequences: false)
+    .dropLast().joined(separator: "/") + "/Stores"
+
+  /// Its files, without the folder.
+  func files() throws -> [String: [UInt8]] { try Self.files(in: path) }
+
+  static func files(in folder: String) throws -> [String: [UInt8]] {
+    let fileSystem = POSIXFileSystem()
+    var files: [String: [UInt8]] = [:]
+    for name in try fileSystem.contents(of: folder) {
+      let file = try fileSystem.open(folder + "/" + name, .read)
+      files[name] = try file.read(Int(file.size()), at: 0)
+    }
+    return files
+  }
+
+  /// Writes files where none are.
+  static func write(_ files: [String: [UInt8]], to folder: String) throws {
+    let fileSystem = POSIXFileSystem()
+    var path = ""
+    for part in folder.split(separator: "/") {
+      path += "/" + part
+      if try fileSystem.kind(of: path) == nil { try fileSystem.createDirectory(path) }
+    }
+    for (name, bytes) in files {
+      guard try fileSystem.kind(of: folder + "/" + name) == nil else { throw Violation("\(folder) is there") }
+      try fileSystem.open(folder + "/" + name, .create).write(bytes, at: 0)
+    }
+  }
+}
+
+/// Makes stores as today's version writes them.
+struct GoldenGenerator {
+  private static let path = "/golden"
+  private let fileSystem = SimulatedFileSystem()
+  private let history = GoldenHistory()
+
+  /// The files of a new store.
+  static func files(of kind: GoldenStore.Kind) throws -> [String: [UInt8]] { try Self().make(kind) }
+
+  private func make(_ kind: GoldenStore.Kind) throws -> [String: [UInt8]] {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = GoldenHistory.segmentCapacityBytes
+    options.blobThresholdBytes = GoldenHistory.blobThresholdBytes
+    options.checkpoints = .manual
+    options.compactsAutomatically = false
+    let store = try Store(at: Self.path, options: options)
+    try history.write(0..<5, to: store)
+    try GoldenHistory.defineIndexes(in: store)
+    // Not all, so that there is a log behind what is done in between.
+    let last = history.commits.count - 3
+    try history.write(5..<last, to: store)
+    if kind == .checkpoint { try store.checkpoint() }
+    if kind == .rewritten { _ = try store.compact() }
+    try history.write(last..<history.commits.count, to: store)
+    guard kind == .cutOff else {
+      try store.close()
+      return files
+    }
+    let files = files
+    try store.write { [rows = try store.keyspace("rows", .dense)] transaction in
+      try transaction.put([UInt8](repeating: 9, count: 200), id: 999, in: rows)
+    }
+    let cut = Self.cut(files, self.files)
+    try store.close()
+    return cut
+  }
+
+  private var files: [String: [UInt8]] {
+    let image = fileSystem.currentImage
+    var files: [String: [UInt8]] = [:]
+    for path in image.paths where path.hasPrefix(Self.path + "/") && !path.hasSuffix("/LOCK") {
+      files[String(path.dropFirst(Self.path.count + 1))] = image.bytes(at: path)
+    }
+    return files
+  }
+
+  /// The first half of what the last commit wrote, and nothing of the other.
+  private static func cut(_ before: [String: [UInt8]], _ after: [String: [UInt8]]) -> [String: [UInt8]] {
+    var files = before
+    for (name, bytes) in after where name.hasSuffix(".segment") && bytes != before[name] {
+      let old = before[name] ?? []
+      let changed = bytes.indices.filter { $0 >= old.count ? bytes[$0] != 0 : bytes[$0] != old[$0] }
+      guard let first = changed.first, let last = changed.last else { continue }
+      let middle = (first + last) / 2
+      files[name] = Array(bytes[..<middle]) + old.dropFirst(middle)
+    }
+    return files
+  }
+}

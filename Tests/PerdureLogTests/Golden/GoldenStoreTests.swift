@@ -1,0 +1,123 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Stores that were written by some version once")
+struct GoldenStoreTests {
+  private let history = GoldenHistory()
+
+  /// A copy on the disk.
+  private func copy(_ files: [String: [UInt8]]) throws -> TemporaryDirectory {
+    let directory = try TemporaryDirectory()
+    try GoldenStore.write(files, to: directory.path)
+    return directory
+  }
+
+  private func open(_ path: String, readOnly: Bool = false) throws -> Store {
+    var options = StoreOptions()
+    options.createsIfMissing = false
+    options.isReadOnly = readOnly
+    options.compactsAutomatically = false
+    return try Store(at: path, options: options)
+  }
+
+  /// Holds a store against its history, with a change to its rows.
+  private func check(_ store: Store, _ rows: [UInt64: [UInt8]?] = [:]) throws {
+    var contents = history.contents
+    for (id, value) in rows { contents[.row(id)] = value }
+    #expect(try store.goldenContents() == contents)
+    #expect(try store.verify().findings.map(\.description) == [])
+  }
+
+  @Test("Every value is there, and every entry of an index", arguments: GoldenStore.all)
+  func reading(_ golden: GoldenStore) throws {
+    let directory = try copy(golden.files())
+    let store = try open(directory.path)
+    try check(store)
+    #expect(try store.goldenEntries() == history.entries)
+    try store.close()
+  }
+
+  @Test("They can be written to, get a checkpoint and are compacted", arguments: GoldenStore.all)
+  func writing(_ golden: GoldenStore) throws {
+    let directory = try copy(golden.files())
+    // Too short for an index.
+    let changed: [UInt64: [UInt8]?] = [3: nil, 100: [1], 777: [2, 3]]
+    do {
+      let store = try open(directory.path)
+      let rows = try store.keyspace("rows", .dense)
+      try store.write { transaction in
+        for (id, value) in changed {
+          if let value {
+            try transaction.put(value, id: id, in: rows)
+          } else {
+            try transaction.remove(id: id, in: rows)
+          }
+        }
+      }
+      try store.close()
+    }
+    for step in 0..<3 {
+      let store = try open(directory.path)
+      try check(store, changed)
+      if step == 0 { _ = try store.compact() } else { try store.checkpoint() }
+      try check(store, changed)
+      try store.close()
+    }
+  }
+
+  @Test("Opened for reading only, they give every value and keep every byte", arguments: GoldenStore.all)
+  func readingOnly(_ golden: GoldenStore) throws {
+    let files = try golden.files()
+    let directory = try copy(files)
+    let store = try open(directory.path, readOnly: true)
+    try check(store)
+    #expect(try store.goldenEntries() == history.entries)
+    try store.close()
+    #expect(try GoldenStore.files(in: directory.path) == files)
+  }
+
+  @Test("Each is what its name says")
+  func kinds() throws {
+    func has(_ suffix: String, _ golden: GoldenStore) throws -> Bool {
+      try golden.files().keys.contains { $0.hasSuffix(suffix) }
+    }
+    for golden in GoldenStore.all {
+      #expect(try has(".blob", golden) && has(".segment", golden))
+      #expect(try has(".index", golden) == (golden.kind == .checkpoint), "\(golden)")
+      let generations = try golden.files().filter { $0.key.hasSuffix(".segment") }.values.map { bytes in
+        try bytes.withUnsafeBytes { try SegmentHeader(reading: $0).generation }
+      }
+      #expect(generations.contains { $0 > 0 } == (golden.kind == .rewritten), "\(golden)")
+      let directory = try copy(golden.files())
+      let store = try open(directory.path)
+      #expect((store.recoveryReport.tornTailBytes > 0) == (golden.kind == .cutOff), "\(golden)")
+      #expect(store.recoveryReport.wasClosed == (golden.kind != .cutOff), "\(golden)")
+      #expect((store.recoveryReport.checkpointSequence > 0) == (golden.kind == .checkpoint), "\(golden)")
+      try store.close()
+    }
+  }
+
+  @Test("What today's version writes reads the same", arguments: GoldenStore.Kind.allCases)
+  func today(_ kind: GoldenStore.Kind) throws {
+    let directory = try copy(GoldenGenerator.files(of: kind))
+    let store = try open(directory.path)
+    try check(store)
+    #expect(try store.goldenEntries() == history.entries)
+    try store.close()
+  }
+
+  /// Not a test: see CONTRIBUTING.md, "Golden stores".
+  @Test(
+    "New golden stores are written when they are asked for",
+    .enabled(if: Environment.value(of: "PERDURE_WRITE_GOLDEN") != nil, "PERDURE_WRITE_GOLDEN is not set"))
+  func write() throws {
+    for kind in GoldenStore.Kind.allCases {
+      let golden = GoldenStore(version: GoldenStore.newestVersion, kind: kind)
+      try GoldenStore.write(GoldenGenerator.files(of: kind), to: golden.path)
+    }
+  }
+}
