@@ -55,6 +55,11 @@ enum KnownErrno {
     [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENOTTY].contains(errno)
   }
 
+  /// The file system cannot give a file room without writing.
+  static func isAllocationUnsupported(_ errno: Int32) -> Bool {
+    [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENODEV].contains(errno)
+  }
+
   /// The file may not be opened for writing, though perhaps for reading.
   static func isWritingRefused(_ errno: Int32) -> Bool {
     [EACCES, EPERM, EROFS].contains(errno)

@@ -30,6 +30,14 @@ public protocol File: AnyObject, Sendable {
   ///   for reading), `.closed`. After an error any prefix of the bytes may be in the file.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError)
 
+  /// Makes the file at least `length` bytes long, with room on the medium for all of them. What the new bytes
+  /// read as is not said; what was there stays.
+  ///
+  /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied` (opened for
+  ///   reading), `.closed`. After an error the file may be longer than it was.
+  /// - Complexity: nothing is written on systems that can give a file room without.
+  func allocate(_ length: UInt64) throws(FileIOError)
+
   /// Makes the bytes and the length of this file durable, as far as `mode` says: all that was written
   /// by calls that returned before this one began, by whichever opener.
   ///

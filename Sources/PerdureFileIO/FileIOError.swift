@@ -102,6 +102,9 @@ extension FileIOError {
     /// Something else; the errno tells.
     public static let other = Code(.other)
 
+    /// Whether the volume, or the user's share of it, had no room left.
+    package var isLackOfRoom: Bool { self == .noSpace || self == .quotaExceeded }
+
     /// Half a sentence: what the code means.
     var meaning: String {
       switch kind {

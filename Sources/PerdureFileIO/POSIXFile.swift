@@ -102,6 +102,19 @@ extension POSIXFile {
   }
 }
 
+// Room.
+extension POSIXFile {
+  func allocate(_ length: UInt64) throws(FileIOError) {
+    guard isWritable else { throw FileIOError(.permissionDenied, operation: "allocate", path: path) }
+    try FileRange.check(0, at: length, operation: "allocate", path: path)
+    let number = try withDescriptor("allocate") { descriptor in
+      SystemCall.allocate(descriptor, length: Int64(length))
+    }
+    if KnownErrno.isAllocationUnsupported(number) { return try allocateByWriting(length) }
+    guard number == 0 else { throw failure(number, "allocate") }
+  }
+}
+
 // The gate.
 extension POSIXFile {
   func close() throws(FileIOError) {

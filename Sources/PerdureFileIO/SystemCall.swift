@@ -104,6 +104,26 @@ extension SystemCall {
     repeating { ftruncate(descriptor, off_t(length)) }
   }
 
+  /// Gives a file room for `length` bytes, and makes it so long if it is shorter. Returns 0 or the error number.
+  static func allocate(_ descriptor: Int32, length: Int64) -> Int32 {
+    #if canImport(Darwin)
+      let status = size(descriptor)
+      guard status.errno == 0 else { return status.errno }
+      guard status.value < length else { return 0 }
+      var request = fstore_t(
+        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
+        fst_length: off_t(length - status.value), fst_bytesalloc: 0)
+      let number = repeating { fcntl(descriptor, F_PREALLOCATE, &request) }.errno
+      return number == 0 ? truncate(descriptor, to: length).errno : number
+    #else
+      // This one returns the number itself.
+      while true {
+        let number = posix_fallocate(descriptor, 0, off_t(length))
+        guard KnownErrno.isInterruption(number) else { return number }
+      }
+    #endif
+  }
+
   static func size(_ descriptor: Int32) -> SystemResult<Int64> {
     var status = stat()
     let result = repeating { fstat(descriptor, &status) }

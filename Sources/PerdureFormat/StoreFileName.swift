@@ -6,6 +6,8 @@ package enum StoreFileName: Hashable, Sendable {
   case blob(UInt64)
   /// Checkpoints of the index; it follows from the log.
   case index(UInt64)
+  /// A file that only takes room, to be removed when there is none.
+  case reserve(UInt64)
   /// A file that was being prepared; it means nothing and is removed by the next writer.
   case temporary(String)
 
@@ -16,6 +18,7 @@ package enum StoreFileName: Hashable, Sendable {
     case .segment(let number): hex(number) + ".segment"
     case .blob(let number): hex(number) + ".blob"
     case .index(let number): hex(number) + ".index"
+    case .reserve(let number): hex(number) + ".reserve"
     case .temporary(let name): name + ".tmp"
     }
   }
@@ -37,6 +40,8 @@ package enum StoreFileName: Hashable, Sendable {
       self = .blob(number)
     } else if let number = Self.number(in: string, before: ".index") {
       self = .index(number)
+    } else if let number = Self.number(in: string, before: ".reserve") {
+      self = .reserve(number)
     } else {
       return nil
     }

@@ -41,7 +41,8 @@ public final class Store: Sendable {
   /// - Returns: What `body` returned, and the commit's sequence number (that of the last commit
   ///   before, if there was nothing to do).
   /// - Throws: what `body` throws (nothing is written); `StoreError`: `.conflict` (nothing written),
-  ///   `.io` (the store is now poisoned), `.poisoned` (not written, or written and not known to
+  ///   `.diskFull` (nothing written; the store goes on), `.io` (the store is now poisoned, unless the system
+  ///   only refused another file or more address space), `.poisoned` (not written, or written and not known to
   ///   be durable), `.closed`, `.readOnly`.
   /// - Complexity: O(k log n) for k operations on n keys; one write, at most one sync, which
   ///   concurrent commits share.
@@ -86,7 +87,7 @@ public final class Store: Sendable {
     }
     do {
       return (result, try engine.append(transaction.batch, transaction.preconditions))
-    } catch let error as StoreError where error.code == .conflict {
+    } catch let error as StoreError where error.code == .conflict || error.code == .diskFull {
       // After other errors the log may name them all the same: recovery will know.
       engine.discardBlobs(transaction.batch.blobs)
       throw error

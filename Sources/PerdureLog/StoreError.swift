@@ -7,7 +7,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case invalidArgument, conflict, corruption, io, poisoned, locked, unsupportedFormat, closed, readOnly,
-        indexUnavailable, notAStore
+        indexUnavailable, notAStore, diskFull
     }
 
     private let kind: Kind
@@ -20,6 +20,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let corruption = Code(kind: .corruption)
     /// The operating system refused. `cause` says what.
     public static let io = Code(kind: .io)
+    /// The medium, or the user's share of it, has no room left for this. Nothing was written, and the store goes
+    /// on: it can be read, records can be removed and the store can be compacted (`StoreOptions.reserveBytes`).
+    public static let diskFull = Code(kind: .diskFull)
     /// An earlier write or sync failed. The store takes no more writes: close it and open it again.
     public static let poisoned = Code(kind: .poisoned)
     /// Another process, or another `Store` in this one, has the store open.
@@ -85,7 +88,17 @@ extension StoreError {
     if cause.code == .locked {
       return StoreError(.locked, "The store is open elsewhere; close it there first", cause: cause)
     }
-    return StoreError(.io, "\(action) failed", cause: cause)
+    if cause.code.isLackOfRoom {
+      return StoreError(
+        .diskFull, "\(action) found no room; remove records, compact the store, or make room on the medium",
+        cause: cause)
+    }
+    return unsure(cause, action)
+  }
+
+  /// For what may have been done in part, or whole: not even a lack of room says that nothing was.
+  static func unsure(_ cause: FileIOError, _ action: String) -> StoreError {
+    StoreError(.io, "\(action) failed", cause: cause)
   }
 
   static func corruption(_ error: FormatError, segment: UInt64, offset: Int) -> StoreError {

@@ -81,6 +81,15 @@ public struct StoreOptions: Sendable {
   /// does, so that others get theirs.
   public var compactionBytesPerSecond = 64 << 20
 
+  /// How much room the store holds back on the medium at most, so that it can remove records and compact itself when
+  /// there is none left. As much as that takes is held back: an eighth more than the longest segment has, in files
+  /// named `*.reserve`; nothing for a log below 64 KiB. When it does not fit any more, commits that make the store
+  /// larger are refused with code `.diskFull`.
+  ///
+  /// Unit: bytes. Range: 0 (hold nothing back), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why: a
+  /// segment of 64 MiB can be compacted then, whatever is left of it.
+  public var reserveBytes = 72 << 20
+
   /// All defaults.
   public init() {}
 
@@ -100,6 +109,10 @@ public struct StoreOptions: Sendable {
     guard compactionBytesPerSecond >= 1 << 20 else {
       throw StoreError(
         .invalidArgument, "compactionBytesPerSecond is \(compactionBytesPerSecond); give 1048576 or more")
+    }
+    guard reserveBytes == 0 || (128 << 10...512 << 20).contains(reserveBytes) else {
+      throw StoreError(
+        .invalidArgument, "reserveBytes is \(reserveBytes); give 0, or 131072 to 536870912")
     }
     guard (1024...FormatLimits.inlineValueLengthMax).contains(blobThresholdBytes) else {
       throw StoreError(

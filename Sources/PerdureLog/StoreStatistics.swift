@@ -56,6 +56,11 @@ public struct StoreStatistics: Sendable {
   public var checkpointFailuresSinceOpen: Int
   /// What the last of them failed for.
   public var lastCheckpointFailure: String?
+  /// Bytes that are held back on the medium (`StoreOptions.reserveBytes`).
+  public var reserveBytes: UInt64
+  /// Whether less is held back than should be, because there is no room: only commits that make the store smaller
+  /// are taken, until records were removed and the store was compacted, or there is room for another reason.
+  public var isShortOfRoom: Bool
 
   /// Bytes written to log and index files for each byte of the records committed since the store was opened; nil
   /// before the first.
@@ -102,7 +107,8 @@ extension Store {
           checkpointTailBytes: state.tailBytes, indexFileBytes: state.indexFileByteCount,
           checkpointsSinceOpen: checkpoints.count, indexBytesWrittenSinceOpen: checkpoints.writtenByteCount,
           checkpointFailuresSinceOpen: checkpoints.failureCount,
-          lastCheckpointFailure: checkpoints.lastFailure)
+          lastCheckpointFailure: checkpoints.lastFailure, reserveBytes: engine.reserve.heldBytes,
+          isShortOfRoom: engine.reserve.isShort)
       }
     }
   }

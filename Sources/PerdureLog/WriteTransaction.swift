@@ -106,6 +106,7 @@ public struct WriteTransaction: ~Copyable {
 extension Engine {
   /// Writes a blob file under a number that no file had before.
   func writeBlob(_ value: UnsafeRawBufferPointer) throws -> BlobReference {
+    try checkRoom()
     let number = try inTurn { state in
       state.nextBlob += 1
       return state.nextBlob - 1
@@ -114,13 +115,15 @@ extension Engine {
       return try blobs.write(value, number: number)
     } catch {
       // S5: whose changes a failed sync has dropped, nobody knows; a failed write harms nobody.
-      if error.operation.hasPrefix("sync") {
+      let isSync = error.operation.hasPrefix("sync")
+      if isSync {
         gate.poison(
           StoreError(
             .poisoned, "A sync of a blob file failed. Close the store and open it again", cause: error))
       }
       discardBlobs([number])
-      throw StoreError.io(error, "Writing a blob file")
+      throw isSync
+        ? StoreError.unsure(error, "Syncing a blob file") : StoreError.io(error, "Writing a blob file")
     }
   }
 

@@ -10,7 +10,7 @@ struct StoreFileNameTests {
       ("LOCK", StoreFileName.lock), ("SUPERBLOCK", .superblock), ("0000000000000001.segment", .segment(1)),
       ("0000000003ffffff.segment", .segment(FormatLimits.segmentNumberMax)),
       ("00000000000000ab.blob", .blob(0xAB)), ("ffffffffffffffff.blob", .blob(.max)),
-      ("0000000000000010.index", .index(16)),
+      ("0000000000000010.index", .index(16)), ("0000000000000002.reserve", .reserve(2)),
       ("SUPERBLOCK.tmp", .temporary("SUPERBLOCK")), (".tmp", .temporary("")), ("a.b.tmp", .temporary("a.b")),
       ("naïve.tmp", .temporary("naïve")),
     ])

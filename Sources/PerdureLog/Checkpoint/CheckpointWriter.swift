@@ -74,7 +74,7 @@ struct CheckpointWriter: ~Copyable {
       return try writeUnguarded(source)
     } catch {
       // For lack of room it may be tried again. After a failed sync nobody knows what the file holds.
-      let isPassing = (error as? FileIOError).map { [.noSpace, .quotaExceeded].contains($0.code) } ?? false
+      let isPassing = (error as? FileIOError)?.code.isLackOfRoom ?? false
       let isSync = (error as? FileIOError)?.operation.hasPrefix("sync") ?? false
       if !(error is IndexFile.Cancelled), isSync || !isPassing { failure = error }
       throw error

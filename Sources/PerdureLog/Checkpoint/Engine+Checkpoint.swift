@@ -17,6 +17,11 @@ extension Engine {
   ///
   /// - Returns: Whether one was written.
   func writeCheckpoint(with writer: inout CheckpointWriter) throws -> Bool {
+    // The index file would take what was given up for removals and compaction.
+    do { try checkRoom() } catch {
+      retryLater()
+      throw error
+    }
     guard let (source, pin) = try inTurn({ state in try takeSource(&state) }) else { return false }
     defer { pin.release() }
     do {
@@ -109,7 +114,7 @@ extension Store {
   /// Stores do this by themselves (`StoreOptions.checkpoints`). Readers and commits go on meanwhile. What was
   /// committed is durable when this returns, the checkpoint too.
   ///
-  /// - Throws: `StoreError`: `.io` when the index file could not be written (the store goes on, without
+  /// - Throws: `StoreError`: `.diskFull`, `.io` when the index file could not be written (the store goes on, without
   ///   checkpoints where it was a sync that failed), `.poisoned`, `.closed`, `.readOnly`.
   /// - Complexity: one write for what changed in the index since the last checkpoint, and three syncs.
   public func checkpoint() throws {

@@ -21,6 +21,8 @@ struct CommitterState: ~Copyable {
   /// The number of the next segment to be born: above every number seen.
   var nextSegment: UInt64
   var nextBlob: UInt64
+  /// Segments that hold nothing but parts of commits that were taken back, and still have their names.
+  var voidSegments: [UInt64] = []
   let superblock: SuperblockFile?
   var isClosed = false
   var encoderBuffer = RawBuffer(capacity: 64 << 10)
@@ -47,6 +49,8 @@ struct CommitterState: ~Copyable {
   var tailBytes: UInt64 = 0
   /// From this length of the tail on, somebody has to look at it.
   var nextTailLook: UInt64 = .max
+  /// From this place in the last segment on, more room may have to be held back.
+  var nextReserveLook: UInt64 = .max
   /// Bytes that the newest checkpoint reaches.
   var indexFileByteCount = 0
 
@@ -136,6 +140,12 @@ struct CommitterState: ~Copyable {
   mutating func add(_ segment: Segment) {
     segments.add(segment)
     readableSince[segment.number] = root.pointee.version + 1
+  }
+
+  /// Lets go of a segment that no root was ever published with.
+  mutating func forgetSegment(_ number: UInt64) {
+    segments.remove(number)
+    readableSince[number] = nil
   }
 
   /// Shows a rewritten segment to all roots to come; the next root is yet to be published.

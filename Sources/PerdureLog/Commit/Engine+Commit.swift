@@ -8,7 +8,9 @@ import PerdureFormat
 //  2  lay the records out as frames (LogEncoder): their addresses are known from here on
 //  3  put the addresses into a working copy of the index; keep what each record replaced
 //  4  bring derived indexes up to date; judge uniqueness
-//  5  write the frames; births of segments on the way sync what is before them
+//  5  write the frames; births of segments on the way sync what is before them. Where there is no room for them
+//     the log ends again where it did; a commit that makes the store smaller is made once more with what was
+//     held back for it (`Reserve`)
 //  6  publish the new root: the commit is visible
 //  7  (outside the turn) wait for the sync, if the caller asked for it
 
@@ -56,6 +58,7 @@ extension Engine {
       try prepare(next)
       try place(batch, into: next, &encoder, &blobs, &usageChange, state)
       if encoder.isEmpty { return nothingToCommit(next, encoder, &state) }
+      if reserve.isShort { try checkRoom(for: usageChange) }
       encoder.finish()
       try checkSegmentNumber(encoder.end.segment)
     } catch {
@@ -66,9 +69,11 @@ extension Engine {
     do {
       try write(encoder, &state)
     } catch {
+      let mayUseReserve = error.code == .diskFull && usageChange.shrinksStore
       usageChange.removeAll()
       giveUp(next, encoder, &state)
-      throw error
+      guard mayUseReserve, reserve.giveUp(.removals) else { throw error }
+      return try append(batch, newCatalog, &state, prepare)
     }
     usageChange.apply(to: &state.usage)
     let receipt = commit(next, encoder, catalog, changed: newCatalog != nil, batch.recordCount, &state)
@@ -77,6 +82,7 @@ extension Engine {
     removeUnreachableBlobs(&state)
     compactor?.note(state.usage.totals, of: self)
     if state.tailBytes >= state.nextTailLook { noteTail(&state) }
+    if state.end.offset >= state.nextReserveLook { holdReserve(&state) }
     return receipt
   }
 

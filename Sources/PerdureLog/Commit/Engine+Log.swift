@@ -2,20 +2,48 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`. What fails
-  /// here poisons the store: nobody knows what of the commit is in the log.
+  /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`.
+  ///
+  /// Where the system refused before all of it was there (no room, no file, no address space), the log ends again
+  /// where it ended before, and the store goes on. After anything else nobody knows what of the commit is in
+  /// the log: the store is poisoned.
   func write(_ encoder: borrowing LogEncoder, _ state: inout CommitterState) throws(StoreError) {
+    let before = LogMark(state)
     do {
+      try checkRoom(for: encoder)
       try writeExtents(of: encoder, &state)
+    } catch let error as FileIOError where error.isRefusal && !mayBeWhole(encoder, state) {
+      state.takeBack(to: before)
+      letGoOfVoidSegments(&state)
+      throw .io(error, "Writing a commit")
     } catch let error as FileIOError {
       gate.poison(
         StoreError(.poisoned, "A write to the log failed. Close the store and open it again", cause: error))
-      throw .io(error, "Writing a commit")
+      throw .unsure(error, "Writing a commit")
     } catch let error as StoreError {
       throw error
     } catch {
       preconditionFailure("files and the gate throw nothing else")
     }
+  }
+
+  /// Refuses a long commit for which there is clearly no room: what of it were written would take room for nothing.
+  ///
+  /// A file system that says nothing of its room says 0.
+  private func checkRoom(for encoder: borrowing LogEncoder) throws(FileIOError) {
+    let length = encoder.byteCount
+    guard length >= 64 << 10, let free = try? fileSystem.availableBytes(at: directory), free > 0 else {
+      return
+    }
+    guard free < length else { return }
+    throw FileIOError(.noSpace, operation: "write", path: directory)
+  }
+
+  /// Whether all bytes of a commit may be in the log although writing them failed.
+  private func mayBeWhole(_ encoder: borrowing LogEncoder, _ state: borrowing CommitterState) -> Bool {
+    guard let segment = state.segments.segments[encoder.end.segment] else { return false }
+    guard let size = try? segment.file.size() else { return true }
+    return size >= encoder.end.offset
   }
 
   private func writeExtents(of encoder: borrowing LogEncoder, _ state: inout CommitterState) throws {
@@ -50,9 +78,10 @@ extension Engine {
       state.tailBytes += UInt64(SegmentHeader.length)
       showRoot(state.makeWorkingRoot(for: state.catalog), &state)
     } catch let error as FileIOError {
+      if error.isRefusal { throw StoreError.io(error, "Beginning a segment") }
       gate.poison(
         StoreError(.poisoned, "A segment was not born. Close the store and open it again", cause: error))
-      throw StoreError.io(error, "Beginning a segment")
+      throw StoreError.unsure(error, "Beginning a segment")
     }
   }
 
@@ -78,22 +107,104 @@ extension Engine {
     let header = SegmentHeader(
       store: storeID, number: number, capacity: UInt64(capacity), firstSequence: firstSequence,
       predecessorEnd: state.end)
-    let segment = try Self.createSegment(header, in: directory, fileSystem)
+    let segment = try createSegment(header, &state)
     state.add(segment)
     state.end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length))
     state.segmentCapacity = capacity
     state.nextSegment = number + 1
+    state.nextReserveLook = 0
+    removeVoidSegments(&state)
   }
 
-  private static func createSegment(
-    _ header: SegmentHeader, in directory: String, _ fileSystem: any FileSystem
+  private func createSegment(
+    _ header: SegmentHeader, _ state: inout CommitterState
   ) throws(FileIOError) -> Segment {
-    let file = try fileSystem.open(directory + "/" + StoreFileName.segment(header.number).string, .create)
-    var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
-    bytes.withUnsafeMutableBytes { header.write(to: $0) }
-    try file.write(bytes, at: 0)
-    try file.sync(.full)
-    try fileSystem.syncDirectory(directory)
-    return try Segment(header: header, file: file)
+    let path = directory + "/" + StoreFileName.segment(header.number).string
+    let file = try fileSystem.open(path, .create)
+    do {
+      var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
+      bytes.withUnsafeMutableBytes { header.write(to: $0) }
+      try file.write(bytes, at: 0)
+      try file.sync(.full)
+      try fileSystem.syncDirectory(directory)
+      return try Segment(header: header, file: file)
+    } catch {
+      // It never held a frame, so its number may be used again, unless the name stays.
+      if error.isRefusal, (try? fileSystem.remove(path)) == nil { state.nextSegment = header.number + 1 }
+      throw error
+    }
+  }
+
+  /// Segments of a commit that was taken back hold room, perhaps the last that there was. Their numbers are not to
+  /// be used again (FORMAT.md, M8), so an empty file takes the next one before they go; and the last one goes first,
+  /// so that none is missing which another one names. Where this fails they stay until the next segment is born.
+  private func letGoOfVoidSegments(_ state: inout CommitterState) {
+    let number = state.nextSegment
+    guard !state.voidSegments.isEmpty, number < FormatLimits.segmentNumberMax else { return }
+    do {
+      try fileSystem.open(directory + "/" + StoreFileName.segment(number).string, .create).close()
+      state.nextSegment += 1
+      try fileSystem.syncDirectory(directory)
+      for void in state.voidSegments.sorted(by: >) {
+        try fileSystem.remove(directory + "/" + StoreFileName.segment(void).string)
+        try fileSystem.syncDirectory(directory)
+      }
+      state.voidSegments = [number]
+    } catch {
+      guard error.operation.hasPrefix("sync") else { return }
+      gate.poison(
+        StoreError(
+          .poisoned, "Syncing the store's directory failed. Close the store and open it again", cause: error))
+    }
+  }
+
+  /// Segments of a commit that was taken back. The header of the segment that was just born says where the log
+  /// ends, and its number is above theirs: nothing asks for them any more. FORMAT.md, B5 and R12
+  private func removeVoidSegments(_ state: inout CommitterState) {
+    for number in state.voidSegments {
+      // What cannot be removed now, the next opening removes.
+      try? fileSystem.remove(directory + "/" + StoreFileName.segment(number).string)
+    }
+    state.voidSegments = []
+  }
+}
+
+extension FileIOError {
+  /// Whether the system refused before it had done all of it, and what was synced before is as it was: the file
+  /// was not made or not mapped, or a write found no room. A sync that fails is none of these, whatever its code.
+  fileprivate var isRefusal: Bool {
+    switch operation {
+    case "open", "create", "map": true
+    case "write": code.isLackOfRoom || code == .fileTooLarge
+    default: false
+    }
+  }
+}
+
+/// Where the log stood before a commit.
+struct LogMark {
+  fileprivate let end: LogPosition
+  fileprivate let tailBytes: UInt64
+  fileprivate let logBytes: UInt64
+
+  init(_ state: borrowing CommitterState) {
+    end = state.end
+    tailBytes = state.tailBytes
+    logBytes = state.statistics.logBytes
+  }
+}
+
+extension CommitterState {
+  /// Lets the log end where it ended before a commit that was written in part. What is in the files of it counts
+  /// as a torn tail: the next frame begins a new segment, whose header says where the log ended (FORMAT.md, B7).
+  mutating func takeBack(to mark: LogMark) {
+    for number in segments.segments.keys where number > mark.end.segment {
+      forgetSegment(number)
+      voidSegments.append(number)
+    }
+    end = mark.end
+    segmentCapacity = 0
+    tailBytes = mark.tailBytes
+    statistics.logBytes = mark.logBytes
   }
 }

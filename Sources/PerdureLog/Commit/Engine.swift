@@ -15,6 +15,7 @@ final class Engine: @unchecked Sendable {
   let fileSystem: any FileSystem
   let pins = PinTable()
   let gate: SyncGate
+  let reserve: Reserve
   let compaction = CompactionControl()
   let compactor: Compactor?
   let storeID: StoreID
@@ -37,7 +38,8 @@ final class Engine: @unchecked Sendable {
   private let publishedVersion: Atomic<UInt64>
 
   init(
-    _ recovered: consuming CommitterState, gate: SyncGate, directory: String, options: StoreOptions,
+    _ recovered: consuming CommitterState, gate: SyncGate, reserve: Reserve, directory: String,
+    options: StoreOptions,
     lock: (any FileLock)?, checkpoint: OpenedCheckpoint?, nextIndexFile: UInt64
   ) {
     self.directory = directory
@@ -45,6 +47,7 @@ final class Engine: @unchecked Sendable {
     fileSystem = options.fileSystem
     storeID = recovered.storeID
     self.gate = gate
+    self.reserve = reserve
     self.lock = lock
     compactor = options.compactor
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
@@ -58,6 +61,7 @@ final class Engine: @unchecked Sendable {
     checkpointer = Checkpointer(writer, options.checkpoints)
     state = recovered
     noteTail(&state)
+    holdReserve(&state)
   }
 
   deinit {

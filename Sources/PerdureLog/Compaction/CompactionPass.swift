@@ -58,31 +58,42 @@ struct CompactionPass {
   private let numbers: [UInt64]
   private var cleaned = CleanedSegments()
   private var chosen: Set<UInt64>
-  private(set) var report = CompactionReport()
+  private var report: CompactionReport
+  /// Why a segment had to be left: there was no room for what stays of it.
+  private var lackOfRoom: StoreError?
 
   /// Runs one pass; the control is held by the caller.
-  static func run(_ engine: Engine, _ limits: CompactionLimits) throws -> CompactionReport {
+  ///
+  /// - Parameter report: What was done before, and is gone on with.
+  /// - Returns: Why segments had to be left, if there was no room for what stays of them.
+  static func run(
+    _ engine: Engine, _ limits: CompactionLimits, _ report: inout CompactionReport
+  ) throws -> StoreError? {
     // So that closing the last segment, in the turn, finds next to nothing to sync.
     if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
-    var pass = try engine.inTurn { try CompactionPass(engine, limits, &$0) }
+    var pass = try engine.inTurn { try CompactionPass(engine, limits, report, &$0) }
     defer {
       pass.pin.release()
       engine.releaseReplacedSegments()
     }
     try engine.promiseDurability(upTo: pass.promise)
     try pass.compactAll()
-    return pass.report
+    report = pass.report
+    return pass.lackOfRoom
   }
 
   /// Where the log ended when the pass began, and what was committed then.
   private let promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64)
 
   /// Step 1, in a turn.
-  private init(_ engine: Engine, _ limits: CompactionLimits, _ state: inout CommitterState) throws {
+  private init(
+    _ engine: Engine, _ limits: CompactionLimits, _ report: CompactionReport, _ state: inout CommitterState
+  ) throws {
     self.engine = engine
     self.limits = limits
+    self.report = report
     let isWritten = state.end.offset > UInt64(SegmentHeader.length)
-    if limits.rollsLog && isWritten { try engine.rollLog(&state) }
+    if limits.rollsLog && isWritten { try engine.rollLogIfThereIsRoom(&state) }
     let roots = state.roots(heldBy: engine.pins.held())
     keepers = Keepers(roots, state.catalog)
     pin = engine.pins.pinOwn(roots[0].pointee.version)
@@ -120,7 +131,10 @@ struct CompactionPass {
       try engine.compaction.checkNotStopped()
       guard let member = members[number], isWorthReading(member) else { continue }
       report.segmentsExamined += 1
-      try compact(member)
+      // Another one may need less room.
+      do { try compact(member) } catch let error as StoreError where error.code == .diskFull {
+        lackOfRoom = error
+      }
     }
     _ = limits.progress(numbers.count, numbers.count, report)
   }
@@ -276,6 +290,8 @@ extension Engine {
       throw error
     } catch {
       try replace(superblock) { $0.checkpoint = nil }
+      // The next one is due when there is room.
+      try inTurn { state in state.tailBytes = max(state.tailBytes, state.logLengths.all) }
     }
   }
 
@@ -296,6 +312,6 @@ extension Engine {
   private func poisoned(by error: FileIOError, _ action: String) -> StoreError {
     gate.poison(
       StoreError(.poisoned, "\(action) failed. Close the store and open it again", cause: error))
-    return .io(error, action)
+    return .unsure(error, action)
   }
 }

@@ -105,6 +105,12 @@ struct UsageChange {
 
   mutating func release(_ word: UInt64) { released.append(word) }
 
+  /// Whether less is live than before.
+  var shrinksStore: Bool {
+    let gone = released.reduce(0) { $0 + RecordAddress(rawValue: $1).recordLengthMax }
+    return gone > added.reduce(0) { $0 + $1.recordLengthMax }
+  }
+
   /// Brings the changes into the table, and begins anew.
   mutating func apply(to table: inout SegmentUsageTable) {
     for address in added { table.add(address) }

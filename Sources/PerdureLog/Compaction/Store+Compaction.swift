@@ -38,8 +38,11 @@ extension Store {
   /// stays if it is stopped, if it fails or if the power goes.
   ///
   /// - Parameter progress: Called between segments, on this thread; false stops. It must not close the store.
-  /// - Throws: `StoreError`: `.io` when the disk is full or fails (what was not yet done is as it was, and
-  ///   the store goes on, unless a sync of names failed: then it is poisoned), `.corruption` when a segment
+  /// On a medium without room it uses what was held back for it (`StoreOptions.reserveBytes`), and holds it back
+  /// again when it has won as much.
+  ///
+  /// - Throws: `StoreError`: `.diskFull` when not even that is enough, `.io` when the disk fails (what was not yet
+  ///   done is as it was, and the store goes on, unless a sync of names failed: then it is poisoned), `.corruption` when a segment
   ///   is damaged (it is left alone), `.closed`, `.poisoned`, `.readOnly`.
   /// - Complexity: reads the segments that hold something dead, and writes what stays of them; memory for
   ///   one slice and one map, some 4 MiB.
@@ -67,6 +70,24 @@ extension Engine {
   func compact(_ limits: CompactionLimits) throws -> CompactionReport {
     try compaction.begin()
     defer { compaction.end() }
-    return try CompactionPass.run(self, limits)
+    // Replaced files give their room back when a pass is over, so one that had to leave segments, and has won
+    // something, is followed by another; and one that has won nothing gets what was held back.
+    var report = CompactionReport()
+    while true {
+      let rewritten = report.segmentsRewritten
+      let lackOfRoom = try CompactionPass.run(self, limits, &report)
+      if reserve.isShort && lackOfRoom == nil { reserve.restore() }
+      guard let lackOfRoom, !report.wasCancelled else { return report }
+      if report.segmentsRewritten == rewritten && !reserve.giveUp(.compaction) { throw lackOfRoom }
+    }
+  }
+
+  /// Where there is no room for a new segment, the one that is written stays out.
+  func rollLogIfThereIsRoom(_ state: inout CommitterState) throws {
+    while true {
+      do { return try rollLog(&state) } catch let error as StoreError where error.code == .diskFull {
+        guard reserve.giveUp(.compaction) else { return }
+      }
+    }
   }
 }

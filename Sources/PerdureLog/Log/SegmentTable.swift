@@ -73,6 +73,12 @@ final class SegmentTable {
 
   func setEnd(_ end: Int, of number: UInt64) { entries[Int(number)].end = end }
 
+  /// Takes out a segment that no reader knows.
+  func remove(_ number: UInt64) {
+    entries[Int(number)] = Entry(base: nil, end: 0, map: nil)
+    segments[number] = nil
+  }
+
   /// Puts a rewritten segment in the place of the one before, and forgets those that became void with it,
   /// in a table of its own.
   ///

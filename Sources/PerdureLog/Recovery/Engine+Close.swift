@@ -30,6 +30,7 @@ extension Engine {
   /// Nothing is lost when this fails: the next opening has more to read, and says so.
   private func writeLastCheckpoint(_ state: inout CommitterState) -> CheckpointReference? {
     guard options.checkpoints.isDueAtClose(tail: state.tailBytes), state.end > .start else { return nil }
+    if reserve.isShort && !reserve.restore() { return nil }
     let source = state.checkpointSource(oldestPinned: pins.oldest(published: state.root.pointee.version))
     checkpointer.writer.isCancelled = { false }
     let result = Result { try checkpointer.writer.write(source) }

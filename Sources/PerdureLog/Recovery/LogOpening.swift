@@ -12,6 +12,8 @@ struct LogOpening {
   /// Above the number of every index file that is there, or was.
   let nextIndexFile: UInt64
 
+  /// Files that hold room back.
+  var reserves: [UInt64] { directory.reserves }
   private let directory: Recovery.Directory
   private let path: String
   private let options: StoreOptions

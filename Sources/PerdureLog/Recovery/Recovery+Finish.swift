@@ -9,16 +9,21 @@ extension Recovery {
     _ state: consuming CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions,
     _ lock: (any FileLock)?, _ report: inout RecoveryReport
   ) throws -> (Engine, RecoveryReport) {
+    let reserve = Reserve(in: path, options.fileSystem, found: options.isReadOnly ? [] : opening.reserves)
     if !options.isReadOnly {
-      try makeDurable(&state, opening, path, options)
+      do { try makeDurable(&state, opening, path, options) } catch {
+        // What is written is there already; but some file systems need room for that too.
+        guard error.operation == "write", error.code.isLackOfRoom, reserve.giveUp(.removals) else { throw error }
+        try makeDurable(&state, opening, path, options)
+      }
       try sweep(state, opening, path, options, &report)
     }
     state.nextTailLook = options.checkpoints.nextLookBytes(isWatched: false, indexBytes: state.indexByteCount)
     state.root.pointee.version = state.arena.publish()
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
     let engine = Engine(
-      state, gate: gate, directory: path, options: options, lock: lock, checkpoint: opening.checkpoint,
-      nextIndexFile: opening.nextIndexFile)
+      state, gate: gate, reserve: reserve, directory: path, options: options, lock: lock,
+      checkpoint: opening.checkpoint, nextIndexFile: opening.nextIndexFile)
     return (engine, report)
   }
 

@@ -42,6 +42,7 @@ enum Recovery {
     var segments: [UInt64] = []
     var blobs: [UInt64] = []
     var indexes: [UInt64] = []
+    var reserves: [UInt64] = []
     var temporaries: [String] = []
     var hasSuperblock = false
     /// Files that are none of a store's, hidden ones left out.
@@ -53,6 +54,7 @@ enum Recovery {
         case .segment(let number): segments.append(number)
         case .blob(let number): blobs.append(number)
         case .index(let number): indexes.append(number)
+        case .reserve(let number): reserves.append(number)
         case .temporary: temporaries.append(string)
         case .superblock: hasSuperblock = true
         case .lock: break

@@ -180,7 +180,7 @@ struct CheckpointFailureTests {
           of: .write, nth: nth, repeats: true, code: .noSpace, effect: .partialWrite(byteCount: 100),
           pathContains: ".index"))
       if nth == 3 { simulated.removeInjectedFailures() }
-      do { try store.checkpoint() } catch let error as StoreError { #expect(error.code == .io) }
+      do { try store.checkpoint() } catch let error as StoreError { #expect(error.code == .diskFull) }
       simulated.removeInjectedFailures()
       try store.write { try $0.put([2], id: UInt64(nth), in: rows) }
     }

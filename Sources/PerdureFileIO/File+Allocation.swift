@@ -1,0 +1,33 @@
+extension File {
+  /// By writing.
+  public func allocate(_ length: UInt64) throws(FileIOError) { try allocateByWriting(length) }
+
+  /// Does what `allocate(_:)` promises by writing: bytes that do not compress, so that a file system that
+  /// compresses holds as much room back as one that does not.
+  func allocateByWriting(_ length: UInt64) throws(FileIOError) {
+    var offset = try size()
+    let noise = Noise.bytes(count: Int(min(Noise.pieceLength, length - min(offset, length))))
+    while offset < length {
+      let count = Int(min(UInt64(noise.count), length - offset))
+      try noise.withUnsafeBufferPointer { bytes throws(FileIOError) in
+        try write(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[..<count])), at: offset)
+      }
+      offset += UInt64(count)
+    }
+  }
+}
+
+private enum Noise {
+  static let pieceLength: UInt64 = 1 << 20
+
+  /// The same bytes each time: a generator of Marsaglia's kind, whose quality does not matter.
+  static func bytes(count: Int) -> [UInt8] {
+    var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+    return (0..<count).map { _ in
+      state ^= state << 13
+      state ^= state >> 7
+      state ^= state << 17
+      return UInt8(truncatingIfNeeded: state >> 32)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import PerdureFileIO
+import PerdureFormat
+
+extension Engine {
+  /// Holds back what a log of this length needs. Called in a turn, when the log has grown.
+  func holdReserve(_ state: inout CommitterState) {
+    let most = options.reserveBytes
+    if options.isReadOnly { return }
+    let (logBytes, longest) = state.logLengths
+    let size = ReserveSize(
+      logBytes: logBytes, longest: longest, capacity: state.birthCapacity, most: most)
+    reserve.hold(size)
+    state.nextReserveLook =
+      size.total == 0 && most > 0
+      ? ReserveSize.logBytesMin - logBytes + state.end.offset
+      : size.nextLook(capacity: state.birthCapacity, most: most)
+  }
+
+  /// Refuses what would use the room that is held back for removals and compaction. H1
+  func checkRoom(for change: borrowing UsageChange) throws(StoreError) {
+    if change.shrinksStore { return }
+    try checkRoom()
+  }
+
+  /// Refuses what makes the store larger while the reserve is not whole.
+  func checkRoom() throws(StoreError) {
+    guard reserve.isShort, !reserve.restore() else { return }
+    throw StoreError(
+      .diskFull,
+      "The medium is full but for what is held back: remove records, compact the store, or make room on it",
+      at: directory)
+  }
+}
+
+extension CommitterState {
+  /// Bytes of the log's files in all, and of the longest.
+  var logLengths: (all: UInt64, longest: Int) {
+    var (all, longest): (UInt64, Int) = (0, 0)
+    for (number, segment) in segments.segments {
+      let isLast = number == end.segment
+      let length = isLast ? Int(end.offset) : segment.fileLength(end: segments.entries[Int(number)].end)
+      all += UInt64(length)
+      longest = max(longest, length)
+    }
+    return (all, longest)
+  }
+}

@@ -1,0 +1,127 @@
+import PerdureFileIO
+import PerdureFormat
+import Synchronization
+
+// Room on the medium that is held back by files that mean nothing.
+//
+// A log can win space back only by being written to: to remove a record is to append a tombstone, and to compact
+// a segment is to write what is left of it once more. On a medium without a free byte neither would do. So the
+// store keeps files that only take room, and removes them when it needs it.
+//
+// Invariants
+//  H1  Commits that make the store larger never use what was held back: where it is not whole (`isShort`), they
+//      are refused until it is again.
+//  H2  The part for compaction is not given up for removals, so that a store without any room can always be
+//      compacted, and wins more back than that takes.
+//  H3  Nothing depends on the files: who opens the store next finds them or not. They are not synced.
+
+/// The room that a store holds back.
+// Unchecked: what varies is guarded by `lock`, or atomic.
+final class Reserve: @unchecked Sendable {
+  /// What a part is for. The raw value is the number in its file's name.
+  enum Part: UInt64, CaseIterable {
+    case removals = 1
+    case compaction = 2
+  }
+
+  private let lock = Lock()
+  private let directory: String
+  private let fileSystem: any FileSystem
+  private var wanted = ReserveSize()
+  private var held: [Part: UInt64] = [:]
+  private let short = Atomic<Bool>(false)
+
+  /// - Parameter numbers: Of the files that are there.
+  init(in directory: String, _ fileSystem: any FileSystem, found numbers: [UInt64]) {
+    self.directory = directory
+    self.fileSystem = fileSystem
+    for part in numbers.compactMap(Part.init(rawValue:)) {
+      let size = (try? fileSystem.open(path(part), .read)).flatMap { try? $0.size() }
+      held[part] = size ?? 0
+    }
+  }
+
+  /// Whether less is held back than should be, because there is no room. H1
+  var isShort: Bool { short.load(ordering: .relaxed) }
+
+  /// Bytes that are held back.
+  var heldBytes: UInt64 { lock.withLock { held.values.reduce(0, +) } }
+
+  /// Says how much is to be held back, and does it as far as there is room.
+  func hold(_ size: ReserveSize) {
+    lock.withLock {
+      wanted = size
+      for part in Part.allCases where (held[part] ?? 0) > 2 * UInt64(size[part]) { remove(part) }
+      fill()
+    }
+  }
+
+  /// Holds back again what was given up.
+  ///
+  /// - Returns: Whether all of it is there.
+  @discardableResult
+  func restore() -> Bool {
+    lock.withLock {
+      fill()
+      return !isShort
+    }
+  }
+
+  /// Gives the room of a part back to the medium.
+  ///
+  /// - Returns: Whether there was any.
+  func giveUp(_ part: Part) -> Bool {
+    lock.withLock {
+      short.store(true, ordering: .relaxed)
+      return remove(part)
+    }
+  }
+
+  @discardableResult
+  private func remove(_ part: Part) -> Bool {
+    guard held[part, default: 0] > 0 else { return false }
+    held[part] = nil
+    return (try? fileSystem.remove(path(part))) != nil
+  }
+
+  private func fill() {
+    do {
+      // Compaction first: who can compact can do the rest.
+      for part in [Part.compaction, .removals] { try fill(part) }
+      short.store(false, ordering: .relaxed)
+    } catch {
+      short.store(error.code.isLackOfRoom, ordering: .relaxed)
+    }
+  }
+
+  private func fill(_ part: Part) throws(FileIOError) {
+    let (length, isHeld) = (UInt64(wanted[part]), held[part, default: 0])
+    guard isHeld < length else { return }
+    // Not tried in vain: others would find the medium full meanwhile.
+    if let free = try? fileSystem.availableBytes(at: directory), free < length - isHeld {
+      throw FileIOError(.noSpace, operation: "allocate", path: path(part))
+    }
+    let file = try fileSystem.open(path(part), isHeld > 0 ? .readWrite : .create)
+    do {
+      try file.allocate(length)
+      try file.close()
+      held[part] = length
+    } catch {
+      if isHeld == 0 { try? fileSystem.remove(path(part)) }
+      throw error
+    }
+  }
+
+  private func path(_ part: Part) -> String {
+    directory + "/" + StoreFileName.reserve(part.rawValue).string
+  }
+}
+
+extension ReserveSize {
+  fileprivate subscript(part: Reserve.Part) -> Int {
+    switch part {
+    case .removals: removals
+    case .compaction: compaction
+    }
+  }
+}

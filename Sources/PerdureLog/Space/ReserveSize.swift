@@ -1,0 +1,44 @@
+/// How much room a store holds back on the medium, for the time when there is none: values in, values out.
+///
+/// Two parts. With the first, records can be removed: that appends tombstones to the log. With the second, the
+/// store can be compacted: at worst the longest segment is written once more, and as long as it is, before the old
+/// one goes.
+struct ReserveSize: Hashable, Sendable {
+  var removals = 0
+  var compaction = 0
+
+  /// Nothing is held back for logs below this length, in bytes: in front of a file of a few blocks a reserve would be
+  /// most of the store.
+  static let logBytesMin: UInt64 = 64 << 10
+  /// Reserves are multiples of this, in bytes.
+  static let step = 64 << 10
+  /// The part for removals is this part of the other one, but at least a step.
+  private static let removalsDivisor = 8
+
+  var total: Int { removals + compaction }
+
+  /// Nothing.
+  init() {}
+
+  /// - Parameters:
+  ///   - longest: Bytes of the longest segment file.
+  ///   - capacity: Bytes that ordinary segments may have.
+  ///   - most: Bytes that may be held back in all; 0 for nothing.
+  init(logBytes: UInt64, longest: Int, capacity: Int, most: Int) {
+    guard most > 0, logBytes >= Self.logBytesMin else { return }
+    // With room to grow, so that the reserve is not made longer with every commit.
+    let wanted = Self.rounded(max(longest, min(longest + longest / 4, capacity)))
+    compaction = min(wanted, most - most / (Self.removalsDivisor + 1))
+    removals = max(Self.step, compaction / Self.removalsDivisor)
+  }
+
+  /// From which length of the longest segment on more has to be held back, in bytes.
+  func nextLook(capacity: Int, most: Int) -> UInt64 {
+    if most == 0 { return .max }
+    if total == 0 { return 0 }
+    let isAtMost = compaction >= most - most / (Self.removalsDivisor + 1)
+    return isAtMost ? .max : UInt64(compaction)
+  }
+
+  private static func rounded(_ bytes: Int) -> Int { (bytes + step - 1) / step * step }
+}

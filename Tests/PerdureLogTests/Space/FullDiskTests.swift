@@ -1,0 +1,313 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A store on a file system of a certain size, and somebody else who takes what is left of it.
+private struct CrampedStore {
+  static let path = "/s.perdure"
+  let fileSystem: SimulatedFileSystem
+
+  init(capacityBytes: UInt64) { fileSystem = SimulatedFileSystem(capacityBytes: capacityBytes) }
+
+  func open(_ change: (inout StoreOptions) -> Void = { _ in }) throws -> Store {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = 64 << 10
+    options.compactsAutomatically = false
+    options.durability = .relaxed
+    change(&options)
+    return try Store(at: Self.path, options: options)
+  }
+
+  var free: UInt64 { get throws { try fileSystem.availableBytes(at: "/") } }
+
+  /// Not one byte is left afterwards.
+  func takeWhatIsFree() throws {
+    if try fileSystem.kind(of: "/others") == nil { _ = try fileSystem.open("/others", .create) }
+    let file = try fileSystem.open("/others", .readWrite)
+    try file.write([UInt8](repeating: 0, count: Int(free)), at: try file.size())
+    #expect(try free == 0)
+  }
+
+  /// Puts rows of 500 bytes until there is no room; returns how many.
+  func fill(_ store: Store, _ rows: Keyspace, from first: UInt64 = 1) throws -> UInt64 {
+    var id = first
+    do {
+      while true {
+        try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+        id += 1
+      }
+    } catch let error as StoreError {
+      #expect(error.code == .diskFull, "\(error)")
+    }
+    return id - 1
+  }
+
+  /// Whatever a power cut leaves, this is what the next opening finds.
+  func checkImages(count: Int, sequence: UInt64) throws {
+    var explorer = CrashExplorer(seed: 1)
+    explorer.imagesPerOperationMax = 8
+    let journal = fileSystem.journal
+    for image in explorer.images(of: journal, after: journal.operationCount) {
+      var options = StoreOptions()
+      options.fileSystem = image.fileSystem()
+      let store = try Store(at: Self.path, options: options)
+      let rows = try store.keyspace("rows", .dense)
+      #expect(store.snapshot().count(in: rows) == count && store.snapshot().sequence == sequence)
+      #expect(try store.verify().isClean)
+    }
+  }
+
+  static func value(_ id: UInt64) -> [UInt8] { [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: 500) }
+}
+
+@Suite("On a full disk")
+struct FullDiskTests {
+  @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
+  func life() throws {
+    let disk = CrampedStore(capacityBytes: 700_000)
+    var store = try disk.open()
+    let rows = try store.keyspace("rows", .dense)
+    let count = try disk.fill(store, rows)
+    #expect(count > 500)
+    try disk.takeWhatIsFree()
+    try store.close()
+
+    store = try disk.open()
+    #expect(store.snapshot().count(in: rows) == Int(count))
+    #expect(try store.snapshot().value(id: count, in: rows) == CrampedStore.value(count))
+    #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: count + 1, in: rows) } }
+    for id in 1...count where id % 2 == 0 {
+      try store.write { try $0.remove(id: id, in: rows) }
+    }
+    try disk.takeWhatIsFree()
+    let report = try store.compact()
+    #expect(report.segmentsRewritten > 5)
+    #expect(report.bytesBefore > report.bytesAfter + 200_000)
+    #expect(try disk.free > 100_000)
+    #expect(try !store.statistics.isShortOfRoom)
+    #expect(try store.verify().isClean)
+    for id in 1...count {
+      #expect(try store.snapshot().value(id: id, in: rows) == (id % 2 == 0 ? nil : CrampedStore.value(id)))
+    }
+    #expect(try disk.fill(store, rows, from: count + 1) > count + 100)
+    try store.close()
+    store = try disk.open()
+    #expect(try store.verify().isClean)
+  }
+
+  @Test("A commit that finds no room leaves the store as it was, whatever it was about to do")
+  func refusedCommit() throws {
+    let disk = CrampedStore(capacityBytes: 300_000)
+    let store = try disk.open { $0.blobThresholdBytes = 4096 }
+    let rows = try store.keyspace("rows", .dense)
+    let definition = IndexDefinition(
+      name: "first",
+      source: .records(
+        keyspaces: [rows], extractor: SliceExtractor.name,
+        parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)])))
+    let index = try store.defineIndex(definition)
+    let count = try disk.fill(store, rows)
+    let (sequence, usage) = (store.snapshot().sequence, try store.usage)
+    let free = try disk.free
+    let refused: [(inout WriteTransaction) throws -> Void] = [
+      { transaction in try transaction.put([UInt8](repeating: 1, count: 800), id: 1, in: rows) },
+      { transaction in
+        for id in 1000..<3000 as Range<UInt64> { try transaction.put([1, 2, 3], id: id, in: rows) }
+      },
+      { transaction in try transaction.put([UInt8](repeating: 1, count: 5000), id: 1, in: rows) },
+      { transaction in
+        try transaction.remove(id: 1, in: rows)
+        try transaction.put([UInt8](repeating: 1, count: 2000), id: 2, in: rows)
+      },
+    ]
+    for (number, body) in refused.enumerated() {
+      let error = #expect(throws: StoreError.self) { try store.write { try body(&$0) } }
+      #expect(error?.code == .diskFull, "\(number): \(String(describing: error))")
+      #expect(try disk.free >= free, "\(number)")
+      #expect(try store.usage == usage, "\(number)")
+      #expect(store.snapshot().sequence == sequence && store.snapshot().count(in: rows) == Int(count))
+      #expect(store.snapshot().count(in: index) == Int(count), "\(number)")
+    }
+    #expect(throws: StoreError.self) { try store.keyspace("other", .bytes) }
+    #expect(try store.keyspaces.count == 1)
+    #expect(try store.verify().isClean)
+    try store.write { for id in 1...count { try $0.remove(id: id, in: rows) } }
+    try store.compact()
+    try store.write { try $0.put([1], id: 1, in: rows) }
+    #expect(try store.verify().isClean)
+    try store.close()
+    let again = try disk.open()
+    #expect(again.snapshot().count(in: rows) == 1)
+    #expect(try again.verify().isClean)
+  }
+
+  @Test(
+    "A commit over many segments that finds no room in one of them gives all of them back", arguments: 1...9)
+  func refusedChain(_ nth: Int) throws {
+    let disk = CrampedStore(capacityBytes: 10 << 20)
+    let store = try disk.open { $0.reserveBytes = 0 }
+    let rows = try store.keyspace("rows", .dense)
+    try store.write(durability: .powerLoss) { try $0.put([1], id: 1, in: rows) }
+    let (free, segments) = (try disk.free, try store.statistics.segments)
+    disk.fileSystem.inject(
+      InjectedFailure(
+        of: .write, nth: nth, code: .noSpace, effect: .partialWrite(byteCount: 1000), pathContains: ".segment"
+      ))
+    let error = #expect(throws: StoreError.self) {
+      try store.write { transaction in
+        for id in 2..<550 as Range<UInt64> { try transaction.put(CrampedStore.value(id), id: id, in: rows) }
+      }
+    }
+    #expect(error?.code == .diskFull)
+    #expect(try store.statistics.segments == segments)
+    #expect(store.snapshot().sequence == 2 && store.snapshot().count(in: rows) == 1)
+    #expect(try disk.free >= free - 65_536, "what is left is in the segment in which the log ends")
+    try disk.checkImages(count: 1, sequence: 2)
+    try store.write(durability: .powerLoss) { try $0.put([2], id: 1, in: rows) }
+    #expect(try store.verify().isClean)
+    try disk.checkImages(count: 1, sequence: 3)
+    try store.close()
+    #expect(try disk.open().snapshot().value(id: 1, in: rows) == [2])
+  }
+
+  @Test("A long commit for which there is no room is refused before a byte of it is written")
+  func refusedBeforehand() throws {
+    let disk = CrampedStore(capacityBytes: 1_000_000)
+    let store = try disk.open()
+    let rows = try store.keyspace("rows", .dense)
+    let free = try disk.free
+    let error = #expect(throws: StoreError.self) {
+      try store.write { transaction in
+        for id in 2..<3000 as Range<UInt64> { try transaction.put(CrampedStore.value(id), id: id, in: rows) }
+      }
+    }
+    #expect(error?.code == .diskFull)
+    #expect(try disk.free == free)
+  }
+
+  @Test("What is held back grows with the longest segment, and is as the option says")
+  func size() throws {
+    let disk = CrampedStore(capacityBytes: 10 << 20)
+    let store = try disk.open()
+    let rows = try store.keyspace("rows", .dense)
+    #expect(try store.statistics.reserveBytes == 0)
+    for id in 1...400 as ClosedRange<UInt64> {
+      try store.write { try $0.put(CrampedStore.value(id), id: id, in: rows) }
+    }
+    #expect(try store.statistics.reserveBytes == 128 << 10)
+    #expect(
+      try disk.fileSystem.contents(of: CrampedStore.path).filter { $0.hasSuffix(".reserve") }.count == 2)
+    try store.close()
+    let without = try disk.open { $0.reserveBytes = 0 }
+    #expect(try without.statistics.reserveBytes == 0)
+    #expect(try disk.fileSystem.contents(of: CrampedStore.path).allSatisfy { !$0.hasSuffix(".reserve") })
+    try without.close()
+    #expect(try disk.open().statistics.reserveBytes == 128 << 10)
+  }
+
+  @Test(
+    "How much is held back follows from the log",
+    arguments: [
+      (65_535, 65_535, 0, 0), (65_536, 65_536, 131_072, 65_536), (1 << 20, 1 << 20, 1_310_720, 163_840),
+      (1 << 30, 64 << 20, 64 << 20, 8 << 20), (1 << 30, 65 << 20, 64 << 20, 8 << 20),
+    ] as [(UInt64, Int, Int, Int)])
+  func policy(_ logBytes: UInt64, _ longest: Int, _ compaction: Int, _ removals: Int) {
+    let size = ReserveSize(logBytes: logBytes, longest: longest, capacity: 64 << 20, most: 72 << 20)
+    #expect(size.compaction == compaction && size.removals == removals)
+    #expect(ReserveSize(logBytes: logBytes, longest: longest, capacity: 64 << 20, most: 0).total == 0)
+  }
+
+  @Test("Room that somebody else makes is enough for the store to take values again")
+  func roomElsewhere() throws {
+    let disk = CrampedStore(capacityBytes: 400_000)
+    let store = try disk.open()
+    let rows = try store.keyspace("rows", .dense)
+    let count: UInt64 = 200
+    for id in 1...count { try store.write { try $0.put(CrampedStore.value(id), id: id, in: rows) } }
+    try disk.takeWhatIsFree()
+    #expect(throws: StoreError.self) {
+      while true { try store.write { try $0.put(CrampedStore.value(1), id: count + 1, in: rows) } }
+    }
+    try store.write { for id in 1...100 as ClosedRange<UInt64> { try $0.remove(id: id, in: rows) } }
+    try disk.takeWhatIsFree()
+    #expect(try store.statistics.isShortOfRoom)
+    #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: count + 1, in: rows) } }
+    #expect(throws: StoreError.self) { try store.checkpoint() }
+    try disk.fileSystem.remove("/others")
+    try store.write { try $0.put([1], id: count + 1, in: rows) }
+    try store.checkpoint()
+    #expect(try !store.statistics.isShortOfRoom)
+    #expect(try store.verify().isClean)
+  }
+}
+
+/// On a volume of the system that is small and to be filled: `PERDURE_SMALL_VOLUME` names a directory on it, for
+/// example of a tmpfs of 24 MiB.
+@Suite("On a full volume of the system", .enabled(if: Environment.value(of: "PERDURE_SMALL_VOLUME") != nil))
+struct FullVolumeTests {
+  @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
+  func life() throws {
+    let volume = try #require(Environment.value(of: "PERDURE_SMALL_VOLUME"))
+    let directory = volume + "/perdure-test-\(Environment.processID).perdure"
+    let fileSystem = POSIXFileSystem()
+    defer { try? removeAll(directory, fileSystem) }
+    var options = StoreOptions()
+    options.compactsAutomatically = false
+    options.durability = .relaxed
+    var store = try Store(at: directory, options: options)
+    let rows = try store.keyspace("rows", .dense)
+    let value = [UInt8](repeating: 7, count: 1000)
+    func fill(from first: UInt64) throws -> UInt64 {
+      for id in first... {
+        do { try store.write { try $0.put(value, id: id, in: rows) } } catch let error as StoreError {
+          #expect(error.code == .diskFull, "\(error)")
+          return id - 1
+        }
+      }
+      return first
+    }
+    let count = try fill(from: 1)
+    let others = try fileSystem.open(directory + "/others", .create)
+    var size: UInt64 = 0
+    for piece in [1 << 20, 4096, 1] {
+      let bytes = [UInt8](repeating: 1, count: piece)
+      while (try? others.write(bytes, at: size)) != nil { size += UInt64(piece) }
+    }
+    #expect(try fileSystem.availableBytes(at: volume) == 0)
+    try store.close()
+    store = try Store(at: directory, options: options)
+    #expect(store.snapshot().count(in: rows) == Int(count))
+    for id in 1...count where id % 2 == 0 { try store.write { try $0.remove(id: id, in: rows) } }
+    let report = try store.compact()
+    #expect(report.bytesAfter < report.bytesBefore * 2 / 3)
+    #expect(try fill(from: count + 1) > count + count / 4)
+    #expect(try store.verify().isClean)
+    try store.close()
+  }
+
+  private func removeAll(_ directory: String, _ fileSystem: POSIXFileSystem) throws {
+    for name in try fileSystem.contents(of: directory) { try fileSystem.remove(directory + "/" + name) }
+    try fileSystem.remove(directory)
+  }
+
+  @Test("A file that was given room has that length, and keeps what was in it")
+  func allocation() throws {
+    let path = try #require(Environment.value(of: "PERDURE_SMALL_VOLUME")) + "/allocated"
+    let fileSystem = POSIXFileSystem()
+    let file = try fileSystem.open(path, .create)
+    defer { try? fileSystem.remove(path) }
+    let free = try fileSystem.availableBytes(at: path)
+    try file.write([1, 2, 3], at: 0)
+    try file.allocate(1 << 20)
+    #expect(try file.size() == 1 << 20 && file.read(3, at: 0) == [1, 2, 3])
+    #expect(try fileSystem.availableBytes(at: path) <= free - 1 << 20)
+    try file.allocate(10)
+    #expect(try file.size() == 1 << 20)
+    let error = #expect(throws: FileIOError.self) { try file.allocate(free * 2) }
+    #expect(error?.code == .noSpace)
+  }
+}
