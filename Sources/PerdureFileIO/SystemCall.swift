@@ -104,7 +104,8 @@ extension SystemCall {
     repeating { ftruncate(descriptor, off_t(length)) }
   }
 
-  /// Gives a file room for `length` bytes, and makes it so long if it is shorter. Returns 0 or the error number.
+  /// Gives a file room for `length` bytes, and makes it so long if it is shorter. Returns 0 or the error
+  /// number.
   static func allocate(_ descriptor: Int32, length: Int64) -> Int32 {
     #if canImport(Darwin)
       let status = size(descriptor)

@@ -42,8 +42,8 @@ public final class Store: Sendable {
   ///   before, if there was nothing to do).
   /// - Throws: what `body` throws (nothing is written); `StoreError`: `.conflict` (nothing written),
   ///   `.diskFull` (nothing written; the store goes on), `.io` (the store is now poisoned, unless the system
-  ///   only refused another file or more address space), `.poisoned` (not written, or written and not known to
-  ///   be durable), `.closed`, `.readOnly`.
+  ///   only refused another file or more address space), `.poisoned` (not written, or written and not known
+  ///   to be durable), `.closed`, `.readOnly`.
   /// - Complexity: O(k log n) for k operations on n keys; one write, at most one sync, which
   ///   concurrent commits share.
   @discardableResult

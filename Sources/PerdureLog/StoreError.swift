@@ -20,8 +20,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let corruption = Code(kind: .corruption)
     /// The operating system refused. `cause` says what.
     public static let io = Code(kind: .io)
-    /// The medium, or the user's share of it, has no room left for this. Nothing was written, and the store goes
-    /// on: it can be read, records can be removed and the store can be compacted (`StoreOptions.reserveBytes`).
+    /// The medium, or the user's share of it, has no room left for this. Nothing was written, and the store
+    /// goes on: it can be read, records can be removed and the store can be compacted
+    /// (`StoreOptions.reserveBytes`).
     public static let diskFull = Code(kind: .diskFull)
     /// An earlier write or sync failed. The store takes no more writes: close it and open it again.
     public static let poisoned = Code(kind: .poisoned)

@@ -41,8 +41,8 @@ public struct StoreOptions: Sendable {
 
   /// When the index is written to disk, so that opening does not read the whole log.
   ///
-  /// Default: at close, when the store is idle, and when the log behind the last checkpoint is long. Why: stores
-  /// open in milliseconds then, whatever their size, and the index adds little to what is written.
+  /// Default: at close, when the store is idle, and when the log behind the last checkpoint is long. Why:
+  /// stores open in milliseconds then, whatever their size, and the index adds little to what is written.
   public var checkpoints = CheckpointOptions()
 
   /// Whether the checksum of a record is verified at every read.
@@ -81,10 +81,10 @@ public struct StoreOptions: Sendable {
   /// does, so that others get theirs.
   public var compactionBytesPerSecond = 64 << 20
 
-  /// How much room the store holds back on the medium at most, so that it can remove records and compact itself when
-  /// there is none left. As much as that takes is held back: an eighth more than the longest segment has, in files
-  /// named `*.reserve`; nothing for a log below 64 KiB. When it does not fit any more, commits that make the store
-  /// larger are refused with code `.diskFull`.
+  /// How much room the store holds back on the medium at most, so that it can remove records and compact
+  /// itself when there is none left. As much as that takes is held back: an eighth more than the longest
+  /// segment has, in files named `*.reserve`; nothing for a log below 64 KiB. When it does not fit any more,
+  /// commits that make the store larger are refused with code `.diskFull`.
   ///
   /// Unit: bytes. Range: 0 (hold nothing back), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why: a
   /// segment of 64 MiB can be compacted then, whatever is left of it.

@@ -12,8 +12,8 @@ public struct StoreStatistics: Sendable {
   public var segments: Int
   /// Bytes of the log: the segments, each up to its last frame's end, or as a whole if it was rewritten.
   public var logBytes: UInt64
-  /// The snapshots that are furthest behind, at most eight, oldest first: what they see keeps space and memory
-  /// from being used again.
+  /// The snapshots that are furthest behind, at most eight, oldest first: what they see keeps space and
+  /// memory from being used again.
   public var oldestSnapshots: [HeldSnapshot]
   /// Records that are live, records that are not, and marks of removed keys, in bytes as the log counts them
   /// (each record with the greatest length of its size class).
@@ -58,12 +58,13 @@ public struct StoreStatistics: Sendable {
   public var lastCheckpointFailure: String?
   /// Bytes that are held back on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
-  /// Whether less is held back than should be, because there is no room: only commits that make the store smaller
-  /// are taken, until records were removed and the store was compacted, or there is room for another reason.
+  /// Whether less is held back than should be, because there is no room: only commits that make the store
+  /// smaller are taken, until records were removed and the store was compacted, or there is room for another
+  /// reason.
   public var isShortOfRoom: Bool
 
-  /// Bytes written to log and index files for each byte of the records committed since the store was opened; nil
-  /// before the first.
+  /// Bytes written to log and index files for each byte of the records committed since the store was opened;
+  /// nil before the first.
   public var writeAmplification: Double? {
     recordBytesSinceOpen == 0
       ? nil : Double(logBytesSinceOpen + indexBytesWrittenSinceOpen) / Double(recordBytesSinceOpen)

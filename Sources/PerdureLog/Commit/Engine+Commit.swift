@@ -8,9 +8,9 @@ import PerdureFormat
 //  2  lay the records out as frames (LogEncoder): their addresses are known from here on
 //  3  put the addresses into a working copy of the index; keep what each record replaced
 //  4  bring derived indexes up to date; judge uniqueness
-//  5  write the frames; births of segments on the way sync what is before them. Where there is no room for them
-//     the log ends again where it did; a commit that makes the store smaller is made once more with what was
-//     held back for it (`Reserve`)
+//  5  write the frames; births of segments on the way sync what is before them. Where there is no room for
+//     them the log ends again where it did; a commit that makes the store smaller is made once more with what
+//     was held back for it (`Reserve`)
 //  6  publish the new root: the commit is visible
 //  7  (outside the turn) wait for the sync, if the caller asked for it
 

@@ -4,9 +4,9 @@ import PerdureFormat
 extension Engine {
   /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`.
   ///
-  /// Where the system refused before all of it was there (no room, no file, no address space), the log ends again
-  /// where it ended before, and the store goes on. After anything else nobody knows what of the commit is in
-  /// the log: the store is poisoned.
+  /// Where the system refused before all of it was there (no room, no file, no address space), the log ends
+  /// again where it ended before, and the store goes on. After anything else nobody knows what of the commit
+  /// is in the log: the store is poisoned.
   func write(_ encoder: borrowing LogEncoder, _ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)
     do {
@@ -27,7 +27,8 @@ extension Engine {
     }
   }
 
-  /// Refuses a long commit for which there is clearly no room: what of it were written would take room for nothing.
+  /// Refuses a long commit for which there is clearly no room: what of it were written would take room for
+  /// nothing.
   ///
   /// A file system that says nothing of its room says 0.
   private func checkRoom(for encoder: borrowing LogEncoder) throws(FileIOError) {
@@ -135,9 +136,10 @@ extension Engine {
     }
   }
 
-  /// Segments of a commit that was taken back hold room, perhaps the last that there was. Their numbers are not to
-  /// be used again (FORMAT.md, M8), so an empty file takes the next one before they go; and the last one goes first,
-  /// so that none is missing which another one names. Where this fails they stay until the next segment is born.
+  /// Segments of a commit that was taken back hold room, perhaps the last that there was. Their numbers are
+  /// not to be used again (FORMAT.md, M8), so an empty file takes the next one before they go; and the last
+  /// one goes first, so that none is missing which another one names. Where this fails they stay until the
+  /// next segment is born.
   private func letGoOfVoidSegments(_ state: inout CommitterState) {
     let number = state.nextSegment
     guard !state.voidSegments.isEmpty, number < FormatLimits.segmentNumberMax else { return }
@@ -158,8 +160,8 @@ extension Engine {
     }
   }
 
-  /// Segments of a commit that was taken back. The header of the segment that was just born says where the log
-  /// ends, and its number is above theirs: nothing asks for them any more. FORMAT.md, B5 and R12
+  /// Segments of a commit that was taken back. The header of the segment that was just born says where the
+  /// log ends, and its number is above theirs: nothing asks for them any more. FORMAT.md, B5 and R12
   private func removeVoidSegments(_ state: inout CommitterState) {
     for number in state.voidSegments {
       // What cannot be removed now, the next opening removes.
@@ -170,8 +172,9 @@ extension Engine {
 }
 
 extension FileIOError {
-  /// Whether the system refused before it had done all of it, and what was synced before is as it was: the file
-  /// was not made or not mapped, or a write found no room. A sync that fails is none of these, whatever its code.
+  /// Whether the system refused before it had done all of it, and what was synced before is as it was: the
+  /// file was not made or not mapped, or a write found no room. A sync that fails is none of these, whatever
+  /// its code.
   fileprivate var isRefusal: Bool {
     switch operation {
     case "open", "create", "map": true
@@ -195,8 +198,9 @@ struct LogMark {
 }
 
 extension CommitterState {
-  /// Lets the log end where it ended before a commit that was written in part. What is in the files of it counts
-  /// as a torn tail: the next frame begins a new segment, whose header says where the log ended (FORMAT.md, B7).
+  /// Lets the log end where it ended before a commit that was written in part. What is in the files of it
+  /// counts as a torn tail: the next frame begins a new segment, whose header says where the log ended
+  /// (FORMAT.md, B7).
   mutating func takeBack(to mark: LogMark) {
     for number in segments.segments.keys where number > mark.end.segment {
       forgetSegment(number)

@@ -38,12 +38,12 @@ extension Store {
   /// stays if it is stopped, if it fails or if the power goes.
   ///
   /// - Parameter progress: Called between segments, on this thread; false stops. It must not close the store.
-  /// On a medium without room it uses what was held back for it (`StoreOptions.reserveBytes`), and holds it back
-  /// again when it has won as much.
+  /// On a medium without room it uses what was held back for it (`StoreOptions.reserveBytes`), and holds it
+  /// back again when it has won as much.
   ///
-  /// - Throws: `StoreError`: `.diskFull` when not even that is enough, `.io` when the disk fails (what was not yet
-  ///   done is as it was, and the store goes on, unless a sync of names failed: then it is poisoned), `.corruption` when a segment
-  ///   is damaged (it is left alone), `.closed`, `.poisoned`, `.readOnly`.
+  /// - Throws: `StoreError`: `.diskFull` when not even that is enough, `.io` when the disk fails (what was
+  ///   not yet done is as it was, and the store goes on, unless a sync of names failed: then it is poisoned),
+  ///   `.corruption` when a segment is damaged (it is left alone), `.closed`, `.poisoned`, `.readOnly`.
   /// - Complexity: reads the segments that hold something dead, and writes what stays of them; memory for
   ///   one slice and one map, some 4 MiB.
   @discardableResult

@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Steps R4 to R10: from the files to everything that the log says, as a root with version 1. With a checkpoint
-/// only the log behind it is read; without one, or when the index on disk is of no use, all of it.
+/// Steps R4 to R10: from the files to everything that the log says, as a root with version 1. With a
+/// checkpoint only the log behind it is read; without one, or when the index on disk is of no use, all of it.
 struct LogOpening {
   let superblock: SuperblockFile
   /// The checkpoint that is in use.

@@ -13,7 +13,8 @@ extension Recovery {
     if !options.isReadOnly {
       do { try makeDurable(&state, opening, path, options) } catch {
         // What is written is there already; but some file systems need room for that too.
-        guard error.operation == "write", error.code.isLackOfRoom, reserve.giveUp(.removals) else { throw error }
+        let isRoom = error.operation == "write" && error.code.isLackOfRoom
+        guard isRoom, reserve.giveUp(.removals) else { throw error }
         try makeDurable(&state, opening, path, options)
       }
       try sweep(state, opening, path, options, &report)

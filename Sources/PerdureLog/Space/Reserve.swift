@@ -4,13 +4,13 @@ import Synchronization
 
 // Room on the medium that is held back by files that mean nothing.
 //
-// A log can win space back only by being written to: to remove a record is to append a tombstone, and to compact
-// a segment is to write what is left of it once more. On a medium without a free byte neither would do. So the
-// store keeps files that only take room, and removes them when it needs it.
+// A log can win space back only by being written to: to remove a record is to append a tombstone, and to
+// compact a segment is to write what is left of it once more. On a medium without a free byte neither would
+// do. So the store keeps files that only take room, and removes them when it needs it.
 //
 // Invariants
-//  H1  Commits that make the store larger never use what was held back: where it is not whole (`isShort`), they
-//      are refused until it is again.
+//  H1  Commits that make the store larger never use what was held back: where it is not whole (`isShort`),
+//      they are refused until it is again.
 //  H2  The part for compaction is not given up for removals, so that a store without any room can always be
 //      compacted, and wins more back than that takes.
 //  H3  Nothing depends on the files: who opens the store next finds them or not. They are not synced.
