@@ -58,11 +58,29 @@ extension ContextCore {
   func advance() {
     let newest = store.view()
     guard newest.sequence != view.sequence else { return }
+    for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {
+      forgetSetBack(overlay)
+    }
     view = newest
     beginEpoch()
     rebaseDeltas()
     // Delete rules have to be applied to what others have linked since.
     for overlay in tracker.ordered.joined() where overlay.isDeleted { tracker.propagateLater(overlay) }
+  }
+
+  /// Forgets changed columns that have been set back to what the row has: there is nothing to hold against what
+  /// others have saved since. The row is read from the view that is about to go.
+  private func forgetSetBack(_ overlay: ObjectOverlay) {
+    do {
+      guard let stored = try view.row(overlay.reference), stored.version == overlay.baseVersion else {
+        return
+      }
+      let row = try graph.store.rows.view(stored.bytes, of: overlay.reference)
+      overlay.unmark { slot, value in row.value(slot) == value }
+    } catch {
+      noteReadFailure(error, overlay.reference)
+    }
+    if !overlay.changesRow, !overlay.isDeleted { overlay.baseVersion = nil }
   }
 
   // MARK: One object
@@ -73,13 +91,13 @@ extension ContextCore {
     guard overlay.baseVersion != nil else { return }
     let newest = view.version(of: overlay.reference)
     if newest == nil, overlay.isDeleted {
-      if let object = overlay.object { retire(object) }
+      if let object = identityMap.object(overlay.reference) { retire(object) }
       tracker.remove(overlay.reference)
       return
     }
     guard let newest, newest != overlay.baseVersion else { return }
     overlay.baseVersion = newest
-    overlay.object?.header.pointee.dropRow()
+    identityMap.object(overlay.reference)?.header.pointee.dropRow()
   }
 
   /// Forgets the unsaved changes of one object, at the other ends too.

@@ -81,7 +81,8 @@ extension ContextCore {
   /// Lets go of an overlay in which nothing is left.
   func dropIfUnchanged(_ overlay: ObjectOverlay) {
     if overlay.isNew || overlay.isDeleted || overlay.changesRow || overlay.hasDeltas { return }
-    overlay.object?.header.pointee.overlay = nil
+    // Not by way of the overlay, which does not know its object once the context is given up.
+    identityMap.object(overlay.reference)?.header.pointee.overlay = nil
     tracker.remove(overlay.reference)
   }
 

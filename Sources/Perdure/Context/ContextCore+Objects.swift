@@ -17,9 +17,9 @@ extension ContextCore {
       throw PerdureError(.unknownObjectID, "\(id) belongs to another store, or to no entity of this one.")
     }
     let object = instance(of: reference)
-    let failure = readFailure
     if !object.isInserted, !loadRow(of: object) {
-      if failure == nil, let readFailure { throw readFailure }
+      // What has no row is gone now. What is not could not be read, whether or not it is the first.
+      if !object.header.pointee.isGone, let readFailure { throw readFailure }
       throw PerdureError(.objectNotFound, "There is no object \(id).")
     }
     return object

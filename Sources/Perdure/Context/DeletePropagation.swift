@@ -95,7 +95,7 @@ extension ContextCore {
   /// deletion.
   private func retireIfSettled(_ overlay: ObjectOverlay) {
     guard tracker[overlay.reference] === overlay, DeniedDelete.find(overlay, in: self).isEmpty else { return }
-    if let object = overlay.object { retire(object) }
+    if let object = identityMap.object(overlay.reference) { retire(object) }
     tracker.remove(overlay.reference)
   }
 }

@@ -60,6 +60,17 @@ final class ObjectOverlay {
     self.values = values
   }
 
+  /// Takes the changes of columns back, of which the row has the value.
+  func unmark(where isUnchanged: (Int, Value) -> Bool) {
+    guard let values else { return }
+    let marks = marks(behind: values)
+    for slot in 0..<slotCount where marks[slot] && isUnchanged(slot, values[slot]) {
+      values[slot] = .null
+      marks[slot] = false
+    }
+    if !(0..<slotCount).contains(where: { marks[$0] }) { dropValues() }
+  }
+
   /// - Parameter template: The columns of a new object, all of which count as changed.
   private func makeValues(_ template: [Value]?) -> UnsafeMutablePointer<Value> {
     let values = UnsafeMutableRawPointer.allocate(

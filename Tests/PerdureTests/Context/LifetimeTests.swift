@@ -1,6 +1,7 @@
-import Perdure
 import PerdureModel
 import Testing
+
+@testable import Perdure
 
 @Suite("Lifetimes")
 struct LifetimeTests {
@@ -55,6 +56,51 @@ struct LifetimeTests {
     }
     let watched = try change()
     #expect(watched.worker == nil)
+  }
+
+  @Test("Links can be made and taken back after the context is released")
+  func changedAfterRelease() throws {
+    let container = try Staff.container()
+    let setup = container.newContext()
+    let (worker, company) = (setup.worker("W"), setup.company("C"))
+    try setup.save()
+    func load() throws -> (Employee, Company) {
+      let context = container.newContext()
+      return (try context.same(worker), try context.same(company))
+    }
+    let (orphan, orphanage) = try load()
+    orphanage.workers.insert(orphan)
+    #expect(orphanage.workers.count == 1)
+    orphanage.workers.remove(orphan)
+    #expect(orphanage.overlay == nil && !orphanage.isUpdated)
+    #expect(orphanage.workers.isEmpty && orphan.company == nil)
+  }
+
+  @Test("A property that was set back to what the store has follows what others save")
+  func setBack() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (worker, company) = (context.worker("W"), context.company("C"))
+    worker.salary = 1
+    try context.save()
+    let other = container.newContext()
+    worker.salary = 2
+    worker.name = "changed"
+    worker.company = company
+    worker.company = nil
+    worker.salary = 1
+    let theirs = try other.same(worker)
+    theirs.salary = 3
+    theirs.company = try other.same(company)
+    try other.save()
+    context.refreshAllObjects()
+    #expect(worker.salary == 3 && worker.company === company && worker.name == "changed")
+    #expect(company.workers.contains(worker) && company.workerCount == 1)
+    worker.name = "W"
+    theirs.salary = 4
+    try other.save()
+    context.refreshAllObjects()
+    #expect(worker.salary == 4 && !worker.isUpdated && !context.hasChanges)
   }
 
   @Test("A loaded row is readable after the view has moved on, and after the context is reset")

@@ -55,7 +55,7 @@ private struct World {
     case 86..<88: rollback()
     case 88..<92: context.refreshAllObjects()
     case 92..<97: try changeElsewhere()
-    default: held.removeAll { _ in Bool.random() }
+    default: held.removeAll { _ in Bool.random(using: &random) }
     }
   }
 

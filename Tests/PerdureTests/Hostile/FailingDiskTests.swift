@@ -124,4 +124,26 @@ struct FailingDiskTests {
     try context.save()
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 0)
   }
+
+  @Test("An object that cannot be read is never taken for one that is not there")
+  func unreadable() throws {
+    let fileSystem = SimulatedFileSystem()
+    let container = try Self.container(fileSystem)
+    let setup = container.newContext()
+    // Rows of this size have files of their own.
+    let workers = ["a", "b"].map { setup.worker(String(repeating: $0, count: 5000)) }
+    try setup.save()
+    let context = container.newContext()
+    fileSystem.inject(InjectedFailure(of: nil, repeats: true, pathContains: ".blob"))
+    for worker in workers {
+      let error = #expect(throws: PerdureError.self) { try context.existingObject(with: worker.objectID) }
+      #expect(error?.code == .readFailed)
+    }
+    fileSystem.removeInjectedFailures()
+    context.rollback()
+    for worker in workers {
+      #expect(
+        try context.existingObject(with: worker.objectID).value(forKey: "name") as? String == worker.name)
+    }
+  }
 }
