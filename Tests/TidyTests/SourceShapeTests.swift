@@ -96,7 +96,7 @@ struct SourceShapeTests {
     var (documented, options) = ("", 0)
     for line in try Repository.text(of: "Sources/PerdureLog/StoreOptions.swift").split(separator: "\n") {
       let code = line.drop { $0 == " " }
-      if code.hasPrefix("///") { documented += code }
+      if code.hasPrefix("///") { documented += code.dropFirst(3) }
       guard code.hasPrefix("public var ") else {
         if !code.hasPrefix("///") { documented = "" }
         continue
