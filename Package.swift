@@ -50,7 +50,8 @@ let package = Package(
 
     // Level 1
     .target(
-      name: "PerdureLog", dependencies: ["PerdureFileIO", "PerdureFormat", "CPerdureShims"],
+      name: "PerdureLog",
+      dependencies: ["PerdureFileIO", "PerdureFormat", "PerdureCompression", "CPerdureShims"],
       swiftSettings: settings),
     .target(name: "PerdureModel", dependencies: ["PerdurePredicates"], swiftSettings: settings),
     .macro(name: "PerdureMacros", swiftSettings: settings),
@@ -99,7 +100,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "PerdureLogTests",
-      dependencies: ["PerdureLog", "PerdureFormat", "PerdureFileIO", "PerdureTestSupport"],
+      dependencies: [
+        "PerdureLog", "PerdureFormat", "PerdureCompression", "PerdureFileIO", "PerdureTestSupport",
+      ],
       // Files that tests read where they are.
       exclude: ["Golden/Stores"],
       swiftSettings: settings),

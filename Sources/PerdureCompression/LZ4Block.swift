@@ -91,6 +91,32 @@ package enum LZ4Block: LZ4BlockDecoding {
     #endif
   }
 
+  package static func decompress(
+    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
+    dictionary: UnsafeRawBufferPointer
+  ) throws(CompressionError) -> Int {
+    #if canImport(CLZ4)
+      guard let source = block.baseAddress, !block.isEmpty else {
+        throw CompressionError(.truncated, at: 0, "The LZ4 block is empty")
+      }
+      guard let target = output.baseAddress, let start = dictionary.baseAddress, block.count <= Int32.max
+      else {
+        return try LZ4BlockDecoder.decompress(block, into: output, dictionary: dictionary)
+      }
+      let reach = min(dictionary.count, 0x1_0000)
+      let result = LZ4_decompress_safe_usingDict(
+        source.assumingMemoryBound(to: CChar.self), target.assumingMemoryBound(to: CChar.self),
+        Int32(block.count), Int32(clamping: output.count),
+        start.advanced(by: dictionary.count - reach).assumingMemoryBound(to: CChar.self), Int32(reach))
+      guard result >= 0 else {
+        throw CompressionError(.damaged, at: -1 - Int(result), "The LZ4 block is damaged or does not fit")
+      }
+      return Int(result)
+    #else
+      return try LZ4BlockDecoder.decompress(block, into: output, dictionary: dictionary)
+    #endif
+  }
+
   private static func tooSmall(_ output: UnsafeMutableRawBufferPointer) -> CompressionError {
     CompressionError(.outputTooSmall, at: output.count, "The LZ4 block does not fit in \(output.count) bytes")
   }

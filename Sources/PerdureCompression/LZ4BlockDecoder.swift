@@ -23,12 +23,27 @@ package enum LZ4BlockDecoder: LZ4BlockDecoding {
     while try !sequences.decodeNext() {}
     return sequences.written - historySize
   }
+
+  package static func decompress(
+    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
+    dictionary: UnsafeRawBufferPointer
+  ) throws(CompressionError) -> Int {
+    guard !block.isEmpty else {
+      throw CompressionError(.truncated, at: 0, "The LZ4 block is empty")
+    }
+    var sequences = Sequences(block: block, output: output, written: 0)
+    sequences.dictionary = UnsafeRawBufferPointer(rebasing: dictionary.suffix(0xFFFF))
+    while try !sequences.decodeNext() {}
+    return sequences.written
+  }
 }
 
 /// The two cursors of a decoder: what has been read of the block, what has been written.
 private struct Sequences {
   private let block: UnsafeRawBufferPointer
   private let output: UnsafeMutableRawBufferPointer
+  /// What comes before the first byte of the output.
+  var dictionary = UnsafeRawBufferPointer(start: nil, count: 0)
   private var read = 0
   private(set) var written: Int
 
@@ -79,13 +94,17 @@ private struct Sequences {
     guard block.count - read >= 2 else { throw truncated() }
     let offset = Int(block[read]) | Int(block[read + 1]) << 8
     guard offset != 0 else { throw damaged("An LZ4 match has offset 0") }
-    guard offset <= written else { throw damaged("An LZ4 match reaches back before the start") }
+    guard offset <= written + dictionary.count else {
+      throw damaged("An LZ4 match reaches back before the start")
+    }
     read += 2
     return offset
   }
 
   private mutating func copyMatch(offset: Int, length: Int) throws(CompressionError) {
     guard length <= output.count - written, let base = output.baseAddress else { throw tooSmall() }
+    let length = length - copyFromDictionary(back: offset - written, length, to: base)
+    if length == 0 { return }
     let source = base.advanced(by: written - offset)
     let target = base.advanced(by: written)
     var copied = min(offset, length)
@@ -97,6 +116,22 @@ private struct Sequences {
       copied += step
     }
     written += length
+  }
+
+  /// Copies what of a match lies before the output.
+  ///
+  /// - Parameter distance: From the match's first byte to the end of the dictionary; not above 0 if it lies in
+  ///   the output.
+  /// - Returns: How many bytes that was.
+  private mutating func copyFromDictionary(
+    back distance: Int, _ length: Int, to base: UnsafeMutableRawPointer
+  ) -> Int {
+    guard distance > 0, let dictionaryBase = dictionary.baseAddress else { return 0 }
+    let count = min(distance, length)
+    base.advanced(by: written)
+      .copyMemory(from: dictionaryBase + (dictionary.count - distance), byteCount: count)
+    written += count
+    return count
   }
 
   private func truncated() -> CompressionError {

@@ -6,7 +6,8 @@
 //
 // Rules both follow, for any input bytes:
 //  B1. No byte outside the block is read, none outside the output is written.
-//  B2. A match never reaches back beyond the first byte of the output buffer (history included).
+//  B2. A match never reaches back beyond the first byte of the output buffer (history included), or of the
+//      dictionary.
 //  B3. A block that keeps to the format gives the same bytes through either.
 //  B4. Any other block is refused or gives bytes. What liblz4 opens, `LZ4BlockDecoder` opens to the same bytes,
 //      except a match with offset 0: the format forbids it, Swift refuses it, liblz4 fills in anything.
@@ -28,6 +29,21 @@ package protocol LZ4BlockDecoding: Sendable {
   /// - Complexity: O(bytes read + bytes written); allocates nothing.
   static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
+  ) throws(CompressionError) -> Int
+
+  /// Decompresses one block that was made with a dictionary: what it may copy from lies elsewhere.
+  ///
+  /// - Parameters:
+  ///   - block: Exactly one compressed block; at least 1 byte.
+  ///   - output: Room for the result, which begins with its first byte.
+  ///   - dictionary: The bytes before it, as they were when the block was made; only the last 64 KiB can be
+  ///     referred to.
+  /// - Returns: How many bytes were written.
+  /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` are then unspecified.
+  /// - Complexity: O(bytes read + bytes written), whatever the length of the dictionary; allocates nothing.
+  static func decompress(
+    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
+    dictionary: UnsafeRawBufferPointer
   ) throws(CompressionError) -> Int
 }
 

@@ -8,6 +8,10 @@ package enum FormatLimits {
   @inlinable package static var inlineValueLengthMax: Int { 1 << 20 }
   /// The longest value of a blob file, in bytes.
   @inlinable package static var blobLengthMax: UInt64 { 1 << 32 }
+  /// The longest dictionary, in bytes: further back no LZ4 block can look.
+  @inlinable package static var dictionaryLengthMax: Int { 65_536 }
+  /// The highest number of a dictionary.
+  @inlinable package static var dictionaryNumberMax: Int { 2047 }
   /// The longest record in the log, in bytes.
   @inlinable package static var recordLengthMax: Int {
     (RecordHeader.length &+ keyLengthMax &+ inlineValueLengthMax).roundedUpToAlignment

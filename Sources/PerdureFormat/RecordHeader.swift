@@ -11,15 +11,22 @@ package struct RecordHeader: Sendable {
     case tombstone = 2
     /// The value names a blob file (`BlobReference`).
     case blob = 3
+    /// The value is packed (`PackedValueHeader`).
+    case packed = 4
 
-    /// The length that a value of this kind must have; nil when any will do.
-    @inlinable package var fixedValueLength: Int? {
+    /// The lengths that a value of this kind may have, up to the longest of all.
+    @inlinable package var valueLengths: ClosedRange<Int> {
       switch self {
-      case .put: nil
-      case .tombstone: Tombstone.valueLength
-      case .blob: BlobReference.length
+      case .put: 0...FormatLimits.inlineValueLengthMax
+      case .tombstone: Tombstone.valueLength...Tombstone.valueLength
+      case .blob: BlobReference.length...BlobReference.length
+      case .packed: PackedValueHeader.length + 1...FormatLimits.inlineValueLengthMax
       }
     }
+
+    /// Whether a record's value is what its key has, as it stands there. One test for what reads must not be
+    /// slowed down by.
+    @inlinable package var holdsPlainValue: Bool { rawValue <= Kind.tombstone.rawValue }
   }
 
   package var kind: Kind
@@ -100,7 +107,7 @@ package struct Record {
     }
     guard let kind = RecordHeader.Kind(rawValue: bytes[4]) else { throw Self.wrong(.unsupported, 4) }
     guard bytes[5] == 0 else { throw Self.wrong(.unsupported, 5) }
-    guard kind == .put || Int(valueLength) == kind.fixedValueLength else {
+    guard kind == .put || kind.valueLengths.contains(Int(valueLength)) else {
       throw Self.wrong(.illegalField, 12)
     }
     let header = RecordHeader(

@@ -75,7 +75,7 @@ package struct SegmentHeader: Hashable, Sendable {
     guard FormatLimits.isLegal(segmentCapacity: capacity) else { throw wrong(.illegalField, 48) }
     guard predecessorEnd.segment < number else { throw wrong(.illegalField, 64) }
     guard predecessorEnd.isLegal else { throw wrong(.illegalField, 72) }
-    guard incompatibleFeatures & ~FormatVersion.incompatibleFeaturesKnown == 0 else {
+    guard incompatibleFeatures & ~FormatVersion.segmentFeaturesKnown == 0 else {
       throw wrong(.unsupported, 88)
     }
     guard (generation > 0) == (incompatibleFeatures & FormatVersion.rewrittenSegments != 0) else {

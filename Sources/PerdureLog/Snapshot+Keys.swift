@@ -37,8 +37,8 @@ extension Snapshot {
           try body(start + index, nil)
           continue
         }
-        let value = try content(reader.record(at: word, keyspace: keyspace.id, key: key))
-        try body(start + index, value.bytes.bytes)
+        let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
+        try withContent(of: record) { try body(start + index, $0.bytes) }
       }
     }
   }

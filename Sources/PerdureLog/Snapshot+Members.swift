@@ -26,8 +26,8 @@ extension Snapshot {
   ) throws(StoreError) -> (bytes: UnsafeRawBufferPointer, version: RecordVersion)? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let word = trees(of: keyspace).dense.get(id) else { return nil }
-    let value = try content(reader.record(at: word, keyspace: keyspace.id, id: id))
-    return (value.bytes, RecordVersion(rawValue: word))
+    let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
+    return (try keptContent(of: record, at: word), RecordVersion(rawValue: word))
   }
 
   /// Names the record that the id has now; nil if it has none.
@@ -60,8 +60,13 @@ extension Snapshot {
         let position = order?[step] ?? step
         let address = RecordAddress(rawValue: words[position])
         if address.rawValue == 0 || address.isBlob || address.recordLengthMax > bytesMax { continue }
-        let value = try reader.put(at: address.rawValue, keyspace: keyspace.id, id: ids[position])
-        try body(position, value, RecordVersion(rawValue: address.rawValue))
+        let version = RecordVersion(rawValue: address.rawValue)
+        if let value = try reader.put(at: address.rawValue, keyspace: keyspace.id, id: ids[position]) {
+          try body(position, value, version)
+        } else {
+          let record = try reader.record(at: address.rawValue, keyspace: keyspace.id, id: ids[position])
+          try body(position, keptContent(of: record, at: address.rawValue), version)
+        }
       }
     }
   }

@@ -14,8 +14,7 @@ extension Snapshot {
     _ body: (_ id: UInt64, _ value: RawSpan) throws -> Bool
   ) throws {
     try visit(keyspace, ids: ids, descending: descending) { id, record, _ in
-      let value = try content(record)
-      return try body(id, value.bytes.bytes)
+      try withContent(of: record) { try body(id, $0.bytes) }
     }
   }
 
@@ -33,8 +32,7 @@ extension Snapshot {
     let reader = reader
     try Self.visit(tree(of: keyspace), range, descending: descending, reading: reader) { key, word in
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
-      let value = try content(record)
-      return try body(key.bytes, value.bytes.bytes)
+      return try withContent(of: record) { try body(key.bytes, $0.bytes) }
     }
   }
 
@@ -97,7 +95,7 @@ extension Snapshot {
     _ body: (UInt64, UnsafeRawBufferPointer, RecordVersion) throws -> Bool
   ) throws {
     try visit(keyspace, ids: ids, descending: descending) { id, record, word in
-      try body(id, try content(record).bytes, RecordVersion(rawValue: word))
+      try body(id, keptContent(of: record, at: word), RecordVersion(rawValue: word))
     }
   }
 

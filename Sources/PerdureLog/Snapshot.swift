@@ -87,8 +87,8 @@ extension Snapshot {
   ) throws -> R? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let word = trees(of: keyspace).dense.get(id) else { return nil }
-    let value = try content(reader.record(at: word, keyspace: keyspace.id, id: id))
-    return try body(value.bytes, RecordVersion(rawValue: word))
+    let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
+    return try withContent(of: record) { try body($0, RecordVersion(rawValue: word)) }
   }
 
   package func withBytes<R>(
@@ -97,15 +97,41 @@ extension Snapshot {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     return try key.withUnsafeBytes { key in
       guard let word = tree(of: keyspace).get(key) else { return nil }
-      return try body(try content(reader.record(at: word, keyspace: keyspace.id, key: key)).bytes)
+      return try withContent(of: reader.record(at: word, keyspace: keyspace.id, key: key), body)
     }
   }
 
-  /// The value of a record. Like all bytes of a snapshot it stays readable while the snapshot
-  /// lives, also when it has a file of its own.
-  func content(_ record: Record) throws(StoreError) -> ValueBytes {
-    guard record.header.kind == .blob else { return ValueBytes(record.value) }
-    return try openedBlobs.value(of: BlobReference(in: record), engine.blobs)
+  /// Calls `body` with the value of a record: in place, or from where else it is. `RecordContents`, with blob
+  /// files opened once.
+  @inline(__always)
+  func withContent<R>(of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+    if record.header.kind.holdsPlainValue { return try body(record.value) }
+    return try withContentElsewhere(of: record, body)
+  }
+
+  @inline(never)
+  private func withContentElsewhere<R>(
+    of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) throws -> R {
+    if record.header.kind == .packed { return try engine.dictionaries.withUnpacked(record, body) }
+    return try body(openedBlobs.value(of: BlobReference(in: record), engine.blobs).bytes)
+  }
+
+  /// The value of a record, which stays readable while the snapshot lives.
+  @inline(__always)
+  func keptContent(of record: Record, at word: UInt64) throws(StoreError) -> UnsafeRawBufferPointer {
+    if record.header.kind.holdsPlainValue { return record.value }
+    return try keptContentElsewhere(of: record, at: word)
+  }
+
+  @inline(never)
+  private func keptContentElsewhere(
+    of record: Record, at word: UInt64
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    if record.header.kind == .packed {
+      return try openedBlobs.unpackedValue(of: record, at: word, engine.dictionaries)
+    }
+    return try openedBlobs.value(of: BlobReference(in: record), engine.blobs).bytes
   }
 }
 
@@ -128,13 +154,27 @@ extension Snapshot {
   package func withBytes(
     ids: [UInt64], in keyspace: Keyspace, _ body: (Int, UnsafeRawBufferPointer?) throws -> Void
   ) throws {
-    try withRecords(ids: ids, in: keyspace) { position, record in try body(position, record?.bytes) }
+    try visit(ids: ids, in: keyspace) { position, record, _ in
+      guard let record else { return try body(position, nil) }
+      try withContent(of: record) { try body(position, $0) }
+    }
   }
 
-  /// The values of many ids in place, and their versions.
+  /// The values of many ids, and their versions. The bytes are good while the snapshot lives.
   package func withRecords(
     ids: [UInt64], in keyspace: Keyspace,
     _ body: (Int, (bytes: UnsafeRawBufferPointer, version: RecordVersion)?) throws -> Void
+  ) throws {
+    try visit(ids: ids, in: keyspace) { position, record, word in
+      guard let record else { return try body(position, nil) }
+      try body(position, (keptContent(of: record, at: word), RecordVersion(rawValue: word)))
+    }
+  }
+
+  /// The records of many ids, in the order of the log.
+  @inline(__always)
+  private func visit(
+    ids: [UInt64], in keyspace: Keyspace, _ body: (Int, Record?, UInt64) throws -> Void
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     let table = trees(of: keyspace).dense
@@ -145,11 +185,10 @@ extension Snapshot {
         BatchOrder.prefetch(step + BatchOrder.distance, of: order, words, root)
         let word = words[position]
         guard word != 0 else {
-          try body(position, nil)
+          try body(position, nil, 0)
           continue
         }
-        let value = try content(reader.record(at: word, keyspace: keyspace.id, id: ids[position]))
-        try body(position, (value.bytes, RecordVersion(rawValue: word)))
+        try body(position, reader.record(at: word, keyspace: keyspace.id, id: ids[position]), word)
       }
     }
   }

@@ -110,7 +110,7 @@ extension Engine {
     let record = CatalogRecord.index(index, definition)
     try appendCatalogRecord(record, catalog, &state) { next in
       for id in rebuilt { next.pointee.indexes[Int(id)].removeAll(in: arena) }
-      var build = IndexBuild(of: catalog, indexes, next, reader, blobs, arena)
+      var build = IndexBuild(of: catalog, indexes, next, reader, contents, arena)
       let conflicts = try build.fill(rebuilt)
       guard conflicts.isEmpty else {
         throw StoreError.duplicates(conflicts, in: index)

@@ -86,7 +86,9 @@ public final class Store: Sendable {
       throw error
     }
     do {
-      return (result, try engine.append(transaction.batch, transaction.preconditions))
+      let receipt = try engine.append(transaction.batch, transaction.preconditions)
+      if transaction.packer.isUsed { engine.trainIfDue(transaction.packer.tallies) }
+      return (result, receipt)
     } catch let error as StoreError where error.code == .conflict || error.code == .diskFull {
       // After other errors the log may name them all the same: recovery will know.
       engine.discardBlobs(transaction.batch.blobs)

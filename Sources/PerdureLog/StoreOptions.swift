@@ -39,6 +39,11 @@ public struct StoreOptions: Sendable {
   /// less than copying the value in every compaction (ARCHITECTURE.md, D4).
   public var blobThresholdBytes = FormatLimits.inlineValueLengthMax
 
+  /// Whether values are compressed when they are written.
+  ///
+  /// Default: they are not. Why: see `CompressionOptions.mode`.
+  public var compression = CompressionOptions()
+
   /// When the index is written to disk, so that opening does not read the whole log.
   ///
   /// Default: at close, when the store is idle, and when the log behind the last checkpoint is long. Why:
@@ -95,6 +100,7 @@ public struct StoreOptions: Sendable {
 
   func validate() throws {
     try checkpoints.validate()
+    try compression.validate()
     guard (4096...FormatLimits.segmentCapacityMax).contains(segmentCapacityBytes),
       segmentCapacityBytes % FormatLimits.alignment == 0
     else {

@@ -62,6 +62,14 @@ public struct StoreStatistics: Sendable {
   /// smaller are taken, until records were removed and the store was compacted, or there is room for another
   /// reason.
   public var isShortOfRoom: Bool
+  /// Dictionaries that values are compressed with, or were.
+  public var dictionaries: Int
+  /// Bytes of values that were to be compressed since the store was opened.
+  public var compressibleBytesSinceOpen: UInt64
+  /// What they came to, those that did not shrink as they are.
+  public var compressedBytesSinceOpen: UInt64
+  /// Why the last dictionary that was due could not be made; nil when it could, or would not have helped.
+  public var lastTrainingFailure: String?
 
   /// Bytes written to log and index files for each byte of the records committed since the store was opened;
   /// nil before the first.
@@ -94,6 +102,7 @@ extension Store {
         let checkpoints = engine.checkpointer.statistics
         let totals = state.usage.totals
         let compactions = engine.compactor?.current
+        let packing = engine.packing?.current ?? PackingCounts()
         return StoreStatistics(
           sequence: root.sequence, keys: keys, indexEntries: entries, segments: state.segments.segments.count,
           logBytes: sealed + state.end.offset,
@@ -109,7 +118,10 @@ extension Store {
           checkpointsSinceOpen: checkpoints.count, indexBytesWrittenSinceOpen: checkpoints.writtenByteCount,
           checkpointFailuresSinceOpen: checkpoints.failureCount,
           lastCheckpointFailure: checkpoints.lastFailure, reserveBytes: engine.reserve.heldBytes,
-          isShortOfRoom: engine.reserve.isShort)
+          isShortOfRoom: engine.reserve.isShort,
+          dictionaries: state.catalog.dictionaries.count,
+          compressibleBytesSinceOpen: packing.valueBytes, compressedBytesSinceOpen: packing.storedBytes,
+          lastTrainingFailure: packing.trainingFailure)
       }
     }
   }

@@ -11,8 +11,12 @@ public struct WriteTransaction: ~Copyable {
   var batch = WriteBatch()
   private(set) var preconditions: [Precondition] = []
   private let engine: Engine
+  private(set) var packer: ValuePacker
 
-  init(_ engine: Engine) { self.engine = engine }
+  init(_ engine: Engine) {
+    self.engine = engine
+    packer = ValuePacker(engine.packing)
+  }
 
   /// The commit happens only if `precondition` holds in its turn; otherwise `Store.write` throws
   /// `StoreError` with code `.conflict` and nothing is written.
@@ -72,6 +76,9 @@ public struct WriteTransaction: ~Copyable {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ keyspace: Keyspace
   ) throws {
     if value.count <= engine.options.blobThresholdBytes {
+      if packer.isUsed, let packed = packer.pack(value, in: keyspace) {
+        return batch.append(.packed, keyspace: keyspace.id, key: key, value: packed)
+      }
       batch.append(.put, keyspace: keyspace.id, key: key, value: value)
       return
     }

@@ -48,6 +48,8 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       name: "blob reference", structure: .blobReference,
       values: ["number": 0x9_0000_0066, "valueLength": 0x8000_1234, "digest": 0x1357_9BDF]),
     DocumentedLayout(
+      name: "packed value", structure: .packedValue, values: ["lengthAndDictionary": 0x5A5 << 21 | 0x1234]),
+    DocumentedLayout(
       name: "index file header", structure: .indexFileHeader,
       values: ["version": 1, "unitLength": 64, "number": 0xB_0000_0088].merging(store) { $1 }),
     DocumentedLayout(
@@ -80,7 +82,8 @@ struct FormatDocumentTests {
     #expect(
       Set(document.layouts.keys)
         == Set(DocumentedLayout.all.map { $0.name }).union([
-          "keyspace entry", "index entry", "checkpoint index entry", "node header", "offset map line",
+          "keyspace entry", "index entry", "dictionary entry", "checkpoint index entry", "node header",
+          "offset map line",
         ]))
     for (name, layout) in document.layouts {
       var offset = 0
@@ -148,6 +151,8 @@ struct FormatDocumentTests {
         "keyLengthMax": UInt64(FormatLimits.keyLengthMax),
         "inlineValueLengthMax": UInt64(FormatLimits.inlineValueLengthMax),
         "blobLengthMax": FormatLimits.blobLengthMax,
+        "dictionaryLengthMax": UInt64(FormatLimits.dictionaryLengthMax),
+        "dictionaryNumberMax": UInt64(FormatLimits.dictionaryNumberMax),
         "recordLengthMax": UInt64(FormatLimits.recordLengthMax),
         "framePayloadTarget": UInt64(FormatLimits.framePayloadTarget),
         "framePayloadMax": UInt64(FormatLimits.framePayloadMax),

@@ -51,9 +51,10 @@ struct RecordTests {
 
   @Test("Kinds with a value of a fixed length say so")
   func fixedLengths() {
-    #expect(RecordHeader.Kind.put.fixedValueLength == nil)
-    #expect(RecordHeader.Kind.tombstone.fixedValueLength == 8)
-    #expect(RecordHeader.Kind.blob.fixedValueLength == 24)
+    #expect(RecordHeader.Kind.put.valueLengths == 0...1_048_576)
+    #expect(RecordHeader.Kind.tombstone.valueLengths == 8...8)
+    #expect(RecordHeader.Kind.blob.valueLengths == 24...24)
+    #expect(RecordHeader.Kind.packed.valueLengths == 5...1_048_576)
   }
 
   #if os(Linux) || os(macOS) || os(Windows)

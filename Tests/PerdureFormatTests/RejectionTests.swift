@@ -65,6 +65,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.segmentHeader, "an end not at a multiple of 8", 72, 0x8884 as UInt64, .illegalField),
     field(.segmentHeader, "an end inside the predecessor's header", 72, 64 as UInt64, .illegalField),
     field(.segmentHeader, "an unknown feature", 88, 4 as UInt64, .unsupported),
+    field(.segmentHeader, "a feature of superblocks alone", 88, 3 as UInt64, .unsupported),
     field(.segmentHeader, "a generation without its feature", 88, 0 as UInt64, .illegalField, at: 40),
     Rejection(.segmentHeader, "cleaned without having been rewritten", .illegalField, at: 80) {
       $0.set(0 as UInt64, at: 40)
@@ -116,6 +117,10 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.record, "the longest value that a length can say", 12, UInt32.max, .illegalField),
     field(.record, "a tombstone with a value of its own", 4, 2 as UInt8, .illegalField, at: 12),
     field(.record, "a blob without a reference", 4, 3 as UInt8, .illegalField, at: 12),
+    Rejection(.record, "a packed value without a block", .illegalField, at: 12) {
+      $0[4] = 4
+      $0.set(4 as UInt32, at: 12)
+    },
     Rejection(.record, "a key that is longer than what is there", .incomplete, at: 34) {
       $0.set(UInt16.max, at: 6)
     },
@@ -147,6 +152,9 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.blobReference, "number 0", 0, 0 as UInt64, .illegalField),
     field(.blobReference, "too long a value", 8, UInt64.max, .illegalField),
     field(.blobReference, "a reserved byte", 23, 1 as UInt8, .unsupported),
+    field(.packedValue, "no bytes at all", 0, 0xFFE0_0000 as UInt32, .illegalField),
+    field(.packedValue, "too many bytes", 0, 0x0010_0001 as UInt32, .illegalField),
+    Rejection(.packedValue, "no block", .incomplete, at: 4) { $0.removeLast() },
     field(.tombstone, "an address in segment 0", 0, 0x30 as UInt64, .illegalField),
     field(.tombstone, "an address inside a header", 0, (1 as UInt64) << 25 | 23, .illegalField),
     field(.tombstone, "an unknown flag", 0, (1 as UInt64) << 58 | (1 << 25) | 0x30, .illegalField, at: 0),

@@ -60,6 +60,10 @@ enum Sample {
       tombstoneBytes: 0x33_2200, lineCount: 0x1357, mapDigest: 0x2468_ACE1)
   }
 
+  static var packedValueHeader: PackedValueHeader {
+    PackedValueHeader(valueLength: 0x1234, dictionary: 0x5A5)
+  }
+
   static var blobReference: BlobReference {
     BlobReference(number: 0x9_0000_0066, valueLength: 0x8000_1234, digest: 0x1357_9BDF)
   }
@@ -201,6 +205,15 @@ extension Structure {
       return encoded(BlobReference.length) { value.write(to: $0) }
     }, repair: { _ in })
 
+  /// The head, and a block behind it.
+  static let packedValue = Structure(
+    name: "packed value",
+    sample: encoded(PackedValueHeader.length) { Sample.packedValueHeader.write(to: $0) } + [0x00],
+    roundTrip: { bytes throws(FormatError) in
+      let value = try PackedValueHeader(reading: bytes)
+      return encoded(PackedValueHeader.length) { value.write(to: $0) } + bytes.dropFirst(4)
+    }, repair: { _ in })
+
   static let indexFileHeader = Structure(
     name: "index file header",
     sample: encoded(IndexFileHeader.length) { Sample.indexFileHeader.write(to: $0) },
@@ -233,11 +246,12 @@ extension Structure {
       return encoded(Tombstone.valueLength) { value.write(to: $0) }
     }, repair: { _ in })
 
-  /// A whole frame payload of three records of all kinds, under its header.
+  /// A whole frame payload of records of all kinds, under its header.
   static let framePayload: Structure = {
     let (header, payload) = Sample.frame([
       Sample.record(), Sample.record(.tombstone, value: tombstone.sample),
       Sample.record(.blob, key: [], value: blobReference.sample),
+      Sample.record(.packed, value: packedValue.sample),
     ])
     return Structure(
       name: "frame payload", sample: payload,
@@ -257,5 +271,5 @@ extension Structure {
     superblock, segmentHeader, frameHeader, blobHeader, rewrittenFooter, record, framePayload,
     indexFileHeader,
   ]
-  static let all = covered + [blobReference, tombstone, checkpointRoot]
+  static let all = covered + [blobReference, packedValue, tombstone, checkpointRoot]
 }

@@ -13,7 +13,9 @@ struct ImportRulesTests {
     "PerdureCompression": ["CLZ4"],
     // libm, for logarithms and powers.
     "PerdurePredicates": foundation + system + ["_StringProcessing"],
-    "PerdureLog": ["PerdureFileIO", "PerdureFormat", "CPerdureShims", "Synchronization"],
+    "PerdureLog": [
+      "PerdureFileIO", "PerdureFormat", "PerdureCompression", "CPerdureShims", "Synchronization",
+    ],
     "PerdureModel": foundation + ["PerdurePredicates"],
     "PerdureMacros": foundation + system,
     "Perdure": foundation + [

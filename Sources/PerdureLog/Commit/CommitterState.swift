@@ -10,6 +10,8 @@ struct CommitterState: ~Copyable {
   var root: UnsafeMutablePointer<Root>
   var catalog: Catalog
   var indexes: IndexSet
+  /// What values are unpacked with; it has what `catalog` has.
+  let dictionaries = DictionaryTable()
   /// Indexes that could not be built at opening, because a value could not be read.
   var incompleteIndexes: Set<UInt32> = []
   /// Where the next frame goes. `root.end` is the same place.
@@ -70,6 +72,7 @@ struct CommitterState: ~Copyable {
     self.nextSegment = nextSegment
     self.nextBlob = nextBlob
     self.superblock = superblock
+    dictionaries.adopt(catalog)
     birthCapacity = Int(superblock?.current.segmentCapacity ?? 0)
   }
 

@@ -157,12 +157,21 @@ extension Engine {
     if let old { usageChange.release(old) }
     let derived = state.indexes.byKeyspace[Int(id)]
     if derived.isEmpty { return old }
-    let oldValue = try old.map { try value(at: $0, encoder, state) }
-    let newValue = record.header.kind == .tombstone ? nil : try content(of: record)
-    for index in derived {
-      update.change(index, keyspace: id, key: record.key, from: oldValue?.bytes, to: newValue?.bytes)
+    let oldRecord = try old.map { try self.record(at: $0, encoder, state) }
+    try withValue(of: oldRecord) { oldValue in
+      try withValue(of: record.header.kind == .tombstone ? nil : record) { newValue in
+        for index in derived {
+          update.change(index, keyspace: id, key: record.key, from: oldValue, to: newValue)
+        }
+      }
     }
     return old
+  }
+
+  /// Calls `body` with the value of a record that may not be there.
+  private func withValue(of record: Record?, _ body: (UnsafeRawBufferPointer?) throws -> Void) throws {
+    guard let record else { return try body(nil) }
+    try contents.withValue(of: record) { try body($0) }
   }
 
   /// A tombstone says what it shadows, which only the committer knows.
@@ -175,13 +184,6 @@ extension Engine {
       record.header.seal(copy)
       return encoder.append(UnsafeRawBufferPointer(copy), isBlob: false)
     }
-  }
-
-  /// The value that a record of this commit, or an older one, holds.
-  private func value(
-    at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState
-  ) throws -> ValueBytes {
-    try content(of: record(at: word, encoder, state))
   }
 
   private func blobNumber(
@@ -198,17 +200,12 @@ extension Engine {
     return try RecordReader(root: state.root, verifiesChecksum: true).record(at: word)
   }
 
-  private func content(of record: Record) throws -> ValueBytes {
-    guard record.header.kind == .blob else { return ValueBytes(record.value) }
-    return try blobs.read(BlobReference(in: record))
-  }
-
   /// The derived indexes of a catalog, with extractors made anew.
   func indexSet(
     for catalog: Catalog, _ root: UnsafeMutablePointer<Root>, excluding incomplete: Set<UInt32>
   ) -> IndexSet {
     IndexSet(
-      catalog, factories: options.indexExtractors, reading: StoredValues(catalog, root, blobs),
+      catalog, factories: options.indexExtractors, reading: StoredValues(catalog, root, contents),
       excluding: incomplete)
   }
 
@@ -239,6 +236,8 @@ extension Engine {
     next.pointee.segments = state.segments.entries
     if changed {
       state.catalog = catalog
+      state.dictionaries.adopt(catalog)
+      packing?.adopt(catalog)
       state.indexes = indexSet(for: catalog, next, excluding: state.incompleteIndexes)
       unavailableIndexes = state.indexes.unavailable
     }

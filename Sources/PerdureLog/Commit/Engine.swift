@@ -19,6 +19,9 @@ final class Engine: @unchecked Sendable {
   let compaction = CompactionControl()
   let compactor: Compactor?
   let storeID: StoreID
+  let dictionaries: DictionaryTable
+  /// Nil when nothing is compressed.
+  let packing: Packing?
 
   private let turn = Lock()
   private let indexAvailability = Lock()
@@ -46,6 +49,9 @@ final class Engine: @unchecked Sendable {
     self.options = options
     fileSystem = options.fileSystem
     storeID = recovered.storeID
+    dictionaries = recovered.dictionaries
+    packing = options.compression.isUsed && !options.isReadOnly ? Packing(options.compression) : nil
+    packing?.adopt(recovered.catalog)
     self.gate = gate
     self.reserve = reserve
     self.lock = lock

@@ -8,6 +8,8 @@ struct Catalog: Sendable {
   private(set) var keyspaces: [Keyspace] = [.catalog]
   /// By id.
   private(set) var indexes: [IndexEntry] = []
+  /// By number, from 1.
+  private(set) var dictionaries: [DictionaryEntry] = []
   private var keyspaceIDs: [String: UInt32] = [:]
   private var indexIDs: [String: UInt32] = [:]
 
@@ -54,6 +56,14 @@ struct Catalog: Sendable {
 }
 
 extension Catalog {
+  /// The catalog with one more dictionary.
+  mutating func addDictionary(_ bytes: [UInt8], of keyspace: UInt32, perMille: Int) -> DictionaryEntry {
+    let entry = DictionaryEntry(
+      number: dictionaries.count + 1, keyspace: keyspace, perMille: perMille, bytes: bytes)
+    dictionaries.append(entry)
+    return entry
+  }
+
   /// The catalog that these records make, in whatever order they are given.
   ///
   /// A definition may name an index with a higher number than its own, if it replaced another: so all are
@@ -80,10 +90,15 @@ enum CatalogRecord {
     var value: [UInt8]
 
     var isIndex: Bool { key.first == indexTag }
-    var id: UInt32 { value.count < 4 ? .max : value.withUnsafeBytes { $0.integer(at: 0) } }
+    private var isDictionary: Bool { key.first == dictionaryTag }
+    /// The number that is counted up: of a dictionary it is in the key.
+    var id: UInt32 {
+      if isDictionary { return key.count < 3 ? .max : UInt32(key[1]) | UInt32(key[2]) << 8 }
+      return value.count < 4 ? .max : value.withUnsafeBytes { $0.integer(at: 0) }
+    }
     var name: String? { String(validating: key.dropFirst(), as: UTF8.self) }
     /// Keyspaces first, and by number.
-    var order: UInt64 { (isIndex ? 1 << 32 : 0) | UInt64(id) }
+    var order: UInt64 { UInt64(key.first ?? 0) << 32 | UInt64(id) }
   }
 
   static func apply(_ entry: Entry, to catalog: inout Catalog) throws(FormatError) {
@@ -98,6 +113,7 @@ enum CatalogRecord {
 
   private static let keyspaceTag: UInt8 = 1
   private static let indexTag: UInt8 = 2
+  private static let dictionaryTag: UInt8 = 3
   private static let groupCountsExtractor = "group-counts"
 
   static func keyspace(_ keyspace: Keyspace) -> (key: [UInt8], value: [UInt8]) {
@@ -128,7 +144,18 @@ enum CatalogRecord {
     switch try subject(key) {
     case .keyspace(let name): try applyKeyspace(name, value, to: &catalog)
     case .index(let name): try applyIndex(name, value, to: &catalog)
+    case .dictionary(let number): try applyDictionary(number, value, to: &catalog)
     }
+  }
+
+  private static func applyDictionary(
+    _ number: Int, _ value: UnsafeRawBufferPointer, to catalog: inout Catalog
+  ) throws(FormatError) {
+    let entry = try dictionaryEntry(number, value)
+    guard number == catalog.dictionaries.count + 1, Int(entry.keyspace) < catalog.keyspaces.count else {
+      throw FormatError(.illegalField, in: "dictionary entry", at: 0)
+    }
+    _ = catalog.addDictionary(entry.bytes, of: entry.keyspace, perMille: entry.perMille)
   }
 
   private static func applyKeyspace(
@@ -162,6 +189,13 @@ enum CatalogRecord {
     _ = catalog.setIndex(IndexDefinition(name: name, source: source, isUnique: entry.isUnique))
   }
 
+  static func dictionary(_ entry: DictionaryEntry) -> (key: [UInt8], value: [UInt8]) {
+    let head = little(entry.keyspace) + little(UInt16(entry.perMille)) + [0, 0]
+    return (dictionaryKey(entry.number), head + entry.bytes)
+  }
+
+  static func dictionaryKey(_ number: Int) -> [UInt8] { [dictionaryTag] + little(UInt16(number)) }
+
   private static func little<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
     withUnsafeBytes(of: value.littleEndian) { Array($0) }
   }
@@ -174,6 +208,7 @@ extension CatalogRecord {
   enum Subject: Hashable {
     case keyspace(String)
     case index(String)
+    case dictionary(Int)
   }
 
   /// What the value of an index entry says.
@@ -190,6 +225,7 @@ extension CatalogRecord {
 
   static func subject(_ key: UnsafeRawBufferPointer) throws(FormatError) -> Subject {
     guard let tag = key.first else { throw FormatError(.incomplete, in: "catalog key", at: 0) }
+    if tag == dictionaryTag { return .dictionary(try dictionaryNumber(key)) }
     guard let name = String(validating: key.dropFirst(), as: UTF8.self) else {
       throw FormatError(.illegalField, in: "catalog key", at: 1)
     }
@@ -198,6 +234,30 @@ extension CatalogRecord {
     case indexTag: return .index(name)
     default: throw FormatError(.unsupported, in: "catalog key", at: 0)
     }
+  }
+
+  private static func dictionaryNumber(_ key: UnsafeRawBufferPointer) throws(FormatError) -> Int {
+    guard key.count == 3 else { throw FormatError(.illegalField, in: "catalog key", at: 1) }
+    let number = Int(key.integer(at: 1, as: UInt16.self))
+    guard (1...FormatLimits.dictionaryNumberMax).contains(number) else {
+      throw FormatError(.illegalField, in: "catalog key", at: 1)
+    }
+    return number
+  }
+
+  static func dictionaryEntry(
+    _ number: Int, _ value: UnsafeRawBufferPointer
+  ) throws(FormatError) -> DictionaryEntry {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "dictionary entry", at: offset)
+    }
+    guard value.count > 8 else { throw wrong(.incomplete, value.count) }
+    guard value.count - 8 <= FormatLimits.dictionaryLengthMax else { throw wrong(.illegalField, 8) }
+    let perMille = Int(value.integer(at: 4, as: UInt16.self))
+    guard perMille <= 1000 else { throw wrong(.illegalField, 4) }
+    guard value.isZero(in: 6..<8) else { throw wrong(.unsupported, 6) }
+    return DictionaryEntry(
+      number: number, keyspace: value.integer(at: 0), perMille: perMille, bytes: Array(value[8...]))
   }
 
   static func keyspaceEntry(

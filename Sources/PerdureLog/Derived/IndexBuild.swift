@@ -6,10 +6,10 @@ struct IndexBuild {
   private let indexes: IndexSet
   private let root: UnsafeMutablePointer<Root>
   private let reader: RecordReader
-  private let blobs: BlobFiles
+  private let contents: RecordContents
   private let arena: NodeArena
 
-  /// Whether an index is left incomplete when a value in a file of its own cannot be read, and the
+  /// Whether an index is left incomplete when a value in a file of its own, or a packed one, cannot be read, and the
   /// others go on. Otherwise that is an error.
   var toleratesDamage = false
   /// Indexes that were left incomplete.
@@ -17,13 +17,13 @@ struct IndexBuild {
 
   init(
     of catalog: Catalog, _ indexes: IndexSet, _ root: UnsafeMutablePointer<Root>, _ reader: RecordReader,
-    _ blobs: BlobFiles, _ arena: NodeArena
+    _ contents: RecordContents, _ arena: NodeArena
   ) {
     self.catalog = catalog
     self.indexes = indexes
     self.root = root
     self.reader = reader
-    self.blobs = blobs
+    self.contents = contents
     self.arena = arena
   }
 
@@ -50,25 +50,22 @@ struct IndexBuild {
     var isDamaged = false
     try Self.visitWords(of: keyspace, root) { word in
       let record = try reader.record(at: word)
-      guard let value = try value(of: record) else {
-        isDamaged = true
-        return
-      }
-      for index in wanted {
-        entries.removeAll()
-        index.extractor.extract(keyspace: keyspace.id, key: record.key, value: value.bytes, into: &entries)
-        entries.forEach { entry in
-          _ = root.pointee.indexes[Int(index.index.id)].put(entry, IndexKey.reference(in: entry), in: arena)
+      do {
+        try contents.withValue(of: record) { value in
+          for index in wanted {
+            entries.removeAll()
+            index.extractor.extract(keyspace: keyspace.id, key: record.key, value: value, into: &entries)
+            entries.forEach { entry in
+              _ = root.pointee.indexes[Int(index.index.id)].put(
+                entry, IndexKey.reference(in: entry), in: arena)
+            }
+          }
         }
+      } catch  where toleratesDamage {
+        isDamaged = true
       }
     }
     if isDamaged { incomplete.formUnion(wanted.map(\.index.id)) }
-  }
-
-  /// Nil: it is in a file that cannot be read.
-  private func value(of record: Record) throws -> ValueBytes? {
-    guard record.header.kind == .blob else { return ValueBytes(record.value) }
-    do { return try blobs.read(BlobReference(in: record)) } catch  where toleratesDamage { return nil }
   }
 
   /// The address words of a keyspace, in key order.

@@ -4,12 +4,12 @@ import PerdureFormat
 public struct StoredValues: ~Copyable {
   private let catalog: Catalog
   private let reader: RecordReader
-  private let blobs: BlobFiles
+  private let contents: RecordContents
 
-  init(_ catalog: Catalog, _ root: UnsafeMutablePointer<Root>, _ blobs: BlobFiles) {
+  init(_ catalog: Catalog, _ root: UnsafeMutablePointer<Root>, _ contents: RecordContents) {
     self.catalog = catalog
     reader = RecordReader(root: root, verifiesChecksum: true)
-    self.blobs = blobs
+    self.contents = contents
   }
 
   /// The keyspace of this name; nil if there is none.
@@ -22,8 +22,7 @@ public struct StoredValues: ~Copyable {
     return try key.withUnsafeBytes { key in
       guard let word = reader.root.pointee.trees(of: keyspace).ordered.get(key) else { return nil }
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
-      guard record.header.kind == .blob else { return Array(record.value) }
-      return Array(try blobs.read(BlobReference(in: record)).bytes)
+      return try contents.withValue(of: record) { Array($0) }
     }
   }
 }

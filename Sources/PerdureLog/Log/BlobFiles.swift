@@ -140,11 +140,33 @@ extension BlobReference {
   }
 }
 
-/// The blob files that a snapshot has read: mapped and verified once.
-// Unchecked: `values` is guarded by `lock`.
+/// Values that a snapshot has read and that stand in no record as they are: blob files, mapped and verified
+/// once, and packed values that somebody wants for as long as the snapshot lives.
+// Unchecked: `values` and `unpacked` are guarded by `lock`.
 final class OpenedBlobs: @unchecked Sendable {
   private let lock = Lock()
   private var values: [UInt64: ValueBytes] = [:]
+  /// By address word.
+  private var unpacked: [UInt64: UnsafeMutableRawBufferPointer] = [:]
+
+  deinit {
+    for bytes in unpacked.values { bytes.deallocate() }
+  }
+
+  func unpackedValue(
+    of record: Record, at word: UInt64, _ dictionaries: DictionaryTable
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    if let known = lock.withLock({ unpacked[word] }) { return UnsafeRawBufferPointer(known) }
+    let bytes = try dictionaries.unpacked(record)
+    return lock.withLock {
+      if let known = unpacked[word] {
+        bytes.deallocate()
+        return UnsafeRawBufferPointer(known)
+      }
+      unpacked[word] = bytes
+      return UnsafeRawBufferPointer(bytes)
+    }
+  }
 
   func value(of reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> ValueBytes {
     if let known = lock.withLock({ values[reference.number] }) { return known }
@@ -159,4 +181,7 @@ final class OpenedBlobs: @unchecked Sendable {
 
 extension Engine {
   var blobs: BlobFiles { BlobFiles(directory: directory, storeID: storeID, fileSystem: fileSystem) }
+
+  /// How values are read.
+  var contents: RecordContents { RecordContents(blobs: blobs, dictionaries: dictionaries) }
 }

@@ -41,15 +41,15 @@ struct RecordReader {
     return record
   }
 
-  /// The value of an id's record, which is not that of a blob file.
+  /// The value of an id's record, if it stands there as it is.
   ///
-  /// The checks are those of `record(at:keyspace:id:)`, all fields at once; what does not pass goes there, to
-  /// be named.
+  /// The checks are those of `record(at:keyspace:id:)`, all fields at once; what does not pass has to go there,
+  /// to be read otherwise or to be named.
   @inline(__always)
-  func put(at word: UInt64, keyspace: UInt32, id: UInt64) throws(StoreError) -> UnsafeRawBufferPointer {
+  func put(at word: UInt64, keyspace: UInt32, id: UInt64) throws(StoreError) -> UnsafeRawBufferPointer? {
     let bytes = try bytes(at: RecordAddress(rawValue: word))
     let valueOffset = RecordHeader.length &+ 8
-    guard bytes.count >= valueOffset else { return try record(at: word, keyspace: keyspace, id: id).value }
+    guard bytes.count >= valueOffset else { return nil }
     let kindAndKeyLength = bytes.integer(at: 4, as: UInt32.self)
     let valueLength = Int(bytes.integer(at: 12, as: UInt32.self))
     guard kindAndKeyLength == Self.putOfID, bytes.integer(at: 8, as: UInt32.self) == keyspace,
@@ -58,7 +58,7 @@ struct RecordReader {
       !verifiesChecksum
         || Checksum.crc32c(bytes.part(4, valueOffset &+ valueLength &- 4))
           == bytes.integer(at: 0, as: UInt32.self)
-    else { return try record(at: word, keyspace: keyspace, id: id).value }
+    else { return nil }
     return bytes.part(valueOffset, valueLength)
   }
 

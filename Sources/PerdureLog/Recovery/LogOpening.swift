@@ -166,12 +166,14 @@ extension LogOpening {
 // MARK: - Derived indexes and blobs
 
 extension LogOpening {
-  private func blobFiles(_ state: borrowing CommitterState) -> BlobFiles {
-    BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem)
+  private func contents(_ state: borrowing CommitterState) -> RecordContents {
+    RecordContents(
+      blobs: BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem),
+      dictionaries: state.dictionaries)
   }
 
   private func indexSet(_ state: borrowing CommitterState) -> IndexSet {
-    let values = StoredValues(state.catalog, state.root, blobFiles(state))
+    let values = StoredValues(state.catalog, state.root, contents(state))
     return IndexSet(
       state.catalog, factories: options.indexExtractors, reading: values, excluding: state.incompleteIndexes)
   }
@@ -189,7 +191,7 @@ extension LogOpening {
     _ report: inout RecoveryReport
   ) throws {
     let indexes = indexSet(state)
-    var update = TailIndexes(checkpoint, state.catalog, state.root, indexes, blobFiles(state), state.arena)
+    var update = TailIndexes(checkpoint, state.catalog, state.root, indexes, contents(state), state.arena)
     let new = try update.apply(tail)
     let suspects = Set(update.suspects + new.compactMap(\.duplicatedIndex))
     let root = state.root
@@ -204,7 +206,7 @@ extension LogOpening {
   ) throws -> [Conflict] {
     guard !ids.isEmpty else { return [] }
     let reader = RecordReader(root: state.root, verifiesChecksum: false)
-    var build = IndexBuild(of: state.catalog, indexes, state.root, reader, blobFiles(state), state.arena)
+    var build = IndexBuild(of: state.catalog, indexes, state.root, reader, contents(state), state.arena)
     build.toleratesDamage = true
     let duplicates = try build.fill(ids)
     state.incompleteIndexes = build.incomplete

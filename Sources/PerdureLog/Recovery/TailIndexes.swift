@@ -19,20 +19,20 @@ struct TailIndexes {
   private let root: UnsafeMutablePointer<Root>
   private let indexes: IndexSet
   private let reader: RecordReader
-  private let blobs: BlobFiles
+  private let contents: RecordContents
   private let arena: NodeArena
   /// Indexes whose trees in the checkpoint are brought up to date.
   private var kept: Set<UInt32> = []
 
   init(
     _ checkpoint: OpenedCheckpoint, _ catalog: Catalog, _ root: UnsafeMutablePointer<Root>,
-    _ indexes: IndexSet, _ blobs: BlobFiles, _ arena: NodeArena
+    _ indexes: IndexSet, _ contents: RecordContents, _ arena: NodeArena
   ) {
     self.checkpoint = checkpoint
     self.catalog = catalog
     self.root = root
     self.indexes = indexes
-    self.blobs = blobs
+    self.contents = contents
     self.arena = arena
     reader = RecordReader(root: root, verifiesChecksum: true)
     kept = keepable
@@ -91,7 +91,7 @@ struct TailIndexes {
       guard let record = try? reader.record(at: word) else { continue }
       let wanted = wanted(record.header.keyspace).map(\.index.id)
       if wanted.isEmpty || unreadable.isSuperset(of: wanted) { continue }
-      if (try? content(of: record)) == nil { unreadable.formUnion(wanted) }
+      if (try? contents.withValue(of: record, { _ in })) == nil { unreadable.formUnion(wanted) }
     }
     kept = Self.withoutStrayCounts(kept.subtracting(unreadable), catalog)
   }
@@ -108,17 +108,13 @@ struct TailIndexes {
   private func change(_ record: Record, isGone: Bool, _ update: inout IndexUpdate) throws {
     let wanted = wanted(record.header.keyspace)
     guard !wanted.isEmpty else { return }
-    let value = try content(of: record)
-    for index in wanted {
-      update.change(
-        index, keyspace: record.header.keyspace, key: record.key, from: isGone ? value.bytes : nil,
-        to: isGone ? nil : value.bytes)
+    try contents.withValue(of: record) { value in
+      for index in wanted {
+        update.change(
+          index, keyspace: record.header.keyspace, key: record.key, from: isGone ? value : nil,
+          to: isGone ? nil : value)
+      }
     }
-  }
-
-  private func content(of record: Record) throws -> ValueBytes {
-    guard record.header.kind == .blob else { return ValueBytes(record.value) }
-    return try blobs.read(BlobReference(in: record))
   }
 
   /// A record that was there at the checkpoint and went. Compaction may have cleaned it away since.

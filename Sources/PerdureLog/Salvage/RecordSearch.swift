@@ -84,9 +84,7 @@ struct RecordSearch {
     else { return nil }
     let valueLength = Int(bytes.integer(at: offset + 12, as: UInt32.self))
     let keyLength = Int(bytes.integer(at: offset + 6, as: UInt16.self))
-    guard valueLength <= FormatLimits.inlineValueLengthMax,
-      kind.fixedValueLength.map({ $0 == valueLength }) ?? true
-    else { return nil }
+    guard kind.valueLengths.contains(valueLength) else { return nil }
     let length = RecordHeader.length + keyLength + valueLength
     guard length <= bytes.count - offset else { return nil }
     // Of a file that was cut, padding may be missing.

@@ -155,12 +155,23 @@ struct Salvage: ~Copyable {
     if !isAnchored { report.recordsUnanchored += 1 }
     var isDoubtful = false
     if case .gap(let moved) = setting { isDoubtful = moved }
-    index.apply(record, at: word, isDoubtful: isDoubtful, blobIsWhole: blobIsWhole(record))
+    let isReadable = isReadable(record)
+    if record.header.kind == .packed && !isReadable { notePacked(record, at: RecordAddress(rawValue: word)) }
+    index.apply(record, at: word, isDoubtful: isDoubtful, isReadable: isReadable)
   }
 
-  private func blobIsWhole(_ record: Record) -> Bool {
+  private func isReadable(_ record: Record) -> Bool {
+    if record.header.kind == .packed {
+      return (try? DictionaryTable.unpacked(record, dictionary: index.state.dictionary)) != nil
+    }
     guard record.header.kind == .blob, let blobs else { return true }
     return (try? blobs.read(BlobReference(in: record))) != nil
+  }
+
+  private mutating func notePacked(_ record: Record, at address: RecordAddress) {
+    let range = address.offset..<(address.offset + record.header.paddedLength)
+    let name = StoreFileName.segment(address.segment).string
+    heldDamages.append((.dictionary, name, address.segment, range))
   }
 
   private mutating func carryOut(_ verdict: CommitFates.Verdict?) {
@@ -176,7 +187,7 @@ struct Salvage: ~Copyable {
     case .neverFinished:
       if let marked { index.goBack(to: marked) }
       report.recordsUnfinished += heldRecords
-      heldDamages.removeAll { $0.0 == .frames || $0.0 == .records }
+      heldDamages.removeAll { [.frames, .records, .dictionary].contains($0.0) }
       settleDamages()
     }
     heldRecords = 0

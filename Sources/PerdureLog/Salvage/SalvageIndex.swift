@@ -24,6 +24,13 @@ struct SalvageIndex: ~Copyable {
     fileprivate(set) var catalog: [[UInt8]: [UInt8]] = [:]
     /// By keyspace and key.
     fileprivate(set) var lostBlobs: [UInt32: [[UInt8]: LostBlob]] = [:]
+
+    /// The bytes of a dictionary, if its definition was found.
+    func dictionary(_ number: Int) -> [UInt8]? {
+      let key = CatalogRecord.dictionaryKey(number)
+      guard let value = catalog[key] else { return nil }
+      return try? value.withUnsafeBytes { try CatalogRecord.dictionaryEntry(number, $0) }.bytes
+    }
   }
 
   private let arena = NodeArena()
@@ -47,8 +54,9 @@ struct SalvageIndex: ~Copyable {
   /// Takes a record that is newer than all before it.
   ///
   /// - Parameter isDoubtful: It may have been moved here: it counts only if nothing else is known of its key.
-  /// - Parameter blobIsWhole: Whether the blob file that it names can be read.
-  mutating func apply(_ record: Record, at word: UInt64, isDoubtful: Bool, blobIsWhole: Bool) {
+  /// - Parameter isReadable: Whether its value can be had: the blob file that it names can be read, and the
+  ///   dictionary that it was packed with is there.
+  mutating func apply(_ record: Record, at word: UInt64, isDoubtful: Bool, isReadable: Bool) {
     let keyspace = record.header.keyspace
     var keys = state.keyspaces.removeValue(forKey: keyspace) ?? Keys()
     defer { state.keyspaces[keyspace] = keys }
@@ -59,8 +67,8 @@ struct SalvageIndex: ~Copyable {
       _ = keys.tree.put(record.key, word | Self.gone, in: arena)
     } else {
       if isDoubtful && known != nil { return }
-      if record.header.kind == .blob && !blobIsWhole {
-        if let reference = try? BlobReference(in: record) {
+      if !isReadable {
+        if record.header.kind == .blob, let reference = try? BlobReference(in: record) {
           state.lostBlobs[keyspace, default: [:]][Array(record.key)] = LostBlob(
             word: word, number: reference.number)
         }

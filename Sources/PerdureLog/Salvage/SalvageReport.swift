@@ -24,6 +24,8 @@ public struct SalvageReport: Sendable {
       case foreign = "the file belongs somewhere else"
       /// A keyspace or an index is used, and its definition is gone.
       case definition = "a definition is gone"
+      /// A value was packed with a dictionary that is gone or damaged.
+      case dictionary = "the dictionary of a packed value is gone"
     }
 
     /// The file's name, without the directory.

@@ -9,6 +9,8 @@ struct SalvageWriter {
   private var definitions: [(name: String, fields: CatalogRecord.IndexFields)] = []
   private var batch: [(keyspace: Keyspace, key: [UInt8], value: [UInt8])] = []
   private var batchLength = 0
+  /// The dictionaries of the damaged store.
+  private var dictionary: (Int) -> [UInt8]? = { _ in nil }
 
   /// Bytes of keys and values that one commit takes, more or less.
   private static let batchLengthMax = 4 << 20
@@ -17,6 +19,7 @@ struct SalvageWriter {
 
   /// Defines the keyspaces; those whose definition is gone get a name.
   mutating func define(_ state: SalvageIndex.State, _ report: inout SalvageReport) throws {
+    dictionary = state.dictionary
     var found: [(id: UInt32, name: String, kind: KeyspaceKind, isNameLost: Bool)] = []
     for (key, value) in state.catalog {
       try? key.withUnsafeBytes { key in
@@ -27,6 +30,7 @@ struct SalvageWriter {
             found.append((entry.id, name, entry.kind, false))
           case .index(let name):
             definitions.append((name, try CatalogRecord.indexEntry(value)))
+          case .dictionary: break
           }
         }
       }
@@ -61,8 +65,11 @@ struct SalvageWriter {
         try transaction.put(value.bytes, storedKey: record.key, in: keyspace)
       }
     } else {
-      batch.append((keyspace, Array(record.key), Array(record.value)))
-      batchLength += record.header.paddedLength
+      let isPacked = record.header.kind == .packed
+      let value =
+        isPacked ? try DictionaryTable.unpacked(record, dictionary: dictionary) : Array(record.value)
+      batch.append((keyspace, Array(record.key), value))
+      batchLength += record.header.keyLength + value.count
       if batchLength > Self.batchLengthMax { try flush() }
     }
     report.contents[place].keys += 1

@@ -137,6 +137,9 @@ struct Verification {
     if catalog.keyspaces != replay.catalog.keyspaces {
       report.add(.catalog, at: "the catalog", "its keyspaces are not those that the log defines")
     }
+    if catalog.dictionaries != replay.catalog.dictionaries {
+      report.add(.catalog, at: "the catalog", "its dictionaries are not those that the log defines")
+    }
     let here = catalog.indexes.map { $0.definition }
     if here != replay.catalog.indexes.map({ $0.definition }) {
       report.add(.catalog, at: "the catalog", "its indexes are not those that the log defines")
@@ -252,6 +255,7 @@ struct Verification {
     report.records += 1
     do {
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
+      if record.header.kind == .packed { try engine.dictionaries.unpacked(record).deallocate() }
       guard record.header.kind == .blob else { return }
       report.blobs += 1
       do { _ = try engine.blobs.read(BlobReference(in: record)) } catch {
@@ -272,7 +276,7 @@ struct Verification {
     rebuilt.pointee.keyspaces.update(from: root.pointee.keyspaces, count: root.pointee.keyspaceCount)
     let available = catalog.ids.subtracting(indexes.unavailable)
     let reader = RecordReader(root: root, verifiesChecksum: false)
-    var build = IndexBuild(of: catalog, indexes, rebuilt, reader, engine.blobs, arena)
+    var build = IndexBuild(of: catalog, indexes, rebuilt, reader, engine.contents, arena)
     let duplicates = try build.fill(available)
     for case .duplicateKey(let index, let key, let existing, let rejected) in duplicates {
       report.add(

@@ -6,7 +6,8 @@ public struct VerificationReport: Sendable {
     public enum Invariant: Int, Sendable, CaseIterable {
       /// V1: every frame of the log reads, in order, up to the log's end.
       case log = 1
-      /// V2: every index address leads to a record of that keyspace and key, with a right checksum.
+      /// V2: every index address leads to a record of that keyspace and key, with a right checksum and a value
+      /// that unpacks.
       case address = 2
       /// V3: the index is what replaying the log gives.
       case index = 3

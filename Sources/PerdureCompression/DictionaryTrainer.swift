@@ -1,0 +1,192 @@
+// A dictionary from samples: short pieces of them that occur in many others.
+//
+// The idea (that of covering): every run of 6 bytes is worth as much as there are samples that hold it, but
+// once, and nothing if only one does. A piece of a sample is worth the sum over its runs. Pieces are
+// taken greedily, each the best of its part of the samples so that all parts are heard, and what a piece holds is
+// worth nothing from then on. How long a piece should be depends on the data, so several lengths are tried on
+// half of the samples, and the other half is packed to see.
+//
+//  T1. The same samples give the same dictionary.
+//  T2. A dictionary is at most as long as was asked for, and consists of pieces of samples; samples without
+//      anything in common give an empty one.
+
+/// Samples of what is to be compressed, one after the other.
+package struct DictionarySamples: Sendable {
+  package private(set) var bytes: [UInt8] = []
+  /// Where each ends in `bytes`.
+  package private(set) var ends: [Int] = []
+
+  package init() {}
+
+  package mutating func append(_ sample: UnsafeRawBufferPointer) {
+    bytes.append(contentsOf: sample)
+    ends.append(bytes.count)
+  }
+
+  package var count: Int { ends.count }
+
+  package func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
+
+  /// Every other sample, from the first or from the second on.
+  fileprivate func half(_ first: Int) -> DictionarySamples {
+    var half = DictionarySamples()
+    bytes.withUnsafeBytes { bytes in
+      for index in stride(from: first, to: count, by: 2) {
+        half.append(UnsafeRawBufferPointer(rebasing: bytes[range(index)]))
+      }
+    }
+    return half
+  }
+}
+
+/// Makes dictionaries for `LZ4DictionaryEncoder`. A pure function.
+package enum DictionaryTrainer {
+  /// The lengths of pieces that are tried, in bytes.
+  private static let pieceLengths = [16, 32, 64, 128]
+  fileprivate static let runLength = 6
+
+  /// A dictionary, and how well it does.
+  package struct Trained: Sendable {
+    package var bytes: [UInt8]
+    /// What samples came to that it had not seen: packed bytes for each 1,000 of theirs; 1,000 at most.
+    package var perMille: Int
+  }
+
+  /// A dictionary for values like the samples.
+  ///
+  /// - Parameter samples: As many as there are, up to a few megabytes: a hundred times the dictionary is plenty.
+  /// - Parameter lengthMax: The longest dictionary, in bytes, up to `LZ4DictionaryEncoder.lengthMax`.
+  /// - Complexity: O(bytes of the samples); about 100 ms for a megabyte.
+  package static func train(on samples: DictionarySamples, lengthMax: Int) -> Trained {
+    let (learned, unseen) = (samples.half(0), samples.half(1))
+    var best = (length: pieceLengths[0], perMille: Int.max)
+    for length in pieceLengths {
+      let dictionary = cover(learned, pieceLength: length, lengthMax: lengthMax)
+      let perMille = perMille(unseen, with: dictionary)
+      if perMille < best.perMille { best = (length, perMille) }
+    }
+    let bytes = cover(samples, pieceLength: best.length, lengthMax: lengthMax)
+    return Trained(bytes: bytes, perMille: best.perMille)
+  }
+
+  /// What the samples come to with a dictionary: packed bytes for each 1,000 of theirs; 1,000 at most.
+  package static func perMille(_ samples: DictionarySamples, with dictionary: [UInt8]) -> Int {
+    guard !samples.bytes.isEmpty else { return 1000 }
+    return dictionary.withUnsafeBytes { packedLength(samples, with: $0) } * 1000 / samples.bytes.count
+  }
+
+  /// What the samples come to when each is packed with a dictionary, in bytes; those that do not shrink as
+  /// they are.
+  ///
+  /// - Parameter overhead: Bytes that each packed value takes besides its block.
+  package static func packedLength(
+    _ samples: DictionarySamples, with dictionary: UnsafeRawBufferPointer, overhead: Int = 4
+  ) -> Int {
+    let encoder = LZ4DictionaryEncoder(dictionary)
+    let longest = samples.ends.indices.reduce(0) { max($0, samples.range($1).count) }
+    let output = UnsafeMutableRawBufferPointer.allocate(byteCount: longest + 16, alignment: 8)
+    defer { output.deallocate() }
+    return samples.bytes.withUnsafeBytes { bytes in
+      samples.ends.indices.reduce(0) { sum, index in
+        let value = UnsafeRawBufferPointer(rebasing: bytes[samples.range(index)])
+        let packed = encoder.encode(value, into: output).map { $0 + overhead } ?? value.count
+        return sum + min(packed, value.count)
+      }
+    }
+  }
+
+  private static func cover(_ samples: DictionarySamples, pieceLength: Int, lengthMax: Int) -> [UInt8] {
+    var covering = Covering(samples, pieceLength: pieceLength)
+    return covering.dictionary(lengthMax)
+  }
+}
+
+/// The greedy choice of pieces of one length.
+private struct Covering {
+  private let samples: DictionarySamples
+  private let pieceLength: Int
+  /// By the hash of a run: in how many samples it occurs.
+  private var worth = [UInt32](repeating: 0, count: 1 << hashBits)
+  private static let hashBits = 18
+
+  init(_ samples: DictionarySamples, pieceLength: Int) {
+    self.samples = samples
+    self.pieceLength = pieceLength
+    var lastSample = [UInt32](repeating: .max, count: 1 << Self.hashBits)
+    for index in 0..<samples.count {
+      for place in runs(in: samples.range(index)) {
+        let slot = slot(place)
+        guard lastSample[slot] != UInt32(index) else { continue }
+        lastSample[slot] = UInt32(index)
+        worth[slot] += 1
+      }
+    }
+    // What one sample alone has is of use to nobody else.
+    for slot in worth.indices where worth[slot] == 1 { worth[slot] = 0 }
+  }
+
+  private func runs(in range: Range<Int>) -> Range<Int> {
+    range.lowerBound..<max(range.lowerBound, range.upperBound - DictionaryTrainer.runLength + 1)
+  }
+
+  private func slot(_ place: Int) -> Int {
+    var run: UInt64 = 0
+    for offset in 0..<DictionaryTrainer.runLength { run = run << 8 | UInt64(samples.bytes[place + offset]) }
+    return Int((run &* 0x9E37_79B9_7F4A_7C15) >> (64 - UInt64(Self.hashBits)))
+  }
+
+  mutating func dictionary(_ lengthMax: Int) -> [UInt8] {
+    var dictionary: [UInt8] = []
+    let parts = parts(max(1, lengthMax / pieceLength))
+    var found = true
+    while found && dictionary.count < lengthMax {
+      found = false
+      for part in parts where dictionary.count < lengthMax {
+        guard let piece = take(from: part) else { continue }
+        dictionary += samples.bytes[piece.prefix(lengthMax - dictionary.count)]
+        found = true
+      }
+    }
+    return dictionary
+  }
+
+  /// The samples in at most `count` runs of about the same length.
+  private func parts(_ count: Int) -> [Range<Int>] {
+    var parts: [Range<Int>] = []
+    var first = 0
+    for index in 0..<samples.count
+    where samples.ends[index] * count >= (parts.count + 1) * samples.bytes.count || index == samples.count - 1
+    {
+      parts.append(first..<(index + 1))
+      first = index + 1
+    }
+    return parts
+  }
+
+  /// The most worthy piece of these samples; what is in it is worth nothing from now on.
+  private mutating func take(from part: Range<Int>) -> Range<Int>? {
+    var best = (worth: UInt64(0), piece: 0..<0)
+    for index in part {
+      let runs = runs(in: samples.range(index))
+      let width = max(1, pieceLength - DictionaryTrainer.runLength + 1)
+      var sum: UInt64 = 0
+      for place in runs {
+        sum += UInt64(worth[slot(place)])
+        if place - runs.lowerBound >= width { sum -= UInt64(worth[slot(place - width)]) }
+        if sum > best.worth { best = (sum, max(runs.lowerBound, place - width + 1)..<(place + 1)) }
+      }
+    }
+    guard best.worth > 0 else { return nil }
+    let piece = trimmed(best.piece)
+    for place in piece { worth[slot(place)] = 0 }
+    return piece.lowerBound..<(piece.upperBound + DictionaryTrainer.runLength - 1)
+  }
+
+  /// Without runs at its ends that are worth nothing.
+  private func trimmed(_ piece: Range<Int>) -> Range<Int> {
+    var piece = piece
+    while piece.count > 1, worth[slot(piece.lowerBound)] == 0 { piece = piece.dropFirst() }
+    while piece.count > 1, worth[slot(piece.upperBound - 1)] == 0 { piece = piece.dropLast() }
+    return piece
+  }
+}

@@ -1,0 +1,36 @@
+/// What stands before the LZ4 block of a packed value. FORMAT.md, "Record".
+package struct PackedValueHeader: Hashable, Sendable {
+  @inlinable package static var length: Int { 4 }
+
+  /// How many bytes the value has when it is unpacked.
+  package var valueLength: Int
+  /// The number of the dictionary that it was packed with; 0 for none.
+  package var dictionary: Int
+
+  private static let lengthBits = 21
+
+  package init(valueLength: Int, dictionary: Int) {
+    self.valueLength = valueLength
+    self.dictionary = dictionary
+  }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    precondition(
+      (1...FormatLimits.inlineValueLengthMax).contains(valueLength)
+        && (0...FormatLimits.dictionaryNumberMax).contains(dictionary),
+      "a packed value that the format cannot say")
+    bytes.setInteger(UInt32(valueLength | dictionary << Self.lengthBits), at: 0)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    guard bytes.count > Self.length else {
+      throw FormatError(.incomplete, in: "packed value", at: bytes.count)
+    }
+    let word = Int(bytes.integer(at: 0, as: UInt32.self))
+    valueLength = word & (1 << Self.lengthBits - 1)
+    dictionary = word >> Self.lengthBits
+    guard (1...FormatLimits.inlineValueLengthMax).contains(valueLength) else {
+      throw FormatError(.illegalField, in: "packed value", at: 0)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import PerdureCompression
+import PerdureFileIO
+import PerdureFormat
+
+/// What an open store packs values with: the newest dictionary of each keyspace, and how well it does.
+// Unchecked: what changes is guarded by `lock`.
+final class Packing: @unchecked Sendable {
+  let options: CompressionOptions
+  /// For values that have no dictionary.
+  let plain = LZ4DictionaryEncoder(UnsafeRawBufferPointer(start: nil, count: 0))
+  private let lock = Lock()
+  /// By keyspace id.
+  private var newest: [UInt32: PackingDictionary] = [:]
+  private var records: [UInt32: PackingRecord] = [:]
+  private var counts = PackingCounts()
+  private var isTraining = false
+
+  init(_ options: CompressionOptions) { self.options = options }
+
+  /// Takes in what the catalog has more. The committer's alone.
+  func adopt(_ catalog: Catalog) {
+    lock.withLock {
+      for entry in catalog.dictionaries.dropFirst(counts.dictionaries) {
+        newest[entry.keyspace] = PackingDictionary(entry)
+        records[entry.keyspace] = PackingRecord()
+      }
+      counts.dictionaries = catalog.dictionaries.count
+    }
+  }
+
+  var current: PackingCounts { lock.withLock { counts } }
+
+  func dictionary(of keyspace: Keyspace) -> PackingDictionary? { lock.withLock { newest[keyspace.id] } }
+
+  /// Notes what a transaction has packed and committed.
+  ///
+  /// - Returns: A keyspace for which a dictionary should be made; the caller does that, and ends with
+  ///   `finishTraining`.
+  func note(_ tallies: [PackingTally]) -> Keyspace? {
+    lock.withLock {
+      var due: Keyspace?
+      for tally in tallies {
+        counts.valueBytes += tally.valueBytes
+        counts.storedBytes += tally.storedBytes
+        guard options.mode(of: tally.keyspace) == .dictionary else { continue }
+        let isDue = records[tally.keyspace.id, default: PackingRecord()].note(
+          tally, with: newest[tally.keyspace.id]?.perMille, options)
+        if isDue { due = tally.keyspace }
+      }
+      guard let due, options.trainsAutomatically, !isTraining else { return nil }
+      isTraining = true
+      return due
+    }
+  }
+
+  /// - Parameter failure: Why nothing came of it; nil when it went well, with or without a new dictionary.
+  func finishTraining(of keyspace: Keyspace, madeOne: Bool, failure: String?) {
+    lock.withLock {
+      isTraining = false
+      counts.trainingFailure = failure
+      if !madeOne { records[keyspace.id, default: PackingRecord()].waitLonger() }
+    }
+  }
+}
+
+/// Counts since the store was opened, but for the dictionaries.
+struct PackingCounts {
+  var dictionaries = 0
+  /// Bytes of values that were to be compressed, and what they came to.
+  var valueBytes: UInt64 = 0
+  var storedBytes: UInt64 = 0
+  var trainingFailure: String?
+}
+
+/// A dictionary, ready to pack with.
+final class PackingDictionary: Sendable {
+  let number: Int
+  /// What the samples came to: stored bytes for each 1,000 of theirs.
+  let perMille: Int
+  let encoder: LZ4DictionaryEncoder
+
+  init(_ entry: DictionaryEntry) {
+    number = entry.number
+    perMille = entry.perMille
+    encoder = entry.bytes.withUnsafeBytes { LZ4DictionaryEncoder($0) }
+  }
+}
+
+/// What was packed of a keyspace's values.
+struct PackingTally {
+  var keyspace: Keyspace
+  var valueBytes: UInt64 = 0
+  var storedBytes: UInt64 = 0
+}
+
+/// When a keyspace gets a dictionary, and when another one: a pure policy.
+struct PackingRecord {
+  private var valueBytes: UInt64 = 0
+  private var storedBytes: UInt64 = 0
+  /// How many times longer than usual it takes until somebody looks: it was in vain before.
+  private var patience: UInt64 = 1
+
+  /// So many bytes of values for each byte of a first dictionary: what it takes to know what they have in
+  /// common.
+  private static let samplesPerByte: UInt64 = 64
+  /// So many for each byte of a dictionary until it is judged.
+  private static let judgedPerByte: UInt64 = 1024
+
+  /// - Parameter perMille: What the samples of the dictionary in use came to; nil without one.
+  /// - Returns: Whether it is time for a dictionary.
+  mutating func note(_ tally: PackingTally, with perMille: Int?, _ options: CompressionOptions) -> Bool {
+    valueBytes += tally.valueBytes
+    storedBytes += tally.storedBytes
+    let perByte = perMille == nil ? Self.samplesPerByte : Self.judgedPerByte
+    guard valueBytes >= UInt64(options.dictionaryBytes) * perByte * patience else { return false }
+    guard let perMille else { return true }
+    let isDue = Self.hasFallen(Int(storedBytes * 1000 / valueBytes), from: perMille)
+    if !isDue { (valueBytes, storedBytes) = (0, 0) }
+    return isDue
+  }
+
+  /// Values shrink clearly less than the dictionary's samples did: a fifth of what was saved is not any more.
+  static func hasFallen(_ perMille: Int, from promised: Int) -> Bool {
+    (1000 - perMille) * 5 < (1000 - promised) * 4
+  }
+
+  /// A dictionary would not have helped.
+  mutating func waitLonger() {
+    (valueBytes, storedBytes) = (0, 0)
+    patience = min(patience * 4, 1 << 20)
+  }
+}

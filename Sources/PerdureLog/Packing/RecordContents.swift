@@ -1,0 +1,99 @@
+import PerdureCompression
+import PerdureFormat
+
+/// From a record to its value: the one place that knows where values can be.
+///
+/// Most stand in the record. What does not costs these one test; it goes other ways: into a blob file, or through
+/// LZ4 into memory that is lent for the call.
+struct RecordContents: Sendable {
+  let blobs: BlobFiles
+  let dictionaries: DictionaryTable
+
+  /// Calls `body` with the record's value, which is good until it returns.
+  @inline(__always)
+  func withValue<R>(of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+    if record.header.kind.holdsPlainValue { return try body(record.value) }
+    return try withValueElsewhere(of: record, body)
+  }
+
+  @inline(never)
+  private func withValueElsewhere<R>(
+    of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) throws -> R {
+    if record.header.kind == .packed { return try dictionaries.withUnpacked(record, body) }
+    let value = try blobs.read(BlobReference(in: record))
+    return try withExtendedLifetime(value) { try body(value.bytes) }
+  }
+}
+
+extension DictionaryTable {
+  /// Calls `body` with a packed value unpacked, in memory that is lent for the call.
+  /// - Throws: `StoreError` with code `.corruption`; what `body` throws.
+  func withUnpacked<R>(_ record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+    let header = try Self.header(of: record)
+    return try withUnsafeTemporaryAllocation(byteCount: header.valueLength, alignment: 16) { target in
+      try unpack(record, header, into: target)
+      return try body(UnsafeRawBufferPointer(target))
+    }
+  }
+
+  /// The value of a packed record, in memory that the caller frees.
+  func unpacked(_ record: Record) throws(StoreError) -> UnsafeMutableRawBufferPointer {
+    let header = try Self.header(of: record)
+    let target = UnsafeMutableRawBufferPointer.allocate(byteCount: header.valueLength, alignment: 16)
+    do throws(StoreError) { try unpack(record, header, into: target) } catch {
+      target.deallocate()
+      throw error
+    }
+    return target
+  }
+
+  private static func header(of record: Record) throws(StoreError) -> PackedValueHeader {
+    do { return try PackedValueHeader(reading: record.value) } catch { throw damaged("\(error)", record) }
+  }
+
+  private func unpack(
+    _ record: Record, _ header: PackedValueHeader, into target: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    guard let dictionary = bytes(of: header.dictionary) else {
+      throw Self.damaged("dictionary \(header.dictionary) is not there", record)
+    }
+    try Self.unpack(record, header, dictionary, into: target)
+  }
+
+  /// The value of a packed record, with dictionaries from elsewhere.
+  static func unpacked(
+    _ record: Record, dictionary: (Int) -> [UInt8]?
+  ) throws -> [UInt8] {
+    let header = try header(of: record)
+    guard let bytes = header.dictionary == 0 ? [] : dictionary(header.dictionary) else {
+      throw damaged("dictionary \(header.dictionary) is not there", record)
+    }
+    let target = UnsafeMutableRawBufferPointer.allocate(byteCount: header.valueLength, alignment: 16)
+    defer { target.deallocate() }
+    try bytes.withUnsafeBytes { bytes in try unpack(record, header, bytes, into: target) }
+    return Array(target)
+  }
+
+  private static func unpack(
+    _ record: Record, _ header: PackedValueHeader, _ dictionary: UnsafeRawBufferPointer,
+    into target: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    let value = record.value
+    let block = value.part(PackedValueHeader.length, value.count - PackedValueHeader.length)
+    let length: Int
+    do { length = try LZ4Block.decompress(block, into: target, dictionary: dictionary) } catch {
+      throw damaged("\(error)", record)
+    }
+    guard length == header.valueLength else {
+      throw damaged("it has \(length) bytes and not \(header.valueLength)", record)
+    }
+  }
+
+  @inline(never)
+  private static func damaged(_ reason: String, _ record: Record) -> StoreError {
+    StoreError(
+      .corruption, "A packed value cannot be unpacked: \(reason); nothing was changed: restore the value",
+      at: "a record of keyspace \(record.header.keyspace)")
+  }
+}

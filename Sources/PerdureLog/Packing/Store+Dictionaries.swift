@@ -1,0 +1,138 @@
+import PerdureCompression
+import PerdureFileIO
+import PerdureFormat
+
+/// A dictionary that values are compressed with.
+public struct TrainedDictionary: Hashable, Sendable {
+  /// Its number in the store, from 1; at most 2,047.
+  public var number: Int
+  /// Its length, in bytes.
+  public var bytes: Int
+  /// What values came to with it that it was not made from: stored bytes for each byte of theirs.
+  public var ratio: Double
+}
+
+extension Store {
+  /// Makes a dictionary of what the values of a keyspace have in common now. Values that are written from then
+  /// on are compressed with it; those that are there stay as they are.
+  ///
+  /// With `CompressionOptions.trainsAutomatically` this need not be called.
+  ///
+  /// - Returns: The dictionary; nil if none would make values a twentieth shorter: nothing was written then.
+  /// - Throws: `StoreError`: `.invalidArgument` when the options do not compress values of this keyspace with
+  ///   dictionaries, or when the store has 2,047 dictionaries already; what `write` throws.
+  /// - Complexity: reads about 64 times the dictionary's length of values; some tenths of a second. Commits go
+  ///   on meanwhile.
+  @discardableResult
+  public func trainDictionary(for keyspace: Keyspace) throws -> TrainedDictionary? {
+    try engine.checkWritable()
+    guard let packing = engine.packing, packing.options.mode(of: keyspace) == .dictionary else {
+      throw StoreError(
+        .invalidArgument,
+        "Values of keyspace \(keyspace.name) are not compressed with dictionaries; say so in StoreOptions")
+    }
+    return try engine.trainDictionary(for: keyspace, packing.options, isAutomatic: false)
+  }
+
+  /// The dictionaries that values of a keyspace were compressed with, oldest first. The last is the one in use.
+  public func dictionaries(of keyspace: Keyspace) throws -> [TrainedDictionary] {
+    try engine.looking { state in
+      state.catalog.dictionaries.filter { $0.keyspace == keyspace.id }.map(TrainedDictionary.init)
+    }
+  }
+}
+
+extension TrainedDictionary {
+  init(_ entry: DictionaryEntry) {
+    self.init(number: entry.number, bytes: entry.bytes.count, ratio: Double(entry.perMille) / 1000)
+  }
+}
+
+extension Engine {
+  /// After a commit: makes a dictionary in the background if it is time.
+  func trainIfDue(_ tallies: [PackingTally]) {
+    guard let packing, let keyspace = packing.note(tallies) else { return }
+    let isStarted = PlatformThread.start(name: "perdure-train") { [weak self] in
+      guard let self else { return }
+      let result = Result { try self.trainDictionary(for: keyspace, packing.options, isAutomatic: true) }
+      switch result {
+      case .success(let made): packing.finishTraining(of: keyspace, madeOne: made != nil, failure: nil)
+      case .failure(let error):
+        packing.finishTraining(of: keyspace, madeOne: false, failure: "\(error)")
+      }
+    }
+    if !isStarted {
+      packing.finishTraining(
+        of: keyspace, madeOne: false, failure: "The system gave no thread to train a dictionary on")
+    }
+  }
+
+  /// - Parameter isAutomatic: A dictionary is only worth it if it does clearly better than the one in use.
+  func trainDictionary(
+    for keyspace: Keyspace, _ options: CompressionOptions, isAutomatic: Bool
+  ) throws -> TrainedDictionary? {
+    let known = try looking { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
+    let snapshot = Snapshot(self)
+    let samples = try snapshot.samples(
+      of: keyspace, byteCount: options.dictionaryBytes * 64, prefersNew: known != nil)
+    let trained = DictionaryTrainer.train(on: samples, lengthMax: options.dictionaryBytes)
+    let saved = 1000 - trained.perMille
+    guard !trained.bytes.isEmpty, saved >= 50 else { return nil }
+    if isAutomatic, let known {
+      let savedSoFar = 1000 - DictionaryTrainer.perMille(samples, with: known.bytes)
+      guard saved * 10 >= savedSoFar * 11 else { return nil }
+    }
+    return TrainedDictionary(try define(trained, for: keyspace))
+  }
+
+  private func define(
+    _ trained: DictionaryTrainer.Trained, for keyspace: Keyspace
+  ) throws -> DictionaryEntry {
+    try inTurn { state in
+      guard state.catalog.dictionaries.count < FormatLimits.dictionaryNumberMax else {
+        throw StoreError(
+          .invalidArgument, "The store has no number left for another dictionary; copy the store")
+      }
+      var catalog = state.catalog
+      let entry = catalog.addDictionary(trained.bytes, of: keyspace.id, perMille: trained.perMille)
+      try appendCatalogRecord(CatalogRecord.dictionary(entry), catalog, &state)
+      return entry
+    }
+  }
+}
+
+extension Snapshot {
+  /// At most so many values are sampled, and so many bytes of each.
+  private static let samplesMax = 8192
+  private static let sampleLengthMax = 4096
+
+  /// Values from all over a keyspace.
+  ///
+  /// - Parameter prefersNew: Half of what is looked at, the older one in the log, is left out.
+  func samples(of keyspace: Keyspace, byteCount: Int, prefersNew: Bool) throws -> DictionarySamples {
+    let (trees, reader) = (trees(of: keyspace), reader)
+    let count = trees.count(keyspace.kind)
+    let wanted = min(count, Self.samplesMax * (prefersNew ? 2 : 1))
+    var words = (0..<wanted).compactMap { index in
+      let position = Int(Double(count) * Double(index) / Double(wanted))
+      return keyspace.kind == .dense ? trees.dense.select(position)?.word : trees.ordered.select(position)
+    }
+    words.sort { RecordAddress(rawValue: $0).position < RecordAddress(rawValue: $1).position }
+    if prefersNew { words.removeFirst(words.count / 2) }
+    words.removeAll { RecordAddress(rawValue: $0).isBlob }
+    var samples = DictionarySamples()
+    // If all are too many: every so many of them.
+    let step = max(1, try words.reduce(0) { try $0 + sampleLength(at: $1, reader) } / max(1, byteCount))
+    for index in stride(from: 0, to: words.count, by: step) {
+      let record = try reader.record(at: words[index])
+      try withContent(of: record) {
+        samples.append(UnsafeRawBufferPointer(rebasing: $0.prefix(Self.sampleLengthMax)))
+      }
+    }
+    return samples
+  }
+
+  private func sampleLength(at word: UInt64, _ reader: RecordReader) throws -> Int {
+    try withContent(of: reader.record(at: word)) { min($0.count, Self.sampleLengthMax) }
+  }
+}

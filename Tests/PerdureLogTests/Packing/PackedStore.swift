@@ -1,0 +1,60 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A store in memory that compresses, with values that shrink.
+struct PackedStore {
+  static let path = "/store.perdure"
+  var memory: MemoryStore
+
+  init(_ mode: CompressionOptions.Mode, segmentCapacityBytes: Int = 64 << 10) throws {
+    memory = try MemoryStore(segmentCapacityBytes: segmentCapacityBytes)
+    memory.options.compression.mode = mode
+    memory.options.compression.trainsAutomatically = false
+    memory.options.compression.dictionaryBytes = 2048
+    memory.options.checkpoints = .manual
+  }
+
+  func open() throws -> Store { try memory.open() }
+
+  /// Text that one value alone hardly repeats, and all have in common.
+  static func value(_ number: UInt64, kind: Int = 0) -> [UInt8] {
+    let kinds = [
+      "{\"identifier\":%,\"description\":\"an ordinary row of the table\",\"amount\":@,\"currency\":\"EUR\"}",
+      "<entry number='%'><colour>ultramarine</colour><weight unit='kilogram'>@</weight></entry>",
+    ]
+    let text = kinds[kind].split(separator: "%", omittingEmptySubsequences: false)
+    let amount = "\(number &* 7919 % 100_003)"
+    return Array((text[0] + "\(number)" + text[1].replacing("@", with: amount)).utf8)
+  }
+
+  /// Text that repeats itself.
+  static func repetitive(_ number: UInt64) -> [UInt8] {
+    Array(String(repeating: "row \(number) ", count: 40 + Int(number % 7)).utf8)
+  }
+
+  /// The kinds of the records of the log, with the dictionaries of the packed ones.
+  static func records(of store: Store) throws -> [(kind: RecordHeader.Kind, dictionary: Int?)] {
+    var found: [(RecordHeader.Kind, Int?)] = []
+    try store.engine.looking { state in
+      for (number, segment) in state.segments.segments.sorted(by: { $0.key < $1.key }) {
+        let isLast = number == state.end.segment
+        let end = isLast ? Int(state.end.offset) : state.segments.entries[Int(number)].end
+        try LogScan.visitFrames(of: segment, upTo: end, state.storeID) { part in
+          var offset = 0
+          while offset < part.payload.count {
+            let record = try Record(reading: part.payload.part(offset..<part.payload.count))
+            let isPacked = record.header.kind == .packed
+            found.append(
+              (record.header.kind, isPacked ? try PackedValueHeader(reading: record.value).dictionary : nil))
+            offset += record.header.paddedLength
+          }
+        }
+      }
+    }
+    return found
+  }
+}
