@@ -77,11 +77,45 @@ struct CatalogRecordTests {
     #expect(throws: FormatError.self) { try apply(CatalogRecord.keyspace(far), to: &catalog) }
   }
 
+  private var dictionary: DictionaryEntry {
+    DictionaryEntry(number: 1, keyspace: 2, perMille: 0x1F4, bytes: [7, 8, 9])
+  }
+
+  @Test("A dictionary's record is the documented one, and comes back")
+  func dictionaryBytes() throws {
+    let record = CatalogRecord.dictionary(dictionary)
+    #expect(record.key == [3, 1, 0])
+    #expect(record.value == [2, 0, 0, 0, 0xF4, 1, 0, 0, 7, 8, 9])
+    var catalog = try catalogOfTwo()
+    try apply(record, to: &catalog)
+    #expect(catalog.dictionaries == [dictionary])
+  }
+
+  @Test("A dictionary cannot be defined twice, nor leave a gap, nor be empty, nor be of no keyspace")
+  func wrongDictionaries() throws {
+    var catalog = try catalogOfTwo()
+    for change in [
+      { $0.number = 2 }, { $0.keyspace = 3 }, { $0.perMille = 1001 }, { $0.bytes = [] },
+      { $0.bytes = [UInt8](repeating: 0, count: 65_537) },
+    ] as [(inout DictionaryEntry) -> Void] {
+      var wrong = dictionary
+      change(&wrong)
+      #expect(throws: FormatError.self) { try apply(CatalogRecord.dictionary(wrong), to: &catalog) }
+    }
+    for key in [[3], [3, 1], [3, 0, 0], [3, 0, 8], [3, 1, 0, 0]] as [[UInt8]] {
+      #expect(throws: FormatError.self) {
+        try apply((key, CatalogRecord.dictionary(dictionary).value), to: &catalog)
+      }
+    }
+    try apply(CatalogRecord.dictionary(dictionary), to: &catalog)
+    #expect(throws: FormatError.self) { try apply(CatalogRecord.dictionary(dictionary), to: &catalog) }
+  }
+
   @Test("A key of a later version is not understood, and is not taken for damage")
   func laterKind() throws {
     var catalog = try catalogOfTwo()
     #expect(throws: FormatError(.unsupported, in: "catalog key", at: 0)) {
-      try apply(([3, 65], []), to: &catalog)
+      try apply(([4, 65], []), to: &catalog)
     }
   }
 
@@ -91,6 +125,7 @@ struct CatalogRecordTests {
     let records = [
       CatalogRecord.keyspace(Keyspace(id: 3, name: "third", kind: .bytes)),
       CatalogRecord.index(index, definition),
+      CatalogRecord.dictionary(dictionary),
     ]
     for record in records {
       for length in 0..<record.value.count {

@@ -65,15 +65,18 @@ struct SalvageWriter {
         try transaction.put(value.bytes, storedKey: record.key, in: keyspace)
       }
     } else {
-      let isPacked = record.header.kind == .packed
-      let value =
-        isPacked ? try DictionaryTable.unpacked(record, dictionary: dictionary) : Array(record.value)
+      let value = try plainValue(of: record)
       batch.append((keyspace, Array(record.key), value))
       batchLength += record.header.keyLength + value.count
       if batchLength > Self.batchLengthMax { try flush() }
     }
     report.contents[place].keys += 1
     if maybeOlder { report.contents[place].keysMaybeOlder += 1 }
+  }
+
+  private func plainValue(of record: Record) throws -> [UInt8] {
+    guard record.header.kind == .packed else { return Array(record.value) }
+    return try DictionaryTable.unpacked(record, dictionary: dictionary)
   }
 
   private mutating func flush() throws {

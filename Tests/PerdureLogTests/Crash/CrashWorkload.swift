@@ -19,6 +19,8 @@ struct CrashShape: Sendable, CustomStringConvertible {
   var reopensEvery = 17
   /// One step in so many compacts the store, one in twice as many with a snapshot held; 0: none.
   var compactsOneIn = 0
+  /// Whether values are compressed, and one step in so many makes a dictionary; 0: neither.
+  var trainsOneIn = 0
   /// Whether writers wait for their syncs without a thread.
   var isAsynchronous = false
   var durabilities = Durability.allCases
@@ -58,6 +60,9 @@ struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "checkpoints beside three writers", commits: 12, writers: 3, blobOneIn: 0,
       checkpointOneIn: 5, sectorLength: 128),
+    CrashShape(
+      description: "compression with dictionaries that change", commits: 40, valueLengthMax: 120,
+      checkpointOneIn: 6, reopensEvery: 9, compactsOneIn: 9, trainsOneIn: 4),
   ]
 }
 
@@ -77,6 +82,12 @@ struct CrashWorkload: Sendable {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     if shape.checkpointOneIn > 0 { options.checkpoints.closeTailBytes = 0 }
+    if shape.trainsOneIn > 0 {
+      options.compression = .dictionaries
+      options.compression.trainsAutomatically = false
+      options.compression.valueBytesMin = 16
+      options.compression.dictionaryBytes = 1024
+    }
     return options
   }
 
@@ -171,6 +182,9 @@ private struct CrashWriter {
       }
       try store.compact()
     }
+    if shape.trainsOneIn > 0, Int.random(in: 0..<shape.trainsOneIn, using: &random) == 0 {
+      try train()
+    }
     if shape.mishapOneIn > 0, Int.random(in: 0..<shape.mishapOneIn, using: &random) == 0 {
       try mishap()
     } else {
@@ -179,6 +193,13 @@ private struct CrashWriter {
     if shape.checkpointOneIn > 0, Int.random(in: 0..<shape.checkpointOneIn, using: &random) == 0 {
       try store.checkpoint()
     }
+  }
+
+  /// A dictionary takes a sequence number, and changes nothing that anybody reads.
+  private func train() throws {
+    let before = store.snapshot().sequence
+    guard try store.trainDictionary(for: rows) != nil else { return }
+    precondition(store.snapshot().sequence == before + 1, "one writer alone")
   }
 
   private mutating func commit() async throws {
