@@ -6,6 +6,8 @@ struct IndexUnusable: Error {
   /// What is wrong with it, and where.
   let reason: String
   let place: String
+  /// Nothing is wrong: its place is in a segment that was rewritten since, or is void (FORMAT.md, T4).
+  var isOutdated = false
 
   init(_ reason: String, at place: String) {
     self.reason = reason
@@ -71,7 +73,7 @@ extension OpenedCheckpoint {
       try IndexFileHeader(reading: bytes).check(store: store, number: reference.indexFile)
       root = try Self.readRoot(reference, in: bytes)
       usage = try Self.readUsage(root)
-      try Self.check(root, chain, superblock.current)
+      try Self.check(root, chain, superblock.current, name)
       var verification = NodeVerification(of: bytes)
       let run = Self.run(reference)
       try verification.claim(NodeSlot(number: run.slot), unitCount: run.unitCount)
@@ -119,16 +121,18 @@ extension OpenedCheckpoint {
 
   /// The checkpoint's place is one in this log.
   private static func check(
-    _ root: CheckpointRoot, _ chain: SegmentChain, _ superblock: Superblock
-  ) throws(FormatError) {
-    func misplaced() -> FormatError { FormatError(.misplaced, in: "checkpoint root", at: 16) }
-    guard let link = chain.links.first(where: { $0.segment.number == root.end.segment }) else {
-      throw misplaced()
+    _ root: CheckpointRoot, _ chain: SegmentChain, _ superblock: Superblock, _ name: String
+  ) throws(IndexUnusable) {
+    var misplaced = IndexUnusable(FormatError(.misplaced, in: "checkpoint root", at: 16), name)
+    guard let link = chain.links.first(where: { $0.segment.number == root.end.segment }),
+      link.segment.header.generation == 0
+    else {
+      misplaced.isOutdated = true
+      throw misplaced
     }
     guard root.end.offset <= link.end ?? min(link.size, UInt64(link.segment.capacity)),
-      link.segment.header.generation == 0, root.end <= superblock.durableEnd,
-      root.sequence <= superblock.durableSequence
-    else { throw misplaced() }
+      root.end <= superblock.durableEnd, root.sequence <= superblock.durableSequence
+    else { throw misplaced }
   }
 
   /// The catalog as it was then: the tree is verified, and its records are read in the log.

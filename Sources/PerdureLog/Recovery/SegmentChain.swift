@@ -26,6 +26,9 @@ struct SegmentChain {
     var error: FormatError
   }
 
+  /// Of an open store.
+  init(links: [Link]) { self.links = links }
+
   init(
     _ numbers: [UInt64], in directory: String, _ mode: FileMode, _ superblock: Superblock,
     _ fileSystem: any FileSystem

@@ -9,7 +9,8 @@ extension Store {
   ///   the records amount to is among them). Throw from it to cancel.
   /// - Throws: `StoreError` when the store is closed or poisoned, or when the files cannot be read; what
   ///   `progress` throws. What is wrong with the bytes is not thrown but reported.
-  /// - Complexity: reads the log once and every live record once more; memory for a second index.
+  /// - Complexity: reads the log once, every live record once more and the index file; memory for a second
+  ///   index.
   public func verify(
     progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
   ) throws -> VerificationReport {
@@ -19,6 +20,7 @@ extension Store {
           engine, state.root, state.catalog, state.indexes, state.logBytes, progress)
         try verification.checkSuperblock(state)
         try verification.checkLog(state)
+        try verification.checkCheckpoint(state)
         try verification.checkOrder()
         try verification.checkRecords()
         try verification.checkDerivedIndexes()
@@ -39,13 +41,13 @@ extension CommitterState {
 
 /// One run over a store. Each step checks the invariants named in `VerificationReport`.
 struct Verification {
-  private let engine: Engine
-  private let root: UnsafeMutablePointer<Root>
-  private let catalog: Catalog
+  let engine: Engine
+  let root: UnsafeMutablePointer<Root>
+  let catalog: Catalog
   private let indexes: IndexSet
   private let progress: (UInt64, UInt64) throws -> Void
   private let logBytes: UInt64
-  private(set) var report = VerificationReport()
+  var report = VerificationReport()
 
   init(
     _ engine: Engine, _ root: UnsafeMutablePointer<Root>, _ catalog: Catalog, _ indexes: IndexSet,
@@ -84,7 +86,7 @@ struct Verification {
     }
   }
 
-  /// V1 and V3: reads the log as recovery would, and compares.
+  /// V1, V3, V9 and V11: reads the log as recovery would, and compares.
   mutating func checkLog(_ state: borrowing CommitterState) throws {
     guard let superblock = state.superblock?.current else { return }
     var replay = Replay(NodeArena())
@@ -116,9 +118,10 @@ struct Verification {
     report.commits = scan.sequence
     compareCatalog(with: replay)
     compareIndex(with: replay)
+    compareUsage(state, with: replay.usage)
   }
 
-  private static func link(_ number: UInt64, _ state: borrowing CommitterState) -> SegmentChain.Link? {
+  static func link(_ number: UInt64, _ state: borrowing CommitterState) -> SegmentChain.Link? {
     guard let segment = state.segments.segments[number] else { return nil }
     let isLast = number == state.end.segment
     let end = isLast ? state.end.offset : UInt64(state.segments.entries[Int(number)].end)

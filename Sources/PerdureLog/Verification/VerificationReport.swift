@@ -24,6 +24,12 @@ public struct VerificationReport: Sendable {
       case superblock = 8
       /// V9: keyspaces and indexes are those that the log defines.
       case catalog = 9
+      /// V10: the checkpoint that the superblock names reads as it was written, and leads to every record before
+      /// its place that the index leads to.
+      case checkpoint = 10
+      /// V11: the counts of live and dead bytes of each segment, also those at the end of a rewritten one, are
+      /// what the log gives.
+      case usage = 11
     }
 
     /// Which invariant does not hold.

@@ -177,9 +177,65 @@ struct VerificationTests {
     #expect(try findings() == [.catalog])
   }
 
+  /// The byte in the middle of the first node of an index file.
+  private func changeIndexFile() throws { try changeFile(.index(1), at: IndexFileHeader.length + 200) }
+
+  @Test("V10: an index file of which a byte has changed, and one that is gone")
+  func checkpoint() throws {
+    try store.checkpoint()
+    #expect(try findings() == [])
+    try changeIndexFile()
+    #expect(try findings() == [.checkpoint])
+    try changeIndexFile()
+    #expect(try findings() == [])
+    try memory.fileSystem.remove("/store.perdure/" + StoreFileName.index(1).string)
+    #expect(try findings() == [.checkpoint])
+  }
+
+  @Test("V10: a checkpoint that has another record for a key")
+  func checkpointWithAnotherRecord() throws {
+    func lead(_ id: UInt64, to word: UInt64) throws {
+      try store.engine.inTurn { state in
+        _ = state.root.pointee.keyspaces[Int(rows.id)].dense.put(id, word, in: state.arena)
+      }
+    }
+    let word = try #require(store.snapshot().version(.id(1), in: rows)).rawValue
+    let other = try #require(store.snapshot().version(.id(2), in: rows)).rawValue
+    try lead(1, to: other)
+    try store.checkpoint()
+    try lead(1, to: word)
+    #expect(try findings() == [.checkpoint])
+  }
+
+  @Test("V11: a segment whose live bytes are counted wrong")
+  func usage() throws {
+    try store.engine.inTurn { $0.usage[1].liveBytes -= 8 }
+    #expect(try findings() == [.usage])
+  }
+
+  @Test("V11: a rewritten segment that says too much of itself")
+  func footer() throws {
+    for id in 1...10 as ClosedRange<UInt64> { try store.write { try $0.put([9], id: id, in: rows) } }
+    _ = try store.compact()
+    #expect(try findings() == [])
+    try store.close()
+    let path = "/store.perdure/" + StoreFileName.segment(1).string
+    let file = try memory.fileSystem.open(path, .readWrite)
+    let start = try file.size() - UInt64(RewrittenFooter.length)
+    var bytes = try file.read(RewrittenFooter.length, at: start)
+    let header = try file.read(SegmentHeader.length, at: 0).withUnsafeBytes { try SegmentHeader(reading: $0) }
+    try bytes.withUnsafeMutableBytes { bytes in
+      var footer = try RewrittenFooter(reading: UnsafeRawBufferPointer(bytes), store: header.store, number: 1)
+      footer.recordBytes += 64
+      footer.write(to: bytes, store: header.store, number: 1)
+    }
+    try file.write(bytes, at: start)
+    #expect(try findings(of: memory.open()) == [.usage])
+  }
+
   @Test("Every invariant has a test of its own here, and its number")
   func numbers() {
-    #expect(Invariant.allCases.map(\.rawValue) == Array(1...9))
+    #expect(Invariant.allCases.map(\.rawValue) == Array(1...11))
   }
 
   @Test("Progress goes to the end, and what it throws cancels and leaves the store as it was")
