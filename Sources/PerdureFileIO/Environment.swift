@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// What the process was started with.
+/// What the process was started with, and where it runs.
 package enum Environment {
   /// The value of an environment variable; nil if it isn't set.
   package static func value(of name: String) -> String? {
@@ -17,4 +17,23 @@ package enum Environment {
 
   /// The number of this process.
   package static var processID: Int32 { getpid() }
+
+  /// The name of the program that runs, without its directory; nil if it has none.
+  package static var programName: String? {
+    guard let path = CommandLine.arguments.first, let name = path.split(separator: "/").last else {
+      return nil
+    }
+    return String(name)
+  }
+
+  /// The name of this machine; nil if it has none.
+  package static var hostName: String? {
+    var name = [CChar](repeating: 0, count: 256)
+    // The last byte stays zero, whatever the system does with a name that is too long.
+    guard gethostname(&name, name.count - 1) == 0, name[0] != 0 else { return nil }
+    return name.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  }
+
+  /// Seconds since the beginning of 1970, UTC, as far as this machine knows.
+  package static var secondsSince1970: UInt64 { UInt64(max(0, time(nil))) }
 }

@@ -69,6 +69,9 @@ enum KnownErrno {
 
   static func isLockHeld(_ errno: Int32) -> Bool { errno == EWOULDBLOCK || errno == EAGAIN }
 
+  /// Another opening has a lock on the range.
+  static func isRangeLockHeld(_ errno: Int32) -> Bool { isLockHeld(errno) || errno == EACCES }
+
   static let invalidArgument = EINVAL
   static let mediaFailure = EIO
 }

@@ -60,6 +60,27 @@ public protocol File: AnyObject, Sendable {
   /// - Throws: `.outOfMemory` (no address space left), `.notSupported`, `.closed`.
   func map(_ length: Int) throws(FileIOError) -> FileMapping
 
+  /// Takes the lock on bytes `range` of the file, without waiting. The bytes need not exist.
+  ///
+  /// The lock excludes every other opening of the file, in this process and in others, from a lock on any of
+  /// these bytes. It belongs to this opening, and ends with `unlock(_:)`, with `close()`, with the object or
+  /// with the process, however that ends. It stops nobody from reading or writing.
+  ///
+  /// - Parameter range: Not empty; of a file opened for writing.
+  /// - Returns: False if another opening has a lock on some of them; nothing was taken.
+  /// - Throws: `.notSupported`, `.closed`, `.permissionDenied` (opened for reading).
+  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool
+
+  /// Gives up a lock that this opening has on bytes `range`; does nothing where it has none.
+  ///
+  /// - Throws: `.notSupported`, `.closed`.
+  func unlock(_ range: Range<UInt64>) throws(FileIOError)
+
+  /// Whether another opening has a lock on some of the bytes `range`, at this moment.
+  ///
+  /// - Throws: `.notSupported`, `.closed`.
+  func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool
+
   /// Closes the file. Calls under way in other threads finish first; later ones fail with `.closed`.
   /// Closing twice does nothing.
   ///
@@ -68,6 +89,24 @@ public protocol File: AnyObject, Sendable {
   /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded` on systems that report a late write error here.
   ///   The file is closed all the same.
   func close() throws(FileIOError)
+}
+
+// File systems without locks on ranges.
+extension File {
+  /// Refuses with `.notSupported`.
+  public func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
+    throw FileIOError(.notSupported, operation: "tryLock", path: path)
+  }
+
+  /// Refuses with `.notSupported`.
+  public func unlock(_ range: Range<UInt64>) throws(FileIOError) {
+    throw FileIOError(.notSupported, operation: "unlock", path: path)
+  }
+
+  /// Refuses with `.notSupported`.
+  public func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
+    throw FileIOError(.notSupported, operation: "isLocked", path: path)
+  }
 }
 
 extension File {

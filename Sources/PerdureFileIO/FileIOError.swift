@@ -15,6 +15,9 @@ public struct FileIOError: Error, Sendable, Hashable {
   /// The system's number for the failure; 0 if it was found without asking the system.
   public let errno: Int32
 
+  /// What is known beyond the code, as a clause: who holds the lock, say. Part of the message.
+  public let detail: String?
+
   /// What happened, where, and what to do about it.
   public let message: String
 
@@ -31,6 +34,7 @@ public struct FileIOError: Error, Sendable, Hashable {
     self.path = path
     self.offset = offset
     self.errno = errno
+    self.detail = detail
     let place = offset.map { " at byte \($0)" } ?? ""
     let number = errno == 0 ? "" : " (errno \(errno))"
     let clause = detail.map { ": \($0)" } ?? ""

@@ -6,12 +6,16 @@ final class InMemoryFile: File {
   private let content: MemoryContent
   private let isWritable: Bool
   private let isClosed = Atomic<Bool>(false)
+  private let locks: RangeLockTable.Holder
 
   init(path: String, content: MemoryContent, isWritable: Bool) {
     self.path = path
     self.content = content
     self.isWritable = isWritable
+    locks = RangeLockTable.Holder(content.locks)
   }
+
+  deinit { locks.releaseAll() }
 
   func size() throws(FileIOError) -> UInt64 {
     try checkOpen("size")
@@ -48,8 +52,25 @@ final class InMemoryFile: File {
     return mapping
   }
 
+  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
+    try checkOpen("tryLock")
+    guard isWritable else { throw FileIOError(.permissionDenied, operation: "tryLock", path: path) }
+    return locks.take(range)
+  }
+
+  func unlock(_ range: Range<UInt64>) throws(FileIOError) {
+    try checkOpen("unlock")
+    locks.release(range)
+  }
+
+  func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
+    try checkOpen("isLocked")
+    return locks.isTakenByOther(range)
+  }
+
   func close() throws(FileIOError) {
     isClosed.store(true, ordering: .relaxed)
+    locks.releaseAll()
   }
 
   private func checkOpen(_ operation: String) throws(FileIOError) {

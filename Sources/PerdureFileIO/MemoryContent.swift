@@ -16,6 +16,8 @@ package final class MemoryContent: @unchecked Sendable {
   private var region: MemoryRegion
   private var size: Int
   private var outgrown: [WeakRegion] = []
+  /// Who has locks on which bytes.
+  package let locks = RangeLockTable()
 
   private struct WeakRegion {
     weak var region: MemoryRegion?

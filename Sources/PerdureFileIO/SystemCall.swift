@@ -25,7 +25,7 @@ enum SystemCall {
 
   /// Calls until the call isn't interrupted by a signal.
   @inline(__always)
-  private static func repeating<Value: FixedWidthInteger & SignedInteger & Sendable>(
+  static func repeating<Value: FixedWidthInteger & SignedInteger & Sendable>(
     _ call: () -> Value
   ) -> SystemResult<Value> {
     while true {

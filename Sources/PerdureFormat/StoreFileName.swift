@@ -2,6 +2,8 @@
 package enum StoreFileName: Hashable, Sendable {
   case lock
   case superblock
+  /// Who reads the store; it means something only while they do.
+  case readers
   case segment(UInt64)
   case blob(UInt64)
   /// Checkpoints of the index; it follows from the log.
@@ -15,6 +17,7 @@ package enum StoreFileName: Hashable, Sendable {
     switch self {
     case .lock: "LOCK"
     case .superblock: "SUPERBLOCK"
+    case .readers: "READERS"
     case .segment(let number): hex(number) + ".segment"
     case .blob(let number): hex(number) + ".blob"
     case .index(let number): hex(number) + ".index"
@@ -31,6 +34,8 @@ package enum StoreFileName: Hashable, Sendable {
       self = .lock
     } else if isExactly(.superblock) {
       self = .superblock
+    } else if isExactly(.readers) {
+      self = .readers
     } else if let stem = Self.stem(of: string, before: ".tmp") {
       self = .temporary(String(stem))
     } else if let number = Self.number(in: string, before: ".segment") {

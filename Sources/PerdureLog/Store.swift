@@ -4,11 +4,14 @@ import PerdureFormat
 ///
 /// A store is a directory. Commits are atomic over any number of keyspaces, checked against
 /// preconditions, and durable as far as the caller asks (`Durability`); snapshots are taken in
-/// constant time and never block or are blocked. One process writes at a time.
+/// constant time and never block or are blocked. One process writes at a time, and any number read beside it
+/// (`StoreOptions.isReadOnly`).
 ///
 /// All methods may be called from any thread.
 public final class Store: Sendable {
-  let engine: Engine
+  private let opened: Engine
+  /// Of a store that was opened for reading: what goes on to newer states.
+  let follower: Follower?
   /// What opening found.
   public let recoveryReport: RecoveryReport
 
@@ -20,10 +23,16 @@ public final class Store: Sendable {
   /// - Complexity: reads the whole log once.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try options.validate()
-    (engine, recoveryReport) = try Recovery.open(path, options)
+    (opened, recoveryReport) = try Recovery.open(path, options)
+    follower = options.isReadOnly ? Follower(opened) : nil
   }
 
-  deinit { engine.abandon() }
+  deinit {
+    follower?.stop()
+    engine.abandon()
+  }
+
+  var engine: Engine { follower?.engine ?? opened }
 
   /// The store's directory.
   public var path: String { engine.directory }
@@ -116,5 +125,8 @@ public final class Store: Sendable {
   /// reading. Closing twice is allowed; a store that goes out of scope without it is as after a
   /// crash of the process: whole, and recovered by the next opening.
   /// - Throws: `StoreError` when the last sync fails; the store is closed all the same.
-  public func close() throws { try engine.close() }
+  public func close() throws {
+    follower?.stop()
+    try engine.close()
+  }
 }

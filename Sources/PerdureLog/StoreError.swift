@@ -87,7 +87,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 extension StoreError {
   static func io(_ cause: FileIOError, _ action: String) -> StoreError {
     if cause.code == .locked {
-      return StoreError(.locked, "The store is open elsewhere; close it there first", cause: cause)
+      let holder = cause.detail.map { ", " + $0 } ?? ""
+      return StoreError(
+        .locked,
+        "The store is open for writing elsewhere\(holder); close it there first, or open it for reading only",
+        cause: cause)
     }
     if cause.code.isLackOfRoom {
       return StoreError(

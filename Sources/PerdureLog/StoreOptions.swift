@@ -16,10 +16,21 @@ public struct StoreOptions: Sendable {
   /// false.
   public var createsIfMissing = true
 
-  /// Opens without taking the writer's place: nothing is written, not even a repair.
+  /// Opens without taking the writer's place: nothing of the store is written, not even a repair. Any number of
+  /// processes may have a store open so, beside one that writes and without one; what they see is the
+  /// state when they opened it, and `Store.refresh()` goes on to the newest.
   ///
   /// Default: false. Why: most openers write.
   public var isReadOnly = false
+
+  /// Whether a store that is opened for reading registers as a reader: it takes a slot in the file `READERS`,
+  /// which is made if it is not there, and a writer keeps the files that it needs. Where that file cannot be
+  /// written, or with false here, the index is read into memory as a whole, and a value with a file of
+  /// its own may be gone when it is asked for (`.corruption`; `refresh()` and ask again).
+  ///
+  /// Default: true. Why: the index stays where it is, and takes no memory. Say false to leave a directory
+  /// exactly as it is.
+  public var registersAsReader = true
 
   /// The size at which a segment is full and the next one begins. Taken when the store is created, and kept.
   ///

@@ -9,6 +9,7 @@ final class SimulatedFile: File {
   private let isWritable: Bool
   private let isClosed = Atomic<Bool>(false)
   private let state: Guarded<SimulatedFileSystem.State>
+  private let locks: RangeLockTable.Holder
 
   init(
     path: String, node: UInt64, content: MemoryContent, isWritable: Bool,
@@ -19,7 +20,10 @@ final class SimulatedFile: File {
     self.content = content
     self.isWritable = isWritable
     self.state = state
+    locks = RangeLockTable.Holder(content.locks)
   }
+
+  deinit { locks.releaseAll() }
 
   func size() throws(FileIOError) -> UInt64 {
     try check(.size)
@@ -43,6 +47,7 @@ final class SimulatedFile: File {
 
   func close() throws(FileIOError) {
     guard !isClosed.exchange(true, ordering: .relaxed) else { return }
+    locks.releaseAll()
     if let failure = state.withLock({ $0.failures.strike(.close, path: path) }) {
       throw injected(failure, .close)
     }
@@ -66,6 +71,25 @@ final class SimulatedFile: File {
   {
     FileIOError(
       failure.code, operation: operation.rawValue, path: path, offset: offset, detail: "injected")
+  }
+}
+
+// Locks. A failure is injected as one of `.lock`.
+extension SimulatedFile {
+  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
+    try check(.lock)
+    guard isWritable else { throw FileIOError(.permissionDenied, operation: "tryLock", path: path) }
+    return locks.take(range)
+  }
+
+  func unlock(_ range: Range<UInt64>) throws(FileIOError) {
+    try check(.lock)
+    locks.release(range)
+  }
+
+  func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
+    try check(.lock)
+    return locks.isTakenByOther(range)
   }
 }
 

@@ -53,6 +53,12 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       name: "index file header", structure: .indexFileHeader,
       values: ["version": 1, "unitLength": 64, "number": 0xB_0000_0088].merging(store) { $1 }),
     DocumentedLayout(
+      name: "reader slot", structure: .readerSlot,
+      values: [
+        "version": 1, "state": 2, "processID": 0x1_2345, "since": 0x6_7777_0001,
+        "sequence": 0x8_0000_0021, "indexFile": 0x9_0000_0031, "checkpoint": 0xA_0000_0041,
+      ]),
+    DocumentedLayout(
       name: "rewritten footer", structure: .rewrittenFooter,
       values: [
         "generation": 0x7_0000_0044, "originalEnd": 0x123_4560, "dataEnd": 0x98_7650,
@@ -167,9 +173,9 @@ struct FormatDocumentTests {
   func rules() {
     let defined = document.text.matches(of: #/(?m)^- \*\*([A-Z][0-9]+)\*\* /#).map { String($0.1) }
     #expect(Set(defined).count == defined.count)
-    let cited = Set(document.text.matches(of: #/\b([CPBLSRTMK][0-9]+)\b/#).map { String($0.1) })
+    let cited = Set(document.text.matches(of: #/\b([CPBLSRTMKW][0-9]+)\b/#).map { String($0.1) })
     #expect(cited == Set(defined))
-    for series in "CPBLSRTMK" {
+    for series in "CPBLSRTMKW" {
       let numbers = defined.filter { $0.first == series }.map { $0.dropFirst() }
       #expect(numbers == (1...numbers.count).map { "\($0)" }[...].map { $0[...] }, "\(series)")
     }

@@ -171,6 +171,14 @@ extension Rejection {
     field(.indexFileHeader, "number 0", 32, 0 as UInt64, .illegalField),
     field(.indexFileHeader, "the first reserved byte", 40, 1 as UInt8, .unsupported),
     field(.indexFileHeader, "the last reserved byte", 59, 1 as UInt8, .unsupported),
+    field(.readerSlot, "another version", 4, 2 as UInt16, .unsupported),
+    field(.readerSlot, "an unknown state", 6, 3 as UInt16, .illegalField),
+    field(.readerSlot, "state 0", 6, 0 as UInt16, .illegalField),
+    field(.readerSlot, "needs before they are known", 6, 1 as UInt16, .illegalField, at: 24),
+    field(.readerSlot, "a reserved byte", 15, 1 as UInt8, .unsupported),
+    field(.readerSlot, "an index file without a checkpoint", 40, 0 as UInt64, .illegalField),
+    field(.readerSlot, "a checkpoint without an index file", 32, 0 as UInt64, .illegalField, at: 40),
+    field(.readerSlot, "the last spare byte", 63, 1 as UInt8, .unsupported),
     field(.checkpointRoot, "magic", 0, 0 as UInt8, .wrongMagic),
     field(.checkpointRoot, "a reserved byte", 7, 1 as UInt8, .unsupported),
     field(.checkpointRoot, "number 0", 8, 0 as UInt64, .illegalField),
@@ -206,7 +214,7 @@ struct RejectionTests {
     arguments: [
       (Structure.superblock, 200, 4092), (.segmentHeader, 58, 124), (.frameHeader, 20, 4),
       (.blobHeader, 33, 60), (.rewrittenFooter, 33, 60),
-      (.record, 20, 0), (.indexFileHeader, 20, 60),
+      (.record, 20, 0), (.indexFileHeader, 20, 60), (.readerSlot, 20, 0),
     ])
   func wrongChecksum(_ structure: Structure, _ changed: Int, _ place: Int) {
     var bytes = structure.sample

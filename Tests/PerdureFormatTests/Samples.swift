@@ -21,6 +21,12 @@ enum Sample {
 
   static var indexFileHeader: IndexFileHeader { IndexFileHeader(store: store, number: 0xB_0000_0088) }
 
+  static var readerSlot: ReaderSlot {
+    ReaderSlot(
+      processID: 0x1_2345, since: 0x6_7777_0001,
+      hold: .init(sequence: 0x8_0000_0021, indexFile: 0x9_0000_0031, checkpoint: 0xA_0000_0041))
+  }
+
   static var checkpointRoot: CheckpointRoot {
     let (first, second) = (
       CheckpointRoot.Tree(slot: 0x1001, height: 2, count: 0x3_0000_1003),
@@ -226,6 +232,18 @@ extension Structure {
       bytes.set(checksum(bytes, 0..<60), at: 60)
     })
 
+  static let readerSlot = Structure(
+    name: "reader slot",
+    sample: encoded(ReaderSlot.length) { Sample.readerSlot.write(to: $0) },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try ReaderSlot(reading: bytes)
+      return encoded(ReaderSlot.length) { value.write(to: $0) }
+    },
+    repair: { bytes in
+      guard bytes.count >= 64 else { return }
+      bytes.set(checksum(bytes, 4..<64), at: 0)
+    })
+
   /// Its checksum stands in the superblock.
   static let checkpointRoot = Structure(
     name: "checkpoint root",
@@ -269,7 +287,7 @@ extension Structure {
   /// Those in which each bit is covered by a checksum.
   static let covered = [
     superblock, segmentHeader, frameHeader, blobHeader, rewrittenFooter, record, framePayload,
-    indexFileHeader,
+    indexFileHeader, readerSlot,
   ]
   static let all = covered + [blobReference, packedValue, tombstone, checkpointRoot]
 }

@@ -7,7 +7,8 @@ struct StoreFileNameTests {
   @Test(
     "A name has one meaning, and the meaning that name",
     arguments: [
-      ("LOCK", StoreFileName.lock), ("SUPERBLOCK", .superblock), ("0000000000000001.segment", .segment(1)),
+      ("LOCK", StoreFileName.lock), ("SUPERBLOCK", .superblock), ("READERS", .readers),
+      ("0000000000000001.segment", .segment(1)),
       ("0000000003ffffff.segment", .segment(FormatLimits.segmentNumberMax)),
       ("00000000000000ab.blob", .blob(0xAB)), ("ffffffffffffffff.blob", .blob(.max)),
       ("0000000000000010.index", .index(16)), ("0000000000000002.reserve", .reserve(2)),

@@ -55,10 +55,11 @@ struct CheckpointWriter: ~Copyable {
     confirmedNumber = number
     guard let opened else { return }
     file = IndexFile(
-      opened.file, number: opened.reference.indexFile, slots: SlotAllocator(opened.reached),
+      opened.file, number: opened.reference.indexFile,
+      slots: SlotAllocator(opened.reached, notReachedFrom: opened.root.number),
       checksums: opened.checksums)
     root = opened.rootRun
-    formerRoots = opened.formerRootSlots.map { (0, $0) }
+    formerRoots = opened.formerRootSlots.map { (number, $0) }
   }
 
   /// Bytes written to index files since the store was opened.
@@ -128,13 +129,15 @@ struct CheckpointWriter: ~Copyable {
     return created
   }
 
-  /// Makes free what the two newest superblocks do not reach. A2
+  /// Makes free what the two newest superblocks do not reach, and no reader in another opening. A2, X4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
-    for former in formerRoots where former.notReachedFrom <= confirmedNumber {
+    let readers = ReaderTable(directory: directory, fileSystem: fileSystem).needs()
+    let limit = min(confirmedNumber, readers.checkpointLimit(inIndexFile: file.number))
+    for former in formerRoots where former.notReachedFrom <= limit {
       try file.invalidate(rootAt: former.slot)
     }
-    formerRoots.removeAll { $0.notReachedFrom <= confirmedNumber }
-    file.slots.release(upTo: confirmedNumber)
+    formerRoots.removeAll { $0.notReachedFrom <= limit }
+    file.slots.release(upTo: limit)
   }
 
   private func writeTrees(

@@ -6,8 +6,9 @@ import PerdureFormat
 //  A1  Every unit from the first behind the header to `end` is in exactly one state: in use, waiting or
 //      free. Units behind `end` were never used.
 //  A2  A run of units that checkpoint n is the first not to reach waits with tag n. It becomes free when both
-//      of the newest two superblocks name checkpoint n or a later one: no root that anybody may still open
-//      leads to it then. (Readers of this process are gone before a run is handed in at all.)
+//      of the newest two superblocks name checkpoint n or a later one, and no reader in another opening uses
+//      an older one (ReaderTable, X4): no root that anybody may still open leads to it then. (Readers
+//      of this opening are gone before a run is handed in at all.)
 //  A3  Free runs never touch each other right after `release`, so that room comes together again.
 //
 // Nodes have few sizes. Free runs of up to 32 units are kept by length and fit exactly most of the time; from
@@ -48,11 +49,12 @@ struct SlotAllocator {
   /// Of a file that ends behind its header.
   init() { end = UInt32(IndexFileHeader.length / IndexFileHeader.unitLength) }
 
-  /// Of a file whose trees and root block take what `reached` says, and nothing else.
-  init(_ reached: SlotMap) {
+  /// Of a file whose checkpoint takes what `reached` says. The rest waits: readers that were there before may
+  /// use an older one.
+  init(_ reached: SlotMap, notReachedFrom checkpoint: UInt64) {
     self.init()
     end = max(end, UInt32(reached.unitCount))
-    insert(reached.freeRuns().map(Run.init))
+    for run in reached.freeRuns() { free(Run(run), notReachedFrom: checkpoint) }
   }
 
   /// Units that hold something that is needed, the header left out.

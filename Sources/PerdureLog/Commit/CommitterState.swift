@@ -36,8 +36,8 @@ struct CommitterState: ~Copyable {
   private var readableSince: [UInt64: UInt64] = [:]
   /// The first version that reads the segment table as it is now.
   private var tableSince: UInt64 = 0
-  /// Blob files whose record is gone from this version on, by a commit that ends at this place.
-  private(set) var retiredBlobs: [(number: UInt64, version: UInt64, end: LogPosition)] = []
+  /// Blob files whose records are gone, in the order in which they went.
+  private(set) var retiredBlobs: [RetiredBlob] = []
   var statistics = WriteCounters()
   /// How much of each segment is live.
   var usage = SegmentUsageTable()
@@ -183,13 +183,32 @@ struct CommitterState: ~Copyable {
   mutating func note(_ blobs: BlobChanges) {
     liveBlobs.formUnion(blobs.named)
     liveBlobs.subtract(blobs.superseded)
-    for number in blobs.superseded { retiredBlobs.append((number, root.pointee.version, root.pointee.end)) }
+    retire(blobs: blobs.superseded)
+  }
+
+  /// Notes blob files that the published root, or the one that is about to be, does not name.
+  mutating func retire(blobs numbers: [UInt64]) {
+    let root = root.pointee
+    retiredBlobs += numbers.map {
+      RetiredBlob(number: $0, version: root.version, sequence: root.sequence, end: root.end)
+    }
+  }
+
+  /// Whether there may be one to remove. S6
+  func hasUnreachableBlobs(oldestPinned: UInt64, synced: LogPosition) -> Bool {
+    retiredBlobs.first.map { $0.version <= oldestPinned && $0.end <= synced } ?? false
   }
 
   /// The blob files that no reader can reach, and that no power cut can bring back: what made them
   /// orphans is durable. S6
-  mutating func takeUnreachableBlobs(oldestPinned: UInt64, synced: LogPosition) -> [UInt64] {
-    let free = retiredBlobs.prefix { $0.version <= oldestPinned && $0.end <= synced }.map(\.number)
+  ///
+  /// - Parameter readersFrom: The oldest commit whose state other openings may read; nil: there are none.
+  mutating func takeUnreachableBlobs(
+    oldestPinned: UInt64, synced: LogPosition, readersFrom: UInt64?
+  ) -> [UInt64] {
+    let free = retiredBlobs.prefix {
+      $0.version <= oldestPinned && $0.end <= synced && $0.sequence <= readersFrom ?? .max
+    }.map(\.number)
     retiredBlobs.removeFirst(free.count)
     return free
   }
@@ -202,6 +221,15 @@ struct CommitterState: ~Copyable {
     retiredRoots = []
     Root.free(root)
   }
+}
+
+/// A blob file whose record is gone from some version on, by the commit with this sequence number, which ends at
+/// this place.
+struct RetiredBlob {
+  var number: UInt64
+  var version: UInt64
+  var sequence: UInt64
+  var end: LogPosition
 }
 
 /// The blob files that a commit's records name, and those of the records that it replaces or removes.

@@ -95,7 +95,12 @@ extension Engine {
   func removeUnreachableBlobs(_ state: inout CommitterState) {
     guard !state.retiredBlobs.isEmpty else { return }
     let oldest = pins.oldest(published: state.root.pointee.version)
-    discardBlobs(state.takeUnreachableBlobs(oldestPinned: oldest, synced: gate.syncedEnd))
+    let synced = gate.syncedEnd
+    guard state.hasUnreachableBlobs(oldestPinned: oldest, synced: synced) else { return }
+    // Other openings are asked after the commits that let go of the files were written. X1
+    let readersFrom = readers.needs().oldestSequence
+    discardBlobs(
+      state.takeUnreachableBlobs(oldestPinned: oldest, synced: synced, readersFrom: readersFrom))
   }
 
   private func makeEncoder(_ state: inout CommitterState) -> LogEncoder {

@@ -22,6 +22,10 @@ final class Engine: @unchecked Sendable {
   let dictionaries: DictionaryTable
   /// Nil when nothing is compressed.
   let packing: Packing?
+  /// Who reads the store in other openings.
+  let readers: ReaderTable
+  /// Of a store that was opened for reading: its own place among them.
+  let reading: ReadingPlace?
 
   private let turn = Lock()
   private let indexAvailability = Lock()
@@ -42,8 +46,8 @@ final class Engine: @unchecked Sendable {
 
   init(
     _ recovered: consuming CommitterState, gate: SyncGate, reserve: Reserve, directory: String,
-    options: StoreOptions,
-    lock: (any FileLock)?, checkpoint: OpenedCheckpoint?, nextIndexFile: UInt64
+    options: StoreOptions, lock: (any FileLock)?, reading: ReadingPlace?, checkpoint: OpenedCheckpoint?,
+    nextIndexFile: UInt64
   ) {
     self.directory = directory
     self.options = options
@@ -55,6 +59,8 @@ final class Engine: @unchecked Sendable {
     self.gate = gate
     self.reserve = reserve
     self.lock = lock
+    self.reading = reading
+    readers = ReaderTable(directory: directory, fileSystem: options.fileSystem)
     compactor = options.compactor
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
     publishedVersion = Atomic(recovered.root.pointee.version)

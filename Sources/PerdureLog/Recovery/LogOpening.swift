@@ -17,14 +17,18 @@ struct LogOpening {
   private let directory: Recovery.Directory
   private let path: String
   private let options: StoreOptions
+  /// Of a store that is opened for reading, beside a writer perhaps.
+  private let beside: OpeningBesideWriter?
 
   init(
-    _ directory: Recovery.Directory, _ superblock: SuperblockFile, _ path: String, _ options: StoreOptions
+    _ directory: Recovery.Directory, _ superblock: SuperblockFile, _ path: String, _ options: StoreOptions,
+    beside: OpeningBesideWriter? = nil
   ) {
     self.directory = directory
     self.superblock = superblock
     self.path = path
     self.options = options
+    self.beside = beside
     vouched = superblock.current.durableEnd
     let named = (superblock.former + [superblock.current]).compactMap { $0.checkpoint?.indexFile }
     nextIndexFile = (directory.indexes + named).reduce(1) { BlobFiles.number(after: $1, $0) }
@@ -32,14 +36,31 @@ struct LogOpening {
 
   mutating func run(_ report: inout RecoveryReport) throws -> CommitterState {
     let mode: FileMode = options.isReadOnly ? .read : .readWrite
-    let chain = try SegmentChain(directory.segments, in: path, mode, superblock.current, options.fileSystem)
+    var promisedSequence: UInt64 = 0
+    let chain = try SegmentChain(
+      directory.segments, in: path, mode, superblock.current, options.fileSystem,
+      didOpen: { promisedSequence = try beside?.promisedSequence() ?? 0 })
+    var state = try read(chain, mode, &report)
+    guard state.root.pointee.sequence >= promisedSequence else {
+      state.freeRoots()
+      throw OpeningBesideWriter.Moved()
+    }
+    return state
+  }
+
+  private mutating func read(
+    _ chain: SegmentChain, _ mode: FileMode, _ report: inout RecoveryReport
+  ) throws -> CommitterState {
     if let reference = superblock.current.checkpoint {
       do {
-        let opened = try OpenedCheckpoint(reference, in: path, mode, superblock, chain, options.fileSystem)
+        let opened = try OpenedCheckpoint(
+          reference, in: path, mode, superblock, chain, options.fileSystem,
+          copiesFile: beside?.copiesIndex ?? false)
         let state = try readTail(behind: opened, chain, &report)
         checkpoint = opened
         return state
       } catch let error as IndexUnusable {
+        try beside?.checkNotMoved()
         report.checkpointSequence = 0
         report.indexRebuild = RecoveryReport.IndexRebuild(reason: error.reason, place: error.place)
       }

@@ -57,10 +57,11 @@ struct OpenedCheckpoint {
 }
 
 extension OpenedCheckpoint {
-  /// - Parameter segments: All segments on the way.
+  /// - Parameter chain: All segments on the way.
+  /// - Parameter copiesFile: Whether the file is read into memory and not mapped: nobody keeps it from changing.
   init(
     _ reference: CheckpointReference, in directory: String, _ mode: FileMode, _ superblock: SuperblockFile,
-    _ chain: SegmentChain, _ fileSystem: any FileSystem
+    _ chain: SegmentChain, _ fileSystem: any FileSystem, copiesFile: Bool = false
   ) throws {
     let name = StoreFileName.index(reference.indexFile).string
     do {
@@ -68,7 +69,7 @@ extension OpenedCheckpoint {
       file = try fileSystem.open(directory + "/" + name, mode)
       let length = Int(try file.size())
       guard length > 0 else { throw FormatError(.incomplete, in: "index file header", at: 0) }
-      mapping = try file.map(length)
+      mapping = try copiesFile ? Self.copy(of: file, length) : file.map(length)
       let bytes = UnsafeRawBufferPointer(start: mapping.base, count: length)
       try IndexFileHeader(reading: bytes).check(store: store, number: reference.indexFile)
       root = try Self.readRoot(reference, in: bytes)
@@ -98,6 +99,18 @@ extension OpenedCheckpoint {
       // Of the catalog's records; what it means for the store is found when the log is read.
       throw IndexUnusable(error.message, at: error.place ?? name)
     }
+  }
+
+  private static func copy(of file: any File, _ length: Int) throws(FileIOError) -> FileMapping {
+    // Zeros where the file has become shorter, which is found when it is verified.
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 4096)
+    copy.initializeMemory(as: UInt8.self, repeating: 0)
+    let start = UnsafeRawPointer(copy.baseAddress.unsafelyUnwrapped)
+    // Unsafe: freed once, when nobody reads it any more.
+    nonisolated(unsafe) let memory = copy
+    let mapping = FileMapping(base: start, length: length) { memory.deallocate() }
+    _ = try file.read(into: copy, at: 0)
+    return mapping
   }
 
   private static func readRoot(

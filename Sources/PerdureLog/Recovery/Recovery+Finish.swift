@@ -7,7 +7,7 @@ extension Recovery {
   /// What is believed is made durable; leftovers go.
   static func finish(
     _ state: consuming CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions,
-    _ lock: (any FileLock)?, _ report: inout RecoveryReport
+    _ lock: (any FileLock)?, _ reading: ReadingPlace?, _ report: inout RecoveryReport
   ) throws -> (Engine, RecoveryReport) {
     let reserve = Reserve(in: path, options.fileSystem, found: options.isReadOnly ? [] : opening.reserves)
     if !options.isReadOnly {
@@ -17,13 +17,13 @@ extension Recovery {
         guard isRoom, reserve.giveUp(.removals) else { throw error }
         try makeDurable(&state, opening, path, options)
       }
-      try sweep(state, opening, path, options, &report)
+      try sweep(&state, opening, path, options, &report)
     }
     state.nextTailLook = options.checkpoints.nextLookBytes(isWatched: false, indexBytes: state.indexByteCount)
     state.root.pointee.version = state.arena.publish()
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
     let engine = Engine(
-      state, gate: gate, reserve: reserve, directory: path, options: options, lock: lock,
+      state, gate: gate, reserve: reserve, directory: path, options: options, lock: lock, reading: reading,
       checkpoint: opening.checkpoint, nextIndexFile: opening.nextIndexFile)
     return (engine, report)
   }
@@ -73,12 +73,18 @@ extension Recovery {
 
   /// R12.
   private static func sweep(
-    _ state: borrowing CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions,
+    _ state: inout CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions,
     _ report: inout RecoveryReport
   ) throws {
     let directory = try Directory(path, options.fileSystem)
     let live = state.liveBlobs
-    let orphans = directory.blobs.filter { !live.contains($0) }.map { StoreFileName.blob($0).string }
+    var orphans = directory.blobs.filter { !live.contains($0) }
+    // Readers that were there before may still read values that nobody names any more. X4
+    let readersFrom = ReaderTable(directory: path, fileSystem: options.fileSystem).needs().oldestSequence
+    if let readersFrom, readersFrom < state.root.pointee.sequence {
+      state.retire(blobs: orphans)
+      orphans = []
+    }
     // The two newest superblocks name the index file that is in use, or none.
     let indexes = directory.indexes.filter { $0 != opening.checkpoint?.reference.indexFile }.map {
       StoreFileName.index($0).string
@@ -89,7 +95,7 @@ extension Recovery {
     let void = directory.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
       StoreFileName.segment($0).string
     }
-    for name in orphans + indexes + void + directory.temporaries {
+    for name in orphans.map({ StoreFileName.blob($0).string }) + indexes + void + directory.temporaries {
       try options.fileSystem.remove(path + "/" + name)
     }
     report.orphansRemoved = orphans.count + indexes.count + void.count + directory.temporaries.count

@@ -13,14 +13,14 @@ enum Recovery {
 
   private static func openChecked(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport)
   {
-    let fileSystem = options.fileSystem
-    var report = RecoveryReport()
     try prepareDirectory(path, options)
     try checkIsStore(path, options)
+    if options.isReadOnly { return try ReadOnlyOpening(path, options).run() }
+    let fileSystem = options.fileSystem
+    var report = RecoveryReport()
     // 1. The writer's place.
-    let lock =
-      options.isReadOnly
-      ? nil : try fileSystem.lock(path + "/" + StoreFileName.lock.string, .exclusive, holder: holder)
+    let lock = try fileSystem.lock(
+      path + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
     do {
       let directory = try Directory(path, fileSystem)
       // 2. The superblock.
@@ -28,14 +28,12 @@ enum Recovery {
       // 3 to 10. The log, from the checkpoint on if there is one.
       var opening = LogOpening(directory, superblock, path, options)
       let state = try opening.run(&report)
-      return try finish(state, opening, path, options, lock, &report)
+      return try finish(state, opening, path, options, lock, nil, &report)
     } catch {
-      lock?.release()
+      lock.release()
       throw error
     }
   }
-
-  private static var holder: String { "process \(Environment.processID)" }
 
   /// The files that are there.
   struct Directory {
@@ -57,7 +55,7 @@ enum Recovery {
         case .reserve(let number): reserves.append(number)
         case .temporary: temporaries.append(string)
         case .superblock: hasSuperblock = true
-        case .lock: break
+        case .lock, .readers: break
         case nil: if !string.hasPrefix(".") { strangers.append(string) }
         }
       }
@@ -82,7 +80,7 @@ enum Recovery {
   private static func checkIsStore(_ path: String, _ options: StoreOptions) throws {
     let directory = try Directory(path, options.fileSystem)
     if directory.hasSuperblock || !directory.segments.isEmpty { return }
-    guard options.createsIfMissing else { throw StoreError.noStore(at: path) }
+    guard options.createsIfMissing, !options.isReadOnly else { throw StoreError.noStore(at: path) }
     if let stranger = directory.strangers.min() {
       throw StoreError(
         .notAStore, "The directory is no store and holds other files, as \(stranger): give a store its own",
@@ -90,7 +88,7 @@ enum Recovery {
     }
   }
 
-  private static func openSuperblock(
+  static func openSuperblock(
     _ directory: Directory, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
   ) throws -> SuperblockFile {
     if directory.hasSuperblock {

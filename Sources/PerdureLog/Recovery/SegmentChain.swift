@@ -29,9 +29,11 @@ struct SegmentChain {
   /// Of an open store.
   init(links: [Link]) { self.links = links }
 
+  /// - Parameter didOpen: Called when all files have been opened, and before it is asked how long they are: a
+  ///   segment is at least as long as one that was there then says.
   init(
     _ numbers: [UInt64], in directory: String, _ mode: FileMode, _ superblock: Superblock,
-    _ fileSystem: any FileSystem
+    _ fileSystem: any FileSystem, didOpen: () throws -> Void = {}
   ) throws {
     nextNumber = (numbers.max() ?? 0) + 1
     var opened: [UInt64: Link] = [:]
@@ -39,8 +41,7 @@ struct SegmentChain {
     for number in numbers.sorted() {
       let file = try fileSystem.open(directory + "/" + StoreFileName.segment(number).string, mode)
       do {
-        let segment = try Self.open(file, number, superblock)
-        opened[number] = Link(segment: segment, size: try file.size(), end: nil)
+        opened[number] = Link(segment: try Self.open(file, number, superblock), size: 0, end: nil)
       } catch let error as FormatError {
         // R4: only what a write that did not arrive can leave behind.
         guard [.incomplete, .wrongMagic, .wrongChecksum].contains(error.reason) else {
@@ -49,6 +50,8 @@ struct SegmentChain {
         unborn.append(Unborn(number: number, file: file, error: error))
       }
     }
+    try didOpen()
+    for (number, link) in opened { opened[number]?.size = try link.segment.file.size() }
     let last = opened.keys.max() ?? 0
     for candidate in unborn where candidate.number > last { try Self.judge(candidate, superblock) }
     leftovers = unborn.map(\.number)

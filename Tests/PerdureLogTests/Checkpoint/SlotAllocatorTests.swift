@@ -54,11 +54,15 @@ struct SlotAllocatorTests {
     #expect(try slots.allocate(1) == end)
   }
 
-  @Test("What a file does not reach is free, the header is not")
+  @Test("What a file does not reach is free when nobody uses an older checkpoint, the header is not")
   func reached() throws {
     var map = SlotMap(unitCount: 100)
     #expect(map.claim(.none, unitCount: 1) && map.claim(NodeSlot(number: 10), unitCount: 40))
-    var slots = SlotAllocator(map)
+    var slots = SlotAllocator(map, notReachedFrom: 7)
+    #expect(slots.unitsInUse == 40 && slots.freeUnitCount == 0 && slots.waitingUnitCount == 59)
+    slots.release(upTo: 6)
+    #expect(slots.freeUnitCount == 0)
+    slots.release(upTo: 7)
     #expect(slots.unitsInUse == 40 && slots.freeUnitCount == 59 && slots.end == 100)
     #expect(try slots.allocate(50) == 50)
     #expect(try slots.allocate(9) == 1)

@@ -112,4 +112,7 @@ private final class ForgetfulFile: File {
   }
   func map(_ length: Int) throws(FileIOError) -> FileMapping { try base.map(length) }
   func close() throws(FileIOError) { try base.close() }
+  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { try base.tryLock(range) }
+  func unlock(_ range: Range<UInt64>) throws(FileIOError) { try base.unlock(range) }
+  func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool { try base.isLocked(range) }
 }

@@ -20,6 +20,7 @@ struct GoldenStoreTests {
     var options = StoreOptions()
     options.createsIfMissing = false
     options.isReadOnly = readOnly
+    options.registersAsReader = false
     options.compactsAutomatically = false
     return try Store(at: path, options: options)
   }

@@ -1,0 +1,76 @@
+/// What a reader says of itself in the file of readers. FORMAT.md, "Several processes".
+///
+/// A slot counts only while its reader holds the lock on it. One that cannot be understood then says the same
+/// as that of a reader that is about to open: it may need everything.
+package struct ReaderSlot: Hashable, Sendable {
+  package static let length = 64
+  /// How many there can be.
+  package static let countMax = 4096
+  static let version: UInt16 = 1
+
+  /// What a reader that has opened the store goes on to read.
+  package struct Hold: Hashable, Sendable {
+    /// The oldest commit whose state it may read.
+    package var sequence: UInt64
+    /// The index file whose nodes it reads where they lie; 0: none.
+    package var indexFile: UInt64
+    /// The checkpoint in it; 0 without an index file.
+    package var checkpoint: UInt64
+
+    package init(sequence: UInt64, indexFile: UInt64, checkpoint: UInt64) {
+      self.sequence = sequence
+      self.indexFile = indexFile
+      self.checkpoint = checkpoint
+    }
+  }
+
+  /// The number of its process, for people.
+  package var processID: UInt32
+  /// When it began, in seconds since the beginning of 1970; for people.
+  package var since: UInt64
+  /// Nil: it is about to open, and may need everything.
+  package var hold: Hold?
+
+  package init(processID: UInt32, since: UInt64, hold: Hold? = nil) {
+    self.processID = processID
+    self.since = since
+    self.hold = hold
+  }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count >= Self.length, "A reader slot does not fit into the buffer.")
+    for i in 0..<Self.length { bytes[i] = 0 }
+    bytes.setInteger(Self.version, at: 4)
+    bytes.setInteger(UInt16(hold == nil ? 1 : 2), at: 6)
+    bytes.setInteger(processID, at: 8)
+    bytes.setInteger(since, at: 16)
+    if let hold {
+      bytes.setInteger(hold.sequence, at: 24)
+      bytes.setInteger(hold.indexFile, at: 32)
+      bytes.setInteger(hold.checkpoint, at: 40)
+    }
+    bytes.setInteger(Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(4, 60)), at: 0)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "reader slot", at: offset)
+    }
+    guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.integer(at: 0, as: UInt32.self) == Checksum.crc32c(bytes.part(4, 60)) else {
+      throw wrong(.wrongChecksum, 0)
+    }
+    guard bytes.integer(at: 4, as: UInt16.self) == Self.version else { throw wrong(.unsupported, 4) }
+    let state: UInt16 = bytes.integer(at: 6)
+    guard state == 1 || state == 2 else { throw wrong(.illegalField, 6) }
+    processID = bytes.integer(at: 8)
+    if let place = bytes.firstNonZero(in: 12..<16) { throw wrong(.unsupported, place) }
+    since = bytes.integer(at: 16)
+    let hold = Hold(
+      sequence: bytes.integer(at: 24), indexFile: bytes.integer(at: 32), checkpoint: bytes.integer(at: 40))
+    guard (hold.indexFile == 0) == (hold.checkpoint == 0) else { throw wrong(.illegalField, 40) }
+    if state == 1, let place = bytes.firstNonZero(in: 24..<48) { throw wrong(.illegalField, place) }
+    if let place = bytes.firstNonZero(in: 48..<64) { throw wrong(.unsupported, place) }
+    self.hold = state == 2 ? hold : nil
+  }
+}

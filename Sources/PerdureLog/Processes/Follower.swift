@@ -1,0 +1,75 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// Keeps a store that was opened for reading up with whoever writes it.
+///
+/// What readers of this process look at is an engine of its own, with its own place among the readers.
+/// When a newer checkpoint is there, the store is opened anew from it, and the engine before stays for the
+/// snapshots that have it, and goes with the last of them.
+///
+/// Invariants
+///  F1  One refresh at a time; `lock` is held for moments only.
+///  F2  The sequence number never falls, whatever is found: an engine that is behind is not shown.
+///  F3  After `stop` no other engine is shown: the one that is closed stays.
+// Unchecked: what varies is guarded by `lock`.
+final class Follower: @unchecked Sendable {
+  private let refreshing = Lock()
+  private let lock = Lock()
+  private var newest: Engine
+  private var isStopped = false
+
+  init(_ engine: Engine) { newest = engine }
+
+  var engine: Engine { lock.withLock { newest } }
+
+  func stop() { lock.withLock { isStopped = true } }
+
+  /// Shows what is committed now.
+  ///
+  /// - Returns: Whether that is more than before.
+  func refresh() throws -> Bool {
+    try refreshing.withLock {
+      let engine = self.engine
+      let before = try engine.looking { $0.root.pointee.sequence }
+      let (next, _) = try Recovery.open(engine.directory, engine.options)
+      let after = try next.looking { $0.root.pointee.sequence }
+      guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
+      guard after > before else { return false }
+      try show(next)
+      return true
+    }
+  }
+
+  private func show(_ engine: Engine) throws(StoreError) {
+    try lock.withLock { () throws(StoreError) in
+      if isStopped { throw .closed }
+      newest = engine
+    }
+  }
+
+  private static func anotherStore(_ engine: Engine) -> StoreError {
+    StoreError(
+      .notAStore, "Another store stands in this place by now; close this one and open it",
+      at: engine.directory)
+  }
+}
+
+extension Store {
+  /// Goes on to what is committed now, of a store that was opened for reading.
+  ///
+  /// Snapshots that were taken before stay as they are; those taken later see a state that was committed when
+  /// this was called, or a newer one: whole commits, in order, and never fewer than before. A commit can be
+  /// seen here before it is durable. The writer neither waits nor knows.
+  ///
+  /// - Returns: Whether there is something new.
+  /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`, `.notAStore` when the directory holds another store
+  ///   or none; what could be read before can be read still. `.readOnly` when the store was opened for
+  ///   writing, which always shows what is newest.
+  @discardableResult
+  public func refresh() throws -> Bool {
+    guard let follower else {
+      throw StoreError(.readOnly, "Only a store that was opened for reading has to be refreshed")
+    }
+    return try follower.refresh()
+  }
+}

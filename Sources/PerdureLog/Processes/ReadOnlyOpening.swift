@@ -1,0 +1,129 @@
+import PerdureFileIO
+import PerdureFormat
+
+// Opening for reading, while somebody may be writing.
+//
+// A writer is never asked to wait, so what is read in several steps (superblock, directory, headers of segments,
+// checkpoint, log) may be of several moments. An attempt counts only if it could have been of one:
+//
+//  R1  The superblock is read first, then the directory, then the segments are opened, then the superblock is
+//      read once more, then it is asked how long the segments are, and only then are frames read.
+//  R2  The attempt ends at a commit that is not before the durable end of the second superblock. So it has
+//      everything that made a record dead which a rewritten segment among those opened lacks: a writer
+//      promises that in a superblock before the segment takes its name (T6).
+//  R3  What looks wrong is judged only if superblock, directory and the log's length are the same before and after
+//      the attempt. Otherwise it may be a file that came, went or was rewritten in between, and is tried again.
+//  R4  A frame that is half written, and a segment that is just being born, look like a torn tail, which is the
+//      end of the log for whoever reads: what is behind is not there yet.
+//
+// How many commits R2 finds varies with the moment; that they are whole, in order and without a gap follows from the
+// log itself.
+
+/// What an opening for reading needs to know of whoever writes.
+struct OpeningBesideWriter {
+  /// What was read in several steps is not of one moment.
+  struct Moved: Error {}
+
+  let path: String
+  let fileSystem: any FileSystem
+  /// Whether nobody keeps the writer from using the index's units again.
+  let copiesIndex: Bool
+  /// How things stood when the attempt began; nil: an index that cannot be used is taken as it is.
+  let look: StoreLook?
+
+  /// R2: the last commit that the superblock promises now.
+  func promisedSequence() throws -> UInt64 {
+    try SuperblockFile.open(in: path, .read, fileSystem).current.durableSequence
+  }
+
+  /// R3, for what would otherwise be put down to the index file.
+  func checkNotMoved() throws {
+    if let look, look != (try StoreLook(path, fileSystem)) { throw Moved() }
+  }
+}
+
+/// What changes when a writer does anything that matters to who opens.
+struct StoreLook: Equatable {
+  let superblock: Superblock
+  let segments: [UInt64]
+  /// Bytes of the last segment's file.
+  let lastLength: UInt64
+
+  init(_ path: String, _ fileSystem: any FileSystem) throws {
+    superblock = try SuperblockFile.open(in: path, .read, fileSystem).current
+    segments = try Recovery.Directory(path, fileSystem).segments
+    guard let last = segments.max() else {
+      lastLength = 0
+      return
+    }
+    let file = try fileSystem.open(path + "/" + StoreFileName.segment(last).string, .read)
+    defer { try? file.close() }
+    lastLength = try file.size()
+  }
+}
+
+/// The place of an opening for reading.
+struct ReadingPlace: Sendable {
+  /// Nil: it could not register.
+  let registration: ReaderRegistration?
+  /// The checkpoint that the superblock named.
+  let checkpoint: CheckpointReference?
+}
+
+/// Opens a store for reading.
+struct ReadOnlyOpening {
+  /// After so many attempts something else is wrong. Each needs a writer that does something in the moments
+  /// between two steps to fail.
+  private static let attemptsMax = 40
+
+  private let path: String
+  private let options: StoreOptions
+  private let table: ReaderTable
+
+  init(_ path: String, _ options: StoreOptions) {
+    self.path = path
+    self.options = options
+    table = ReaderTable(directory: path, fileSystem: options.fileSystem)
+  }
+
+  func run() throws -> (Engine, RecoveryReport) {
+    // X1: before anything is read that has to stay.
+    let registration = options.registersAsReader ? ReaderRegistration.take(in: table) : nil
+    for attempt in 1..<Self.attemptsMax {
+      let look = try? StoreLook(path, options.fileSystem)
+      do {
+        return try open(registration, look: attempt < Self.attemptsMax / 2 ? look : nil)
+      } catch {
+        if error is OpeningBesideWriter.Moved { continue }
+        if look == (try? StoreLook(path, options.fileSystem)) { throw error }
+      }
+    }
+    throw StoreError(
+      .io, "The store changed faster than it could be opened; try again when less is written", at: path)
+  }
+
+  private func open(_ registration: ReaderRegistration?, look: StoreLook?) throws -> (Engine, RecoveryReport)
+  {
+    var report = RecoveryReport()
+    let superblock = try Recovery.openSuperblock(
+      Recovery.Directory(path, options.fileSystem), path, options, &report)
+    let directory = try Recovery.Directory(path, options.fileSystem)
+    var opening = LogOpening(
+      directory, superblock, path, options,
+      beside: OpeningBesideWriter(
+        path: path, fileSystem: options.fileSystem, copiesIndex: registration == nil, look: look))
+    let state = try opening.run(&report)
+    let place = ReadingPlace(registration: registration, checkpoint: superblock.current.checkpoint)
+    if let registration {
+      // What cannot be written stays as it was, which asks for more. X3
+      try? registration.narrow(to: hold(opening.checkpoint, state.root.pointee.sequence))
+    }
+    return try Recovery.finish(state, opening, path, options, nil, place, &report)
+  }
+
+  private func hold(_ checkpoint: OpenedCheckpoint?, _ sequence: UInt64) -> ReaderSlot.Hold {
+    ReaderSlot.Hold(
+      sequence: sequence, indexFile: checkpoint?.reference.indexFile ?? 0,
+      checkpoint: checkpoint?.root.number ?? 0)
+  }
+}

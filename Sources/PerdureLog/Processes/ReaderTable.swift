@@ -1,0 +1,160 @@
+import PerdureFileIO
+import PerdureFormat
+
+// One writer, any number of processes that read beside it. The writer never waits for a reader, a reader never
+// for the writer, and a process that is killed leaves nothing behind that a person has to clean up.
+//
+// What a reader reads does not change under it, by the nature of it: bytes of frames are never written over,
+// and a file that is replaced or removed stays for who has it open. Two things do change: units of the index
+// file, which are used again, and blob files, which a reader opens only when it reads the value. For these a
+// reader registers: it holds the lock on a slot of the file READERS, and the slot says what it needs. The
+// system ends the lock with the process. FORMAT.md, "Several processes", has the rules for other programs.
+//
+// Invariants
+//  X1  A reader locks its slot, writes into it that it may need everything, and only then reads the
+//      superblock, the directory and the log. The writer looks at the slots after it has written whatever it
+//      relies on (superblock, log). Each of these is a call into the system, so one comes before the other: a
+//      writer that does not find a reader's lock has written before that reader reads, and the reader finds
+//      what has been written.
+//  X2  Between the lock and the first write into it a slot may say what its last holder needed. A writer that
+//      reads that has written what it relies on before the reader reads (X1): no harm.
+//  X3  What a slot says only becomes less demanding while its lock is held: from everything to the hold of the
+//      state that was opened, then to holds of later states of the same checkpoint. A new checkpoint
+//      means a new slot.
+//  X4  The units of checkpoint n of an index file are written over only when no reader may need everything or
+//      names a checkpoint of that file below the one that was the first not to reach them. A blob file is
+//      removed only when no reader may need everything or a state before the commit that let go of it.
+//  X5  What cannot be understood (a slot that is just being written, a file that cannot be read) counts as a
+//      reader that may need everything.
+//
+// A reader that cannot register, because the medium or the directory cannot be written, or has no such
+// locks, reads the index into memory of its own, where nobody changes it, and checks it there: K1 and K2 of
+// FORMAT.md see to it that what it finds whole is a checkpoint. A blob file may go away under it, which it
+// reports as such.
+
+/// What the readers that are alive need.
+struct ReaderNeeds: Equatable {
+  /// Somebody may need everything.
+  var everything = false
+  var holds: [ReaderSlot.Hold] = []
+
+  /// The last checkpoint of an index file for which it holds that readers need none before: units that it, or
+  /// an earlier one, was the first not to reach are read by nobody. X4
+  func checkpointLimit(inIndexFile number: UInt64) -> UInt64 {
+    if everything { return 0 }
+    return holds.reduce(.max) { $1.indexFile == number ? min($0, $1.checkpoint) : $0 }
+  }
+
+  /// The oldest commit whose state somebody may read; nil: nobody reads.
+  var oldestSequence: UInt64? { everything ? 0 : holds.map(\.sequence).min() }
+}
+
+/// The file in which readers register, as the writer sees it.
+struct ReaderTable: Sendable {
+  let directory: String
+  let fileSystem: any FileSystem
+
+  fileprivate var path: String { directory + "/" + StoreFileName.readers.string }
+
+  /// A reader that is alive; nil: what it says cannot be understood.
+  typealias Entry = ReaderSlot?
+
+  /// Everybody who is registered. To be asked after what is relied on was written (X1).
+  ///
+  /// - Complexity: for n slots that were ever used, O(n), with a system call each.
+  func entries() throws(FileIOError) -> [Entry] {
+    guard try fileSystem.kind(of: path) != nil else { return [] }
+    let file: any File
+    do throws(FileIOError) { file = try fileSystem.open(path, .read) } catch {
+      if error.code == .notFound { return [] }
+      throw error
+    }
+    defer { try? file.close() }
+    let slotCount = min(Int(try file.size()) / ReaderSlot.length, ReaderSlot.countMax)
+    var entries: [Entry] = []
+    for slot in 0..<slotCount where try isTaken(slot, in: file) {
+      let bytes = try file.read(ReaderSlot.length, at: Self.range(slot).lowerBound)
+      entries.append(bytes.withUnsafeBytes { try? ReaderSlot(reading: $0) })
+    }
+    return entries
+  }
+
+  private func isTaken(_ slot: Int, in file: any File) throws(FileIOError) -> Bool {
+    do throws(FileIOError) { return try file.isLocked(Self.range(slot)) } catch {
+      // Where there are no such locks nobody has registered.
+      if error.code == .notSupported { return false }
+      throw error
+    }
+  }
+
+  /// What all of them need. X5
+  func needs() -> ReaderNeeds {
+    guard let entries = try? entries() else { return ReaderNeeds(everything: true) }
+    var needs = ReaderNeeds()
+    for entry in entries {
+      if let hold = entry?.hold { needs.holds.append(hold) } else { needs.everything = true }
+    }
+    return needs
+  }
+
+  fileprivate static func range(_ slot: Int) -> Range<UInt64> {
+    let start = UInt64(slot * ReaderSlot.length)
+    return start..<(start + UInt64(ReaderSlot.length))
+  }
+}
+
+/// A reader's place in the table, for as long as the object lives.
+final class ReaderRegistration: Sendable {
+  private let file: any File
+  private let range: Range<UInt64>
+  private let since: UInt64
+
+  private init(_ file: any File, _ range: Range<UInt64>, since: UInt64) {
+    self.file = file
+    self.range = range
+    self.since = since
+  }
+
+  deinit {
+    // Closing would give the lock up too, but not as long as a child of this process, on its way to another
+    // program, has the same opening. What fails here ends with the process.
+    try? file.unlock(range)
+    try? file.close()
+  }
+
+  /// Takes a place, as one who may need everything; nil where that cannot be.
+  static func take(in table: ReaderTable) -> ReaderRegistration? {
+    guard let file = try? openFile(table) else { return nil }
+    for slot in 0..<ReaderSlot.countMax {
+      let range = ReaderTable.range(slot)
+      guard let isTaken = try? file.tryLock(range) else { break }
+      guard isTaken else { continue }
+      // From here on the lock goes with the object.
+      let registration = ReaderRegistration(file, range, since: Environment.secondsSince1970)
+      do { try registration.write(nil) } catch { return nil }
+      return registration
+    }
+    try? file.close()
+    return nil
+  }
+
+  private static func openFile(_ table: ReaderTable) throws(FileIOError) -> any File {
+    do { return try table.fileSystem.open(table.path, .readWrite) } catch {
+      guard error.code == .notFound else { throw error }
+    }
+    do { return try table.fileSystem.open(table.path, .create) } catch {
+      guard error.code == .alreadyExists else { throw error }
+    }
+    return try table.fileSystem.open(table.path, .readWrite)
+  }
+
+  /// Says what is needed from now on; never more than before. X3
+  func narrow(to hold: ReaderSlot.Hold) throws(FileIOError) { try write(hold) }
+
+  private func write(_ hold: ReaderSlot.Hold?) throws(FileIOError) {
+    let slot = ReaderSlot(processID: UInt32(Environment.processID), since: since, hold: hold)
+    var bytes = [UInt8](repeating: 0, count: ReaderSlot.length)
+    bytes.withUnsafeMutableBytes { slot.write(to: $0) }
+    try file.write(bytes, at: range.lowerBound)
+  }
+}

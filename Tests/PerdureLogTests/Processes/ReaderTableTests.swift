@@ -1,0 +1,89 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("The table of readers")
+struct ReaderTableTests {
+  private let directory: TemporaryDirectory
+  private let tables: [ReaderTable]
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    let memory = InMemoryFileSystem()
+    try memory.createDirectory("/s")
+    tables = [
+      ReaderTable(directory: "/s", fileSystem: memory),
+      ReaderTable(directory: directory.path, fileSystem: POSIXFileSystem()),
+    ]
+  }
+
+  @Test("A reader may need everything until it says what, and nothing when it is gone")
+  func life() throws {
+    for table in tables {
+      #expect(table.needs() == ReaderNeeds())
+      var first = ReaderRegistration.take(in: table)
+      #expect(table.needs() == ReaderNeeds(everything: true))
+      #expect(table.needs().oldestSequence == 0 && table.needs().checkpointLimit(inIndexFile: 1) == 0)
+      let hold = ReaderSlot.Hold(sequence: 7, indexFile: 2, checkpoint: 3)
+      try first?.narrow(to: hold)
+      #expect(table.needs() == ReaderNeeds(holds: [hold]))
+      var second = ReaderRegistration.take(in: table)
+      #expect(table.needs() == ReaderNeeds(everything: true, holds: [hold]))
+      try second?.narrow(to: ReaderSlot.Hold(sequence: 9, indexFile: 2, checkpoint: 5))
+      #expect(table.needs().checkpointLimit(inIndexFile: 2) == 3)
+      #expect(table.needs().checkpointLimit(inIndexFile: 3) == .max)
+      #expect(table.needs().oldestSequence == 7)
+      first = nil
+      #expect(table.needs().oldestSequence == 9 && table.needs().checkpointLimit(inIndexFile: 2) == 5)
+      second = nil
+      #expect(table.needs() == ReaderNeeds())
+      withExtendedLifetime((first, second)) {}
+    }
+  }
+
+  @Test("Slots are used again, and one that says nothing right counts as a need of everything")
+  func slots() throws {
+    for table in tables {
+      for _ in 0..<3 {
+        let registrations = (0..<5).map { _ in ReaderRegistration.take(in: table) }
+        #expect(try table.entries().count == 5)
+        withExtendedLifetime(registrations) {}
+      }
+      let path = table.directory + "/READERS"
+      let file = try table.fileSystem.open(path, .readWrite)
+      #expect(try file.size() == 5 * 64)
+      #expect(table.needs() == ReaderNeeds())
+      let reader = try #require(ReaderRegistration.take(in: table))
+      try reader.narrow(to: ReaderSlot.Hold(sequence: 7, indexFile: 2, checkpoint: 3))
+      try file.write([0xFF], at: 24)
+      #expect(table.needs() == ReaderNeeds(everything: true))
+      withExtendedLifetime(reader) {}
+    }
+  }
+
+  @Test("A table that cannot be read counts as a need of everything, and one that cannot be locked as none")
+  func failures() throws {
+    let fileSystem = SimulatedFileSystem()
+    try fileSystem.createDirectory("/s")
+    let table = ReaderTable(directory: "/s", fileSystem: fileSystem)
+    var reader = ReaderRegistration.take(in: table)
+    for operation in [FileOperation.kind, .open, .size, .lock, .read] {
+      fileSystem.inject(InjectedFailure(of: operation, code: .mediaError))
+      if operation == .kind { try reader?.narrow(to: .init(sequence: 1, indexFile: 0, checkpoint: 0)) }
+      #expect(table.needs() == ReaderNeeds(everything: true), "\(operation)")
+      #expect(!table.needs().everything)
+    }
+    reader = nil
+    fileSystem.inject(InjectedFailure(of: .lock, code: .notSupported))
+    #expect(table.needs() == ReaderNeeds())
+    for operation in [FileOperation.open, .lock, .write] {
+      fileSystem.removeInjectedFailures()
+      fileSystem.inject(InjectedFailure(of: operation, code: .readOnly))
+      #expect(ReaderRegistration.take(in: table) == nil, "\(operation)")
+    }
+    withExtendedLifetime(reader) {}
+  }
+}

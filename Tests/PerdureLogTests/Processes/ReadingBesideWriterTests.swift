@@ -1,0 +1,236 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Reading beside a writer")
+struct ReadingBesideWriterTests {
+  @Test(
+    "A state stays whole while the writer commits, compacts, checkpoints, closes and dies",
+    arguments: [true, false])
+  func stays(registers: Bool) throws {
+    let random = SeededGenerator.forTest("reading beside a writer \(registers)")
+    for round in 0..<12 as Range<UInt64> {
+      let witnessed = try WitnessedStore(random.derived(round))
+      for _ in 0..<6 { try witnessed.act() }
+      try witnessed.writer.checkpoint()
+      try witnessed.commit()
+      let reader = try witnessed.reader(registers: registers)
+      let snapshot = reader.snapshot()
+      #expect(try snapshot.sequence == witnessed.last)
+      for step in 0..<12 {
+        try witnessed.act()
+        // Without a place among the readers, values with files of their own may be gone.
+        let place = "seed \(random.seed), round \(round), step \(step)"
+        try witnessed.check(snapshot, place, mayLackBlobs: !registers)
+      }
+      try reader.refresh()
+      try witnessed.check(reader.snapshot(), "seed \(random.seed), round \(round), refreshed")
+      #expect(try reader.snapshot().sequence == witnessed.last)
+    }
+  }
+
+  @Test("Whatever a writer does at any moment of an opening, a state of one moment is opened, and stays")
+  func interleavings() throws {
+    let random = SeededGenerator.forTest("interleaved opening")
+    for round in 0..<4 as Range<UInt64> {
+      var call = 0
+      var isThrough = false
+      while !isThrough {
+        let witnessed = try WitnessedStore(random.derived(round * 1000 + UInt64(call)))
+        for _ in 0..<4 { try witnessed.act() }
+        if round % 2 == 0 { try witnessed.writer.checkpoint() }
+        let before = try witnessed.last
+        let stepping = SteppingFileSystem(witnessed.fileSystem)
+        stepping.run(before: call) { for _ in 0..<(round < 2 ? 1 : 4) { try witnessed.act() } }
+        let reader = try witnessed.reader(on: stepping)
+        isThrough = stepping.isWaiting
+        if let failure = stepping.failure { throw failure }
+        let place = "seed \(random.seed), round \(round), before call \(call)"
+        let snapshot = reader.snapshot()
+        let after = try witnessed.last
+        #expect(snapshot.sequence >= before && snapshot.sequence <= after, "\(place)")
+        try witnessed.check(snapshot, place)
+        for _ in 0..<4 { try witnessed.act() }
+        try witnessed.check(snapshot, place + ", later")
+        call += 1
+      }
+      #expect(call > 20)
+    }
+  }
+
+  @Test("Whatever a writer does at any moment of a refresh, a state of one moment is shown")
+  func interleavedRefresh() throws {
+    let random = SeededGenerator.forTest("interleaved refresh")
+    for round in 0..<4 as Range<UInt64> {
+      var call = 0
+      var isThrough = false
+      while !isThrough {
+        let witnessed = try WitnessedStore(random.derived(round * 1000 + UInt64(call)))
+        for _ in 0..<3 { try witnessed.act() }
+        let stepping = SteppingFileSystem(witnessed.fileSystem)
+        let reader = try witnessed.reader(on: stepping)
+        let old = reader.snapshot()
+        for _ in 0..<(round % 2 == 0 ? 1 : 4) { try witnessed.act() }
+        let before = try witnessed.last
+        stepping.run(before: call) { for _ in 0..<(round < 2 ? 1 : 4) { try witnessed.act() } }
+        try reader.refresh()
+        isThrough = stepping.isWaiting
+        if let failure = stepping.failure { throw failure }
+        let place = "seed \(random.seed), round \(round), before call \(call)"
+        let snapshot = reader.snapshot()
+        let after = try witnessed.last
+        #expect(snapshot.sequence >= before && snapshot.sequence <= after, "\(place)")
+        try witnessed.check(snapshot, place)
+        try witnessed.check(old, place + ", the snapshot before")
+        call += 1
+      }
+    }
+  }
+
+  @Test("A commit that is only partly in the file is not there yet, wherever it is cut")
+  func partly() throws {
+    let random = SeededGenerator.forTest("partly written")
+    let witnessed = try WitnessedStore(random, segmentCapacityBytes: 64 << 10)
+    for _ in 0..<2 { try witnessed.commit() }
+    let image = InMemoryFileSystem()
+    try image.createDirectory(WitnessedStore.path)
+    func copy(_ name: String, upTo length: Int? = nil) throws {
+      let path = WitnessedStore.path + "/" + name
+      let source = try witnessed.fileSystem.open(path, .read)
+      let bytes = try source.read(length ?? Int(source.size()), at: 0)
+      let file = try image.open(path, try image.kind(of: path) == nil ? .create : .readWrite)
+      try file.write(bytes, at: 0)
+    }
+    for name in try witnessed.fileSystem.contents(of: WitnessedStore.path) { try copy(name) }
+    let segment = "0000000000000001.segment"
+    let path = WitnessedStore.path + "/" + segment
+    let start = Int(try image.open(path, .read).size())
+    let first = try witnessed.last
+    // Values of a commit that have files of their own are there before it is.
+    for _ in 0..<2 { try witnessed.commit() }
+    for name in try witnessed.fileSystem.contents(of: WitnessedStore.path) where name.hasSuffix(".blob") {
+      try copy(name)
+    }
+    let end = Int(try witnessed.fileSystem.open(path, .read).size())
+    let reader = try witnessed.reader(on: image)
+    var last = first
+    for length in start...end {
+      try copy(segment, upTo: length)
+      try reader.refresh()
+      let snapshot = reader.snapshot()
+      #expect(snapshot.sequence >= last)
+      if snapshot.sequence > last { try witnessed.check(snapshot, "\(length) bytes") }
+      last = snapshot.sequence
+      if length % 16 == 8 {
+        let opened = try witnessed.reader(on: image)
+        #expect(opened.snapshot().sequence == last)
+      }
+    }
+    #expect(try last == witnessed.last)
+    #expect(last == first + 2)
+  }
+
+  @Test("What a reader needs of the index file is left alone while it lives, and used again afterwards")
+  func indexUnits() throws {
+    let witnessed = try WitnessedStore(SeededGenerator.forTest("index units"))
+    for _ in 0..<8 { try witnessed.commit() }
+    try witnessed.writer.checkpoint()
+    var reader: Store? = try witnessed.reader()
+    let place = try #require(reader?.engine.reading?.checkpoint)
+    func root() throws -> [UInt8] {
+      let name = WitnessedStore.path + "/" + StoreFileName.index(place.indexFile).string
+      return try witnessed.fileSystem.open(name, .read)
+        .read(Int(place.rootLength), at: UInt64(place.rootSlot) * 64)
+    }
+    let before = try root()
+    for _ in 0..<6 {
+      try witnessed.commit()
+      try witnessed.writer.checkpoint()
+    }
+    #expect(try root() == before)
+    reader = nil
+    for _ in 0..<3 {
+      try witnessed.commit()
+      try witnessed.writer.checkpoint()
+    }
+    #expect(try root() != before)
+    withExtendedLifetime(reader) {}
+  }
+
+  @Test("A value with a file of its own stays while a reader may ask for it")
+  func blobs() throws {
+    let witnessed = try WitnessedStore(SeededGenerator.forTest("blobs of readers"))
+    func blobs() throws -> Int {
+      try witnessed.fileSystem.contents(of: WitnessedStore.path).filter { $0.hasSuffix(".blob") }.count
+    }
+    let value = [UInt8](repeating: 7, count: 5000)
+    let extra = try witnessed.writer.keyspace("extra", .dense)
+    func put(_ value: [UInt8]?) throws {
+      try witnessed.writer.write(durability: .powerLoss) { transaction in
+        if let value {
+          try transaction.put(value, id: 1, in: extra)
+        } else {
+          try transaction.put([], id: 2, in: extra)
+        }
+      }
+    }
+    try put(value)
+    var reader: Store? = try witnessed.reader()
+    try put([1])
+    try put(nil)
+    #expect(try blobs() == 1)
+    // Also over a writer that dies, and the next one's opening.
+    witnessed.kill()
+    try witnessed.open()
+    try put(nil)
+    #expect(try blobs() == 1)
+    #expect(try reader?.snapshot().value(id: 1, in: extra) == value)
+    reader = nil
+    try put(nil)
+    #expect(try blobs() == 0)
+    withExtendedLifetime(reader) {}
+  }
+
+  @Test("A store that was not closed is read without a writer, and nothing of it is changed")
+  func notClosed() throws {
+    let fileSystem = SimulatedFileSystem()
+    let witnessed = try WitnessedStore(SeededGenerator.forTest("not closed"), fileSystem)
+    for _ in 0..<20 { try witnessed.commit() }
+    let last = try witnessed.last
+    witnessed.kill()
+    let operations = fileSystem.operationCount
+    let reader = try witnessed.reader(registers: false)
+    #expect(!reader.recoveryReport.wasClosed)
+    #expect(reader.snapshot().sequence == last)
+    #expect(fileSystem.operationCount == operations)
+    #expect(try !reader.refresh())
+    try reader.close()
+    #expect(throws: StoreError.self) { try reader.refresh() }
+    #expect(fileSystem.operationCount == operations)
+  }
+
+  @Test("Where there is no store, nothing is made by reading")
+  func noStore() throws {
+    let fileSystem = InMemoryFileSystem()
+    try fileSystem.createDirectory("/empty")
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.isReadOnly = true
+    for path in ["/empty", "/absent"] {
+      let error = #expect(throws: StoreError.self) { try Store(at: path, options: options) }
+      #expect(error?.code == .notAStore)
+    }
+    #expect(try fileSystem.contents(of: "/") == ["empty"])
+    #expect(try fileSystem.contents(of: "/empty") == [])
+  }
+
+  @Test("Only what was opened for reading is refreshed")
+  func refused() throws {
+    let witnessed = try WitnessedStore(SeededGenerator.forTest("refused refresh"))
+    let error = #expect(throws: StoreError.self) { try witnessed.writer.refresh() }
+    #expect(error?.code == .readOnly)
+  }
+}
