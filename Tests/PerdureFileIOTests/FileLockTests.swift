@@ -72,6 +72,29 @@ struct FileLockTests {
     try fileSystem.lock(directory.file("lock"), .exclusive, holder: "two").release()
   }
 
+  @Test(
+    "A lock on a range keeps other openings from its bytes, and goes with its own", arguments: Subject.all)
+  func ranges(_ subject: Subject) throws {
+    let (fileSystem, root, keep) = try subject.make()
+    defer { withExtendedLifetime(keep) {} }
+    let one = try fileSystem.open("\(root)/ranges", .create)
+    let two = try fileSystem.open("\(root)/ranges", .readWrite)
+    let reader = try fileSystem.open("\(root)/ranges", .read)
+    #expect(try one.tryLock(0..<64) && two.tryLock(64..<128))
+    #expect(try !two.tryLock(0..<64) && !two.tryLock(63..<64) && !one.tryLock(0..<65))
+    #expect(try two.isLocked(0..<1) && !two.isLocked(64..<200) && !one.isLocked(0..<64))
+    #expect(try reader.isLocked(0..<64) && reader.isLocked(100..<101) && !reader.isLocked(128..<192))
+    expectError(.permissionDenied) { _ = try reader.tryLock(200..<201) }
+    // Closing another opening of the file takes no lock away.
+    try reader.close()
+    #expect(try two.isLocked(0..<64))
+    try one.unlock(0..<32)
+    #expect(try !two.isLocked(0..<32) && two.isLocked(32..<64))
+    try one.close()
+    #expect(try two.tryLock(0..<64))
+    expectError(.closed) { _ = try one.isLocked(0..<64) }
+  }
+
   @Test("A directory can't be a lock", arguments: Subject.all)
   func directory(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()

@@ -11,12 +11,15 @@ import PerdureFormat
 ///  F1  One refresh at a time; `lock` is held for moments only.
 ///  F2  The sequence number never falls, whatever is found: an engine that is behind is not shown.
 ///  F3  After `stop` no other engine is shown: the one that is closed stays.
+///  F4  `seen` is how things stood before the last opening began: if they are the same now, that opening saw
+///      everything. It belongs to the refresh that runs.
 // Unchecked: what varies is guarded by `lock`.
 final class Follower: @unchecked Sendable {
   private let refreshing = Lock()
   private let lock = Lock()
   private var newest: Engine
   private var isStopped = false
+  private var seen: StoreLook?
 
   init(_ engine: Engine) { newest = engine }
 
@@ -31,9 +34,13 @@ final class Follower: @unchecked Sendable {
     try refreshing.withLock {
       let engine = self.engine
       let before = try engine.looking { $0.root.pointee.sequence }
+      // One that cannot be had is judged by the opening. F4
+      let look = try? StoreLook(engine.directory, engine.fileSystem)
+      if let look, look == seen { return false }
       let (next, _) = try Recovery.open(engine.directory, engine.options)
       let after = try next.looking { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
+      seen = look
       guard after > before else { return false }
       try show(next)
       return true
@@ -65,6 +72,8 @@ extension Store {
   /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`, `.notAStore` when the directory holds another store
   ///   or none; what could be read before can be read still. `.readOnly` when the store was opened for
   ///   writing, which always shows what is newest.
+  /// - Complexity: when nothing has changed, the superblock and the directory are read; otherwise as opening
+  ///   the store.
   @discardableResult
   public func refresh() throws -> Bool {
     guard let follower else {

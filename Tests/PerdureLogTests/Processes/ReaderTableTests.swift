@@ -44,6 +44,15 @@ struct ReaderTableTests {
     }
   }
 
+  @Test(
+    "A moment is written as people do",
+    arguments: [
+      (0 as UInt64, "1970-01-01 00:00:00 UTC"), (951_782_399, "2000-02-28 23:59:59 UTC"),
+      (951_782_400, "2000-02-29 00:00:00 UTC"), (1_735_689_599, "2024-12-31 23:59:59 UTC"),
+      (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+    ])
+  func moments(_ seconds: UInt64, _ text: String) { #expect(LockHolderText.utc(seconds) == text) }
+
   @Test("Slots are used again, and one that says nothing right counts as a need of everything")
   func slots() throws {
     for table in tables {

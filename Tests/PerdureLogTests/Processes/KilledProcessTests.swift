@@ -1,0 +1,201 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Accounts whose amounts always add up to the same.
+private enum Bank {
+  static let accounts: UInt64 = 32
+  /// This one's value has a file of its own.
+  static let largeAccount: UInt64 = 32
+  static let total: UInt64 = 1000 * 33
+
+  static func open(_ path: String, isReadOnly: Bool = false) throws -> Store {
+    var options = StoreOptions()
+    options.isReadOnly = isReadOnly
+    options.segmentCapacityBytes = 32 << 10
+    options.blobThresholdBytes = 1024
+    options.checkpoints = .manual
+    options.compactsAutomatically = false
+    options.durability = .processCrash
+    options.reserveBytes = 0
+    return try Store(at: path, options: options)
+  }
+
+  static func create(_ path: String) throws {
+    let store = try open(path)
+    let rows = try store.keyspace("accounts", .dense)
+    _ = try store.defineIndex(CheckpointedStore.definition("amounts", rows, [.value(offset: 0, length: 8)]))
+    try store.write { transaction in
+      for id in 0...largeAccount { try transaction.put(value(1000, id), id: id, in: rows) }
+    }
+    try store.close()
+  }
+
+  private static func value(_ amount: UInt64, _ id: UInt64) -> [UInt8] {
+    withUnsafeBytes(of: amount.bigEndian) { Array($0) }
+      + [UInt8](repeating: UInt8(id), count: id == largeAccount ? 4000 : 40 + Int(amount % 64))
+  }
+
+  private static func amount(_ value: [UInt8]) -> UInt64 {
+    value.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// Moves amounts about for ever, with checkpoints and compactions.
+  static func write(_ path: String, _ random: inout SeededGenerator) throws {
+    let store = try open(path)
+    let rows = try store.keyspace("accounts", .dense)
+    while true {
+      let (from, to) = (
+        UInt64.random(in: 0...largeAccount, using: &random),
+        UInt64.random(in: 0...largeAccount, using: &random)
+      )
+      try store.write { transaction in
+        let snapshot = store.snapshot()
+        let source = amount(try #require(try snapshot.value(id: from, in: rows)))
+        let target = amount(try #require(try snapshot.value(id: to, in: rows)))
+        let moved = UInt64.random(in: 0...source, using: &random)
+        guard from != to else { return }
+        try transaction.put(value(source - moved, from), id: from, in: rows)
+        try transaction.put(value(target + moved, to), id: to, in: rows)
+      }
+      switch Int.random(in: 0..<40, using: &random) {
+      case 0: try store.compact()
+      case 1, 2: try store.checkpoint()
+      default: break
+      }
+    }
+  }
+
+  /// Nil when all is as it should be.
+  static func complaint(_ snapshot: Snapshot, _ store: Store) throws -> String? {
+    let rows = try store.keyspace("accounts", .dense)
+    let index = try #require(try store.indexes.first?.index)
+    var sum: UInt64 = 0
+    for id in 0...largeAccount {
+      guard let value = try snapshot.value(id: id, in: rows) else { return "account \(id) is gone" }
+      sum += amount(value)
+      guard value.dropFirst(8).allSatisfy({ $0 == UInt8(id) }) else { return "account \(id) is another's" }
+    }
+    if sum != total { return "the sum is \(sum)" }
+    let entries = snapshot.count(in: index)
+    return entries == Int(largeAccount + 1) ? nil : "the index has \(entries) entries"
+  }
+
+  /// Opens, follows the writer for some rounds, and holds a snapshot the while. Throws what is wrong.
+  static func read(_ path: String, rounds: Int) throws {
+    let store = try open(path, isReadOnly: true)
+    let first = store.snapshot()
+    var last: UInt64 = 0
+    for _ in 0..<rounds {
+      try store.refresh()
+      let snapshot = store.snapshot()
+      if snapshot.sequence < last { throw Complaint("commit \(snapshot.sequence) after \(last)") }
+      last = snapshot.sequence
+      for state in [first, snapshot] {
+        if let complaint = try complaint(state, store) {
+          throw Complaint("\(complaint) at \(state.sequence)")
+        }
+      }
+    }
+  }
+
+  struct Complaint: Error {
+    init(_ text: String) { print(text) }
+  }
+}
+
+@Suite("Processes that are killed")
+struct KilledProcessTests {
+  /// How often the writer is killed. A long run sets it in the environment: 600 are about ten minutes.
+  private static let kills = Environment.value(of: "PERDURE_KILLS").flatMap(Int.init) ?? 4
+
+  @Test("Four readers beside a writer that compacts always see the same sum, whoever is killed when")
+  func sums() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("s.perdure")
+    try Bank.create(path)
+    let random = SeededGenerator.forTest("killed processes")
+    let isDone = Guarded(false)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        defer { isDone.withLock { $0 = true } }
+        for round in 0..<Self.kills { try await Self.writer(path, random.derived(UInt64(round)).seed) }
+      }
+      for reader in 0..<4 as Range<UInt64> {
+        group.addTask {
+          var round: UInt64 = 0
+          while !isDone.withLock({ $0 }) {
+            round += 1
+            await Self.reader(path, random.derived(1000 * (reader + 1) + round).seed, dies: reader % 2 == 1)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let store = try Bank.open(path)
+    #expect(try store.readers == [])
+    #expect(try Bank.complaint(store.snapshot(), store) == nil)
+    #expect(try store.verify().findings.map(\.description) == [])
+  }
+
+  /// A writer that is killed at some moment, and the next one, which nothing keeps from opening.
+  private static func writer(_ path: String, _ seed: UInt64) async throws {
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, seed = seed as UInt64] in
+      var random = SeededGenerator(seed: seed)
+      dieAfter(microseconds: .random(in: 0..<400_000, using: &random))
+      try Bank.write(path, &random)
+    }
+    let next = try Bank.open(path)
+    #expect(try Bank.complaint(next.snapshot(), next) == nil)
+  }
+
+  private static func reader(_ path: String, _ seed: UInt64, dies: Bool) async {
+    if dies {
+      await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, seed = seed as UInt64] in
+        var random = SeededGenerator(seed: seed)
+        dieAfter(microseconds: .random(in: 0..<100_000, using: &random))
+        while true { try Bank.read(path, rounds: 20) }
+      }
+    } else {
+      await #expect(processExitsWith: .success) { [path = path as String] in
+        try Bank.read(path, rounds: 40)
+      }
+    }
+  }
+
+  @Test("A second writer is told who the first is; when that one is killed, nothing is in the way")
+  func secondWriter() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("s.perdure")
+    try Bank.create(path)
+    let store = try Bank.open(path)
+    let error = #expect(throws: StoreError.self) { try Bank.open(path) }
+    #expect(error?.code == .locked)
+    let message = try #require(error?.message)
+    #expect(message.contains("held by process \(Environment.processID)") && message.contains(" since 2"))
+    try store.close()
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+      let store = try Bank.open(path)
+      _ = withExtendedLifetime(store) { raise(SIGKILL) }
+    }
+    try Bank.open(path).close()
+  }
+}
+
+/// Kills this process from another thread, wherever it is then.
+private func dieAfter(microseconds: UInt32) {
+  PlatformThread.start(name: "executioner") {
+    usleep(microseconds)
+    raise(SIGKILL)
+  }
+}
