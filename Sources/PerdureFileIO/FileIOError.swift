@@ -42,6 +42,12 @@ public struct FileIOError: Error, Sendable, Hashable {
   }
 }
 
+extension FileIOError {
+  /// Whether a sync failed, of a file or of a directory: then nobody knows what of the writes before it will
+  /// stay. Other calls that fail take nothing away.
+  package var isSync: Bool { operation.hasPrefix("sync") }
+}
+
 extension FileIOError: CustomStringConvertible {
   /// The message.
   public var description: String { message }

@@ -122,14 +122,13 @@ extension Engine {
       return try blobs.write(value, number: number)
     } catch {
       // S5: whose changes a failed sync has dropped, nobody knows; a failed write harms nobody.
-      let isSync = error.operation.hasPrefix("sync")
-      if isSync {
+      if error.isSync {
         gate.poison(
           StoreError(
             .poisoned, "A sync of a blob file failed. Close the store and open it again", cause: error))
       }
       discardBlobs([number])
-      throw isSync
+      throw error.isSync
         ? StoreError.unsure(error, "Syncing a blob file") : StoreError.io(error, "Writing a blob file")
     }
   }

@@ -76,7 +76,7 @@ struct CheckpointWriter: ~Copyable {
     } catch {
       // For lack of room it may be tried again. After a failed sync nobody knows what the file holds.
       let isPassing = (error as? FileIOError)?.code.isLackOfRoom ?? false
-      let isSync = (error as? FileIOError)?.operation.hasPrefix("sync") ?? false
+      let isSync = (error as? FileIOError)?.isSync ?? false
       if !(error is IndexFile.Cancelled), isSync || !isPassing { failure = error }
       throw error
     }

@@ -65,7 +65,8 @@ extension Engine {
     }
   }
 
-  /// Begins a new segment though the last one is not full, so that compaction may have that one.
+  /// Begins a new segment though the last one is not full, so that compaction may have that one. Nothing of a
+  /// commit is being written: where the system refuses, the store goes on, unless it was a sync that failed.
   func rollLog(_ state: inout CommitterState) throws {
     do {
       let number = state.nextSegment
@@ -79,7 +80,7 @@ extension Engine {
       state.tailBytes += UInt64(SegmentHeader.length)
       showRoot(state.makeWorkingRoot(for: state.catalog), &state)
     } catch let error as FileIOError {
-      if error.isRefusal { throw StoreError.io(error, "Beginning a segment") }
+      if !error.isSync { throw StoreError.io(error, "Beginning a segment") }
       gate.poison(
         StoreError(.poisoned, "A segment was not born. Close the store and open it again", cause: error))
       throw StoreError.unsure(error, "Beginning a segment")
@@ -130,10 +131,22 @@ extension Engine {
       try fileSystem.syncDirectory(directory)
       return try Segment(header: header, file: file)
     } catch {
-      // It never held a frame, so its number may be used again, unless the name stays.
-      if error.isRefusal, (try? fileSystem.remove(path)) == nil { state.nextSegment = header.number + 1 }
+      if !error.isSync { giveUpBirth(of: header.number, file, path, &state) }
       throw error
     }
+  }
+
+  /// Removes what is there of a segment that was not born.
+  ///
+  /// If its header may be whole, it may come back with a power cut. It says where the log ended, so the log must
+  /// not go on there: the next frame begins a segment of its own.
+  private func giveUpBirth(
+    of number: UInt64, _ file: any File, _ path: String, _ state: inout CommitterState
+  ) {
+    let size = (try? file.size()) ?? .max
+    if size >= UInt64(SegmentHeader.length) { state.segmentCapacity = 0 }
+    // It never held a frame, so its number may be used again, unless the name stays.
+    if (try? fileSystem.remove(path)) == nil { state.nextSegment = number + 1 }
   }
 
   /// Segments of a commit that was taken back hold room, perhaps the last that there was. Their numbers are
@@ -153,7 +166,7 @@ extension Engine {
       }
       state.voidSegments = [number]
     } catch {
-      guard error.operation.hasPrefix("sync") else { return }
+      guard error.isSync else { return }
       gate.poison(
         StoreError(
           .poisoned, "Syncing the store's directory failed. Close the store and open it again", cause: error))

@@ -1,4 +1,5 @@
 import PerdureFileIO
+import PerdureFormat
 import PerdureTestSupport
 import Testing
 
@@ -68,5 +69,42 @@ struct CompactionFailureTests {
     }
     #expect(nth > 20)
     #expect(poisonedCount > 0 && poisonedCount < nth)
+  }
+
+  @Test(
+    "A segment that is refused is not begun: the store goes on, whatever is left of the file",
+    arguments: [nil, 0, 64, SegmentHeader.length] as [Int?], [FileIOError.Code.noSpace, .mediaError])
+  func refusedSegment(_ written: Int?, _ code: FileIOError.Code) throws {
+    for staysThere in [false, true] { try refuseSegment(written, code, staysThere: staysThere) }
+  }
+
+  /// - Parameter written: How much of the header gets into the file; nil: there is none.
+  /// - Parameter staysThere: Whether the file cannot be removed.
+  private func refuseSegment(_ written: Int?, _ code: FileIOError.Code, staysThere: Bool) throws {
+    let fileSystem = SimulatedFileSystem()
+    let store = try Self.make(fileSystem)
+    let name = try store.engine.looking { StoreFileName.segment($0.nextSegment).string }
+    fileSystem.inject(
+      InjectedFailure(
+        of: written == nil ? .create : .write, code: code,
+        effect: written.map { .partialWrite(byteCount: $0) } ?? .nothing, pathContains: name))
+    if staysThere {
+      fileSystem.inject(InjectedFailure(of: .remove, code: .permissionDenied, pathContains: name))
+    }
+    let error = #expect(throws: StoreError.self) {
+      try store.engine.inTurn { try store.engine.rollLog(&$0) }
+    }
+    #expect(error?.cause?.code == code && fileSystem.injectedFailureCount > 0)
+    #expect(store.engine.gate.poison == nil)
+    fileSystem.removeInjectedFailures()
+    let rows = try store.keyspace("rows", .dense)
+    for id in 0..<3 as Range<UInt64> { try store.write { try $0.put([9], id: id, in: rows) } }
+    let content = try CrashOracle.content(of: store)
+    let again = try Store(at: "/s.perdure", options: Self.options(fileSystem.currentImage.fileSystem()))
+    #expect(try CrashOracle.content(of: again) == content)
+    #expect(try again.verify().isClean)
+    try store.compact()
+    #expect(try CrashOracle.content(of: store) == content)
+    #expect(try store.verify().isClean)
   }
 }
