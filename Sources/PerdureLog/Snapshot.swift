@@ -114,7 +114,7 @@ extension Snapshot {
     of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     if record.header.kind == .packed { return try engine.dictionaries.withUnpacked(record, body) }
-    return try body(openedBlobs.value(of: BlobReference(in: record), engine.blobs).bytes)
+    return try body(openedBlobs.value(of: BlobReference(in: record), engine.blobs))
   }
 
   /// The value of a record, which stays readable while the snapshot lives.
@@ -131,7 +131,7 @@ extension Snapshot {
     if record.header.kind == .packed {
       return try openedBlobs.unpackedValue(of: record, at: word, engine.dictionaries)
     }
-    return try openedBlobs.value(of: BlobReference(in: record), engine.blobs).bytes
+    return try openedBlobs.value(of: BlobReference(in: record), engine.blobs)
   }
 }
 

@@ -2,19 +2,22 @@ import PerdureFileIO
 import PerdureFormat
 
 /// Bytes of a value, and whatever has to live as long as they are used.
+///
+/// They are lent to a closure only: whoever took them out could use them when the last owner of the mapping is
+/// gone, and the mapping with it.
 struct ValueBytes {
-  let bytes: UnsafeRawBufferPointer
-  private let owner: FileMapping?
-
-  /// Bytes in a mapped segment or in a batch: somebody else keeps them alive.
-  init(_ bytes: UnsafeRawBufferPointer) {
-    self.bytes = bytes
-    owner = nil
-  }
+  fileprivate let bytes: UnsafeRawBufferPointer
+  private let owner: FileMapping
 
   init(_ bytes: UnsafeRawBufferPointer, in mapping: FileMapping) {
     self.bytes = bytes
     owner = mapping
+  }
+
+  /// Calls `body` with the bytes, which are good until it returns.
+  @inline(__always)
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try withExtendedLifetime(owner) { try body(bytes) }
   }
 }
 
@@ -168,13 +171,14 @@ final class OpenedBlobs: @unchecked Sendable {
     }
   }
 
-  func value(of reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> ValueBytes {
-    if let known = lock.withLock({ values[reference.number] }) { return known }
+  /// The value that a record names; the bytes are good while this lives.
+  func value(of reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> UnsafeRawBufferPointer {
+    if let known = lock.withLock({ values[reference.number] }) { return known.bytes }
     let value = try files.read(reference)
     return lock.withLock {
-      if let known = values[reference.number] { return known }
+      if let known = values[reference.number] { return known.bytes }
       values[reference.number] = value
-      return value
+      return value.bytes
     }
   }
 }

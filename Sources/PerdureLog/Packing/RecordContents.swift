@@ -21,8 +21,7 @@ struct RecordContents: Sendable {
     of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     if record.header.kind == .packed { return try dictionaries.withUnpacked(record, body) }
-    let value = try blobs.read(BlobReference(in: record))
-    return try withExtendedLifetime(value) { try body(value.bytes) }
+    return try blobs.read(BlobReference(in: record)).withBytes(body)
   }
 }
 

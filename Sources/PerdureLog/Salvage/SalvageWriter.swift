@@ -62,7 +62,7 @@ struct SalvageWriter {
       let value = try blobs.read(BlobReference(in: record))
       try flush()
       try store.write(durability: .relaxed) { transaction in
-        try transaction.put(value.bytes, storedKey: record.key, in: keyspace)
+        try value.withBytes { try transaction.put($0, storedKey: record.key, in: keyspace) }
       }
     } else {
       let value = try plainValue(of: record)

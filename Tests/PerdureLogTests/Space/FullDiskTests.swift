@@ -130,7 +130,7 @@ struct FullDiskTests {
       #expect(try disk.free >= free, "\(number)")
       #expect(try store.usage == usage, "\(number)")
       #expect(store.snapshot().sequence == sequence && store.snapshot().count(in: rows) == Int(count))
-      #expect(store.snapshot().count(in: index) == Int(count), "\(number)")
+      #expect(try store.snapshot().count(in: index) == Int(count), "\(number)")
     }
     #expect(throws: StoreError.self) { try store.keyspace("other", .bytes) }
     #expect(try store.keyspaces.count == 1)
