@@ -164,7 +164,9 @@ struct Salvage: ~Copyable {
     if record.header.kind == .packed {
       return (try? DictionaryTable.unpacked(record, dictionary: index.state.dictionary)) != nil
     }
-    guard record.header.kind == .blob, let blobs else { return true }
+    guard record.header.kind == .blob else { return true }
+    // Blob files say which store they belong to. Of one without an id none can be trusted.
+    guard let blobs else { return false }
     return (try? blobs.read(BlobReference(in: record))) != nil
   }
 

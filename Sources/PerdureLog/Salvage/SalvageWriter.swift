@@ -58,7 +58,7 @@ struct SalvageWriter {
       keyspace.kind == .bytes || record.header.keyLength == 8
     else { return }
     if record.header.kind == .blob {
-      guard let blobs else { return }
+      guard let blobs else { preconditionFailure("of a store without an id no record of a blob file counts") }
       let value = try blobs.read(BlobReference(in: record))
       try flush()
       try store.write(durability: .relaxed) { transaction in

@@ -241,6 +241,29 @@ struct SalvageTests {
     #expect(report.damages.first?.file == StoreFileName.blob(2).string)
   }
 
+  @Test("Where nothing says which store it was, values in files of their own are lost, and said to be")
+  func blobsOfNoStore() throws {
+    let store = try Store(at: path, options: options)
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([1], id: 1, in: rows) }
+    try store.write { transaction in
+      try transaction.put([UInt8](repeating: 4, count: 5000), id: 1, in: rows)
+      try transaction.put([UInt8](repeating: 5, count: 5000), id: 2, in: rows)
+    }
+    try store.close()
+    for number in 1...2 as ClosedRange<UInt64> {
+      try fileSystem.remove(path + "/" + StoreFileName.blob(number).string)
+    }
+    try fileSystem.remove(path + "/" + StoreFileName.superblock.string)
+    for name in try fileSystem.contents(of: path) where name.hasSuffix(".segment") {
+      try overwrite(path + "/" + name, 0..<SegmentHeader.length)
+    }
+    let report = try Store.salvage(from: path, to: SalvagedStore.target, options: options)
+    #expect(Array(try SalvagedStore.content(of: SalvagedStore.target, fileSystem).values) == [[1]])
+    #expect(report.contents.map(\.keys) == [1])
+    #expect(report.damages.filter { $0.reason == .blob }.count == 2)
+  }
+
   @Test("Keyspaces whose definition is gone get a name, and index definitions over them go")
   func definitions() throws {
     let store = try Store(at: path, options: options)
