@@ -6,11 +6,12 @@ extension Store {
   /// - Throws: `StoreError`: `.invalidArgument` when it exists with the other kind, or the name is
   ///   empty or longer than 255 bytes of UTF-8; what `write` throws.
   public func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace {
-    if let known = try knownKeyspace(name, kind) { return known }
+    if let known = try engine.looking({ try $0.catalog.keyspace(named: name, of: kind) }) { return known }
     try engine.checkWritable()
     try checkName(name)
     return try engine.inTurn { state in
-      if let known = state.catalog.keyspace(named: name) { return known }
+      // Somebody may have made it since.
+      if let known = try state.catalog.keyspace(named: name, of: kind) { return known }
       var catalog = state.catalog
       let keyspace = catalog.addKeyspace(name, kind)
       try engine.appendCatalogRecord(CatalogRecord.keyspace(keyspace), catalog, &state)
@@ -61,18 +62,21 @@ extension Store {
     }
   }
 
-  private func knownKeyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace? {
-    guard let known = try engine.looking({ $0.catalog.keyspace(named: name) }) else { return nil }
-    guard known.kind == kind else {
-      throw StoreError(.invalidArgument, "Keyspace \(name) has keys of kind \(known.kind), not \(kind)")
-    }
-    return known
-  }
-
   private func checkName(_ name: String) throws {
     guard (1...255).contains(name.utf8.count) else {
       throw StoreError(.invalidArgument, "The name \"\(name.prefix(32))\" must have 1 to 255 bytes of UTF-8")
     }
+  }
+}
+
+extension Catalog {
+  /// - Throws: `StoreError` with code `.invalidArgument` when the keyspace has the other kind.
+  fileprivate func keyspace(named name: String, of kind: KeyspaceKind) throws(StoreError) -> Keyspace? {
+    guard let known = keyspace(named: name) else { return nil }
+    guard known.kind == kind else {
+      throw StoreError(.invalidArgument, "Keyspace \(name) has keys of kind \(known.kind), not \(kind)")
+    }
+    return known
   }
 }
 

@@ -61,6 +61,20 @@ struct StoreTests {
     try memory.open().close()
   }
 
+  @Test("Of two that make one keyspace with different kinds at once, one is refused")
+  func keyspaceKinds() async throws {
+    let store = try MemoryStore().open()
+    for number in 0..<100 {
+      let kinds = await withTaskGroup(of: Bool.self) { group in
+        for kind in [KeyspaceKind.dense, .bytes] {
+          group.addTask { (try? store.keyspace("keyspace \(number)", kind))?.kind == kind }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(kinds.count { $0 } == 1)
+    }
+  }
+
   @Test("A snapshot does not change")
   func snapshotIsStable() throws {
     let store = try MemoryStore().open()
