@@ -44,13 +44,20 @@ struct Catalog: Sendable {
     return keyspace
   }
 
-  /// The catalog with one more index, or with another definition under a known name.
+  /// The catalog with one more index, or with another definition under a known name. Definitions that count its
+  /// groups name it as it is then.
   mutating func setIndex(_ definition: IndexDefinition) -> DerivedIndex {
     let id = indexIDs[definition.name] ?? UInt32(indexes.count)
     let index = DerivedIndex(id: id, name: definition.name, isUnique: definition.isUnique)
     let entry = IndexEntry(index: index, definition: definition)
     if Int(id) < indexes.count { indexes[Int(id)] = entry } else { indexes.append(entry) }
     indexIDs[definition.name] = id
+    for place in indexes.indices {
+      guard case .groupCounts(let counted) = indexes[place].definition.source, counted.id == id else {
+        continue
+      }
+      indexes[place].definition.source = .groupCounts(of: index)
+    }
     return index
   }
 }
