@@ -73,8 +73,10 @@ extension Snapshot {
   }
 
   /// How many entries of a derived index have a key in the range.
+  /// - Throws: `StoreError` with code `.indexUnavailable`.
   /// - Complexity: O(log n).
-  public func count(in index: DerivedIndex, range: KeyRange = .all) -> Int {
+  public func count(in index: DerivedIndex, range: KeyRange = .all) throws -> Int {
+    try engine.checkAvailable(index)
     let tree = tree(of: index)
     return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
   }
@@ -184,7 +186,8 @@ extension OrderedCursor {
 }
 
 extension Engine {
-  func checkAvailable(_ index: DerivedIndex) throws {
+  /// What an unavailable index has is not what its definition gives: nothing may be read off it.
+  func checkAvailable(_ index: DerivedIndex) throws(StoreError) {
     guard unavailableIndexes.contains(index.id) else { return }
     throw StoreError(
       .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can maintain index \(index.name)")

@@ -110,7 +110,7 @@ struct ConcurrencyTests {
         values.insert(value.withUnsafeBytes { Array($0) })
         return true
       }
-      guard values.count == 1, snapshot.count(in: names) == 20, snapshot.count(in: index) == 20 else {
+      guard values.count == 1, snapshot.count(in: names) == 20, try snapshot.count(in: index) == 20 else {
         throw Violation("a snapshot mixes \(values)")
       }
     }

@@ -66,7 +66,7 @@ extension ContextCore {
   func targetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
     if relationship.form == .column { return column(owner, relationship.slot) == nil ? 0 : 1 }
     let overlay = tracker[owner]
-    let stored = overlay?.isNew == true ? 0 : view.entryCount(relationship.index, Self.range(of: owner))
+    let stored = overlay?.isNew == true ? 0 : storedEntryCount(relationship.index, owner)
     return stored + (overlay?.delta(relationship.slot)?.countDifference ?? 0)
   }
 
@@ -91,8 +91,7 @@ extension ContextCore {
   ) -> Bool {
     if tracker.isNew(owner) || tracker.isNew(target) { return false }
     if let owners = relationship.owners,
-      view.entryCount(owners, Self.range(of: target))
-        < view.entryCount(relationship.index, Self.range(of: owner))
+      storedEntryCount(owners, target) < storedEntryCount(relationship.index, owner)
     {
       return hasStoredEntry(owners, target, owner)
     }
@@ -121,6 +120,13 @@ extension ContextCore {
       try view.appendReferences(under: owner, in: index, to: &result)
     } catch {
       noteReadFailure(error, owner)
+    }
+  }
+
+  private func storedEntryCount(_ index: StoreIndex, _ owner: ObjectReference) -> Int {
+    do { return try view.entryCount(index, Self.range(of: owner)) } catch {
+      noteReadFailure(error, owner)
+      return 0
     }
   }
 

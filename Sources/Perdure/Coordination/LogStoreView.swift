@@ -56,9 +56,9 @@ final class LogStoreView: StoreView {
     }
   }
 
-  func entryCount(_ index: StoreIndex, _ range: KeyRange) -> Int {
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
     switch keyspaces.places[index.rawValue] {
-    case .derived(let derived): snapshot.count(in: derived, range: range.inLog)
+    case .derived(let derived): try snapshot.count(in: derived, range: range.inLog)
     case .links(let links): snapshot.countPairs(links, range.inLog)
     }
   }

@@ -73,7 +73,7 @@ package protocol StoreView: AnyObject, Sendable {
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws
 
   /// The number of entries in a range of an index. O(log n).
-  func entryCount(_ index: StoreIndex, _ range: KeyRange) -> Int
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int
 
   /// Hands out the entries in a range of an index in order (S5) until `body` returns false. The key comes
   /// without the reference that a store may append to it.

@@ -95,7 +95,7 @@ extension FetchExecutor {
     }
     func visitOthers() throws -> Bool {
       try visitRows(isReversed: plan.isReversed) { reference, row in
-        graph.count(counted, of: reference) > 0 ? true : try body(reference, row)
+        try graph.count(counted, of: reference) > 0 ? true : try body(reference, row)
       }
     }
     if plan.isReversed {

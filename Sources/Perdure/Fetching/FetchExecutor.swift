@@ -64,7 +64,7 @@ package struct FetchExecutor {
     var total = 0
     if let pending {
       total = try countOverlaid(pending)
-    } else if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = knownCount() {
+    } else if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
       total = known
     } else {
       try visitMatches(needsRows: false) { _ in
@@ -76,10 +76,10 @@ package struct FetchExecutor {
     return fetch.limit.map { min($0, rest) } ?? rest
   }
 
-  private func knownCount() -> Int? {
+  private func knownCount() throws -> Int? {
     switch plan.access {
     case .scan, .countOrder: fetch.concrete.reduce(0) { $0 + graph.view.rowCount(entity: $1) }
-    case .index(let index, let ranges): ranges.reduce(0) { $0 + graph.view.entryCount(index, $1) }
+    case .index(let index, let ranges): try ranges.reduce(0) { try $0 + graph.view.entryCount(index, $1) }
     case .references, .join: nil
     }
   }

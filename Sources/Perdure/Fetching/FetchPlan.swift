@@ -57,9 +57,12 @@ package struct FetchStatistics {
     self.rowCount = rowCount
   }
 
-  /// The exact numbers of a view.
+  /// So many entries that whatever else finds the objects is cheaper, and that sums of them do not overflow.
+  private static let unreadable = 1 << 40
+
+  /// The exact numbers of a view. An index that cannot be read is as dear as can be.
   package init(_ view: any StoreView) {
-    entryCount = { view.entryCount($0, $1) }
+    entryCount = { (try? view.entryCount($0, $1)) ?? Self.unreadable }
     rowCount = { view.rowCount(entity: $0) }
   }
 }

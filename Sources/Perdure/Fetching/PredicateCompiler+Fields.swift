@@ -201,7 +201,7 @@ extension PredicateCompiler {
     let evaluator = question.evaluator()
     return builder.add(
       { _, reference, view in
-        let count = view.entryCount(index, .owner(reference))
+        let count = try view.entryCount(index, .owner(reference))
         return try evaluator.evaluate(with: .integer(Int64(count)))
       }, whenTrue, whenFalse)
   }

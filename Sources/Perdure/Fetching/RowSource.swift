@@ -44,8 +44,8 @@ struct RowGraph {
   }
 
   /// How many objects are at the other end.
-  func count(_ index: StoreIndex, of owner: ObjectReference) -> Int {
-    view.entryCount(index, .owner(owner))
+  func count(_ index: StoreIndex, of owner: ObjectReference) throws -> Int {
+    try view.entryCount(index, .owner(owner))
   }
 }
 
@@ -113,7 +113,7 @@ final class RowSource: PropertySource {
 
   private func count(_ counted: Int) throws -> PropertyResult {
     guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return .value(.null) }
-    return .value(.integer(Int64(graph.count(index, of: identity))))
+    return .value(.integer(Int64(try graph.count(index, of: identity))))
   }
 }
 

@@ -46,9 +46,9 @@ struct SortKeys {
     case .count(let counted):
       let entity = graph.schema.entity(reference.entityNumber)
       guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return }
-      append(count: graph.count(index, of: reference), isDescending, &key)
+      append(count: try graph.count(index, of: reference), isDescending, &key)
     case .inverse(_, let index, _, true):
-      append(count: graph.count(index, of: reference), isDescending, &key)
+      append(count: try graph.count(index, of: reference), isDescending, &key)
     case .inverse(_, let index, _, false):
       try follow(try graph.targets(index, of: reference).first, criterion, step, &key)
     case .toOne:

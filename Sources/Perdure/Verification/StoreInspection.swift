@@ -34,11 +34,12 @@ public struct StoreInspection: Sendable {
     }
   }
 
-  /// The indexes with how many entries each has.
+  /// The indexes with how many entries each has; without those that nothing here maintains.
   public var indexCounts: [(name: String, count: Int)] {
     let view = store.view()
-    return store.schema.indexes.enumerated().map { position, definition in
-      (definition.name, view.entryCount(StoreIndex(rawValue: position), .all))
+    return store.schema.indexes.enumerated().compactMap { position, definition in
+      guard let count = try? view.entryCount(StoreIndex(rawValue: position), .all) else { return nil }
+      return (definition.name, count)
     }
   }
 

@@ -2,10 +2,13 @@ import PerdureFormat
 
 extension Engine {
   /// Step 1: every precondition against the newest root; all that fail are reported together.
+  ///
+  /// - Throws: `StoreError` with code `.conflict`; `.indexUnavailable` when one is about an index that nothing
+  ///   maintains, so that nobody can tell.
   func check(_ preconditions: [Precondition], _ root: UnsafeMutablePointer<Root>) throws(StoreError) {
     var failed: [Conflict] = []
-    for (index, precondition) in preconditions.enumerated() where !holds(precondition, root) {
-      failed.append(.precondition(index: index, precondition))
+    for (index, precondition) in preconditions.enumerated() {
+      if try !holds(precondition, root) { failed.append(.precondition(index: index, precondition)) }
     }
     guard failed.isEmpty else {
       throw StoreError(
@@ -15,21 +18,25 @@ extension Engine {
     }
   }
 
-  private func holds(_ precondition: Precondition, _ root: UnsafeMutablePointer<Root>) -> Bool {
+  private func holds(_ precondition: Precondition, _ root: UnsafeMutablePointer<Root>) throws(StoreError)
+    -> Bool
+  {
     switch precondition {
     case .unchanged(let keyspace, let key, let version):
-      word(key, keyspace, root) == version?.rawValue
+      return word(key, keyspace, root) == version?.rawValue
     case .exists(let keyspace, let key):
-      word(key, keyspace, root) != nil
+      return word(key, keyspace, root) != nil
     case .indexRangeUnchanged(let index, let range, let snapshot):
-      OrderedTree.isUnchanged(index: range, from: snapshot.tree(of: index), to: root.pointee.tree(of: index))
+      try checkAvailable(index)
+      return OrderedTree.isUnchanged(
+        index: range, from: snapshot.tree(of: index), to: root.pointee.tree(of: index))
     case .rangeUnchanged(let keyspace, let range, let snapshot):
-      range.withRaw {
+      return range.withRaw {
         OrderedTree.isUnchanged(
           in: $0, from: snapshot.tree(of: keyspace), to: root.pointee.trees(of: keyspace).ordered)
       }
     case .idRangeUnchanged(let keyspace, let ids, let snapshot):
-      DenseTable.isUnchanged(
+      return DenseTable.isUnchanged(
         in: ids, from: snapshot.trees(of: keyspace).dense, to: root.pointee.trees(of: keyspace).dense)
     }
   }

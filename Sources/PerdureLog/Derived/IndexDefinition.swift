@@ -7,7 +7,9 @@ public struct IndexDefinition: Hashable, Sendable {
   public var name: String
   /// What makes its entries.
   public var source: Source
-  /// Whether two references may share an index key. A commit that would make them is refused.
+  /// Whether an index key may lead to one reference only. A commit that would make two share one is refused, as
+  /// long as the index is available: what nothing maintains refuses nothing, and the opening that can maintain it
+  /// again reports duplicates (`RecoveryReport.duplicates`).
   public var isUnique: Bool
 
   /// Where the entries of an index come from.
@@ -33,6 +35,6 @@ public struct DerivedIndex: Hashable, Sendable {
   public let id: UInt32
   /// The name in its definition.
   public let name: String
-  /// Whether two references may share an index key.
+  /// Whether an index key may lead to one reference only.
   public let isUnique: Bool
 }

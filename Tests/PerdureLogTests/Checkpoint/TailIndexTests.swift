@@ -83,6 +83,50 @@ struct TailIndexTests {
     #expect(try third.verify().findings.map(\.description) == [])
   }
 
+  /// Nothing about the only index can be had, but an error that says so.
+  private func expectUnavailable(_ store: Store) throws {
+    let index = try #require(try store.indexes.first).index
+    let rows = try store.keyspace("rows", .dense)
+    let snapshot = store.snapshot()
+    let condition = Precondition.indexRangeUnchanged(index, .all, since: snapshot)
+    let attempts: [() throws -> Void] = [
+      { _ = try snapshot.count(in: index) },
+      { try snapshot.forEachEntry(in: index) { _, _ in true } },
+      {
+        try store.write {
+          try $0.put([1], id: 77, in: rows)
+          $0.require(condition)
+        }
+      },
+    ]
+    for attempt in attempts {
+      #expect(throws: StoreError.self) { try attempt() }.map { #expect($0.code == .indexUnavailable) }
+    }
+    #expect(!store.snapshot().contains(.id(77), in: rows))
+  }
+
+  @Test("An index that becomes unique is known as such by what counts its groups")
+  func redefinedCounted() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    let slices = [SliceExtractor.Slice.value(offset: 0, length: 8)]
+    let groups = try store.defineIndex(CheckpointedStore.definition("groups", rows, slices))
+    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
+    try store.write { try $0.put([0, 0, 0, 0, 0, 0, 0, 1], id: 1, in: rows) }
+    _ = try store.defineIndex(CheckpointedStore.definition("groups", rows, slices, isUnique: true))
+    let definitions = try store.indexes.map(\.definition)
+    #expect(try store.verify().findings.map(\.description) == [])
+    try store.close()
+    let again = try memory.open()
+    #expect(try again.indexes.map(\.definition) == definitions)
+    #expect(try again.verify().findings.map(\.description) == [])
+    // Nor is it another definition, which would be built anew.
+    let sequence = again.snapshot().sequence
+    let counted = try #require(try again.indexes.first).index
+    _ = try again.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: counted)))
+    #expect(again.snapshot().sequence == sequence)
+  }
+
   @Test("One that a program could not maintain is built again by the next that can")
   func unavailable() throws {
     var store = try withPrefixes.open()
@@ -94,6 +138,7 @@ struct TailIndexTests {
     for closing in [true, false] {
       store = try memory.open()
       #expect(store.recoveryReport.unavailableIndexes == ["prefixes"])
+      try expectUnavailable(store)
       try store.write { transaction in
         for id in 20..<50 as Range<UInt64> {
           try transaction.put([UInt8(id), closing ? 2 : 3], id: id, in: rows)

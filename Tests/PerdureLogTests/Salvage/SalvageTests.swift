@@ -284,7 +284,7 @@ struct SalvageTests {
     #expect(report.indexes == 1)
     let salvaged = try Store(at: SalvagedStore.target, options: options)
     let index = try #require(try salvaged.indexes.first)
-    #expect(salvaged.snapshot().count(in: index.index) == 1)
+    #expect(try salvaged.snapshot().count(in: index.index) == 1)
   }
 
   @Test("The target has to be new or empty, and stays as it is otherwise")
