@@ -19,8 +19,7 @@
 //  N6  A published node has a slot exactly if the index file holds a copy of it, or if it lies in that file.
 //      When such a node is freed its slot is, too; who writes the file decides when the slot is used again.
 //
-// Whoever pins must do it so that the engine cannot miss it: claim a slot, store the version, then read
-// the published version again and repeat if it changed.
+// Whoever pins must do it so that the engine cannot miss it: `PinTable`, P2.
 //
 // Memory: nodes of three fixed sizes from slabs of 1 MiB, one free list a size; blocks (long keys) by
 // themselves. Slabs are kept until the arena goes.
@@ -38,7 +37,7 @@ final class NodeArena {
   /// Bytes of all nodes and blocks that are not free, the retired ones included.
   private(set) var liveByteCount = 0
 
-  /// Bytes of what is retired and not yet freed.
+  /// The part of `liveByteCount` that is retired and not yet freed.
   private(set) var retiredByteCount = 0
 
   /// Bytes taken from the system: slabs and blocks.
@@ -208,7 +207,7 @@ extension NodeArena {
     let header = NodeHeader(node)
     precondition(header.isInFile || header.stamp < workingVersion, "N1: a node from the future")
     retired.append(node, version: workingVersion)
-    retiredByteCount &+= byteCount(of: node)
+    retiredByteCount &+= memoryByteCount(of: node)
   }
 
   /// Frees a published node. N6
@@ -233,6 +232,11 @@ extension NodeArena {
     let slab = slabs + Int(nodeClass.rawValue)
     node.storeBytes(of: slab.pointee.firstFree, as: UnsafeMutableRawPointer?.self)
     slab.pointee.firstFree = node
+  }
+
+  /// The part of a node's bytes that freeing it gives back: none, if it lies in the index file.
+  private func memoryByteCount(of node: UnsafeMutableRawPointer) -> Int {
+    NodeHeader(node).isInFile ? 0 : byteCount(of: node)
   }
 
   private func byteCount(of node: UnsafeMutableRawPointer) -> Int {
@@ -279,7 +283,7 @@ extension NodeArena {
     while created.count > 0 { freeMemory(of: created.pop()) }
     while let element = retired.last, element.version == workingVersion {
       retired.removeLast()
-      retiredByteCount -= byteCount(of: element.node)
+      retiredByteCount -= memoryByteCount(of: element.node)
     }
   }
 
@@ -295,7 +299,7 @@ extension NodeArena {
     var freedCount = 0
     while let element = retired.first, element.version <= oldestPinnedVersion {
       retired.removeFirst()
-      retiredByteCount -= byteCount(of: element.node)
+      retiredByteCount -= memoryByteCount(of: element.node)
       free(element.node)
       freedCount += 1
     }
