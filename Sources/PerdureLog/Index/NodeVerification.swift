@@ -6,8 +6,9 @@ import PerdureFormat
 //
 // Checked of a node: it lies in the file, in units that no other node has; checksum and slot; class and
 // level; that every offset and length in it stays inside; that children are one level lower and hold as
-// many entries as is said beside them. The order of keys is the checksum's business: only a writer that was
-// wrong could break it, and the verification of the store notices that.
+// many entries as is said beside them; where entries lead to records, that each is an address word, of a segment
+// that is there to be asked. The order of keys is the checksum's business: only a writer that was wrong could
+// break it, and the verification of the store notices that.
 
 extension TreeImage {
   fileprivate func root(in file: UnsafeRawPointer) -> UnsafeMutableRawPointer? {
@@ -38,6 +39,8 @@ struct NodeVerification: ~Copyable {
   private(set) var sum = NodeSum()
   /// By the first unit of a node that was reached: its checksum.
   private(set) var checksums: [UInt32]
+  /// Of the tree that is being verified.
+  private var lastSegment: UInt64?
 
   /// - Parameter file: The mapped file. Its first unit belongs to its header.
   init(of file: UnsafeRawBufferPointer) {
@@ -54,15 +57,19 @@ struct NodeVerification: ~Copyable {
     }
   }
 
-  mutating func verify(ordered image: TreeImage) throws(FormatError) {
+  /// - Parameter lastSegment: The entries lead to records, of segments up to this one; nil: to something else.
+  mutating func verify(ordered image: TreeImage, lastSegment: UInt64?) throws(FormatError) {
     guard try hasRoot(image, heightLimit: OrderedTree.heightLimit) else { return }
+    self.lastSegment = lastSegment
     let node = try orderedNode(at: image.slot.offset, level: image.height - 1)
     guard node.isLeaf || node.count >= 2 else { throw Self.illegal(image.slot.offset) }
     try check(count: try verify(node, at: image.slot.offset), is: image.count, at: image.slot.offset)
   }
 
-  mutating func verify(dense image: TreeImage) throws(FormatError) {
+  /// - Parameter lastSegment: As for `verify(ordered:lastSegment:)`.
+  mutating func verify(dense image: TreeImage, lastSegment: UInt64?) throws(FormatError) {
     guard try hasRoot(image, heightLimit: DenseTable.heightLimit) else { return }
+    self.lastSegment = lastSegment
     let count = try verifyDense(at: image.slot.offset, level: image.height - 1)
     try check(count: count, is: image.count, at: image.slot.offset)
   }
@@ -77,6 +84,14 @@ struct NodeVerification: ~Copyable {
 
   private func check(count: Int, is expected: Int, at offset: Int) throws(FormatError) {
     guard count == expected else { throw Self.illegal(offset) }
+  }
+
+  /// Checks what a leaf holds for a key: readers look its segment up without asking whether there is one.
+  @inline(__always)
+  private func check(word: UInt64, at offset: Int) throws(FormatError) {
+    guard let lastSegment else { return }
+    let address = RecordAddress(rawValue: word)
+    guard address.isLegal, address.segment <= lastSegment else { throw Self.illegal(offset) }
   }
 
   private static func illegal(_ offset: Int) -> FormatError {
@@ -132,7 +147,10 @@ extension NodeVerification {
   /// - Returns: How many entries there are.
   private mutating func verify(_ node: OrderedNode, at offset: Int) throws(FormatError) -> Int {
     if node.hasBlocks { try checkBlocks(of: node, at: offset) }
-    if node.isLeaf { return node.count }
+    if node.isLeaf {
+      for index in 0..<node.count { try check(word: node.word(index), at: offset) }
+      return node.count
+    }
     var sum = 0
     for index in 0..<node.count {
       let place = try Self.target(of: Int(truncatingIfNeeded: node.word(index)), from: offset)
@@ -189,7 +207,12 @@ extension NodeVerification {
         throw Self.illegal(offset)
       }
     }
-    if isLeaf { return node.presence.nonzeroBitCount }
+    if isLeaf {
+      for way in 0..<DenseNode.slotCount where node.word(way) != 0 {
+        try check(word: node.word(way), at: offset)
+      }
+      return node.presence.nonzeroBitCount
+    }
     var sum = 0
     for way in 0..<DenseNode.slotCount where node.word(way) != 0 {
       let place = try Self.target(of: Int(truncatingIfNeeded: node.word(way)), from: offset)

@@ -157,7 +157,7 @@ extension OpenedCheckpoint {
       throw FormatError(.illegalField, in: "checkpoint root", at: 48)
     }
     let image = TreeImage(first.ordered)
-    try verification.verify(ordered: image)
+    try verification.verify(ordered: image, lastSegment: root.end.segment)
     let segments = SegmentTable()
     for link in chain.links { segments.add(link.segment, endingAt: link.end) }
     let view = Root.allocate(keyspaceCount: 1, indexCount: 0)
@@ -187,12 +187,14 @@ extension OpenedCheckpoint {
       guard (keyspace.kind == .dense ? trees.ordered : trees.dense) == .init() else {
         throw FormatError(.illegalField, in: "checkpoint root", at: CheckpointRoot.headLength)
       }
-      if keyspace.kind == .dense { try verification.verify(dense: TreeImage(trees.dense)) }
+      if keyspace.kind == .dense {
+        try verification.verify(dense: TreeImage(trees.dense), lastSegment: root.end.segment)
+      }
       // The catalog's own tree was verified before it was read.
       if keyspace.kind == .bytes, keyspace.id > 0 {
-        try verification.verify(ordered: TreeImage(trees.ordered))
+        try verification.verify(ordered: TreeImage(trees.ordered), lastSegment: root.end.segment)
       }
     }
-    for index in root.indexes { try verification.verify(ordered: TreeImage(index.tree)) }
+    for index in root.indexes { try verification.verify(ordered: TreeImage(index.tree), lastSegment: nil) }
   }
 }

@@ -50,15 +50,15 @@ private final class MemoryIndexFile {
     return try writer.write(table)
   }
 
-  func reached(ordered image: TreeImage) throws -> SlotMap {
+  func reached(ordered image: TreeImage, lastSegment: UInt64? = nil) throws -> SlotMap {
     var verification = NodeVerification(of: used)
-    try verification.verify(ordered: image)
+    try verification.verify(ordered: image, lastSegment: lastSegment)
     return verification.reached
   }
 
-  func reached(dense image: TreeImage) throws -> SlotMap {
+  func reached(dense image: TreeImage, lastSegment: UInt64? = nil) throws -> SlotMap {
     var verification = NodeVerification(of: used)
-    try verification.verify(dense: image)
+    try verification.verify(dense: image, lastSegment: lastSegment)
     return verification.reached
   }
 
@@ -239,6 +239,68 @@ struct NodeFileTests {
     }
   }
 
+  @Test(
+    "An entry that leads to no record, or to one of a segment that is not there, makes no tree of records")
+  func recordWords() throws {
+    let legal = RecordAddress(segment: 3, offset: 4096, recordLength: 40, isBlob: false).rawValue
+    let words: [UInt64] = [
+      legal, legal | 1 << 57, 0x3FF_FFFF << 25 | legal, legal | 1 << 58, 1, 4 << 25 | 512,
+    ]
+    for (word, isRecord) in zip(words, [true, true, false, false, false, false]) {
+      let file = MemoryIndexFile()
+      let arena = NodeArena()
+      var (tree, table) = (OrderedTree(), DenseTable())
+      for id in UInt64(1)..<200 {
+        let word = id == 150 ? word : legal
+        withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, word, in: arena) }
+        table.put(id * 7, word, in: arena)
+      }
+      arena.publish()
+      let (ordered, dense) = (try file.write(tree), try file.write(table))
+      _ = try file.reached(ordered: ordered)
+      _ = try file.reached(dense: dense)
+      #expect(((try? file.reached(ordered: ordered, lastSegment: 3)) != nil) == isRecord)
+      #expect(((try? file.reached(dense: dense, lastSegment: 3)) != nil) == isRecord)
+    }
+  }
+
+  @Test("Nodes of the file that are given up take no memory, and so wait for none to be freed")
+  func retiredBytes() throws {
+    let file = MemoryIndexFile()
+    let first = NodeArena()
+    var tree = OrderedTree()
+    for id in UInt64(0)..<5000 { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, id, in: first) } }
+    first.publish()
+    let arena = NodeArena()
+    tree = try file.ordered(try file.write(tree))
+    func put(_ word: UInt64) {
+      for id in UInt64(0)..<5000 { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, word, in: arena) } }
+    }
+    put(1)
+    #expect(arena.retiredByteCount == 0)
+    arena.publish()
+    let bytes = arena.liveByteCount
+    put(2)
+    #expect(bytes > 0 && arena.retiredByteCount == bytes && arena.liveByteCount == 2 * bytes)
+    arena.publish()
+    arena.reclaim(oldestPinnedVersion: arena.publishedVersion)
+    #expect(arena.retiredByteCount == 0 && arena.liveByteCount == bytes)
+  }
+
+  @Test("Giving up a version leaves the count of what waits as it was, also of nodes in the file")
+  func abandonedBytes() throws {
+    let file = MemoryIndexFile()
+    let first = NodeArena()
+    var tree = OrderedTree()
+    for id in UInt64(0)..<5000 { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, id, in: first) } }
+    first.publish()
+    let arena = NodeArena()
+    var copy = try file.ordered(try file.write(tree))
+    for id in UInt64(0)..<5000 { withUnsafeBytes(of: id.bigEndian) { _ = copy.put($0, 7, in: arena) } }
+    arena.abandon()
+    #expect(arena.retiredByteCount == 0 && arena.liveByteCount == 0)
+  }
+
   @Test("A bit that flipped anywhere in a node is noticed, and so is a file that is too short")
   func damage() throws {
     print("PERDURE_SEED=\(seed)")
@@ -256,14 +318,16 @@ struct NodeFileTests {
       file.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
       var verification = NodeVerification(of: file.used)
       let isSound =
-        (try? verification.verify(ordered: ordered)) != nil && (try? verification.verify(dense: dense)) != nil
+        (try? verification.verify(ordered: ordered, lastSegment: nil)) != nil
+        && (try? verification.verify(dense: dense, lastSegment: nil)) != nil
       file.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
       #expect(!isSound, "bit \(bit)")
     }
     for length in stride(from: 0, to: file.used.count, by: 509) {
       var verification = NodeVerification(of: UnsafeRawBufferPointer(rebasing: file.used[..<length]))
       let isSound =
-        (try? verification.verify(ordered: ordered)) != nil && (try? verification.verify(dense: dense)) != nil
+        (try? verification.verify(ordered: ordered, lastSegment: nil)) != nil
+        && (try? verification.verify(dense: dense, lastSegment: nil)) != nil
       #expect(!isSound, "length \(length)")
     }
   }
