@@ -66,7 +66,7 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var indexes: [Index]
   /// The numbers of the blob files that live records name, ascending.
   package var blobs: [UInt64]
-  /// Counters of live and dead bytes by segment; empty for unknown.
+  /// Counters of live and dead bytes of the segments that have records; empty only where none has any.
   package var segmentUsage: [UInt8]
 
   package init(

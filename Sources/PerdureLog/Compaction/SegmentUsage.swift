@@ -39,6 +39,9 @@ struct SegmentUsageTable: Equatable, Sendable {
 
   init() {}
 
+  /// Above the number of every segment that was counted.
+  var count: Int { usages.count }
+
   subscript(segment: UInt64) -> SegmentUsage {
     get { segment < UInt64(usages.count) ? usages[Int(segment)] : SegmentUsage() }
     set {

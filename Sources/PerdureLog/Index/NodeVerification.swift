@@ -41,6 +41,8 @@ struct NodeVerification: ~Copyable {
   private(set) var checksums: [UInt32]
   /// Of the tree that is being verified.
   private var lastSegment: UInt64?
+  /// By segment number: bytes of the records that entries lead to, as `SegmentUsage` counts them.
+  private var liveBytes: [UInt64] = []
 
   /// - Parameter file: The mapped file. Its first unit belongs to its header.
   init(of file: UnsafeRawBufferPointer) {
@@ -60,7 +62,7 @@ struct NodeVerification: ~Copyable {
   /// - Parameter lastSegment: The entries lead to records, of segments up to this one; nil: to something else.
   mutating func verify(ordered image: TreeImage, lastSegment: UInt64?) throws(FormatError) {
     guard try hasRoot(image, heightLimit: OrderedTree.heightLimit) else { return }
-    self.lastSegment = lastSegment
+    expectRecords(upTo: lastSegment)
     let node = try orderedNode(at: image.slot.offset, level: image.height - 1)
     guard node.isLeaf || node.count >= 2 else { throw Self.illegal(image.slot.offset) }
     try check(count: try verify(node, at: image.slot.offset), is: image.count, at: image.slot.offset)
@@ -69,7 +71,7 @@ struct NodeVerification: ~Copyable {
   /// - Parameter lastSegment: As for `verify(ordered:lastSegment:)`.
   mutating func verify(dense image: TreeImage, lastSegment: UInt64?) throws(FormatError) {
     guard try hasRoot(image, heightLimit: DenseTable.heightLimit) else { return }
-    self.lastSegment = lastSegment
+    expectRecords(upTo: lastSegment)
     let count = try verifyDense(at: image.slot.offset, level: image.height - 1)
     try check(count: count, is: image.count, at: image.slot.offset)
   }
@@ -86,12 +88,29 @@ struct NodeVerification: ~Copyable {
     guard count == expected else { throw Self.illegal(offset) }
   }
 
+  private mutating func expectRecords(upTo lastSegment: UInt64?) {
+    self.lastSegment = lastSegment
+    let missing = lastSegment.map { Int($0) + 1 - liveBytes.count } ?? 0
+    if missing > 0 { liveBytes.append(contentsOf: repeatElement(0, count: missing)) }
+  }
+
+  /// Checks that the counts of live bytes are those of the records that the trees lead to. U1
+  func check(_ usage: SegmentUsageTable) throws(FormatError) {
+    for segment in 0..<max(liveBytes.count, usage.count) {
+      let found = segment < liveBytes.count ? liveBytes[segment] : 0
+      guard usage[UInt64(segment)].liveBytes == found else {
+        throw FormatError(.illegalField, in: "segment usage", at: 16)
+      }
+    }
+  }
+
   /// Checks what a leaf holds for a key: readers look its segment up without asking whether there is one.
   @inline(__always)
-  private func check(word: UInt64, at offset: Int) throws(FormatError) {
+  private mutating func check(word: UInt64, at offset: Int) throws(FormatError) {
     guard let lastSegment else { return }
     let address = RecordAddress(rawValue: word)
     guard address.isLegal, address.segment <= lastSegment else { throw Self.illegal(offset) }
+    liveBytes[Int(address.segment)] += UInt64(address.recordLengthMax)
   }
 
   private static func illegal(_ offset: Int) -> FormatError {

@@ -80,6 +80,7 @@ extension OpenedCheckpoint {
       try verification.claim(NodeSlot(number: run.slot), unitCount: run.unitCount)
       catalog = try Self.readCatalog(root, mapping, chain, &verification)
       try Self.verify(root, catalog, &verification)
+      try verification.check(usage)
       guard verification.sum.value == root.nodeSum else {
         throw FormatError(.wrongChecksum, in: "checkpoint root", at: 72)
       }

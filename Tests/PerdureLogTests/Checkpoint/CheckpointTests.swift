@@ -69,6 +69,25 @@ struct CheckpointedStore {
     return found
   }
 
+  /// Changes the root block of the newest checkpoint, with all checksums right; it keeps its length.
+  func changeRoot(_ body: (inout CheckpointRoot) throws -> Void) throws {
+    var superblock = try bytes("SUPERBLOCK").withUnsafeBytes { try Superblock.newest(in: $0) }
+    let reference = try #require(superblock.checkpoint)
+    let (start, length) = (64 * Int(reference.rootSlot), Int(reference.rootLength))
+    let name = StoreFileName.index(reference.indexFile).string
+    var root = try bytes(name).withUnsafeBytes { try CheckpointRoot(reading: $0.part(start, length)) }
+    try body(&root)
+    var block = [UInt8](repeating: 0, count: length)
+    try #require(root.length == length)
+    block.withUnsafeMutableBytes { root.write(to: $0) }
+    try change(name) { $0.replaceSubrange(start..<(start + length), with: block) }
+    superblock.checkpoint?.rootChecksum = block.withUnsafeBytes { Checksum.crc32c($0) }
+    var slot = [UInt8](repeating: 0, count: Superblock.slotLength)
+    slot.withUnsafeMutableBytes { superblock.write(to: $0) }
+    let place = superblock.slot * Superblock.slotLength
+    try change("SUPERBLOCK") { $0.replaceSubrange(place..<(place + slot.count), with: slot) }
+  }
+
   func change(_ file: String, _ body: (inout [UInt8]) -> Void) throws {
     let file = try fileSystem.open(Self.path + "/" + file, .readWrite)
     var bytes = try file.read(Int(file.size()), at: 0)

@@ -160,6 +160,30 @@ struct IndexDamageTests {
     }
   }
 
+  @Test(
+    "Counts of live bytes that the trees contradict make the index of no use, and the store opens all the same"
+  )
+  func lowUsage() throws {
+    let memory = CheckpointedStore()
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for id in 0..<50 as Range<UInt64> { try store.write { try $0.put([1], id: id, in: rows) } }
+    try store.checkpoint()
+    for id in 0..<50 as Range<UInt64> { try store.write { try $0.put([2], id: id, in: rows) } }
+    let content = try CrashOracle.content(of: store)
+    store.engine.abandon()
+    try memory.changeRoot { root in
+      var usage = try root.segmentUsage.withUnsafeBytes { try SegmentUsageTable(decoding: $0) }
+      usage[1].liveBytes = 64
+      root.segmentUsage = usage.encode()
+    }
+    let again = try memory.open()
+    #expect(again.recoveryReport.indexRebuild?.reason.hasPrefix("segment usage") == true)
+    #expect(try CrashOracle.content(of: again) == content)
+    #expect(try again.usage == again.countedUsage())
+    #expect(try again.verify().isClean)
+  }
+
   @Test("A newer superblock that is lost leads to a checkpoint that is whole, or to none")
   func olderSuperblock() throws {
     let memory = CheckpointedStore()
