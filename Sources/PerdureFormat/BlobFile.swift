@@ -97,7 +97,9 @@ package struct BlobReference: Hashable, Sendable {
     if let place = bytes.firstNonZero(in: 20..<24) {
       throw FormatError(.unsupported, in: "blob reference", at: place)
     }
-    guard number > 0 else { throw FormatError(.illegalField, in: "blob reference", at: 0) }
+    guard (1..<FormatLimits.counterMax).contains(number) else {
+      throw FormatError(.illegalField, in: "blob reference", at: 0)
+    }
     guard valueLength <= FormatLimits.blobLengthMax else {
       throw FormatError(.illegalField, in: "blob reference", at: 8)
     }

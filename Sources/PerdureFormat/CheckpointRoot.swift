@@ -139,9 +139,10 @@ extension CheckpointRoot {
     sequence = bytes.integer(at: 32)
     nextBlob = bytes.integer(at: 40)
     nodeSum = bytes.integer(at: 72)
-    guard number > 0 else { throw wrong(.illegalField, 8) }
+    guard (1...FormatLimits.counterMax).contains(number) else { throw wrong(.illegalField, 8) }
     guard end.isLegal, end > .start else { throw wrong(.illegalField, 16) }
-    guard nextBlob > 0 else { throw wrong(.illegalField, 40) }
+    guard sequence <= FormatLimits.counterMax else { throw wrong(.illegalField, 32) }
+    guard (1...FormatLimits.counterMax).contains(nextBlob) else { throw wrong(.illegalField, 40) }
     let keyspaceCount = Int(bytes.integer(at: 48, as: UInt32.self))
     let indexCount = Int(bytes.integer(at: 52, as: UInt32.self))
     let listsEnd = Self.headLength + Self.keyspaceLength * keyspaceCount + Self.indexLength * indexCount

@@ -120,6 +120,7 @@ package struct FrameHeader: Hashable, Sendable {
     chainDigest = bytes.integer(at: 36)
     syncedOffset = bytes.integer(at: 40)
     guard part < UInt32(FormatLimits.commitPartsMax) else { throw wrong(.illegalField, 12) }
+    guard sequence <= FormatLimits.counterMax else { throw wrong(.illegalField, 16) }
     guard payloadLength <= UInt32(FormatLimits.framePayloadMax), payloadLength % 8 == 0 else {
       throw wrong(.illegalField, 24)
     }

@@ -80,7 +80,7 @@ package struct RewrittenFooter: Hashable, Sendable {
     lineCount = bytes.integer(at: 48)
     mapDigest = bytes.integer(at: 52)
     let ends = UInt64(SegmentHeader.length)...UInt64(FormatLimits.segmentCapacityMax)
-    guard generation > 0 else { throw wrong(.illegalField, 8) }
+    guard (1...FormatLimits.counterMax).contains(generation) else { throw wrong(.illegalField, 8) }
     guard ends.contains(originalEnd), originalEnd % 8 == 0 else { throw wrong(.illegalField, 16) }
     guard ends.contains(dataEnd), dataEnd % 8 == 0, dataEnd <= originalEnd else {
       throw wrong(.illegalField, 24)

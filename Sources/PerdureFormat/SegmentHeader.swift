@@ -72,7 +72,9 @@ package struct SegmentHeader: Hashable, Sendable {
     incompatibleFeatures = bytes.integer(at: 88)
     cipherKey = bytes.integer(at: 96)
     guard (1...FormatLimits.segmentNumberMax).contains(number) else { throw wrong(.illegalField, 32) }
+    guard generation <= FormatLimits.counterMax else { throw wrong(.illegalField, 40) }
     guard FormatLimits.isLegal(segmentCapacity: capacity) else { throw wrong(.illegalField, 48) }
+    guard (1...FormatLimits.counterMax).contains(firstSequence) else { throw wrong(.illegalField, 56) }
     guard predecessorEnd.segment < number else { throw wrong(.illegalField, 64) }
     guard predecessorEnd.isLegal else { throw wrong(.illegalField, 72) }
     guard incompatibleFeatures & ~FormatVersion.segmentFeaturesKnown == 0 else {
@@ -81,7 +83,9 @@ package struct SegmentHeader: Hashable, Sendable {
     guard (generation > 0) == (incompatibleFeatures & FormatVersion.rewrittenSegments != 0) else {
       throw wrong(.illegalField, 40)
     }
-    guard generation > 0 || cleanedThrough == 0 else { throw wrong(.illegalField, 80) }
+    guard cleanedThrough <= (generation > 0 ? FormatLimits.counterMax : 0) else {
+      throw wrong(.illegalField, 80)
+    }
     guard cipherKey == 0 else { throw wrong(.unsupported, 96) }
     if let place = bytes.firstNonZero(in: 100..<124) { throw wrong(.unsupported, place) }
   }

@@ -96,12 +96,13 @@ package struct Superblock: Hashable, Sendable {
     let state: UInt32 = bytes.integer(at: 96)
     isClosed = state == 1
     segmentCapacity = bytes.integer(at: 100)
-    guard generation > 0 else { throw wrong(.illegalField, 32) }
+    guard (1...FormatLimits.counterMax).contains(generation) else { throw wrong(.illegalField, 32) }
     guard incompatibleFeatures & ~FormatVersion.incompatibleFeaturesKnown == 0 else {
       throw wrong(.unsupported, 56)
     }
     guard durableEnd.isLegal else { throw wrong(.illegalField, 64) }
-    guard nextBlob > 0 else { throw wrong(.illegalField, 88) }
+    guard durableSequence <= FormatLimits.counterMax else { throw wrong(.illegalField, 80) }
+    guard (1...FormatLimits.counterMax).contains(nextBlob) else { throw wrong(.illegalField, 88) }
     guard state <= 1 else { throw wrong(.illegalField, 96) }
     guard FormatLimits.isLegal(segmentCapacity: UInt64(segmentCapacity)) else {
       throw wrong(.illegalField, 100)

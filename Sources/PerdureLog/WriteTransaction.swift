@@ -115,6 +115,9 @@ extension Engine {
   func writeBlob(_ value: UnsafeRawBufferPointer) throws -> BlobReference {
     try checkRoom()
     let number = try inTurn { state in
+      guard state.nextBlob < FormatLimits.counterMax else {
+        throw StoreError(.invalidArgument, "No number is left for another blob file; copy the store")
+      }
       state.nextBlob += 1
       return state.nextBlob - 1
     }

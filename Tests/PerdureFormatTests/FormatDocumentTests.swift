@@ -166,6 +166,7 @@ struct FormatDocumentTests {
         "segmentCapacityMin": UInt64(FormatLimits.segmentCapacityMin),
         "segmentCapacityMax": UInt64(FormatLimits.segmentCapacityMax),
         "segmentNumberMax": FormatLimits.segmentNumberMax,
+        "counterMax": FormatLimits.counterMax,
       ])
   }
 

@@ -3,6 +3,9 @@ import Testing
 
 /// A change to a sample, its checksum made right again, and the error that must follow.
 struct Rejection: Sendable, CustomTestStringConvertible {
+  /// Too high for anything that is counted up.
+  private static let uncountable = FormatLimits.counterMax + 1
+
   var structure: Structure
   var what: String
   var reason: FormatError.Reason
@@ -35,6 +38,9 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.superblock, "another major version", 8, 2 as UInt16, .unsupported),
     field(.superblock, "another slot length", 12, 8192 as UInt32, .unsupported),
     field(.superblock, "generation 0", 32, 0 as UInt64, .illegalField),
+    field(.superblock, "too high a generation", 32, uncountable, .illegalField),
+    field(.superblock, "too high a durable sequence number", 80, uncountable, .illegalField),
+    field(.superblock, "too high a blob number", 88, uncountable, .illegalField),
     field(.superblock, "an unknown incompatible feature", 56, (1 as UInt64) << 63, .unsupported),
     field(.superblock, "a durable end not at a multiple of 8", 72, 132 as UInt64, .illegalField, at: 64),
     field(.superblock, "a durable end inside a segment header", 72, 120 as UInt64, .illegalField, at: 64),
@@ -58,6 +64,10 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.segmentHeader, "another header length", 12, 4096 as UInt32, .unsupported),
     field(.segmentHeader, "number 0", 32, 0 as UInt64, .illegalField),
     field(.segmentHeader, "too high a number", 32, (1 as UInt64) << 26, .illegalField),
+    field(.segmentHeader, "too high a generation", 40, uncountable, .illegalField),
+    field(.segmentHeader, "sequence number 0", 56, 0 as UInt64, .illegalField),
+    field(.segmentHeader, "too high a sequence number", 56, uncountable, .illegalField),
+    field(.segmentHeader, "cleaned through too high a sequence number", 80, uncountable, .illegalField),
     field(.segmentHeader, "too small a capacity", 48, 128 as UInt64, .illegalField),
     field(.segmentHeader, "too large a capacity", 48, (1 as UInt64) << 40, .illegalField),
     field(.segmentHeader, "a predecessor that is itself", 64, 0x3AB_CDEF as UInt64, .illegalField),
@@ -83,6 +93,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.frameHeader, "a reserved byte", 11, 1 as UInt8, .unsupported),
     field(.frameHeader, "too many parts", 12, (1 as UInt32) << 20, .illegalField),
     field(.frameHeader, "sequence number 0", 16, 0 as UInt64, .illegalField),
+    field(.frameHeader, "too high a sequence number", 16, uncountable, .illegalField),
     field(.frameHeader, "a payload not a multiple of 8", 24, 12 as UInt32, .illegalField),
     field(.frameHeader, "too long a payload", 24, 0x0040_0008 as UInt32, .illegalField),
     field(.frameHeader, "a promise beyond itself", 40, 0x1248 as UInt64, .illegalField),
@@ -129,6 +140,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
   static let rewrittenFooter: [Rejection] = [
     field(.rewrittenFooter, "magic", 7, 0 as UInt8, .wrongMagic, at: 0),
     field(.rewrittenFooter, "generation 0", 8, 0 as UInt64, .illegalField),
+    field(.rewrittenFooter, "too high a generation", 8, uncountable, .illegalField),
     field(
       .rewrittenFooter, "an original end not at a multiple of 8", 16, 0x123_4561 as UInt64, .illegalField),
     field(.rewrittenFooter, "an original end beyond any segment", 16, (1 as UInt64) << 29, .illegalField),
@@ -150,6 +162,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.blobHeader, "the first reserved byte", 48, 1 as UInt8, .unsupported),
     field(.blobHeader, "the last reserved byte", 59, 1 as UInt8, .unsupported),
     field(.blobReference, "number 0", 0, 0 as UInt64, .illegalField),
+    field(.blobReference, "too high a number", 0, uncountable - 1, .illegalField),
     field(.blobReference, "too long a value", 8, UInt64.max, .illegalField),
     field(.blobReference, "a reserved byte", 23, 1 as UInt8, .unsupported),
     field(.packedValue, "no bytes at all", 0, 0xFFE0_0000 as UInt32, .illegalField),
@@ -185,6 +198,9 @@ extension Rejection {
     field(.checkpointRoot, "an end before the first segment", 16, 0 as UInt64, .illegalField),
     field(.checkpointRoot, "an end not at a multiple of 8", 24, 0x3331 as UInt64, .illegalField, at: 16),
     field(.checkpointRoot, "blob number 0", 40, 0 as UInt64, .illegalField),
+    field(.checkpointRoot, "too high a number", 8, uncountable, .illegalField),
+    field(.checkpointRoot, "too high a sequence number", 32, uncountable, .illegalField),
+    field(.checkpointRoot, "too high a blob number", 40, uncountable, .illegalField),
     field(.checkpointRoot, "more keyspaces than there is room for", 48, UInt32.max, .incomplete, at: 197),
     field(.checkpointRoot, "more indexes than there is room for", 52, UInt32.max, .incomplete, at: 197),
     field(.checkpointRoot, "more blobs than there is room for", 56, UInt64.max, .incomplete, at: 197),

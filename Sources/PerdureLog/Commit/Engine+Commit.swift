@@ -60,7 +60,7 @@ extension Engine {
       if encoder.isEmpty { return nothingToCommit(next, encoder, &state) }
       if reserve.isShort { try checkRoom(for: usageChange) }
       encoder.finish()
-      try checkSegmentNumber(encoder.end.segment)
+      try checkNumbers(of: encoder)
     } catch {
       usageChange.removeAll()
       giveUp(next, encoder, &state)
@@ -86,9 +86,13 @@ extension Engine {
     return receipt
   }
 
-  private func checkSegmentNumber(_ number: UInt64) throws(StoreError) {
-    guard number > FormatLimits.segmentNumberMax else { return }
-    throw StoreError(.invalidArgument, "The log has no number left for another segment; copy the store")
+  private func checkNumbers(of encoder: borrowing LogEncoder) throws(StoreError) {
+    if encoder.end.segment > FormatLimits.segmentNumberMax {
+      throw StoreError(.invalidArgument, "The log has no number left for another segment; copy the store")
+    }
+    if encoder.sequence > FormatLimits.counterMax {
+      throw StoreError(.invalidArgument, "The log has no number left for another commit; copy the store")
+    }
   }
 
   /// Removes the files of values that nobody can read any more.

@@ -116,7 +116,7 @@ struct BlobFiles: Sendable {
 
   /// A number above another one that is taken, and not below `next`.
   static func number(after taken: UInt64, _ next: UInt64) -> UInt64 {
-    taken == .max ? next : max(next, taken + 1)
+    taken >= FormatLimits.counterMax ? next : max(next, taken + 1)
   }
 
   /// Removes a file that nothing names. What cannot be removed now is an orphan, and the next
