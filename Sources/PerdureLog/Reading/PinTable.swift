@@ -4,8 +4,8 @@ import Synchronization
 /// Which versions readers hold: one slot a snapshot, claimed and released without a lock.
 ///
 /// Invariants
-///  P1  A slot holds 0 (free) or the version that was published, or an older one, when it was
-///      claimed.
+///  P1  A slot holds 0 (free), or the version that was published, or an older one, when it was
+///      claimed; settled, the version of the root that its reader loaded, which may be newer.
 ///  P2  A reader claims its slot before it loads the root, and the writer publishes a root before
 ///      it scans the slots (all sequentially consistent): so either the writer sees the slot, or
 ///      the reader sees the new root. A slot with version v protects every root of v or later.

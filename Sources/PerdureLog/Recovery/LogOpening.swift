@@ -110,7 +110,9 @@ struct LogOpening {
     let start = scan.end
     let links = chain.links.filter { $0.segment.number >= start.segment }
     let length = { (link: SegmentChain.Link) in
-      (link.end ?? link.size) - (link.segment.number == start.segment ? start.offset : 0)
+      let end = Int(link.end ?? link.size)
+      return UInt64(link.segment.fileLength(end: end))
+        - (link.segment.number == start.segment ? start.offset : 0)
     }
     let total = links.reduce(0) { $0 + length($1) }
     var done: UInt64 = 0

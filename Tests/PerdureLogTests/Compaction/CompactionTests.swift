@@ -47,6 +47,26 @@ private func numbered(_ id: UInt64, _ round: UInt64) -> [UInt8] {
 struct CompactionTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
+  @Test("An opening says how much it read: of rewritten segments what there is of them now")
+  func bytesRead() throws {
+    var memory = CheckpointedStore()
+    memory.options.checkpoints = .manual
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for round in 0..<400 as Range<UInt64> {
+      try store.write(durability: .relaxed) {
+        try $0.put(numbered(round % 10, round), id: round % 10, in: rows)
+      }
+    }
+    try store.compact()
+    let bytes = try store.statistics.logBytes
+    try store.close()
+    let again = try memory.open()
+    #expect(try again.statistics.logBytes == bytes)
+    #expect(again.recoveryReport.logBytes == bytes)
+    #expect(try again.statistics.checkpointTailBytes == again.recoveryReport.logBytes)
+  }
+
   @Test("Overwritten records go, the others are read as before, and after opening again too")
   func overwrites() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
