@@ -104,20 +104,25 @@ extension StoreTransaction {
 
   /// The entries of a derived index with a key in `range`, in order, as the snapshot has them: the
   /// transaction's own writes do not show. The commit will demand that no entry in the range has come or
-  /// gone.
+  /// gone, up to those with the last key that was seen.
   ///
   /// - Parameter limit: Stop after so many entries.
   /// - Throws: `StoreError` with code `.indexUnavailable`.
   public mutating func indexEntries(
     in index: DerivedIndex, range: KeyRange = .all, limit: Int = .max, descending: Bool = false
   ) throws -> [(key: [UInt8], reference: UInt64)] {
-    note(.indexRangeUnchanged(index, range, since: snapshot))
+    guard limit > 0 else { return [] }
     var entries: [(key: [UInt8], reference: UInt64)] = []
-    guard limit > 0 else { return entries }
     try snapshot.forEachEntry(in: index, range: range, descending: descending) { key, reference in
       entries.append((key.withUnsafeBytes { Array($0) }, reference))
       return entries.count < limit
     }
+    var seen = range
+    if let last = entries.last?.key, entries.count == limit {
+      // All references of the last key, as they come in no key's order: `last` and a zero byte is the next key.
+      if descending { seen.lower = last } else { seen.upper = last + [0] }
+    }
+    note(.indexRangeUnchanged(index, seen, since: snapshot))
     return entries
   }
 

@@ -147,6 +147,32 @@ struct TransactionTests {
     #expect(throws: StoreError.self) { try commit(whilePutting: 4) }
   }
 
+  @Test("Of a range of a derived index that was not read to its end only what was seen must stay")
+  func indexRangeLimit() throws {
+    let index = try store.defineIndex(
+      IndexDefinition(
+        name: "first byte",
+        source: .records(
+          keyspaces: [accounts], extractor: SliceExtractor.name,
+          parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)]))))
+    for id in 1...4 as ClosedRange<UInt64> { try put(UInt8(10 * id), id: id) }
+    func first(_ limit: Int, descending: Bool = false, whileComes value: UInt8) throws -> [UInt64] {
+      try store.transaction(attemptsMax: 1) { transaction in
+        let found = try transaction.indexEntries(in: index, limit: limit, descending: descending)
+        try put(value, id: 9)
+        try transaction.put([], key: [], in: names)
+        return found.map(\.reference)
+      }.result
+    }
+    #expect(try first(2, whileComes: 25) == [1, 2])
+    #expect(try first(2, descending: true, whileComes: 15) == [4, 3])
+    // Another reference of a key that was seen comes, or goes.
+    #expect(throws: StoreError.self) { try first(1, whileComes: 10) }
+    #expect(throws: StoreError.self) { try first(1, whileComes: 30) }
+    #expect(throws: StoreError.self) { try first(2, descending: true, whileComes: 35) }
+    #expect(throws: StoreError.self) { try first(.max, whileComes: 99) }
+  }
+
   @Test("One that writes nothing never conflicts, and makes no commit")
   func readOnly() throws {
     let before = store.snapshot().sequence
