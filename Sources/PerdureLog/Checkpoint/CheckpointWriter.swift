@@ -91,8 +91,13 @@ struct CheckpointWriter: ~Copyable {
     let block = try writeTrees(of: source, number: next, to: file)
     let bytes = Self.encode(block)
     let slot = try file.allocate(unitCount: NodeSlot.unitCount(block.length))
-    try bytes.withUnsafeBytes { try file.write($0, at: slot) }
-    try file.sync(in: directory, fileSystem)
+    do {
+      try bytes.withUnsafeBytes { try file.write($0, at: slot) }
+      try file.sync(in: directory, fileSystem)
+    } catch {
+      file.free(slot, unitCount: NodeSlot.unitCount(block.length))
+      throw error
+    }
     let checksum = bytes.withUnsafeBytes { Checksum.crc32c($0.part(0, block.length)) }
     let reference = CheckpointReference(
       indexFile: file.number, rootSlot: slot.number, rootLength: UInt32(block.length), rootChecksum: checksum)

@@ -57,6 +57,11 @@ final class IndexFile: NodeSink {
     return NodeSlot(number: try slots.allocate(unitCount))
   }
 
+  /// No checkpoint reaches the run: it is free with what the next one finds free.
+  func free(_ slot: NodeSlot, unitCount: Int) {
+    slots.free(SlotAllocator.Run(slot: slot.number, unitCount: unitCount), notReachedFrom: 0)
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws {
     let follows = slot.offset == bufferOffset + buffer.count
     if !follows || buffer.count + bytes.count > Self.bufferLength { try flush() }

@@ -18,6 +18,9 @@ protocol NodeSink {
   /// A run of free units.
   mutating func allocate(unitCount: Int) throws -> NodeSlot
 
+  /// Takes back a run of which nothing was written, or nothing that anybody will ask for.
+  mutating func free(_ slot: NodeSlot, unitCount: Int)
+
   /// Takes the bytes of a run; they are a whole number of units.
   mutating func write(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws
 }
@@ -133,7 +136,10 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     let copy = NodeHeader(bytes.baseAddress.unsafelyUnwrapped)
     copy.slot = slot
     copy.stamp = NodeSlot.fileStampBit | UInt64(NodeChecksum.of(UnsafeRawBufferPointer(bytes)))
-    try sink.write(UnsafeRawBufferPointer(bytes), at: slot)
+    do { try sink.write(UnsafeRawBufferPointer(bytes), at: slot) } catch {
+      sink.free(slot, unitCount: NodeSlot.unitCount(byteCount))
+      throw error
+    }
     header.slot = slot
   }
 }

@@ -9,6 +9,8 @@ private final class MemoryIndexFile {
   private(set) var bytes: UnsafeMutableRawBufferPointer
   private(set) var usedUnitCount = 1
   private(set) var writeCount = 0
+  /// Units of runs that were given back.
+  private(set) var freedUnitCount = 0
   /// Writing fails from this write on.
   var failsAtWrite = Int.max
 
@@ -32,6 +34,8 @@ private final class MemoryIndexFile {
       defer { file.usedUnitCount += unitCount }
       return NodeSlot(number: UInt32(file.usedUnitCount))
     }
+
+    func free(_ slot: NodeSlot, unitCount: Int) { file.freedUnitCount += unitCount }
 
     func write(_ units: UnsafeRawBufferPointer, at slot: NodeSlot) throws {
       guard file.writeCount < file.failsAtWrite else { throw Full() }
@@ -210,6 +214,10 @@ struct NodeFileTests {
     file.failsAtWrite = .max
     let image = try file.write(tree)
     #expect(try Self.entries(of: file.ordered(image)) == Self.entries(of: tree))
+    // What was taken for a node that could not be written was given back: all else is in the tree.
+    let reached = try file.reached(ordered: image)
+    let taken = (0..<file.usedUnitCount).count { reached.isTaken($0) }
+    #expect(file.freedUnitCount > 0 && taken + file.freedUnitCount == file.usedUnitCount)
     // The nodes have their slots in the first file: the second gets nothing.
     _ = try whole.write(tree)
     #expect(whole.writeCount == 0)
