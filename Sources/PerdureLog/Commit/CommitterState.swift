@@ -32,6 +32,8 @@ struct CommitterState: ~Copyable {
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
   /// What compaction has replaced, and the versions of roots that may read it.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
+  /// The part of it that no root reads any more.
+  private var releasedSegments: [SegmentTable.Outdated] = []
   /// The first version that reads a segment's file as it is now, of those born or rewritten since opening.
   private var readableSince: [UInt64: UInt64] = [:]
   /// The first version that reads the segment table as it is now.
@@ -102,7 +104,18 @@ struct CommitterState: ~Copyable {
     for old in free { Root.free(old) }
     retiredRoots.removeFirst(free.count)
     // What a compaction could not let go of because of a snapshot that is gone by now.
+    guard outdatedSegments.contains(where: { $0.versions.upperBound < oldestPinned }) else { return }
+    for entry in outdatedSegments where entry.versions.upperBound < oldestPinned {
+      releasedSegments.append(entry.outdated)
+    }
     outdatedSegments.removeAll { $0.versions.upperBound < oldestPinned }
+  }
+
+  /// What nobody reads any more, to be let go of when the turn is over.
+  mutating func takeReleasedSegments() -> [SegmentTable.Outdated] {
+    guard !releasedSegments.isEmpty else { return [] }
+    defer { releasedSegments = [] }
+    return releasedSegments
   }
 
   /// The roots that somebody holds, or is about to, and the published one, oldest first.

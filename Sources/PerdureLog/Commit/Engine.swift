@@ -110,7 +110,12 @@ final class Engine: @unchecked Sendable {
   /// Runs `body` in the committer's turn.
   func inTurn<R>(_ body: (inout CommitterState) throws -> R) throws -> R {
     turn.lock()
-    defer { turn.unlock() }
+    defer {
+      // The system takes its time to unmap a segment and to give a large file's space back: others need not wait.
+      let released = state.takeReleasedSegments()
+      turn.unlock()
+      withExtendedLifetime(released) {}
+    }
     if state.isClosed { throw StoreError.closed }
     if let poison = gate.poison { throw poison }
     return try body(&state)
