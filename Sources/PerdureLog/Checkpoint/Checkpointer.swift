@@ -36,12 +36,15 @@ final class Checkpointer: @unchecked Sendable {
   var statistics: CheckpointCounters { lock.withLock { counters } }
 
   /// The committer saw a tail of a length that matters. Called in its turn.
-  func note(isDue: Bool, for engine: Engine) {
+  ///
+  /// - Returns: Whether there is a thread to see to it.
+  func note(isDue: Bool, for engine: Engine) -> Bool {
     lock.withLock {
       self.engine = engine
       if isDue { self.isDue = true } else { isWatched = true }
       startThread()
       condition.broadcast()
+      return hasThread
     }
   }
 
@@ -71,7 +74,7 @@ final class Checkpointer: @unchecked Sendable {
 
   private func startThread() {
     guard !hasThread, !isStopped else { return }
-    // Without a thread there is none in the background; close and the caller's hand remain.
+    // Without a thread there is none in the background for now; close and the caller's hand remain.
     hasThread = PlatformThread.start(name: "perdure-index") { self.work() }
   }
 

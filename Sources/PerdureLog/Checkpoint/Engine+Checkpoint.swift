@@ -89,8 +89,8 @@ extension Engine {
   func noteTail(_ state: inout CommitterState) {
     guard state.tailBytes >= state.nextTailLook, !options.isReadOnly else { return }
     let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)
-    checkpointer.note(isDue: state.tailBytes >= due, for: self)
-    state.nextTailLook = state.tailBytes >= due ? .max : due
+    let isSeenTo = checkpointer.note(isDue: state.tailBytes >= due, for: self)
+    state.nextTailLook = state.tailBytes < due ? due : isSeenTo ? .max : state.tailBytes + due
   }
 }
 

@@ -39,7 +39,11 @@ final class Compactor: @unchecked Sendable {
       isWanted = true
       if isStarted { return condition.signal() }
       isStarted = PlatformThread.start(name: "perdure-compact") { [self, weak engine] in work { engine } }
-      if !isStarted { counts.failure = "The system gave no thread to compact on" }
+      guard !isStarted else { return }
+      counts.failure = "The system gave no thread to compact on"
+      // Asked again when there is more garbage.
+      isWanted = false
+      counts.futileBytes = totals.garbageBytes
     }
   }
 
