@@ -57,22 +57,12 @@ extension Engine {
 
   /// Step 4; without a reference the superblock says once more what it said.
   private func name(_ reference: CheckpointReference?, _ source: CheckpointSource) throws {
-    guard let superblock = try looking({ $0.superblock }) else { return }
-    if let poison = gate.poison { throw poison }
     let root = source.root.pointee
-    do {
-      try superblock.replace { superblock in
-        superblock.durableEnd = max(superblock.durableEnd, root.end)
-        superblock.durableSequence = max(superblock.durableSequence, root.sequence)
-        superblock.nextBlob = max(superblock.nextBlob, source.nextBlob)
-        if let reference { superblock.checkpoint = reference }
-      }
-    } catch {
-      // S5: which superblock counts is not known any more.
-      let poison = StoreError(
-        .poisoned, "The superblock could not be written. Close the store and open it again", cause: error)
-      gate.poison(poison)
-      throw poison
+    try replaceSuperblock { superblock in
+      superblock.durableEnd = max(superblock.durableEnd, root.end)
+      superblock.durableSequence = max(superblock.durableSequence, root.sequence)
+      superblock.nextBlob = max(superblock.nextBlob, source.nextBlob)
+      if let reference { superblock.checkpoint = reference }
     }
   }
 

@@ -271,8 +271,8 @@ extension Engine {
   ) throws {
     try gate.waitUntilSynced(promise.end)
     guard let superblock = try looking({ $0.superblock }) else { return }
-    if superblock.current.checkpoint != nil { try renewCheckpoint(superblock) }
-    try replace(superblock) { superblock in
+    if superblock.current.checkpoint != nil { try renewCheckpoint() }
+    try replaceSuperblock { superblock in
       superblock.incompatibleFeatures |= FormatVersion.rewrittenSegments
       guard superblock.durableEnd < promise.end else { return }
       superblock.durableEnd = promise.end
@@ -283,35 +283,25 @@ extension Engine {
 
   /// A checkpoint of what is there now. Where none can be written, as on a full disk, none is named any more:
   /// the next opening reads the whole log, and space is won all the same.
-  private func renewCheckpoint(_ superblock: SuperblockFile) throws {
+  private func renewCheckpoint() throws {
     do {
       try checkpointer.perform(for: self)
     } catch let error as StoreError where error.code == .closed || error.code == .poisoned {
       throw error
     } catch {
-      try replace(superblock) { $0.checkpoint = nil }
+      try replaceSuperblock { $0.checkpoint = nil }
       // The next one is due when there is room.
       try inTurn { state in state.tailBytes = max(state.tailBytes, state.logLengths.all) }
-    }
-  }
-
-  private func replace(_ superblock: SuperblockFile, _ change: (inout Superblock) -> Void) throws {
-    if let poison = gate.poison { throw poison }
-    do throws(FileIOError) { try superblock.replace(change) } catch {
-      throw poisoned(by: error, "Writing the superblock")
     }
   }
 
   /// A rewritten segment has its name for good, or nobody knows what the directory holds.
   fileprivate func makeNamesDurable() throws {
     do { try fileSystem.syncDirectory(directory) } catch {
-      throw poisoned(by: error, "Syncing the store's directory")
+      let action = "Syncing the store's directory"
+      gate.poison(
+        StoreError(.poisoned, "\(action) failed. Close the store and open it again", cause: error))
+      throw StoreError.unsure(error, action)
     }
-  }
-
-  private func poisoned(by error: FileIOError, _ action: String) -> StoreError {
-    gate.poison(
-      StoreError(.poisoned, "\(action) failed. Close the store and open it again", cause: error))
-    return .unsure(error, action)
   }
 }
