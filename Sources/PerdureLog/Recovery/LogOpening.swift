@@ -94,8 +94,9 @@ struct LogOpening {
       preconditionFailure("a replay behind a checkpoint notes what it does")
     }
     do {
-      state.liveBlobs = try Self.liveBlobs(checkpoint, tail, state)
-      try updateIndexes(of: checkpoint, with: tail, &state, &report)
+      let live = try tail.live(state.root, state.catalog)
+      state.liveBlobs = try Self.liveBlobs(checkpoint, tail, live, state)
+      try updateIndexes(of: checkpoint, with: tail, live, &state, &report)
     } catch {
       state.freeRoots()
       throw error
@@ -210,12 +211,12 @@ extension LogOpening {
 
   /// Those of the checkpoint as they are now, and the others from all records.
   private func updateIndexes(
-    of checkpoint: OpenedCheckpoint, with tail: TailChanges, _ state: inout CommitterState,
-    _ report: inout RecoveryReport
+    of checkpoint: OpenedCheckpoint, with tail: TailChanges, _ live: [UInt64],
+    _ state: inout CommitterState, _ report: inout RecoveryReport
   ) throws {
     let indexes = indexSet(state)
     var update = TailIndexes(checkpoint, state.catalog, state.root, indexes, contents(state), state.arena)
-    let new = try update.apply(tail)
+    let new = try update.apply(tail, live: live)
     let suspects = Set(update.suspects + new.compactMap(\.duplicatedIndex))
     let root = state.root
     let old = suspects.sorted { $0.id < $1.id }.flatMap { IndexBuild.duplicates(in: $0, root) }
@@ -262,17 +263,18 @@ extension LogOpening {
 
   /// The same, from what the checkpoint says and what the tail changed.
   private static func liveBlobs(
-    _ checkpoint: OpenedCheckpoint, _ tail: TailChanges, _ state: borrowing CommitterState
+    _ checkpoint: OpenedCheckpoint, _ tail: TailChanges, _ live: [UInt64],
+    _ state: borrowing CommitterState
   ) throws -> Set<UInt64> {
     let reader = RecordReader(root: state.root, verifiesChecksum: true)
-    var live = Set(checkpoint.root.blobs)
+    var blobs = Set(checkpoint.root.blobs)
     for word in tail.gone where RecordAddress(rawValue: word).isBlob {
-      live.remove(try BlobReference(in: TailIndexes.old(reader, word)).number)
+      blobs.remove(try BlobReference(in: TailIndexes.old(reader, word)).number)
     }
-    for word in try tail.live(state.root, state.catalog) where RecordAddress(rawValue: word).isBlob {
-      live.insert(try BlobReference(in: reader.record(at: word)).number)
+    for word in live where RecordAddress(rawValue: word).isBlob {
+      blobs.insert(try BlobReference(in: reader.record(at: word)).number)
     }
-    return live
+    return blobs
   }
 }
 

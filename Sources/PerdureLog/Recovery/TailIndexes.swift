@@ -68,18 +68,19 @@ struct TailIndexes {
 
   /// Brings what is kept up to date.
   ///
+  /// - Parameter live: The records of the tail that nothing in it replaced.
   /// - Returns: Keys that a unique index holds twice since.
   /// - Throws: `IndexUnusable` when a record that was there at the checkpoint cannot be read.
-  mutating func apply(_ tail: TailChanges) throws -> [Conflict] {
-    let live = try tail.live(root, catalog)
+  mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail.gone + live)
+    let wanted = catalog.keyspaces.map { self.wanted($0.id) }
     for id in kept { root.pointee.indexes[Int(id)] = checkpoint.tree(ofIndex: Int(id)) }
     var update = IndexUpdate(root.pointee.indexes, in: arena)
     for word in tail.gone {
       let record = try Self.old(reader, word)
-      try change(record, isGone: true, &update)
+      try change(record, of: wanted, isGone: true, &update)
     }
-    for word in live { try change(reader.record(at: word), isGone: false, &update) }
+    for word in live { try change(reader.record(at: word), of: wanted, isGone: false, &update) }
     return update.finish()
   }
 
@@ -105,8 +106,11 @@ struct TailIndexes {
       }
   }
 
-  private func change(_ record: Record, isGone: Bool, _ update: inout IndexUpdate) throws {
-    let wanted = wanted(record.header.keyspace)
+  /// - Parameter wanted: By keyspace id: the indexes over it that are kept.
+  private func change(
+    _ record: Record, of wanted: [[IndexSet.RecordIndex]], isGone: Bool, _ update: inout IndexUpdate
+  ) throws {
+    let wanted = wanted[Int(record.header.keyspace)]
     guard !wanted.isEmpty else { return }
     try contents.withValue(of: record) { value in
       for index in wanted {
