@@ -2,6 +2,11 @@ import ArgumentParser
 import Perdure
 import PerdureLog
 
+/// The store has not got what is asked for.
+struct NothingToDump: Error, CustomStringConvertible {
+  let description: String
+}
+
 /// Prints what a store holds: records by keyspace, or the objects of an entity.
 struct DumpCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
@@ -65,7 +70,7 @@ struct DumpCommand: ConsoleCommand {
   private func dumpRecords(of store: Store, _ console: Console) throws {
     let all = try store.keyspaces
     for name in keyspace where !all.contains(where: { $0.name == name }) {
-      throw KeyText.Illegible(
+      throw NothingToDump(
         description: "There is no keyspace \(name): the store has \(all.map(\.name).joined(separator: ", "))")
     }
     let snapshot = store.snapshot()
@@ -130,7 +135,7 @@ struct DumpCommand: ConsoleCommand {
 
   private func dumpObjects(of entity: String, in store: OpenedStore, _ console: Console) throws {
     guard let graph = store.graph else {
-      throw KeyText.Illegible(
+      throw NothingToDump(
         description: "The store holds no objects; leave --entity out to see its records")
     }
     guard let ids = try ids(), limit > 0 else { return }
@@ -142,7 +147,7 @@ struct DumpCommand: ConsoleCommand {
     }
     if !isKnown {
       let names = graph.objectCounts.map(\.entity).joined(separator: ", ")
-      throw KeyText.Illegible(description: "There is no entity \(entity): the model has \(names)")
+      throw NothingToDump(description: "There is no entity \(entity): the model has \(names)")
     }
   }
 

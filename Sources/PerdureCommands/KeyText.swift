@@ -3,6 +3,7 @@ import PerdureLog
 /// Keys and values as people write and read them: text as it is, anything else as `0x` and hexadecimal
 /// digits.
 enum KeyText {
+  /// What was given is no key.
   struct Illegible: Error, CustomStringConvertible {
     let description: String
   }
@@ -30,9 +31,21 @@ enum KeyText {
     return isPlain ? text : "0x" + Hexadecimal.digits(bytes)
   }
 
+  /// How many bytes at the end begin a UTF-8 sequence of which the rest was cut off.
+  private static func cutLength(of bytes: [UInt8]) -> Int {
+    for length in 1...3 where length <= bytes.count {
+      let byte = bytes[bytes.count - length]
+      if byte & 0xC0 == 0x80 { continue }
+      let whole = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1
+      return length < whole ? length : 0
+    }
+    return 0
+  }
+
   /// A value on one line: text in quotes, other bytes in hexadecimal; of a long one the beginning.
   static func value(_ bytes: [UInt8], limit: Int) -> String {
-    let shown = Array(bytes.prefix(limit))
+    var shown = Array(bytes.prefix(limit))
+    if bytes.count > shown.count { shown.removeLast(cutLength(of: shown)) }
     let more = bytes.count > shown.count ? "… (\(bytes.count) bytes)" : ""
     return (JSONText.bytes(shown).plain ?? "0x" + Hexadecimal.digits(shown)) + more
   }

@@ -49,6 +49,13 @@ struct ConsoleTests {
       #expect(throws: KeyText.Illegible.self) { try KeyText.bytes(wrong) }
     }
     #expect(try KeyText.id("0xff") == 255)
+    // Cut within a letter, a text is still one; cut bytes are shown as they are.
+    let letters = Array("aä€😀".utf8)
+    let shown = (1...10).map { KeyText.value(letters, limit: $0).prefix { $0 != "…" } }
+    #expect(shown.prefix(3) == ["\"a\"", "\"a\"", "\"aä\""])
+    #expect(
+      shown.dropFirst(3) == ["\"aä\"", "\"aä\"", "\"aä€\"", "\"aä€\"", "\"aä€\"", "\"aä€\"", "\"aä€😀\""])
+    #expect(KeyText.value([0xFF, 0xFE, 1], limit: 2).hasPrefix("0xfffe"))
     #expect(throws: KeyText.Illegible.self) { try KeyText.id("ten") }
   }
 

@@ -19,7 +19,7 @@ public struct InspectedObject: Sendable {
     case integer(Int64)
     /// A floating-point number.
     case double(Double)
-    /// Text; also of a decimal, a date (ISO 8601), a UUID or a URL.
+    /// Text; also of a decimal, a date (ISO 8601, to the millisecond), a UUID or a URL.
     case text(String)
     /// Bytes.
     case data([UInt8])
@@ -71,13 +71,20 @@ extension StoreInspection {
     case .double(let value): .double(value)
     case .decimal(let value): .text("\(value)")
     case .string(let value): .text(value)
-    case .date(let value): .text(value.ISO8601Format())
+    case .date(let value): .text(Self.text(of: value))
     case .uuid(let value): .text(value.uuidString)
     case .data(let value): .data(Array(value))
     case .url(let value): .text(value.absoluteString)
     case .reference(let reference):
       .object(entity: name(of: reference.entityNumber), id: UInt64(reference.id))
     }
+  }
+
+  /// To the millisecond; without a fraction if there is none.
+  private static func text(of date: Date) -> String {
+    let seconds = date.timeIntervalSinceReferenceDate
+    let hasFraction = (seconds * 1000).rounded() != seconds.rounded(.down) * 1000
+    return date.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
   }
 
   private func name(of entity: UInt16) -> String {
