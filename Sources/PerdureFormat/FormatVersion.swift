@@ -4,8 +4,6 @@ package enum FormatVersion {
   package static let major: UInt16 = 1
   /// A reader accepts any minor version; what a minor version adds, an older reader may ignore.
   package static let minor: UInt16 = 0
-  /// Features that an older reader and writer may ignore.
-  package static let compatibleFeaturesKnown: UInt64 = 0
   /// Features that an older reader may ignore, but not a writer.
   package static let readOnlyCompatibleFeaturesKnown: UInt64 = 0
   /// Features without which the bytes cannot be read at all.

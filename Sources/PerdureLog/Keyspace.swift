@@ -38,29 +38,4 @@ public enum Key: Hashable, Sendable, CustomStringConvertible {
       return shown.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + more
     }
   }
-
-  /// The key as it stands in a record.
-  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-    switch self {
-    case .id(let id):
-      var stored = id.littleEndian
-      let start = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
-      defer { start.deallocate() }
-      start.initialize(to: stored)
-      stored = 0
-      return try body(UnsafeRawBufferPointer(start: start, count: 8))
-    case .bytes(let bytes):
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 8)
-      defer { copy.deallocate() }
-      copy.copyBytes(from: bytes)
-      return try body(UnsafeRawBufferPointer(start: copy.baseAddress, count: bytes.count))
-    }
-  }
-
-  init(stored bytes: UnsafeRawBufferPointer, kind: KeyspaceKind) {
-    switch kind {
-    case .dense: self = .id(UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)))
-    case .bytes: self = .bytes(Array(bytes))
-    }
-  }
 }

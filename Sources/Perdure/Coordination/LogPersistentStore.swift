@@ -12,8 +12,7 @@
 // Invariants
 //  L1  The model in "meta" is written before any row that needs it, so replay finds it.
 //  L2  Ids are reserved in blocks by a commit of their own, before any of them is handed out. Commits keep
-//  their
-//      order through a crash, so a row is never there without its reservation.
+//      their order through a crash, so a row is never there without its reservation.
 
 internal import PerdureFileIO
 package import PerdureLog

@@ -56,10 +56,9 @@ extension CheckpointOptions {
   /// waiting that long bounds what checkpoints write to a small multiple of the log.
   func dueTailBytes(indexBytes: Int) -> UInt64 { UInt64(max(tailBytes, indexBytes / 2)) }
 
-  /// From which length on the committer has to be asked again; `isBusy`: somebody waits for it to be due.
-  func nextLookBytes(isWatched: Bool, indexBytes: Int) -> UInt64 {
-    let due = dueTailBytes(indexBytes: indexBytes)
-    return isWatched ? due : min(due, UInt64(idleTailBytes))
+  /// From which length on the tail is worth a look.
+  func nextLookBytes(indexBytes: Int) -> UInt64 {
+    min(dueTailBytes(indexBytes: indexBytes), UInt64(idleTailBytes))
   }
 
   func isDueAtClose(tail: UInt64) -> Bool { tail > 0 && tail >= UInt64(closeTailBytes) }

@@ -41,8 +41,7 @@ extension Engine {
     try inTurn { state in
       state.tailBytes -= source.tailBytes
       state.indexFileByteCount = indexBytes
-      state.nextTailLook = options.checkpoints.nextLookBytes(
-        isWatched: false, indexBytes: state.indexByteCount)
+      state.nextTailLook = options.checkpoints.nextLookBytes(indexBytes: state.indexByteCount)
       noteTail(&state)
     }
     return true

@@ -136,20 +136,10 @@ final class Engine: @unchecked Sendable {
   }
 
   /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
-  func abandon() {
-    compactor?.stop()
-    compaction.stop()
-    checkpointer.stop()
-    turn.lock()
-    defer { turn.unlock() }
-    if state.isClosed { return }
-    state.isClosed = true
-    gate.stop()
-    lock?.release()
-  }
+  func abandon() { finish { _ in } }
 
   /// Marks the store closed: the last thing that happens in a turn.
-  func finish(_ body: (inout CommitterState) throws -> Void) throws {
+  func finish(_ body: (inout CommitterState) throws -> Void) rethrows {
     compactor?.stop()
     compaction.stop()
     checkpointer.stop()

@@ -141,8 +141,8 @@ struct CompactionPass {
 
   private func isWorthReading(_ member: Member) -> Bool {
     if member.segment.isEmpty { return isBehindEmpty(member.segment) }
-    return chosen.contains(member.segment.number) && member.usage.deadBytes + member.usage.tombstoneBytes > 0
-      || chosen.contains(member.segment.number) && member.usage.totalBytes == 0
+    guard chosen.contains(member.segment.number) else { return false }
+    return member.usage.deadBytes + member.usage.tombstoneBytes > 0 || member.usage.totalBytes == 0
   }
 
   /// Two empty segments in a row: one is enough. T9

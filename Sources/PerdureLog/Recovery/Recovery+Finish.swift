@@ -19,7 +19,7 @@ extension Recovery {
       }
       try sweep(&state, opening, path, options, &report)
     }
-    state.nextTailLook = options.checkpoints.nextLookBytes(isWatched: false, indexBytes: state.indexByteCount)
+    state.nextTailLook = options.checkpoints.nextLookBytes(indexBytes: state.indexByteCount)
     state.root.pointee.version = state.arena.publish()
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
     let engine = Engine(

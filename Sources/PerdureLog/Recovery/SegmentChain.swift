@@ -14,8 +14,6 @@ struct SegmentChain {
   }
 
   var links: [Link] = []
-  /// Files with no part in the log: void segments and one that was never born.
-  var leftovers: [UInt64] = []
   /// Above every number that was seen.
   var nextNumber: UInt64 = 1
 
@@ -54,7 +52,6 @@ struct SegmentChain {
     for (number, link) in opened { opened[number]?.size = try link.segment.file.size() }
     let last = opened.keys.max() ?? 0
     for candidate in unborn where candidate.number > last { try Self.judge(candidate, superblock) }
-    leftovers = unborn.map(\.number)
     try link(opened)
   }
 
@@ -116,7 +113,5 @@ struct SegmentChain {
       end = predecessor.offset
     }
     links.reverse()
-    let used = Set(links.map(\.segment.number))
-    leftovers += opened.keys.filter { !used.contains($0) }
   }
 }

@@ -5,16 +5,14 @@ import PerdureFormat
 // A commit counts if its chain is complete (FORMAT.md, L4). Where frames are damaged, other evidence decides:
 //
 //  E1  A later frame of a higher sequence number: every commit up to it was finished (L3), and what stands
-//  before it
-//      and is not of its own chain was too.
+//      before it and is not of its own chain was too.
 //  E2  A later frame that begins the same sequence number anew, or a lower one: the chain before was never
-//  finished. E3  At the end of the log: the superblock says up to which commit the log was synced.
+//      finished.
+//  E3  At the end of the log: the superblock says up to which commit the log was synced.
 //  E4  Records in a gap belong to a chain that goes on behind it; else to commits that the sequence numbers
-//  on both
-//      sides leave room for; without room they were never finished.
+//      on both sides leave room for; without room they were never finished.
 //  E5  What has a frame in a segment that compaction has rewritten was complete (T6), with the parts before
-//  and
-//      behind it. There, numbers may be missing because nothing is left of a commit.
+//      and behind it. There, numbers may be missing because nothing is left of a commit.
 //
 // What nothing says was finished counts as not finished, as in recovery: it may be half of what it should be.
 

@@ -9,7 +9,8 @@ import PerdureFormat
 //
 // Invariants
 //  F1  Everything found is a whole record: checksum, kind and lengths are right, and it lies within the
-//  bytes. F2  What is found does not overlap, and is in the order of the bytes.
+//      bytes.
+//  F2  What is found does not overlap, and is in the order of the bytes.
 //  F3  Found records and damages together cover the bytes.
 //  F4  A length that is damaged may lead to a record by chance, over others. Where the count says that some
 //  are missing, those that stand there, up to where the length leads, are found all the same.

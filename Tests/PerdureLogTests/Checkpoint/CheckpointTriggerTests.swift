@@ -134,8 +134,7 @@ struct CheckpointTriggerTests {
     let options = CheckpointOptions()
     #expect(options.dueTailBytes(indexBytes: 0) == 64 << 20)
     #expect(options.dueTailBytes(indexBytes: 1 << 30) == 512 << 20)
-    #expect(options.nextLookBytes(isWatched: false, indexBytes: 1 << 30) == 4 << 20)
-    #expect(options.nextLookBytes(isWatched: true, indexBytes: 1 << 30) == 512 << 20)
+    #expect(options.nextLookBytes(indexBytes: 1 << 30) == 4 << 20)
     #expect(options.isDueAtClose(tail: 1 << 20) && !options.isDueAtClose(tail: 1 << 19))
     #expect(!CheckpointOptions.manual.isDueAtClose(tail: 1 << 40))
   }
