@@ -136,34 +136,3 @@ struct OrderedBatchTests {
     expectTrue(payloads == keys.map { tree.get($0) })
   }
 }
-
-@Suite("An appender")
-struct OrderedAppenderTests {
-  @Test(
-    "Builds the tree that insertion builds, whatever the order", arguments: KeyShape.allCases, [true, false])
-  func matchesInsertion(shape: KeyShape, isSorted: Bool) {
-    let seed = SeededGenerator.seedFromEnvironment()
-    print("seed \(seed) for \(shape)")
-    var random = SeededGenerator(seed: seed)
-    let arena = NodeArena()
-    var model = OrderedModel()
-    var tree = OrderedTree()
-    for payload in 0..<UInt64(50) {
-      let key = shape.makeKey(&random)
-      expectTrue(tree.put(key, payload, in: arena) == model.put(key, payload))
-    }
-    arena.publish()
-    let before = (tree: tree, entries: model.entries)
-    var keys = (0..<600).map { _ in shape.makeKey(&random) }
-    if isSorted { keys.sort { $0.lexicographicallyPrecedes($1) } }
-    var appender = OrderedAppender(tree, in: arena)
-    for (index, key) in keys.enumerated() {
-      _ = model.put(key, UInt64(index))
-      key.withUnsafeBytes { appender.append($0, UInt64(index)) }
-    }
-    let built = appender.finish()
-    built.checkInvariants(in: arena)
-    expectTrue(built.entries == model.entries)
-    expectTrue(before.tree.entries == before.entries)
-  }
-}
