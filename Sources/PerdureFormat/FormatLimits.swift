@@ -31,8 +31,8 @@ package enum FormatLimits {
     (UInt64(segmentCapacityMin)...UInt64(segmentCapacityMax)).contains(segmentCapacity)
       && segmentCapacity % UInt64(alignment) == 0
   }
-  /// The highest value of what is counted up: numbers of commits, generations, checkpoints and blob files. One
-  /// more of each always fits into its field.
+  /// The highest value of what is counted up: numbers of commits, generations, checkpoints and blob files.
+  /// One more of each always fits into its field.
   @inlinable package static var counterMax: UInt64 { 1 << 62 }
   /// The highest segment number that an address word can hold.
   @inlinable package static var segmentNumberMax: UInt64 { (1 << 26) - 1 }

@@ -15,8 +15,8 @@ public enum Precondition: Sendable {
   case unchanged(Keyspace, Key, RecordVersion?)
   /// The key is there, in whatever version.
   case exists(Keyspace, Key)
-  /// No entry of the index with a key in `lower ..< upper` has come or gone since the snapshot. While the index
-  /// is unavailable nobody can tell: the commit throws `.indexUnavailable`.
+  /// No entry of the index with a key in `lower ..< upper` has come or gone since the snapshot. While the
+  /// index is unavailable nobody can tell: the commit throws `.indexUnavailable`.
   case indexRangeUnchanged(DerivedIndex, KeyRange, since: Snapshot)
   /// No key of the byte-string keyspace in `lower ..< upper` was put or removed since the snapshot.
   case rangeUnchanged(Keyspace, KeyRange, since: Snapshot)

@@ -20,8 +20,8 @@ public final class Store: Sendable {
   /// - Parameter path: The store's directory; by custom its name ends in `.perdure`.
   /// - Throws: `StoreError`: `.locked`, `.notAStore`, `.unsupportedFormat`, `.corruption` (nothing
   ///   was changed), `.io`, `.invalidArgument`.
-  /// - Complexity: reads what the log has behind the newest checkpoint; without one that can be used, the whole
-  ///   log, once.
+  /// - Complexity: reads what the log has behind the newest checkpoint; without one that can be used, the
+  ///   whole log, once.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try options.validate()
     (opened, recoveryReport) = try Recovery.open(path, options)

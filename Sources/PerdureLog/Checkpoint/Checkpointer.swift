@@ -8,7 +8,8 @@ import Synchronization
 /// that a checkpoint is due, or until the store is idle. Neither commits nor readers wait for it.
 ///
 /// Invariants
-///  C1  Whoever writes has `isRunning`; `writer` belongs to it. After `stop` it belongs to who closes the store.
+///  C1  Whoever writes has `isRunning`; `writer` belongs to it. After `stop` it belongs to who closes the
+///      store.
 ///  C2  After `stop` nothing here writes, or touches the engine, any more.
 // Unchecked: what varies is guarded by `lock`; `writer` by C1.
 final class Checkpointer: @unchecked Sendable {

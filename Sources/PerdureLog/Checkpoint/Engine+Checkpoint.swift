@@ -104,8 +104,8 @@ extension Store {
   /// committed is durable when this returns, the checkpoint too.
   ///
   /// - Throws: `StoreError`: `.diskFull`, `.io` when the index file could not be written (the store goes on;
-  ///   after anything but a lack of room without checkpoints until it is opened again), `.poisoned`, `.closed`,
-  ///   `.readOnly`.
+  ///   after anything but a lack of room without checkpoints until it is opened again), `.poisoned`,
+  ///   `.closed`, `.readOnly`.
   /// - Complexity: one write for what changed in the index since the last checkpoint, and three syncs.
   public func checkpoint() throws {
     try engine.checkWritable()

@@ -4,8 +4,8 @@ import PerdureFormat
 extension Engine {
   /// Writes another superblock, durable when this returns; by whoever needs one, one at a time.
   ///
-  /// - Throws: `StoreError`: `.poisoned` when it could not be written, and then the store is: which superblock
-  ///   counts is not known any more (S5); `.closed`.
+  /// - Throws: `StoreError`: `.poisoned` when it could not be written, and then the store is: which
+  ///   superblock counts is not known any more (S5); `.closed`.
   func replaceSuperblock(_ change: (inout Superblock) -> Void) throws {
     guard let superblock = try looking({ $0.superblock }) else { return }
     if let poison = gate.poison { throw poison }

@@ -138,8 +138,8 @@ extension Engine {
 
   /// Removes what is there of a segment that was not born.
   ///
-  /// If its header may be whole, it may come back with a power cut. It says where the log ended, so the log must
-  /// not go on there: the next frame begins a segment of its own.
+  /// If its header may be whole, it may come back with a power cut. It says where the log ended, so the log
+  /// must not go on there: the next frame begins a segment of its own.
   private func giveUpBirth(
     of number: UInt64, _ file: any File, _ path: String, _ state: inout CommitterState
   ) {

@@ -3,8 +3,8 @@ import PerdureFormat
 extension Engine {
   /// Step 1: every precondition against the newest root; all that fail are reported together.
   ///
-  /// - Throws: `StoreError` with code `.conflict`; `.indexUnavailable` when one is about an index that nothing
-  ///   maintains, so that nobody can tell.
+  /// - Throws: `StoreError` with code `.conflict`; `.indexUnavailable` when one is about an index that
+  ///   nothing maintains, so that nobody can tell.
   func check(_ preconditions: [Precondition], _ root: UnsafeMutablePointer<Root>) throws(StoreError) {
     var failed: [Conflict] = []
     for (index, precondition) in preconditions.enumerated() {

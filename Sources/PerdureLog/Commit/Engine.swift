@@ -111,7 +111,8 @@ final class Engine: @unchecked Sendable {
   func inTurn<R>(_ body: (inout CommitterState) throws -> R) throws -> R {
     turn.lock()
     defer {
-      // The system takes its time to unmap a segment and to give a large file's space back: others need not wait.
+      // The system takes its time to unmap a segment and to give a large file's space back: others need not
+      // wait.
       let released = state.takeReleasedSegments()
       turn.unlock()
       withExtendedLifetime(released) {}

@@ -44,8 +44,8 @@ struct Catalog: Sendable {
     return keyspace
   }
 
-  /// The catalog with one more index, or with another definition under a known name. Definitions that count its
-  /// groups name it as it is then.
+  /// The catalog with one more index, or with another definition under a known name. Definitions that count
+  /// its groups name it as it is then.
   mutating func setIndex(_ definition: IndexDefinition) -> DerivedIndex {
     let id = indexIDs[definition.name] ?? UInt32(indexes.count)
     let index = DerivedIndex(id: id, name: definition.name, isUnique: definition.isUnique)

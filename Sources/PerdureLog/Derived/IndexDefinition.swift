@@ -7,9 +7,9 @@ public struct IndexDefinition: Hashable, Sendable {
   public var name: String
   /// What makes its entries.
   public var source: Source
-  /// Whether an index key may lead to one reference only. A commit that would make two share one is refused, as
-  /// long as the index is available: what nothing maintains refuses nothing, and the opening that can maintain it
-  /// again reports duplicates (`RecoveryReport.duplicates`).
+  /// Whether an index key may lead to one reference only. A commit that would make two share one is refused,
+  /// as long as the index is available: what nothing maintains refuses nothing, and the opening that can
+  /// maintain it again reports duplicates (`RecoveryReport.duplicates`).
   public var isUnique: Bool
 
   /// Where the entries of an index come from.

@@ -6,9 +6,9 @@ import PerdureFormat
 //
 // Checked of a node: it lies in the file, in units that no other node has; checksum and slot; class and
 // level; that every offset and length in it stays inside; that children are one level lower and hold as
-// many entries as is said beside them; where entries lead to records, that each is an address word, of a segment
-// that is there to be asked. The order of keys is the checksum's business: only a writer that was wrong could
-// break it, and the verification of the store notices that.
+// many entries as is said beside them; where entries lead to records, that each is an address word, of a
+// segment that is there to be asked. The order of keys is the checksum's business: only a writer that was
+// wrong could break it, and the verification of the store notices that.
 
 extension TreeImage {
   fileprivate func root(in file: UnsafeRawPointer) -> UnsafeMutableRawPointer? {
@@ -59,7 +59,8 @@ struct NodeVerification: ~Copyable {
     }
   }
 
-  /// - Parameter lastSegment: The entries lead to records, of segments up to this one; nil: to something else.
+  /// - Parameter lastSegment: The entries lead to records, of segments up to this one; nil: to something
+  ///   else.
   mutating func verify(ordered image: TreeImage, lastSegment: UInt64?) throws(FormatError) {
     guard try hasRoot(image, heightLimit: OrderedTree.heightLimit) else { return }
     expectRecords(upTo: lastSegment)

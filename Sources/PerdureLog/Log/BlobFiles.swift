@@ -3,8 +3,8 @@ import PerdureFormat
 
 /// Bytes of a value, and whatever has to live as long as they are used.
 ///
-/// They are lent to a closure only: whoever took them out could use them when the last owner of the mapping is
-/// gone, and the mapping with it.
+/// They are lent to a closure only: whoever took them out could use them when the last owner of the mapping
+/// is gone, and the mapping with it.
 struct ValueBytes {
   fileprivate let bytes: UnsafeRawBufferPointer
   private let owner: FileMapping

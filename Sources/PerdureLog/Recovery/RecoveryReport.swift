@@ -6,8 +6,8 @@ public struct RecoveryReport: Sendable {
   public var wasClosed = false
   /// Segments read.
   public var segments = 0
-  /// Bytes of the log read: the whole log, or what stands behind the checkpoint; of segments that compaction has
-  /// rewritten, what there is of them now.
+  /// Bytes of the log read: the whole log, or what stands behind the checkpoint; of segments that compaction
+  /// has rewritten, what there is of them now.
   public var logBytes: UInt64 = 0
   /// The last commit that the index on disk knew; 0 when there was none to use, and the index was built from
   /// the log.

@@ -119,7 +119,8 @@ extension StoreTransaction {
     }
     var seen = range
     if let last = entries.last?.key, entries.count == limit {
-      // All references of the last key, as they come in no key's order: `last` and a zero byte is the next key.
+      // All references of the last key, as they come in no key's order: `last` and a zero byte is the next
+      // key.
       if descending { seen.lower = last } else { seen.upper = last + [0] }
     }
     note(.indexRangeUnchanged(index, seen, since: snapshot))
