@@ -87,7 +87,7 @@ private enum Bank {
       guard value.dropFirst(8).allSatisfy({ $0 == UInt8(id) }) else { return "account \(id) is another's" }
     }
     if sum != total { return "the sum is \(sum)" }
-    let entries = snapshot.count(in: index)
+    let entries = try snapshot.count(in: index)
     return entries == Int(largeAccount + 1) ? nil : "the index has \(entries) entries"
   }
 
