@@ -8,10 +8,11 @@ extension Store {
   public func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace {
     if let known = try engine.looking({ try $0.catalog.keyspace(named: name, of: kind) }) { return known }
     try engine.checkWritable()
-    try checkName(name)
+    try StoreLimits.check(name: name)
     return try engine.inTurn { state in
       // Somebody may have made it since.
       if let known = try state.catalog.keyspace(named: name, of: kind) { return known }
+      try StoreLimits.check(keyspaces: state.catalog.keyspaces.count)
       var catalog = state.catalog
       let keyspace = catalog.addKeyspace(name, kind)
       try engine.appendCatalogRecord(CatalogRecord.keyspace(keyspace), catalog, &state)
@@ -38,7 +39,7 @@ extension Store {
   ///   name was given in `StoreOptions`, `.conflict` when a unique index finds duplicates
   ///   (nothing is changed; at most 20 of them are in `conflicts`); what `write` throws.
   public func defineIndex(_ definition: IndexDefinition) throws -> DerivedIndex {
-    try checkName(definition.name)
+    try StoreLimits.check(name: definition.name)
     return try engine.inTurn { state in
       if let known = state.catalog.index(named: definition.name), known.definition == definition {
         return known.index
@@ -47,6 +48,7 @@ extension Store {
       try engine.check(definition, state.catalog)
       var catalog = state.catalog
       let index = catalog.setIndex(definition)
+      try StoreLimits.check(indexes: catalog.indexes.count)
       try engine.buildAndCommit(index, definition, catalog, &state)
       return index
     }
@@ -62,11 +64,6 @@ extension Store {
     }
   }
 
-  private func checkName(_ name: String) throws {
-    guard (1...255).contains(name.utf8.count) else {
-      throw StoreError(.invalidArgument, "The name \"\(name.prefix(32))\" must have 1 to 255 bytes of UTF-8")
-    }
-  }
 }
 
 extension Catalog {

@@ -92,16 +92,20 @@ public final class Store: Sendable {
     var transaction = WriteTransaction(engine)
     let result: R
     do { result = try body(&transaction) } catch {
-      engine.discardBlobs(transaction.batch.blobs)
+      engine.letGo(of: transaction.batch)
       throw error
     }
     do {
       let receipt = try engine.append(transaction.batch, transaction.preconditions)
+      for blob in transaction.batch.written { blob.didCommit() }
       if transaction.packer.isUsed { engine.trainIfDue(transaction.packer.tallies) }
       return (result, receipt)
     } catch let error as StoreError where error.code == .conflict || error.code == .diskFull {
-      // After other errors the log may name them all the same: recovery will know.
-      engine.discardBlobs(transaction.batch.blobs)
+      engine.letGo(of: transaction.batch)
+      throw error
+    } catch {
+      // The log may name the files all the same: recovery will know.
+      for blob in transaction.batch.written { blob.didCommit() }
       throw error
     }
   }

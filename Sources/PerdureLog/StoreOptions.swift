@@ -97,6 +97,13 @@ public struct StoreOptions: Sendable {
   /// does, so that others get theirs.
   public var compactionBytesPerSecond = 64 << 20
 
+  /// How long the records of one commit may be in all: keys, values and headers, without what has files of
+  /// its own. Beyond, a commit is refused with code `.invalidArgument` while it is filled in.
+  ///
+  /// Unit: bytes. Range: 2,097,152 (2 MiB) up. Default: 1 GiB. Why: a commit is in memory, twice while it is
+  /// written; who writes more at once mostly means to write it in parts.
+  public var batchBytesMax = 1 << 30
+
   /// How much room the store holds back on the medium at most, so that it can remove records and compact
   /// itself when there is none left. As much as that takes is held back: an eighth more than the longest
   /// segment has, in files named `*.reserve`; nothing for a log below 64 KiB. When it does not fit any more,
@@ -126,6 +133,9 @@ public struct StoreOptions: Sendable {
     guard compactionBytesPerSecond >= 1 << 20 else {
       throw StoreError(
         .invalidArgument, "compactionBytesPerSecond is \(compactionBytesPerSecond); give 1048576 or more")
+    }
+    guard batchBytesMax >= 2 << 20 else {
+      throw StoreError(.invalidArgument, "batchBytesMax is \(batchBytesMax); give 2097152 or more")
     }
     guard reserveBytes == 0 || (128 << 10...512 << 20).contains(reserveBytes) else {
       throw StoreError(

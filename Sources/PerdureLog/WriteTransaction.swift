@@ -44,6 +44,7 @@ public struct WriteTransaction: ~Copyable {
   /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
+    try checkBatch(adding: RecordHeader.length + 16)
     withUnsafeBytes(of: id.littleEndian) { batch.appendTombstone(keyspace: keyspace.id, key: $0) }
   }
 
@@ -53,6 +54,7 @@ public struct WriteTransaction: ~Copyable {
     try Self.check(keyspace, .bytes)
     try key.withUnsafeBytes { bytes in
       try Self.check(keyLength: bytes.count)
+      try checkBatch(adding: RecordHeader.length + bytes.count + 8)
       batch.appendTombstone(keyspace: keyspace.id, key: bytes)
     }
   }
@@ -76,22 +78,18 @@ public struct WriteTransaction: ~Copyable {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ keyspace: Keyspace
   ) throws {
     if value.count <= engine.options.blobThresholdBytes {
+      try checkBatch(adding: RecordHeader.length + key.count + value.count)
       if packer.isUsed, let packed = packer.pack(value, in: keyspace) {
         return batch.append(.packed, keyspace: keyspace.id, key: key, value: packed)
       }
       batch.append(.put, keyspace: keyspace.id, key: key, value: value)
       return
     }
-    guard UInt64(value.count) <= FormatLimits.blobLengthMax else {
-      throw StoreError(
-        .invalidArgument, "A value has \(value.count) bytes; the most is \(FormatLimits.blobLengthMax)")
-    }
+    guard UInt64(value.count) <= StoreLimits.valueLengthMax else { throw StoreError.tooLong }
+    try checkBatch(adding: RecordHeader.length + key.count + BlobReference.length)
     let reference = try engine.writeBlob(value)
     batch.blobs.append(reference.number)
-    withUnsafeTemporaryAllocation(byteCount: BlobReference.length, alignment: 8) { bytes in
-      reference.write(to: bytes)
-      batch.append(.blob, keyspace: keyspace.id, key: key, value: UnsafeRawBufferPointer(bytes))
-    }
+    append(key, reference, keyspace)
   }
 
   static func check(_ keyspace: Keyspace, _ kind: KeyspaceKind) throws {
@@ -102,6 +100,19 @@ public struct WriteTransaction: ~Copyable {
     precondition(keyspace.id != 0, "The catalog is written by the store itself")
   }
 
+  @inline(__always)
+  private func checkBatch(adding length: Int) throws {
+    if batch.records.count + length > engine.options.batchBytesMax { throw Self.tooLong(engine.options) }
+  }
+
+  @inline(never)
+  private static func tooLong(_ options: StoreOptions) -> StoreError {
+    StoreError(
+      .invalidArgument,
+      "A commit takes at most \(options.batchBytesMax) bytes of records; make several, or raise batchBytesMax"
+    )
+  }
+
   static func check(keyLength: Int) throws {
     guard keyLength <= FormatLimits.keyLengthMax else {
       throw StoreError(
@@ -110,33 +121,49 @@ public struct WriteTransaction: ~Copyable {
   }
 }
 
+extension WriteTransaction {
+  mutating func append(
+    _ key: UnsafeRawBufferPointer, _ blob: WrittenBlob, _ keyspace: Keyspace
+  ) throws {
+    guard blob.engine === engine else {
+      throw StoreError(.invalidArgument, "The value was written for another store")
+    }
+    try checkBatch(adding: RecordHeader.length + key.count + BlobReference.length)
+    try blob.take()
+    batch.written.append(blob)
+    append(key, blob.reference, keyspace)
+  }
+
+  private mutating func append(
+    _ key: UnsafeRawBufferPointer, _ reference: BlobReference, _ keyspace: Keyspace
+  ) {
+    withUnsafeTemporaryAllocation(byteCount: BlobReference.length, alignment: 8) { bytes in
+      reference.write(to: bytes)
+      batch.append(.blob, keyspace: keyspace.id, key: key, value: UnsafeRawBufferPointer(bytes))
+    }
+  }
+}
+
 extension Engine {
   /// Writes a blob file under a number that no file had before.
   func writeBlob(_ value: UnsafeRawBufferPointer) throws -> BlobReference {
-    try checkRoom()
-    let number = try inTurn { state in
-      guard state.nextBlob < FormatLimits.counterMax else {
-        throw StoreError(.invalidArgument, "No number is left for another blob file; copy the store")
-      }
-      state.nextBlob += 1
-      return state.nextBlob - 1
-    }
+    let number = try takeBlobNumber()
     do {
-      return try blobs.write(value, number: number)
+      var writer = try BlobFileWriter(number, of: storeID, in: directory, fileSystem)
+      try writer.append(value)
+      return try writer.finish()
     } catch {
-      // S5: whose changes a failed sync has dropped, nobody knows; a failed write harms nobody.
-      if error.isSync {
-        gate.poison(
-          StoreError(
-            .poisoned, "A sync of a blob file failed. Close the store and open it again", cause: error))
-      }
-      discardBlobs([number])
-      throw error.isSync
-        ? StoreError.unsure(error, "Syncing a blob file") : StoreError.io(error, "Writing a blob file")
+      throw failedBlob(number, error)
     }
   }
 
-  /// Removes the blob files of a batch that was not committed.
+  /// A batch was not committed: its blob files go, or wait for another one.
+  func letGo(of batch: borrowing WriteBatch) {
+    discardBlobs(batch.blobs)
+    for blob in batch.written { blob.giveBack() }
+  }
+
+  /// Removes blob files that nothing names.
   func discardBlobs(_ numbers: [UInt64]) {
     for number in numbers {
       // An orphan that stays is swept by the next recovery.

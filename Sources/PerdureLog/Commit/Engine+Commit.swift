@@ -61,6 +61,7 @@ extension Engine {
       if reserve.isShort { try checkRoom(for: usageChange) }
       encoder.finish()
       try checkNumbers(of: encoder)
+      try StoreLimits.check(commitParts: encoder.partCount)
     } catch {
       usageChange.removeAll()
       giveUp(next, encoder, &state)

@@ -7,6 +7,8 @@ struct WriteBatch: ~Copyable {
   private(set) var recordCount = 0
   /// Blob files written for this batch, to be removed if it is not committed.
   var blobs: [UInt64] = []
+  /// Values that were written in pieces before, to be given back if it is not committed.
+  var written: [WrittenBlob] = []
 
   var isEmpty: Bool { recordCount == 0 }
 

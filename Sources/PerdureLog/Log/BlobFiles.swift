@@ -27,45 +27,61 @@ struct BlobFiles: Sendable {
   let storeID: StoreID
   let fileSystem: any FileSystem
 
-  /// Writes a blob file and makes it durable, name and all, so that a frame may name it.
-  func write(_ value: UnsafeRawBufferPointer, number: UInt64) throws(FileIOError) -> BlobReference {
-    let header = BlobHeader(store: storeID, number: number, valueLength: UInt64(value.count))
-    let file = try fileSystem.open(path(number), .create)
-    var head = [UInt8](repeating: 0, count: BlobHeader.length)
-    head.withUnsafeMutableBytes { header.write(to: $0) }
-    try file.write(head, at: 0)
-    if !value.isEmpty { try file.write(value, at: UInt64(BlobHeader.length)) }
-    let padding = Int(header.checksumsOffset) - BlobHeader.length - value.count
-    let table = Self.checksums(of: value)
-    try file.write([UInt8](repeating: 0, count: padding) + table, at: UInt64(BlobHeader.length + value.count))
-    try file.sync(.full)
-    try fileSystem.syncDirectory(directory)
-    try file.close()
-    let digest = table.withUnsafeBytes { Checksum.crc32c($0) }
-    return BlobReference(number: number, valueLength: UInt64(value.count), digest: digest)
+  /// The value that a record names, verified.
+  func read(_ reference: BlobReference) throws(StoreError) -> ValueBytes {
+    let file = try open(reference)
+    let (mapping, length) = try map(file, reference)
+    return try verify(reference, UnsafeRawBufferPointer(start: mapping.base, count: length), mapping)
   }
 
-  /// One CRC32C, little-endian, for each chunk of the value.
-  private static func checksums(of value: UnsafeRawBufferPointer) -> [UInt8] {
-    var table: [UInt8] = []
-    for start in stride(from: 0, to: value.count, by: BlobHeader.chunkLength) {
-      let chunk = value.part(start, min(BlobHeader.chunkLength, value.count - start))
-      withUnsafeBytes(of: Checksum.crc32c(chunk).littleEndian) { table.append(contentsOf: $0) }
+  /// The file that a record names; nothing of it is checked yet.
+  func open(_ reference: BlobReference) throws(StoreError) -> any File {
+    do {
+      return try fileSystem.open(path(reference.number), .read)
+    } catch {
+      throw error.code == .notFound
+        ? Self.corruption(reference, .incomplete, 0) : .io(error, "Opening a blob file")
+    }
+  }
+
+  /// The table of checksums of a file, after everything but the value was checked.
+  func checkedTable(of reference: BlobReference, in file: any File) throws(StoreError) -> [UInt8] {
+    let offset = UInt64(BlobHeader.length) + reference.valueLength
+    let header = BlobHeader(store: storeID, number: reference.number, valueLength: reference.valueLength)
+    let (head, rest): ([UInt8], [UInt8])
+    do {
+      head = try file.read(BlobHeader.length, at: 0)
+      rest = try file.read(Int(header.fileLength - offset), at: offset)
+    } catch {
+      throw .io(error, "Reading a blob file")
+    }
+    guard rest.count == Int(header.fileLength - offset) else {
+      throw Self.corruption(reference, .incomplete, Int(offset) + rest.count)
+    }
+    try head.withUnsafeBufferPointer { bytes throws(StoreError) in
+      try check(UnsafeRawBufferPointer(bytes), reference)
+    }
+    let table = Array(rest.suffix(4 * header.chunkCount))
+    guard table.withUnsafeBytes({ Checksum.crc32c($0) }) == reference.digest else {
+      throw Self.corruption(reference, .wrongChecksum, Int(header.checksumsOffset))
+    }
+    if let place = rest.dropLast(table.count).firstIndex(where: { $0 != 0 }) {
+      throw Self.corruption(reference, .reservedNotZero, Int(offset) + place)
     }
     return table
   }
 
-  /// The value that a record names, verified.
-  func read(_ reference: BlobReference) throws(StoreError) -> ValueBytes {
-    let file: any File
-    do {
-      file = try fileSystem.open(path(reference.number), .read)
-    } catch {
-      throw error.code == .notFound
-        ? corruption(reference, .incomplete, 0) : .io(error, "Opening a blob file")
+  /// Checks that a file begins as the record that names it says.
+  private func check(_ head: UnsafeRawBufferPointer, _ reference: BlobReference) throws(StoreError) {
+    let header: BlobHeader
+    do { header = try BlobHeader(reading: head) } catch {
+      throw Self.corruption(reference, error.reason, error.offset)
     }
-    let (mapping, length) = try map(file, reference)
-    return try verify(reference, UnsafeRawBufferPointer(start: mapping.base, count: length), mapping)
+    guard header.store == storeID, header.number == reference.number,
+      header.valueLength == reference.valueLength
+    else {
+      throw Self.corruption(reference, .misplaced, 16)
+    }
   }
 
   private func map(_ file: any File, _ reference: BlobReference) throws(StoreError) -> (FileMapping, Int) {
@@ -73,7 +89,7 @@ struct BlobFiles: Sendable {
     do {
       defer { try? file.close() }
       guard try file.size() >= header.fileLength else {
-        throw corruption(reference, .incomplete, Int(try file.size()))
+        throw Self.corruption(reference, .incomplete, Int(try file.size()))
       }
       return (try file.map(Int(header.fileLength)), Int(header.fileLength))
     } catch let error as StoreError {
@@ -88,27 +104,22 @@ struct BlobFiles: Sendable {
   private func verify(
     _ reference: BlobReference, _ file: UnsafeRawBufferPointer, _ mapping: FileMapping
   ) throws(StoreError) -> ValueBytes {
-    let header: BlobHeader
-    do { header = try BlobHeader(reading: file) } catch {
-      throw corruption(reference, error.reason, error.offset)
-    }
-    guard header.store == storeID, header.number == reference.number,
-      header.valueLength == reference.valueLength
-    else {
-      throw corruption(reference, .misplaced, 16)
-    }
+    let header = BlobHeader(store: storeID, number: reference.number, valueLength: reference.valueLength)
+    try check(file, reference)
     let table = file.part(Int(header.checksumsOffset), 4 * header.chunkCount)
     guard Checksum.crc32c(table) == reference.digest else {
-      throw corruption(reference, .wrongChecksum, Int(header.checksumsOffset))
+      throw Self.corruption(reference, .wrongChecksum, Int(header.checksumsOffset))
     }
     let padding = (BlobHeader.length + Int(header.valueLength))..<Int(header.checksumsOffset)
-    if let place = file.firstNonZero(in: padding) { throw corruption(reference, .reservedNotZero, place) }
+    if let place = file.firstNonZero(in: padding) {
+      throw Self.corruption(reference, .reservedNotZero, place)
+    }
     let value = file.part(BlobHeader.length, Int(header.valueLength))
     for chunk in 0..<header.chunkCount {
       let start = chunk * BlobHeader.chunkLength
       let bytes = value.part(start, min(BlobHeader.chunkLength, value.count - start))
       guard Checksum.crc32c(bytes) == table.integer(at: 4 * chunk, as: UInt32.self) else {
-        throw corruption(reference, .wrongChecksum, BlobHeader.length + start)
+        throw Self.corruption(reference, .wrongChecksum, BlobHeader.length + start)
       }
     }
     return ValueBytes(value, in: mapping)
@@ -125,7 +136,7 @@ struct BlobFiles: Sendable {
 
   private func path(_ number: UInt64) -> String { directory + "/" + StoreFileName.blob(number).string }
 
-  private func corruption(_ reference: BlobReference, _ reason: FormatError.Reason, _ offset: Int)
+  static func corruption(_ reference: BlobReference, _ reason: FormatError.Reason, _ offset: Int)
     -> StoreError
   {
     StoreError(

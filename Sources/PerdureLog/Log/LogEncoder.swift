@@ -53,6 +53,9 @@ struct LogEncoder: ~Copyable {
   /// Where the log will end when all extents are written.
   var end: LogPosition { LogPosition(segment: segment, offset: UInt64(offset)) }
 
+  /// Frames that are finished.
+  var partCount: Int { Int(part) }
+
   /// Bytes of all extents.
   var byteCount: Int { buffer.count }
 

@@ -14,6 +14,8 @@ import Synchronization
 final class PinTable: Sendable {
   private static let slotsAChunk = 64
   private static let chunksMax = 4096
+  /// Pins that there can be at the same time.
+  static let pinsMax = slotsAChunk * chunksMax
   /// 64 bytes apart, so that readers do not share a cache line.
   private static let stride = 8
   /// Set while a reader has not yet found its root. P3

@@ -1,0 +1,201 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// A long value that is written in pieces, ahead of the commit that puts it: `Store.makeBlobWriter()`.
+///
+///     let writer = try store.makeBlobWriter()
+///     while let piece = try next() { try writer.append(piece) }
+///     let blob = try writer.finish()
+///     try store.write { try $0.put(blob, id: 7, in: films) }
+///
+/// Takes 0 bytes to 4 GiB, and memory for half a megabyte, however long the value is. What is written counts
+/// for nothing until a commit puts it; a writer that is let go of before removes its file, and after a crash
+/// the next opening does.
+///
+/// One thread at a time appends; others wait.
+public final class BlobWriter {
+  private let lock = Lock()
+  private let engine: Engine
+  private let number: UInt64
+  private var file: BlobFileWriter?
+  private var written: UInt64 = 0
+
+  init(_ engine: Engine) throws {
+    self.engine = engine
+    number = try engine.takeBlobNumber()
+    do {
+      file = try BlobFileWriter(number, of: engine.storeID, in: engine.directory, engine.fileSystem)
+    } catch {
+      throw StoreError.io(error, "Making a blob file")
+    }
+  }
+
+  deinit {
+    if file != nil { engine.discardBlobs([number]) }
+  }
+
+  /// How many bytes were appended.
+  public var count: UInt64 { lock.withLock { written } }
+
+  /// Adds bytes to the end of the value.
+  ///
+  /// - Throws: `StoreError`: `.invalidArgument` when the value would be longer than
+  ///   `StoreLimits.valueLengthMax` (nothing was added, and the writer goes on); `.diskFull` or `.io` when
+  ///   the file cannot be written, and `.closed` (the writer is of no more use).
+  /// - Complexity: O(n) for n bytes; each 32 MiB are synced.
+  public func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
+
+  /// As `append(_:)` for an array.
+  public func append(_ bytes: RawSpan) throws { try bytes.withUnsafeBytes { try append($0) } }
+
+  package func append(_ bytes: UnsafeRawBufferPointer) throws {
+    lock.lock()
+    defer { lock.unlock() }
+    guard written + UInt64(bytes.count) <= StoreLimits.valueLengthMax else { throw StoreError.tooLong }
+    guard file != nil else { throw StoreError.finishedBlob }
+    do {
+      try engine.checkBlobRoom()
+      try file?.append(bytes)
+      written += UInt64(bytes.count)
+    } catch {
+      file = nil
+      throw engine.failedBlob(number, error)
+    }
+  }
+
+  /// Makes the value whole and durable, so that a commit may put it. The writer is done then.
+  ///
+  /// - Throws: `StoreError`: `.diskFull` or `.io` when the file cannot be written; `.closed`,
+  ///   `.invalidArgument` when it was finished before.
+  /// - Complexity: two syncs.
+  public func finish() throws -> WrittenBlob {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let last = file.take() else { throw StoreError.finishedBlob }
+    do {
+      try engine.checkBlobRoom()
+      return WrittenBlob(engine, try last.finish())
+    } catch {
+      throw engine.failedBlob(number, error)
+    }
+  }
+}
+
+// Unchecked: everything that varies is guarded by `lock`.
+extension BlobWriter: @unchecked Sendable {}
+
+/// A long value that is written, and waits for the commit that puts it: `WriteTransaction.put(_:id:in:)`.
+///
+/// It can be put once. Where the commit was refused (code `.conflict` or `.diskFull`, or an error of the
+/// closure), it can be put again. Let go of before, it removes its file.
+public final class WrittenBlob {
+  private enum Use { case none, inTransaction, committed }
+
+  private let lock = Lock()
+  let engine: Engine
+  let reference: BlobReference
+  private var use = Use.none
+
+  init(_ engine: Engine, _ reference: BlobReference) {
+    self.engine = engine
+    self.reference = reference
+  }
+
+  deinit {
+    if use == .none { engine.discardBlobs([reference.number]) }
+  }
+
+  /// How many bytes the value has.
+  public var count: UInt64 { reference.valueLength }
+
+  /// A transaction puts it; no other may.
+  func take() throws(StoreError) {
+    try lock.withLock { () throws(StoreError) in
+      guard use == .none else {
+        throw StoreError(.invalidArgument, "A written value can be put once; write it again for another key")
+      }
+      use = .inTransaction
+    }
+  }
+
+  /// The transaction was not committed, and it is known that it was not.
+  func giveBack() { lock.withLock { use = .none } }
+
+  /// The log names the file, or may do so: it is not this object's any more.
+  func didCommit() { lock.withLock { use = .committed } }
+}
+
+// Unchecked: what varies is guarded by `lock`.
+extension WrittenBlob: @unchecked Sendable {}
+
+extension Store {
+  /// Begins a long value, which is then appended to in pieces and put by a later commit.
+  ///
+  /// - Throws: `StoreError`: `.diskFull`, `.io`, `.closed`, `.poisoned`, `.readOnly`.
+  public func makeBlobWriter() throws -> BlobWriter {
+    try engine.checkWritable()
+    return try BlobWriter(engine)
+  }
+}
+
+extension WriteTransaction {
+  /// Puts a value that was written in pieces under an id of a dense keyspace.
+  ///
+  /// - Throws: `StoreError` with code `.invalidArgument` when it was put before, or written for another
+  ///   store.
+  public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
+    try Self.check(keyspace, .dense)
+    try withUnsafeBytes(of: id.littleEndian) { try append($0, blob, keyspace) }
+  }
+
+  /// Puts a value that was written in pieces under a byte-string key of 0 to 65,535 bytes.
+  ///
+  /// - Throws: as for `put(_:id:in:)`.
+  public mutating func put(_ blob: WrittenBlob, key: [UInt8], in keyspace: Keyspace) throws {
+    try Self.check(keyspace, .bytes)
+    try Self.check(keyLength: key.count)
+    try key.withUnsafeBytes { try append($0, blob, keyspace) }
+  }
+}
+
+extension Engine {
+  /// The number of a blob file that none had before.
+  func takeBlobNumber() throws -> UInt64 {
+    try checkRoom()
+    return try inTurn { state in
+      guard state.nextBlob < FormatLimits.counterMax else {
+        throw StoreError(.invalidArgument, "No number is left for another blob file; copy the store")
+      }
+      state.nextBlob += 1
+      return state.nextBlob - 1
+    }
+  }
+
+  /// A value goes on being written as long as the store may be.
+  func checkBlobRoom() throws {
+    if let poison = gate.poison { throw poison }
+    if reserve.isShort { try checkRoom() }
+  }
+
+  /// What to say of a blob file that could not be written; it is gone then.
+  func failedBlob(_ number: UInt64, _ error: any Error) -> any Error {
+    discardBlobs([number])
+    guard let error = error as? FileIOError else { return error }
+    guard error.isSync else { return StoreError.io(error, "Writing a blob file") }
+    // S5: whose changes a failed sync has dropped, nobody knows; a failed write harms nobody.
+    gate.poison(
+      StoreError(
+        .poisoned, "A sync of a blob file failed. Close the store and open it again", cause: error))
+    return StoreError.unsure(error, "Syncing a blob file")
+  }
+}
+
+extension StoreError {
+  static var tooLong: StoreError {
+    StoreError(.invalidArgument, "A value has at most \(StoreLimits.valueLengthMax) bytes")
+  }
+
+  fileprivate static var finishedBlob: StoreError {
+    StoreError(.invalidArgument, "The value was finished, or could not be written; begin another one")
+  }
+}

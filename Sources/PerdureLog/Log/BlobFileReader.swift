@@ -1,0 +1,54 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// A blob file of which parts are read: each chunk is checked when it is, the table of checksums at first.
+///
+/// In memory are the table, four bytes for each chunk, and one chunk for whoever reads.
+struct BlobFileReader: Sendable {
+  let reference: BlobReference
+  private let file: any File
+  private let table: [UInt8]
+
+  /// Opens the file that a record names, and checks everything but the value.
+  init(_ reference: BlobReference, _ files: BlobFiles) throws(StoreError) {
+    self.reference = reference
+    file = try files.open(reference)
+    table = try files.checkedTable(of: reference, in: file)
+  }
+
+  /// Reads the parts of a range, chunk by chunk, and hands them out in order; stops when `body` returns
+  /// false.
+  ///
+  /// - Parameter range: Within the value.
+  func read(_ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws -> Bool) throws {
+    let length = UInt64(BlobHeader.chunkLength)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: BlobHeader.chunkLength, alignment: 16)
+    defer { buffer.deallocate() }
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let chunk = place / length
+      let bytes = try readChunk(Int(chunk), into: buffer)
+      let start = Int(place - chunk * length)
+      let count = min(bytes.count - start, Int(range.upperBound - place))
+      guard try body(bytes.part(start, count)) else { return }
+      place += UInt64(count)
+    }
+  }
+
+  private func readChunk(
+    _ chunk: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    let start = UInt64(chunk) * UInt64(BlobHeader.chunkLength)
+    let count = Int(min(UInt64(BlobHeader.chunkLength), reference.valueLength - start))
+    let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+    let offset = UInt64(BlobHeader.length) + start
+    let done: Int
+    do { done = try file.read(into: bytes, at: offset) } catch { throw .io(error, "Reading a blob file") }
+    guard done == count else { throw BlobFiles.corruption(reference, .incomplete, Int(offset) + done) }
+    let expected = table.withUnsafeBytes { $0.integer(at: 4 * chunk, as: UInt32.self) }
+    guard Checksum.crc32c(UnsafeRawBufferPointer(bytes)) == expected else {
+      throw BlobFiles.corruption(reference, .wrongChecksum, Int(offset))
+    }
+    return UnsafeRawBufferPointer(bytes)
+  }
+}

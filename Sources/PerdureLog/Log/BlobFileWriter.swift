@@ -1,0 +1,96 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// A blob file that is written in pieces, front to back: FORMAT.md, "Blob file".
+///
+/// The header goes last, as it says how long the value is; before, the file is none. In memory are one buffer
+/// and four bytes for each chunk: 256 KiB for the longest value.
+struct BlobFileWriter: ~Copyable {
+  /// Pieces shorter than this are gathered, in bytes.
+  private static let bufferLength = 256 << 10
+  /// How much is left to the system before it is synced, so that one sync of all of it does not hold up the
+  /// syncs of commits.
+  private static let syncLength: UInt64 = 32 << 20
+
+  let number: UInt64
+  private let store: StoreID
+  private let directory: String
+  private let fileSystem: any FileSystem
+  private let file: any File
+  /// Bytes of the value so far.
+  private(set) var length: UInt64 = 0
+  /// One CRC32C, little-endian, for each chunk that is whole.
+  private var table: [UInt8] = []
+  private var chunkChecksum: UInt32 = 0
+  private var buffer = RawBuffer()
+  private var syncedLength: UInt64 = 0
+
+  init(
+    _ number: UInt64, of store: StoreID, in directory: String, _ fileSystem: any FileSystem
+  ) throws(FileIOError) {
+    self.number = number
+    self.store = store
+    self.directory = directory
+    self.fileSystem = fileSystem
+    file = try fileSystem.open(directory + "/" + StoreFileName.blob(number).string, .create)
+  }
+
+  /// Adds bytes to the value. After an error nothing more may be added.
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(FileIOError) {
+    if bytes.isEmpty { return }
+    addToTable(bytes)
+    if buffer.count + bytes.count > Self.bufferLength { try flush() }
+    if bytes.count > Self.bufferLength {
+      try file.write(bytes, at: UInt64(BlobHeader.length) + length)
+    } else {
+      buffer.append(bytes)
+    }
+    length += UInt64(bytes.count)
+    guard length - syncedLength >= Self.syncLength else { return }
+    try flush()
+    try file.sync(.full)
+    syncedLength = length
+  }
+
+  /// Makes the file whole, and durable with its name, so that a frame may name it.
+  consuming func finish() throws(FileIOError) -> BlobReference {
+    if length % UInt64(BlobHeader.chunkLength) > 0 { endChunk() }
+    let header = BlobHeader(store: store, number: number, valueLength: length)
+    buffer.appendZeros(Int(header.checksumsOffset - UInt64(BlobHeader.length) - length))
+    let (end, digest) = (header.checksumsOffset, table.withUnsafeBytes { Checksum.crc32c($0) })
+    try write(buffer.bytes, endingAt: end)
+    try file.write(table, at: end)
+    var head = [UInt8](repeating: 0, count: BlobHeader.length)
+    head.withUnsafeMutableBytes { header.write(to: $0) }
+    try file.write(head, at: 0)
+    try file.sync(.full)
+    try fileSystem.syncDirectory(directory)
+    try file.close()
+    return BlobReference(number: number, valueLength: length, digest: digest)
+  }
+
+  private mutating func flush() throws(FileIOError) {
+    try write(buffer.bytes, endingAt: UInt64(BlobHeader.length) + length)
+    buffer.truncate(to: 0)
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer, endingAt end: UInt64) throws(FileIOError) {
+    if !bytes.isEmpty { try file.write(bytes, at: end - UInt64(bytes.count)) }
+  }
+
+  private mutating func addToTable(_ bytes: UnsafeRawBufferPointer) {
+    var start = 0
+    while start < bytes.count {
+      let filled = Int((length + UInt64(start)) % UInt64(BlobHeader.chunkLength))
+      let count = min(BlobHeader.chunkLength - filled, bytes.count - start)
+      chunkChecksum = Checksum.crc32c(bytes.part(start, count), continuing: chunkChecksum)
+      start += count
+      if filled + count == BlobHeader.chunkLength { endChunk() }
+    }
+  }
+
+  private mutating func endChunk() {
+    withUnsafeBytes(of: chunkChecksum.littleEndian) { table.append(contentsOf: $0) }
+    chunkChecksum = 0
+  }
+}

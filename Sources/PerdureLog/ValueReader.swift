@@ -1,0 +1,89 @@
+import PerdureFormat
+
+/// A value that is read in pieces or in parts: `Snapshot.reader(id:in:)`.
+///
+/// It holds its snapshot. Of a value with its own file it reads and checks only the chunks of 64 KiB that a
+/// part touches, and keeps half a megabyte at most in memory. May be used from any thread.
+public final class ValueReader {
+  private enum Content {
+    case inPlace(ValueBytes)
+    case file(BlobFileReader)
+  }
+
+  private let snapshot: Snapshot
+  private let content: Content
+  /// How many bytes the value has.
+  public let count: UInt64
+
+  init(_ record: Record, _ snapshot: Snapshot) throws {
+    self.snapshot = snapshot
+    if record.header.kind == .blob {
+      let reader = try BlobFileReader(BlobReference(in: record), snapshot.engine.blobs)
+      content = .file(reader)
+      count = reader.reference.valueLength
+    } else {
+      let value = try snapshot.content(record)
+      content = .inPlace(value)
+      count = UInt64(value.bytes.count)
+    }
+  }
+
+  /// Calls `body` with the bytes of a range, piece by piece and in order: at most 64 KiB at once of a value
+  /// with its own file. Returning false stops.
+  ///
+  /// - Parameter range: Within `0..<count`; nil: the whole value.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws. What was handed out before
+  ///   is right.
+  public func forEachPiece(of range: Range<UInt64>? = nil, _ body: (RawSpan) throws -> Bool) throws {
+    try forEachRawPiece(of: range) { try body($0.bytes) }
+  }
+
+  /// A copy of a part of the value.
+  ///
+  /// - Parameter range: Within `0..<count`.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`.
+  public func bytes(in range: Range<UInt64>) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(range.count)
+    try forEachRawPiece(of: range) {
+      bytes.append(contentsOf: $0)
+      return true
+    }
+    return bytes
+  }
+
+  package func forEachRawPiece(
+    of range: Range<UInt64>? = nil, _ body: (UnsafeRawBufferPointer) throws -> Bool
+  ) throws {
+    let range = range ?? 0..<count
+    precondition(range.upperBound <= count, "A part must lie in the value of \(count) bytes")
+    if range.isEmpty { return }
+    switch content {
+    case .file(let reader): try reader.read(range, body)
+    case .inPlace(let value): _ = try body(value.bytes.part(Int(range.lowerBound)..<Int(range.upperBound)))
+    }
+  }
+}
+
+// Unchecked: nothing varies; bytes in place are a record's, which the snapshot keeps as it is.
+extension ValueReader: @unchecked Sendable {}
+
+extension Snapshot {
+  /// Reads the value of an id in pieces; nil if there is none.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`.
+  public func reader(id: UInt64, in keyspace: Keyspace) throws -> ValueReader? {
+    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    guard let word = trees(of: keyspace).dense.get(id) else { return nil }
+    return try ValueReader(reader.record(at: word, keyspace: keyspace.id, id: id), self)
+  }
+
+  /// Reads the value of a byte-string key in pieces; nil if there is none.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`.
+  public func reader(key: [UInt8], in keyspace: Keyspace) throws -> ValueReader? {
+    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    return try key.withUnsafeBytes { key in
+      guard let word = tree(of: keyspace).get(key) else { return nil }
+      return try ValueReader(reader.record(at: word, keyspace: keyspace.id, key: key), self)
+    }
+  }
+}
