@@ -6,7 +6,7 @@ import PerdureFormat
 /// part touches, and keeps half a megabyte at most in memory. May be used from any thread.
 public final class ValueReader {
   private enum Content {
-    case inPlace(ValueBytes)
+    case inPlace(UnsafeRawBufferPointer)
     case file(BlobFileReader)
   }
 
@@ -15,16 +15,16 @@ public final class ValueReader {
   /// How many bytes the value has.
   public let count: UInt64
 
-  init(_ record: Record, _ snapshot: Snapshot) throws {
+  init(_ record: Record, at word: UInt64, _ snapshot: Snapshot) throws {
     self.snapshot = snapshot
     if record.header.kind == .blob {
       let reader = try BlobFileReader(BlobReference(in: record), snapshot.engine.blobs)
       content = .file(reader)
       count = reader.reference.valueLength
     } else {
-      let value = try snapshot.content(record)
+      let value = try snapshot.keptContent(of: record, at: word)
       content = .inPlace(value)
-      count = UInt64(value.bytes.count)
+      count = UInt64(value.count)
     }
   }
 
@@ -60,12 +60,12 @@ public final class ValueReader {
     if range.isEmpty { return }
     switch content {
     case .file(let reader): try reader.read(range, body)
-    case .inPlace(let value): _ = try body(value.bytes.part(Int(range.lowerBound)..<Int(range.upperBound)))
+    case .inPlace(let value): _ = try body(value.part(Int(range.lowerBound)..<Int(range.upperBound)))
     }
   }
 }
 
-// Unchecked: nothing varies; bytes in place are a record's, which the snapshot keeps as it is.
+// Unchecked: nothing varies; bytes in place are kept by the snapshot as they are.
 extension ValueReader: @unchecked Sendable {}
 
 extension Snapshot {
@@ -74,7 +74,7 @@ extension Snapshot {
   public func reader(id: UInt64, in keyspace: Keyspace) throws -> ValueReader? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let word = trees(of: keyspace).dense.get(id) else { return nil }
-    return try ValueReader(reader.record(at: word, keyspace: keyspace.id, id: id), self)
+    return try ValueReader(reader.record(at: word, keyspace: keyspace.id, id: id), at: word, self)
   }
 
   /// Reads the value of a byte-string key in pieces; nil if there is none.
@@ -83,7 +83,7 @@ extension Snapshot {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     return try key.withUnsafeBytes { key in
       guard let word = tree(of: keyspace).get(key) else { return nil }
-      return try ValueReader(reader.record(at: word, keyspace: keyspace.id, key: key), self)
+      return try ValueReader(reader.record(at: word, keyspace: keyspace.id, key: key), at: word, self)
     }
   }
 }
