@@ -44,10 +44,12 @@ enum KeyText {
 
   /// A value on one line: text in quotes, other bytes in hexadecimal; of a long one the beginning.
   static func value(_ bytes: [UInt8], limit: Int) -> String {
-    var shown = Array(bytes.prefix(limit))
-    if bytes.count > shown.count { shown.removeLast(cutLength(of: shown)) }
-    let more = bytes.count > shown.count ? "… (\(bytes.count) bytes)" : ""
-    return (JSONText.bytes(shown).plain ?? "0x" + Hexadecimal.digits(shown)) + more
+    let shown = Array(bytes.prefix(limit))
+    let isCut = bytes.count > shown.count
+    let more = isCut ? "… (\(bytes.count) bytes)" : ""
+    let whole = Array(shown.dropLast(isCut ? cutLength(of: shown) : 0))
+    let text = whole.isEmpty && !shown.isEmpty ? nil : JSONText.bytes(whole).plain
+    return (text ?? "0x" + Hexadecimal.digits(shown)) + more
   }
 }
 
