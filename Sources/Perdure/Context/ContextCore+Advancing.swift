@@ -2,8 +2,8 @@
 //
 // A view is replaced and the epoch with it; no object is visited. An instance finds out at its next touch
 // that its row may be old, compares one version, and becomes a fault only if the row has in fact changed.
-// Instances with unsaved changes keep the row and the version that the changes were made to, until a
-// refresh says otherwise.
+// Unsaved changes stay on top of the newest row. They keep the version that they were made to, until a refresh
+// says otherwise: so a save finds out that somebody else was faster.
 
 internal import PerdurePredicates
 
@@ -107,7 +107,10 @@ extension ContextCore {
       switch relationship.form {
       case .column:
         guard overlay.value(relationship.slot) != nil else { continue }
-        setColumn(overlay.reference, relationship, storedColumn(overlay.reference, relationship.slot))
+        let stored = storedColumn(overlay.reference, relationship.slot)
+        setColumn(overlay.reference, relationship, stored)
+        // It may be deleted: then its delete rules have let go of this object, and must again.
+        if let stored { propagateAgain(stored) }
       case .links:
         guard let delta = overlay.delta(relationship.slot) else { continue }
         for target in delta.added.ordered { disconnect(overlay.reference, relationship, target) }
@@ -155,6 +158,7 @@ extension ContextCore {
       overlay.removeDeltas { overlay.shape.relationship($0).isInColumn }
     }
     for overlay in overlays where overlay.changesRow || overlay.isDeleted { rebaseColumns(overlay) }
+    for overlay in overlays where overlay.changesRow { rebasePairs(overlay) }
     for overlay in overlays { dropIfUnchanged(overlay) }
   }
 
@@ -170,6 +174,24 @@ extension ContextCore {
       }
       if let current, let slot = deltaSlot(relationship, at: current) {
         changeDelta(current, slot) { $0.add(overlay.reference) }
+      }
+    }
+  }
+
+  /// Others may have paired the objects of a one-to-one relationship that is changed here. Unsaved changes
+  /// are on top, so who they take a partner from lets go of it.
+  private func rebasePairs(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.columns where relationship.inverseIsToOne {
+      guard let value = overlay.value(relationship.slot) else { continue }
+      var current: ObjectReference?
+      if case .reference(let target) = value { current = target }
+      if let current, inverse(of: relationship, at: current)?.form == .inverseToOne {
+        leaveAll(current, relationship, but: overlay.reference)
+      } else if let inverseSlot = relationship.inverseSlot, overlay.shape.isColumn(inverseSlot) {
+        for other in storedEntries(relationship.index, overlay.reference)
+        where other != current && column(other, inverseSlot) == overlay.reference {
+          setColumn(other, inverseSlot, .null)
+        }
       }
     }
   }

@@ -136,7 +136,7 @@ extension ContextCore {
   }
 
   /// Whether an instance can be deleted: it is new, or has a row. Reads no row.
-  private func loadRowVersion(_ object: ManagedObject) -> Bool {
+  func loadRowVersion(_ object: ManagedObject) -> Bool {
     if object.overlay?.isNew == true { return true }
     dropStaleRow(of: object)
     return object.header.pointee.row != nil || view.version(of: object.reference) != nil

@@ -6,7 +6,7 @@ extension ContextCore {
   func object(with id: ManagedObjectID) -> ManagedObject {
     checkOwner()
     guard let reference = graph.reference(of: id) else {
-      preconditionFailure("\(id) belongs to another store, or names an entity that this one does not have.")
+      preconditionFailure("\(id) \(Self.isUnknown)")
     }
     return instance(of: reference)
   }
@@ -14,7 +14,7 @@ extension ContextCore {
   func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
     checkOwner()
     guard let reference = graph.reference(of: id) else {
-      throw PerdureError(.unknownObjectID, "\(id) belongs to another store, or to no entity of this one.")
+      throw PerdureError(.unknownObjectID, "\(id) \(Self.isUnknown)")
     }
     let object = instance(of: reference)
     if !object.isInserted, !loadRow(of: object) {
@@ -25,9 +25,17 @@ extension ContextCore {
     return object
   }
 
+  private static let isUnknown =
+    "belongs to another store, or names an entity of which this one has no objects."
+
   func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     checkOwner()
     return graph.reference(of: id).flatMap { identityMap.object($0) }
+  }
+
+  /// Whether an object is of this context's store, so that its reference means the same here.
+  func knows(_ object: ManagedObject) -> Bool {
+    object.core === self || graph.reference(of: object.objectID) != nil
   }
 
   /// The one instance of a reference.
@@ -97,16 +105,16 @@ extension ContextCore {
     return fireFault(object)
   }
 
-  /// Forgets a loaded row that is not the view's. A row with unsaved changes on top is kept, so that the
-  /// save finds out about the conflict.
+  /// Forgets a loaded row that is not the view's, also under unsaved changes: what is not changed here is shown
+  /// as the store has it, or the ends of a relationship would not agree. The overlay knows the version that its
+  /// changes were made to, so the save finds out about the conflict.
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
     guard header.pointee.row != nil, header.pointee.epoch != epoch else { return }
-    if object.overlay?.changesRow == true { return }
-    if view.version(of: object.reference) == header.pointee.version {
-      header.pointee.epoch = epoch
-    } else {
+    if view.version(of: object.reference) != header.pointee.version {
       header.pointee.dropRow()
+    } else if object.overlay?.changesRow != true {
+      header.pointee.epoch = epoch
     }
   }
 
@@ -130,7 +138,7 @@ extension ContextCore {
   }
 
   /// The row of an object is gone from the store. With unsaved changes, the save will say so.
-  private func vanish(_ object: ManagedObject) {
+  func vanish(_ object: ManagedObject) {
     guard object.overlay == nil else { return }
     retire(object)
     object.header.pointee.hasVanished = true

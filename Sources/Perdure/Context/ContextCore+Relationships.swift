@@ -158,7 +158,15 @@ extension ContextCore {
       graph.isKind(object.shape.number, of: relationship.destination),
       "\(relationship.name) leads to \(graph.shape(numbered: relationship.destination).name), not to "
         + "\(object.shape.name).")
-    return true
+    return isThere(object)
+  }
+
+  /// Whether an object that is about to be connected has a row, or will have one. Where another context has
+  /// removed the row, the object is gone now: what it is connected with would be left with nothing.
+  func isThere(_ object: ManagedObject) -> Bool {
+    if object.header.pointee.isReady || loadRowVersion(object) { return true }
+    vanish(object)
+    return false
   }
 
   /// Connects two objects, both sides at once. What a to-one side held before is disconnected.
@@ -199,7 +207,7 @@ extension ContextCore {
   }
 
   /// What is linked to a deleted object after its delete rules were applied has to follow them too.
-  private func propagateAgain(_ reference: ObjectReference) {
+  func propagateAgain(_ reference: ObjectReference) {
     guard tracker.isDeleted(reference), let overlay = tracker[reference] else { return }
     tracker.propagateLater(overlay)
   }
@@ -257,13 +265,19 @@ extension ContextCore {
       }
       setColumn(target, inverse.slot, .reference(source))
     case .inverseToOne:
-      for previous in targets(of: target, inverse) where previous != source {
-        setColumn(previous, relationship.slot, .null)
-        changeDelta(target, inverse.slot) { $0.remove(previous) }
-      }
+      leaveAll(target, relationship, but: source)
       changeDelta(target, inverse.slot) { $0.add(source) }
     case .inverseToMany: changeDelta(target, inverse.slot) { $0.add(source) }
     case .links: break
+    }
+  }
+
+  /// The other end of a one-to-one column loses all sources but one.
+  func leaveAll(_ target: ObjectReference, _ relationship: RelationshipShape, but source: ObjectReference) {
+    guard let inverse = inverse(of: relationship, at: target) else { return }
+    for previous in targets(of: target, inverse) where previous != source {
+      setColumn(previous, relationship.slot, .null)
+      changeDelta(target, inverse.slot) { $0.remove(previous) }
     }
   }
 }

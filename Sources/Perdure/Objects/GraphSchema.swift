@@ -65,9 +65,11 @@ final class GraphSchema: Sendable {
     number == other || shape(numbered: number).schema.isKind(of: shape(numbered: other).schema.index)
   }
 
-  /// The reference of an id, when it belongs to this store.
+  /// The reference of an id, when it belongs to this store. Nothing is of an abstract entity itself.
   func reference(of id: ManagedObjectID) -> ObjectReference? {
-    guard let shape = shapesByName[id.entityName], shape.identity.isSame(as: id.entity) else { return nil }
+    guard let shape = shapesByName[id.entityName], !shape.schema.isAbstract,
+      shape.identity.isSame(as: id.entity)
+    else { return nil }
     return ObjectReference(entity: shape.number, id: id.number)
   }
 

@@ -84,6 +84,12 @@ extension ManagedObject {
     core.checkOwner()
     return context
   }
+
+  /// The context, if the object can be connected with others in it.
+  func contextForConnecting() -> ContextCore? {
+    guard let context = contextForChange(), context.isThere(self) else { return nil }
+    return context
+  }
 }
 
 // MARK: - Relationships
@@ -113,7 +119,7 @@ extension ManagedObject {
 
   /// Connects a to-one relationship, and its inverse with it.
   func setRelated(_ object: ManagedObject?, _ slot: Int) {
-    guard let context = contextForChange() else { return }
+    guard let context = contextForConnecting() else { return }
     checkSlot(slot)
     let relationship = shape.relationship(slot)
     precondition(!relationship.isToMany, "\(relationship.name) is to-many.")

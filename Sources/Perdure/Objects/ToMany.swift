@@ -24,9 +24,11 @@ public struct ToMany<Element: ManagedObject> {
   /// Whether there is no object. O(log n).
   @inlinable public var isEmpty: Bool { count == 0 }
 
-  /// Whether an object is at the other end. Loads at most that object's row.
+  /// Whether an object is at the other end. Loads at most that object's row. An object of another store is
+  /// not.
   public func contains(_ object: Element) -> Bool {
-    owner.context?.contains(owner.reference, owner.shape.relationship(slot), object.reference) ?? false
+    guard let context = owner.context, context.knows(object) else { return false }
+    return context.contains(owner.reference, owner.shape.relationship(slot), object.reference)
   }
 
   /// The identities of the objects, without making instances of them.
@@ -37,7 +39,7 @@ public struct ToMany<Element: ManagedObject> {
 
   /// Connects an object.
   public func insert(_ object: Element) {
-    guard let context = owner.contextForChange() else { return }
+    guard let context = owner.contextForConnecting() else { return }
     let relationship = owner.shape.relationship(slot)
     guard context.canConnect(object, relationship) else { return }
     context.connect(owner.reference, relationship, object.reference)
@@ -50,20 +52,20 @@ public struct ToMany<Element: ManagedObject> {
 
   /// Disconnects an object.
   public func remove(_ object: Element) {
-    guard let context = owner.contextForChange() else { return }
+    guard let context = owner.contextForConnecting(), context.knows(object) else { return }
     context.disconnect(owner.reference, owner.shape.relationship(slot), object.reference)
   }
 
   /// Disconnects all objects.
   public func removeAll() {
-    guard let context = owner.contextForChange() else { return }
+    guard let context = owner.contextForConnecting() else { return }
     let relationship = owner.shape.relationship(slot)
     for target in owner.relatedReferences(slot) { context.disconnect(owner.reference, relationship, target) }
   }
 
   /// Connects exactly these objects.
   public func replace(with objects: some Sequence<Element>) {
-    guard let context = owner.contextForChange() else { return }
+    guard let context = owner.contextForConnecting() else { return }
     let relationship = owner.shape.relationship(slot)
     let wanted = Array(objects)
     let kept = Set(wanted.map(\.reference))

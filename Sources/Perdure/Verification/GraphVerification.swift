@@ -3,12 +3,14 @@
 //
 // Invariants of a graph
 //   G1  every row reads as a row of its entity, in a layout that the stored model knows
-//   G2  a to-one reference leads to a row of the destination or of one of its sub-entities
+//   G2  a to-one reference leads to a row of the destination or of one of its sub-entities; to no row only
+//       where the delete rule at the other end is no action
 //   G3  a link's ends are rows of the entities that the relationship joins
 //
 // Uniqueness and derived counts are invariants of the engine's indexes (V4, V5 of its own verification).
 
 internal import PerdureLog
+package import PerdureModel
 internal import PerdurePredicates
 
 /// What a verification of a graph found.
@@ -41,13 +43,17 @@ public struct GraphVerificationReport: Sendable {
 package struct GraphVerification {
   private let view: any StoreView
   private let schema: StoreSchema
+  private let model: ManagedObjectModel
   private var report = GraphVerificationReport()
   /// More findings than this say nothing more.
   private let findingsMax: Int
 
-  package init(_ view: any StoreView, _ schema: StoreSchema, findingsMax: Int = 1000) {
+  package init(
+    _ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000
+  ) {
     self.view = view
     self.schema = schema
+    self.model = model
     self.findingsMax = findingsMax
   }
 
@@ -94,12 +100,21 @@ package struct GraphVerification {
     let field = row.fields[slot]
     guard field.kind != .absent, row.isPresent(field) else { return }
     let target = row.reference(field)
+    if view.version(of: target) == nil, isLeftBehind(property, in: entity) { return }
     if let problem = problem(with: target, as: property.destination) {
       found.findings.append(
         .init(
           invariant: 2, place: name(reference),
           message: "\(property.name) leads to \(name(target)), \(problem)"))
     }
+  }
+
+  /// Whether deleting what a reference leads to leaves the reference as it is.
+  private func isLeftBehind(_ property: PropertyStorage, in entity: EntityStorage) -> Bool {
+    guard let inverse = model.schema(named: entity.name)?.property(named: property.name)?.inverse else {
+      return false
+    }
+    return model.schemas[inverse.entity].properties[inverse.slot].deleteRule == .noAction
   }
 
   private mutating func checkLinks(_ index: StoreIndex, _ property: UInt32) throws {

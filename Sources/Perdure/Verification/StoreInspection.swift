@@ -46,6 +46,6 @@ public struct StoreInspection: Sendable {
   /// Checks that rows and links make a whole graph. Complexity: reads every row once.
   /// - Throws: `StoreError` when rows cannot be read at all.
   public func verifyGraph() throws -> GraphVerificationReport {
-    try GraphVerification(store.view(), store.schema).run()
+    try GraphVerification(store.view(), store.schema, store.model.model).run()
   }
 }

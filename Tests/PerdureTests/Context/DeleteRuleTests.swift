@@ -1,5 +1,6 @@
-import Perdure
 import Testing
+
+@testable import Perdure
 
 @Suite("Delete rules")
 struct DeleteRuleTests {
@@ -98,6 +99,12 @@ struct DeleteRuleTests {
     #expect(dangling.objectID == address.objectID)
     #expect(dangling.street == "")
     #expect(dangling.isDeleted)
+    // That is what the rule asks for, and no damage.
+    let (core, model) = (context.core, container.managedObjectModel)
+    #expect(try GraphVerification(core.view, core.graph.store, model).run().isClean)
+    worker.address = nil
+    try context.save()
+    try expectWhole(container)
   }
 
   @Test("Deleting the side that holds the reference corrects the other one at once")

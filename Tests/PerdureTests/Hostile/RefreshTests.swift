@@ -1,0 +1,122 @@
+import Perdure
+import PerdureModel
+import Testing
+
+/// What others have saved, and what was deleted here, meet unsaved changes.
+@Suite("Refreshing what is entangled")
+struct RefreshTests {
+  @Test("An object that forgets its changes does not keep what is deleted at the other end")
+  func afterNullify() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (company, worker, mentor) = (context.company("C"), context.worker("W"), context.worker("M"))
+    worker.company = company
+    worker.mentor = mentor
+    worker.spouse = mentor
+    company.chief = mentor
+    try context.save()
+    context.delete(company)
+    context.delete(mentor)
+    context.processPendingChanges()
+    #expect(worker.company == nil && worker.mentor == nil && worker.spouse == nil)
+    context.refresh(worker, mergeChanges: false)
+    try context.save()
+    #expect(worker.company == nil && worker.mentor == nil && worker.spouse == nil)
+    try expectWhole(container)
+  }
+
+  @Test("An object that a cascade takes along goes with its owner, also when its own changes are forgotten")
+  func afterCascade() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (parent, child) = (Department(context: context), Department(context: context))
+    child.parent = parent
+    try context.save()
+    context.delete(parent)
+    context.processPendingChanges()
+    context.refresh(child, mergeChanges: false)
+    try context.save()
+    try expectWhole(container)
+    #expect(try container.newContext().count(for: FetchRequest<Department>()) == 0)
+  }
+
+  @Test("A deletion that is forgotten gives back the object with all that it was connected with")
+  func undeleted() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (company, worker, project) = (context.company("C"), context.worker("W"), Project(context: context))
+    worker.company = company
+    company.chief = worker
+    worker.projects.insert(project)
+    worker.bookmarks.insert(project)
+    worker.friends.insert(worker)
+    try context.save()
+    context.delete(worker)
+    context.processPendingChanges()
+    context.refresh(worker, mergeChanges: false)
+    try expectAgreement(context, container.managedObjectModel)
+    #expect(!context.hasChanges)
+    try context.save()
+    try expectWhole(container)
+    #expect(worker.company === company && company.chief === worker)
+    #expect(worker.projects.count == 1 && worker.bookmarks.count == 1 && worker.friends.count == 1)
+  }
+
+  @Test("Of two contexts that give one object a partner, the later one takes it over after a refresh")
+  func oneToOne() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (one, two, worker) = (context.company("1"), context.company("2"), context.worker("W"))
+    try context.save()
+    let other = container.newContext()
+    try other.same(two).chief = try other.same(worker)
+    one.chief = worker
+    try other.save()
+    #expect(throws: PerdureError.self) { try context.save() }
+    context.refreshAllObjects()
+    #expect(worker.leads === one && two.chief == nil)
+    try expectAgreement(context, container.managedObjectModel)
+    try context.save()
+    #expect(worker.leads === one && two.chief == nil)
+    try expectWhole(container)
+  }
+
+  @Test("So does one of a relationship that is its own inverse, and whoever had the partner is alone")
+  func ownInverse() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (a, b, c) = (context.worker("a"), context.worker("b"), context.worker("c"))
+    try context.save()
+    let other = container.newContext()
+    try other.same(c).spouse = try other.same(b)
+    a.spouse = b
+    try other.save()
+    #expect(throws: PerdureError.self) { try context.save() }
+    context.refreshAllObjects()
+    #expect(a.spouse === b && b.spouse === a && c.spouse == nil)
+    try context.save()
+    try expectWhole(container)
+    #expect(a.spouse === b && c.spouse == nil)
+  }
+
+  @Test("Whoever is let go of here, or deleted, is not kept by what others have saved meanwhile")
+  func released() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let workers = (0..<6).map { context.worker("\($0)") }
+    workers[0].spouse = workers[1]
+    workers[3].spouse = workers[4]
+    try context.save()
+    let other = container.newContext()
+    try other.same(workers[2]).spouse = try other.same(workers[0])
+    try other.same(workers[5]).spouse = try other.same(workers[3])
+    try other.save()
+    workers[0].spouse = nil
+    context.delete(workers[3])
+    context.processPendingChanges()
+    context.refreshAllObjects()
+    try context.save()
+    #expect(workers.prefix(3).allSatisfy { $0.spouse == nil } && workers[5].spouse == nil)
+    try expectWhole(container)
+  }
+}

@@ -1,0 +1,83 @@
+import PerdureModel
+import Testing
+
+@testable import Perdure
+
+/// Objects and identities that are not, or not any more, of the context's store.
+@Suite("Objects that are not there")
+struct StrangerTests {
+  @Test("An object that another context has removed is connected with nothing, from either end")
+  func removedElsewhere() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (company, worker, project) = (context.company("C"), context.worker("W"), Project(context: context))
+    let gone = (0..<7).map { context.worker("\($0)") }
+    try context.save()
+    let other = container.newContext()
+    for object in gone { other.delete(try other.same(object)) }
+    try other.save()
+    context.refreshAllObjects()
+    gone[0].company = company
+    company.workers.insert(gone[1])
+    company.chief = gone[2]
+    gone[3].leads = company
+    worker.spouse = gone[4]
+    worker.mentor = gone[5]
+    gone[6].projects.insert(project)
+    #expect(company.workerCount == 0 && company.workers.isEmpty && company.chief == nil)
+    #expect(worker.spouse == nil && worker.mentor == nil && project.members.isEmpty)
+    #expect(!context.hasChanges && gone.allSatisfy { $0.isDeleted })
+    try context.save()
+    try expectWhole(container)
+  }
+
+  @Test("An id that no object has gives an object that is connected with nothing")
+  func inventedID() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (company, worker) = (context.company("C"), context.worker("W"))
+    try context.save()
+    let uri = worker.objectID.uri
+    let id = try #require(container.managedObjectID(forURI: uri.dropLast() + "999999"))
+    func invented() throws -> Employee { try #require(context.object(with: id) as? Employee) }
+    try invented().company = company
+    company.workers.insert(try invented())
+    worker.spouse = try invented()
+    worker.friends.insert(try invented())
+    worker.mentor = try invented()
+    #expect(
+      company.workerCount == 0 && worker.spouse == nil && worker.mentor == nil && worker.friends.isEmpty)
+    #expect(!context.hasChanges)
+    try context.save()
+    try expectWhole(container)
+  }
+
+  @Test("An id of an abstract entity is nobody's, and cannot be linked to")
+  func abstractID() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let address = Address(context: context)
+    try context.save()
+    let uri = address.objectID.uri.split(separator: "/", omittingEmptySubsequences: false)
+      .map { $0 == "Address" ? "Party" : $0 }.joined(separator: "/")
+    #expect(container.managedObjectID(forURI: uri) == nil)
+    let id = try #require(ManagedObjectID(uri: uri))
+    let error = #expect(throws: PerdureError.self) { try context.existingObject(with: id) }
+    #expect(error?.code == .unknownObjectID)
+    #expect(context.registeredObject(for: id) == nil)
+  }
+
+  @Test("An object of another store is in no relationship here, whatever its number")
+  func otherStore() throws {
+    let (context, elsewhere) = (try Staff.context(), try Staff.context())
+    let (company, worker, stranger) = (context.company("C"), context.worker("W"), elsewhere.worker("S"))
+    worker.company = company
+    try context.save()
+    #expect(stranger.reference == worker.reference && stranger.objectID != worker.objectID)
+    #expect(company.workers.contains(worker) && !company.workers.contains(stranger))
+    company.workers.remove(stranger)
+    #expect(company.workers.contains(worker) && !context.hasChanges)
+    let copy = try elsewhere.same(stranger)
+    #expect(copy === stranger)
+  }
+}
