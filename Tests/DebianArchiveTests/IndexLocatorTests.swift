@@ -20,7 +20,8 @@ import Testing
     #expect(IndexFile(path: "/var/lib/apt/lists/" + name).label == label)
   }
 
-  @Test("apt's listing gives suite, component and architecture; a file listed twice is read once")
+  @Test(
+    "apt's listing gives suite, component and architecture; a file listed twice is read once, labels differ")
   func aptListing() {
     let listing = """
       /lists/a_Packages.lz4\ttrixie\ttesting\tmain\tamd64
@@ -28,11 +29,17 @@ import Testing
       /lists/c_Packages\ttrixie\ttesting\t\t
       /lists/a_Packages.lz4\ttrixie\ttesting\tmain\tamd64
       nonsense
+      /lists/d_Packages\ttrixie\ttesting\tmain\tamd64
 
       """
     let indexes = IndexLocator.indexes(inAptListing: listing)
-    #expect(indexes.map(\.label) == ["trixie/main amd64", "stable/contrib all", "trixie"])
-    #expect(indexes.map(\.path) == ["/lists/a_Packages.lz4", "/lists/b_Packages", "/lists/c_Packages"])
+    #expect(
+      indexes.map(\.label) == [
+        "trixie/main amd64", "stable/contrib all", "trixie", "trixie/main amd64 (2)",
+      ])
+    #expect(
+      indexes.map(\.path)
+        == ["a_Packages.lz4", "b_Packages", "c_Packages", "d_Packages"].map { "/lists/" + $0 })
   }
 
   @Test("A folder gives its indexes in order, a file itself, anything else an error without the path")

@@ -77,7 +77,7 @@ public final class ArchiveImporter {
     package.homepage = record.homepage
     package.size = record.size.map(Int64.init)
     package.installedSize = record.installedSize.map(Int64.init)
-    package.packageName = name(record.name) as? PackageName
+    package.packageName = packageName(record.name)
     package.maintainer = record.maintainer.map(maintainer)
     package.section = record.section.map(section)
     for tag in record.tags { package.tags.insert(self.tag(tag)) }
@@ -102,10 +102,25 @@ public final class ArchiveImporter {
 
   private func name(_ text: String) -> Name {
     if let known = names[text] { return known }
-    let name: Name =
-      packageNames.contains(text) ? PackageName(context: context) : VirtualName(context: context)
+    if packageNames.contains(text) { return packageName(text) }
+    let name = VirtualName(context: context)
     name.text = text
     names[text] = name
+    return name
+  }
+
+  /// The name of a package. An earlier import may have met it as that of no package.
+  private func packageName(_ text: String) -> PackageName {
+    let known = names[text]
+    if let known = known as? PackageName { return known }
+    let name = PackageName(context: context)
+    name.text = text
+    names[text] = name
+    if let known {
+      name.dependents.insert(contentsOf: known.dependents)
+      name.provisions.insert(contentsOf: known.provisions)
+      context.delete(known)
+    }
     return name
   }
 

@@ -36,7 +36,20 @@ public enum IndexLocator {
     guard !found.isEmpty else {
       throw ArchiveReadError(.notFound, "The folder given holds no file named Packages or Packages.lz4.")
     }
-    return found
+    return withLabelsApart(found)
+  }
+
+  /// The files with a number behind labels that an earlier one has too: how far an index has been imported is
+  /// noted under its label.
+  private static func withLabelsApart(_ files: [IndexFile]) -> [IndexFile] {
+    var counts: [String: Int] = [:]
+    return files.map { file in
+      var file = file
+      let count = counts[file.label, default: 0] + 1
+      counts[file.label] = count
+      if count > 1 { file.label += " (\(count))" }
+      return file
+    }
   }
 
   static func isIndexName(_ name: String) -> Bool {
@@ -58,11 +71,12 @@ public enum IndexLocator {
 
   static func indexes(inAptListing listing: String) -> [IndexFile] {
     var seen: Set<String> = []
-    return listing.split(separator: "\n").compactMap { line in
+    let found: [IndexFile] = listing.split(separator: "\n").compactMap { line in
       let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
       guard fields.count == 5, !fields[0].isEmpty, seen.insert(fields[0]).inserted else { return nil }
       return IndexFile(path: fields[0], label: label(fields))
     }
+    return withLabelsApart(found)
   }
 
   private static func label(_ fields: [String]) -> String {
