@@ -117,6 +117,7 @@ extension PersistentContainer {
   }
 
   private func open() throws(PerdureError) -> ContextSource {
+    try checkClasses()
     do {
       let store = try factory.open(persistentStoreDescription, managedObjectModel)
       let graph = GraphSchema(
@@ -134,11 +135,29 @@ extension PersistentContainer {
     }
   }
 
+  /// The accessors of a class reach properties by their places: those of its own description, which have to be
+  /// the model's.
+  private func checkClasses() throws(PerdureError) {
+    for (name, type) in classes {
+      guard let entity = managedObjectModel.entitiesByName[name] else { continue }
+      let description = type.entityDescription
+      guard description.slotSignature != entity.slotSignature else { continue }
+      throw PerdureError(
+        .openFailed,
+        "\(type) describes \(name) by \(description.slotSignature), and the model by \(entity.slotSignature): "
+          + "make the model from the descriptions of the classes, or leave the class out.")
+    }
+  }
+
   func loadedSource() -> ContextSource {
     guard let source = source.withLock({ $0 }) else {
-      preconditionFailure("The container \"\(name)\" has no open store: call loadPersistentStores() first.")
+      preconditionFailure(hasNoStore)
     }
     return source
+  }
+
+  private var hasNoStore: String {
+    "The container \"\(name)\" has no open store: call loadPersistentStores() first."
   }
 
   /// The id with a URI, as this container's store knows it; nil when it belongs to another store or to an
@@ -146,6 +165,19 @@ extension PersistentContainer {
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     let graph = loadedSource().graph
     return ManagedObjectID(uri: uri).flatMap { graph.reference(of: $0) }.map { graph.id(of: $0) }
+  }
+}
+
+extension EntityDescription {
+  /// What the places of its properties follow from, in words.
+  fileprivate var slotSignature: String {
+    let own = properties.map { property in
+      switch property {
+      case .attribute(let attribute): "\(attribute.name): \(attribute.type)"
+      case .relationship(let relationship): "\(relationship.name): \(relationship.isToMany ? "many" : "one")"
+      }
+    }
+    return "\(superentityName ?? "")[\(own.joined(separator: ", "))]"
   }
 }
 
@@ -159,24 +191,31 @@ extension PersistentContainer {
     ManagedObjectContext(loadedSource(), ownership: .local)
   }
 
-  /// The main actor's context, made at first use. For programs with a user interface; where nothing serves
-  /// the main queue, use `newContext()`.
+  /// The main actor's context, made at first use, and again after the store was closed and loaded anew. For
+  /// programs with a user interface; where nothing serves the main queue, use `newContext()`.
   @MainActor public var viewContext: ManagedObjectContext {
-    if let madeViewContext { return madeViewContext }
+    if let made = madeViewContext, source.withLock({ $0.map { $0.store === made.core.store } ?? true }) {
+      return made
+    }
     let context = ManagedObjectContext(loadedSource(), ownership: .main)
     madeViewContext = context
     return context
   }
 
   /// Makes a context with a queue of its own.
+  ///
+  /// The store must have been loaded.
   public func newBackgroundContext() -> BackgroundContext { BackgroundContext(loadedSource()) }
 
   /// Runs a task in a new context on a queue of its own.
   ///
   /// - Returns: What the task returns: ids and values, never objects.
+  /// - Throws: What the task throws; `PerdureError` with code 134080 when the store is not open, because somebody
+  ///   else has closed it.
   public func performBackgroundTask<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
-    try await newBackgroundContext().perform(body)
+    guard let source = source.withLock({ $0 }) else { throw PerdureError(.openFailed, hasNoStore) }
+    return try await BackgroundContext(source).perform(body)
   }
 }

@@ -4,44 +4,79 @@ internal import PerdurePredicates
 
 extension ContextCore {
   func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
-    let executor = try executor(request)
-    var objects: [T] = []
-    try executor.visit { reference, row in
-      let object = typedInstance(of: reference, T.self)
-      if let row { adopt(row, object) }
-      objects.append(object)
-      return true
+    try reading {
+      var objects: [T] = []
+      try executor(request).visit { reference, row in
+        let object = typedInstance(of: reference, T.self)
+        if let row { adopt(row, object) }
+        objects.append(object)
+        return true
+      }
+      return objects
     }
-    if let readFailure { throw readFailure }
-    return objects
   }
 
   func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
-    let references = try executor(request).references()
-    if let readFailure { throw readFailure }
-    return references.map(objectID)
+    try reading { try executor(request).references().map(objectID) }
   }
 
   func count<T: ManagedObject>(_ request: FetchRequest<T>) throws -> Int {
-    let count = try executor(request).count()
-    if let readFailure { throw readFailure }
-    return count
+    try reading { try executor(request).count() }
   }
 
   func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
-    try executor(request).plan.description
+    try reading { try executor(request).plan.description }
+  }
+
+  /// Runs a fetch. What is wrong with the request is thrown as it is, everything else as a store that cannot
+  /// be read.
+  private func reading<R>(_ body: () throws -> R) throws -> R {
+    let result: R
+    do {
+      result = try body()
+    } catch let error as PredicateEvaluationError where error.code == .sourceFailed {
+      throw Self.failure(of: error.cause ?? error)
+    } catch let error as PredicateEvaluationError {
+      throw error
+    } catch let error where error is FetchError || error is PerdureError {
+      throw error
+    } catch {
+      throw Self.failure(of: error)
+    }
+    if let readFailure { throw readFailure }
+    return result
+  }
+
+  private static func failure(of cause: any Error) -> any Error {
+    if cause is FetchError { return cause }
+    var failure = PerdureError(
+      .readFailed,
+      "The store could not be read. Fetch again, or verify the store and restore it from a backup.")
+    failure.cause = cause
+    return failure
   }
 
   private func executor<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchExecutor {
     checkOwner()
     if request.includesPendingChanges { propagateDeletes() }
     if let readFailure { throw readFailure }
-    let className = graph.shape(of: T.self)?.name ?? (request.entityName == nil ? T._entityName : "")
-    let query = try request.query(graph.store, entityOfClass: className)
+    let query = try request.query(graph.store, entityOfClass: try entityName(of: request))
+    let shape = graph.shape(numbered: query.entity)
+    guard shape.objectClass is T.Type else {
+      throw FetchError.otherClass(shape.objectClass, than: T.self, entity: shape.name)
+    }
     let prepared = try PreparedFetch(query, graph.store)
     let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
     let pending = request.includesPendingChanges && !tracker.isEmpty ? ContextChanges(self) : nil
     return FetchExecutor(prepared, plan, view: view, pending: pending)
+  }
+
+  /// The name of the entity that a request means when it names none.
+  private func entityName<T: ManagedObject>(of request: FetchRequest<T>) throws(FetchError) -> String {
+    if let shape = graph.shape(of: T.self) { return shape.name }
+    if request.entityName != nil { return "" }
+    guard T.self != ManagedObject.self else { throw .noEntity }
+    return T._entityName
   }
 
   /// Gives a fault the row that a fetch has at hand anyway.

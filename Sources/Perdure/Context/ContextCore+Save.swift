@@ -24,8 +24,9 @@ extension ContextCore {
     }
     plan.finish()
     if let readFailure { throw readFailure }
-    if !violations.isEmpty { throw .validation(violations) }
+    // First: what is not there any more breaks every rule.
     if !plan.stale.isEmpty { throw .stale(plan.stale, in: self) }
+    if !violations.isEmpty { throw .validation(violations) }
     let newView = plan.isEmpty ? view : try commit(plan.change)
     follow(newView)
   }

@@ -6,8 +6,8 @@ extension ManagedObjectContext {
   /// Objects whose rows were read for the fetch come loaded, others as faults. Objects that are registered
   /// already keep their unsaved changes. Delete rules that are pending are applied first.
   ///
-  /// - Throws: `FetchError` when the request does not fit the model; `PerdureError` with code 134060 when
-  ///   the store cannot be read.
+  /// - Throws: `FetchError` when the request does not fit the model; `PredicateEvaluationError` when its
+  ///   predicate has no answer for some object; `PerdureError` with code 134060 when the store cannot be read.
   /// - Complexity: that of the plan; see `explain(_:)`.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
     try core.fetch(request)

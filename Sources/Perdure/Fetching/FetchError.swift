@@ -5,7 +5,8 @@ public struct FetchError: Error, Hashable, Sendable {
   /// The kind of mistake.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String, Sendable {
-      case unknownEntity, unknownProperty, notARelationship, typeMismatch, toManyOrder, manyValues,
+      case unknownEntity, otherClass, unknownProperty, notARelationship, typeMismatch, toManyOrder,
+        manyValues,
         unboundVariable
       case invalidWindow, damagedRow
     }
@@ -13,6 +14,8 @@ public struct FetchError: Error, Hashable, Sendable {
 
     /// The model has no entity of that name.
     public static let unknownEntity = Code(kind: .unknownEntity)
+    /// The objects of the entity are not of the class that is asked for.
+    public static let otherClass = Code(kind: .otherClass)
     /// The entity has no property of that name.
     public static let unknownProperty = Code(kind: .unknownProperty)
     /// A path goes on behind a property that is no relationship, or an operator needs one.
@@ -67,6 +70,19 @@ extension FetchError {
   static func damaged(_ error: RowError, entity: String) -> FetchError {
     FetchError(.damagedRow, "A row of \(entity) cannot be read. \(error)", entity: entity)
   }
+
+  /// A request for objects of a class that those of the entity do not have.
+  static func otherClass(_ found: Any.Type, than asked: Any.Type, entity: String) -> FetchError {
+    FetchError(
+      .otherClass,
+      "Objects of \(entity) are \(found) here, not \(asked). Ask for \(found), or give the container the class of "
+        + "\(entity).", entity: entity)
+  }
+
+  /// A request that says neither by class nor by name what it wants.
+  static let noEntity = FetchError(
+    .unknownEntity, "The request names no entity: give it an entityName, or ask for a class of its own.",
+    entity: "")
 
   static func unknownProperty(_ name: String, of entity: EntityStorage) -> FetchError {
     let near = NearMisses.of(name, in: entity.properties.map(\.name))

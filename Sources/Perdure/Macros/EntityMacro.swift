@@ -54,7 +54,7 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - deleteRule: What deleting an object does to the other end.
 ///   - optional: Whether an object may be saved with nothing at the other end.
 ///   - minCount: The least number of objects at the other end of a to-many relationship that has any.
-///   - maxCount: The greatest number; 0 means no limit.
+///   - maxCount: The greatest number; 0 means no limit. Not 1, which is a to-one relationship.
 ///   - originalName: The relationship's name in an earlier version of the model.
 @attached(peer)
 public macro Relationship(

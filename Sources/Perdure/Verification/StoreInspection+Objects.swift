@@ -19,7 +19,8 @@ public struct InspectedObject: Sendable {
     case integer(Int64)
     /// A floating-point number.
     case double(Double)
-    /// Text; also of a decimal, a date (ISO 8601, to the millisecond), a UUID or a URL.
+    /// Text; also of a decimal, a UUID, a URL, or a date: ISO 8601 to the millisecond for the years 1 to 4000,
+    /// else the seconds since the start of 2001.
     case text(String)
     /// Bytes.
     case data([UInt8])
@@ -80,9 +81,13 @@ extension StoreInspection {
     }
   }
 
-  /// To the millisecond; without a fraction if there is none.
+  /// To the millisecond; without a fraction if there is none. Calendars show what is beyond their range, and what
+  /// is no date, as one that they have: such a one is shown in seconds.
   private static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
+    let first = Date.distantPast.timeIntervalSinceReferenceDate
+    let last = Date.distantFuture.timeIntervalSinceReferenceDate
+    guard (first...last).contains(seconds) else { return "\(seconds) s" }
     let hasFraction = (seconds * 1000).rounded() != seconds.rounded(.down) * 1000
     return date.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
   }

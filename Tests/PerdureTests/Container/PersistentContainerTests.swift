@@ -134,6 +134,52 @@ struct PersistentContainerTests {
     #expect(worker.name == "W")
   }
 
+  @Test("A background task of a container that somebody has closed is told so")
+  func taskAfterClosing() async throws {
+    let container = try Staff.container()
+    try container.close()
+    let error = await #expect(throws: PerdureError.self) {
+      try await container.performBackgroundTask { _ in }
+    }
+    #expect(error?.code == .openFailed)
+  }
+
+  @MainActor
+  @Test("A store that is closed and loaded again has a new view context; the old one reads on")
+  func viewContextAfterReopening() throws {
+    let container = try Staff.container()
+    let old = container.viewContext
+    let worker = old.worker("W")
+    try old.save()
+    try container.close()
+    #expect(container.viewContext === old && worker.name == "W")
+    try container.loadPersistentStores()
+    #expect(container.viewContext !== old)
+    _ = container.viewContext.worker("V")
+    try container.viewContext.save()
+  }
+
+  private final class Pair: ManagedObject {
+    override class var entityDescription: EntityDescription {
+      EntityDescription("Pair", properties: [.string("left"), .string("right")])
+    }
+  }
+
+  @Test("A class whose properties stand elsewhere in the model is refused: it would read others' values")
+  func otherModel() throws {
+    for properties in [
+      [.string("right"), .string("left")], [.string("left"), .int64("right")],
+      [.toOne("left", "Pair"), .string("right")],
+    ] as [[PropertyDescription]] {
+      let model = try ManagedObjectModel([EntityDescription("Pair", properties: properties)])
+      let container = PersistentContainer(
+        name: "Pairs", model: model, classes: [Pair.self], description: .inMemory)
+      let error = #expect(throws: PerdureError.self) { try container.loadPersistentStores() }
+      #expect(error?.code == .openFailed)
+      #expect(error?.message.contains("left: string, right: string") == true)
+    }
+  }
+
   @Test("A context may be an actor's own")
   func actorContext() async throws {
     actor Registry {

@@ -101,6 +101,23 @@ struct FetchErrorTests {
     #expect(try error("TRUEPREDICATE", limit: -1)?.code == .invalidWindow)
   }
 
+  @Test("A request for a class that the entity's objects do not have is refused, and one that names nothing")
+  func otherClass() throws {
+    let context = try Staff.context()
+    _ = context.worker("W")
+    for error in [
+      #expect(throws: FetchError.self) { try context.fetch(FetchRequest<Company>(entityName: "Employee")) },
+      #expect(throws: FetchError.self) { try context.fetch(FetchRequest<Employee>(entityName: "Party")) },
+    ] {
+      #expect(error?.code == .otherClass)
+      #expect(error?.message.contains("here, not") == true)
+    }
+    #expect(try context.fetch(FetchRequest<Party>(entityName: "Employee")).count == 1)
+    #expect(try context.fetch(FetchRequest<ManagedObject>(entityName: "Employee")).count == 1)
+    let error = #expect(throws: FetchError.self) { try context.fetch(FetchRequest<ManagedObject>()) }
+    #expect(error?.code == .unknownEntity)
+  }
+
   @Test("An entity that the model lacks is named with what is nearly spelt so")
   func entity() throws {
     let schema = try TestModel.schema(indexed: true)

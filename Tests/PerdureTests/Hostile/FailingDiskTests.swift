@@ -105,6 +105,27 @@ struct FailingDiskTests {
     #expect(struck > 3)
   }
 
+  @Test(
+    "A fetch that cannot read says so as the context does, whichever way it reads",
+    arguments: ["name CONTAINS 'x'", "salary == 1000", "friends.@count == 0 OR name == mentor.name"])
+  func unreadable(_ format: String) throws {
+    let fileSystem = SimulatedFileSystem()
+    let first = try Self.container(fileSystem)
+    let writer = first.newContext()
+    _ = writer.worker(String(repeating: "n", count: 5000))
+    try writer.save()
+    try first.close()
+    let container = try Self.container(fileSystem)
+    let context = container.newContext()
+    let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: format))
+    fileSystem.inject(InjectedFailure(of: nil, repeats: true, code: .mediaError))
+    let error = #expect(throws: PerdureError.self) { try context.fetch(request) }
+    #expect(error?.code == .readFailed && error?.cause is StoreError)
+    fileSystem.removeInjectedFailures()
+    _ = try context.fetch(request)
+    try container.close()
+  }
+
   @Test("Objects with ids that could not be reserved are never saved, and a rollback makes the context whole")
   func provisionalIDs() throws {
     let fileSystem = SimulatedFileSystem()

@@ -1,6 +1,7 @@
 import Foundation
 import Perdure
 import PerdureModel
+import PerdureTestSupport
 import Testing
 
 @Suite("Values at the edges")
@@ -169,6 +170,57 @@ struct HostileValuesTests {
       #expect(try reader.count(for: request("exact == %@", decimal)) == 1, "\(decimal)")
     }
     _ = try reader.fetch(try request("exact * exact > 1 OR exact + number > 2 OR number / 0 == nil"))
+  }
+
+  @Test("Values that are equal are one to a uniqueness constraint, however they are written; nil is never")
+  func uniqueness() throws {
+    let entity = EntityDescription(
+      "Value",
+      properties: [.double("double"), .float("float"), .decimal("decimal"), .string("text"), .date("date")],
+      uniquenessConstraints: [["double"], ["float"], ["decimal"], ["text"], ["date"]])
+    let container = PersistentContainer(
+      name: "Values", model: try ManagedObjectModel([entity]), description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let pairs: [(key: String, first: Any, second: Any)] = [
+      ("double", Double.nan, -Double.nan), ("double", 0.0, -0.0), ("float", Float.infinity, Float.infinity),
+      ("decimal", Decimal.nan, Decimal.nan), ("text", "e\u{301}", "\u{E9}"), ("text", "", ""),
+      ("text", "\u{212B}", "A\u{30A}"), ("text", "\u{0}", "\u{0}"),
+      ("date", Date.distantFuture, Date.distantFuture),
+      ("decimal", Decimal(10), Decimal(sign: .plus, exponent: 1, significand: 1)),
+    ]
+    for (key, first, second) in pairs {
+      for _ in 0..<2 { context.insertNewObject(forEntityName: "Value")[key] = nil }
+      context.insertNewObject(forEntityName: "Value")[key] = first
+      try context.save()
+      context.insertNewObject(forEntityName: "Value")[key] = second
+      let error = #expect(throws: PerdureError.self, "\(key) \(first)") { try context.save() }
+      #expect(error?.code == .constraintConflict)
+      context.rollback()
+    }
+    try expectWhole(container)
+  }
+
+  @Test("Dates that no calendar has are inspected as what they are")
+  func inspectedDates() throws {
+    let directory = try TemporaryDirectory()
+    let container = PersistentContainer(
+      name: "Notes", model: try ManagedObjectModel([Note.entityDescription]), classes: [Note.self],
+      at: directory.file("Notes.perdure"))
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for seconds in [0, .nan, .infinity, -.infinity, 1e300, -1e16] {
+      Note(context: context).moment = Date(timeIntervalSinceReferenceDate: seconds)
+    }
+    try context.save()
+    try container.close()
+    var texts: [InspectedObject.Property] = []
+    try StoreInspection(at: directory.file("Notes.perdure")).forEachObject(of: "Note") { note in
+      texts += note.properties.filter { $0.name == "moment" }.map(\.value)
+      return true
+    }
+    let expected = ["2001-01-01T00:00:00Z", "nan s", "inf s", "-inf s", "1e+300 s", "-1e+16 s"]
+    #expect(texts == expected.map { .text($0) })
   }
 
   @Test("URLs of every form come back")

@@ -12,9 +12,9 @@ struct RandomRefreshTests {
   @Test("Both ends agree in each at every moment, a save shows what is stored, and what is stored is whole")
   func random() throws {
     var random = SeededGenerator.forTest("random refreshes")
-    for _ in 0..<12 {
+    for _ in 0..<6 {
       var rivals = try Rivals(SeededGenerator(seed: random.next()))
-      for _ in 0..<100 where !rivals.hasFailed { try rivals.step() }
+      for _ in 0..<80 where !rivals.hasFailed { try rivals.step() }
     }
   }
 }

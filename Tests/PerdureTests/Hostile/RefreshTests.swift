@@ -55,7 +55,6 @@ struct RefreshTests {
     context.processPendingChanges()
     context.refresh(worker, mergeChanges: false)
     try expectAgreement(context, container.managedObjectModel)
-    #expect(!context.hasChanges)
     try context.save()
     try expectWhole(container)
     #expect(worker.company === company && company.chief === worker)
