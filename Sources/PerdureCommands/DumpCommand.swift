@@ -15,7 +15,8 @@ struct DumpCommand: ConsoleCommand {
       A line a record: keyspace, key, the sequence number of the commit that wrote it after #, and the \
       value, with tabs between. Keys are text, or 0x and hexadecimal digits; ids are numbers. With --json a \
       line is an object with the members keyspace, key, sequence and value; bytes that are not UTF-8 are \
-      {"hex": "…"}.
+      {"hex": "…"}. With --entity a line is an object; one that cannot be read is said to be, and the exit \
+      code is 1.
       """)
 
   @Argument(help: "The store's directory.")
@@ -57,11 +58,8 @@ struct DumpCommand: ConsoleCommand {
 
   func perform(on console: Console) throws -> ExitCode {
     let store = try OpenedStore(at: path)
-    if let entity {
-      try dumpObjects(of: entity, in: store, console)
-    } else {
-      try dumpRecords(of: store.engine, console)
-    }
+    if let entity { return try dumpObjects(of: entity, in: store, console) }
+    try dumpRecords(of: store.engine, console)
     return .success
   }
 
@@ -133,15 +131,20 @@ struct DumpCommand: ConsoleCommand {
 
   // MARK: - Objects
 
-  private func dumpObjects(of entity: String, in store: OpenedStore, _ console: Console) throws {
+  /// Objects that cannot be read are findings: they are said, and the next one follows.
+  private func dumpObjects(
+    of entity: String, in store: OpenedStore, _ console: Console
+  ) throws -> ExitCode {
     guard let graph = store.graph else {
       throw NothingToDump(
         description: "The store holds no objects; leave --entity out to see its records")
     }
-    guard let ids = try ids(), limit > 0 else { return }
+    guard let ids = try ids(), limit > 0 else { return .success }
     var left = limit
+    var code = ExitCode.success
     let isKnown = try graph.forEachObject(of: entity, ids: ids) { object in
       console.print(line(object))
+      if object.problem != nil { code = .findings }
       left -= 1
       return left > 0
     }
@@ -149,15 +152,22 @@ struct DumpCommand: ConsoleCommand {
       let names = graph.objectCounts.map(\.entity).joined(separator: ", ")
       throw NothingToDump(description: "There is no entity \(entity): the model has \(names)")
     }
+    return code
   }
 
   private func line(_ object: InspectedObject) -> String {
     if json {
+      if let problem = object.problem {
+        return JSONText.object([
+          ("entity", .string(object.entity)), ("id", .integer(object.id)), ("problem", .string(problem)),
+        ]).text
+      }
       return JSONText.object([
         ("entity", .string(object.entity)), ("id", .integer(object.id)),
         ("properties", .object(object.properties.map { ($0.name, Self.text($0.value)) })),
       ]).text
     }
+    if let problem = object.problem { return "\(object.entity)/p\(object.id)\tcannot be read: \(problem)" }
     let properties = object.properties.map { "\($0.name)=\(Self.text($0.value).text)" }
     return (["\(object.entity)/p\(object.id)"] + properties).joined(separator: "\t")
   }

@@ -9,8 +9,10 @@ enum JSONText: Equatable {
 
   static func integer(_ value: some BinaryInteger) -> JSONText { .number(String(value)) }
 
-  /// A number; null where JSON has none.
-  static func double(_ value: Double) -> JSONText { value.isFinite ? .number("\(value)") : .null }
+  /// A number; the text nan, inf or -inf where JSON has none.
+  static func double(_ value: Double) -> JSONText {
+    value.isFinite ? .number("\(value)") : .string("\(value)")
+  }
 
   /// Text if the bytes are UTF-8, else an object whose member `hex` has them.
   static func bytes(_ bytes: [UInt8]) -> JSONText {

@@ -22,20 +22,30 @@ struct VerifyCommand: ConsoleCommand {
   func perform(on console: Console) throws -> ExitCode {
     let store = try OpenedStore(at: path)
     let engine = try console.withProgress("verifying") { try store.engine.verify(progress: $0) }
-    let graph = try store.graph?.verifyGraph()
+    // Said before the graph is looked at, which may take long.
+    if !json { show(engine, on: console) }
+    let graph = store.graph?.verifyGraph()
     if json {
       console.print(Self.text(path, engine, graph).text)
-    } else {
-      for finding in engine.findings { console.print("\(finding)") }
-      console.print(
-        "log: \(engine.commits) commits, \(engine.records) records, \(engine.indexEntries) index entries, "
-          + "\(engine.blobs) blob files: \(summary(engine.findingCount))")
-      for finding in graph?.findings ?? [] { console.print("\(finding)") }
-      if let graph {
-        console.print("graph: \(graph.rows) objects, \(graph.links) links: \(summary(graph.findings.count))")
-      }
+    } else if let graph {
+      show(graph, on: console)
     }
     return engine.isClean && graph?.isClean ?? true ? .success : .findings
+  }
+
+  private func show(_ engine: VerificationReport, on console: Console) {
+    for finding in engine.findings { console.print("\(finding)") }
+    console.print(
+      "log: \(engine.commits) commits, \(engine.records) records, \(engine.indexEntries) index entries, "
+        + "\(engine.blobs) blob files: \(summary(engine.findingCount))")
+  }
+
+  private func show(_ graph: GraphVerificationReport, on console: Console) {
+    for finding in graph.findings { console.print("\(finding)") }
+    let left = graph.referencesLeft
+    let leftText = left == 0 ? "" : ", \(left) references to deleted objects left by the rule noAction"
+    console.print(
+      "graph: \(graph.rows) objects, \(graph.links) links\(leftText): \(summary(graph.findings.count))")
   }
 
   private func summary(_ count: Int) -> String { count == 0 ? "clean" : "\(count) findings" }
@@ -53,7 +63,12 @@ struct VerifyCommand: ConsoleCommand {
       ("commits", .integer(engine.commits)), ("records", .integer(engine.records)),
       ("indexEntries", .integer(engine.indexEntries)), ("blobs", .integer(engine.blobs)),
     ]
-    if let graph { members += [("objects", .integer(graph.rows)), ("links", .integer(graph.links))] }
+    if let graph {
+      members += [
+        ("objects", .integer(graph.rows)), ("links", .integer(graph.links)),
+        ("referencesLeft", .integer(graph.referencesLeft)),
+      ]
+    }
     return .object(members)
   }
 

@@ -119,6 +119,18 @@ extension Snapshot {
     return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
   }
 
+  /// Visits the ids from `first` on in order, without reading their records.
+  package func visitIDs(
+    _ keyspace: Keyspace, from first: UInt64, _ body: (UInt64) throws -> Bool
+  ) rethrows {
+    var cursor = DenseCursor(trees(of: keyspace).dense)
+    var isAtEntry = cursor.seek(lowerBound: first)
+    while isAtEntry {
+      guard try body(cursor.id) else { return }
+      isAtEntry = cursor.next()
+    }
+  }
+
   private func visit(
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
     _ body: (UInt64, Record, UInt64) throws -> Bool

@@ -109,7 +109,9 @@ extension StoreError {
   static func corruption(_ error: FormatError, segment: UInt64, offset: Int) -> StoreError {
     let code: Code = error.reason == .unsupported ? .unsupportedFormat : .corruption
     return StoreError(
-      code, "\(error); nothing was changed: verify the store, then restore it from a backup",
+      code,
+      "\(error); nothing was changed: restore the store from a backup, or make a new one of what can be "
+        + "read (`perdure salvage`, Store.salvage)",
       at: "\(StoreFileName.segment(segment).string), byte \(offset)")
   }
 

@@ -28,7 +28,7 @@ extension DefaultValue {
     case .uuid(let value): self = .uuid(value)
     case .data(let value): self = .data(value)
     case .url(let value): self = .url(value)
-    case .null, .reference, .list: return nil
+    case .null, .reference, .objectID, .list: return nil
     }
   }
 }

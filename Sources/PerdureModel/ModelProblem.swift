@@ -45,7 +45,7 @@ public struct ModelProblem: Sendable, Hashable {
 
     // Warnings
 
-    /// A relationship has no inverse: a deleted object may stay referenced.
+    /// A relationship has no inverse: it lets go of deleted objects, and no delete rule runs the other way.
     case noInverse
     /// Deletes can cascade from an entity back to itself through other entities.
     case cascadeCycle

@@ -32,7 +32,8 @@ extension ModelValidation {
     guard let inverseName = relationship.inverseName else {
       warn(
         .noInverse, entity, relationship.name, "The relationship has no inverse.",
-        "Add one in \"\(relationship.destinationEntityName)\", or deleted objects may stay referenced.")
+        "Add one in \"\(relationship.destinationEntityName)\", or its objects do not know who leads to them, "
+          + "and deleting them only lets go.")
       return
     }
     guard let found = visible[destination][inverseName], case .relationship(let inverse) = found.property

@@ -49,7 +49,7 @@ struct KilledImportTests {
       return
     }
     #expect(try inspection.engine.verify().findings.map(\.description) == [])
-    #expect(try inspection.verifyGraph().findings.map(\.description) == [])
+    #expect(inspection.verifyGraph().findings.map(\.description) == [])
     let counts = Dictionary(uniqueKeysWithValues: inspection.objectCounts.map { ($0.entity, $0.count) })
     let packages = counts["Package"] ?? 0
     #expect(packages >= acknowledged)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import Perdure
 import PerdureFileIO
 import PerdureLog
@@ -16,6 +17,20 @@ import Testing
 @Entity private final class Sailor: ManagedObject {
   var name: String
   @Relationship(inverse: "sailors") var ship: Ship?
+}
+
+@Entity private final class Harbour: ManagedObject {
+  @Relationship(inverse: "home", deleteRule: .noAction) var boats: ToMany<Boat>
+}
+
+@Entity(isAbstract: true) private class Craft: ManagedObject {
+  var name: String
+}
+
+@Entity private final class Boat: Craft {
+  var speed: Double
+  var launched: Date
+  @Relationship(inverse: "boats") var home: Harbour?
 }
 
 /// What a command wrote, and its exit code.
@@ -74,15 +89,38 @@ struct CommandTests {
     return path
   }
 
+  /// Three boats, whose harbour is gone.
+  private func makeBoats() throws -> String {
+    let path = directory.file("Boats.perdure")
+    let container = try PersistentContainer(
+      name: "Boats", classes: [Harbour.self, Craft.self, Boat.self], at: path)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let harbour = Harbour(context: context)
+    for (name, speed, time) in [("Adler", 1.5, 0.25), ("Biber", .nan, -0.5), ("Castor", -.infinity, 60)] {
+      let boat = Boat(context: context)
+      (boat.name, boat.speed, boat.home) = (name, speed, harbour)
+      boat.launched = Date(timeIntervalSinceReferenceDate: time)
+    }
+    try context.save()
+    context.delete(harbour)
+    try context.save()
+    try container.close()
+    return path
+  }
+
   /// Changes a byte of the record of page `/index`.
-  private func damage() throws {
+  private func damage() throws { try damage("<h1>", in: path) }
+
+  /// Changes a byte of the first place in the log with a text.
+  private func damage(_ text: String, in path: String) throws {
     let fileSystem = POSIXFileSystem()
     let name = try #require(try fileSystem.contents(of: path).first { $0.hasSuffix(".segment") })
     let file = try fileSystem.open(path + "/" + name, .readWrite)
     let bytes = try file.read(Int(file.size()), at: 0)
-    let text = Array("<h1>".utf8)
+    let text = Array(text.utf8)
     let place = try #require(bytes.indices.first { bytes[$0...].starts(with: text) })
-    try file.write([0x3C, 0x68, 0x32], at: UInt64(place))
+    try file.write([text[0] ^ 1], at: UInt64(place))
     try file.close()
   }
 
@@ -121,6 +159,38 @@ struct CommandTests {
     let json = try Outcome("verify", path, "--json")
     #expect(json.code == .findings)
     #expect(json.lines[0].contains("\"clean\":false") && json.lines[0].contains("\"invariant\":\"V6\""))
+  }
+
+  @Test("References that the rule noAction leaves behind are counted and are no findings")
+  func verifyNoAction() throws {
+    let outcome = try Outcome("verify", try makeBoats())
+    #expect(outcome.code == .success)
+    #expect(
+      outcome.lines.last
+        == "graph: 3 objects, 0 links, 3 references to deleted objects left by the rule noAction: clean")
+  }
+
+  @Test("A row that cannot be read is a finding behind those of the log; verify and dump go on with the next")
+  func damagedRow() throws {
+    let path = try makeBoats()
+    // With the index in its file, opening does not read the log.
+    let opened = try OpenedStore(forWritingAt: path)
+    try opened.engine.checkpoint()
+    try opened.engine.close()
+    try damage("Biber", in: path)
+    let outcome = try Outcome("verify", path)
+    #expect(outcome.code == .findings)
+    let engine = try #require(outcome.lines.firstIndex { $0.hasPrefix("V") })
+    let graph = try #require(outcome.lines.firstIndex { $0.hasPrefix("G1 at Boat/p2: ") })
+    #expect(engine < graph)
+    #expect(outcome.lines[graph].contains("perdure salvage"))
+    #expect(outcome.lines.last?.hasPrefix("graph: 3 objects") == true)
+    #expect(try Outcome("verify", path, "--json").code == .findings)
+    let dump = try Outcome("dump", path, "--entity", "Boat")
+    #expect(dump.code == .findings)
+    #expect(dump.lines.count == 3 && dump.lines[1].hasPrefix("Boat/p2\tcannot be read: "))
+    let json = try Outcome("dump", path, "--entity", "Boat", "--json")
+    #expect(json.lines.count == 3 && json.lines[1].hasPrefix(#"{"entity":"Boat","id":2,"problem":"#))
   }
 
   @Test("A store that does not open exits with 2, and says why")
@@ -207,6 +277,20 @@ struct CommandTests {
     let wrong = try Outcome("dump", graph, "--entity", "Whale")
     #expect(wrong.code == .failed && wrong.errors.contains("Ship"))
     #expect(try Outcome("dump", path, "--entity", "Ship").code == .failed)
+  }
+
+  @Test("dump prints numbers that JSON has not, parts of seconds, and the objects below an abstract entity")
+  func dumpValues() throws {
+    let outcome = try Outcome("dump", try makeBoats(), "--entity", "Craft")
+    let expected = [
+      (1, "Adler", "1.5", "2001-01-01T00:00:00.250Z"), (2, "Biber", "\"nan\"", "2000-12-31T23:59:59.500Z"),
+      (3, "Castor", "\"-inf\"", "2001-01-01T00:01:00Z"),
+    ]
+    #expect(
+      outcome.lines
+        == expected.map {
+          "Boat/p\($0)\tname=\"\($1)\"\tspeed=\($2)\tlaunched=\"\($3)\"\thome=\"Harbour/p1\""
+        })
   }
 
   // MARK: - salvage

@@ -34,7 +34,7 @@ struct ConsoleTests {
       ("c", .double(0.5)), ("d", .double(.infinity)), ("e", .bytes([0xC3])),
     ]).text
     #expect(
-      text == #"{"a\"\\":"\u0001\n\t\r\u007fé","b":[null,true,-5],"c":0.5,"d":null,"e":{"hex":"c3"}}"#)
+      text == #"{"a\"\\":"\u0001\n\t\r\u007fé","b":[null,true,-5],"c":0.5,"d":"inf","e":{"hex":"c3"}}"#)
   }
 
   @Test("Keys are read as they are written")

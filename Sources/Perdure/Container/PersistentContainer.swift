@@ -128,8 +128,10 @@ extension PersistentContainer {
     } catch let error as PerdureError {
       throw error
     } catch {
+      let isIncompatible = (error as? ModelError)?.code == .incompatibleModel
       var failure = PerdureError(
-        .openFailed, "The store \(persistentStoreDescription.path ?? "in memory") could not be opened.")
+        isIncompatible ? .incompatibleModel : .openFailed,
+        "The store \(persistentStoreDescription.path ?? "in memory") could not be opened.")
       failure.cause = error
       throw failure
     }
@@ -151,7 +153,7 @@ extension PersistentContainer {
 
   func loadedSource() -> ContextSource {
     guard let source = source.withLock({ $0 }) else {
-      preconditionFailure(hasNoStore)
+      stop(hasNoStore)
     }
     return source
   }

@@ -32,7 +32,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
 
   /// Describes a store in a directory, given as a file URL.
   public init(url: URL, isReadOnly: Bool = false, durability: Durability = .powerLoss) {
-    precondition(url.isFileURL, "A store is a directory of the file system: \(url) is not.")
+    if !url.isFileURL { stop("A store is a directory of the file system: \(url) is not.") }
     self.init(path: url.path, isReadOnly: isReadOnly, durability: durability)
   }
 

@@ -88,16 +88,39 @@ extension ContextCore {
   /// Puts the unsaved changes of an object on top of its newest row. A deletion of what is gone already is
   /// done.
   private func rebase(_ overlay: ObjectOverlay) {
-    guard overlay.baseVersion != nil else { return }
+    guard overlay.baseVersion != nil || overlay.hasDeltas else { return }
     let newest = view.version(of: overlay.reference)
     if newest == nil, overlay.isDeleted {
       if let object = identityMap.object(overlay.reference) { retire(object) }
       tracker.remove(overlay.reference)
       return
     }
-    guard let newest, newest != overlay.baseVersion else { return }
+    guard let newest else { return letGoOfVanished(overlay) }
+    guard overlay.baseVersion != nil, newest != overlay.baseVersion else { return }
     overlay.baseVersion = newest
     identityMap.object(overlay.reference)?.header.pointee.dropRow()
+  }
+
+  /// The row is gone, and with it what others were linked to: unsaved links from here go too, on both ends.
+  /// Attributes that were changed stay for the save to complain about, until the object is deleted here too
+  /// or its changes are discarded.
+  private func letGoOfVanished(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.columns where overlay.value(relationship.slot) != nil {
+      setColumn(overlay.reference, relationship, nil)
+    }
+    for relationship in overlay.shape.relationships {
+      guard case .links = relationship.form, let delta = overlay.delta(relationship.slot) else { continue }
+      for target in delta.added.ordered { disconnect(overlay.reference, relationship, target) }
+    }
+    overlay.unmark { slot, value in value.isNull && overlay.shape.isRelationship(slot) }
+    if overlay.changesRow { return }
+    overlay.baseVersion = nil
+    dropIfUnchanged(overlay)
+    guard tracker[overlay.reference] == nil, let object = identityMap.object(overlay.reference) else {
+      return
+    }
+    object.header.pointee.dropRow()
+    vanish(object)
   }
 
   /// Forgets the unsaved changes of one object, at the other ends too.

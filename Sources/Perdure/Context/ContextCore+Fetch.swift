@@ -60,11 +60,9 @@ extension ContextCore {
     checkOwner()
     if request.includesPendingChanges { propagateDeletes() }
     if let readFailure { throw readFailure }
-    let query = try request.query(graph.store, entityOfClass: try entityName(of: request))
-    let shape = graph.shape(numbered: query.entity)
-    guard shape.objectClass is T.Type else {
-      throw FetchError.otherClass(shape.objectClass, than: T.self, entity: shape.name)
-    }
+    var query = try request.query(graph.store, entityOfClass: try entityName(of: request))
+    try checkClass(T.self, of: query.entity)
+    query.predicate = try query.predicate.map { try graph.resolvingObjectIDs(in: $0, asked: query.entity) }
     let prepared = try PreparedFetch(query, graph.store)
     let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
     let pending = request.includesPendingChanges && !tracker.isEmpty ? ContextChanges(self) : nil
@@ -77,6 +75,15 @@ extension ContextCore {
     if request.entityName != nil { return "" }
     guard T.self != ManagedObject.self else { throw .noEntity }
     return T._entityName
+  }
+
+  /// Objects of other classes than the request's could not be handed out.
+  private func checkClass<T: ManagedObject>(_ type: T.Type, of entity: UInt16) throws(FetchError) {
+    for number in graph.store.entity(entity).concrete {
+      let shape = graph.shape(numbered: number)
+      if shape.objectClass is T.Type { continue }
+      throw FetchError.otherClass(shape.objectClass, than: T.self, entity: shape.name)
+    }
   }
 
   /// Gives a fault the row that a fetch has at hand anyway.

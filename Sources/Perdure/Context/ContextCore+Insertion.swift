@@ -10,7 +10,7 @@ extension ContextCore {
 
   func insertNewObject(forEntityName entityName: String) -> ManagedObject {
     guard let shape = graph.shape(named: entityName) else {
-      preconditionFailure("The model has no entity \"\(entityName)\".")
+      stop("The model has no entity \"\(entityName)\".")
     }
     let object = shape.objectClass.init(seed(shape))
     didInsert(object)
@@ -20,7 +20,7 @@ extension ContextCore {
   func delete(_ object: ManagedObject) {
     checkOwner()
     guard let context = object.contextForChange() else { return }
-    precondition(context === self, "The object belongs to another context.")
+    if context !== self { stop("The object belongs to another context.") }
     // Preparations may delete what leads back here.
     guard !tracker.isDeleted(object.reference), preparing.insert(object.reference).inserted else { return }
     object.prepareForDeletion()
@@ -32,7 +32,7 @@ extension ContextCore {
 
   func seedForInserting(_ type: ManagedObject.Type) -> ObjectSeed {
     guard let shape = graph.shape(of: type) else {
-      preconditionFailure(
+      stop(
         "\(type) is not among the classes that the container was given: "
           + "add \(type).self to classes: in PersistentContainer(name:…).")
     }
@@ -48,7 +48,7 @@ extension ContextCore {
 
   private func seed(_ shape: EntityShape) -> ObjectSeed {
     checkOwner()
-    precondition(!shape.schema.isAbstract, "\(shape.name) is abstract: insert an object of a sub-entity.")
+    if shape.schema.isAbstract { stop("\(shape.name) is abstract: insert an object of a sub-entity.") }
     return ObjectSeed(core: self, shape: shape, reference: newReference(shape.number))
   }
 

@@ -6,7 +6,7 @@ extension ContextCore {
   func object(with id: ManagedObjectID) -> ManagedObject {
     checkOwner()
     guard let reference = graph.reference(of: id) else {
-      preconditionFailure("\(id) \(Self.isUnknown)")
+      stop("\(id) \(Self.isUnknown)")
     }
     return instance(of: reference)
   }

@@ -153,11 +153,12 @@ extension ContextCore {
   /// Whether an object may be put at the other end; misuse stops the program. What is gone is not connected.
   func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {
     guard let context = object.contextForChange() else { return false }
-    precondition(context === self, "Objects of different contexts cannot be connected.")
-    precondition(
-      graph.isKind(object.shape.number, of: relationship.destination),
-      "\(relationship.name) leads to \(graph.shape(numbered: relationship.destination).name), not to "
-        + "\(object.shape.name).")
+    if context !== self { stop("Objects of different contexts cannot be connected.") }
+    if !graph.isKind(object.shape.number, of: relationship.destination) {
+      stop(
+        "\(relationship.name) leads to \(graph.shape(numbered: relationship.destination).name), not to "
+          + "\(object.shape.name).")
+    }
     return isThere(object)
   }
 

@@ -8,7 +8,7 @@ extension ContextCore {
     found.removeAll(keepingCapacity: true)
     owner.uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
       ._withUnsafeGuaranteedRef { relationship in
-        precondition(relationship.isToMany, "\(relationship.name) is to-one.")
+        if !relationship.isToMany { stop("\(relationship.name) is to-one.") }
         appendTargets(of: owner.reference, owner.overlay, relationship, to: &found)
       }
     switch found.count {

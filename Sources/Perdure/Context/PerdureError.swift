@@ -40,6 +40,8 @@ public struct PerdureError: Error, Sendable {
     public static let readFailed = Code(rawValue: 134_060)
     /// The store could not be opened; `cause` says why.
     public static let openFailed = Code(rawValue: 134_080)
+    /// The store's model differs from the program's by more than additions; `cause` has every difference.
+    public static let incompatibleModel = Code(rawValue: 134_100)
   }
 
   /// One property of one object that is in the way.
@@ -109,16 +111,12 @@ extension PerdureError.Conflict: CustomStringConvertible {
   public var description: String {
     switch kind {
     case .changed: "\(objectID) was changed or deleted by another context"
-    case .targetMissing: "\(objectID) is linked to, and does not exist any more"
+    case .targetMissing:
+      "\(objectID) is linked to, and does not exist any more: link to something else, or to nothing, or "
+        + "delete what is linked to it"
     case .linksChanged: "\(objectID) was linked or unlinked by another context"
     case .duplicate(let constraint, let existing):
       "\(objectID) has the same \(constraint.joined(separator: ", ")) as \(existing)"
     }
-  }
-
-  /// The entity and the properties of a broken uniqueness constraint.
-  var constraintName: String? {
-    guard case .duplicate(let constraint, let existing) = kind else { return nil }
-    return "\(existing.entityName).\(constraint.joined(separator: "+"))"
   }
 }

@@ -11,13 +11,31 @@ extension PerdureError {
   static func conflict(_ conflict: StoreConflict, in context: ContextCore) -> PerdureError {
     if !conflict.failed.isEmpty { return merge(conflict.failed.compactMap { Conflict($0, context) }) }
     let conflicts = conflict.duplicates.map { Conflict($0, context) }
-    let constraints = Set(conflicts.compactMap(\.constraintName)).sorted().joined(separator: " and ")
+    let constraints = Set(conflict.duplicates.map { name(ofConstraint: $0.index, context) }).sorted().joined(
+      separator: " and ")
     var error = PerdureError(
       .constraintConflict,
       "\(constraints) must be unique, and another object has the same value. "
         + "Nothing was saved; change the value, or delete the object, and save again.")
     error.conflicts = conflicts
     return error
+  }
+
+  /// The entity that declares a uniqueness constraint, and its properties.
+  private static func name(ofConstraint index: StoreIndex, _ context: ContextCore) -> String {
+    let definition = context.graph.store.definition(index)
+    let properties = (definition.components ?? []).map(\.property)
+    // Of entities with the same objects the one highest up: it has the fewest properties.
+    let declaring = context.graph.store.entities.compactMap { $0 }
+      .filter { entity in
+        entity.concrete == definition.entities
+          && properties.allSatisfy { entity.slot(ofProperty: $0) != nil }
+      }
+      .min { $0.properties.count < $1.properties.count }
+    let names = properties.compactMap { number in
+      declaring?.slot(ofProperty: number).flatMap { declaring?.properties[$0].name }
+    }
+    return "\(declaring?.name ?? definition.name).\(names.joined(separator: "+"))"
   }
 
   private static func merge(_ conflicts: [Conflict]) -> PerdureError {

@@ -40,6 +40,14 @@ final class LogStoreView: StoreView {
     }
   }
 
+  func visitReferences(
+    entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
+  ) rethrows {
+    try snapshot.visitIDs(keyspaces.rows(of: entity), from: first) {
+      try body(ObjectReference(entity: entity, id: $0))
+    }
+  }
+
   /// In batches by entity, each read in the order of the log.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
     for (entity, positions) in Dictionary(grouping: references.indices, by: { references[$0].entityNumber }) {

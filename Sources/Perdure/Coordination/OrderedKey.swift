@@ -95,7 +95,7 @@ extension OrderedKey {
     case .data: appendAscending(value, as: .data)
     case .url: appendAscending(value, as: .url)
     case .reference: appendAscending(value, as: .reference)
-    case .list: preconditionFailure("A property holds no list.")
+    case .list, .objectID: preconditionFailure("A property holds no list and no id in text.")
     }
   }
 

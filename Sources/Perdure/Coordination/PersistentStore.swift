@@ -68,6 +68,10 @@ package protocol StoreView: AnyObject, Sendable {
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool) throws
 
+  /// Hands out the objects of one concrete entity in order of their ids, from an id on, until `body` returns
+  /// false. Reads no row, so a damaged one is not in the way.
+  func visitReferences(entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool) rethrows
+
   /// Hands out the rows of many objects, in whatever order is fastest. `body` is called once for each
   /// element, with its position and its row, nil when there is none.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws

@@ -8,7 +8,7 @@ public struct FetchError: Error, Hashable, Sendable {
       case unknownEntity, otherClass, unknownProperty, notARelationship, typeMismatch, toManyOrder,
         manyValues,
         unboundVariable
-      case invalidWindow, damagedRow
+      case invalidWindow, damagedRow, unknownObjectID
     }
     private let kind: Kind
 
@@ -31,8 +31,10 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let unboundVariable = Code(kind: .unboundVariable)
     /// A limit or an offset is negative.
     public static let invalidWindow = Code(kind: .invalidWindow)
-    /// A row in the store is no row of its entity: verify the store, restore it from a backup.
+    /// A row in the store is no row of its entity: verify the store, restore it from a backup or salvage it.
     public static let damagedRow = Code(kind: .damagedRow)
+    /// The predicate names an object of another store, or of an entity that the store does not have.
+    public static let unknownObjectID = Code(kind: .unknownObjectID)
 
     /// The name of the code.
     public var description: String { kind.rawValue }
@@ -75,7 +77,7 @@ extension FetchError {
   static func otherClass(_ found: Any.Type, than asked: Any.Type, entity: String) -> FetchError {
     FetchError(
       .otherClass,
-      "Objects of \(entity) are \(found) here, not \(asked). Ask for \(found), or give the container the class of "
+      "Objects of \(entity) are \(found) here, not \(asked). Ask for FetchRequest<\(found)>, or give the container the class of "
         + "\(entity).", entity: entity)
   }
 
@@ -83,6 +85,15 @@ extension FetchError {
   static let noEntity = FetchError(
     .unknownEntity, "The request names no entity: give it an entityName, or ask for a class of its own.",
     entity: "")
+
+  /// An identity that no object of the store has.
+  static func unknownObject(_ id: String, entity: String) -> FetchError {
+    FetchError(
+      .unknownObjectID,
+      "\(id) is no id of this store, so nothing equals it. Ids and objects of another store, or of a copy "
+        + "made anew, are not known here; container.managedObjectID(forURI:) tells which are.",
+      entity: entity, key: id)
+  }
 
   static func unknownProperty(_ name: String, of entity: EntityStorage) -> FetchError {
     let near = NearMisses.of(name, in: entity.properties.map(\.name))
@@ -106,19 +117,25 @@ enum NearMisses {
     return near.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(3).map(\.name)
   }
 
-  /// How many characters must be put in, taken out or replaced.
+  /// How many characters must be put in, taken out, replaced, or exchanged with the next one.
   private static func distance(_ left: String, _ right: String) -> Int {
-    let right = Array(right)
-    var row = Array(0...right.count)
-    for (position, character) in left.enumerated() {
-      var diagonal = row[0]
-      row[0] = position + 1
+    let (left, right) = (Array(left), Array(right))
+    // What it takes to make the first n characters of the right of those of the left: two rows ago, one ago.
+    var (before, above) = ([Int](), Array(0...right.count))
+    for position in left.indices {
+      var row = [position + 1]
       for column in right.indices {
-        let replaced = diagonal + (character == right[column] ? 0 : 1)
-        diagonal = row[column + 1]
-        row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
+        let isSame = left[position] == right[column]
+        var least = min(above[column] + (isSame ? 0 : 1), above[column + 1] + 1, row[column] + 1)
+        if position > 0, column > 0, left[position] == right[column - 1],
+          left[position - 1] == right[column]
+        {
+          least = min(least, before[column - 1] + 1)
+        }
+        row.append(least)
       }
+      (before, above) = (above, row)
     }
-    return row[right.count]
+    return above[right.count]
   }
 }

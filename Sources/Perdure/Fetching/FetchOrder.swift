@@ -29,7 +29,7 @@ public struct FetchOrder: Hashable, Sendable {
   /// A criterion by an attribute of a class.
   public init<Root: QueryableObject>(_ keyPath: PartialKeyPath<Root>, ascending isAscending: Bool = true) {
     guard let name = Root._propertyNamesByKeyPath[keyPath] else {
-      preconditionFailure("\(keyPath) is not a persistent property of \(Root.self).")
+      stop("\(keyPath) is not a persistent property of \(Root.self).")
     }
     path = PropertyPath(name)
     self.isAscending = isAscending

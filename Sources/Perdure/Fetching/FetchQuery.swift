@@ -55,7 +55,8 @@ package struct PreparedFetch {
         .invalidWindow, "A limit and an offset are at least 0.", entity: entity.name)
     }
     var check = PredicateCheck(schema: schema, entity: entity)
-    let asked = (query.predicate ?? .true).replacingObjectIDs()
+    let asked = ConstantFitting(schema: schema, entity: entity)
+      .fit((query.predicate ?? .true).replacingObjectIDs())
     try check.check(asked)
     self.schema = schema
     self.entity = entity

@@ -150,6 +150,10 @@ struct PredicateCheck {
     switch (op, value) {
     case (.in, .list(let list)), (.between, .list(let list)):
       for element in list where !type.mayEqual(element) { throw mismatch(expression, type, element) }
+    case (.contains, .reference):
+      if case .many(let element) = type, !element.element.mayEqual(value) {
+        throw mismatch(expression, element.element, value)
+      }
     case (.in, _), (.contains, _), (.between, _): break
     case (.beginsWith, _), (.endsWith, _), (.like, _), (.matches, _):
       if case .value(let kind) = type, kind != .string { throw noText(expression, kind, op) }
@@ -165,9 +169,16 @@ struct PredicateCheck {
     let key = expression.description
     return FetchError(
       .typeMismatch,
-      "\(key) of \(entity.name) is \(type.words) and is compared with \(value.kindName), "
+      "\(key) of \(entity.name) is \(type.words) and is compared with \(words(value)), "
         + "which it never equals.",
       entity: entity.name, key: key)
+  }
+
+  private func words(_ value: Value) -> String {
+    guard case .reference(let reference) = value else { return value.kindName }
+    let number = Int(reference.entityNumber)
+    let other = number < schema.entities.count ? schema.entities[number] : nil
+    return other.map { "a \($0.name)" } ?? value.kindName
   }
 
   private func noText(
@@ -207,7 +218,9 @@ extension PathType {
     if case .list = value { return true }
     switch self {
     case .any, .many: return true
-    case .object: if case .reference = value { return true } else { return false }
+    case .object(let entity):
+      guard case .reference(let reference) = value else { return false }
+      return entity.concrete.contains(reference.entityNumber)
     case .value(let kind): return kind.mayEqual(value)
     }
   }
@@ -233,7 +246,7 @@ extension FieldKind {
     case .uuid: self == .uuid
     case .data: self == .data
     case .url: self == .url
-    case .reference: self == .reference
+    case .reference, .objectID: self == .reference
     case .list: false
     }
   }

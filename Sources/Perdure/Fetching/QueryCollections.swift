@@ -19,7 +19,26 @@ extension ToManyRef {
 
   /// Whether the query holds for at least one object.
   public func any(_ query: (EntityRef<Element>) throws -> FetchPredicate) rethrows -> FetchPredicate {
-    try count(where: query) > 0
+    let filtered = try count(where: query)
+    return comparisonOfAny(filtered) ?? (filtered > 0)
+  }
+
+  /// A question that is one comparison with a constant, as `ANY path op constant`, for which there are
+  /// indexes. Not where a missing value would answer it: the path leaves out what has none on the way.
+  private func comparisonOfAny(_ filtered: PropertyRef<Int>) -> FetchPredicate? {
+    guard case .member(.subquery(_, let variable, .comparison(let comparison)), _) = filtered.expression,
+      comparison.modifier == .direct, comparison.op != .notEqual,
+      case .constant(let value) = comparison.right, !value.hasNull
+    else { return nil }
+    let path: FetchExpression
+    switch comparison.left {
+    case .variable(variable): path = expression
+    case .member(.variable(variable), let names) where names.aggregate == nil:
+      path = .path(from: expression, names)
+    default: return nil
+    }
+    return .comparison(
+      FetchComparison(path, comparison.op, comparison.right, modifier: .any, options: comparison.options))
   }
 
   /// Whether the query holds for every object; so it holds when there is none.
@@ -69,8 +88,15 @@ extension ToManyRef {
     _ op: CollectionOperator, _ keyPath: AnyKeyPath
   ) -> PropertyRef<R> {
     guard let name = Element._propertyNamesByKeyPath[keyPath] else {
-      preconditionFailure("\(keyPath) is not a persistent property of \(Element.self).")
+      stop("\(keyPath) is not a persistent property of \(Element.self).")
     }
     return PropertyRef(.path(from: expression, PropertyPath([name], aggregate: op)))
+  }
+}
+
+extension Value {
+  /// Whether this is no value, or a list with such.
+  fileprivate var hasNull: Bool {
+    if case .list(let list) = self { list.contains(where: \.isNull) } else { isNull }
   }
 }

@@ -75,7 +75,7 @@ public struct EntityRef<Root: QueryableObject> {
 
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
     guard let name = Root._propertyNamesByKeyPath[keyPath] else {
-      preconditionFailure("\(keyPath) is not a persistent property of \(Root.self).")
+      stop("\(keyPath) is not a persistent property of \(Root.self).")
     }
     return .path(from: expression, PropertyPath(name))
   }

@@ -17,12 +17,18 @@ public import PerdureModel
 /// its zero until it is set, and has to be set before the object is saved. Computed, static, lazy and
 /// `@Transient` variables are left alone.
 ///
+/// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it stops the
+/// program while there is no object: before it is set, and when the object, or the one that it led to, was
+/// deleted, here or by another context. Declare it optional, with `@Relationship(optional: false)` where a
+/// save is to demand it, unless nothing ever deletes either end.
+///
 /// - Parameters:
 ///   - name: The entity's name; the class's unless given.
 ///   - isAbstract: Whether only subclasses have objects.
 ///   - unique: Sets of attributes that no two objects share, by property names.
 ///   - indexes: Ordered indexes, by property names, all ascending.
-///   - originalName: The entity's name in an earlier version of the model.
+///   - originalName: The entity's name in an earlier version of the model. Kept for migrations to come: no
+///     migration reads it so far, and a renamed entity is one that is gone and one that is new.
 @attached(
   member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
   arbitrary)
@@ -42,7 +48,8 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 ///   - options: Whether the attribute is unique or indexed.
 ///   - derived: How the value follows from other properties, for example `"packages.@count"`. The variable
 ///     cannot be set.
-///   - originalName: The attribute's name in an earlier version of the model.
+///   - originalName: The attribute's name in an earlier version of the model. Kept for migrations to come: no
+///     migration reads it so far, and a renamed attribute is one that is gone and one that is new.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption..., derived: String? = nil, originalName: String? = nil) =
   #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
@@ -55,7 +62,9 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - optional: Whether an object may be saved with nothing at the other end.
 ///   - minCount: The least number of objects at the other end of a to-many relationship that has any.
 ///   - maxCount: The greatest number; 0 means no limit. Not 1, which is a to-one relationship.
-///   - originalName: The relationship's name in an earlier version of the model.
+///   - originalName: The relationship's name in an earlier version of the model. Kept for migrations to
+///   come: no
+///     migration reads it so far, and a renamed relationship is one that is gone and one that is new.
 @attached(peer)
 public macro Relationship(
   inverse: String? = nil, deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0,

@@ -86,6 +86,10 @@ final class EntityShape: Sendable {
     return relationship
   }
 
+  func isRelationship(_ slot: Int) -> Bool {
+    if case .relationship = properties[slot] { true } else { false }
+  }
+
   /// Whether a slot is a column of the row: an attribute that is not derived, or a reference.
   func isColumn(_ slot: Int) -> Bool {
     switch properties[slot] {
@@ -102,7 +106,7 @@ final class EntityShape: Sendable {
     guard let slot = schema.slot(named: key) else {
       let near = NearMisses.of(key, in: schema.properties.map(\.name))
       let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
-      preconditionFailure("\(name) has no property \"\(key)\".\(hint)")
+      stop("\(name) has no property \"\(key)\".\(hint)")
     }
     return slot
   }

@@ -67,9 +67,9 @@ extension ManagedObject {
   private func convert<T: AttributeValue>(_ value: Value, _ slot: Int) -> T? {
     if case .null = value { return nil }
     if let converted = T(attributeValue: value) { return converted }
-    precondition(
-      value.stored(as: FieldKind(T.attributeType)) != nil,
-      "\(shape.name).\(shape.propertyName(slot)) is no \(T.self).")
+    if value.stored(as: FieldKind(T.attributeType)) == nil {
+      stop("\(shape.name).\(shape.propertyName(slot)) is no \(T.self).")
+    }
     return nil
   }
 
@@ -163,7 +163,7 @@ extension ManagedObject {
   @usableFromInline
   @inline(never)
   final func stopWithoutObject(_ slot: Int) -> Never {
-    preconditionFailure(
+    stop(
       "\(shape.name).\(shape.propertyName(slot)) has no object. Make the property optional to ask.")
   }
 
@@ -180,7 +180,7 @@ extension ManagedObject {
   @usableFromInline
   @inline(never)
   final func stopAsOtherClass(_ type: ManagedObject.Type) -> Never {
-    preconditionFailure(
+    stop(
       "\(shape.name) objects are \(Swift.type(of: self)) here, not \(type). Was the class given to the "
         + "container?")
   }

@@ -88,7 +88,7 @@ private struct KeyPathWalk {
 
   private func step(_ name: String, from value: Any) -> Place {
     guard let object = value as? ManagedObject else {
-      preconditionFailure("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
+      stop("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
     }
     let next = object.value(forKey: name)
     if let objects = next as? Set<ManagedObject> { return .many(Array(objects)) }
@@ -99,7 +99,7 @@ private struct KeyPathWalk {
 
   private static func collectionOperator(_ name: String, in path: String) -> CollectionOperator {
     if let known = CollectionOperator(spelling: String(name.dropFirst())) { return known }
-    preconditionFailure(
+    stop(
       "\(path): there is no operator \(name). Use @count, @sum, @avg, @min, @max, @unionOfObjects or "
         + "@distinctUnionOfObjects.")
   }
@@ -112,7 +112,7 @@ private struct KeyPathWalk {
     switch place {
     case .one(nil): break
     case .one(.some(let value)):
-      preconditionFailure(
+      stop(
         "\(path): \(name) needs a to-many relationship before it, not a \(type(of: value)).")
     case .many(let values): place = result(of: operation, name, values)
     }
@@ -143,14 +143,14 @@ private struct KeyPathWalk {
     do throws(PredicateEvaluationError) {
       return try body().swiftValue(of: .int64)
     } catch {
-      preconditionFailure("\(path): \(name) cannot be calculated. \(error.message)")
+      stop("\(path): \(name) cannot be calculated. \(error.message)")
     }
   }
 
   private func values(_ elements: [Any]) -> [Value] {
     elements.map { element in
       guard let argument = element as? any PredicateArgument else {
-        preconditionFailure("\(path): a \(type(of: element)) is no value.")
+        stop("\(path): a \(type(of: element)) is no value.")
       }
       return argument.predicateValue
     }

@@ -51,7 +51,7 @@ extension ManagedObject {
   private static func attributeValue(_ value: Any?, _ key: String) -> Value {
     guard let value else { return .null }
     guard let argument = value as? any PredicateArgument else {
-      preconditionFailure("A \(type(of: value)) cannot be the value of the attribute \"\(key)\".")
+      stop("A \(type(of: value)) cannot be the value of the attribute \"\(key)\".")
     }
     return argument.predicateValue
   }
@@ -60,7 +60,7 @@ extension ManagedObject {
     guard let value else { return nil }
     if let object = value as? ManagedObject { return object }
     if let optional = value as? ManagedObject?, optional == nil { return nil }
-    preconditionFailure("A \(type(of: value)) cannot be the object of \"\(key)\".")
+    stop("A \(type(of: value)) cannot be the object of \"\(key)\".")
   }
 
   private static func objects(_ value: Any?, _ key: String) -> [ManagedObject] {
@@ -68,7 +68,7 @@ extension ManagedObject {
     case nil: return []
     case let objects as Set<ManagedObject>: return Array(objects)
     case let objects as [ManagedObject]: return objects
-    case .some(let value): preconditionFailure("A \(type(of: value)) cannot be the objects of \"\(key)\".")
+    case .some(let value): stop("A \(type(of: value)) cannot be the objects of \"\(key)\".")
     }
   }
 }
@@ -77,7 +77,7 @@ extension Value {
   /// The value in the Swift type of a field, nil for null.
   func swiftValue(of kind: FieldKind) -> Any? {
     switch self {
-    case .null, .reference, .list: nil
+    case .null, .reference, .objectID, .list: nil
     case .bool(let bool): bool
     case .integer(let integer):
       switch kind {

@@ -60,7 +60,7 @@ extension ManagedObject {
     switch shape.properties[slot] {
     case .attribute: return columnValue(slot)
     case .count(let counted): return .integer(Int64(relatedCount(counted)))
-    case .relationship: preconditionFailure("\(shape.propertyName(slot)) is a relationship.")
+    case .relationship: stop("\(shape.propertyName(slot)) is a relationship.")
     }
   }
 
@@ -70,10 +70,10 @@ extension ManagedObject {
     checkSlot(slot)
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else {
-      preconditionFailure("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
+      stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
     }
     guard let stored = value.stored(as: kind) else {
-      preconditionFailure(
+      stop(
         "\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
     }
     context.setColumn(of: self, slot, stored)
@@ -122,7 +122,7 @@ extension ManagedObject {
     guard let context = contextForConnecting() else { return }
     checkSlot(slot)
     let relationship = shape.relationship(slot)
-    precondition(!relationship.isToMany, "\(relationship.name) is to-many.")
+    if relationship.isToMany { stop("\(relationship.name) is to-many.") }
     guard let object else {
       context.clear(reference, relationship)
       return

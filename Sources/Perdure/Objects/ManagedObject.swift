@@ -66,7 +66,7 @@ open class ManagedObject {
 
   /// The description of this class's entity. Overridden by every class that has one.
   open class var entityDescription: EntityDescription {
-    preconditionFailure("\(self) does not say what its entity is: override entityDescription.")
+    stop("\(self) does not say what its entity is: override entityDescription.")
   }
 
   /// The name of this class's entity, by itself: descriptions may name each other's entities in a circle.
@@ -99,8 +99,8 @@ extension ManagedObject: Hashable {
 }
 
 extension ManagedObject: PredicateArgument {
-  /// The object's identity as a value.
-  public var predicateValue: Value { .reference(header.pointee.reference) }
+  /// The object's identity as a value. A fetch looks it up, and refuses an object of another store.
+  public var predicateValue: Value { .objectID(objectID.uri) }
 }
 
 extension ManagedObject: CustomStringConvertible {

@@ -51,12 +51,6 @@ public struct ManagedObjectID: Sendable {
       EntityIdentity(storeIdentifier: String(parts[0]), entityName: String(parts[1]), number: 0),
       number: number)
   }
-
-  /// The reference that stands for this id in rows, indexes and predicates; nil for an id that was read from
-  /// text and not yet been matched with a store.
-  var reference: ObjectReference? {
-    entity.number == 0 ? nil : ObjectReference(entity: entity.number, id: number)
-  }
 }
 
 extension ManagedObjectID: Hashable {
@@ -98,7 +92,6 @@ extension ManagedObjectID: Codable {
 }
 
 extension ManagedObjectID: PredicateArgument {
-  /// The identity as a value. An id that was read from text is equal to nothing until a context has
-  /// resolved it (`ContextCore.object(with:)`).
-  public var predicateValue: Value { .reference(reference ?? ObjectReference(rawValue: 0)) }
+  /// The identity as a value. A fetch looks it up, and refuses one of another store.
+  public var predicateValue: Value { .objectID(uri) }
 }

@@ -3,14 +3,13 @@
 //
 // Invariants of a graph
 //   G1  every row reads as a row of its entity, in a layout that the stored model knows
-//   G2  a to-one reference leads to a row of the destination or of one of its sub-entities; to no row only
-//       where the delete rule at the other end is no action
+//   G2  a to-one reference leads to a row of the destination or of one of its sub-entities; where the rule of
+//       the other end is noAction, the row may be gone
 //   G3  a link's ends are rows of the entities that the relationship joins
 //
 // Uniqueness and derived counts are invariants of the engine's indexes (V4, V5 of its own verification).
 
 internal import PerdureLog
-package import PerdureModel
 internal import PerdurePredicates
 
 /// What a verification of a graph found.
@@ -34,6 +33,9 @@ public struct GraphVerificationReport: Sendable {
   public internal(set) var rows = 0
   /// Links of many-to-many relationships that were followed.
   public internal(set) var links = 0
+  /// References to objects that are gone, left behind by the delete rule noAction, which leaves them to the
+  /// program. They are no damage.
+  public internal(set) var referencesLeft = 0
 
   /// Whether nothing was found.
   public var isClean: Bool { findings.isEmpty }
@@ -57,19 +59,29 @@ package struct GraphVerification {
     self.findingsMax = findingsMax
   }
 
-  /// Reads every row and follows every reference and link.
-  /// - Throws: the store's own error when something cannot be read at all.
-  package consuming func run() throws -> GraphVerificationReport {
+  /// Reads every row and follows every reference and link. What cannot be read is a finding.
+  package consuming func run() -> GraphVerificationReport {
     for entity in schema.entities {
       guard let entity, entity.layouts != nil else { continue }
-      try checkRows(of: entity)
+      attempt(1, entity.name) { try $0.checkRows(of: entity) }
     }
     for position in schema.indexes.indices {
       if case .links(let property) = schema.indexes[position].kind {
-        try checkLinks(StoreIndex(rawValue: position), property)
+        attempt(3, schema.indexes[position].name) {
+          try $0.checkLinks(StoreIndex(rawValue: position), property)
+        }
       }
     }
     return report
+  }
+
+  private mutating func attempt(_ invariant: Int, _ place: String, _ check: (inout Self) throws -> Void) {
+    do {
+      try check(&self)
+    } catch {
+      report.findings.append(
+        .init(invariant: invariant, place: place, message: "cannot be read on: \(error)"))
+    }
   }
 
   private mutating func checkRows(of entity: EntityStorage) throws {
@@ -78,10 +90,10 @@ package struct GraphVerification {
       return (slot, property)
     }
     var found = report
-    try view.visitRows(entity: entity.number, descending: false) { reference, row in
+    try view.visitEveryRow(entity: entity.number) { reference, row in
       found.rows += 1
       do {
-        let fields = try schema.rows.view(row.bytes, of: reference)
+        let fields = try schema.rows.view(row.get().bytes, of: reference)
         for (slot, property) in references {
           check(property, at: slot, of: reference, fields, in: entity, &found)
         }
@@ -100,21 +112,16 @@ package struct GraphVerification {
     let field = row.fields[slot]
     guard field.kind != .absent, row.isPresent(field) else { return }
     let target = row.reference(field)
-    if view.version(of: target) == nil, isLeftBehind(property, in: entity) { return }
+    if isGone(target, property.destination), isLeftBehind(property, in: entity) {
+      found.referencesLeft += 1
+      return
+    }
     if let problem = problem(with: target, as: property.destination) {
       found.findings.append(
         .init(
           invariant: 2, place: name(reference),
           message: "\(property.name) leads to \(name(target)), \(problem)"))
     }
-  }
-
-  /// Whether deleting what a reference leads to leaves the reference as it is.
-  private func isLeftBehind(_ property: PropertyStorage, in entity: EntityStorage) -> Bool {
-    guard let inverse = model.schema(named: entity.name)?.property(named: property.name)?.inverse else {
-      return false
-    }
-    return model.schemas[inverse.entity].properties[inverse.slot].deleteRule == .noAction
   }
 
   private mutating func checkLinks(_ index: StoreIndex, _ property: UInt32) throws {
@@ -131,7 +138,7 @@ package struct GraphVerification {
         guard let problem = problem(with: end, as: entity) else { continue }
         found.findings.append(
           .init(
-            invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)) is \(problem)"))
+            invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)), \(problem)"))
       }
       return found.findings.count < findingsMax
     }
@@ -156,6 +163,21 @@ package struct GraphVerification {
       return "which is of another entity than \(schema.entity(destination).name)"
     }
     return view.version(of: target) == nil ? "which is not there" : nil
+  }
+
+  /// Whether deleting what a reference leads to leaves the reference as it is.
+  private func isLeftBehind(_ property: PropertyStorage, in entity: EntityStorage) -> Bool {
+    guard let inverse = model.schema(named: entity.name)?.property(named: property.name)?.inverse else {
+      return false
+    }
+    return model.schemas[inverse.entity].properties[inverse.slot].deleteRule == .noAction
+  }
+
+  private func isGone(_ target: ObjectReference, _ destination: UInt16?) -> Bool {
+    guard let destination, schema.entity(destination).concrete.contains(target.entityNumber) else {
+      return false
+    }
+    return view.version(of: target) == nil
   }
 
   private func name(_ reference: ObjectReference) -> String {

@@ -35,15 +35,19 @@ public struct InspectedObject: Sendable {
   /// What its row holds, in the order of the model: attributes, and the to-one relationships that are kept
   /// there.
   public let properties: [(name: String, value: Property)]
+  /// Why the row cannot be read; nil for one that can. Then there are no properties.
+  public let problem: String?
 }
 
 extension StoreInspection {
-  /// Visits the objects of one entity, without those of its sub-entities, in the order of their numbers.
+  /// Visits the objects of one entity, without those of its sub-entities, in the order of their numbers; of
+  /// an abstract entity those of its sub-entities, one after the other. One that cannot be read is visited
+  /// too.
   ///
   /// - Parameter ids: The numbers to visit.
   /// - Parameter body: Returns false to stop.
   /// - Returns: False if the model has no such entity.
-  /// - Throws: `StoreError`; an error that says where a row cannot be read; what `body` throws.
+  /// - Throws: what `body` throws.
   @discardableResult
   public func forEachObject(
     of entity: String, ids: ClosedRange<UInt64> = 0 ... .max, _ body: (InspectedObject) throws -> Bool
@@ -51,22 +55,36 @@ extension StoreInspection {
     guard let storage = schema.entities.compactMap({ $0 }).first(where: { $0.name == entity }) else {
       return false
     }
-    guard storage.layouts != nil else { return true }
-    try store.view().visitRows(entity: storage.number, descending: false) { reference, row in
-      guard reference.id <= ids.upperBound else { return false }
-      guard reference.id >= ids.lowerBound else { return true }
-      let view = try schema.rows.view(row.bytes, of: reference)
-      let properties = storage.properties.enumerated().compactMap { slot, property in
-        view.fields[slot].kind == .absent ? nil : (name: property.name, value: inspected(view.value(slot)))
+    var goesOn = true
+    for number in storage.layouts == nil ? storage.concrete : [storage.number] where goesOn {
+      let storage = schema.entity(number)
+      try store.view().visitEveryRow(entity: number) { reference, row in
+        guard reference.id <= ids.upperBound else { return false }
+        guard reference.id >= ids.lowerBound else { return true }
+        goesOn = try body(inspected(reference, row, storage))
+        return goesOn
       }
-      return try body(InspectedObject(entity: entity, id: reference.id, properties: properties))
     }
     return true
   }
 
+  private func inspected(
+    _ reference: ObjectReference, _ row: Result<StoredRow, any Error>, _ entity: EntityStorage
+  ) -> InspectedObject {
+    do {
+      let view = try schema.rows.view(row.get().bytes, of: reference)
+      let properties = entity.properties.enumerated().compactMap { slot, property in
+        view.fields[slot].kind == .absent ? nil : (name: property.name, value: inspected(view.value(slot)))
+      }
+      return InspectedObject(entity: entity.name, id: reference.id, properties: properties, problem: nil)
+    } catch {
+      return InspectedObject(entity: entity.name, id: reference.id, properties: [], problem: "\(error)")
+    }
+  }
+
   private func inspected(_ value: Value) -> InspectedObject.Property {
     switch value {
-    case .null, .list: .none
+    case .null, .list, .objectID: .none
     case .bool(let value): .bool(value)
     case .integer(let value): .integer(value)
     case .double(let value): .double(value)

@@ -14,7 +14,9 @@ enum ReservedWords {
   ]
 
   /// Types of literals that are written as a word and text in parentheses: `DATE("0.5")`.
-  static let literalTypes: Set<String> = ["DATE", "UUID", "DATA", "URL", "DECIMAL", "DOUBLE", "REFERENCE"]
+  static let literalTypes: Set<String> = [
+    "DATE", "UUID", "DATA", "URL", "DECIMAL", "DOUBLE", "REFERENCE", "OBJECT",
+  ]
 
   static func mustEscape(_ name: String) -> Bool {
     let word = name.uppercased()

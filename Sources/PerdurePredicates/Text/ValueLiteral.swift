@@ -24,6 +24,7 @@ extension Value: CustomStringConvertible {
     case .data(let data): "DATA(\"\(data.base64EncodedString())\")"
     case .url(let url): "URL(\(Self.quoted(url.absoluteString)))"
     case .reference(let reference): "REFERENCE(\"\(reference.rawValue)\")"
+    case .objectID(let text): "OBJECT(\(Self.quoted(text)))"
     case .list(let list): "{" + list.map(\.description).joined(separator: ", ") + "}"
     }
   }
@@ -71,6 +72,7 @@ extension Value: CustomStringConvertible {
     case "REFERENCE":
       guard let number = UInt64(text) else { return nil }
       self = .reference(ObjectReference(rawValue: number))
+    case "OBJECT": self = .objectID(text)
     default: return nil
     }
   }

@@ -61,7 +61,7 @@ extension Value {
   public func order(_ other: Value, options: StringOptions = []) -> ValueOrder? {
     switch (self, other) {
     case (.string(let left), .string(let right)): StringFolding.order(left, right, options)
-    case (.null, _), (.reference, _), (.list, _): nil
+    case (.null, _), (.reference, _), (.objectID, _), (.list, _): nil
     case _ where kindRank != other.kindRank || isNaN || other.isNaN: nil
     default: Value.sortOrder(self, other)
     }
@@ -79,6 +79,7 @@ extension Value {
       a.withUnsafeBytes { a in b.withUnsafeBytes { StringFolding.orderBytes(a, $0) } }
     case (.url(let a), .url(let b)): StringFolding.order(a.absoluteString, b.absoluteString, [])
     case (.reference(let a), .reference(let b)): order(a.rawValue, b.rawValue)
+    case (.objectID(let a), .objectID(let b)): StringFolding.order(a, b, [])
     case (.list(let a), .list(let b)): orderLists(a, b)
     default:
       left.kindRank == 1 && right.kindRank == 1
@@ -98,6 +99,7 @@ extension Value {
     case .url: 6
     case .reference: 7
     case .list: 8
+    case .objectID: 9
     }
   }
 

@@ -57,6 +57,9 @@ public enum Value: Sendable {
   case url(URL)
   /// The identity of an object.
   case reference(ObjectReference)
+  /// The identity of an object as text, not yet looked up in a store. A fetch does that before anything is
+  /// compared.
+  case objectID(String)
   /// Several values, in order.
   case list([Value])
 }
@@ -76,6 +79,7 @@ extension Value: Hashable {
     case (.data(let a), .data(let b)): a == b
     case (.url(let a), .url(let b)): a.absoluteString == b.absoluteString
     case (.reference(let a), .reference(let b)): a == b
+    case (.objectID(let a), .objectID(let b)): a == b
     case (.list(let a), .list(let b)): a == b
     default: false
     }
@@ -96,6 +100,7 @@ extension Value: Hashable {
     case .data(let data): hasher.combine(data)
     case .url(let url): hasher.combine(url.absoluteString)
     case .reference(let reference): hasher.combine(reference)
+    case .objectID(let text): hasher.combine(text)
     case .list(let list): hasher.combine(list)
     }
   }
@@ -114,6 +119,7 @@ extension Value: Hashable {
     case .url: 9
     case .reference: 10
     case .list: 11
+    case .objectID: 12
     }
   }
 }
@@ -135,7 +141,7 @@ extension Value {
     case .uuid: "a UUID"
     case .data: "data"
     case .url: "a URL"
-    case .reference: "an object"
+    case .reference, .objectID: "an object"
     case .list: "a list"
     }
   }

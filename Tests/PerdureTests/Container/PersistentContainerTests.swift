@@ -48,6 +48,39 @@ struct PersistentContainerTests {
     #expect(reported?.code == .openFailed)
   }
 
+  @Test("A model that differs by more than additions is error 134100, with the differences as its cause")
+  func incompatible() throws {
+    let path = FileManager.default.temporaryDirectory
+      .appendingPathComponent("perdure-\(UUID().uuidString).perdure").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    func open(_ property: PropertyDescription) throws {
+      let model = try ManagedObjectModel([EntityDescription("Thing", properties: [property])])
+      let container = PersistentContainer(name: "Things", model: model, at: path)
+      try container.loadPersistentStores()
+      try container.close()
+    }
+    try open(.string("name"))
+    let error = #expect(throws: PerdureError.self) { try open(.int64("name")) }
+    #expect(error?.code == .incompatibleModel && error?.code.rawValue == 134_100)
+    #expect((error?.cause as? ModelError)?.differences.isEmpty == false)
+  }
+
+  @Test("A uniqueness error names the entity that declares the constraint, whatever the objects are")
+  func declaringEntity() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription("Being", isAbstract: true, properties: [.string("note")]),
+      EntityDescription(
+        "Person", superentity: "Being", properties: [.string("name")], uniquenessConstraints: [["name"]]),
+      EntityDescription("Student", superentity: "Person", properties: [.int64("year")]),
+    ])
+    let container = PersistentContainer(name: "People", model: model, description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for _ in 0..<2 { context.insertNewObject(forEntityName: "Student")["name"] = "Ada" }
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.message.hasPrefix("Person.name must be unique") == true)
+  }
+
   @Test("A closed container's contexts read on and cannot save")
   func closed() throws {
     let container = try Staff.container(.engine)

@@ -101,7 +101,7 @@ struct DeleteRuleTests {
     #expect(dangling.isDeleted)
     // That is what the rule asks for, and no damage.
     let (core, model) = (context.core, container.managedObjectModel)
-    #expect(try GraphVerification(core.view, core.graph.store, model).run().isClean)
+    #expect(GraphVerification(core.view, core.graph.store, model).run().isClean)
     worker.address = nil
     try context.save()
     try expectWhole(container)

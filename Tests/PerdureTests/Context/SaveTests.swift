@@ -98,6 +98,7 @@ struct SaveTests {
     let error = #expect(throws: PerdureError.self) { try context.save() }
     #expect(error?.code == .constraintConflict)
     let conflict = try #require(error?.conflicts.first)
+    #expect(error?.message.hasPrefix("Employee.email must be unique") == true)
     guard case .duplicate(let constraint, let existing) = conflict.kind else {
       Issue.record("\(conflict)")
       return

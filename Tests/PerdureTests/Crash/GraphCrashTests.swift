@@ -133,7 +133,7 @@ private final class GraphWorkload {
     }
     let engine = try store.store.verify()
     guard engine.isClean else { throw GraphViolation(description: "\(engine.findings)") }
-    let graph = try GraphVerification(store.view(), store.schema, store.model.model).run()
+    let graph = GraphVerification(store.view(), store.schema, store.model.model).run()
     guard graph.isClean else { throw GraphViolation(description: "\(graph.findings)") }
   }
 }

@@ -31,6 +31,14 @@ struct FetchErrorTests {
     #expect(error.message == "Employee has no property salery. Did you mean salary?")
   }
 
+  @Test("Two letters in the wrong order are one mistake")
+  func exchanged() throws {
+    #expect(try error("lable == 'x'", entity: "Tag")?.suggestions == ["label"])
+    #expect(try error("agge == 1")?.suggestions == ["age"])
+    #expect(try error("ega == 1")?.suggestions == [])
+    #expect(try error("nmae == 'x'")?.suggestions == ["name"])
+  }
+
   @Test("An unknown key behind a relationship is looked for in the other entity")
   func unknownKeyBehind() throws {
     let error = try #require(try error("company.fonded == nil"))

@@ -18,7 +18,7 @@ struct PredicateCompilerTests {
         let entity = graph.schema.entity(
           named: random.pick(["Employee", "Company", "Tag", "Badge", "Party"]))!
         var generator = RandomPredicate(graph.schema, SeededGenerator(seed: random.next()))
-        let predicate = generator.predicate(entity)
+        let predicate = ConstantFitting(schema: graph.schema, entity: entity).fit(generator.predicate(entity))
         try compare(predicate, entity, rows)
       }
     }

@@ -112,6 +112,22 @@ struct QueryTests {
     )
   }
 
+  @Test(
+    "A single comparison of any element is ANY, which has indexes; what a missing value would answer is not")
+  func anyOfOne() throws {
+    func text(_ query: (EntityRef<Hand>) -> FetchPredicate) -> String {
+      "\(FetchPredicate.query(Hand.self, query))"
+    }
+    #expect(text { $0.tags.any { $0.text == "x" } } == "ANY tags.text == \"x\"")
+    #expect(
+      text { $0.tags.any { $0.text.hasPrefix("x", .caseInsensitive) } } == "ANY tags.text BEGINSWITH[c] \"x\""
+    )
+    #expect(text { $0.tags.any { $0.weight.in([1, 2]) } } == "ANY tags.weight IN {1, 2}")
+    #expect(text { $0.tags.any { $0.text != "x" } }.hasPrefix("SUBQUERY("))
+    #expect(text { $0.tags.any { $0.text == nil } }.hasPrefix("SUBQUERY("))
+    #expect(text { $0.tags.any { !($0.text == "x") } }.hasPrefix("SUBQUERY("))
+  }
+
   @Test("Twenty clauses with literals are a query like any other")
   func longQuery() {
     let query = FetchPredicate.query(Hand.self) {

@@ -9,7 +9,8 @@ enum NaiveFetch {
   static func references(_ query: FetchQuery, _ graph: TestGraph) throws -> [ObjectReference] {
     let rows = RowGraph(schema: graph.schema, view: graph.store.view())
     let entity = graph.schema.entity(query.entity)
-    let evaluator = PredicateEvaluator(query.predicate ?? .true)
+    let fitting = ConstantFitting(schema: graph.schema, entity: entity)
+    let evaluator = PredicateEvaluator(fitting.fit(query.predicate ?? .true))
     let wanted = query.includesSubentities ? entity.concrete : entity.concrete.filter { $0 == entity.number }
     var found: [(reference: ObjectReference, keys: [Value])] = []
     for reference in graph.objects.keys where wanted.contains(reference.entityNumber) {

@@ -7,6 +7,8 @@ import PerdureTestSupport
 struct RandomPredicate {
   let schema: StoreSchema
   var random: SeededGenerator
+  /// Where the relationship leads that was drawn last.
+  private var destination: UInt16 = 0
 
   init(_ schema: StoreSchema, _ random: SeededGenerator) {
     self.schema = schema
@@ -71,8 +73,10 @@ struct RandomPredicate {
       switch property.form {
       case .attribute(let kind): return (property.name, kind)
       case .count: return (property.name, .int64)
-      case .toOne where random.chance(30): return (property.name, .reference)
-      case .inverse(_, _, _, false) where random.chance(30): return (property.name, .reference)
+      case .toOne(let other, _) where random.chance(30),
+        .inverse(let other, _, _, false) where random.chance(30):
+        destination = other
+        return (property.name, .reference)
       default: continue
       }
     }
@@ -139,8 +143,8 @@ struct RandomPredicate {
   }
 
   private mutating func reference() -> ObjectReference {
-    let entity = random.pick(schema.entities.compactMap { $0 }.filter { $0.layouts != nil })
-    return ObjectReference(entity: entity.number, id: UInt64.random(in: 1...8, using: &random))
+    let entity = random.pick(schema.entity(destination).concrete)
+    return ObjectReference(entity: entity, id: UInt64.random(in: 1...8, using: &random))
   }
 
   private mutating func identity(

@@ -65,6 +65,15 @@ final class ReferenceView: StoreView {
     }
   }
 
+  func visitReferences(
+    entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
+  ) rethrows {
+    let references = rows.keys.filter { $0.entityNumber == entity && $0.id >= first }
+    for reference in references.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard try body(reference) else { return }
+    }
+  }
+
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
     // Backwards: callers must not rely on the order of calls.
     for position in references.indices.reversed() {

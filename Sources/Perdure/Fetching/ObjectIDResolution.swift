@@ -1,0 +1,49 @@
+// Ids in predicates: whoever writes a predicate knows no store, so an id or an object stands there as its
+// text. A fetch looks it up; the predicate that is planned has references only.
+
+internal import PerdurePredicates
+
+extension GraphSchema {
+  /// The predicate with the references that its ids have in this store.
+  ///
+  /// - Parameter asked: The entity that is fetched.
+  /// - Throws: `FetchError` for an id of another store.
+  func resolvingObjectIDs(
+    in predicate: FetchPredicate, asked: UInt16
+  ) throws(FetchError) -> FetchPredicate {
+    var unknown: String?
+    let resolved = resolve(predicate, &unknown)
+    if let unknown { throw .unknownObject(unknown, entity: shape(numbered: asked).name) }
+    return resolved
+  }
+
+  private func resolve(_ predicate: FetchPredicate, _ unknown: inout String?) -> FetchPredicate {
+    var (first, second) = (unknown, unknown)
+    let resolved = predicate.mapChildren(
+      predicate: { resolve($0, &first) }, expression: { resolve($0, &second) })
+    unknown = first ?? second
+    return resolved
+  }
+
+  private func resolve(_ expression: FetchExpression, _ unknown: inout String?) -> FetchExpression {
+    if case .constant(let value) = expression { return .constant(resolve(value, &unknown)) }
+    var (first, second) = (unknown, unknown)
+    let resolved = expression.mapChildren(
+      predicate: { resolve($0, &first) }, expression: { resolve($0, &second) })
+    unknown = first ?? second
+    return resolved
+  }
+
+  private func resolve(_ value: Value, _ unknown: inout String?) -> Value {
+    switch value {
+    case .list(let list): return .list(list.map { resolve($0, &unknown) })
+    case .objectID(let text):
+      if let reference = ManagedObjectID(uri: text).flatMap({ reference(of: $0) }) {
+        return .reference(reference)
+      }
+      unknown = unknown ?? text
+      return value
+    default: return value
+    }
+  }
+}

@@ -1,0 +1,36 @@
+// Every row of an entity, those that cannot be read too: what looks into a damaged store goes on behind one.
+
+internal import PerdurePredicates
+
+extension StoreView {
+  /// Hands out the rows of one concrete entity in order of their ids, or why one cannot be read, until `body`
+  /// returns false.
+  func visitEveryRow(
+    entity: UInt16, _ body: (ObjectReference, Result<StoredRow, any Error>) throws -> Bool
+  ) throws {
+    var next: UInt64 = 0
+    var failure: (any Error)?
+    do {
+      try visitRows(entity: entity, descending: false) { reference, row in
+        next = reference.id &+ 1
+        do {
+          return try body(reference, .success(row))
+        } catch {
+          failure = error
+          return false
+        }
+      }
+    } catch {
+      // Behind the last row that was handed out, one by one.
+      try visitReferences(entity: entity, from: next) { reference in
+        let row: Result<StoredRow?, any Error> = Result { try self.row(reference) }
+        switch row {
+        case .success(nil): return true
+        case .success(.some(let row)): return try body(reference, .success(row))
+        case .failure(let error): return try body(reference, .failure(error))
+        }
+      }
+    }
+    if let failure { throw failure }
+  }
+}

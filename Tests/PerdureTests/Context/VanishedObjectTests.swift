@@ -1,0 +1,87 @@
+import Perdure
+import PerdureModel
+import Testing
+
+@Suite("Objects that another context has deleted")
+struct VanishedObjectTests {
+  /// A context that has changed things about a worker whom another context has deleted since; its save was
+  /// refused.
+  private func refused(
+    _ change: (Employee, Employee) -> Void
+  ) throws -> (context: ManagedObjectContext, kept: Employee, gone: Employee) {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (kept, gone) = (context.worker("kept"), context.worker("gone"))
+    try context.save()
+    change(kept, gone)
+    let other = container.newContext()
+    other.delete(try other.same(gone))
+    try other.save()
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .mergeConflict)
+    return (context, kept, gone)
+  }
+
+  @Test("A one-to-one that led to it is let go of by a refresh, and the save goes through")
+  func oneToOne() throws {
+    let (context, kept, gone) = try refused { $0.spouse = $1 }
+    context.refreshAllObjects()
+    #expect(kept.spouse == nil)
+    #expect(!context.updatedObjects.contains(gone))
+    kept.name = "saved"
+    try context.save()
+    #expect(!context.hasChanges && gone.isDeleted)
+  }
+
+  @Test("So is a one-to-one whose reference lies in the row that is gone")
+  func columnInVanishedRow() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (worker, company) = (context.worker("W"), context.company("C"))
+    try context.save()
+    worker.leads = company
+    let other = container.newContext()
+    other.delete(try other.same(company))
+    try other.save()
+    #expect(throws: PerdureError.self) { try context.save() }
+    context.refresh(company, mergeChanges: true)
+    #expect(worker.leads == nil && !context.hasChanges)
+    try context.save()
+  }
+
+  @Test("So are links of many-to-many relationships")
+  func links() throws {
+    let (context, kept, _) = try refused { $0.friends.insert($1) }
+    context.refreshAllObjects()
+    #expect(kept.friends.isEmpty)
+    try context.save()
+    #expect(!context.hasChanges)
+  }
+
+  @Test("A reference in a row that stays is the program's to change, and the error says so")
+  func targetMissing() throws {
+    let (context, kept, _) = try refused { $0.mentor = $1 }
+    context.refreshAllObjects()
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.conflicts.first?.kind == .targetMissing)
+    #expect(error?.description.contains("link to something else") == true)
+    kept.mentor = nil
+    try context.save()
+    #expect(!context.hasChanges)
+  }
+
+  @Test(
+    "Changed attributes are not lost: the save refuses until they are discarded, or the object deleted"
+  )
+  func attributes() throws {
+    for deletes in [false, true] {
+      let (context, _, gone) = try refused { $1.name = "changed" }
+      context.refreshAllObjects()
+      #expect(throws: PerdureError.self) { try context.save() }
+      if deletes { context.delete(gone) } else { context.refresh(gone, mergeChanges: false) }
+      context.refreshAllObjects()
+      try context.save()
+      #expect(!context.hasChanges)
+    }
+  }
+}

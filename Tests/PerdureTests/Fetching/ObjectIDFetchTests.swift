@@ -1,0 +1,102 @@
+import FoundationEssentials
+import Perdure
+import PerdureModel
+import PerdurePredicates
+import Testing
+
+@Suite("Ids and objects in requests")
+struct ObjectIDFetchTests {
+  private func saved(_ name: String) throws -> (ManagedObjectContext, Employee) {
+    let context = try Staff.context()
+    let worker = context.worker(name)
+    try context.save()
+    return (context, worker)
+  }
+
+  private func error(
+    _ context: ManagedObjectContext, _ predicate: FetchPredicate
+  ) -> FetchError? {
+    #expect(throws: FetchError.self) { try context.fetch(FetchRequest<Employee>(predicate: predicate)) }
+  }
+
+  @Test("An id or an object of another store is refused by name; it matches no row by chance")
+  func otherStore() throws {
+    let (here, worker) = try saved("here")
+    let (_, stranger) = try saved("there")
+    #expect(worker.objectID != stranger.objectID)
+    let ids: [any PredicateArgument] = [stranger.objectID, stranger]
+    for argument in ids {
+      for format in ["SELF == %@", "objectID == %@", "mentor == %@", "%@ == SELF", "ANY friends == %@"] {
+        let found = error(here, try FetchPredicate(format: format, argument))
+        #expect(found?.code == .unknownObjectID, "\(format)")
+        #expect(found?.key == stranger.objectID.uri)
+        #expect(found?.message.contains("managedObjectID(forURI:)") == true)
+      }
+    }
+    let list = FetchPredicate.query(Employee.self) { $0.in([worker.objectID, stranger.objectID]) }
+    #expect(error(here, list)?.code == .unknownObjectID)
+    #expect(error(here, .query(Employee.self) { $0.is(stranger) })?.code == .unknownObjectID)
+  }
+
+  @Test("An id that was written down and read again finds its object, by every way to ask")
+  func decoded() throws {
+    let (context, worker) = try saved("W")
+    let other = context.worker("O")
+    other.mentor = worker
+    try context.save()
+    let read = try #require(ManagedObjectID(uri: worker.objectID.uri))
+    #expect(try context.fetch(Employee.fetchRequest { $0.is(read) }) == [worker])
+    #expect(try context.fetch(Employee.fetchRequest { $0.in([read, other.objectID]) }).count == 2)
+    let format = FetchRequest<Employee>(predicate: try FetchPredicate(format: "mentor == %@", read))
+    #expect(try context.fetch(format) == [other])
+    other.name = "pending"
+    #expect(try context.fetch(format) == [other])
+    let variable = try FetchPredicate(format: "mentor == $m").withSubstitutionVariables(["m": read])
+    #expect(try context.fetch(FetchRequest<Employee>(predicate: variable)) == [other])
+  }
+
+  @Test("A predicate with an id prints as text that reads back, and an unsaved object is found too")
+  func printed() throws {
+    let context = try Staff.context()
+    let (worker, friend) = (context.worker("W"), context.worker("F"))
+    worker.mentor = friend
+    let predicate = try FetchPredicate(format: "mentor == %@", friend)
+    #expect("\(predicate)" == "mentor == OBJECT(\"\(friend.objectID.uri)\")")
+    let read = try FetchPredicate(format: "\(predicate)")
+    #expect(read == predicate)
+    #expect(try context.fetch(FetchRequest<Employee>(predicate: read)) == [worker])
+  }
+
+  @Test("An object of an entity to which the relationship cannot lead is a mistake")
+  func otherEntity() throws {
+    let (context, worker) = try saved("W")
+    let company = context.company("C")
+    try context.save()
+    for format in [
+      "mentor == %@", "SELF == %@", "ANY friends == %@", "friends CONTAINS %@", "company.chief == %@",
+    ] {
+      let found = error(context, try FetchPredicate(format: format, company))
+      #expect(found?.code == .typeMismatch, "\(format)")
+      #expect(found?.message.contains("is a Employee and is compared with a Company") == true)
+      #expect(
+        try context.fetch(FetchRequest<Employee>(predicate: FetchPredicate(format: format, worker))) != [
+          company
+        ])
+    }
+    let party = FetchRequest<Party>(predicate: try FetchPredicate(format: "SELF == %@", company))
+    #expect(try context.fetch(party) == [company])
+  }
+
+  @Test("A request for a class that the entity's objects are not of is refused")
+  func otherClass() throws {
+    let (context, worker) = try saved("W")
+    let wrong = FetchRequest<Company>(entityName: "Employee")
+    let error = #expect(throws: FetchError.self) { try context.fetch(wrong) }
+    #expect(error?.code == .otherClass)
+    #expect(error?.message.contains("FetchRequest<Employee>") == true)
+    let nameless = #expect(throws: FetchError.self) { try context.fetch(FetchRequest<ManagedObject>()) }
+    #expect(nameless?.code == .unknownEntity)
+    #expect(try context.fetch(FetchRequest<ManagedObject>(entityName: "Employee")) == [worker])
+    #expect(try context.fetch(FetchRequest<Party>(entityName: "Employee")) == [worker])
+  }
+}
