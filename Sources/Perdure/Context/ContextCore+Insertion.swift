@@ -124,7 +124,8 @@ extension ContextCore {
   /// Marks an object as deleted, with or without an instance.
   func markDeleted(_ reference: ObjectReference) {
     let object = identityMap.object(reference)
-    if let object, !loadRowVersion(object) { return }
+    // What has changes on a row that is gone can be deleted: then a refresh forgets it.
+    if let object, tracker[reference]?.baseVersion == nil, !loadRowVersion(object) { return }
     guard tracker[reference] != nil || view.version(of: reference) != nil else { return }
     let overlay = overlay(for: reference)
     guard !overlay.isDeleted else { return }

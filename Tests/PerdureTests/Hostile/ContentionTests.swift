@@ -117,7 +117,7 @@ struct ContentionTests {
       let container = PersistentContainer(
         name: "Things", model: try ManagedObjectModel(narrower), at: directory.file("t.perdure"))
       let error = #expect(throws: PerdureError.self) { try container.loadPersistentStores() }
-      #expect(error?.code == .openFailed)
+      #expect(error?.code == .incompatibleModel)
       let cause = try #require(error?.cause as? ModelError)
       #expect(cause.code == .incompatibleModel && !cause.differences.isEmpty)
     }
