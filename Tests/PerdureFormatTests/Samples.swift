@@ -115,16 +115,21 @@ enum Sample {
 }
 
 extension Structure {
+  /// The repair of a structure of this length that ends with the checksum of all before it.
+  private static func sealing(_ length: Int) -> @Sendable (inout [UInt8]) -> Void {
+    { bytes in
+      guard bytes.count >= length else { return }
+      bytes.set(checksum(bytes, 0..<(length - 4)), at: length - 4)
+    }
+  }
+
   static let superblock = Structure(
     name: "superblock", sample: encoded(Superblock.slotLength) { Sample.superblock.write(to: $0) },
     roundTrip: { bytes throws(FormatError) in
       let value = try Superblock(reading: bytes)
       return encoded(Superblock.slotLength) { value.write(to: $0) }
     },
-    repair: { bytes in
-      guard bytes.count >= 4096 else { return }
-      bytes.set(checksum(bytes, 0..<4092), at: 4092)
-    })
+    repair: sealing(4096))
 
   static let segmentHeader = Structure(
     name: "segment header",
@@ -133,10 +138,7 @@ extension Structure {
       let value = try SegmentHeader(reading: bytes)
       return encoded(SegmentHeader.length) { value.write(to: $0) }
     },
-    repair: { bytes in
-      guard bytes.count >= 128 else { return }
-      bytes.set(checksum(bytes, 0..<124), at: 124)
-    })
+    repair: sealing(128))
 
   static let frameHeader = Structure(
     name: "frame header", sample: Sample.bytes(of: Sample.frameHeader, at: Sample.position),
@@ -160,10 +162,7 @@ extension Structure {
       let value = try BlobHeader(reading: bytes)
       return encoded(BlobHeader.length) { value.write(to: $0) }
     },
-    repair: { bytes in
-      guard bytes.count >= 64 else { return }
-      bytes.set(checksum(bytes, 0..<60), at: 60)
-    })
+    repair: sealing(64))
 
   static let rewrittenFooter = Structure(
     name: "rewritten footer",
@@ -227,10 +226,7 @@ extension Structure {
       let value = try IndexFileHeader(reading: bytes)
       return encoded(IndexFileHeader.length) { value.write(to: $0) }
     },
-    repair: { bytes in
-      guard bytes.count >= 64 else { return }
-      bytes.set(checksum(bytes, 0..<60), at: 60)
-    })
+    repair: sealing(64))
 
   static let readerSlot = Structure(
     name: "reader slot",

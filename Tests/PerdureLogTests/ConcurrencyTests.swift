@@ -91,12 +91,7 @@ struct ConcurrencyTests {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
-    let index = try store.defineIndex(
-      IndexDefinition(
-        name: "by value",
-        source: .records(
-          keyspaces: [rows], extractor: SliceExtractor.name,
-          parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)]))))
+    let index = try store.defineIndex(.slices("by value", rows, .value(offset: 0, length: 1)))
     @Sendable func fill(_ round: UInt8) throws {
       try store.write(durability: round % 16 == 0 ? .powerLoss : .relaxed) { transaction in
         for id in 0..<20 as Range<UInt64> { try transaction.put([round], id: id, in: rows) }

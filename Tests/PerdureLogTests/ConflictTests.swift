@@ -63,11 +63,7 @@ struct ConflictTests {
   }
 
   private func definition(_ rows: Keyspace) -> IndexDefinition {
-    IndexDefinition(
-      name: "by value",
-      source: .records(
-        keyspaces: [rows], extractor: SliceExtractor.name,
-        parameters: SliceExtractor.parameters([.valueRest(offset: 0)])), isUnique: true)
+    .slices("by value", rows, .valueRest(offset: 0), isUnique: true)
   }
 
   @Test("A duplicate key is named with both records")

@@ -27,12 +27,7 @@ struct DamagedStore {
   private static func fill(_ store: Store, _ history: CrashHistory, withCheckpoints: Bool) throws {
     let rows = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
-    _ = try store.defineIndex(
-      IndexDefinition(
-        name: "first byte",
-        source: .records(
-          keyspaces: [rows], extractor: SliceExtractor.name,
-          parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)]))))
+    _ = try store.defineIndex(.slices("first byte", rows, .value(offset: 0, length: 1)))
     for id in 1...10 as ClosedRange<UInt64> {
       let value = [UInt8](repeating: UInt8(id), count: id == 5 ? 1500 : Int(id) * 140)
       let name = [UInt8](repeating: 0x61, count: Int(id))

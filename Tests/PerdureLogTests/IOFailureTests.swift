@@ -81,10 +81,7 @@ private final class FailureRun {
   }
 
   private func define(_ rows: Keyspace, _ store: Store) throws {
-    let source = IndexDefinition.Source.records(
-      keyspaces: [rows], extractor: SliceExtractor.name,
-      parameters: SliceExtractor.parameters([.value(offset: 0, length: 4)]))
-    _ = try store.defineIndex(IndexDefinition(name: "first bytes", source: source))
+    _ = try store.defineIndex(.slices("first bytes", rows, .value(offset: 0, length: 4)))
   }
 
   private func put(

@@ -201,12 +201,7 @@ struct StoreTests {
     let memory = try MemoryStore()
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
-    let definition = IndexDefinition(
-      name: "by value",
-      source: .records(
-        keyspaces: [rows], extractor: SliceExtractor.name,
-        parameters: SliceExtractor.parameters([.valueRest(offset: 0)])), isUnique: true)
-    let index = try store.defineIndex(definition)
+    let index = try store.defineIndex(.slices("by value", rows, .valueRest(offset: 0), isUnique: true))
     try store.write { transaction in
       try transaction.put(bytes("b"), id: 1, in: rows)
       try transaction.put(bytes("a"), id: 2, in: rows)
@@ -235,12 +230,7 @@ struct StoreTests {
   func groupCounts() throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)
-    let members = try store.defineIndex(
-      IndexDefinition(
-        name: "members",
-        source: .records(
-          keyspaces: [rows], extractor: SliceExtractor.name,
-          parameters: SliceExtractor.parameters([.value(offset: 0, length: 8)]))))
+    let members = try store.defineIndex(.slices("members", rows, .value(offset: 0, length: 8)))
     let counts = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: members)))
     for id in 1...100 as ClosedRange<UInt64> {
       try store.write(durability: .processCrash) {

@@ -27,14 +27,6 @@ struct CheckpointedStore {
     return try Store(at: Self.path, options: options)
   }
 
-  static func definition(
-    _ name: String, _ keyspace: Keyspace, _ slices: [SliceExtractor.Slice], isUnique: Bool = false
-  ) -> IndexDefinition {
-    let source = IndexDefinition.Source.records(
-      keyspaces: [keyspace], extractor: SliceExtractor.name, parameters: SliceExtractor.parameters(slices))
-    return IndexDefinition(name: name, source: source, isUnique: isUnique)
-  }
-
   /// The index files that are there.
   func indexFiles() throws -> [String] {
     try fileSystem.contents(of: Self.path).filter { $0.hasSuffix(".index") }
@@ -110,11 +102,9 @@ struct CheckpointTests {
   private func fill(_ store: Store, _ ids: ClosedRange<UInt64>) throws -> (rows: Keyspace, names: Keyspace) {
     let rows = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
-    let groups = try store.defineIndex(
-      CheckpointedStore.definition("groups", rows, [.value(offset: 0, length: 8)]))
+    let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
     _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
-    _ = try store.defineIndex(
-      CheckpointedStore.definition("serials", rows, [.value(offset: 8, length: 8)], isUnique: true))
+    _ = try store.defineIndex(.slices("serials", rows, .value(offset: 8, length: 8), isUnique: true))
     for id in ids {
       try store.write(durability: .relaxed) { transaction in
         try transaction.put(

@@ -45,7 +45,8 @@ struct SlotAllocatorTests {
     var slots = SlotAllocator()
     let runs = try (0..<20).map { _ in SlotAllocator.Run(slot: try slots.allocate(16), unitCount: 16) }
     let end = slots.end
-    for run in runs.shuffled() { slots.free(run, notReachedFrom: 1) }
+    var random = SeededGenerator.forTest("joining of units")
+    for run in runs.shuffled(using: &random) { slots.free(run, notReachedFrom: 1) }
     #expect(slots.waitingUnitCount == 320 && slots.freeUnitCount == 0)
     slots.release(upTo: 1)
     #expect(slots.waitingUnitCount == 0 && slots.freeUnitCount == 320)

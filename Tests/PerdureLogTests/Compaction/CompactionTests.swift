@@ -6,8 +6,7 @@ import Testing
 @testable import PerdureLog
 
 extension MemoryStore {
-  /// Bytes of all segment files in the directory.
-  /// What all segments take. One that goes meanwhile, as compaction in the background is at it, takes nothing.
+  /// What all segments take, in bytes. One that goes meanwhile, as compaction in the background is at it, takes nothing.
   func segmentBytes() throws -> Int {
     try segmentNames().reduce(0) { sum, name in
       guard let file = try? fileSystem.open("/store.perdure/" + name, .read) else { return sum }

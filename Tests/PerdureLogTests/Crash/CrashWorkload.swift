@@ -156,18 +156,10 @@ private struct CrashWriter {
     self.random = random
     rows = try store.keyspace("rows", .dense)
     names = try store.keyspace("names", .bytes)
-    let groups = try store.defineIndex(Self.definition("groups", rows, [.value(offset: 0, length: 8)]))
+    let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
     _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
     _ = try store.defineIndex(
-      Self.definition("serials", rows, [.value(offset: 8, length: 8)], isUnique: true))
-  }
-
-  private static func definition(
-    _ name: String, _ keyspace: Keyspace, _ slices: [SliceExtractor.Slice], isUnique: Bool = false
-  ) -> IndexDefinition {
-    let source = IndexDefinition.Source.records(
-      keyspaces: [keyspace], extractor: SliceExtractor.name, parameters: SliceExtractor.parameters(slices))
-    return IndexDefinition(name: name, source: source, isUnique: isUnique)
+      .slices("serials", rows, .value(offset: 8, length: 8), isUnique: true))
   }
 
   /// What is held while the store is compacted.
@@ -280,7 +272,7 @@ private struct CrashWriter {
       if count < 30 { _ = try store.keyspace("more \(number) \(count)", .bytes) }
     case 4:
       let offset = Int.random(in: 0...7, using: &random)
-      _ = try store.defineIndex(Self.definition("by byte", rows, [.value(offset: offset, length: 1)]))
+      _ = try store.defineIndex(.slices("by byte", rows, .value(offset: offset, length: 1)))
     default:
       _ = try store.write(durability: .powerLoss) { try $0.remove(id: 9_999, in: rows) }
     }

@@ -128,12 +128,7 @@ struct TransactionTests {
 
   @Test("An entry that comes into a range of a derived index is a conflict")
   func indexRange() throws {
-    let index = try store.defineIndex(
-      IndexDefinition(
-        name: "first byte",
-        source: .records(
-          keyspaces: [accounts], extractor: SliceExtractor.name,
-          parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)]))))
+    let index = try store.defineIndex(.slices("first byte", accounts, .value(offset: 0, length: 1)))
     try put(4, id: 1)
     func commit(whilePutting value: UInt8) throws -> Int {
       try store.transaction { transaction in
@@ -226,11 +221,7 @@ struct TransactionTests {
   @Test("A key twice in a unique index is a conflict that trying again does not help")
   func duplicate() throws {
     _ = try store.defineIndex(
-      IndexDefinition(
-        name: "unique byte",
-        source: .records(
-          keyspaces: [accounts], extractor: SliceExtractor.name,
-          parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)])), isUnique: true))
+      .slices("unique byte", accounts, .value(offset: 0, length: 1), isUnique: true))
     try put(4, id: 1)
     var runs = 0
     let error = #expect(throws: StoreError.self) {

@@ -32,11 +32,7 @@ struct VerificationTests {
   }
 
   private static func definition(_ rows: Keyspace, isUnique: Bool) -> IndexDefinition {
-    IndexDefinition(
-      name: "first byte",
-      source: .records(
-        keyspaces: [rows], extractor: SliceExtractor.name,
-        parameters: SliceExtractor.parameters([.value(offset: 0, length: 1)])), isUnique: isUnique)
+    .slices("first byte", rows, .value(offset: 0, length: 1), isUnique: isUnique)
   }
 
   private typealias Invariant = VerificationReport.Finding.Invariant
@@ -86,16 +82,11 @@ struct VerificationTests {
   @Test("V3: an index that has lost a key")
   func lostKey() throws {
     try store.engine.inTurn { state in
-      _ = state.root.pointee.keyspaces[Int(names.id)].ordered.remove(key("name 7"), in: state.arena)
+      Array("name 7".utf8).withUnsafeBytes {
+        _ = state.root.pointee.keyspaces[Int(names.id)].ordered.remove($0, in: state.arena)
+      }
     }
     #expect(try findings() == [.index])
-  }
-
-  private func key(_ text: String) -> UnsafeRawBufferPointer {
-    let bytes = Array(text.utf8)
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
-    copy.copyBytes(from: bytes)
-    return UnsafeRawBufferPointer(copy)
   }
 
   @Test("V4: a derived index that has lost an entry, or has one too many")
