@@ -119,7 +119,7 @@ let package = Package(
       name: "DebianArchiveTests",
       dependencies: [
         "DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureCompression",
-        "PerdureLog",
+        "PerdureLog", "PerdureTestSupport",
       ],
       swiftSettings: settings),
     .testTarget(

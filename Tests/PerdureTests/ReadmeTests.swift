@@ -52,7 +52,7 @@ private func runEngineExample() throws {
 
 @Suite("The examples of README.md")
 struct ReadmeTests {
-  @Test("The graph example runs and finds the worker")
+  @Test("The graph example runs and finds the worker; a second run of it throws, as the name is taken")
   func graph() async throws {
     let directory = try TemporaryDirectory()
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -62,6 +62,11 @@ struct ReadmeTests {
     }
     let printed = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
     #expect(printed.contains("Ada\n"))
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      #expect(FileManager.default.changeCurrentDirectoryPath(path))
+      let error = #expect(throws: PerdureError.self) { try runGraphExample() }
+      #expect(error?.code == .constraintConflict)
+    }
   }
 
   @Test("The engine example runs and reads the page")

@@ -114,11 +114,16 @@ struct SourceShapeTests {
   @Test("ARCHITECTURE.md lists every invariant that a verification checks, and no other")
   func invariantsAreListed() throws {
     let source = try Repository.text(of: "Sources/PerdureLog/Verification/VerificationReport.swift")
-    let checked = source.matches(of: #/\/\/\/ (V[0-9]+): /#).map { String($0.output.1) }
+    let graph = try Repository.text(of: "Sources/Perdure/Verification/GraphVerification.swift")
+    let checked =
+      source.matches(of: #/\/\/\/ (V[0-9]+): /#).map { String($0.output.1) }
+      + graph.matches(of: #/\/\/   (G[0-9]+)  /#).map { String($0.output.1) }
     let text = try Repository.text(of: "ARCHITECTURE.md")
-    #expect(checked == text.matches(of: /\n\| (V[0-9]+) \|/).map { String($0.output.1) })
-    #expect(checked.count >= 9)
-    let tests = try Repository.text(of: "Tests/PerdureLogTests/Verification/VerificationTests.swift")
+    #expect(checked == text.matches(of: /\n\| ([VG][0-9]+) \|/).map { String($0.output.1) })
+    #expect(checked.count >= 12)
+    let tests =
+      try Repository.text(of: "Tests/PerdureLogTests/Verification/VerificationTests.swift")
+      + Repository.text(of: "Tests/PerdureTests/Verification/GraphVerificationTests.swift")
     for invariant in checked { #expect(tests.contains("@Test(\"\(invariant): "), "\(invariant) has no test") }
   }
 

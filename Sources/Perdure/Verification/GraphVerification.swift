@@ -120,7 +120,7 @@ package struct GraphVerification {
       found.findings.append(
         .init(
           invariant: 2, place: name(reference),
-          message: "\(property.name) leads to \(name(target)), \(problem)"))
+          message: "\(property.name) leads to \(name(target)), which \(problem)"))
     }
   }
 
@@ -138,7 +138,7 @@ package struct GraphVerification {
         guard let problem = problem(with: end, as: entity) else { continue }
         found.findings.append(
           .init(
-            invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)), \(problem)"))
+            invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)) \(problem)"))
       }
       return found.findings.count < findingsMax
     }
@@ -158,11 +158,11 @@ package struct GraphVerification {
   }
 
   private func problem(with target: ObjectReference, as destination: UInt16?) -> String? {
-    guard let destination else { return "of a relationship that the model does not have" }
+    guard let destination else { return "is of a relationship that the model does not have" }
     guard schema.entity(destination).concrete.contains(target.entityNumber) else {
-      return "which is of another entity than \(schema.entity(destination).name)"
+      return "is of another entity than \(schema.entity(destination).name)"
     }
-    return view.version(of: target) == nil ? "which is not there" : nil
+    return view.version(of: target) == nil ? "is not there" : nil
   }
 
   /// Whether deleting what a reference leads to leaves the reference as it is.

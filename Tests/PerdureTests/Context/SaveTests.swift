@@ -115,18 +115,22 @@ struct SaveTests {
     try other.save()
   }
 
-  @Test("A unique value can be handed from one object to another in one save")
+  @Test("Two objects swap a unique value in one save; a third takes that of a deleted one")
   func uniqueSwap() throws {
-    let context = try Staff.context()
+    let container = try Staff.container()
+    let context = container.newContext()
     let (first, second) = (context.worker("A", email: "x"), context.worker("B", email: "y"))
     try context.save()
     first.email = "y"
     second.email = "x"
     try context.save()
+    #expect(first.email == "y")
     context.delete(first)
     let third = context.worker("C", email: "y")
     try context.save()
     #expect(third.email == "y")
+    let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "email == 'y'"))
+    #expect(try container.newContext().fetch(request).map(\.name) == ["C"])
   }
 
   @Test("Of two contexts that change one object, the second is told so and nothing of it is saved")

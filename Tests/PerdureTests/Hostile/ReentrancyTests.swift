@@ -14,8 +14,7 @@ struct ReentrancyTests {
         ])
     }
 
-    /// What the hooks do. A test has it for itself: its suite is not run in parallel with anything that
-    /// makes such objects, because nothing else does.
+    /// What the hooks do in the task that sets it, so that tests do not meet each other's.
     @TaskLocal static var onInsert: Action?
     @TaskLocal static var onDelete: Action?
 

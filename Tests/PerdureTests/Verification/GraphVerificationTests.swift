@@ -1,0 +1,99 @@
+import PerdureLog
+import PerdureModel
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+// Each test breaks one invariant with the engine alone, below the graph, and gets exactly that finding.
+
+@Suite("Verification of a graph")
+struct GraphVerificationTests {
+  private let store: LogPersistentStore
+  private let company: ObjectReference
+  private let worker: ObjectReference
+  private let project: ObjectReference
+
+  /// A worker of a company, in a project.
+  init() throws {
+    var options = StoreOptions()
+    options.fileSystem = SimulatedFileSystem()
+    let model = try ManagedObjectModel(Staff.entities)
+    let opened = try LogPersistentStore(at: "/staff.perdure", model: model, options: options)
+    let container = PersistentContainer(
+      name: "Staff", model: model, classes: Staff.classes, description: .init(path: "/staff.perdure"),
+      factory: StoreFactory { _, _ in opened })
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let (company, worker) = (context.company("C"), context.worker("W"))
+    let project = Project(context: context)
+    worker.company = company
+    worker.projects.insert(project)
+    try context.save()
+    store = opened
+    (self.company, self.worker, self.project) = (company.reference, worker.reference, project.reference)
+  }
+
+  private func findings() -> [String] {
+    GraphVerification(store.view(), store.schema, store.model.model).run().findings.map(\.description)
+  }
+
+  private func rows(_ entity: UInt16) throws -> Keyspace {
+    try store.store.keyspace(LogKeyspaces.rowsName(entity), .dense)
+  }
+
+  private func remove(_ reference: ObjectReference) throws {
+    let rows = try rows(reference.entityNumber)
+    try store.store.write { try $0.remove(id: reference.id, in: rows) }
+  }
+
+  /// The worker's row as it is, with another reference in one property.
+  private func workerRow(_ property: String, leadingTo target: ObjectReference) throws -> [UInt8] {
+    let entity = store.schema.entity(worker.entityNumber)
+    let (slot, layouts) = (try #require(entity.slot(named: property)), try #require(entity.layouts))
+    let view = store.view()
+    let row = try RowView(checking: try #require(try view.row(worker)).bytes, layouts)
+    return RowWriter(layouts).row(base: row) { $0 == slot ? .value(.reference(target)) : .copied }
+  }
+
+  @Test("A whole graph has no findings, and everything was looked at")
+  func whole() {
+    let report = GraphVerification(store.view(), store.schema, store.model.model).run()
+    #expect(report.isClean && report.rows == 3 && report.links == 1)
+  }
+
+  @Test("G1: a row that is cut short, and one of a layout that the model does not know")
+  func row() throws {
+    let rows = try rows(worker.entityNumber)
+    let good = try workerRow("company", leadingTo: company)
+    for bad in [Array(good.dropLast()), [0xFF, 0xFF] + good.dropFirst(2)] {
+      try store.store.write { try $0.put(bad, id: worker.id, in: rows) }
+      let found = findings()
+      #expect(found.count == 1 && found[0].hasPrefix("G1 at Employee/p1: "), "\(found)")
+    }
+    try store.store.write { try $0.put(good, id: worker.id, in: rows) }
+    #expect(findings() == [])
+  }
+
+  @Test("G2: a reference to an object that is gone, and to one of another entity")
+  func reference() throws {
+    let rows = try rows(worker.entityNumber)
+    let strange = try workerRow("company", leadingTo: project)
+    try store.store.write { try $0.put(strange, id: worker.id, in: rows) }
+    #expect(
+      findings() == [
+        "G2 at Employee/p1: company leads to Project/p1, which is of another entity than Company"
+      ])
+    let good = try workerRow("company", leadingTo: company)
+    try store.store.write { try $0.put(good, id: worker.id, in: rows) }
+    try remove(company)
+    #expect(findings() == ["G2 at Employee/p1: company leads to Company/p1, which is not there"])
+  }
+
+  @Test("G3: a link of which one end is gone")
+  func link() throws {
+    try remove(project)
+    #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
+  }
+}
