@@ -105,11 +105,11 @@ struct TailIndexTests {
   func redefinedCounted() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
-    let slices = [SliceExtractor.Slice.value(offset: 0, length: 8)]
-    let groups = try store.defineIndex(CheckpointedStore.definition("groups", rows, slices))
+    let slice = SliceExtractor.Slice.value(offset: 0, length: 8)
+    let groups = try store.defineIndex(.slices("groups", rows, slice))
     _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
     try store.write { try $0.put([0, 0, 0, 0, 0, 0, 0, 1], id: 1, in: rows) }
-    _ = try store.defineIndex(CheckpointedStore.definition("groups", rows, slices, isUnique: true))
+    _ = try store.defineIndex(.slices("groups", rows, slice, isUnique: true))
     let definitions = try store.indexes.map(\.definition)
     #expect(try store.verify().findings.map(\.description) == [])
     try store.close()

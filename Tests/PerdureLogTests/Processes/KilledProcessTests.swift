@@ -34,7 +34,7 @@ private enum Bank {
   static func create(_ path: String) throws {
     let store = try open(path)
     let rows = try store.keyspace("accounts", .dense)
-    _ = try store.defineIndex(CheckpointedStore.definition("amounts", rows, [.value(offset: 0, length: 8)]))
+    _ = try store.defineIndex(.slices("amounts", rows, .value(offset: 0, length: 8)))
     try store.write { transaction in
       for id in 0...largeAccount { try transaction.put(value(1000, id), id: id, in: rows) }
     }

@@ -43,7 +43,7 @@ final class WitnessedStore {
     history[try last] = Content()
     let names = try writer.keyspace("names", .bytes)
     history[try last] = Content()
-    let definition = CheckpointedStore.definition("groups", rows, [.value(offset: 0, length: 1)])
+    let definition = IndexDefinition.slices("groups", rows, .value(offset: 0, length: 1))
     known = (rows, names, try writer.defineIndex(definition))
     history[try last] = Content()
   }
