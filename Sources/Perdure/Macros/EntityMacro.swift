@@ -63,8 +63,8 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - minCount: The least number of objects at the other end of a to-many relationship that has any.
 ///   - maxCount: The greatest number; 0 means no limit. Not 1, which is a to-one relationship.
 ///   - originalName: The relationship's name in an earlier version of the model. Kept for migrations to
-///   come: no
-///     migration reads it so far, and a renamed relationship is one that is gone and one that is new.
+///     come: no migration reads it so far, and a renamed relationship is one that is gone and one that is
+///     new.
 @attached(peer)
 public macro Relationship(
   inverse: String? = nil, deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0,

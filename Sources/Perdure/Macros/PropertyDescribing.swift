@@ -107,8 +107,9 @@ extension _EntityAssembly {
     deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0, maxCount: Int = 0,
     originalName: String? = nil
   ) {
-    precondition(
-      maxCount != 1, "\(name) is to-many with at most one object: declare it as an optional object.")
+    if maxCount == 1 {
+      stop("\(name) is to-many with at most one object: declare it as an optional object.")
+    }
     addRelationship(
       RelationshipDescription(
         name, to: Destination._entityName, inverse: inverse, minCount: minCount,

@@ -21,7 +21,9 @@ extension AttributeValue where Self: RawRepresentable & CaseIterable, RawValue: 
   /// The case whose raw value is zero or empty, else the first case.
   public static var zeroValue: Self {
     if let zero = Self(rawValue: RawValue.zeroValue) { return zero }
-    guard let first = allCases.first else { preconditionFailure("\(Self.self) has no cases.") }
+    guard let first = allCases.first else {
+      stop("\(Self.self) has no cases, so nothing can be read as one. Give it a case.")
+    }
     return first
   }
 }

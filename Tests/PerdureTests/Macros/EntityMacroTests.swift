@@ -41,6 +41,11 @@ final class Cattery: ManagedObject {
   @Attribute(.indexed, derived: "cats.@count") private(set) var catCount: Int
 }
 
+@Entity
+private final class Hermit: ManagedObject {
+  @Relationship(maxCount: 1) var friend: ToMany<Hermit>
+}
+
 @Suite("Classes with macros are entities")
 struct EntityMacroTests {
   static let classes: [ManagedObject.Type] = [Creature.self, Cat.self, Cattery.self]
@@ -125,4 +130,15 @@ struct EntityMacroTests {
     #expect(cattery.floors == 2 && cattery.page?.host() == "example.org" && !cattery.default)
     #expect(cattery.cats.map(\.name) == ["Minka"])
   }
+
+  #if os(Linux) || os(macOS)
+    @Test("To-many with at most one object stops the program with a message that says what to write instead")
+    func toManyOfOne() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Hermit.entityDescription
+      }
+      let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(message.contains("friend is to-many with at most one object: declare it as an optional object"))
+    }
+  #endif
 }
