@@ -61,6 +61,17 @@ private let index = """
     #expect(problems.map(\.place) == [SourcePlace(index: "test", line: 3, byteOffset: 22)])
   }
 
+  @Test("A stanza of very many fields is read in a time that grows with it; names that come twice are found")
+  func manyFields() throws {
+    let count = 100_000
+    let lines = (0..<count).map { "Field-\($0): \($0)\n" }.joined()
+    let (stanzas, problems, error) = stanzas(of: "Package: a\n" + lines + "FIELD-5: x\npackage: b\n\n")
+    #expect(error == nil)
+    #expect(stanzas.count == 1 && stanzas.first?.fieldNames.count == count + 1)
+    #expect(stanzas.first?.text("Field-5") == "5" && stanzas.first?.text("Package") == "a")
+    #expect(problems.map(\.place.line) == [count + 2, count + 3])
+  }
+
   @Test("Lines that are no field are told and passed over with their continuations")
   func strayLines() {
     let (stanzas, problems, error) = stanzas(

@@ -69,19 +69,40 @@ extension Stanza {
   fileprivate mutating func dropUnusableFields(_ report: (ArchiveProblem) -> Void) {
     var kept: [Field] = []
     kept.reserveCapacity(fields.count)
+    var names = FieldNames()
     for field in fields where !field.name.isEmpty {
-      let isDuplicate = kept.contains { other in
-        other.name.count == field.name.count && bytes[other.name].equalsIgnoringCase(bytes[field.name])
-      }
-      if isDuplicate {
+      if names.insert(bytes[field.name]) {
+        kept.append(field)
+      } else {
         let name = String(decoding: bytes[field.name], as: UTF8.self)
         let place = SourcePlace(
           index: place.index, line: field.line, byteOffset: place.byteOffset + field.name.lowerBound)
         report(ArchiveProblem(place: place, message: "The field \(name) comes twice; the first counts."))
-      } else {
-        kept.append(field)
       }
     }
     fields = kept
+  }
+}
+
+/// The names of a stanza's fields, upper and lower case being one. They are compared one by one while they are
+/// few, as in every real index; hashed when they are many, so that no text makes the reading slow.
+private struct FieldNames {
+  private static let fewMax = 32
+  private var few: [ArraySlice<UInt8>] = []
+  private var many: Set<[UInt8]> = []
+
+  /// Adds a name; false when it is there already.
+  mutating func insert(_ name: ArraySlice<UInt8>) -> Bool {
+    if many.isEmpty {
+      if few.contains(where: { $0.count == name.count && $0.equalsIgnoringCase(name) }) { return false }
+      few.append(name)
+      if few.count > Self.fewMax { many = Set(few.map(Self.lowercased)) }
+      return true
+    }
+    return many.insert(Self.lowercased(name)).inserted
+  }
+
+  private static func lowercased(_ name: ArraySlice<UInt8>) -> [UInt8] {
+    name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
   }
 }
