@@ -1,6 +1,7 @@
 // Fractions in predicates: 9.99 has no exact binary form, so what is meant depends on what it is compared
-// with. Against a decimal attribute it is the shortest decimal number that reads as the same Double (9.99
-// itself), against a Float attribute the Float nearest to it, which is what assigning 9.99 stores.
+// with. Against a Float attribute it is the Float nearest to it, which is what assigning 9.99 stores. Against a
+// decimal attribute it is the decimal that it compares as anyhow (NumberOrder.swift), given its kind here so
+// that an index can be searched for it.
 
 internal import PerdurePredicates
 
@@ -75,7 +76,7 @@ struct ConstantFitting {
 extension Value {
   fileprivate var hasFraction: Bool {
     switch self {
-    case .double: true
+    case .double, .decimal: true
     case .list(let list): list.contains(where: \.hasFraction)
     default: false
     }
@@ -85,9 +86,15 @@ extension Value {
   fileprivate func fitted(to kind: FieldKind) -> Value {
     switch (self, kind) {
     case (.list(let list), _): return .list(list.map { $0.fitted(to: kind) })
-    case (.double(let double), .decimal) where double.isFinite:
-      return Decimal(string: "\(double)").map(Value.decimal) ?? self
+    case (.double(let double), .decimal):
+      // A Decimal has 38 digits and exponents down to -128; what it cannot hold stays what it is.
+      guard let decimal = Decimal(counting: double),
+        Value.sortOrder(.decimal(decimal), self) == .same
+      else { return self }
+      return .decimal(decimal)
     case (.double(let double), .float) where Float(double).isFinite: return .double(Double(Float(double)))
+    case (.decimal(let decimal), .float):
+      return Float(decimal.description).map { .double(Double($0)) } ?? self
     default: return self
     }
   }

@@ -56,7 +56,8 @@ extension StoreSchema {
     switch path.aggregate {
     case nil: return end
     case .count: return .value(.int64)
-    case .sum, .avg, .min, .max: return .any
+    case .min, .max: return end.element
+    case .sum, .avg: return .any
     case .unionOfObjects, .distinctUnionOfObjects: return .many(end.element)
     }
   }

@@ -21,11 +21,20 @@ package enum Aggregation {
     try Operand.plain(elements).filter { !$0.isNull }
   }
 
-  /// The sum of numbers, 0 of none.
+  /// The sum of numbers, 0 of none. Exact for whole numbers and decimals, up to 38 digits. Real numbers are
+  /// added from the least to the greatest, because the last digits of their sum depend on the order: the same
+  /// numbers have the same sum, in whatever order rows or objects come.
   package static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
+    let hasReal = values.contains { if case .double = $0 { true } else { false } }
     var total = Value.integer(0)
-    for value in values { total = try Arithmetic.apply(.add, total, value) }
+    for value in hasReal ? values.sorted(by: precedes) : values {
+      total = try Arithmetic.apply(.add, total, value)
+    }
     return total
+  }
+
+  private static func precedes(_ left: Value, _ right: Value) -> Bool {
+    Value.sortOrder(left, right) == .ascending
   }
 
   /// The mean of numbers, null of none.
@@ -44,19 +53,19 @@ package enum Aggregation {
 
   /// Where the least value is; nil among none.
   package static func leastIndex(of values: [Value]) -> Int? {
-    values.indices.min { Value.sortOrder(values[$0], values[$1]) == .ascending }
+    values.indices.min { precedes(values[$0], values[$1]) }
   }
 
   /// Where the greatest value is; nil among none.
   package static func greatestIndex(of values: [Value]) -> Int? {
-    values.indices.max { Value.sortOrder(values[$0], values[$1]) == .ascending }
+    values.indices.max { precedes(values[$0], values[$1]) }
   }
 
   /// Where the values are that are equal to no earlier one, in order.
   package static func firstAppearances(in values: [Value]) -> [Int] { Operand.distinctIndices(values) }
 
   static func median(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
-    let sorted = values.sorted { Value.sortOrder($0, $1) == .ascending }
+    let sorted = values.sorted(by: precedes)
     if sorted.isEmpty { return .null }
     let middle = sorted.count / 2
     if sorted.count % 2 == 1 { return sorted[middle] }
@@ -75,6 +84,7 @@ package enum Aggregation {
     if values.isEmpty { return .null }
     var numbers: [Double] = []
     for value in values { numbers.append(try Arithmetic.double(value)) }
+    numbers.sort()
     let mean = numbers.reduce(0, +) / Double(numbers.count)
     let squares = numbers.map { ($0 - mean) * ($0 - mean) }
     return .double((squares.reduce(0, +) / Double(numbers.count)).squareRoot())

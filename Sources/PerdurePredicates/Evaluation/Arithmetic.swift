@@ -1,12 +1,13 @@
 // Arithmetic on numbers of mixed kinds.
 //
 //   A1. A null operand makes the result null; an operand that is no number is an error.
-//   A2. Truth values are 0 and 1. With a real operand the result is real; else with a decimal one decimal;
-//       else whole.
+//   A2. Truth values are 0 and 1. With a decimal operand the result is decimal, also beside a real one, which
+//       counts as the decimal that it compares as (NumberOrder.swift): `price * 1.1` is exact. Else with a real
+//       operand real; else whole.
 //   A3. A whole result that does not fit 64 bits is a decimal (exact up to 38 digits). Nothing overflows
 //       or traps.
-//   A4. Decimal operations on numbers with exponents beyond 40 are done in reals: Foundation's Decimal
-//       stops the process when the exponent of a result leaves its range.
+//   A4. Decimal operations on numbers with exponents beyond 40, and on real numbers that no Decimal holds, are
+//       done in reals: Foundation's Decimal stops the process when the exponent of a result leaves its range.
 //   A5. Division by zero, and the remainder of one, is null. Whole by whole is whole when nothing is left
 //       over.
 
@@ -22,10 +23,23 @@ enum Arithmetic {
     _ function: FetchFunction, _ left: Value, _ right: Value
   ) throws(PredicateEvaluationError) -> Value {
     if left.isNull || right.isNull { return .null }
-    switch (try number(left), try number(right)) {
+    let (a, b) = (try number(left), try number(right))
+    switch (a, b) {
     case (.integer(let a), .integer(let b)): return whole(function, a, b)
-    case (.double, _), (_, .double): return real(function, try double(left), try double(right))
-    default: return decimal(function, try decimal(left), try decimal(right))
+    case (.decimal, _), (_, .decimal):
+      if let left = exact(a), let right = exact(b) { return decimal(function, left, right) }
+      return real(function, try double(a), try double(b))
+    default: return real(function, try double(a), try double(b))
+    }
+  }
+
+  /// A number as a decimal; nil for a real one that no Decimal holds.
+  private static func exact(_ number: Value) -> Decimal? {
+    switch number {
+    case .integer(let integer): Decimal(integer)
+    case .double(let double): Decimal(counting: double)
+    case .decimal(let decimal): decimal
+    default: nil
     }
   }
 
@@ -49,12 +63,7 @@ enum Arithmetic {
   }
 
   static func decimal(_ value: Value) throws(PredicateEvaluationError) -> Decimal {
-    switch try number(value) {
-    case .integer(let integer): return Decimal(integer)
-    case .double(let double): return Decimal(string: String(double)) ?? .nan
-    case .decimal(let decimal): return decimal
-    default: return .nan
-    }
+    exact(try number(value)) ?? .nan
   }
 }
 

@@ -39,7 +39,7 @@ public final class PredicateEvaluator {
   ) {
     self.predicate = predicate
     self.now = now
-    self.variables = variables.mapValues { .value($0.predicateValue) }
+    self.variables = variables.mapValues { .value($0.argumentValue) }
   }
 
   /// Whether the predicate holds for an object.

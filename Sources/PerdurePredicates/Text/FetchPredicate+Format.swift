@@ -25,7 +25,7 @@ extension FetchPredicate {
     format: String, argumentArray: [(any PredicateArgument)?]
   ) throws(PredicateSyntaxError) {
     var parser = try PredicateParser(
-      format, arguments: argumentArray.map { $0?.predicateValue ?? .null })
+      format, arguments: argumentArray.map { $0?.argumentValue ?? .null })
     self = try parser.parsePredicate()
   }
 }
@@ -37,7 +37,7 @@ extension FetchExpression {
   public init(
     format: String, _ arguments: (any PredicateArgument)?...
   ) throws(PredicateSyntaxError) {
-    var parser = try PredicateParser(format, arguments: arguments.map { $0?.predicateValue ?? .null })
+    var parser = try PredicateParser(format, arguments: arguments.map { $0?.argumentValue ?? .null })
     self = try parser.parseWholeExpression()
   }
 }

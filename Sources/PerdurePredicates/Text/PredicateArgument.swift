@@ -53,6 +53,28 @@ extension Double: PredicateArgument {
 extension Float: PredicateArgument {
   /// The number, widened without loss.
   public var predicateValue: Value { .double(Double(self)) }
+
+  /// The Double that shows the same digits: 9.99 for 9.99, where the Float widened is 9.989999771118164.
+  fileprivate var asItShows: Double {
+    guard let double = Double(description), Self(double) == self else { return Double(self) }
+    return double
+  }
+}
+
+extension PredicateArgument {
+  /// What an argument of a format, or a value for a variable, means: its value. Of Floats the number that they
+  /// show, as if it stood in the text. A comparison with a Float attribute finds the Float again, and one with a
+  /// Decimal or Double attribute finds what was meant.
+  var argumentValue: Value {
+    switch self {
+    case let float as Float: .double(float.asItShows)
+    case let floats as [Float]: .list(floats.map { .double($0.asItShows) })
+    case let floats as Set<Float>: .list(floats.map { .double($0.asItShows) })
+    case let range as ClosedRange<Float>:
+      .list([.double(range.lowerBound.asItShows), .double(range.upperBound.asItShows)])
+    default: predicateValue
+    }
+  }
 }
 
 extension Bool: PredicateArgument {

@@ -15,7 +15,7 @@ extension FetchPredicate {
   public func withSubstitutionVariables(
     _ variables: [String: any PredicateArgument]
   ) -> FetchPredicate {
-    substituting(variables.mapValues { .constant($0.predicateValue) })
+    substituting(variables.mapValues { .constant($0.argumentValue) })
   }
 
   fileprivate func substituting(_ expressions: [String: FetchExpression]) -> FetchPredicate {
@@ -45,7 +45,7 @@ extension FetchExpression {
   public func withSubstitutionVariables(
     _ variables: [String: any PredicateArgument]
   ) -> FetchExpression {
-    substituting(variables.mapValues { .constant($0.predicateValue) })
+    substituting(variables.mapValues { .constant($0.argumentValue) })
   }
 
   fileprivate func substituting(_ expressions: [String: FetchExpression]) -> FetchExpression {

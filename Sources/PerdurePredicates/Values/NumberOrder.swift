@@ -1,12 +1,21 @@
-// The order of numbers of different kinds, exact.
+// The order of numbers of different kinds.
 //
-// 2^53 + 1 as a whole number and 2^53 as a real one are different, and so are 0.1 as a decimal and 0.1 as
-// a binary number; rounding one to the kind of the other would make them equal, and equality would not be
-// transitive. So:
+//   whole   : whole     as whole numbers
+//   whole   : real      the real one's whole part as a whole number, then its fraction: nothing is rounded, so
+//                       2^53 + 1 as a whole number and 2^53 as a real one differ
+//   whole   : decimal   both as  digits * 2^p * 10^q , powers brought to one side each, then multiplied out
+//   real    : decimal   the same, the real number being the shortest decimal number that reads as it
 //
-//   whole  : whole     as whole numbers
-//   whole  : real      the real one's whole part as a whole number, then its fraction
-//   any    : decimal   both as  digits * 2^p * 10^q , powers brought to one side each, then multiplied out
+// The last line is what makes 9.99 equal 9.99: no real number is exactly 9.99, and the shortest decimal that
+// reads as the one nearest to it is what everybody writes and prints for it. All four lines compare places on
+// one line of numbers, on which a real number stands at its shortest decimal; so equality is transitive and the
+// order total. That the first lines may be exact and agree with this rests on:
+//
+//   N1  Shortest decimals ascend with their real numbers: each lies nearer to its own than to any other.
+//   N2  A real number that is whole stands at itself. Below 2^53 its shortest decimal is itself, because the
+//       next real number is at most 1 away; from there on we take the number itself, as there are no
+//       fractions any more (the shortest decimal of 2^60 ends in 000).
+//   N3  So no shortest decimal jumps over a whole number.
 //
 // NaN of either kind equals NaN and comes before every number. Zero has no sign.
 
@@ -67,12 +76,35 @@ struct ScaledNumber {
     digits = UInt128(integer.magnitude)
   }
 
-  /// A finite real number.
+  /// The place of a finite real number among decimal ones (N2).
   init(_ double: Double) {
     sign = double == 0 ? 0 : double < 0 ? -1 : 1
-    let isNormal = double.isNormal
-    digits = UInt128(double.significandBitPattern | (isNormal ? 1 << 52 : 0))
-    powerOf2 = Int(max(double.exponentBitPattern, 1)) - 1075
+    let magnitude = double.magnitude
+    if magnitude >= 0x1p53 {
+      digits = UInt128(double.significandBitPattern | 1 << 52)
+      powerOf2 = Int(double.exponentBitPattern) - 1075
+    } else {
+      (digits, powerOf10) = Self.shortest(magnitude)
+    }
+  }
+
+  /// The digits that a number is printed with, and where their point is. "0.25" is 25, -2; "5e-324" is 5, -324.
+  private static func shortest(_ magnitude: Double) -> (digits: UInt128, powerOf10: Int) {
+    var (digits, power, isFraction) = (UInt128(0), 0, false)
+    var text = Substring(magnitude.description)
+    if let mark = text.firstIndex(of: "e") {
+      power = Int(text[text.index(after: mark)...]) ?? 0
+      text = text[..<mark]
+    }
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: ".") {
+        isFraction = true
+      } else {
+        digits = digits * 10 + UInt128(byte - UInt8(ascii: "0"))
+        if isFraction { power -= 1 }
+      }
+    }
+    return (digits, power)
   }
 
   /// A decimal number that is not NaN.
@@ -118,5 +150,18 @@ private struct BigMagnitude {
       return left < right ? .ascending : .descending
     }
     return .same
+  }
+}
+
+extension Decimal {
+  /// The decimal number that a real one counts as beside decimals: the number itself where it is whole and
+  /// large, the shortest decimal that reads as it where it is not. Nil where a Decimal cannot hold it.
+  package init?(counting double: Double) {
+    guard double.isFinite, double.magnitude < 0x1p127, double == 0 || double.magnitude > 1e-100 else {
+      return nil
+    }
+    let text = double.magnitude < 0x1p53 ? double.description : Int128(double).description
+    guard let decimal = Decimal(string: text) else { return nil }
+    self = decimal
   }
 }

@@ -4,7 +4,7 @@
 //              | equals                       | order (< <= > >= BETWEEN)  | sortOrder
 //   null, null | true                         | none: all false            | same
 //   null, x    | false                        | none                       | null first
-//   numbers    | by value, exact; NaN == NaN  | by value; with NaN none    | NaN first, then by value
+//   numbers    | by value; NaN == NaN         | by value; with NaN none    | NaN first, then by value
 //   text       | canonically equivalent,      | by decomposed bytes, or    | by decomposed
 //              | or folded with [c] [d]       | folded: StringComparison   | bytes
 //   date       | by value                     | by time                    | by time
@@ -15,7 +15,8 @@
 //   other pair | false                        | none                       | by kind: null, numbers, text,
 //              |                              |                            | date, uuid, data, url, object, list
 //
-// Numbers are bool (0 or 1), integer, double and decimal. "None" makes every ordering comparison false;
+// Numbers are bool (0 or 1), integer, double and decimal; how those of different kinds compare, and why nothing
+// is lost by it, is in NumberOrder.swift. "None" makes every ordering comparison false;
 // `!=` is the negation of `==` and so is true.
 //
 // C1. `sortOrder` is a total order, and `equals` without options holds just when `sortOrder` says same.
