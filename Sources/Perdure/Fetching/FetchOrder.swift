@@ -26,12 +26,32 @@ public struct FetchOrder: Hashable, Sendable {
     self.isAscending = isAscending
   }
 
-  /// A criterion by an attribute of a class.
+  /// A criterion by an attribute of a class: `FetchOrder(\Employee.name)`.
   public init<Root: QueryableObject>(_ keyPath: PartialKeyPath<Root>, ascending isAscending: Bool = true) {
     guard let name = Root._propertyNamesByKeyPath[keyPath] else {
-      stop("\(keyPath) is not a persistent property of \(Root.self).")
+      stop(
+        "\(keyPath) is not a persistent property of \(Root.self). A path through a relationship is written "
+          + "FetchOrder(\(Root.self).self) { $0.relationship.property }.")
     }
     path = PropertyPath(name)
+    self.isAscending = isAscending
+  }
+
+  /// A criterion by what a query names: an attribute, also of the object at the end of to-one relationships,
+  /// or the number of objects of a to-many one.
+  ///
+  ///     FetchOrder(Employee.self) { $0.company.name }
+  ///     FetchOrder(Company.self, ascending: false) { $0.employees.count }
+  ///
+  /// - Parameter value: Runs once, on a stand-in for the object.
+  public init<Root: QueryableObject, V>(
+    _ root: Root.Type, ascending isAscending: Bool = true, by value: (EntityRef<Root>) -> PropertyRef<V>
+  ) {
+    let expression = value(EntityRef<Root>()).expression
+    guard case .keyPath(let path) = expression else {
+      stop("\(expression) of \(Root.self) is no path of properties: objects are sorted by what they have.")
+    }
+    self.path = path
     self.isAscending = isAscending
   }
 }

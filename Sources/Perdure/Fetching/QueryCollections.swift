@@ -67,10 +67,21 @@ extension ToManyRef {
     aggregate(.sum, keyPath)
   }
 
+  /// The sum of a number over the objects that have one; 0 when none has.
+  public func sum<N: PredicateArgument & Numeric>(_ keyPath: KeyPath<Element, N?>) -> PropertyRef<N> {
+    aggregate(.sum, keyPath)
+  }
+
   /// The mean of a number over the objects; no value when there is none.
   public func average<N: PredicateArgument & Numeric>(
     _ keyPath: KeyPath<Element, N>
   ) -> PropertyRef<Double> {
+    aggregate(.avg, keyPath)
+  }
+
+  /// The mean of a number over the objects that have one; no value when none has.
+  public func average<N: PredicateArgument & Numeric>(_ keyPath: KeyPath<Element, N?>) -> PropertyRef<Double>
+  {
     aggregate(.avg, keyPath)
   }
 
@@ -79,8 +90,18 @@ extension ToManyRef {
     aggregate(.min, keyPath)
   }
 
+  /// The least value over the objects that have one; no value when none has.
+  public func min<N: PredicateArgument>(_ keyPath: KeyPath<Element, N?>) -> PropertyRef<N> {
+    aggregate(.min, keyPath)
+  }
+
   /// The greatest value over the objects; no value when there is none.
   public func max<N: PredicateArgument>(_ keyPath: KeyPath<Element, N>) -> PropertyRef<N> {
+    aggregate(.max, keyPath)
+  }
+
+  /// The greatest value over the objects that have one; no value when none has.
+  public func max<N: PredicateArgument>(_ keyPath: KeyPath<Element, N?>) -> PropertyRef<N> {
     aggregate(.max, keyPath)
   }
 

@@ -65,13 +65,36 @@ extension PropertyRef where V: PredicateArgument & Comparable {
   public func `in`(_ range: ClosedRange<V>) -> FetchPredicate {
     between(range.lowerBound, range.upperBound)
   }
+
+  /// Whether the value lies in a range, its upper end excluded.
+  public func `in`(_ range: Range<V>) -> FetchPredicate {
+    self >= range.lowerBound && self < range.upperBound
+  }
 }
 
 extension PropertyRef<Bool> {
-  /// Whether the property is false.
+  private var isTrue: FetchPredicate {
+    .comparison(FetchComparison(expression, .equal, .constant(.bool(true))))
+  }
+
+  /// Whether the property is false. One without a value is neither true nor false.
   public static prefix func ! (operand: Self) -> FetchPredicate {
     .comparison(FetchComparison(operand.expression, .equal, .constant(.bool(false))))
   }
+
+  /// Whether the property is true, and the predicate holds. A property that stands alone is compared:
+  /// `$0.isActive == true`.
+  public static func && (left: Self, right: FetchPredicate) -> FetchPredicate { left.isTrue && right }
+  /// Whether the predicate holds, and the property is true.
+  public static func && (left: FetchPredicate, right: Self) -> FetchPredicate { left && right.isTrue }
+  /// Whether both properties are true.
+  public static func && (left: Self, right: Self) -> FetchPredicate { left.isTrue && right.isTrue }
+  /// Whether the property is true, or the predicate holds.
+  public static func || (left: Self, right: FetchPredicate) -> FetchPredicate { left.isTrue || right }
+  /// Whether the predicate holds, or the property is true.
+  public static func || (left: FetchPredicate, right: Self) -> FetchPredicate { left || right.isTrue }
+  /// Whether at least one property is true.
+  public static func || (left: Self, right: Self) -> FetchPredicate { left.isTrue || right.isTrue }
 }
 
 extension EntityRef {
@@ -98,6 +121,13 @@ extension EntityRef {
   /// Whether the two are different objects.
   public static func != (left: Self, right: Self) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .notEqual, right.expression))
+  }
+
+  /// Whether the object is the one with this identity.
+  public static func == (left: Self, right: ManagedObjectID) -> FetchPredicate { left.is(right) }
+  /// Whether the object is another one than that with this identity, or there is none.
+  public static func != (left: Self, right: ManagedObjectID) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .notEqual, .constant(right.predicateValue)))
   }
 
   /// Whether the object is the one with this identity.

@@ -73,6 +73,11 @@ public struct EntityRef<Root: QueryableObject> {
     ToManyRef(path(keyPath), depth: depth)
   }
 
+  /// The identity of the object, for comparisons with ids that were kept: `$0.objectID == id`.
+  public var objectID: PropertyRef<ManagedObjectID> {
+    PropertyRef(.path(from: expression, PropertyPath("objectID")))
+  }
+
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
     guard let name = Root._propertyNamesByKeyPath[keyPath] else {
       stop("\(keyPath) is not a persistent property of \(Root.self).")

@@ -9,6 +9,18 @@ extension PropertyRef<String> {
     .comparison(FetchComparison(expression, op, .constant(.string(text)), options: options))
   }
 
+  /// The number of characters; no value where there is no text.
+  public var length: PropertyRef<Int> { PropertyRef<Int>(.path(from: expression, PropertyPath("length"))) }
+
+  /// Whether there is a text and it has no characters. `== nil` asks whether there is none.
+  public var isEmpty: FetchPredicate { self == "" }
+
+  /// Whether the text equals one of several under the options.
+  public func `in`(_ texts: some Sequence<String>, _ options: StringOptions) -> FetchPredicate {
+    let list = Value.list(texts.map(\.predicateValue))
+    return .comparison(FetchComparison(expression, .in, .constant(list), options: options))
+  }
+
   /// Whether the text equals another under the options.
   public func equals(_ text: String, _ options: StringOptions) -> FetchPredicate {
     ask(.equal, text, options)

@@ -41,9 +41,10 @@ private final class House: QueryableObject, PredicateArgument {
 private final class Mark: QueryableObject, Hashable {
   var text: String { "" }
   var weight: Int { 0 }
+  var rank: Int? { nil }
   var holders: Set<Mark> { [] }
   static var _propertyNamesByKeyPath: [AnyKeyPath: String] {
-    [\Mark.text: "text", \Mark.weight: "weight", \Mark.holders: "holders"]
+    [\Mark.text: "text", \Mark.weight: "weight", \Mark.rank: "rank", \Mark.holders: "holders"]
   }
   static func == (left: Mark, right: Mark) -> Bool { left === right }
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
@@ -73,6 +74,68 @@ struct QueryTests {
     #expect(text { $0.age.in([1, 2]) } == "age IN {1, 2}")
     #expect(text { $0.age.in(1...5) } == "age BETWEEN {1, 5}")
     #expect(text { $0.age.between(1, 5) || $0.age != 7 } == "age BETWEEN {1, 5} OR age != 7")
+  }
+
+  /// A query and the format string that says the same.
+  private func same(
+    _ format: String, _ arguments: [(any PredicateArgument)?] = [],
+    _ location: SourceLocation = #_sourceLocation,
+    _ query: (EntityRef<Hand>) -> FetchPredicate
+  ) throws {
+    let parsed = try FetchPredicate(format: format, argumentArray: arguments)
+    #expect(FetchPredicate.query(Hand.self, query) == parsed, sourceLocation: location)
+  }
+
+  @Test("What users write first says the same in both forms")
+  func twins() throws {
+    try same("isActive == TRUE AND age > 3") { $0.isActive && $0.age > 3 }
+    try same("age > 3 AND isActive == TRUE") { $0.age > 3 && $0.isActive }
+    try same("age > 3 OR isActive == FALSE") { $0.age > 3 || !$0.isActive }
+    try same("isActive == TRUE OR age > 3") { $0.isActive || $0.age > 3 }
+    try same("isActive == TRUE AND isActive == TRUE") { $0.isActive && $0.isActive }
+    try same("bonus == nil OR bonus != nil") { $0.bonus == nil || $0.bonus != nil }
+    try same("company == nil OR company != nil") { $0.company == nil || $0.company != nil }
+    try same("hired == nil") { $0.hired == nil }
+    try same("age >= 1 AND age < 5") { $0.age.in(1..<5) }
+    try same("age IN {1, 2}") { $0.age.in(Set([1, 2]).sorted()) }
+    try same("bonus IN {1.5}") { $0.bonus.in([1.5]) }
+    try same("name.length > 3") { $0.name.length > 3 }
+    try same("name == ''") { $0.name.isEmpty }
+    try same("name IN[c] {'a', 'b'}") { $0.name.in(["a", "b"], .caseInsensitive) }
+    try same("NOT (name CONTAINS[cd] 'x')") {
+      !$0.name.contains("x", [.caseInsensitive, .diacriticInsensitive])
+    }
+    try same("name BEGINSWITH[c] 'x'") { $0.name.hasPrefix("x", .caseInsensitive) }
+    try same("company.name.length == 3") { $0.company.name.length == 3 }
+    try same("tags.@count == 0 AND tags.@count > 1") { $0.tags.isEmpty && $0.tags.count > 1 }
+    try same("tags.@max.rank == 3 OR tags.@sum.rank > 3 OR tags.@avg.rank < 2.0 OR tags.@min.rank == nil") {
+      $0.tags.max(\.rank) == 3 || $0.tags.sum(\.rank) > 3 || $0.tags.average(\.rank) < 2
+        || $0.tags.min(\.rank) == nil
+    }
+  }
+
+  @Test("Objects and relationships are compared with objects, ids, and lists of either")
+  func identities() throws {
+    let context = try Staff.context()
+    let id = Employee(context: context).objectID
+    try same("objectID == %@", [id]) { $0.objectID == id }
+    try same("objectID != %@", [id]) { $0.objectID != id }
+    try same("objectID IN %@", [[id]]) { $0.objectID.in([id]) }
+    try same("SELF == %@", [id]) { $0 == id }
+    try same("company == %@", [id]) { $0.company == id }
+    try same("company != %@", [id]) { $0.company != id }
+    try same("company.objectID == %@", [id]) { $0.company.objectID == id }
+    try same("company IN %@", [[id]]) { $0.company.in([id]) }
+    try same("ANY tags == %@", [id]) { $0.tags.contains(id) }
+    try same("company == %@", [House()]) { $0.company == House() }
+  }
+
+  @Test("An order is named by a key path, by a query through to-one relationships, or by a string")
+  func orders() {
+    #expect(FetchOrder(Hand.self) { $0.company.name } == FetchOrder("company.name"))
+    #expect(FetchOrder(Hand.self, ascending: false) { $0.age } == FetchOrder(\Hand.age, ascending: false))
+    #expect(FetchOrder(House.self) { $0.workers.count } == FetchOrder("workers.@count"))
+    #expect(FetchOrder(Hand.self) { $0.company.workers.count } == FetchOrder("company.workers.@count"))
   }
 
   @Test("Text with options")
