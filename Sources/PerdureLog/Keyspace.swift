@@ -14,8 +14,25 @@ public struct Keyspace: Hashable, Sendable {
   public let name: String
   /// How its keys look.
   public let kind: KeyspaceKind
+  /// What the name and the kind come to: tells the keyspaces of two stores apart that have the same number.
+  let mark: UInt64
+
+  init(id: UInt32, name: String, kind: KeyspaceKind) {
+    (self.id, self.name, self.kind) = (id, name, kind)
+    mark = HandleMark.of(name, kind.rawValue)
+  }
 
   static let catalog = Keyspace(id: 0, name: "", kind: .bytes)
+}
+
+/// Keyspaces and derived indexes are numbered by each store for itself, so a number alone says nothing in
+/// another store. A commit compares names; reads, which have no time for that, compare these marks.
+enum HandleMark {
+  /// FNV-1a over the name and what else counts. Two names share a mark once in 2^64.
+  static func of(_ name: String, _ kind: UInt8) -> UInt64 {
+    let start: UInt64 = 0xcbf2_9ce4_8422_2325
+    return (Array(name.utf8) + [kind]).reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
 }
 
 /// A key of either kind of keyspace.

@@ -25,7 +25,7 @@ extension Snapshot {
     group keys: UnsafeBufferPointer<UnsafeRawBufferPointer>, from start: Int, in keyspace: Keyspace,
     _ body: (Int, RawSpan?) throws -> Void
   ) throws {
-    let (tree, reader) = (tree(of: keyspace), reader)
+    let (tree, reader) = try (tree(of: keyspace), reader)
     try withUnsafeTemporaryAllocation(of: UInt64?.self, capacity: keys.count) { words in
       words.initialize(repeating: nil)
       tree.getMany(keys, into: words)

@@ -12,12 +12,12 @@ extension Snapshot {
     of group: UInt64, in index: DerivedIndex, _ body: (UInt64) -> Void
   ) throws {
     try engine.checkAvailable(index)
-    tree(of: index).forEachMember(of: group, body)
+    try tree(of: index).forEachMember(of: group, body)
   }
 
   /// As above, over a keyspace whose keys are laid out like index entries.
   package func forEachMember(of group: UInt64, in keyspace: Keyspace, _ body: (UInt64) -> Void) {
-    tree(of: keyspace).forEachMember(of: group, body)
+    knownTrees(of: keyspace).ordered.forEachMember(of: group, body)
   }
 
   /// The value of an id and its version; nil when there is none. The bytes are good while the snapshot lives.
@@ -25,14 +25,14 @@ extension Snapshot {
     id: UInt64, in keyspace: Keyspace
   ) throws(StoreError) -> (bytes: UnsafeRawBufferPointer, version: RecordVersion)? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
-    guard let word = trees(of: keyspace).dense.get(id) else { return nil }
+    guard let word = try trees(of: keyspace).dense.get(id) else { return nil }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
     return (try keptContent(of: record, at: word), RecordVersion(rawValue: word))
   }
 
   /// Names the record that the id has now; nil if it has none.
   package func version(id: UInt64, in keyspace: Keyspace) -> RecordVersion? {
-    trees(of: keyspace).dense.get(id).map(RecordVersion.init(rawValue:))
+    knownTrees(of: keyspace).dense.get(id).map(RecordVersion.init(rawValue:))
   }
 
   /// Ascending ids whose ends are no further apart are in a few leaves.
@@ -49,7 +49,7 @@ extension Snapshot {
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let first = ids.first, let last = ids.last else { return }
-    let table = trees(of: keyspace).dense
+    let table = try trees(of: keyspace).dense
     let areNeighbours = last &- first < Self.neighbourDistance
     let reader = reader
     try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: ids.count) { words in

@@ -43,21 +43,22 @@ extension Snapshot {
     _ body: (_ key: RawSpan) throws -> Bool
   ) rethrows {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
-    try Self.visit(tree(of: keyspace), range, descending: descending) { key, _ in try body(key.bytes) }
+    let tree = knownTrees(of: keyspace).ordered
+    try Self.visit(tree, range, descending: descending) { key, _ in try body(key.bytes) }
   }
 
   /// How many ids of the keyspace are in a range.
   /// - Complexity: O(log n).
   public func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) -> Int {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
-    return trees(of: keyspace).dense.count(in: ids)
+    return knownTrees(of: keyspace).dense.count(in: ids)
   }
 
   /// How many keys of the keyspace are in a range.
   /// - Complexity: O(log n).
   public func count(in keyspace: Keyspace, range: KeyRange) -> Int {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
-    return range.withRaw { tree(of: keyspace).count(in: $0) }
+    return range.withRaw { knownTrees(of: keyspace).ordered.count(in: $0) }
   }
 
   /// Visits the entries of a derived index: index keys in bytewise order, references ascending
@@ -77,7 +78,7 @@ extension Snapshot {
   /// - Complexity: O(log n).
   public func count(in index: DerivedIndex, range: KeyRange = .all) throws -> Int {
     try engine.checkAvailable(index)
-    let tree = tree(of: index)
+    let tree = try tree(of: index)
     return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
   }
 
@@ -86,7 +87,7 @@ extension Snapshot {
     _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
   ) throws {
     try engine.checkAvailable(index)
-    let tree = tree(of: index)
+    let tree = try tree(of: index)
     try Self.visit(tree, tree.treeRange(of: range), descending: descending) { entry, reference in
       try body(IndexKey.key(in: entry), reference)
     }
@@ -107,7 +108,7 @@ extension Snapshot {
     _ keyspace: Keyspace, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
   ) throws {
-    let tree = tree(of: keyspace)
+    let tree = try tree(of: keyspace)
     try Self.visit(tree, tree.treeRange(of: range), descending: descending) { key, _ in
       try body(IndexKey.key(in: key), IndexKey.reference(in: key))
     }
@@ -115,7 +116,7 @@ extension Snapshot {
 
   /// How many pairs have a key in the range.
   package func countPairs(_ keyspace: Keyspace, _ range: KeyRange) -> Int {
-    let tree = tree(of: keyspace)
+    let tree = knownTrees(of: keyspace).ordered
     return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
   }
 
@@ -123,7 +124,7 @@ extension Snapshot {
   package func visitIDs(
     _ keyspace: Keyspace, from first: UInt64, _ body: (UInt64) throws -> Bool
   ) rethrows {
-    var cursor = DenseCursor(trees(of: keyspace).dense)
+    var cursor = DenseCursor(knownTrees(of: keyspace).dense)
     var isAtEntry = cursor.seek(lowerBound: first)
     while isAtEntry {
       guard try body(cursor.id) else { return }
@@ -137,7 +138,7 @@ extension Snapshot {
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     let reader = reader
-    var cursor = DenseCursor(trees(of: keyspace).dense)
+    var cursor = DenseCursor(try trees(of: keyspace).dense)
     var isAtEntry =
       descending ? cursor.seek(notAbove: ids.upperBound) : cursor.seek(lowerBound: ids.lowerBound)
     while isAtEntry, ids.contains(cursor.id) {

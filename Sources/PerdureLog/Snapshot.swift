@@ -4,6 +4,9 @@ import PerdureFormat
 ///
 /// Bytes handed to closures are borrowed: they are good until the closure returns, and are
 /// nobody's to keep.
+///
+/// A keyspace or index of another store is refused: reads throw `StoreError` with code `.invalidArgument`,
+/// and those that throw nothing have no such key. One that came later than the snapshot is empty in it.
 public final class Snapshot: Sendable {
   let engine: Engine
   private let pin: Pin
@@ -23,16 +26,6 @@ public final class Snapshot: Sendable {
 
   var reader: RecordReader {
     RecordReader(root: root, verifiesChecksum: engine.options.verifiesChecksumsOnRead)
-  }
-
-  func tree(of index: DerivedIndex) -> OrderedTree {
-    root.pointee.tree(of: index)
-  }
-
-  func tree(of keyspace: Keyspace) -> OrderedTree { trees(of: keyspace).ordered }
-
-  func trees(of keyspace: Keyspace) -> KeyspaceRoot {
-    root.pointee.trees(of: keyspace)
   }
 }
 
@@ -66,9 +59,9 @@ extension Snapshot {
   /// Names the record that the key has now; nil if it is not there. For `Precondition.unchanged`.
   public func version(_ key: Key, in keyspace: Keyspace) -> RecordVersion? {
     switch key {
-    case .id(let id): trees(of: keyspace).dense.get(id).map(RecordVersion.init(rawValue:))
+    case .id(let id): knownTrees(of: keyspace).dense.get(id).map(RecordVersion.init(rawValue:))
     case .bytes(let bytes):
-      bytes.withUnsafeBytes { tree(of: keyspace).get($0) }.map(RecordVersion.init(rawValue:))
+      bytes.withUnsafeBytes { knownTrees(of: keyspace).ordered.get($0) }.map(RecordVersion.init(rawValue:))
     }
   }
 
@@ -86,7 +79,7 @@ extension Snapshot {
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer, RecordVersion) throws -> R
   ) throws -> R? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
-    guard let word = trees(of: keyspace).dense.get(id) else { return nil }
+    guard let word = try trees(of: keyspace).dense.get(id) else { return nil }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
     return try withContent(of: record) { try body($0, RecordVersion(rawValue: word)) }
   }
@@ -96,7 +89,7 @@ extension Snapshot {
   ) throws -> R? {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     return try key.withUnsafeBytes { key in
-      guard let word = tree(of: keyspace).get(key) else { return nil }
+      guard let word = try tree(of: keyspace).get(key) else { return nil }
       return try withContent(of: reader.record(at: word, keyspace: keyspace.id, key: key), body)
     }
   }
@@ -140,7 +133,7 @@ extension Snapshot {
 extension Snapshot {
   /// How many keys the keyspace has.
   /// - Complexity: O(1).
-  public func count(in keyspace: Keyspace) -> Int { trees(of: keyspace).count(keyspace.kind) }
+  public func count(in keyspace: Keyspace) -> Int { knownTrees(of: keyspace).count(keyspace.kind) }
 
   /// Calls `body` for each id with its place in `ids` and its value, nil where there is none; in
   /// the order that the log likes best, which is not that of `ids`.
@@ -177,7 +170,7 @@ extension Snapshot {
     ids: [UInt64], in keyspace: Keyspace, _ body: (Int, Record?, UInt64) throws -> Void
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
-    let table = trees(of: keyspace).dense
+    let table = try trees(of: keyspace).dense
     try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: ids.count) { words in
       ids.withUnsafeBufferPointer { table.getMany($0, into: words) }
       let order = BatchOrder.byAddress(words)

@@ -70,9 +70,7 @@ extension Catalog {
   /// - Throws: `StoreError` with code `.invalidArgument` when the keyspace has the other kind.
   fileprivate func keyspace(named name: String, of kind: KeyspaceKind) throws(StoreError) -> Keyspace? {
     guard let known = keyspace(named: name) else { return nil }
-    guard known.kind == kind else {
-      throw StoreError(.invalidArgument, "Keyspace \(name) has keys of kind \(known.kind), not \(kind)")
-    }
+    try known.check(kind)
     return known
   }
 }
@@ -130,14 +128,16 @@ extension Engine {
     }
     switch definition.source {
     case .records(let keyspaces, let extractor, let parameters):
-      guard keyspaces.allSatisfy({ $0.id > 0 && Int($0.id) < catalog.keyspaces.count }) else {
-        throw wrong("has a source that is not a keyspace of this store")
+      for keyspace in keyspaces {
+        try catalog.check(keyspace)
+        guard keyspace.id > 0 else { throw wrong("has the catalog for a source") }
       }
       let length = 12 + extractor.utf8.count + 4 * keyspaces.count + parameters.count
       guard extractor.utf8.count <= UInt16.max, keyspaces.count <= UInt16.max,
         length <= FormatLimits.inlineValueLengthMax
       else { throw wrong("has a definition longer than \(FormatLimits.inlineValueLengthMax) bytes") }
     case .groupCounts(let counted):
+      try catalog.check(counted)
       guard Int(counted.id) < catalog.indexes.count,
         case .records = catalog.indexes[Int(counted.id)].definition.source
       else { throw wrong("counts something that is not an index over records of this store") }

@@ -50,10 +50,11 @@ public final class Store: Sendable {
   /// - Parameter body: Fills in the transaction, on this thread, under no lock.
   /// - Returns: What `body` returned, and the commit's sequence number (that of the last commit
   ///   before, if there was nothing to do).
-  /// - Throws: what `body` throws (nothing is written); `StoreError`: `.conflict` (nothing written),
-  ///   `.diskFull` (nothing written; the store goes on), `.io` (the store is now poisoned, unless the system
-  ///   only refused another file or more address space), `.poisoned` (not written, or written and not known
-  ///   to be durable), `.closed`, `.readOnly`.
+  /// - Throws: what `body` throws (nothing is written); `StoreError`: `.conflict`, `.invalidArgument`, as
+  ///   for a keyspace of another store, (both: nothing written), `.diskFull` (nothing written; the store
+  ///   goes on), `.io` (the store is now poisoned, unless the system only refused another file or more
+  ///   address space), `.poisoned` (not written, or written and not known to be durable), `.closed`,
+  ///   `.readOnly`.
   /// - Complexity: O(k log n) for k operations on n keys; one write, at most one sync, which
   ///   concurrent commits share.
   @discardableResult
@@ -100,7 +101,7 @@ public final class Store: Sendable {
       for blob in transaction.batch.written { blob.didCommit() }
       if transaction.packer.isUsed { engine.trainIfDue(transaction.packer.tallies) }
       return (result, receipt)
-    } catch let error as StoreError where error.code == .conflict || error.code == .diskFull {
+    } catch let error as StoreError where StoreError.leavingNothing.contains(error.code) {
       engine.letGo(of: transaction.batch)
       throw error
     } catch {

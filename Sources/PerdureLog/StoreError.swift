@@ -85,6 +85,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 }
 
 extension StoreError {
+  /// What a commit fails with before it has written a byte, or when all of it was taken back.
+  static let leavingNothing: Set<Code> = [.conflict, .diskFull, .invalidArgument]
+
   static func io(_ cause: FileIOError, _ action: String) -> StoreError {
     if cause.code == .locked {
       let holder = cause.detail.map { ", " + $0 } ?? ""

@@ -45,6 +45,7 @@ public struct WriteTransaction: ~Copyable {
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
     try checkBatch(adding: RecordHeader.length + 16)
+    batch.note(keyspace)
     withUnsafeBytes(of: id.littleEndian) { batch.appendTombstone(keyspace: keyspace.id, key: $0) }
   }
 
@@ -55,6 +56,7 @@ public struct WriteTransaction: ~Copyable {
     try key.withUnsafeBytes { bytes in
       try Self.check(keyLength: bytes.count)
       try checkBatch(adding: RecordHeader.length + bytes.count + 8)
+      batch.note(keyspace)
       batch.appendTombstone(keyspace: keyspace.id, key: bytes)
     }
   }
@@ -77,6 +79,7 @@ public struct WriteTransaction: ~Copyable {
   private mutating func append(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ keyspace: Keyspace
   ) throws {
+    batch.note(keyspace)
     if value.count <= engine.options.blobThresholdBytes {
       try checkBatch(adding: RecordHeader.length + key.count + value.count)
       if packer.isUsed, let packed = packer.pack(value, in: keyspace) {
@@ -93,10 +96,7 @@ public struct WriteTransaction: ~Copyable {
   }
 
   static func check(_ keyspace: Keyspace, _ kind: KeyspaceKind) throws {
-    guard keyspace.kind == kind else {
-      throw StoreError(
-        .invalidArgument, "Keyspace \(keyspace.name) has keys of kind \(keyspace.kind), not \(kind)")
-    }
+    try keyspace.check(kind)
     precondition(keyspace.id != 0, "The catalog is written by the store itself")
   }
 
@@ -130,6 +130,7 @@ extension WriteTransaction {
     }
     try checkBatch(adding: RecordHeader.length + key.count + BlobReference.length)
     try blob.take()
+    batch.note(keyspace)
     batch.written.append(blob)
     append(key, blob.reference, keyspace)
   }

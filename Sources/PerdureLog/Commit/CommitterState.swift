@@ -83,6 +83,9 @@ struct CommitterState: ~Copyable {
     let next = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
     next.pointee.keyspaces.update(from: root.pointee.keyspaces, count: root.pointee.keyspaceCount)
     next.pointee.indexes.update(from: root.pointee.indexes, count: root.pointee.indexCount)
+    next.pointee.indexMarks.update(from: root.pointee.indexMarks, count: root.pointee.indexCount)
+    next.pointee.mark(
+      catalog, keyspacesFrom: root.pointee.keyspaceCount, indexesFrom: root.pointee.indexCount)
     next.pointee.sequence = root.pointee.sequence
     next.pointee.end = root.pointee.end
     next.pointee.segments = segments.entries

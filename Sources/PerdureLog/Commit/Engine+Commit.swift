@@ -4,7 +4,8 @@ import PerdureFormat
 // A commit, step by step. Steps 1 to 4 touch memory only: a commit that is refused leaves no
 // byte in the log and no trace in the index.
 //
-//  1  check the preconditions against everything committed so far
+//  1  check that what the commit names is of this store (Engine+Handles), and the preconditions against
+//     everything committed so far
 //  2  lay the records out as frames (LogEncoder): their addresses are known from here on
 //  3  put the addresses into a working copy of the index; keep what each record replaced
 //  4  bring derived indexes up to date; judge uniqueness
@@ -26,6 +27,7 @@ extension Engine {
     _ batch: borrowing WriteBatch, _ preconditions: [Precondition], catalog: Catalog? = nil
   ) throws -> CommitReceipt {
     try inTurn { state in
+      try check(batch, preconditions, state.catalog)
       try check(preconditions, state.root)
       return try append(batch, catalog, &state)
     }

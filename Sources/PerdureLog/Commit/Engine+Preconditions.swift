@@ -29,15 +29,16 @@ extension Engine {
     case .indexRangeUnchanged(let index, let range, let snapshot):
       try checkAvailable(index)
       return OrderedTree.isUnchanged(
-        index: range, from: snapshot.tree(of: index), to: root.pointee.tree(of: index))
+        index: range, from: try snapshot.tree(of: index), to: root.pointee.tree(of: index))
     case .rangeUnchanged(let keyspace, let range, let snapshot):
+      let old = try snapshot.tree(of: keyspace)
       return range.withRaw {
         OrderedTree.isUnchanged(
-          in: $0, from: snapshot.tree(of: keyspace), to: root.pointee.trees(of: keyspace).ordered)
+          in: $0, from: old, to: root.pointee.trees(of: keyspace).ordered)
       }
     case .idRangeUnchanged(let keyspace, let ids, let snapshot):
       return DenseTable.isUnchanged(
-        in: ids, from: snapshot.trees(of: keyspace).dense, to: root.pointee.trees(of: keyspace).dense)
+        in: ids, from: try snapshot.trees(of: keyspace).dense, to: root.pointee.trees(of: keyspace).dense)
     }
   }
 

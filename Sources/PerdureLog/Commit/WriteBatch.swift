@@ -9,8 +9,23 @@ struct WriteBatch: ~Copyable {
   var blobs: [UInt64] = []
   /// Values that were written in pieces before, to be given back if it is not committed.
   var written: [WrittenBlob] = []
+  /// The keyspaces of the records, as the caller named them.
+  private(set) var keyspaces: [Keyspace] = []
+  private var lastNoted: (id: UInt32, mark: UInt64) = (0, 0)
 
   var isEmpty: Bool { recordCount == 0 }
+
+  /// Notes that the next record is of this keyspace: the committer knows whether the store has it.
+  @inline(__always)
+  mutating func note(_ keyspace: Keyspace) {
+    if lastNoted.mark != keyspace.mark || lastNoted.id != keyspace.id { noteAnother(keyspace) }
+  }
+
+  @inline(never)
+  private mutating func noteAnother(_ keyspace: Keyspace) {
+    lastNoted = (keyspace.id, keyspace.mark)
+    if !keyspaces.contains(keyspace) { keyspaces.append(keyspace) }
+  }
 
   /// Adds a record whose key and value the closure writes.
   mutating func append(

@@ -37,7 +37,8 @@ extension Store {
   /// The dictionaries that values of a keyspace were compressed with, oldest first. The last is the one in use.
   public func dictionaries(of keyspace: Keyspace) throws -> [TrainedDictionary] {
     try engine.looking { state in
-      state.catalog.dictionaries.filter { $0.keyspace == keyspace.id }.map(TrainedDictionary.init)
+      try state.catalog.check(keyspace)
+      return state.catalog.dictionaries.filter { $0.keyspace == keyspace.id }.map(TrainedDictionary.init)
     }
   }
 }
@@ -89,6 +90,7 @@ extension Engine {
     _ trained: DictionaryTrainer.Trained, for keyspace: Keyspace
   ) throws -> DictionaryEntry {
     try inTurn { state in
+      try state.catalog.check(keyspace)
       guard state.catalog.dictionaries.count < FormatLimits.dictionaryNumberMax else {
         throw StoreError(
           .invalidArgument, "The store has no number left for another dictionary; copy the store")
@@ -110,7 +112,7 @@ extension Snapshot {
   ///
   /// - Parameter prefersNew: Half of what is looked at, the older one in the log, is left out.
   func samples(of keyspace: Keyspace, byteCount: Int, prefersNew: Bool) throws -> DictionarySamples {
-    let (trees, reader) = (trees(of: keyspace), reader)
+    let (trees, reader) = try (trees(of: keyspace), reader)
     let count = trees.count(keyspace.kind)
     let wanted = min(count, Self.samplesMax * (prefersNew ? 2 : 1))
     var words = (0..<wanted).compactMap { index in

@@ -20,6 +20,8 @@ struct Root {
   var indexCount: Int
   /// By index id.
   var indexes: UnsafeMutablePointer<OrderedTree>
+  /// By index id: the marks of those that readers may name.
+  var indexMarks: UnsafeMutablePointer<UInt64>
 
   /// The tree of an index; empty if the index came later than this root.
   func tree(of index: DerivedIndex) -> OrderedTree {
@@ -35,18 +37,28 @@ struct Root {
   static func allocate(keyspaceCount: Int, indexCount: Int) -> UnsafeMutablePointer<Root> {
     let keyspacesOffset = MemoryLayout<Root>.stride
     let indexesOffset = keyspacesOffset + keyspaceCount * MemoryLayout<KeyspaceRoot>.stride
+    let marksOffset = indexesOffset + indexCount * MemoryLayout<OrderedTree>.stride
     let block = UnsafeMutableRawPointer.allocate(
-      byteCount: indexesOffset + indexCount * MemoryLayout<OrderedTree>.stride, alignment: 16)
+      byteCount: marksOffset + indexCount * MemoryLayout<UInt64>.stride, alignment: 16)
     let keyspaces = (block + keyspacesOffset).initializeMemory(
       as: KeyspaceRoot.self, repeating: KeyspaceRoot(), count: keyspaceCount)
     let indexes = (block + indexesOffset).initializeMemory(
       as: OrderedTree.self, repeating: OrderedTree(), count: indexCount)
+    let indexMarks = (block + marksOffset).initializeMemory(as: UInt64.self, repeating: 0, count: indexCount)
     let noSegments = UnsafeMutablePointer<SegmentTable.Entry>(bitPattern: 8).unsafelyUnwrapped
     return block.initializeMemory(
       as: Root.self,
       to: Root(
         version: 0, sequence: 0, end: .start, segments: noSegments, keyspaceCount: keyspaceCount,
-        keyspaces: keyspaces, indexCount: indexCount, indexes: indexes))
+        keyspaces: keyspaces, indexCount: indexCount, indexes: indexes, indexMarks: indexMarks))
+  }
+
+  /// Takes the marks of the catalog's keyspaces and indexes from these numbers on.
+  mutating func mark(
+    _ catalog: Catalog, keyspacesFrom firstKeyspace: Int = 0, indexesFrom firstIndex: Int = 0
+  ) {
+    for id in firstKeyspace..<keyspaceCount { keyspaces[id].mark = catalog.keyspaces[id].mark }
+    for id in firstIndex..<indexCount { indexMarks[id] = catalog.indexes[id].index.mark }
   }
 
   static func free(_ root: UnsafeMutablePointer<Root>) { UnsafeMutableRawPointer(root).deallocate() }
@@ -54,6 +66,8 @@ struct Root {
 
 /// The index of one keyspace; which of the two is used follows from the keyspace's kind.
 struct KeyspaceRoot {
+  /// That of the keyspace, in a root that readers see.
+  var mark: UInt64 = 0
   var dense = DenseTable()
   var ordered = OrderedTree()
 

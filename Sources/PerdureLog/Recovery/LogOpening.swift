@@ -149,6 +149,7 @@ extension LogOpening {
     let catalog = replay.catalog
     let root = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
     for (id, trees) in replay.keyspaces.enumerated() { root.pointee.keyspaces[id] = trees }
+    root.pointee.mark(catalog)
     root.pointee.sequence = scan.sequence
     root.pointee.end = scan.end
     root.pointee.segments = segments.entries

@@ -81,6 +81,7 @@ extension StoreTransaction {
   /// - Complexity: O(log n + w) for w own writes.
   public mutating func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws -> Int {
     try WriteTransaction.check(keyspace, .dense)
+    _ = try snapshot.trees(of: keyspace)
     note(.idRangeUnchanged(keyspace, ids, since: snapshot))
     return order.reduce(snapshot.count(in: keyspace, ids: ids)) { count, place in
       guard place.keyspace == keyspace, case .id(let id) = place.key, ids.contains(id) else { return count }
@@ -93,6 +94,7 @@ extension StoreTransaction {
   /// - Complexity: O(log n + w) for w own writes.
   public mutating func count(in keyspace: Keyspace, range: KeyRange) throws -> Int {
     try WriteTransaction.check(keyspace, .bytes)
+    _ = try snapshot.trees(of: keyspace)
     note(.rangeUnchanged(keyspace, range, since: snapshot))
     return order.reduce(snapshot.count(in: keyspace, range: range)) { count, place in
       guard place.keyspace == keyspace, case .bytes(let key) = place.key, range.contains(key) else {

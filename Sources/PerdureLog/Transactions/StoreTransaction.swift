@@ -73,6 +73,7 @@ public struct StoreTransaction: ~Copyable {
     try WriteTransaction.check(keyspace, key.kind)
     let place = Place(keyspace: keyspace, key: key)
     if let own = writes[place] { return own.value != nil }
+    _ = try snapshot.trees(of: keyspace)
     note(place)
     return snapshot.contains(key, in: keyspace)
   }

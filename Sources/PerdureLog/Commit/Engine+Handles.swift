@@ -1,0 +1,123 @@
+import PerdureFormat
+
+// Handles of keyspaces and indexes are values with a number that each store gives out for itself: one of
+// another store may lead anywhere, or nowhere. A commit looks at every handle that it was given, in its
+// turn, before it does anything; a snapshot compares marks, and where it cannot throw it has nothing for a
+// handle of another store.
+
+extension Catalog {
+  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
+  func check(_ keyspace: Keyspace) throws(StoreError) {
+    guard Int(keyspace.id) < keyspaces.count, keyspaces[Int(keyspace.id)] == keyspace else {
+      throw .foreign("Keyspace", keyspace.name, keyspace.id, "Store.keyspace(_:_:)")
+    }
+  }
+
+  /// As for keyspaces. What the index is made of may have changed since the handle was given out.
+  func check(_ index: DerivedIndex) throws(StoreError) {
+    guard Int(index.id) < indexes.count, indexes[Int(index.id)].index.name == index.name else {
+      throw .foreign("Index", index.name, index.id, "Store.defineIndex(_:)")
+    }
+  }
+}
+
+extension Engine {
+  /// Step 1: what the commit names is of this store.
+  func check(_ batch: borrowing WriteBatch, _ preconditions: [Precondition], _ catalog: Catalog)
+    throws(StoreError)
+  {
+    for keyspace in batch.keyspaces { try catalog.check(keyspace) }
+    for precondition in preconditions { try check(precondition, catalog) }
+  }
+
+  private func check(_ precondition: Precondition, _ catalog: Catalog) throws(StoreError) {
+    switch precondition {
+    case .unchanged(let keyspace, let key, _), .exists(let keyspace, let key):
+      try catalog.check(keyspace)
+      try keyspace.check(key.kind)
+    case .indexRangeUnchanged(let index, _, let snapshot):
+      try catalog.check(index)
+      try check(snapshot)
+    case .rangeUnchanged(let keyspace, _, let snapshot):
+      try catalog.check(keyspace)
+      try keyspace.check(.bytes)
+      try check(snapshot)
+    case .idRangeUnchanged(let keyspace, _, let snapshot):
+      try catalog.check(keyspace)
+      try keyspace.check(.dense)
+      try check(snapshot)
+    }
+  }
+
+  /// An earlier opening of the same store will do: versions are places in the log.
+  private func check(_ snapshot: Snapshot) throws(StoreError) {
+    guard snapshot.engine.storeID == storeID else {
+      throw StoreError(
+        .invalidArgument,
+        "A precondition names a snapshot of another store; nothing was written. Take one of this store")
+    }
+  }
+}
+
+extension Keyspace {
+  /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
+  func check(_ kind: KeyspaceKind) throws(StoreError) {
+    guard self.kind == kind else {
+      throw StoreError(.invalidArgument, "Keyspace \(name) has keys of kind \(self.kind), not \(kind)")
+    }
+  }
+}
+
+extension Snapshot {
+  /// The trees of a keyspace; empty ones if it came later than the snapshot.
+  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
+  @inline(__always)
+  func trees(of keyspace: Keyspace) throws(StoreError) -> KeyspaceRoot {
+    let root = root.pointee
+    guard Int(keyspace.id) < root.keyspaceCount else { return KeyspaceRoot() }
+    let trees = root.keyspaces[Int(keyspace.id)]
+    guard trees.mark == keyspace.mark else { throw Self.foreign(keyspace) }
+    return trees
+  }
+
+  /// For reads that cannot throw: the same, but empty trees if the handle is one of another store.
+  @inline(__always)
+  func knownTrees(of keyspace: Keyspace) -> KeyspaceRoot {
+    let trees = root.pointee.trees(of: keyspace)
+    return trees.mark == keyspace.mark ? trees : KeyspaceRoot()
+  }
+
+  @inline(__always)
+  func tree(of keyspace: Keyspace) throws(StoreError) -> OrderedTree { try trees(of: keyspace).ordered }
+
+  /// The tree of an index; an empty one if it came later than the snapshot.
+  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
+  @inline(__always)
+  func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
+    let root = root.pointee
+    guard Int(index.id) < root.indexCount else { return OrderedTree() }
+    guard root.indexMarks[Int(index.id)] == index.mark else { throw Self.foreign(index) }
+    return root.indexes[Int(index.id)]
+  }
+
+  @inline(never)
+  private static func foreign(_ keyspace: Keyspace) -> StoreError {
+    .foreign("Keyspace", keyspace.name, keyspace.id, "Store.keyspace(_:_:)")
+  }
+
+  @inline(never)
+  private static func foreign(_ index: DerivedIndex) -> StoreError {
+    .foreign("Index", index.name, index.id, "Store.defineIndex(_:)")
+  }
+}
+
+extension StoreError {
+  fileprivate static func foreign(_ what: String, _ name: String, _ id: UInt32, _ source: String)
+    -> StoreError
+  {
+    StoreError(
+      .invalidArgument,
+      "\(what) \(name) (number \(id)) is not one of this store; nothing was done. Handles are good for the "
+        + "store that gave them out: ask this one for its own (\(source))")
+  }
+}
