@@ -94,37 +94,18 @@ extension Snapshot {
     }
   }
 
-  /// Calls `body` with the value of a record: in place, or from where else it is. `RecordContents`, with blob
-  /// files opened once.
+  /// Calls `body` with the value of a record: in place, or from where else `RecordContents` finds it.
   @inline(__always)
   func withContent<R>(of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     if record.header.kind.holdsPlainValue { return try body(record.value) }
-    return try withContentElsewhere(of: record, body)
-  }
-
-  @inline(never)
-  private func withContentElsewhere<R>(
-    of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R
-  ) throws -> R {
-    if record.header.kind == .packed { return try engine.dictionaries.withUnpacked(record, body) }
-    return try body(openedBlobs.value(of: BlobReference(in: record), engine.blobs))
+    return try engine.contents.withValueElsewhere(of: record, openedIn: openedBlobs, body)
   }
 
   /// The value of a record, which stays readable while the snapshot lives.
   @inline(__always)
   func keptContent(of record: Record, at word: UInt64) throws(StoreError) -> UnsafeRawBufferPointer {
     if record.header.kind.holdsPlainValue { return record.value }
-    return try keptContentElsewhere(of: record, at: word)
-  }
-
-  @inline(never)
-  private func keptContentElsewhere(
-    of record: Record, at word: UInt64
-  ) throws(StoreError) -> UnsafeRawBufferPointer {
-    if record.header.kind == .packed {
-      return try openedBlobs.unpackedValue(of: record, at: word, engine.dictionaries)
-    }
-    return try openedBlobs.value(of: BlobReference(in: record), engine.blobs)
+    return try engine.contents.keptValueElsewhere(of: record, at: word, in: openedBlobs)
   }
 }
 

@@ -19,7 +19,8 @@ final class Engine: @unchecked Sendable {
   let compaction = CompactionControl()
   let compactor: Compactor?
   let storeID: StoreID
-  let dictionaries: DictionaryTable
+  /// How values are read.
+  let contents: RecordContents
   /// Nil when nothing is compressed.
   let packing: Packing?
   /// Who reads the store in other openings.
@@ -53,7 +54,9 @@ final class Engine: @unchecked Sendable {
     self.options = options
     fileSystem = options.fileSystem
     storeID = recovered.storeID
-    dictionaries = recovered.dictionaries
+    contents = RecordContents(
+      blobs: BlobFiles(directory: directory, storeID: recovered.storeID, fileSystem: options.fileSystem),
+      dictionaries: recovered.dictionaries)
     packing = options.compression.isUsed && !options.isReadOnly ? Packing(options.compression) : nil
     packing?.adopt(recovered.catalog)
     self.gate = gate
@@ -92,6 +95,8 @@ final class Engine: @unchecked Sendable {
     pin.settle(root.pointee.version)
     return (pin, root)
   }
+
+  var blobs: BlobFiles { contents.blobs }
 
   /// The version of the newest root, or of an older one.
   var version: UInt64 { publishedVersion.load(ordering: .relaxed) }

@@ -193,10 +193,3 @@ final class OpenedBlobs: @unchecked Sendable {
     }
   }
 }
-
-extension Engine {
-  var blobs: BlobFiles { BlobFiles(directory: directory, storeID: storeID, fileSystem: fileSystem) }
-
-  /// How values are read.
-  var contents: RecordContents { RecordContents(blobs: blobs, dictionaries: dictionaries) }
-}

@@ -16,12 +16,28 @@ struct RecordContents: Sendable {
     return try withValueElsewhere(of: record, body)
   }
 
+  /// The same for a record that holds no plain value.
+  ///
+  /// - Parameter opened: Where blob files that are read stay open; nil: they do not.
   @inline(never)
-  private func withValueElsewhere<R>(
-    of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R
+  func withValueElsewhere<R>(
+    of record: Record, openedIn opened: OpenedBlobs? = nil, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     if record.header.kind == .packed { return try dictionaries.withUnpacked(record, body) }
-    return try blobs.read(BlobReference(in: record)).withBytes(body)
+    let reference = try BlobReference(in: record)
+    guard let opened else { return try blobs.read(reference).withBytes(body) }
+    return try body(opened.value(of: reference, blobs))
+  }
+
+  /// The value of a record that holds no plain one; its bytes are good while `opened` lives.
+  ///
+  /// - Parameter word: The record's address.
+  @inline(never)
+  func keptValueElsewhere(
+    of record: Record, at word: UInt64, in opened: OpenedBlobs
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    if record.header.kind == .packed { return try opened.unpackedValue(of: record, at: word, dictionaries) }
+    return try opened.value(of: BlobReference(in: record), blobs)
   }
 }
 

@@ -264,7 +264,7 @@ struct Verification {
     report.records += 1
     do {
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
-      if record.header.kind == .packed { try engine.dictionaries.unpacked(record).deallocate() }
+      if record.header.kind == .packed { try engine.contents.dictionaries.unpacked(record).deallocate() }
       guard record.header.kind == .blob else { return }
       report.blobs += 1
       do { _ = try engine.blobs.read(BlobReference(in: record)) } catch {
