@@ -75,7 +75,8 @@ final class Checkpointer: @unchecked Sendable {
 
   private func startThread() {
     guard !hasThread, !isStopped else { return }
-    // Without a thread there is none in the background for now; close and the caller's hand remain.
+    // Where the system gives no thread the committer asks again when the tail has grown by as much as makes
+    // a checkpoint due (`noteTail`); until then `close` and `Store.checkpoint()` write it.
     hasThread = PlatformThread.start(name: "perdure-index") { self.work() }
   }
 

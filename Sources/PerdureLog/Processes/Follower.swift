@@ -3,9 +3,9 @@ import PerdureFormat
 
 /// Keeps a store that was opened for reading up with whoever writes it.
 ///
-/// What readers of this process look at is an engine of its own, with its own place among the readers.
-/// When a newer checkpoint is there, the store is opened anew from it, and the engine before stays for the
-/// snapshots that have it, and goes with the last of them.
+/// What readers of this process look at is an engine of its own, with its own place among the readers. When
+/// anything has changed since, the store is opened anew, from the newest checkpoint, and the engine before
+/// stays for the snapshots that have it, and goes with the last of them.
 ///
 /// Invariants
 ///  F1  One refresh at a time; `lock` is held for moments only.
