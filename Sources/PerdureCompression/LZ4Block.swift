@@ -69,26 +69,13 @@ package enum LZ4Block: LZ4BlockDecoding {
   ) throws(CompressionError) -> Int {
     precondition((0...output.count).contains(historySize), "The history must lie in the output")
     #if canImport(CLZ4)
-      guard let source = block.baseAddress, !block.isEmpty else {
-        throw CompressionError(.truncated, at: 0, "The LZ4 block is empty")
+      if output.baseAddress != nil, block.count <= Int32.max {
+        return try open(
+          block, into: UnsafeMutableRawBufferPointer(rebasing: output[historySize...]),
+          behind: UnsafeRawBufferPointer(rebasing: output[..<historySize]))
       }
-      guard let start = output.baseAddress, block.count <= Int32.max else {
-        return try LZ4BlockDecoder.decompress(block, into: output, after: historySize)
-      }
-      let history = min(historySize, 0x1_0000)
-      let target = start.advanced(by: historySize)
-      let result = LZ4_decompress_safe_usingDict(
-        source.assumingMemoryBound(to: CChar.self), target.assumingMemoryBound(to: CChar.self),
-        Int32(block.count), Int32(clamping: output.count - historySize),
-        target.advanced(by: -history).assumingMemoryBound(to: CChar.self), Int32(history))
-      guard result >= 0 else {
-        // liblz4 answers -(offset) - 1.
-        throw CompressionError(.damaged, at: -1 - Int(result), "The LZ4 block is damaged or does not fit")
-      }
-      return Int(result)
-    #else
-      return try LZ4BlockDecoder.decompress(block, into: output, after: historySize)
     #endif
+    return try LZ4BlockDecoder.decompress(block, into: output, after: historySize)
   }
 
   package static func decompress(
@@ -96,26 +83,40 @@ package enum LZ4Block: LZ4BlockDecoding {
     dictionary: UnsafeRawBufferPointer
   ) throws(CompressionError) -> Int {
     #if canImport(CLZ4)
+      if output.baseAddress != nil, dictionary.baseAddress != nil, block.count <= Int32.max {
+        return try open(block, into: output, behind: dictionary)
+      }
+    #endif
+    return try LZ4BlockDecoder.decompress(block, into: output, dictionary: dictionary)
+  }
+
+  #if canImport(CLZ4)
+    /// Opens a block through liblz4.
+    ///
+    /// - Parameter history: Bytes that count as standing before the output. They and the output have
+    ///   addresses.
+    @inline(__always)
+    private static func open(
+      _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
+      behind history: UnsafeRawBufferPointer
+    ) throws(CompressionError) -> Int {
       guard let source = block.baseAddress, !block.isEmpty else {
         throw CompressionError(.truncated, at: 0, "The LZ4 block is empty")
       }
-      guard let target = output.baseAddress, let start = dictionary.baseAddress, block.count <= Int32.max
-      else {
-        return try LZ4BlockDecoder.decompress(block, into: output, dictionary: dictionary)
-      }
-      let reach = min(dictionary.count, 0x1_0000)
+      let reach = min(history.count, 0x1_0000)
       let result = LZ4_decompress_safe_usingDict(
-        source.assumingMemoryBound(to: CChar.self), target.assumingMemoryBound(to: CChar.self),
-        Int32(block.count), Int32(clamping: output.count),
-        start.advanced(by: dictionary.count - reach).assumingMemoryBound(to: CChar.self), Int32(reach))
+        source.assumingMemoryBound(to: CChar.self),
+        output.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(block.count),
+        Int32(clamping: output.count),
+        history.baseAddress?.advanced(by: history.count - reach).assumingMemoryBound(to: CChar.self),
+        Int32(reach))
       guard result >= 0 else {
+        // liblz4 answers -(offset) - 1.
         throw CompressionError(.damaged, at: -1 - Int(result), "The LZ4 block is damaged or does not fit")
       }
       return Int(result)
-    #else
-      return try LZ4BlockDecoder.decompress(block, into: output, dictionary: dictionary)
-    #endif
-  }
+    }
+  #endif
 
   private static func tooSmall(_ output: UnsafeMutableRawBufferPointer) -> CompressionError {
     CompressionError(.outputTooSmall, at: output.count, "The LZ4 block does not fit in \(output.count) bytes")
