@@ -6,13 +6,8 @@ package enum FramePayload {
     of header: FrameHeader, in bytes: UnsafeRawBufferPointer, _ visit: (Record, Int) -> Void
   ) throws(FormatError) {
     try verify(header, bytes)
-    var offset = 0
-    while offset < bytes.count {
-      let rest = bytes.part(offset, bytes.count - offset)
-      let record = try Record(reading: rest, verifyingChecksum: false)
-      visit(record, offset)
-      offset += record.header.paddedLength
-    }
+    var records = SealedRecords(in: bytes)
+    while let next = try records.next() { visit(next.record, next.offset) }
   }
 
   /// Verifies every record, the count, the padding and the digest.
@@ -41,5 +36,28 @@ package enum FramePayload {
     }
     guard count == header.recordCount else { throw FormatError(.illegalField, in: "frame", at: 28) }
     guard digest == header.recordDigest else { throw FormatError(.wrongChecksum, in: "frame", at: 32) }
+  }
+}
+
+/// Records that stand side by side and were checked before, or made, by whoever hands them on: the payload
+/// of a frame that was verified, the records of a batch. Checksums are not looked at again.
+package struct SealedRecords {
+  /// A record, and where it stands.
+  package typealias Element = (record: Record, offset: Int, length: Int)
+
+  @usableFromInline let bytes: UnsafeRawBufferPointer
+  @usableFromInline var offset = 0
+
+  @inlinable package init(in bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// The next record, with its offset and its length with padding; nil behind the last.
+  /// - Throws: `FormatError` for bytes that are no record: never where the promise above holds.
+  @inline(__always)
+  @inlinable package mutating func next() throws(FormatError) -> Element? {
+    guard offset < bytes.count else { return nil }
+    let record = try Record(reading: bytes.part(offset, bytes.count &- offset), verifyingChecksum: false)
+    let length = record.header.paddedLength
+    defer { offset &+= length }
+    return (record, offset, length)
   }
 }

@@ -129,17 +129,15 @@ extension Engine {
     _ blobs: inout BlobChanges, _ usageChange: inout UsageChange, _ state: borrowing CommitterState
   ) throws {
     var update = IndexUpdate(next.pointee.indexes, in: state.arena)
-    let records = batch.records.bytes
-    var offset = 0
-    while offset < records.count {
-      let record = try Record(reading: records.part(offset..<records.count), verifyingChecksum: false)
-      let bytes = records.part(offset, record.header.paddedLength)
+    let bytesOfAll = batch.records.bytes
+    var records = SealedRecords(in: bytesOfAll)
+    while let (record, offset, length) = try records.next() {
+      let bytes = bytesOfAll.part(offset, length)
       let old = try place(record, bytes, into: next, &encoder, &update, &usageChange, state)
       if record.header.kind == .blob { blobs.named.append(try BlobReference(in: record).number) }
       if let old, RecordAddress(rawValue: old).isBlob {
         blobs.superseded.append(try blobNumber(at: old, encoder, state))
       }
-      offset += bytes.count
     }
     let conflicts = update.finish()
     guard conflicts.isEmpty else {

@@ -28,11 +28,8 @@ struct SegmentMarking {
 
   mutating func visit(_ part: LogScan.Part) throws(FormatError) {
     var keptBytes = 0
-    var offset = 0
-    while offset < part.payload.count {
-      let record = try Record(
-        reading: part.payload.part(offset..<part.payload.count), verifyingChecksum: false)
-      let length = record.header.paddedLength
+    var records = SealedRecords(in: part.payload)
+    while let (record, offset, length) = try records.next() {
       guard let original = part.recordOffset(at: offset) else {
         throw FormatError(.illegalField, in: "offset map", at: 0)
       }
@@ -40,7 +37,6 @@ struct SegmentMarking {
         map.keep(original, length: length)
         keptBytes += length
       }
-      offset += length
     }
     guard keptBytes > 0 else { return }
     guard let header = part.recordOffset(at: -FrameHeader.length) else {

@@ -46,17 +46,13 @@ struct SegmentRewriter: ~Copyable {
     var header = part.header
     header.recordCount = 0
     header.recordDigest = 0
-    var offset = 0
-    while offset < part.payload.count {
-      let rest = part.payload.part(offset..<part.payload.count)
-      let record = try Record(reading: rest, verifyingChecksum: false)
-      let length = record.header.paddedLength
+    var records = SealedRecords(in: part.payload)
+    while let (record, offset, length) = try records.next() {
       if let original = part.recordOffset(at: offset), map.keeps(original) {
         buffer.append(part.payload.part(offset..<(offset + length)))
         header.recordCount += 1
         header.recordDigest = Checksum.crc32c(word: record.checksum, continuing: header.recordDigest)
       }
-      offset += length
     }
     guard header.recordCount > 0 else { return buffer.truncate(to: start) }
     header.payloadLength = UInt32(buffer.count - start - FrameHeader.length)

@@ -31,18 +31,14 @@ struct Replay: ~Copyable {
 
   mutating func apply(_ parts: [LogScan.Part]) throws {
     for part in parts {
-      var offset = 0
-      while offset < part.payload.count {
-        // Verified with its frame.
-        let record = try Record(
-          reading: part.payload.part(offset..<part.payload.count), verifyingChecksum: false)
+      var records = SealedRecords(in: part.payload)
+      while let (record, offset, _) = try records.next() {
         guard let place = part.recordOffset(at: offset) else {
           throw StoreError.corruption(
             FormatError(.illegalField, in: "offset map", at: 0), segment: part.position.segment,
             offset: offset)
         }
         try apply(record, in: part.position.segment, at: place)
-        offset += record.header.paddedLength
       }
     }
   }

@@ -78,11 +78,9 @@ struct SalvageScan {
     let isWhole = header.kind == .mark || (try? FramePayload.verify(header, payload)) != nil
     try body(.frame(header, isWhole: isWhole))
     if isWhole {
-      var place = 0
-      while place < payload.count {
-        let record = try Record(reading: payload.part(place, payload.count - place), verifyingChecksum: false)
+      var records = SealedRecords(in: payload)
+      while let (record, place, _) = try records.next() {
         try body(event(record, in: segment, at: range.lowerBound + place, .frame, isAnchored: true))
-        place += record.header.paddedLength
       }
     } else {
       let isCut = range.count < Int(header.payloadLength)

@@ -44,13 +44,11 @@ struct PackedStore {
         let isLast = number == state.end.segment
         let end = isLast ? Int(state.end.offset) : state.segments.entries[Int(number)].end
         try LogScan.visitFrames(of: segment, upTo: end, state.storeID) { part in
-          var offset = 0
-          while offset < part.payload.count {
-            let record = try Record(reading: part.payload.part(offset..<part.payload.count))
+          var records = SealedRecords(in: part.payload)
+          while let (record, _, _) = try records.next() {
             let isPacked = record.header.kind == .packed
             found.append(
               (record.header.kind, isPacked ? try PackedValueHeader(reading: record.value).dictionary : nil))
-            offset += record.header.paddedLength
           }
         }
       }
