@@ -123,22 +123,28 @@ extension Structure {
     }
   }
 
-  static let superblock = Structure(
-    name: "superblock", sample: encoded(Superblock.slotLength) { Sample.superblock.write(to: $0) },
-    roundTrip: { bytes throws(FormatError) in
-      let value = try Superblock(reading: bytes)
-      return encoded(Superblock.slotLength) { value.write(to: $0) }
-    },
-    repair: sealing(4096))
+  /// A structure that is written and read by itself.
+  private static func plain<Value: Sendable>(
+    _ name: String, _ length: Int, _ sample: Value,
+    _ write: @escaping @Sendable (Value, UnsafeMutableRawBufferPointer) -> Void,
+    _ read: @escaping @Sendable (UnsafeRawBufferPointer) throws(FormatError) -> Value,
+    repair: @escaping @Sendable (inout [UInt8]) -> Void = { _ in }
+  ) -> Structure {
+    Structure(
+      name: name, sample: encoded(length) { write(sample, $0) },
+      roundTrip: { bytes throws(FormatError) in
+        let value = try read(bytes)
+        return encoded(length) { write(value, $0) }
+      }, repair: repair)
+  }
 
-  static let segmentHeader = Structure(
-    name: "segment header",
-    sample: encoded(SegmentHeader.length) { Sample.segmentHeader.write(to: $0) },
-    roundTrip: { bytes throws(FormatError) in
-      let value = try SegmentHeader(reading: bytes)
-      return encoded(SegmentHeader.length) { value.write(to: $0) }
-    },
-    repair: sealing(128))
+  static let superblock = plain(
+    "superblock", Superblock.slotLength, Sample.superblock, { $0.write(to: $1) },
+    { bytes throws(FormatError) in try Superblock(reading: bytes) }, repair: sealing(4096))
+
+  static let segmentHeader = plain(
+    "segment header", SegmentHeader.length, Sample.segmentHeader, { $0.write(to: $1) },
+    { bytes throws(FormatError) in try SegmentHeader(reading: bytes) }, repair: sealing(128))
 
   static let frameHeader = Structure(
     name: "frame header", sample: Sample.bytes(of: Sample.frameHeader, at: Sample.position),
@@ -156,13 +162,9 @@ extension Structure {
       bytes.set(checksum(covered, 0..<covered.count), at: 4)
     })
 
-  static let blobHeader = Structure(
-    name: "blob header", sample: encoded(BlobHeader.length) { Sample.blobHeader.write(to: $0) },
-    roundTrip: { bytes throws(FormatError) in
-      let value = try BlobHeader(reading: bytes)
-      return encoded(BlobHeader.length) { value.write(to: $0) }
-    },
-    repair: sealing(64))
+  static let blobHeader = plain(
+    "blob header", BlobHeader.length, Sample.blobHeader, { $0.write(to: $1) },
+    { bytes throws(FormatError) in try BlobHeader(reading: bytes) }, repair: sealing(64))
 
   static let rewrittenFooter = Structure(
     name: "rewritten footer",
@@ -202,13 +204,9 @@ extension Structure {
       bytes.set(checksum(bytes, 4..<end), at: 0)
     })
 
-  static let blobReference = Structure(
-    name: "blob reference",
-    sample: encoded(BlobReference.length) { Sample.blobReference.write(to: $0) },
-    roundTrip: { bytes throws(FormatError) in
-      let value = try BlobReference(reading: bytes)
-      return encoded(BlobReference.length) { value.write(to: $0) }
-    }, repair: { _ in })
+  static let blobReference = plain(
+    "blob reference", BlobReference.length, Sample.blobReference, { $0.write(to: $1) },
+    { bytes throws(FormatError) in try BlobReference(reading: bytes) })
 
   /// The head, and a block behind it.
   static let packedValue = Structure(
@@ -219,22 +217,13 @@ extension Structure {
       return encoded(PackedValueHeader.length) { value.write(to: $0) } + bytes.dropFirst(4)
     }, repair: { _ in })
 
-  static let indexFileHeader = Structure(
-    name: "index file header",
-    sample: encoded(IndexFileHeader.length) { Sample.indexFileHeader.write(to: $0) },
-    roundTrip: { bytes throws(FormatError) in
-      let value = try IndexFileHeader(reading: bytes)
-      return encoded(IndexFileHeader.length) { value.write(to: $0) }
-    },
-    repair: sealing(64))
+  static let indexFileHeader = plain(
+    "index file header", IndexFileHeader.length, Sample.indexFileHeader, { $0.write(to: $1) },
+    { bytes throws(FormatError) in try IndexFileHeader(reading: bytes) }, repair: sealing(64))
 
-  static let readerSlot = Structure(
-    name: "reader slot",
-    sample: encoded(ReaderSlot.length) { Sample.readerSlot.write(to: $0) },
-    roundTrip: { bytes throws(FormatError) in
-      let value = try ReaderSlot(reading: bytes)
-      return encoded(ReaderSlot.length) { value.write(to: $0) }
-    },
+  static let readerSlot = plain(
+    "reader slot", ReaderSlot.length, Sample.readerSlot, { $0.write(to: $1) },
+    { bytes throws(FormatError) in try ReaderSlot(reading: bytes) },
     repair: { bytes in
       guard bytes.count >= 64 else { return }
       bytes.set(checksum(bytes, 4..<64), at: 0)
@@ -249,16 +238,10 @@ extension Structure {
       return encoded(value.length) { value.write(to: $0) }
     }, repair: { _ in })
 
-  static let tombstone = Structure(
-    name: "tombstone",
-    sample: encoded(Tombstone.valueLength) {
-      Tombstone(shadowing: RecordAddress(segment: 9, offset: 0x4000, recordLength: 100, isBlob: true))
-        .write(to: $0)
-    },
-    roundTrip: { bytes throws(FormatError) in
-      let value = try Tombstone(reading: bytes)
-      return encoded(Tombstone.valueLength) { value.write(to: $0) }
-    }, repair: { _ in })
+  static let tombstone = plain(
+    "tombstone", Tombstone.valueLength,
+    Tombstone(shadowing: RecordAddress(segment: 9, offset: 0x4000, recordLength: 100, isBlob: true)),
+    { $0.write(to: $1) }, { bytes throws(FormatError) in try Tombstone(reading: bytes) })
 
   /// A whole frame payload of records of all kinds, under its header.
   static let framePayload: Structure = {

@@ -3,7 +3,7 @@ import PerdureTestSupport
 
 /// A file system that reports one kind of sync as done and does nothing: an engine above it is as
 /// wrong as one that leaves that sync out.
-final class ForgetfulFileSystem: FileSystem {
+final class ForgetfulFileSystem: ForwardingFileSystem {
   enum Omission: CaseIterable, Sendable {
     /// The sync of a superblock before it gets its name (C2).
     case newSuperblock
@@ -35,18 +35,18 @@ final class ForgetfulFileSystem: FileSystem {
     var isOfCompaction: Bool { self == .rewrittenSegment || self == .rewrittenName }
   }
 
-  let base: SimulatedFileSystem
+  let behind: any FileSystem
   private let omission: Omission
   private let lastCreated = Guarded<String>("")
 
-  init(_ base: SimulatedFileSystem, without omission: Omission) {
-    self.base = base
+  init(_ behind: SimulatedFileSystem, without omission: Omission) {
+    self.behind = behind
     self.omission = omission
   }
 
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
     if mode == .create { lastCreated.withLock { $0 = path } }
-    return ForgetfulFile(try base.open(path, mode), without: omission)
+    return ForgetfulFile(try behind.open(path, mode), without: omission)
   }
 
   func syncDirectory(_ path: String) throws(FileIOError) {
@@ -61,35 +61,21 @@ final class ForgetfulFileSystem: FileSystem {
       case .blobName: path != "/" && last.hasSuffix(".blob")
       default: false
       }
-    if !isForgotten { try base.syncDirectory(path) }
+    if !isForgotten { try behind.syncDirectory(path) }
   }
-
-  func createDirectory(_ path: String) throws(FileIOError) { try base.createDirectory(path) }
-  func contents(of directory: String) throws(FileIOError) -> [String] { try base.contents(of: directory) }
-  func kind(of path: String) throws(FileIOError) -> FileKind? { try base.kind(of: path) }
-  func rename(_ source: String, to destination: String) throws(FileIOError) {
-    try base.rename(source, to: destination)
-  }
-  func remove(_ path: String) throws(FileIOError) { try base.remove(path) }
-  func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
-    try base.lock(path, kind, holder: holder)
-  }
-  func availableBytes(at path: String) throws(FileIOError) -> UInt64 { try base.availableBytes(at: path) }
 }
 
-private final class ForgetfulFile: File {
-  private let base: any File
+private final class ForgetfulFile: ForwardingFile {
+  let behind: any File
   private let omission: ForgetfulFileSystem.Omission
 
-  init(_ base: any File, without omission: ForgetfulFileSystem.Omission) {
-    self.base = base
+  init(_ behind: any File, without omission: ForgetfulFileSystem.Omission) {
+    self.behind = behind
     self.omission = omission
   }
 
-  var path: String { base.path }
-
   func sync(_ mode: SyncMode) throws(FileIOError) {
-    let isEmptySegment = path.hasSuffix(".segment") ? try base.size() <= 128 : false
+    let isEmptySegment = path.hasSuffix(".segment") ? try behind.size() <= 128 : false
     let isForgotten =
       switch omission {
       case .newSuperblock: path.hasSuffix("SUPERBLOCK.tmp")
@@ -100,19 +86,6 @@ private final class ForgetfulFile: File {
       case .index: path.hasSuffix(".index")
       default: false
       }
-    if !isForgotten { try base.sync(mode) }
+    if !isForgotten { try behind.sync(mode) }
   }
-
-  func size() throws(FileIOError) -> UInt64 { try base.size() }
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
-    try base.read(into: buffer, at: offset)
-  }
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
-    try base.write(bytes, at: offset)
-  }
-  func map(_ length: Int) throws(FileIOError) -> FileMapping { try base.map(length) }
-  func close() throws(FileIOError) { try base.close() }
-  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { try base.tryLock(range) }
-  func unlock(_ range: Range<UInt64>) throws(FileIOError) { try base.unlock(range) }
-  func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool { try base.isLocked(range) }
 }

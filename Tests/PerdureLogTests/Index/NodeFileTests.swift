@@ -122,24 +122,46 @@ struct NodeFileTests {
     arena.publish()
   }
 
+  /// Gives so many keys of eight bytes a word each.
+  private static func fill(
+    _ tree: inout OrderedTree, _ count: UInt64 = 5000, in arena: NodeArena,
+    _ word: (UInt64) -> UInt64 = { $0 }
+  ) {
+    for id in 0..<count { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, word(id), in: arena) } }
+  }
+
+  /// Eight rounds of changes, each of them written; every third time it goes on as after opening: all in
+  /// the file, nothing in memory. At last each image still holds what was written.
+  ///
+  /// - Parameter Tree: A kind of tree, with its entries, and how it is written and found again.
+  private static func checkImages<Tree, Entry: Equatable>(
+    of empty: Tree, _ entries: (Tree) -> [Entry], written: (Tree) throws -> TreeImage,
+    found: (TreeImage) throws -> Tree, change: (inout Tree, NodeArena) -> Void
+  ) throws {
+    var arena = NodeArena()
+    var tree = empty
+    var images: [(image: TreeImage, entries: [Entry])] = []
+    for round in 0..<8 {
+      change(&tree, arena)
+      images.append((try written(tree), entries(tree)))
+      guard round % 3 == 2, let last = images.last else { continue }
+      arena = NodeArena()
+      tree = try found(last.image)
+    }
+    for image in images { #expect(try entries(found(image.image)) == image.entries) }
+  }
+
   @Test("A tree is the same read in place, goes on from there, and each image stays as it was")
   func orderedImages() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
     let file = MemoryIndexFile()
-    var arena = NodeArena()
-    var tree = OrderedTree()
-    var images: [(image: TreeImage, entries: [OrderedModel.Entry])] = []
-    for round in 0..<8 {
-      Self.change(&tree, times: 400, &random, in: arena)
-      tree.checkInvariants(in: arena)
-      images.append((try file.write(tree), Self.entries(of: tree)))
-      // Every third round as after opening: all in the file, nothing in memory.
-      guard round % 3 == 2, let last = images.last else { continue }
-      arena = NodeArena()
-      tree = try file.ordered(last.image)
-    }
-    for (image, entries) in images { #expect(try Self.entries(of: file.ordered(image)) == entries) }
+    try Self.checkImages(
+      of: OrderedTree(), Self.entries(of:), written: file.write, found: file.ordered,
+      change: { tree, arena in
+        Self.change(&tree, times: 400, &random, in: arena)
+        tree.checkInvariants(in: arena)
+      })
   }
 
   @Test("A table is the same read in place, goes on from there, and each image stays as it was")
@@ -147,26 +169,20 @@ struct NodeFileTests {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
     let file = MemoryIndexFile(unitCount: 1_000_000)
-    var arena = NodeArena()
-    var table = DenseTable()
-    var images: [(image: TreeImage, entries: [[UInt64]])] = []
-    for round in 0..<8 {
-      for _ in 0..<400 {
-        let id = IDShape.allCases.randomElement(using: &random)?.makeID(&random) ?? 0
-        if Bool.random(using: &random) {
-          table.put(id, id | 1, in: arena)
-        } else {
-          table.remove(id, in: arena)
+    try Self.checkImages(
+      of: DenseTable(), Self.entries(of:), written: file.write, found: file.dense,
+      change: { table, arena in
+        for _ in 0..<400 {
+          let id = IDShape.allCases.randomElement(using: &random)?.makeID(&random) ?? 0
+          if Bool.random(using: &random) {
+            table.put(id, id | 1, in: arena)
+          } else {
+            table.remove(id, in: arena)
+          }
         }
-      }
-      arena.publish()
-      table.checkInvariants(in: arena)
-      images.append((try file.write(table), Self.entries(of: table)))
-      guard round % 3 == 2, let last = images.last else { continue }
-      arena = NodeArena()
-      table = try file.dense(last.image)
-    }
-    for (image, entries) in images { #expect(try Self.entries(of: file.dense(image)) == entries) }
+        arena.publish()
+        table.checkInvariants(in: arena)
+      })
   }
 
   @Test("A key without a rest is sound also when the heap above it was given back")
@@ -186,7 +202,7 @@ struct NodeFileTests {
     let file = MemoryIndexFile()
     let arena = NodeArena()
     var tree = OrderedTree()
-    for id in UInt64(0)..<20_000 { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, id, in: arena) } }
+    Self.fill(&tree, 20_000, in: arena)
     arena.publish()
     let first = try file.write(tree)
     let writes = file.writeCount
@@ -277,18 +293,15 @@ struct NodeFileTests {
     let file = MemoryIndexFile()
     let first = NodeArena()
     var tree = OrderedTree()
-    for id in UInt64(0)..<5000 { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, id, in: first) } }
+    Self.fill(&tree, in: first)
     first.publish()
     let arena = NodeArena()
     tree = try file.ordered(try file.write(tree))
-    func put(_ word: UInt64) {
-      for id in UInt64(0)..<5000 { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, word, in: arena) } }
-    }
-    put(1)
+    Self.fill(&tree, in: arena) { _ in 1 }
     #expect(arena.retiredByteCount == 0)
     arena.publish()
     let bytes = arena.liveByteCount
-    put(2)
+    Self.fill(&tree, in: arena) { _ in 2 }
     #expect(bytes > 0 && arena.retiredByteCount == bytes && arena.liveByteCount == 2 * bytes)
     arena.publish()
     arena.reclaim(oldestPinnedVersion: arena.publishedVersion)
@@ -300,11 +313,11 @@ struct NodeFileTests {
     let file = MemoryIndexFile()
     let first = NodeArena()
     var tree = OrderedTree()
-    for id in UInt64(0)..<5000 { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, id, in: first) } }
+    Self.fill(&tree, in: first)
     first.publish()
     let arena = NodeArena()
     var copy = try file.ordered(try file.write(tree))
-    for id in UInt64(0)..<5000 { withUnsafeBytes(of: id.bigEndian) { _ = copy.put($0, 7, in: arena) } }
+    Self.fill(&copy, in: arena) { _ in 7 }
     arena.abandon()
     #expect(arena.retiredByteCount == 0 && arena.liveByteCount == 0)
   }
@@ -322,21 +335,19 @@ struct NodeFileTests {
     arena.publish()
     let ordered = try file.write(tree)
     let dense = try file.write(table)
+    func isSound(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      var verification = NodeVerification(of: bytes)
+      return (try? verification.verify(ordered: ordered, lastSegment: nil)) != nil
+        && (try? verification.verify(dense: dense, lastSegment: nil)) != nil
+    }
     for bit in (NodeSlot.unitByteCount * 8)..<(file.used.count * 8) where bit % 61 < 8 {
       file.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
-      var verification = NodeVerification(of: file.used)
-      let isSound =
-        (try? verification.verify(ordered: ordered, lastSegment: nil)) != nil
-        && (try? verification.verify(dense: dense, lastSegment: nil)) != nil
+      let isSoundNow = isSound(file.used)
       file.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
-      #expect(!isSound, "bit \(bit)")
+      #expect(!isSoundNow, "bit \(bit)")
     }
     for length in stride(from: 0, to: file.used.count, by: 509) {
-      var verification = NodeVerification(of: UnsafeRawBufferPointer(rebasing: file.used[..<length]))
-      let isSound =
-        (try? verification.verify(ordered: ordered, lastSegment: nil)) != nil
-        && (try? verification.verify(dense: dense, lastSegment: nil)) != nil
-      #expect(!isSound, "length \(length)")
+      #expect(!isSound(UnsafeRawBufferPointer(rebasing: file.used[..<length])), "length \(length)")
     }
   }
 

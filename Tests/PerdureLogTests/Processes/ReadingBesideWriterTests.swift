@@ -32,61 +32,79 @@ struct ReadingBesideWriterTests {
     }
   }
 
+  /// A run in which the writer comes in before one of the calls that reading makes.
+  private final class Moment {
+    let witnessed: WitnessedStore
+    let stepping: SteppingFileSystem
+    let round: UInt64
+    let call: Int
+    let place: String
+    /// Whether reading made fewer calls, so that the writer did not come in.
+    private(set) var isThrough = false
+
+    init(_ random: SeededGenerator, round: UInt64, call: Int) throws {
+      witnessed = try WitnessedStore(random.derived(round * 1000 + UInt64(call)))
+      stepping = SteppingFileSystem(witnessed.fileSystem)
+      (self.round, self.call) = (round, call)
+      place = "seed \(random.seed), round \(round), before call \(call)"
+    }
+
+    func act(times: Int) throws { for _ in 0..<times { try witnessed.act() } }
+
+    /// What reading shows is a state between those before and after it.
+    func read(_ body: () throws -> Snapshot) throws -> Snapshot {
+      let before = try witnessed.last
+      stepping.run(before: call) { try self.act(times: self.round < 2 ? 1 : 4) }
+      let snapshot = try body()
+      isThrough = stepping.isWaiting
+      if let failure = stepping.failure { throw failure }
+      let after = try witnessed.last
+      #expect(snapshot.sequence >= before && snapshot.sequence <= after, "\(place)")
+      try witnessed.check(snapshot, place)
+      return snapshot
+    }
+  }
+
+  /// Runs `body` once for each call that it makes, four times over.
+  ///
+  /// - Returns: How many calls there were in each round.
+  @discardableResult
+  private func beforeEveryCall(_ name: String, _ body: (Moment) throws -> Void) throws -> [Int] {
+    let random = SeededGenerator.forTest(name)
+    return try (0..<4 as Range<UInt64>).map { round in
+      for call in 0... {
+        let moment = try Moment(random, round: round, call: call)
+        try body(moment)
+        if moment.isThrough { return call + 1 }
+      }
+      return 0
+    }
+  }
+
   @Test("Whatever a writer does at any moment of an opening, a state of one moment is opened, and stays")
   func interleavings() throws {
-    let random = SeededGenerator.forTest("interleaved opening")
-    for round in 0..<4 as Range<UInt64> {
-      var call = 0
-      var isThrough = false
-      while !isThrough {
-        let witnessed = try WitnessedStore(random.derived(round * 1000 + UInt64(call)))
-        for _ in 0..<4 { try witnessed.act() }
-        if round % 2 == 0 { try witnessed.writer.checkpoint() }
-        let before = try witnessed.last
-        let stepping = SteppingFileSystem(witnessed.fileSystem)
-        stepping.run(before: call) { for _ in 0..<(round < 2 ? 1 : 4) { try witnessed.act() } }
-        let reader = try witnessed.reader(on: stepping)
-        isThrough = stepping.isWaiting
-        if let failure = stepping.failure { throw failure }
-        let place = "seed \(random.seed), round \(round), before call \(call)"
-        let snapshot = reader.snapshot()
-        let after = try witnessed.last
-        #expect(snapshot.sequence >= before && snapshot.sequence <= after, "\(place)")
-        try witnessed.check(snapshot, place)
-        for _ in 0..<4 { try witnessed.act() }
-        try witnessed.check(snapshot, place + ", later")
-        call += 1
-      }
-      #expect(call > 20)
+    let calls = try beforeEveryCall("interleaved opening") { moment in
+      try moment.act(times: 4)
+      if moment.round % 2 == 0 { try moment.witnessed.writer.checkpoint() }
+      let snapshot = try moment.read { try moment.witnessed.reader(on: moment.stepping).snapshot() }
+      try moment.act(times: 4)
+      try moment.witnessed.check(snapshot, moment.place + ", later")
     }
+    #expect(calls.allSatisfy { $0 > 20 })
   }
 
   @Test("Whatever a writer does at any moment of a refresh, a state of one moment is shown")
   func interleavedRefresh() throws {
-    let random = SeededGenerator.forTest("interleaved refresh")
-    for round in 0..<4 as Range<UInt64> {
-      var call = 0
-      var isThrough = false
-      while !isThrough {
-        let witnessed = try WitnessedStore(random.derived(round * 1000 + UInt64(call)))
-        for _ in 0..<3 { try witnessed.act() }
-        let stepping = SteppingFileSystem(witnessed.fileSystem)
-        let reader = try witnessed.reader(on: stepping)
-        let old = reader.snapshot()
-        for _ in 0..<(round % 2 == 0 ? 1 : 4) { try witnessed.act() }
-        let before = try witnessed.last
-        stepping.run(before: call) { for _ in 0..<(round < 2 ? 1 : 4) { try witnessed.act() } }
+    try beforeEveryCall("interleaved refresh") { moment in
+      try moment.act(times: 3)
+      let reader = try moment.witnessed.reader(on: moment.stepping)
+      let old = reader.snapshot()
+      try moment.act(times: moment.round % 2 == 0 ? 1 : 4)
+      _ = try moment.read {
         try reader.refresh()
-        isThrough = stepping.isWaiting
-        if let failure = stepping.failure { throw failure }
-        let place = "seed \(random.seed), round \(round), before call \(call)"
-        let snapshot = reader.snapshot()
-        let after = try witnessed.last
-        #expect(snapshot.sequence >= before && snapshot.sequence <= after, "\(place)")
-        try witnessed.check(snapshot, place)
-        try witnessed.check(old, place + ", the snapshot before")
-        call += 1
+        return reader.snapshot()
       }
+      try moment.witnessed.check(old, moment.place + ", the snapshot before")
     }
   }
 
