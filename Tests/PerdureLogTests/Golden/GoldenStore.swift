@@ -17,15 +17,19 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     case rewritten
     /// As a power cut leaves it: never closed, and half of a commit at the end.
     case cutOff = "cut-off"
+    /// With compressed values: some by themselves, and with either of two dictionaries.
+    case packed
   }
 
   var version: Int
   var kind: Kind
 
   /// What there must be.
-  static let all = Kind.allCases.map { GoldenStore(version: 1, kind: $0) }
+  static let all =
+    [.closed, .checkpoint, .rewritten, .cutOff].map { GoldenStore(version: 1, kind: $0) }
+    + [GoldenStore(version: 2, kind: .packed)]
   /// What the generator writes.
-  static let newestVersion = 1
+  static let newestVersion = 2
 
   var description: String { "v\(version)/\(kind.rawValue)" }
 
@@ -80,12 +84,15 @@ struct GoldenGenerator {
     options.blobThresholdBytes = GoldenHistory.blobThresholdBytes
     options.checkpoints = .manual
     options.compactsAutomatically = false
+    if kind == .packed { options.compression = Self.compression }
     let store = try Store(at: Self.path, options: options)
     try history.write(0..<5, to: store)
     try GoldenHistory.defineIndexes(in: store)
     // Not all, so that there is a log behind what is done in between.
     let last = history.commits.count - 3
+    if kind == .packed { try Self.train(store) }
     try history.write(5..<last, to: store)
+    if kind == .packed { try Self.train(store) }
     if kind == .checkpoint { try store.checkpoint() }
     if kind == .rewritten { _ = try store.compact() }
     try history.write(last..<history.commits.count, to: store)
@@ -100,6 +107,21 @@ struct GoldenGenerator {
     let cut = Self.cut(files, self.files)
     try store.close()
     return cut
+  }
+
+  private static var compression: CompressionOptions {
+    var options = CompressionOptions()
+    options.mode = .dictionary
+    options.trainsAutomatically = false
+    options.dictionaryBytes = 1024
+    options.valueBytesMin = 16
+    return options
+  }
+
+  private static func train(_ store: Store) throws {
+    guard try store.trainDictionary(for: store.keyspace("rows", .dense)) != nil else {
+      throw Violation("the values have nothing in common")
+    }
   }
 
   private var files: [String: [UInt8]] {
