@@ -14,6 +14,8 @@ struct CheckpointSource {
   let nextBlob: UInt64
   /// What no root from this one on reaches.
   let freed: [FreedSlot]
+  /// The nodes of the version that the writer has the sum of which this root does not reach; nil: not known.
+  let left: [NodeSlot]?
   let segmentUsage: [UInt8]
   /// Bytes of the log behind the checkpoint before.
   let tailBytes: UInt64
@@ -24,6 +26,9 @@ struct CheckpointSource {
 /// The order (FORMAT.md, K-rules): the log is durable up to the checkpoint's place before it begins here;
 /// nodes and root block are written and synced; then the caller names the root block in a superblock,
 /// and says so (`didName`).
+///
+/// `nodeSum` is over all nodes that a checkpoint reaches, and follows from the one before
+/// (CheckpointWriter+Sum).
 struct CheckpointWriter: ~Copyable {
   private let directory: String
   private let fileSystem: any FileSystem
@@ -38,6 +43,8 @@ struct CheckpointWriter: ~Copyable {
   /// Root blocks that are to be made unreadable before their units are used again.
   private var formerRoots: [(notReachedFrom: UInt64, slot: UInt32)] = []
   private var written: (reference: CheckpointReference, root: SlotAllocator.Run)?
+  /// The version of which `file` has the sum; nil: not known.
+  var summedVersion: UInt64?
   /// Why the file can be written no more.
   private(set) var failure: (any Error)?
   /// Asked before each node: true stops writing.
@@ -53,6 +60,8 @@ struct CheckpointWriter: ~Copyable {
     self.nextFileNumber = nextFileNumber
     number = opened?.root.number ?? 0
     confirmedNumber = number
+    // Without a checkpoint no node has a place yet.
+    summedVersion = opened == nil ? 0 : nil
     guard let opened else { return }
     file = IndexFile(
       opened.file, number: opened.reference.indexFile,
@@ -87,12 +96,13 @@ struct CheckpointWriter: ~Copyable {
     for slot in source.freed { file?.slots.free(SlotAllocator.Run(slot), notReachedFrom: next) }
     let file = try openFile()
     file.isCancelled = isCancelled
+    takeAway(source, from: file)
     try reuse(in: file)
     let block = try writeTrees(of: source, number: next, to: file)
     let bytes = Self.encode(block)
     let slot = try file.allocate(unitCount: NodeSlot.unitCount(block.length))
     do {
-      try bytes.withUnsafeBytes { try file.write($0, at: slot) }
+      try bytes.withUnsafeBytes { try file.writeBlock($0, at: slot) }
       try file.sync(in: directory, fileSystem)
     } catch {
       file.free(slot, unitCount: NodeSlot.unitCount(block.length))
@@ -145,7 +155,7 @@ struct CheckpointWriter: ~Copyable {
     file.slots.release(upTo: limit)
   }
 
-  private func writeTrees(
+  private mutating func writeTrees(
     of source: CheckpointSource, number: UInt64, to file: IndexFile
   ) throws -> CheckpointRoot {
     var writer = NodeWriter(to: file)
@@ -163,25 +173,11 @@ struct CheckpointWriter: ~Copyable {
         tree: isComplete ? try writer.write(root.tree(of: entry.index)).formatted : .init(),
         isComplete: isComplete, hasDuplicates: source.duplicated.contains(entry.index.id))
     }
+    let sum = sum(of: source, in: file)
     return CheckpointRoot(
       number: number, end: root.end, sequence: root.sequence, nextBlob: source.nextBlob,
-      nodeSum: Self.sum(of: source, in: file).value, keyspaces: keyspaces, indexes: indexes,
+      nodeSum: sum.value, keyspaces: keyspaces, indexes: indexes,
       blobs: source.blobs.sorted(), segmentUsage: source.segmentUsage)
-  }
-
-  /// Over all nodes of trees that were written.
-  private static func sum(of source: CheckpointSource, in file: IndexFile) -> NodeSum {
-    var sum = NodeSum()
-    let root = source.root.pointee
-    for keyspace in source.catalog.keyspaces {
-      let trees = root.trees(of: keyspace)
-      trees.dense.forEachSlot { file.add($0, to: &sum) }
-      trees.ordered.forEachSlot { file.add($0, to: &sum) }
-    }
-    for entry in source.catalog.indexes where !source.untrusted.contains(entry.index.id) {
-      root.tree(of: entry.index).forEachSlot { file.add($0, to: &sum) }
-    }
-    return sum
   }
 
   /// The block in whole units.

@@ -14,6 +14,8 @@ final class IndexFile: NodeSink {
   var slots: SlotAllocator
   /// By the first unit of a node: the checksum that it was written with last.
   private var checksums: [UInt32]
+  /// Over nodes in the file: which, the checkpoint writer knows.
+  var sum = NodeSum()
   /// Bytes written since the file was opened.
   private(set) var writtenByteCount: UInt64 = 0
   /// Whether the file's name may be missing after a power cut.
@@ -63,20 +65,36 @@ final class IndexFile: NodeSink {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws {
-    let follows = slot.offset == bufferOffset + buffer.count
-    if !follows || buffer.count + bytes.count > Self.bufferLength { try flush() }
-    if buffer.isEmpty { bufferOffset = slot.offset }
-    buffer.append(contentsOf: bytes)
+    try writeBlock(bytes, at: slot)
     let unit = Int(slot.number)
     if unit >= checksums.count {
       checksums.append(
         contentsOf: repeatElement(0, count: max(unit + 1, 2 * checksums.count) - checksums.count))
     }
     checksums[unit] = bytes.integer(at: 0)
+    add(slot, to: &sum)
   }
 
-  /// Adds nodes that are in the file to a sum.
-  func add(_ slot: NodeSlot, to sum: inout NodeSum) { sum.add(slot, checksum: checksums[Int(slot.number)]) }
+  /// Writes what is no node.
+  func writeBlock(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws(FileIOError) {
+    let follows = slot.offset == bufferOffset + buffer.count
+    if !follows || buffer.count + bytes.count > Self.bufferLength { try flush() }
+    if buffer.isEmpty { bufferOffset = slot.offset }
+    buffer.append(contentsOf: bytes)
+  }
+
+  /// Adds a node to a sum if it is in the file.
+  func add(_ slot: NodeSlot, to sum: inout NodeSum) {
+    if slot != .none { sum.add(slot, checksum: checksums[Int(slot.number)]) }
+  }
+
+  /// Takes it away again.
+  func remove(_ slot: NodeSlot, from sum: inout NodeSum) {
+    if slot != .none { sum.remove(slot, checksum: checksums[Int(slot.number)]) }
+  }
+
+  /// Takes a node of the file out of its sum.
+  func takeAway(_ slot: NodeSlot) { remove(slot, from: &sum) }
 
   /// Writes what was gathered.
   func flush() throws(FileIOError) {

@@ -87,6 +87,20 @@ final class NodeArena {
     return freedSlots
   }
 
+  /// The slots of nodes that are in the file and wait to be freed, of those that were retired after a
+  /// version; nil if more than `limit` nodes were.
+  func waitingSlots(retiredAfter version: UInt64, limit: Int) -> [NodeSlot]? {
+    var slots: [NodeSlot] = []
+    var index = retired.count
+    while index > 0, retired[index - 1].version > version {
+      if retired.count - index == limit { return nil }
+      index -= 1
+      let slot = NodeHeader(retired[index].node).slot
+      if slot != .none { slots.append(slot) }
+    }
+    return slots
+  }
+
   /// Nodes and blocks the working version has made so far.
   var createdCount: Int { created.count }
 }
@@ -211,11 +225,12 @@ extension NodeArena {
   }
 
   /// Frees a published node. N6
-  private func free(_ node: UnsafeMutableRawPointer) {
+  private func free(_ node: UnsafeMutableRawPointer, retiredIn version: UInt64) {
     let header = NodeHeader(node)
     let slot = header.slot
     if slot != .none {
-      freedSlots.append(FreedSlot(slot: slot, unitCount: NodeSlot.unitCount(header.fileByteCount)))
+      let unitCount = NodeSlot.unitCount(header.fileByteCount)
+      freedSlots.append(FreedSlot(slot: slot, unitCount: unitCount, retiredIn: version))
     }
     if !header.isInFile { freeMemory(of: node) }
   }
@@ -300,7 +315,7 @@ extension NodeArena {
     while let element = retired.first, element.version <= oldestPinnedVersion {
       retired.removeFirst()
       retiredByteCount -= memoryByteCount(of: element.node)
-      free(element.node)
+      free(element.node, retiredIn: element.version)
       freedCount += 1
     }
     return freedCount

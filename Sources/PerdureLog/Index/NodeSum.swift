@@ -10,16 +10,21 @@ struct NodeSum: Equatable {
   private(set) var value: UInt64 = 0
 
   /// FORMAT.md, K9.
-  mutating func add(_ slot: NodeSlot, checksum: UInt32) {
+  mutating func add(_ slot: NodeSlot, checksum: UInt32) { value &+= Self.mixed(slot, checksum) }
+
+  /// Takes away what was added.
+  mutating func remove(_ slot: NodeSlot, checksum: UInt32) { value &-= Self.mixed(slot, checksum) }
+
+  private static func mixed(_ slot: NodeSlot, _ checksum: UInt32) -> UInt64 {
     var mixed = UInt64(slot.number) << 32 | UInt64(checksum)
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    value &+= mixed ^ mixed >> 31
+    return mixed ^ mixed >> 31
   }
 }
 
 extension OrderedTree {
-  /// The slots of all nodes and blocks of a tree that is in the file.
+  /// The slots of all nodes and blocks of a tree; none for what is not in the file.
   func forEachSlot(_ body: (NodeSlot) -> Void) {
     if let root { Self.visit(OrderedNode(root), body) }
   }
@@ -37,7 +42,7 @@ extension OrderedTree {
 }
 
 extension DenseTable {
-  /// The slots of all nodes of a table that is in the file.
+  /// The slots of all nodes of a table; none for what is not in the file.
   func forEachSlot(_ body: (NodeSlot) -> Void) {
     if let root { Self.visit(DenseNode(root), body) }
   }
