@@ -14,10 +14,10 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release demo lint format check bench bench-log clean
+.PHONY: help setup build test test-release demo lint format check bench bench-log bench-compression bench-opening bench-tables test-benchmarks clean
 
 help: ## List the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup: ## Install liblz4 and pkg-config where they are missing
 	@.ci/setup
@@ -55,6 +55,21 @@ bench: setup ## Measure beside SQLite
 bench-log: setup ## Measure the engine alone beside LMDB, RocksDB, LevelDB and SQLite
 	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark --output Benchmarks/results $(ARGS)
+
+bench-compression: setup ## Measure what compression does to small records
+	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
+	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark compression --output Benchmarks/results
+
+bench-opening: setup ## Measure what opening costs, part by part
+	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
+	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark opening --output Benchmarks/results
+
+bench-tables: ## Write what was measured into the tables of the documents
+	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark tables
+
+test-benchmarks: setup ## Build and run the tests of the benchmarks
+	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
+	$(SWIFT) test --package-path Benchmarks $(TEST_ARGS)
 
 clean: ## Remove what was built
 	$(SWIFT) package clean

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// The tables of Benchmarks/README.md beside what the benchmarks have written into Benchmarks/results.
+/// The tables of Benchmarks/README.md and ARCHITECTURE.md beside what the benchmarks have written into Benchmarks/results.
 @Suite("Figures of the benchmarks")
 struct BenchmarkFiguresTests {
-  /// The lines of README between two marks, each as the cells of its row.
-  private func rows(_ mark: String) throws -> [[String]] {
-    let text = try Repository.text(of: "Benchmarks/README.md")
+  /// The lines of a document between two marks, each as the cells of its row.
+  private func rows(_ mark: String, in document: String = "Benchmarks/README.md") throws -> [[String]] {
+    let text = try Repository.text(of: document)
     let parts = text.components(separatedBy: "<!-- \(mark) -->")
     let table = try #require(parts.dropFirst().first).components(separatedBy: "<!-- /\(mark) -->")[0]
     return table.split(separator: "\n").map { line in
@@ -74,6 +74,7 @@ struct BenchmarkFiguresTests {
     var shape: String
     var ns_per_op: Double
     var cpu_ns_per_op: Double
+    var p9999: Double
     var max_ns: Double
   }
 
@@ -86,23 +87,114 @@ struct BenchmarkFiguresTests {
     }
   }
 
-  @Test("Every duration in the engine's tables was measured for that engine and those records")
-  func log() throws {
+  private static func isDuration(_ cell: String) -> Bool {
+    [" ns", " µs", " ms", " s"].contains { cell.hasSuffix($0) }
+  }
+
+  /// What each engine took, as tables show it, by records and engine.
+  private func durations() throws -> [String: Set<String>] {
     var known: [String: Set<String>] = [:]
     for figure in try results("log.json", [LogFigure].self) {
       known[figure.shape + " " + figure.engine, default: []].formUnion(
-        [figure.ns_per_op, figure.cpu_ns_per_op, figure.max_ns].map(Self.text))
+        [figure.ns_per_op, figure.cpu_ns_per_op, figure.p9999, figure.max_ns].map(Self.text))
     }
+    return known
+  }
+
+  @Test("Every duration in the engine's tables was measured for that engine and those records")
+  func log() throws {
+    let known = try durations()
     var (shape, engines, checked) = ("", [String](), 0)
     for row in try rows("log") {
       if let name = row.first?.split(separator: "**").first, row.count == 1 { shape = String(name) }
-      if row.contains("floor") { engines = row.dropFirst().dropLast().map { String($0) } }
-      for (engine, cell) in zip(engines, row.dropFirst()) where cell.hasSuffix("s") && cell != engine {
+      if row.contains("floor") { engines = row.dropFirst().map { String($0) } }
+      for (engine, cell) in zip(engines, row.dropFirst()) where Self.isDuration(cell) {
         #expect(
           known[shape + " " + engine]?.contains(cell) == true, "\(shape), \(row[0]), \(engine): \(cell)")
         checked += 1
       }
     }
     #expect(checked > 300)
+  }
+
+  @Test("Every duration that the goals are held against was measured")
+  func goals() throws {
+    let known = try durations()
+    let ours = known.filter { $0.key.hasSuffix(" Perdure") }.values.reduce(into: Set()) { $0.formUnion($1) }
+    let unpacking = try results("compression.json", [CompressionFigure].self).map {
+      Self.text($0.unpackNanoseconds)
+    }
+    let table = try rows("goals").dropFirst(2)
+    try #require(table.count > 30)
+    for row in table {
+      try #require(row.count == 6, "\(row)")
+      let (goal, measured, verdict) = (row[3], row[4], row[5])
+      #expect((measured == "–") == (verdict == "not measured"), "\(row[0])")
+      guard Self.isDuration(measured) else { continue }
+      #expect(ours.union(unpacking).contains(measured), "\(row[0]): \(measured)")
+      // Rounded, they may be the same.
+      guard measured != goal else { continue }
+      #expect((verdict == "met") == (Self.nanoseconds(measured) <= Self.nanoseconds(goal)), "\(row[0])")
+    }
+  }
+
+  private static func nanoseconds(_ cell: String) -> Double {
+    let parts = cell.split(separator: " ")
+    let unit = ["ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9][parts.last.map(String.init) ?? ""] ?? .nan
+    return (parts.first.flatMap { Double($0) } ?? .nan) * unit
+  }
+
+  // MARK: - Compression and opening
+
+  private struct CompressionFigure: Decodable {
+    var kind: String
+    var mode: String
+    var valueBytes: Double
+    var ratio: Double
+    var logBytesPerRecord: Double
+    var writeNanoseconds: Double
+    var readNanoseconds: Double
+    var unpackNanoseconds: Double
+  }
+
+  @Test("The table of compression is that of compression.json, here and in ARCHITECTURE.md")
+  func compression() throws {
+    let figures = try results("compression.json", [CompressionFigure].self)
+    try #require(figures.count == 12)
+    for document in ["Benchmarks/README.md", "ARCHITECTURE.md"] {
+      let table = try rows("compression", in: document).dropFirst(2)
+      for (row, figure) in zip(table, figures) {
+        let whole = [
+          figure.logBytesPerRecord, figure.writeNanoseconds, figure.readNanoseconds, figure.unpackNanoseconds,
+        ].map { String(format: "%.0f", $0) }
+        let expected =
+          ["\(figure.kind), \(figure.mode)", String(format: "%.0f", figure.valueBytes)]
+          + [String(format: "%.2f", figure.ratio)] + whole
+        let last = figure.mode == "as they are" ? expected.dropLast() + ["–"] : expected
+        #expect(row == last, "\(document)")
+      }
+      #expect(table.count == figures.count, "\(document)")
+    }
+  }
+
+  private struct OpeningFigure: Decodable {
+    var shape: String
+    var what: String
+    var value: Double
+    var isTime: Bool
+  }
+
+  @Test("The table of openings is that of opening.json, here and in ARCHITECTURE.md")
+  func opening() throws {
+    let figures = try results("opening.json", [OpeningFigure].self)
+    for document in ["Benchmarks/README.md", "ARCHITECTURE.md"] {
+      let table = try rows("opening", in: document)
+      for figure in figures {
+        let row = try #require(table.first { $0.first == figure.what }, "\(document): \(figure.what)")
+        let text = String(format: figure.isTime ? "%.2f ms" : "%.2f", figure.value)
+        #expect(row.contains(text), "\(document), \(figure.shape), \(figure.what): \(text)")
+      }
+      #expect(figures.count == 2 * (table.count - 2), "\(document)")
+    }
   }
 }

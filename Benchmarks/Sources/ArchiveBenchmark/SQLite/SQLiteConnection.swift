@@ -77,12 +77,9 @@ final class SQLiteStatement {
 
   func bind(_ index: Int32, _ value: String?) throws {
     guard var value else { return try bind(index, nil as Int64?) }
-    // SQLITE_TRANSIENT, by which SQLite copies the bytes before the call returns, is -1 cast to a function: a
-    // macro that Swift does not import, and a value that SQLite compares and never calls.
-    let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     let code = value.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) {
-        sqlite3_bind_text(handle, index, $0.baseAddress, Int32($0.count), transient)
+        sqlite3_bind_text(handle, index, $0.baseAddress, Int32($0.count), perdure_sqlite3_transient())
       }
     }
     try connection.check(code)

@@ -21,7 +21,7 @@ final class FloorEngine: LogEngine, @unchecked Sendable {
 
   func setDurable(_ isDurable: Bool) { self.isDurable = isDurable }
   func makeView() -> FloorView { FloorView(floor: floor) }
-  func makeWriter() -> FloorWriter { FloorWriter(engine: self) }
+  func makeWriter() -> FloorWriter { FloorWriter(floor: floor, isDurable: isDurable) }
   func close() { log_floor_close(floor) }
 }
 
@@ -49,16 +49,18 @@ struct FloorView: EngineView {
   }
 
   mutating func scan(prefixOf key: log_key, length: Int) -> ScanResult { ScanResult() }
+  static var takesSnapshots: Bool { false }
+  mutating func takeSnapshot() {}
   mutating func advance() {}
   mutating func end() {}
 }
 
 struct FloorWriter: EngineWriter {
-  fileprivate let engine: FloorEngine
+  fileprivate let floor: OpaquePointer
+  fileprivate let isDurable: Bool
 
   mutating func commit(_ operations: UnsafeBufferPointer<log_operation>) throws {
-    let error = log_floor_commit(
-      engine.floor, operations.baseAddress, operations.count, engine.isDurable ? 1 : 0)
+    let error = log_floor_commit(floor, operations.baseAddress, operations.count, isDurable ? 1 : 0)
     guard error == 0 else { throw EngineError("commit: \(String(cString: strerror(error)))") }
   }
 

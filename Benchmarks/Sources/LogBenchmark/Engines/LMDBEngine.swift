@@ -107,6 +107,11 @@ struct LMDBView: WalkingView {
     }
   }
 
+  mutating func takeSnapshot() throws {
+    mdb_txn_reset(transaction)
+    try LMDB.check(mdb_txn_renew(transaction))
+  }
+
   mutating func advance() throws {
     mdb_txn_reset(transaction)
     try LMDB.check(mdb_txn_renew(transaction))

@@ -7,6 +7,7 @@ final class LevelDBEngine: LogEngine, @unchecked Sendable {
   static let name = "LevelDB"
   static let isOrdered = true
   static let readsWhileWriting = true
+  static let compacts = true
   static let settings = """
     Snappy, blocks of 4 KiB, bloom filter of 10 bits, block cache of 512 MiB, write buffer of 64 MiB; \
     checksums are not verified by reads (its default)
@@ -64,6 +65,10 @@ struct LevelDBView: WalkingView {
     guard let found else { return nil }
     defer { leveldb_free(found) }
     return log_fold(found, length)
+  }
+
+  mutating func takeSnapshot() {
+    leveldb_release_snapshot(engine.database, leveldb_create_snapshot(engine.database))
   }
 
   mutating func advance() {}

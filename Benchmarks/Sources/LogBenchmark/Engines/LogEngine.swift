@@ -29,8 +29,19 @@ protocol LogEngine: AnyObject, Sendable {
   /// For one thread.
   func makeWriter() throws -> Writer
 
+  /// Whether it moves what it has written to other places in the background.
+  static var compacts: Bool { get }
+
+  /// What the engine counts itself, by name; in bytes, but for ratios.
+  var figures: [String: Double] { get throws }
+
   /// All views and writers have ended.
   func close() throws
+}
+
+extension LogEngine {
+  static var compacts: Bool { false }
+  var figures: [String: Double] { [:] }
 }
 
 /// What a scan has seen.
@@ -62,6 +73,12 @@ protocol EngineView {
   /// All entries whose hashed keys begin with the same `length` bytes.
   mutating func scan(prefixOf key: log_key, length: Int) throws -> ScanResult
 
+  static var takesSnapshots: Bool { get }
+
+  /// Takes a snapshot of the newest state and releases it, in the engine's cheapest way. Afterwards the view is
+  /// good for nothing else.
+  mutating func takeSnapshot() throws
+
   /// Goes to the newest state.
   mutating func advance() throws
 
@@ -69,6 +86,8 @@ protocol EngineView {
 }
 
 extension EngineView {
+  static var takesSnapshots: Bool { true }
+
   mutating func readMany(_ keys: [log_key]) throws -> UInt64 {
     var sum: UInt64 = 0
     for key in keys { sum &+= try read(key) ?? 0 }

@@ -7,6 +7,7 @@ final class RocksDBEngine: LogEngine, @unchecked Sendable {
   static let name = "RocksDB"
   static let isOrdered = true
   static let readsWhileWriting = true
+  static let compacts = true
   static let settings = """
     LZ4, blocks of 16 KiB, bloom filter of 10 bits, block cache of 512 MiB, dynamic level bytes, \
     2 background jobs; checksums verified when a block is loaded; Debian's library is built with assertions
@@ -99,6 +100,10 @@ struct RocksDBView: WalkingView {
     }
     for error in errors { try RocksDB.check(error) }
     return values.reduce(0) { sum, value in sum &+ (value.map(Self.foldAndRelease) ?? 0) }
+  }
+
+  mutating func takeSnapshot() {
+    rocksdb_release_snapshot(engine.database, rocksdb_create_snapshot(engine.database))
   }
 
   mutating func advance() {}

@@ -99,6 +99,7 @@ struct SQLiteView: WalkingView {
   private let getMany: OpaquePointer
   private let all: OpaquePointer
   private let from: OpaquePointer
+  private var snapshot: [OpaquePointer] = []
   private static let manyCount = 64
 
   fileprivate init(_ engine: SQLiteEngine) throws {
@@ -146,13 +147,22 @@ struct SQLiteView: WalkingView {
     }
   }
 
+  /// A transaction has its snapshot when it has read something.
+  mutating func takeSnapshot() throws {
+    if snapshot.isEmpty {
+      try advance()
+      snapshot = try ["BEGIN", "SELECT 1 FROM records LIMIT 1", "COMMIT"].map(connection.prepare)
+    }
+    for statement in snapshot { try connection.step(statement) }
+  }
+
   mutating func advance() throws {
     // Outside a transaction every statement sees the newest state.
     if sqlite3_get_autocommit(connection.handle) == 0 { try connection.run("COMMIT") }
   }
 
   mutating func end() {
-    for statement in [get, getMany, all, from] { sqlite3_finalize(statement) }
+    for statement in [get, getMany, all, from] + snapshot { sqlite3_finalize(statement) }
     connection.close()
   }
 

@@ -1,6 +1,4 @@
-import Foundation
-
-/// The results of one shape as a table in Markdown: a row a workload, a column an engine.
+/// The results of one shape and one number of records as a table in Markdown: a row a workload, a column an engine.
 struct ResultTable {
   enum Time: String {
     case elapsed = "elapsed time"
@@ -11,93 +9,73 @@ struct ResultTable {
   let shape: Shape
   let records: Int
   let time: Time
-  private let byPlace: [String: Measurement]
+  let results: ResultSet
   private let engines: [String]
 
-  init(shape: Shape, records: Int, _ time: Time, _ measurements: [Measurement]) {
-    self.shape = shape
-    self.records = records
-    self.time = time
-    let known = Set(measurements.map(\.engine))
-    engines = Self.order.filter(known.contains)
-    byPlace = Dictionary(
-      measurements.map { ($0.engine + " " + $0.workload, $0) }, uniquingKeysWith: { first, _ in first })
-  }
+  /// From here on a store has many records, as those of the part "large".
+  static let largeCount = 5_000_000
 
   static let order = [
     FloorEngine.name, PerdureEngine.name, LMDBEngine.name, LMDBWriteMapEngine.name, RocksDBEngine.name,
     LevelDBEngine.name, SQLiteEngine.name,
   ]
 
+  static var peers: [String] { order.filter { $0 != FloorEngine.name && $0 != PerdureEngine.name } }
+
+  /// A table for each shape and number of records; those with many come last.
+  static func all(_ measurements: [Measurement], _ time: Time) -> [ResultTable] {
+    let results = ResultSet(measurements)
+    let tables = Shape.allCases.flatMap { shape in
+      results.counts(shape).map { ResultTable(shape: shape, records: $0, time, results) }
+    }
+    return tables.filter { $0.records < largeCount } + tables.filter { $0.records >= largeCount }
+  }
+
+  init(shape: Shape, records: Int, _ time: Time, _ results: ResultSet) {
+    self.shape = shape
+    self.records = records
+    self.time = time
+    self.results = results
+    engines = Self.order.filter { results.has($0, shape, records) }
+  }
+
   var text: String {
     let head = [
-      "### \(shape.rawValue), \(records) records, \(time.rawValue)", "",
-      "| | \(engines.joined(separator: " | ")) | Perdure / best peer |",
-      "|---|" + String(repeating: "---:|", count: engines.count + 1),
+      "**\(shape.rawValue)**, \(records) records, \(time.rawValue)" + plot, "",
+      "| | \(engines.joined(separator: " | ")) | / best peer | / floor | rounds |",
+      "|---|" + String(repeating: "---:|", count: engines.count + 3),
     ]
     return (head + rows).joined(separator: "\n")
   }
 
+  private var plot: String {
+    records < Self.largeCount ? " ([plot](results/log-\(shape.rawValue).svg), elapsed time)" : ""
+  }
+
   private var rows: [String] {
-    Workload.allCases.compactMap { workload in
-      row(workload.title, Self.duration) { engine in
-        let measurement = byPlace[engine + " " + workload.rawValue]
-        return time == .elapsed ? measurement?.nsPerOp : measurement?.cpuNsPerOp
-      }
-    } + (time == .elapsed ? otherRows : [])
+    ResultRow.all(time).compactMap(row)
   }
 
-  private var otherRows: [String] {
-    [
-      row("longest call, not durable", Self.duration, stall),
-      row("disk after filling, bytes a record", Self.count) { engine in
-        byPlace[engine + " " + Workload.fillRandom1000.rawValue].map { Double($0.diskBytes) / Double($0.n) }
-      },
-      row("disk at the end, bytes a record", Self.count) { engine in
-        byPlace[engine + " " + Workload.openClean.rawValue].map { Double($0.diskBytes) / Double($0.n) }
-      },
-      row("private memory once all was read, bytes a record", Self.count) { engine in
-        byPlace[engine + " " + Workload.openClean.rawValue].map { Double($0.memoryBytes) / Double($0.n) }
-      },
-    ].compactMap { $0 }
-  }
-
-  /// The longest call of anything that writes and does not wait for the disk.
-  private func stall(of engine: String) -> Double? {
-    let writing: [Workload] = [
-      .fillRandom1, .fillRandom100, .fillRandom1000, .ycsbA, .ycsbF, .overwrite1, .overwrite1000, .delete1000,
-    ]
-    return writing.compactMap { byPlace[engine + " " + $0.rawValue].map { Double($0.maxNs) } }.max()
-  }
-
-  private func row(_ title: String, _ format: (Double) -> String, _ value: (String) -> Double?) -> String? {
-    let values = engines.map(value)
-    guard values.contains(where: { $0 != nil }) else { return nil }
-    let cells = values.map { $0.map(format) ?? "–" }
-    return "| \(title) | \(cells.joined(separator: " | ")) | \(ratio(values)) |"
-  }
-
-  /// Below 1: Perdure is ahead.
-  private func ratio(_ values: [Double?]) -> String {
-    var ours: Double?
-    var best: Double?
-    for (engine, value) in zip(engines, values) {
-      guard let value, engine != FloorEngine.name else { continue }
-      if engine == PerdureEngine.name { ours = value } else { best = min(best ?? value, value) }
+  private func row(_ kind: ResultRow) -> String? {
+    let found = engines.map { engine in
+      kind.workloads.compactMap { results[$0, engine, shape, records] }
     }
-    guard let ours, let best, best > 0 else { return "–" }
-    let text = String(format: "%.2f", ours / best)
+    let values = found.map { $0.isEmpty ? nil : kind.value($0) }
+    guard values.contains(where: { $0 != nil }) else { return nil }
+    let cells = values.map { $0.map(kind.format) ?? "–" }
+    let ratios = [ratio(values, to: Self.peers), ratio(values, to: [FloorEngine.name])]
+    let rounds = Set(found.flatMap { $0.map(\.rounds) }).sorted()
+    let all = [kind.title] + cells + ratios + [rounds.map { "\($0)" }.joined(separator: ", ")]
+    return "| \(all.joined(separator: " | ")) |"
+  }
+
+  /// Below 1: Perdure is ahead of the best of these.
+  private func ratio(_ values: [Double?], to others: [String]) -> String {
+    let theirs = zip(engines, values).compactMap { others.contains($0) ? $1 : nil }
+    guard let place = engines.firstIndex(of: PerdureEngine.name), let ours = values[place],
+      let best = theirs.min(), best > 0
+    else { return "–" }
+    let text = Format.ratio(ours / best)
     return ours <= best ? "**\(text)**" : text
   }
-
-  static func duration(_ nanoseconds: Double) -> String {
-    switch nanoseconds {
-    case ..<9_999.5: String(format: "%.0f ns", nanoseconds)
-    case ..<9_999_500: String(format: "%.1f µs", nanoseconds / 1e3)
-    case ..<9_999_500_000: String(format: "%.1f ms", nanoseconds / 1e6)
-    default: String(format: "%.1f s", nanoseconds / 1e9)
-    }
-  }
-
-  static func count(_ value: Double) -> String { String(format: "%.1f", value) }
 }

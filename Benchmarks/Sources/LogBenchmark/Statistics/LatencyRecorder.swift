@@ -3,8 +3,8 @@ import CLogFloor
 /// Takes the time of one operation after the other, with one look at the clock between two.
 struct LatencyRecorder {
   private(set) var histogram = Histogram()
-  private let begin: UInt64
-  private let beginCPU: UInt64
+  private var begin: UInt64
+  private var beginCPU: UInt64
   private var last: UInt64
 
   init() {
@@ -17,6 +17,16 @@ struct LatencyRecorder {
   mutating func lap() {
     let now = log_now_ns()
     histogram.record(now &- last)
+    last = now
+  }
+
+  /// Does something that is not measured.
+  mutating func skip(_ body: () throws -> Void) rethrows {
+    let cpu = log_cpu_ns()
+    try body()
+    beginCPU += log_cpu_ns() - cpu
+    let now = log_now_ns()
+    begin += now - last
     last = now
   }
 

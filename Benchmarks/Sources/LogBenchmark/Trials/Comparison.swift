@@ -1,34 +1,38 @@
 import Foundation
 
-/// Runs trials of all engines in rounds, each trial in a process of its own, and compares what they say.
+/// Runs trials of several engines in turn, each in a process of its own, and compares what they say.
 struct Comparison {
-  var engines: [EngineName]
-  var rounds: Int
   /// Where stores are made, and removed.
   var folder: URL
   /// Hears what is done now.
   var progress: (String) -> Void
 
-  /// The medians of all rounds of a plan.
-  func run(_ plan: TrialPlan) throws -> [Measurement] {
-    var all: [String: [Measurement]] = [:]
-    for round in 0..<rounds {
-      var plan = plan
-      plan.round = round
-      var checks: [String: (sum: UInt64, engine: String)] = [:]
-      // Whoever comes first finds another machine than whoever comes last.
-      for place in engines.indices {
-        let engine = engines[(place + round) % engines.count]
-        let turn = "round \(round + 1) of \(rounds)"
-        progress("\(plan.shape.rawValue), \(plan.records) records, \(turn): \(engine.rawValue)")
-        let output = try trial(of: engine, plan)
-        for measurement in output.measurements {
-          all[measurement.engine + " " + measurement.workload, default: []].append(measurement)
-        }
-        try compare(output.checks, of: engine, &checks)
-      }
+  /// One measurement for each engine and workload.
+  func run(_ turn: Turn) throws -> [Measurement] {
+    try checkRoom(for: turn)
+    var found: [Measurement] = []
+    var checks: [String: (sum: UInt64, engine: String)] = [:]
+    // Whoever comes first finds another machine than whoever comes last.
+    for place in turn.engines.indices {
+      let engine = turn.engines[(place + turn.plan.round) % turn.engines.count]
+      let begin = Date()
+      let output = try trial(of: engine, turn.plan)
+      let seconds = String(format: "%.1f s", Date().timeIntervalSince(begin))
+      progress(
+        "\(turn.part.rawValue), \(turn.plan.shape.rawValue), \(turn.plan.records) records, "
+          + "round \(turn.plan.round + 1), \(engine.rawValue): \(seconds)")
+      found += output.measurements
+      try compare(output.checks, of: engine, &checks)
     }
-    return all.values.compactMap(Measurement.summary(of:))
+    return found
+  }
+
+  private func checkRoom(for turn: Turn) throws {
+    let values = try folder.resourceValues(forKeys: [.volumeAvailableCapacityKey])
+    guard let available = values.volumeAvailableCapacity, available < turn.diskBytesMax else { return }
+    throw EngineError(
+      "\(folder.path) has \(available >> 20) MiB free, and \(turn.plan.records) records may take "
+        + "\(turn.diskBytesMax >> 20): give --folder, or fewer records")
   }
 
   private func trial(of engine: EngineName, _ plan: TrialPlan) throws -> TrialOutput {

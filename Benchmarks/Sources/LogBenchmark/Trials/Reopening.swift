@@ -32,13 +32,17 @@ struct Reopening<Engine: LogEngine> {
     let all = try view.scan(from: nil, limit: .max)
     view.end()
     let memoryAfter = Resources.privateMemoryBytes
+    var details = try engine.figures
+    details["live_records"] = Double(all.count)
+    details["reserved_bytes"] = Double(Resources.reservedBytes(of: folder + "/store"))
     try engine.close()
     let measurement = Measurement(
-      engine: Engine.name, workload: workload.rawValue, shape: plan.shape.rawValue, n: all.count,
+      engine: Engine.name, workload: workload.rawValue, shape: plan.shape.rawValue, n: plan.records,
       valueBytes: plan.shape.valueLength, operations: 1, nsPerOp: Double(cost.nanoseconds),
       cpuNsPerOp: Double(cost.cpuNanoseconds), p50: cost.nanoseconds, p99: cost.nanoseconds,
-      p999: cost.nanoseconds, maxNs: cost.nanoseconds, diskBytes: Resources.diskBytes(of: folder + "/store"),
-      memoryBytes: max(memoryAfter - memory, 0))
+      p999: cost.nanoseconds, p9999: cost.nanoseconds, maxNs: cost.nanoseconds,
+      diskBytes: Resources.diskBytes(of: folder + "/store"), memoryBytes: max(memoryAfter - memory, 0),
+      details: details)
     return (measurement, all.sum &+ UInt64(all.count))
   }
 }

@@ -2,10 +2,27 @@ import Foundation
 
 /// What the process and its files take.
 enum Resources {
-  /// Blocks that all files of a folder take, in bytes.
-  static func diskBytes(of folder: String) -> Int {
+  /// Blocks that all files of a folder take, in bytes, but for room that is only held back.
+  static func diskBytes(of folder: String) -> Int { bytes(of: folder) { !isReserve($0) } }
+
+  /// Blocks that are held back so that a store can go on when the disk is full, in bytes.
+  static func reservedBytes(of folder: String) -> Int { bytes(of: folder, isReserve) }
+
+  /// Bytes that the process has handed to the system by calls that write; 0 where the system does not say. What is
+  /// stored into maps is not in it.
+  static var writtenBytes: Int {
+    guard let text = try? String(contentsOfFile: "/proc/self/io", encoding: .utf8) else { return 0 }
+    for line in text.split(separator: "\n") where line.hasPrefix("wchar:") {
+      return Int(line.filter(\.isNumber)) ?? 0
+    }
+    return 0
+  }
+
+  private static func isReserve(_ path: String) -> Bool { path.hasSuffix(".reserve") }
+
+  private static func bytes(of folder: String, _ isWanted: (String) -> Bool) -> Int {
     let paths = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-    return paths.reduce(0) { sum, path in
+    return paths.filter(isWanted).reduce(0) { sum, path in
       var status = stat()
       guard lstat(folder + "/" + path, &status) == 0 else { return sum }
       return sum + Int(status.st_blocks) * 512

@@ -9,7 +9,11 @@ struct TrialPlan: Codable {
   /// The most single operations of a workload.
   var operations: Int
   var durableCommits: Int
+  /// Commits beside a thread that overwrites.
+  var steadyCommits: Int
   var workloads: [Workload]
+  /// The fill that the store begins with.
+  var load = Workload.fillRandom1000
   var round: Int
 }
 
@@ -42,17 +46,23 @@ final class Trial<Engine: LogEngine> {
     store = engine
     try fill(engine)
     settle()
-    note(.fillRandom1000)
+    note(plan.load)
     try read(engine)
     try mix(engine)
     try change(engine)
     try workTogether(engine)
+    try overwriteSteadily(engine)
     output.checks["final state"] = try digest(engine)
+  }
+
+  func close() throws {
+    try store?.close()
+    store = nil
   }
 
   func isWanted(_ workload: Workload) -> Bool {
     plan.workloads.contains(workload) && workload.makesSense(for: shape)
-      && (Engine.isOrdered || !workload.needsOrder)
+      && (Engine.isOrdered || !workload.needsOrder) && (Engine.compacts || !workload.needsCompaction)
   }
 
   func openStore(in folder: String) throws -> Engine {
@@ -68,17 +78,20 @@ final class Trial<Engine: LogEngine> {
 
   /// - Parameter calls: The latencies of calls.
   func report(
-    _ workload: Workload, _ operations: Int, _ cost: Cost, _ calls: Histogram, in folder: String? = nil
+    _ workload: Workload, _ operations: Int, _ cost: Cost, _ calls: Histogram, in folder: String? = nil,
+    details: [String: Double] = [:]
   ) {
     guard isWanted(workload), operations > 0 else { return }
+    let folder = folder ?? storeFolder
     output.measurements.append(
       Measurement(
         engine: Engine.name, workload: workload.rawValue, shape: shape.rawValue, n: records,
         valueBytes: shape.valueLength, operations: operations,
         nsPerOp: Double(cost.nanoseconds) / Double(operations),
         cpuNsPerOp: Double(cost.cpuNanoseconds) / Double(operations), p50: calls.percentile(0.5),
-        p99: calls.percentile(0.99), p999: calls.percentile(0.999), maxNs: calls.maximum,
-        diskBytes: Resources.diskBytes(of: folder ?? storeFolder), memoryBytes: Resources.privateMemoryBytes))
+        p99: calls.percentile(0.99), p999: calls.percentile(0.999), p9999: calls.percentile(0.9999),
+        maxNs: calls.maximum, diskBytes: Resources.diskBytes(of: folder),
+        memoryBytes: Resources.privateMemoryBytes, details: details))
   }
 
   func check(_ workload: Workload, _ sum: UInt64) {
@@ -91,6 +104,7 @@ final class Trial<Engine: LogEngine> {
       return
     }
     output.measurements[index].diskBytes = Resources.diskBytes(of: storeFolder)
+    output.measurements[index].details["reserved_bytes"] = Double(Resources.reservedBytes(of: storeFolder))
     output.measurements[index].memoryBytes = Resources.privateMemoryBytes
   }
 

@@ -1,18 +1,19 @@
 import CLogFloor
 import Foundation
 
-// Filling. In order of the keys or in none; batches of 1, 100 and 1000. Batches of 1 and 100, and
-// whatever is in order, fill a fifth of the records into a store of their own that is thrown away.
+// Filling. In order of the keys or in none; batches of 1, 100 and 1000. One of them loads the store that the rest
+// works on; the others fill a fifth of the records into a store of their own that is thrown away.
 
 extension Trial {
   func fillOthers() throws {
     for workload in [
       Workload.fillSequential1, .fillSequential100, .fillSequential1000, .fillRandom1, .fillRandom100,
     ]
-    where isWanted(workload) {
+    where isWanted(workload) && workload != plan.load {
       let path = folder + "/other"
       let engine = try openStore(in: path)
-      let count = max(records / 5, 1)
+      let fifth = max(records / 5, 1)
+      let count = workload.batchSize == 1 ? min(fifth, plan.operations) : fifth
       try put(engine, workload, order(of: workload, count), in: path)
       try engine.close()
       try FileManager.default.removeItem(atPath: path)
@@ -20,8 +21,7 @@ extension Trial {
   }
 
   func fill(_ engine: Engine) throws {
-    let workload = Workload.fillRandom1000
-    try put(engine, workload, order(of: workload, records))
+    try put(engine, plan.load, order(of: plan.load, records))
   }
 
   private func order(of workload: Workload, _ count: Int) -> [UInt32] {
@@ -35,8 +35,11 @@ extension Trial {
   }
 
   /// Puts a value for each ordinal in the workload's batches, and reports it.
-  func put(_ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], in path: String? = nil) throws {
-    let batch = workload.batchSize
+  func put(
+    _ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], inBatchesOf size: Int? = nil,
+    in path: String? = nil
+  ) throws {
+    let batch = size ?? workload.batchSize
     var writer = try engine.makeWriter()
     defer { writer.end() }
     let salt = Scramble.mix(seed(of: workload))
@@ -60,7 +63,7 @@ extension Workload {
   var batchSize: Int {
     switch self {
     case .fillSequential100, .fillRandom100: 100
-    case .fillSequential1000, .fillRandom1000, .overwrite1000, .delete1000: 1000
+    case .fillSequential1000, .fillRandom1000, .overwrite1000, .delete1000, .steadyOverwrite: 1000
     default: 1
     }
   }

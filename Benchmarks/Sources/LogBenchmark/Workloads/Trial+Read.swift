@@ -13,6 +13,7 @@ extension Trial {
     try readTogether(&view, count)
     try scanAll(&view)
     try scanPrefixes(&view, count)
+    try takeSnapshots(&view, count)
   }
 
   private func keys(_ workload: Workload, _ count: Int, _ key: (Int) -> log_key) -> [log_key] {
@@ -63,6 +64,14 @@ extension Trial {
       place += 1
     }
     return result
+  }
+
+  private func takeSnapshots(_ view: inout Engine.View, _ count: Int) throws {
+    guard isWanted(.snapshot), Engine.View.takesSnapshots else { return }
+    try measure(.snapshot, count: count, operations: count) { _ in
+      try view.takeSnapshot()
+      return 1
+    }
   }
 
   private func scanAll(_ view: inout Engine.View) throws {

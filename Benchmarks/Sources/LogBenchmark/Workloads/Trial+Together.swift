@@ -52,7 +52,7 @@ extension Trial {
     guard isWanted(workload) else { return }
     try engine.setDurable(true)
     let (shape, pool, records, seed) = (shape, pool, records, seed(of: workload))
-    let count = max(plan.durableCommits / writers, 1) * (writers == 1 ? 1 : 4)
+    let count = max(plan.durableCommits / writers, 1) * (writers == 1 ? 1 : 2)
     let calls = Shared(Histogram())
     // The first sync takes what was written before with it, and is not counted.
     var warm = try engine.makeWriter()
@@ -84,4 +84,13 @@ final class Signal: Sendable {
   var isSet: Bool { value.load(ordering: .acquiring) }
 
   func set() { value.store(true, ordering: .releasing) }
+}
+
+/// Counted by one thread, seen by all.
+final class Counter: Sendable {
+  private let count = Atomic(0)
+
+  var value: Int { count.load(ordering: .relaxed) }
+
+  func increment() { count.add(1, ordering: .relaxed) }
 }

@@ -14,6 +14,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case getMany64 = "get-many-64"
   case scan
   case prefix
+  case snapshot
   case ycsbC = "ycsb-c"
   case ycsbB = "ycsb-b"
   case ycsbE = "ycsb-e"
@@ -25,6 +26,10 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case delete1000 = "delete-1000"
   case durable1 = "durable-1-writer"
   case durable8 = "durable-8-writers"
+  // Of the part "steady", on a store of its own.
+  case steadyOverwrite = "steady-overwrite"
+  case steadyCommit = "steady-commit"
+  case steadyDurable = "steady-durable-commit"
   case openAfterKill = "open-after-kill"
   case openClean = "open-clean"
 
@@ -34,8 +39,19 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
     shape.keyKind == .hashed || (self != .readMissing && self != .prefix)
   }
 
+  /// What runs on a store that is overwritten again and again.
+  static let steady: [Workload] = [.steadyOverwrite, .steadyCommit, .steadyDurable]
+
   /// Whether the engine must keep its keys in order.
   var needsOrder: Bool { self == .scan || self == .prefix || self == .ycsbE }
+
+  /// Whether processor time says little about it.
+  var waitsForDisk: Bool {
+    [.durable1, .durable8, .steadyDurable, .openAfterKill, .openClean].contains(self)
+  }
+
+  /// Whether it is about what the engine moves in the background.
+  var needsCompaction: Bool { self == .steadyCommit || self == .steadyDurable }
 
   var title: String {
     switch self {
@@ -50,6 +66,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
     case .getMany64: "getMany of 64, a record"
     case .scan: "scan, an entry"
     case .prefix: "scan of a prefix"
+    case .snapshot: "snapshot taken and released"
     case .ycsbA: "YCSB A (50 read, 50 update)"
     case .ycsbB: "YCSB B (95 read, 5 update)"
     case .ycsbC: "YCSB C (read)"
@@ -61,6 +78,9 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
     case .delete1000: "delete, batches of 1000"
     case .durable1: "durable commit, 1 writer"
     case .durable8: "durable commit, 8 writers"
+    case .steadyOverwrite: "steady overwrite, batches of 1000"
+    case .steadyCommit: "steady overwrite, batches of 1"
+    case .steadyDurable: "durable commit beside an overwriting thread"
     case .openAfterKill: "open after kill -9"
     case .openClean: "open clean"
     }

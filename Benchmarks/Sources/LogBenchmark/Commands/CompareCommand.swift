@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+
+/// Runs everything and writes it down.
+struct CompareCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compare", abstract: "Run the workloads on all engines in turn.",
+    discussion: """
+      Every engine does the same operations on the same records, and must read the same and end in the same \
+      state; the run fails if one does not. What is not durable survives kill -9 with all engines. Results replace \
+      those of the same engine, workload and records in log.json, as they come, and leave the others.
+      """)
+
+  @Flag(help: "Few records and one round: whether it works, not how fast. Writes nothing.")
+  var quick = false
+
+  @Option(parsing: .upToNextOption, help: "Which parts: \(Self.list(Part.allCases)).")
+  var parts = Part.allCases
+
+  @Option(help: "Records of 100 bytes; of 1 KiB a quarter of it.")
+  var records: Int?
+
+  @Option(help: "The most operations of a workload that works on single records; of 1 KiB half of it.")
+  var operations: Int?
+
+  @Option(help: "Commits of the row with one durable writer; eight writers do twice as many.")
+  var durableCommits: Int?
+
+  @Option(help: "Records of the part \"large\"; 100 million take 60 GB of disk. 0: none.")
+  var largeRecords: Int?
+
+  @Option(help: "How often the part \"main\" is run; medians are shown.")
+  var rounds: Int?
+
+  @Option(help: "After so many minutes nothing new is begun.")
+  var minutes = Double.infinity
+
+  @Option(parsing: .upToNextOption, help: "Which records: \(Self.list(Shape.allCases)).")
+  var shapes = Shape.allCases
+
+  @Option(
+    parsing: .upToNextOption,
+    help: "Which engines: \(Self.list(EngineName.allCases)). Default: all where that does not take for ever.")
+  var engines: [EngineName] = []
+
+  @Option(parsing: .upToNextOption, help: "Which workloads: \(Self.list(Workload.allCases)).")
+  var workloads = Workload.allCases
+
+  @Option(help: "An existing folder on the disk to measure.")
+  var folder: String?
+
+  @Option(help: "The folder of log.json and plots. Default: nowhere.")
+  var output: String?
+
+  func validate() throws {
+    let counts = [records ?? 100, operations ?? 100, durableCommits ?? 100, rounds ?? 1]
+    guard counts.allSatisfy({ $0 > 0 }), (records ?? 1000) >= 1000 else {
+      throw ValidationError("--records is at least 1000; the other counts at least 1.")
+    }
+    guard largeRecords ?? 0 == 0 || (largeRecords ?? 0) >= 1000 else {
+      throw ValidationError("--large-records is 0 or at least 1000.")
+    }
+  }
+
+  func run() throws {
+    let known = engines.isEmpty ? EngineName.allCases : engines
+    for engine in known {
+      let (title, settings) = try engine.description
+      print("\(title): \(settings)")
+    }
+    var runner = TurnRunner(
+      turns: schedule.turns, deadline: minutes, comparison: comparison,
+      files: quick ? nil : output.map { ResultFiles(folder: URL(fileURLWithPath: $0)) })
+    try runner.run()
+    for text in runner.tables { print("\n" + text) }
+    print("\n" + runner.durations)
+  }
+
+  var schedule: Schedule {
+    Schedule(
+      parts: parts, shapes: shapes, workloads: workloads, engines: engines.isEmpty ? nil : engines,
+      records: records ?? (quick ? 4_000 : 1_000_000),
+      largeRecords: largeRecords ?? (quick ? 8_000 : 10_000_000),
+      operations: operations ?? (quick ? 2_000 : 100_000),
+      durableCommits: durableCommits ?? (quick ? 50 : 1_000), rounds: rounds ?? (quick ? 1 : 3))
+  }
+
+  private var comparison: Comparison {
+    Comparison(
+      folder: folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory,
+      progress: { line in FileHandle.standardError.write(Data((line + "\n").utf8)) })
+  }
+
+  private static func list<Values: Sequence>(_ values: Values) -> String
+  where Values.Element: RawRepresentable<String> {
+    values.map(\.rawValue).joined(separator: ", ")
+  }
+}

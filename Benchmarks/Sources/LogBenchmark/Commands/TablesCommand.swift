@@ -1,0 +1,61 @@
+import ArgumentParser
+import Foundation
+
+/// Writes what was measured into the documents, so that nobody copies figures by hand.
+struct TablesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tables", abstract: "Write the results into the tables of the documents.",
+    discussion: """
+      Between the marks <!-- name --> and <!-- /name -->, for the names log, goals, settings, compression and opening.
+      """)
+
+  @Option(help: "The folder of the results.")
+  var results = "Benchmarks/results"
+
+  @Option(parsing: .upToNextOption, help: "The documents.")
+  var documents = ["Benchmarks/README.md", "ARCHITECTURE.md"]
+
+  @Flag(help: "Processor time of all threads instead of elapsed time: where other work was on the machine.")
+  var processorTime = false
+
+  @Flag(help: "Change nothing; fail if a document does not say what the results say.")
+  var check = false
+
+  func run() throws {
+    let blocks = try makeBlocks()
+    for document in documents {
+      let file = URL(fileURLWithPath: document)
+      let text = try String(contentsOf: file, encoding: .utf8)
+      let new = try blocks.reduce(text) { try Self.replacing($1.name, in: $0, with: $1.text) }
+      guard new != text else { continue }
+      if check { throw EngineError("\(document) does not say what the results say: make bench-tables") }
+      try Data(new.utf8).write(to: file)
+      print("\(document) was changed.")
+    }
+  }
+
+  private func makeBlocks() throws -> [(name: String, text: String)] {
+    let files = ResultFiles(folder: URL(fileURLWithPath: results))
+    let measurements = try files.measurements()
+    let compression: [CompressionFigure] = try files.read("compression.json")
+    let opening: [OpeningFigure] = try files.read("opening.json")
+    let tables = ResultTable.all(measurements, processorTime ? .processor : .elapsed)
+    let settings = try EngineName.allCases.map { try $0.description }
+    return [
+      ("log", tables.map(\.text).joined(separator: "\n\n")),
+      ("goals", Goal.table(ResultSet(measurements), compression)),
+      ("settings", settings.map { "- \($0.title): \($0.settings)" }.joined(separator: "\n")),
+      ("compression", CompressionFigure.table(compression)),
+      ("opening", OpeningFigure.table(opening)),
+    ]
+  }
+
+  /// - Returns: The text itself if it has no such marks.
+  static func replacing(_ name: String, in text: String, with block: String) throws -> String {
+    guard let start = text.range(of: "<!-- \(name) -->\n") else { return text }
+    guard let stop = text.range(of: "<!-- /\(name) -->", range: start.upperBound..<text.endIndex) else {
+      throw EngineError("<!-- \(name) --> has no end")
+    }
+    return text[..<start.upperBound] + block + "\n" + text[stop.lowerBound...]
+  }
+}

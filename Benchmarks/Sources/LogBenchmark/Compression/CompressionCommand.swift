@@ -1,0 +1,108 @@
+import ArgumentParser
+import Foundation
+import PerdureLog
+
+/// What compression does to small records: how long they are, and what writing and reading them takes.
+struct CompressionCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compression",
+    abstract: "Small records, stored as they are, with LZ4, and with dictionaries.",
+    discussion: """
+      The first tenth of the records is what the dictionary is made from; the others are measured. Times are \
+      processor time; unpacking is what a read takes more than one of records stored as they are.
+      """)
+
+  @Option(help: "Records of each kind.")
+  var records = 100_000
+
+  @Option(help: "Reads at random.")
+  var reads = 400_000
+
+  @Option(help: "How often everything is run; medians are shown.")
+  var rounds = 3
+
+  @Option(help: "An existing folder on the disk to measure.")
+  var folder: String?
+
+  @Option(help: "The folder that compression.json goes to. Default: nowhere.")
+  var output: String?
+
+  func validate() throws {
+    guard records >= 10_000, reads > 0, rounds > 0 else {
+      throw ValidationError("--records is at least 10000; the other counts at least 1.")
+    }
+  }
+
+  func run() throws {
+    var results: [CompressionFigure] = []
+    for kind in SmallRecords.Kind.allCases {
+      let rounds = try (0..<rounds).map { _ in try CompressionTrial.run(kind, self) }
+      for mode in CompressionTrial.Mode.allCases {
+        results.append(CompressionFigure(medianOf: rounds.compactMap { $0.first { $0.mode == mode } }))
+      }
+    }
+    print(CompressionFigure.table(results))
+    guard let output else { return }
+    try ResultFiles(folder: URL(fileURLWithPath: output)).write(results, to: "compression.json")
+  }
+}
+
+/// What was measured of records of one kind, stored in one way.
+struct CompressionFigure: Codable {
+  var kind: SmallRecords.Kind
+  var mode: CompressionTrial.Mode
+  var valueBytes: Double
+  /// How many times shorter values are stored.
+  var ratio: Double
+  /// All that the log takes.
+  var logBytesPerRecord: Double
+  var writeNanoseconds: Double
+  var readNanoseconds: Double
+  var unpackNanoseconds: Double
+  var rounds = 1
+
+  /// The columns' names, and how each is shown.
+  static func table(_ figures: [CompressionFigure]) -> String {
+    let head = """
+      | | bytes | times shorter | log bytes a record | write, ns | read, ns | unpack, ns |
+      |---|--:|--:|--:|--:|--:|--:|
+      """
+    return figures.reduce(head) { $0 + "\n" + $1.row }
+  }
+
+  private var row: String {
+    let numbers = [
+      String(format: "%.0f", valueBytes), String(format: "%.2f", ratio),
+      String(format: "%.0f", logBytesPerRecord), String(format: "%.0f", writeNanoseconds),
+      String(format: "%.0f", readNanoseconds), mode == .raw ? "–" : String(format: "%.0f", unpackNanoseconds),
+    ]
+    return "| \(kind.rawValue), \(mode.rawValue) | " + numbers.joined(separator: " | ") + " |"
+  }
+
+  init(
+    kind: SmallRecords.Kind, mode: CompressionTrial.Mode, valueBytes: Double, ratio: Double,
+    logBytesPerRecord: Double, writeNanoseconds: Double, readNanoseconds: Double
+  ) {
+    self.kind = kind
+    self.mode = mode
+    self.valueBytes = valueBytes
+    self.ratio = ratio
+    self.logBytesPerRecord = logBytesPerRecord
+    self.writeNanoseconds = writeNanoseconds
+    self.readNanoseconds = readNanoseconds
+    unpackNanoseconds = 0
+  }
+
+  /// - Parameter figures: Of the same kind and mode; at least one.
+  init(medianOf figures: [CompressionFigure]) {
+    self = figures[0]
+    rounds = figures.count
+    func median(_ path: KeyPath<CompressionFigure, Double>) -> Double {
+      let sorted = figures.map { $0[keyPath: path] }.sorted()
+      return sorted[sorted.count / 2]
+    }
+    writeNanoseconds = median(\.writeNanoseconds)
+    readNanoseconds = median(\.readNanoseconds)
+    unpackNanoseconds = median(\.unpackNanoseconds)
+  }
+}

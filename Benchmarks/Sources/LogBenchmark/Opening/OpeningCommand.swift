@@ -1,0 +1,75 @@
+import ArgumentParser
+import Foundation
+
+/// What opening costs, and what it takes to open that fast.
+struct OpeningCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "opening", abstract: "What opening a store takes, part by part, and what checkpoints cost.",
+    discussion: """
+      Parts are differences: opening from a checkpoint, less opening an empty store, is what the index file takes. \
+      Files are in the page cache; processor time of all threads.
+      """)
+
+  @Option(help: "Records of 100 bytes.")
+  var records = 1_000_000
+
+  @Option(help: "Uniform updates behind the checkpoint that is timed.")
+  var updates = 280_000
+
+  @Option(help: "Uniform updates with the usual policy for checkpoints.")
+  var manyUpdates = 4_000_000
+
+  @Option(help: "How often a store is opened; medians are shown.")
+  var rounds = 9
+
+  @Option(help: "An existing folder on the disk to measure.")
+  var folder: String?
+
+  @Option(help: "The folder that opening.json goes to. Default: nowhere.")
+  var output: String?
+
+  func validate() throws {
+    guard records >= 1000, updates > 0, manyUpdates >= 0, rounds > 0 else {
+      throw ValidationError("--records is at least 1000; the other counts at least 1.")
+    }
+  }
+
+  func run() throws {
+    let figures = try [Shape.dense100, .hashed100].flatMap { shape in
+      try OpeningTrial(shape: shape, command: self).run()
+    }
+    print(OpeningFigure.table(figures))
+    guard let output else { return }
+    try ResultFiles(folder: URL(fileURLWithPath: output)).write(figures, to: "opening.json")
+  }
+}
+
+/// One figure of one shape.
+struct OpeningFigure: Codable {
+  var shape: String
+  var records: Int
+  var what: String
+  /// Milliseconds, or a plain number.
+  var value: Double
+  var isTime: Bool
+  var rounds: Int
+
+  static func table(_ figures: [OpeningFigure]) -> String {
+    let shapes = distinct(figures.map(\.shape))
+    let head = shapes.reduce("| |") { line, shape in
+      "\(line) \(shape), \(figures.first { $0.shape == shape }?.records ?? 0) records |"
+    }
+    let lines = distinct(figures.map(\.what)).map { what in
+      shapes.reduce("| \(what) |") { line, shape in
+        "\(line) \(figures.first { $0.shape == shape && $0.what == what }?.text ?? "–") |"
+      }
+    }
+    return ([head, "|---|" + String(repeating: "---:|", count: shapes.count)] + lines).joined(separator: "\n")
+  }
+
+  private static func distinct(_ names: [String]) -> [String] {
+    names.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+
+  private var text: String { isTime ? String(format: "%.2f ms", value) : Format.ratio(value) }
+}

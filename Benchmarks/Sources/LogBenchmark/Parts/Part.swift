@@ -1,0 +1,88 @@
+import ArgumentParser
+
+/// What a run consists of.
+enum Part: String, CaseIterable, ExpressibleByArgument {
+  /// All workloads on a million records (of 1 KiB: a quarter of it), in rounds.
+  case main
+  /// A store that is overwritten again and again, once; Perdure also with as many records as `large`.
+  case steady
+  /// Opening and memory with many records, once.
+  case large
+}
+
+/// Trials of several engines on the same plan, in turn.
+struct Turn {
+  var part: Part
+  var plan: TrialPlan
+  var engines: [EngineName]
+}
+
+/// Decides what is run, and in which order: the first round of everything comes before the second of anything, so that
+/// a run that is out of time has all rows, of fewer rounds.
+struct Schedule {
+  var parts: [Part]
+  var shapes: [Shape]
+  var workloads: [Workload]
+  /// As asked for; nil: those that the part takes by itself.
+  var engines: [EngineName]?
+  var records: Int
+  var largeRecords: Int
+  /// Of 100-byte records; of 1 KiB half of it.
+  var operations: Int
+  var durableCommits: Int
+  var rounds: Int
+
+  var turns: [Turn] {
+    var found: [Turn] = []
+    for round in 0..<rounds {
+      if parts.contains(.main) { found += shapes.map { main($0, round) } }
+      guard round == 0 else { continue }
+      if parts.contains(.steady) { found += steady }
+      if parts.contains(.large) { found += shapes.filter { $0.valueLength == 100 }.map(large) }
+    }
+    return found.filter { !$0.plan.workloads.isEmpty && !$0.engines.isEmpty }
+  }
+
+  private func plan(_ shape: Shape, _ count: Int, _ own: (Workload) -> Bool) -> TrialPlan {
+    TrialPlan(
+      shape: shape, records: count,
+      operations: shape.valueLength == 100 ? operations : max(operations / 2, 1),
+      durableCommits: durableCommits, steadyCommits: durableCommits * 10,
+      workloads: workloads.filter(own), round: 0)
+  }
+
+  private func main(_ shape: Shape, _ round: Int) -> Turn {
+    var plan = plan(shape, shape.recordCount(forSmallValues: records)) { !Workload.steady.contains($0) }
+    plan.round = round
+    return Turn(part: .main, plan: plan, engines: engines ?? EngineName.allCases)
+  }
+
+  /// Hashed keys only. SQLite takes as long as all others together.
+  private var steady: [Turn] {
+    guard shapes.contains(.hashed100) else { return [] }
+    let usual = plan(.hashed100, records, Workload.steady.contains)
+    let turn = Turn(part: .steady, plan: usual, engines: engines ?? Self.quickEngines)
+    let large = plan(.hashed100, largeRecords) { $0 == .steadyOverwrite }
+    let own = (engines ?? [.perdure]).filter { $0 == .perdure }
+    return largeRecords > 0 ? [turn, Turn(part: .steady, plan: large, engines: own)] : [turn]
+  }
+
+  /// Ids are loaded in order, as they are given out; hashed keys in none.
+  private func large(_ shape: Shape) -> Turn {
+    let load = shape.keyKind == .dense ? Workload.fillSequential1000 : .fillRandom1000
+    let own = [load, .readRandom, .openAfterKill, .openClean]
+    var plan = plan(shape, largeRecords, own.contains)
+    plan.load = load
+    if largeRecords == 0 { plan.workloads = [] }
+    return Turn(
+      part: .large, plan: plan,
+      engines: engines ?? (shape.keyKind == .dense ? EngineName.allCases : Self.quickEngines))
+  }
+
+  private static let quickEngines = EngineName.allCases.filter { $0 != .sqlite }
+}
+
+extension Turn {
+  /// What the store takes at most, in bytes, roughly: what is dead and what is being rewritten is in it.
+  var diskBytesMax: Int { plan.records * (plan.shape.valueLength + 60) * 4 }
+}

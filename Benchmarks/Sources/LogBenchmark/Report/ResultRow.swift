@@ -1,0 +1,108 @@
+/// A row of a table: which workloads it is made of, and how.
+struct ResultRow {
+  var title: String
+  var workloads: [Workload]
+  var format: (Double) -> String
+  /// Of those of the workloads that were measured; at least one.
+  var value: ([Measurement]) -> Double?
+
+  static func all(_ time: ResultTable.Time) -> [ResultRow] {
+    times(time) + ([stall] + waits).map { time == .elapsed ? $0 : $0.sayingElapsed } + space + memory
+  }
+
+  private static func times(_ time: ResultTable.Time) -> [ResultRow] {
+    Workload.allCases.map { workload in
+      guard time == .processor, !workload.waitsForDisk else {
+        let row = ResultRow(workload.title, of: workload, Format.duration, \.nsPerOp)
+        return time == .elapsed ? row : row.sayingElapsed
+      }
+      return ResultRow(workload.title, of: workload, Format.duration, \.cpuNsPerOp)
+    }
+  }
+
+  private var sayingElapsed: ResultRow {
+    var row = self
+    row.title += ", elapsed"
+    return row
+  }
+
+  private init(
+    title: String, workloads: [Workload], format: @escaping (Double) -> String,
+    value: @escaping ([Measurement]) -> Double?
+  ) {
+    (self.title, self.workloads, self.format, self.value) = (title, workloads, format, value)
+  }
+
+  private init(
+    _ title: String, of workload: Workload, _ format: @escaping (Double) -> String,
+    _ value: @escaping (Measurement) -> Double?
+  ) {
+    self.init(title: title, workloads: [workload], format: format) { value($0[0]) }
+  }
+
+  /// The longest call of anything that writes and does not wait for the disk.
+  private static var stall: ResultRow {
+    let workloads: [Workload] = [
+      .fillRandom1, .fillRandom100, .fillRandom1000, .ycsbA, .ycsbF, .overwrite1, .overwrite1000, .delete1000,
+    ]
+    return ResultRow(title: "longest call, not durable", workloads: workloads, format: Format.duration) {
+      $0.map { Double($0.maxNs) }.max()
+    }
+  }
+
+  private static var waits: [ResultRow] {
+    [Workload.steadyCommit, .steadyDurable].map { workload in
+      ResultRow(workload.title + ", p99.99", of: workload, Format.duration) { Double($0.p9999) }
+    }
+  }
+
+  private static var space: [ResultRow] {
+    [
+      ResultRow("disk after filling, bytes a record", of: .fillRandom1000, Format.count) {
+        Double($0.diskBytes) / Double($0.n)
+      },
+      ResultRow("disk at the end, bytes a record", of: .openClean, Format.count) {
+        Double($0.diskBytes) / $0.liveRecords
+      },
+      ResultRow("disk while overwritten, bytes a record, median", of: .steadyOverwrite, Format.count) {
+        $0.perRecord("disk_bytes_median")
+      },
+      ResultRow("disk while overwritten, bytes a record, most", of: .steadyOverwrite, Format.count) {
+        $0.perRecord("disk_bytes_max")
+      },
+      ResultRow("bytes written for each byte of keys and values", of: .steadyOverwrite, Format.ratio) {
+        $0.writeAmplification("given_bytes")
+      },
+      ResultRow("held back for a full disk", of: .openClean, Format.mebibytes) {
+        $0.details["reserved_bytes"].flatMap { $0 > 0 ? $0 : nil }
+      },
+    ]
+  }
+
+  private static var memory: [ResultRow] {
+    [
+      ResultRow("private memory once all was read, bytes a record", of: .openClean, Format.count) {
+        Double($0.memoryBytes) / $0.liveRecords
+      },
+      ResultRow("index, a file that is mapped, bytes a key", of: .openClean, Format.count) { found in
+        found.details["index_bytes"].map { $0 / found.liveRecords }
+      },
+    ]
+  }
+}
+
+extension Measurement {
+  /// Records in the store, at the end.
+  var liveRecords: Double { details["live_records"] ?? Double(n) }
+
+  func perRecord(_ detail: String) -> Double? { details[detail].map { $0 / Double(n) } }
+
+  /// Bytes that calls have written for each byte that the caller gave, as `unit` counts them.
+  func writeAmplification(_ unit: String) -> Double? {
+    // What is stored into a map, the system does not count.
+    guard engine != LMDBWriteMapEngine.name, let written = details["written_bytes"],
+      let given = details[unit], given > 0, written > 0
+    else { return nil }
+    return written / given
+  }
+}

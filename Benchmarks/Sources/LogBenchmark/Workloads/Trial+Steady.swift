@@ -1,0 +1,184 @@
+import CLogFloor
+import Foundation
+
+// A store that is overwritten again and again, uniformly at random: what space it settles at, what is
+// written for it, and what commits wait for those who clean up behind them.
+//
+// Only engines that clean up in the background are asked what commits of one record take then, and how long durable ones
+// take beside a thread that overwrites. The others write the same in large batches, unmeasured, so that all end
+// in the same state.
+
+extension Trial {
+  func overwriteSteadily(_ engine: Engine) throws {
+    if isWanted(.steadyOverwrite) { try overwriteTwice(engine) }
+    if plan.workloads.contains(.steadyCommit) { try overwriteSingly(engine) }
+    if plan.workloads.contains(.steadyDurable) { try commitBesideOverwriting(engine) }
+  }
+
+  private func ordinals(_ workload: Workload, _ count: Int) -> [UInt32] {
+    var generator = Scramble(seed: seed(of: workload))
+    return (0..<count).map { _ in UInt32(Int.random(in: 0..<records, using: &generator)) }
+  }
+
+  /// As many records as the store has, twice; the second time, when the space has settled, is looked at.
+  private func overwriteTwice(_ engine: Engine) throws {
+    let workload = Workload.steadyOverwrite
+    let all = ordinals(workload, 2 * records)
+    let salt = Scramble.mix(seed(of: workload))
+    var writer = try engine.makeWriter()
+    defer { writer.end() }
+    var space = SteadySpace(folder: storeFolder)
+    let written = Resources.writtenBytes
+    let figuresBefore = try engine.figures
+    var operations: [log_operation] = []
+    var recorder = LatencyRecorder()
+    for (position, ordinal) in all.enumerated() {
+      let value = pool.value(salt &+ UInt64(position))
+      operations.append(log_operation(key: shape.key(Int(ordinal)), value: value, length: shape.valueLength))
+      guard operations.count == workload.batchSize || position == all.count - 1 else { continue }
+      try operations.withUnsafeBufferPointer { try writer.commit($0) }
+      operations.removeAll(keepingCapacity: true)
+      recorder.lap()
+      // Forty looks, beside the clock.
+      if position >= records, (position + 1) / 1000 % max(records / 40_000, 1) == 0 {
+        try recorder.skip { space.look(try engine.figures) }
+      }
+    }
+    var details = space.details
+    details["written_bytes"] = Double(Resources.writtenBytes - written)
+    details["given_bytes"] = Double(all.count * (shape.keyLength + shape.valueLength))
+    let recordBytes = "record_bytes_since_open"
+    details["record_bytes"] = try engine.figures[recordBytes].map { $0 - (figuresBefore[recordBytes] ?? 0) }
+    report(workload, all.count, recorder.elapsed, recorder.histogram, details: details)
+  }
+
+  /// As many records as the store has, in commits of one.
+  private func overwriteSingly(_ engine: Engine) throws {
+    let workload = Workload.steadyCommit
+    try put(engine, workload, ordinals(workload, records), inBatchesOf: Engine.compacts ? 1 : 1000)
+  }
+
+  /// Durable commits of one record each into one half of the keys, while a thread overwrites the other half, in
+  /// batches, not durably: all of it before, then a batch for every twenty commits, so that there is always something
+  /// to clean up, and engines are not compared by how much they write. That thread gives each key one value for
+  /// ever, so that it does not matter how often.
+  private func commitBesideOverwriting(_ engine: Engine) throws {
+    let workload = Workload.steadyDurable
+    let half = max(records / 2, 1)
+    let foreground = ordinals(workload, plan.steadyCommits).map { $0 % UInt32(half) }
+    guard Engine.compacts else {
+      try put(engine, workload, foreground, inBatchesOf: 1000)
+      return try overwriteOnce(engine, from: half)
+    }
+    let (shape, pool, records, salt) = (shape, pool, records, Scramble.mix(seed(of: workload)))
+    let done = Counter()
+    let isDone = Signal()
+    let isOverwritten = Signal()
+    let result = Shared((Cost(nanoseconds: 0, cpuNanoseconds: 0), Histogram()))
+    // Writers keep the durability that they began with.
+    let background = try engine.makeWriter()
+    let writers = Shared([background, try makeDurableWriter(engine)])
+    try Threads.run(2) { number in
+      var writer = writers.withLock { $0[number] }
+      defer { writer.end() }
+      if number == 0 {
+        defer { isOverwritten.set() }
+        var pass = SteadyPass(shape: shape, pool: pool, first: half, count: records - half)
+        while !pass.isSecond { try pass.commit(&writer) }
+        isOverwritten.set()
+        var batches = 0
+        while !isDone.isSet {
+          if done.value < 20 * batches {
+            usleep(100)
+          } else {
+            try pass.commit(&writer)
+            batches += 1
+          }
+        }
+      } else {
+        defer { isDone.set() }
+        while !isOverwritten.isSet { usleep(100) }
+        var recorder = LatencyRecorder()
+        for (position, ordinal) in foreground.enumerated() {
+          let value = pool.value(salt &+ UInt64(position))
+          try writer.put(shape.key(Int(ordinal)), value, shape.valueLength)
+          recorder.lap()
+          done.increment()
+        }
+        result.withLock { $0 = (recorder.elapsed, recorder.histogram) }
+      }
+    }
+    let (cost, calls) = result.withLock { $0 }
+    report(workload, foreground.count, cost, calls)
+  }
+
+  private func makeDurableWriter(_ engine: Engine) throws -> Engine.Writer {
+    try engine.setDurable(true)
+    let writer = try engine.makeWriter()
+    try engine.setDurable(false)
+    return writer
+  }
+
+  private func overwriteOnce(_ engine: Engine, from half: Int) throws {
+    var writer = try engine.makeWriter()
+    defer { writer.end() }
+    var pass = SteadyPass(shape: shape, pool: pool, first: half, count: records - half)
+    while !pass.isSecond { try pass.commit(&writer) }
+  }
+}
+
+/// Gives a range of keys one value each, batch after batch, from the beginning again and again.
+private struct SteadyPass {
+  let shape: Shape
+  let pool: ValuePool
+  let first: Int
+  let count: Int
+  private var next = 0
+  private var operations: [log_operation] = []
+  /// Whether every key has had its turn.
+  private(set) var isSecond = false
+
+  init(shape: Shape, pool: ValuePool, first: Int, count: Int) {
+    (self.shape, self.pool, self.first, self.count) = (shape, pool, first, count)
+  }
+
+  mutating func commit(_ writer: inout some EngineWriter) throws {
+    operations.removeAll(keepingCapacity: true)
+    while operations.count < min(1000, count) {
+      // A step of about 0.6 of all and odd: neighbours in the log are no neighbours in the index.
+      let ordinal = first + Int(UInt64(next) &* 0x9E37_79B1 % UInt64(count))
+      let value = pool.value(UInt64(ordinal) ^ 0x5EAD)
+      operations.append(log_operation(key: shape.key(ordinal), value: value, length: shape.valueLength))
+      next += 1
+      if next == count { (next, isSecond) = (0, true) }
+    }
+    try operations.withUnsafeBufferPointer { try writer.commit($0) }
+  }
+}
+
+/// What a store takes while it is overwritten.
+private struct SteadySpace {
+  let folder: String
+  private var disk: [Double] = []
+  private var logRatios: [Double] = []
+  private var segments = 0.0
+
+  init(folder: String) { self.folder = folder }
+
+  mutating func look(_ figures: [String: Double]) {
+    disk.append(Double(Resources.diskBytes(of: folder)))
+    guard let log = figures["log_bytes"], let live = figures["live_record_bytes"], live > 0 else { return }
+    logRatios.append(log / live)
+    segments = max(segments, figures["segments"] ?? 0)
+  }
+
+  var details: [String: Double] {
+    var found: [String: Double] = [:]
+    found["disk_bytes_median"] = median(disk)
+    found["disk_bytes_max"] = disk.max()
+    found["log_ratio_median"] = median(logRatios)
+    found["log_ratio_max"] = logRatios.max()
+    found["segments"] = logRatios.isEmpty ? nil : segments
+    return found
+  }
+}
