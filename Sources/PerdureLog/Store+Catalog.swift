@@ -110,10 +110,8 @@ extension Engine {
     try appendCatalogRecord(record, catalog, &state) { next in
       for id in rebuilt { next.pointee.indexes[Int(id)].removeAll(in: arena) }
       var build = IndexBuild(of: catalog, indexes, next, reader, contents, arena)
-      let conflicts = try build.fill(rebuilt)
-      guard conflicts.isEmpty else {
-        throw StoreError.duplicates(conflicts, in: index)
-      }
+      let duplicates = try build.fill(rebuilt)
+      guard duplicates.count == 0 else { throw StoreError.duplicates(duplicates, in: index) }
     }
     guard !state.incompleteIndexes.isEmpty else { return }
     state.incompleteIndexes = incomplete
@@ -151,13 +149,13 @@ extension Engine {
 
 extension StoreError {
   /// A unique index that cannot be made. A store may hold millions of duplicates, and the first tell enough.
-  static func duplicates(_ conflicts: [Conflict], in index: DerivedIndex) -> StoreError {
+  static func duplicates(_ duplicates: DuplicateKeys, in index: DerivedIndex) -> StoreError {
     let listed = 20
-    let more = conflicts.count > listed ? ", of which \(conflicts.count - listed) are not listed" : ""
+    let more = duplicates.count > listed ? ", of which \(duplicates.count - listed) are not listed" : ""
     return StoreError(
       .conflict,
-      "Index \(index.name) cannot be unique: \(conflicts.count) of its keys are held twice\(more); nothing was "
+      "Index \(index.name) cannot be unique: \(duplicates.count) of its keys are held twice\(more); nothing was "
         + "changed. Change or remove the records, then define it again",
-      conflicts: Array(conflicts.prefix(listed)))
+      conflicts: Array(duplicates.listed.prefix(listed)))
   }
 }

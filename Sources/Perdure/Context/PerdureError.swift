@@ -76,6 +76,13 @@ public struct PerdureError: Error, Sendable {
     public let kind: Kind
     /// The object that is in the way.
     public let objectID: ManagedObjectID
+    /// What both objects have, for each property of the constraint; empty where none is broken.
+    public internal(set) var values: [Value] = []
+
+    init(kind: Kind, objectID: ManagedObjectID) {
+      self.kind = kind
+      self.objectID = objectID
+    }
   }
 
   /// What kind of failure it is.
@@ -116,7 +123,12 @@ extension PerdureError.Conflict: CustomStringConvertible {
         + "delete what is linked to it"
     case .linksChanged: "\(objectID) was linked or unlinked by another context"
     case .duplicate(let constraint, let existing):
-      "\(objectID) has the same \(constraint.joined(separator: ", ")) as \(existing)"
+      "\(objectID) has the same \(Self.words(constraint, values)) as \(existing)"
     }
+  }
+
+  /// Properties with their values: email "x".
+  static func words(_ names: [String], _ values: [Value]) -> String {
+    zip(names, values).map { "\($0) \($1)" }.joined(separator: " and ")
   }
 }

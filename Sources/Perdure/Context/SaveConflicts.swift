@@ -11,31 +11,14 @@ extension PerdureError {
   static func conflict(_ conflict: StoreConflict, in context: ContextCore) -> PerdureError {
     if !conflict.failed.isEmpty { return merge(conflict.failed.compactMap { Conflict($0, context) }) }
     let conflicts = conflict.duplicates.map { Conflict($0, context) }
-    let constraints = Set(conflict.duplicates.map { name(ofConstraint: $0.index, context) }).sorted().joined(
-      separator: " and ")
+    let constraints = Set(conflict.duplicates.map { context.graph.store.name(ofConstraint: $0.index) })
+      .sorted().joined(separator: " and ")
     var error = PerdureError(
       .constraintConflict,
-      "\(constraints) must be unique, and another object has the same value. "
+      "\(constraints) must be unique, and another object has the same value. The conflicts say which. "
         + "Nothing was saved; change the value, or delete the object, and save again.")
     error.conflicts = conflicts
     return error
-  }
-
-  /// The entity that declares a uniqueness constraint, and its properties.
-  private static func name(ofConstraint index: StoreIndex, _ context: ContextCore) -> String {
-    let definition = context.graph.store.definition(index)
-    let properties = (definition.components ?? []).map(\.property)
-    // Of entities with the same objects the one highest up: it has the fewest properties.
-    let declaring = context.graph.store.entities.compactMap { $0 }
-      .filter { entity in
-        entity.concrete == definition.entities
-          && properties.allSatisfy { entity.slot(ofProperty: $0) != nil }
-      }
-      .min { $0.properties.count < $1.properties.count }
-    let names = properties.compactMap { number in
-      declaring?.slot(ofProperty: number).flatMap { declaring?.properties[$0].name }
-    }
-    return "\(declaring?.name ?? definition.name).\(names.joined(separator: "+"))"
   }
 
   private static func merge(_ conflicts: [Conflict]) -> PerdureError {
@@ -65,13 +48,14 @@ extension PerdureError.Conflict {
 
   init(_ duplicate: StoreConflict.DuplicateKey, _ context: ContextCore) {
     let shape = context.graph.shape(of: duplicate.rejected)
-    let components = context.graph.store.definition(duplicate.index).components ?? []
-    let names = components.compactMap { component in
-      shape.storage.slot(ofProperty: component.property).map { shape.propertyName($0) }
+    let slots = (context.graph.store.definition(duplicate.index).components ?? []).compactMap {
+      shape.storage.slot(ofProperty: $0.property)
     }
     self.init(
-      kind: .duplicate(constraint: names, existing: context.objectID(of: duplicate.existing)),
+      kind: .duplicate(
+        constraint: slots.map { shape.propertyName($0) }, existing: context.objectID(of: duplicate.existing)),
       objectID: context.objectID(of: duplicate.rejected))
+    values = slots.map { context.columnValue(duplicate.rejected, $0) }
   }
 }
 

@@ -17,6 +17,7 @@ extension LogPersistentStore {
     guard let view = change.view as? LogStoreView else {
       preconditionFailure("A change belongs to a view of the store that it is committed to.")
     }
+    if !unjudged.isEmpty { try checkJudgeable(change) }
     for precondition in change.preconditions {
       transaction.require(engineCondition(precondition, since: view.snapshot))
     }
@@ -28,6 +29,17 @@ extension LogPersistentStore {
     }
     for link in change.linksRemoved { try transaction.remove(key: link.key, in: links(link)) }
     for link in change.linksAdded { try transaction.put([], key: link.key, in: links(link)) }
+  }
+
+  /// L3.
+  private func checkJudgeable(_ change: StoreChange) throws(StoreError) {
+    for reference in change.puts.references {
+      guard let constraint = unjudged[reference.entityNumber] else { continue }
+      throw StoreError(
+        .indexUnavailable,
+        "Whether \(constraint) is unique cannot be told, because its index could not be made from the objects "
+          + "that are there; verify the store, and salvage what can be read into a new one", at: store.path)
+    }
   }
 
   private func links(_ link: StoreLink) -> Keyspace {

@@ -13,6 +13,9 @@
 //  L1  The model in "meta" is written before any row that needs it, so replay finds it.
 //  L2  Ids are reserved in blocks by a commit of their own, before any of them is handed out. Commits keep
 //      their order through a crash, so a row is never there without its reservation.
+//  L3  No row is written whose uniqueness cannot be judged, because the index of the constraint could not be made
+//      when the store was opened (a row in a file of its own is damaged or gone). Reading off such an index is
+//      refused by the engine.
 
 internal import PerdureFileIO
 package import PerdureLog
@@ -26,6 +29,8 @@ package final class LogPersistentStore: PersistentStore {
   package let store: Store
   let keyspaces: LogKeyspaces
   private let ids: IDReservations
+  /// Constraints that cannot be judged (L3), by the number of an entity whose objects they are about.
+  let unjudged: [UInt16: String]
 
   package var identifier: String { store.identifier }
 
@@ -56,6 +61,7 @@ package final class LogPersistentStore: PersistentStore {
       schema = StoreSchema(self.model)
       keyspaces = try LogKeyspaces(schema, meta, in: store)
       ids = IDReservations(store, keyspaces)
+      unjudged = schema.constraints(among: store.recoveryReport.unavailableIndexes)
     } catch {
       try? store.close()
       throw error

@@ -6,8 +6,10 @@
 //   G2  a to-one reference leads to a row of the destination or of one of its sub-entities; where the rule of
 //       the other end is noAction, the row may be gone
 //   G3  a link's ends are rows of the entities that the relationship joins
+//   G4  no two objects have the same values in a uniqueness constraint
 //
-// Uniqueness and derived counts are invariants of the engine's indexes (V4, V5 of its own verification).
+// That indexes are what the rows give is an invariant of the engine (V4 of its own verification), derived counts
+// included. G4 is one as well (V5), which names index and key; here objects, properties and values are named.
 
 internal import PerdureLog
 internal import PerdurePredicates
@@ -16,9 +18,9 @@ internal import PerdurePredicates
 public struct GraphVerificationReport: Sendable {
   /// Something that is not as it must be.
   public struct Finding: Sendable, CustomStringConvertible {
-    /// The number of the invariant, 1 to 3.
+    /// The number of the invariant, 1 to 4.
     public let invariant: Int
-    /// The object, or the link, that breaks it.
+    /// The object, the link, or the constraint, that breaks it.
     public let place: String
     /// What is wrong there.
     public let message: String
@@ -66,10 +68,11 @@ package struct GraphVerification {
       attempt(1, entity.name) { try $0.checkRows(of: entity) }
     }
     for position in schema.indexes.indices {
+      let index = StoreIndex(rawValue: position)
       if case .links(let property) = schema.indexes[position].kind {
-        attempt(3, schema.indexes[position].name) {
-          try $0.checkLinks(StoreIndex(rawValue: position), property)
-        }
+        attempt(3, schema.indexes[position].name) { try $0.checkLinks(index, property) }
+      } else if schema.indexes[position].isUnique {
+        attempt(4, schema.name(ofConstraint: index)) { try $0.checkUniqueness(index) }
       }
     }
     return report
@@ -143,6 +146,41 @@ package struct GraphVerification {
       return found.findings.count < findingsMax
     }
     report = found
+  }
+
+  /// Entries with one key stand together.
+  private mutating func checkUniqueness(_ index: StoreIndex) throws {
+    var found = report
+    var last: (key: [UInt8], holder: ObjectReference)?
+    try view.visitEntries(index, .all, descending: false) { key, reference in
+      if let last, last.key.elementsEqual(key) {
+        found.findings.append(
+          .init(
+            invariant: 4, place: schema.name(ofConstraint: index),
+            message: "\(name(last.holder)) and \(name(reference)) have the same \(words(index, reference))"))
+      } else {
+        last = (Array(key), reference)
+      }
+      return found.findings.count < findingsMax
+    }
+    report = found
+  }
+
+  /// What an object has in a uniqueness constraint.
+  private func words(_ index: StoreIndex, _ reference: ObjectReference) -> String {
+    let entity = schema.entity(reference.entityNumber)
+    let slots = (schema.definition(index).components ?? []).compactMap {
+      entity.slot(ofProperty: $0.property)
+    }
+    let source = RowSource(reference, RowGraph(schema: schema, view: view))
+    let values = slots.map { slot -> Value in
+      if case .value(let value)? = try? source.value(of: entity.properties[slot].name) {
+        value
+      } else {
+        .null
+      }
+    }
+    return PerdureError.Conflict.words(slots.map { entity.properties[$0].name }, values)
   }
 
   private func endpoints(of property: UInt32) -> (source: UInt16?, target: UInt16?) {

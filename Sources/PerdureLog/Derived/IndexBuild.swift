@@ -31,7 +31,7 @@ struct IndexBuild {
   ///
   /// - Returns: Keys that a unique index would hold twice. They are in the index all the same:
   ///   a store never refuses to open over them.
-  mutating func fill(_ ids: Set<UInt32>) throws -> [Conflict] {
+  mutating func fill(_ ids: Set<UInt32>) throws -> DuplicateKeys {
     for keyspace in catalog.keyspaces {
       let wanted = indexes.indexes(over: keyspace.id).filter { ids.contains($0.index.id) }
       if wanted.isEmpty { continue }
@@ -41,8 +41,11 @@ struct IndexBuild {
       guard case .groupCounts(let counted) = entry.definition.source else { continue }
       fillGroupCounts(entry.index, of: counted)
     }
-    return catalog.indexes.filter { ids.contains($0.index.id) && $0.index.isUnique }
-      .flatMap { Self.duplicates(in: $0.index, root) }
+    var duplicates = DuplicateKeys()
+    for entry in catalog.indexes where ids.contains(entry.index.id) && entry.index.isUnique {
+      duplicates.collect(from: entry.index, root)
+    }
+    return duplicates
   }
 
   private mutating func fill(_ wanted: [IndexSet.RecordIndex], from keyspace: Keyspace) throws {
@@ -105,22 +108,5 @@ struct IndexBuild {
       count += 1
     }
     finish()
-  }
-
-  /// Keys that a unique index holds twice.
-  static func duplicates(in index: DerivedIndex, _ root: UnsafeMutablePointer<Root>) -> [Conflict] {
-    var found: [Conflict] = []
-    var cursor = OrderedCursor(root.pointee.indexes[Int(index.id)])
-    var last: (key: [UInt8], reference: UInt64)?
-    while cursor.next() {
-      let entry = cursor.key
-      let key = Array(IndexKey.key(in: entry))
-      let reference = IndexKey.reference(in: entry)
-      if let last, last.key == key {
-        found.append(.duplicateKey(index, key: key, existing: last.reference, rejected: reference))
-      }
-      last = (key, reference)
-    }
-    return found
   }
 }

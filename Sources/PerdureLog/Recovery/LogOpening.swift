@@ -220,16 +220,17 @@ extension LogOpening {
     let new = try update.apply(tail, live: live)
     let suspects = Set(update.suspects + new.compactMap(\.duplicatedIndex))
     let root = state.root
-    let old = suspects.sorted { $0.id < $1.id }.flatMap { IndexBuild.duplicates(in: $0, root) }
-    let built = try fill(update.stale, indexes, &state)
-    finishIndexes(indexes, old + built, &state, &report)
+    var duplicates = DuplicateKeys()
+    for index in suspects.sorted(by: { $0.id < $1.id }) { duplicates.collect(from: index, root) }
+    duplicates.add(try fill(update.stale, indexes, &state))
+    finishIndexes(indexes, duplicates, &state, &report)
   }
 
   /// A value that cannot be read keeps indexes from being made, but no store from being opened.
   private func fill(
     _ ids: Set<UInt32>, _ indexes: IndexSet, _ state: inout CommitterState
-  ) throws -> [Conflict] {
-    guard !ids.isEmpty else { return [] }
+  ) throws -> DuplicateKeys {
+    guard !ids.isEmpty else { return DuplicateKeys() }
     let reader = RecordReader(root: state.root, verifiesChecksum: false)
     var build = IndexBuild(of: state.catalog, indexes, state.root, reader, contents(state), state.arena)
     build.toleratesDamage = true
@@ -239,11 +240,12 @@ extension LogOpening {
   }
 
   private func finishIndexes(
-    _ indexes: IndexSet, _ duplicates: [Conflict], _ state: inout CommitterState,
+    _ indexes: IndexSet, _ duplicates: DuplicateKeys, _ state: inout CommitterState,
     _ report: inout RecoveryReport
   ) {
-    report.duplicates = duplicates
-    state.duplicatedIndexes = Set(duplicates.compactMap { $0.duplicatedIndex?.id })
+    report.duplicates = duplicates.listed
+    report.duplicateCount = duplicates.count
+    state.duplicatedIndexes = duplicates.indexes
     state.indexes = state.incompleteIndexes.isEmpty ? indexes : indexSet(state)
     report.unavailableIndexes = state.indexes.unavailable.map { state.catalog.indexes[Int($0)].index.name }
       .sorted()

@@ -24,8 +24,10 @@ public struct RecoveryReport: Sendable {
   /// Files that were removed because nothing names them: blob files of commits that never
   /// happened, files in preparation, segments that were never born.
   public var orphansRemoved = 0
-  /// Keys that a unique index holds twice. They were there before; correct the records.
+  /// Keys that a unique index holds twice, the first 1,000 of them. They were there before; correct the records.
   public var duplicates: [Conflict] = []
+  /// How many such keys there are.
+  public var duplicateCount = 0
   /// Names of derived indexes that nothing given to this opening can maintain.
   public var unavailableIndexes: [String] = []
 

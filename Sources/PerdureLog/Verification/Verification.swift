@@ -287,10 +287,11 @@ struct Verification {
     let reader = RecordReader(root: root, verifiesChecksum: false)
     var build = IndexBuild(of: catalog, indexes, rebuilt, reader, engine.contents, arena)
     let duplicates = try build.fill(available)
-    for case .duplicateKey(let index, let key, let existing, let rejected) in duplicates {
+    for case .duplicateKey(let index, let key, let existing, let rejected) in duplicates.listed {
       report.add(
         .unique, at: "index \(index.name)", "\(existing) and \(rejected) share the key \(Key.bytes(key))")
     }
+    report.findingCount += duplicates.count - duplicates.listed.count
     for entry in catalog.indexes where available.contains(entry.index.id) {
       compare(entry.index, rebuilt.pointee.tree(of: entry.index))
     }

@@ -104,6 +104,9 @@ struct SaveTests {
       return
     }
     #expect(constraint == ["email"])
+    #expect(conflict.values == [.string("x")])
+    let words = "\(conflict.objectID) has the same email \"x\" as \(existing)"
+    #expect(error?.description.contains(words) == true)
     #expect(Set([existing, conflict.objectID]) == [first.objectID, second.objectID])
     #expect(context.insertedObjects.count == 2 + nobody.count)
     second.email = "y"

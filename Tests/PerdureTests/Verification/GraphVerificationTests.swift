@@ -11,6 +11,7 @@ import Testing
 @Suite("Verification of a graph")
 struct GraphVerificationTests {
   private let store: LogPersistentStore
+  private let options: StoreOptions
   private let company: ObjectReference
   private let worker: ObjectReference
   private let project: ObjectReference
@@ -32,6 +33,7 @@ struct GraphVerificationTests {
     worker.projects.insert(project)
     try context.save()
     store = opened
+    self.options = options
     (self.company, self.worker, self.project) = (company.reference, worker.reference, project.reference)
   }
 
@@ -95,5 +97,26 @@ struct GraphVerificationTests {
   func link() throws {
     try remove(project)
     #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
+  }
+
+  @Test("G4: two objects with one unique value, which a program put there that keeps no indexes")
+  func uniqueness() throws {
+    let entity = store.schema.entity(worker.entityNumber)
+    let (slot, layouts) = (try #require(entity.slot(named: "email")), try #require(entity.layouts))
+    let row = try RowView(checking: try #require(try store.view().row(worker)).bytes, layouts)
+    let twin = RowWriter(layouts).row(base: row) { $0 == slot ? .value(.string("x")) : .copied }
+    try store.close()
+    let stranger = try Store(at: "/staff.perdure", options: options)
+    let rows = try stranger.keyspace(LogKeyspaces.rowsName(worker.entityNumber), .dense)
+    try stranger.write { for id in [worker.id, 900, 901] { try $0.put(twin, id: id, in: rows) } }
+    try stranger.close()
+    let again = try LogPersistentStore(at: "/staff.perdure", model: nil, options: options)
+    let found = GraphVerification(again.view(), again.schema, again.model.model).run().findings
+    #expect(
+      found.map(\.description)
+        == [900, 901].map {
+          "G4 at Employee.email: Employee/p1 and Employee/p\($0) have the same email \"x\""
+        })
+    try again.close()
   }
 }

@@ -1,0 +1,58 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A unique index that nothing kept for a while.
+@Suite("Keys that a unique index holds twice")
+struct DuplicateKeysTests {
+  /// The whole value is the key.
+  private struct Whole: IndexExtractorFactory, IndexExtractor {
+    func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) -> any IndexExtractor { self }
+
+    func extract(
+      keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+      into entries: inout IndexEntries
+    ) {
+      entries.add(key: value, reference: UInt64(littleEndian: key.loadUnaligned(as: UInt64.self)))
+    }
+  }
+
+  @Test("The first thousand are listed and all are counted, at opening and by a verification")
+  func many() throws {
+    let fileSystem = InMemoryFileSystem()
+    var knowing = StoreOptions()
+    knowing.fileSystem = fileSystem
+    knowing.indexExtractors["whole"] = Whole()
+    var ignorant = StoreOptions()
+    ignorant.fileSystem = fileSystem
+
+    var store = try Store(at: "/store", options: knowing)
+    _ = try store.defineIndex(
+      IndexDefinition(
+        name: "whole",
+        source: .records(
+          keyspaces: [try store.keyspace("rows", .dense)], extractor: "whole", parameters: []),
+        isUnique: true))
+    try store.close()
+    store = try Store(at: "/store", options: ignorant)
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { transaction in
+      for id in 1...3_000 as ClosedRange<UInt64> {
+        let key = UInt16(id % 1_200)
+        try transaction.put([UInt8(key >> 8), UInt8(key & 255)], id: id, in: rows)
+      }
+    }
+    try store.close()
+
+    // 1,200 keys for 3,000 records: each holder of a key but its first is one too many.
+    store = try Store(at: "/store", options: knowing)
+    #expect(store.recoveryReport.duplicates.count == DuplicateKeys.listedMax)
+    #expect(store.recoveryReport.duplicateCount == 1_800)
+    let report = try store.verify()
+    #expect(report.findingCount == 1_800 && report.findings.count == DuplicateKeys.listedMax)
+    #expect(report.findings.allSatisfy { $0.invariant == .unique })
+    try store.close()
+  }
+}

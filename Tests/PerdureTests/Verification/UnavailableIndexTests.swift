@@ -1,0 +1,194 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+/// Indexes that an opening found stale, holding duplicates, or impossible to make.
+@Suite("A graph whose indexes cannot be trusted")
+struct UnavailableIndexTests {
+  private static let path = "/staff.perdure"
+  private let fileSystem = SimulatedFileSystem()
+
+  private func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.blobThresholdBytes = 2048
+    return options
+  }
+
+  private func container() throws -> PersistentContainer {
+    let options = options()
+    let container = PersistentContainer(
+      name: "Staff", model: try ManagedObjectModel(Staff.entities), classes: Staff.classes,
+      description: .init(path: Self.path),
+      factory: StoreFactory { _, model in
+        try LogPersistentStore(at: Self.path, model: model, options: options)
+      })
+    try container.loadPersistentStores()
+    return container
+  }
+
+  /// Twenty workers of one company with emails and salaries from 0 up; of one the row has a file of its own.
+  private func fill() throws {
+    let container = try container()
+    let context = container.newContext()
+    let company = context.company("C")
+    for number in 0..<20 {
+      let worker = context.worker(number == 7 ? String(repeating: "n", count: 5000) : "w", email: "\(number)")
+      (worker.salary, worker.company) = (Int64(number), company)
+    }
+    try context.save()
+    try container.close()
+  }
+
+  private func inspection() throws -> StoreInspection {
+    try StoreInspection(of: Self.path, options: options())
+  }
+
+  /// The store as a program sees it that knows nothing of graphs, and so keeps no index of rows.
+  private func stranger(_ body: (Store, Keyspace) throws -> Void) throws {
+    let number = try entityNumber()
+    let store = try Store(at: Self.path, options: options())
+    try body(store, try store.keyspace(LogKeyspaces.rowsName(number), .dense))
+    try store.close()
+  }
+
+  private func entityNumber() throws -> UInt16 {
+    let inspection = try inspection()
+    defer { try? inspection.engine.close() }
+    return try #require(inspection.schema.entity(named: "Employee")).number
+  }
+
+  // MARK: Stale
+
+  @Test("What a program without the indexes has changed is found right when they are made anew")
+  func stale() throws {
+    try fill()
+    try stranger { store, rows in
+      let row = try #require(try store.snapshot().value(id: 3, in: rows))
+      try store.write {
+        // The third worker is gone, and the fifth is what the third was.
+        try $0.remove(id: 3, in: rows)
+        try $0.put(row, id: 5, in: rows)
+      }
+      try store.checkpoint()
+    }
+    let container = try container()
+    let context = container.newContext()
+    func emails(_ format: String) throws -> [String?] {
+      let request = FetchRequest<Employee>(
+        predicate: try FetchPredicate(format: format), sortDescriptors: [FetchOrder("salary")])
+      #expect(try context.count(for: request) == context.fetch(request).count)
+      return try context.fetch(request).map(\.email)
+    }
+    #expect(try emails("salary BETWEEN {1, 5}") == ["1", "2", "3", "5"])
+    #expect(try emails("email == '4'") == [])
+    #expect(try emails("email == '2' AND company.name == 'C'") == ["2"])
+    #expect(try context.fetch(FetchRequest<Company>()).map(\.workers.count) == [19])
+    try container.close()
+    let inspection = try inspection()
+    #expect(try inspection.engine.verify().findings.map(\.description) == [])
+    #expect(inspection.verifyGraph().findings.map(\.description) == [])
+  }
+
+  // MARK: Duplicates
+
+  @Test(
+    "Duplicates that came from elsewhere are found, told with entity, property, value and objects, and mended"
+  )
+  func duplicates() throws {
+    try fill()
+    try stranger { store, rows in
+      let row = try #require(try store.snapshot().value(id: 3, in: rows))
+      try store.write { try $0.put(row, id: 5, in: rows) }
+    }
+    let found = try inspection()
+    #expect(
+      found.verifyGraph().findings.map(\.description) == [
+        "G4 at Employee.email: Employee/p3 and Employee/p5 have the same email \"2\""
+      ])
+    #expect(try found.engine.verify().findings.map(\.invariant) == [.unique])
+    try found.engine.close()
+
+    let container = try container()
+    let context = container.newContext()
+    let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "email == '2'"))
+    let both = try context.fetch(request)
+    #expect(both.count == 2)
+    _ = context.worker("third", email: "2")
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .constraintConflict)
+    context.rollback()
+    both.last?.email = "free"
+    try context.save()
+    try container.close()
+    let mended = try inspection()
+    #expect(mended.verifyGraph().isClean)
+    #expect(try mended.engine.verify().isClean)
+  }
+
+  // MARK: Unavailable
+
+  @Test("What rests on an index that cannot be made is refused with the reason; nothing is answered wrongly")
+  func unavailable() throws {
+    try fill()
+    try damage()
+    let container = try container()
+    let context = container.newContext()
+    let all = FetchRequest<Employee>()
+    #expect(try context.count(for: all) == 20)
+    for format in ["salary == 4", "email == '4'", "company.name == 'C'", "salary > 2 AND name == 'w'"] {
+      let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: format))
+      expectUnreadable { try context.fetch(request).count }
+      expectUnreadable { try context.count(for: request) }
+      // A plan is no answer: it says what a fetch would read.
+      #expect(try !context.explain(request).isEmpty)
+    }
+    let companies = FetchRequest<Company>(predicate: try FetchPredicate(format: "workers.@count == 20"))
+    expectUnreadable { try context.count(for: companies) }
+    expectUnreadable { try context.fetch(companies).count }
+    try container.close()
+    let inspection = try inspection()
+    #expect(try !inspection.engine.verify().isClean)
+    #expect(!inspection.verifyGraph().isClean)
+  }
+
+  @Test("No object is saved whose uniqueness nobody can judge; others are")
+  func unjudged() throws {
+    try fill()
+    try damage()
+    let container = try container()
+    let context = container.newContext()
+    _ = context.worker("twin", email: "4")
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .saveFailed)
+    #expect((error?.cause as? StoreError)?.code == .indexUnavailable, "\(String(describing: error))")
+    #expect("\(String(describing: error))".contains("Employee.email"))
+    context.rollback()
+    _ = context.company("D")
+    try context.save()
+  }
+
+  /// Changes a byte of the row that has a file of its own, and takes away the index file, so that the indexes are
+  /// made anew from the rows.
+  private func damage() throws {
+    let names = try fileSystem.contents(of: Self.path).map { "\(Self.path)/\($0)" }.sorted()
+    for name in names where name.hasSuffix(".index") { try fileSystem.remove(name) }
+    // The model has one too, made before.
+    let file = try fileSystem.open(try #require(names.last { $0.hasSuffix(".blob") }), .readWrite)
+    let bytes = try file.read(100_000, at: 0)
+    let place = bytes.count - 100
+    try file.write([try #require(bytes.dropFirst(place).first) ^ 4], at: UInt64(place))
+  }
+
+  private func expectUnreadable(
+    _ body: () throws -> Int, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let error = #expect(throws: PerdureError.self, sourceLocation: sourceLocation) { _ = try body() }
+    #expect(error?.code == .readFailed, sourceLocation: sourceLocation)
+    #expect(error?.cause is StoreError, sourceLocation: sourceLocation)
+  }
+}
