@@ -11,6 +11,8 @@ package struct IndexKeys: Sendable {
 
   private let shape: Shape
   private let layouts: RowLayouts
+  /// The slot whose reference is the whole key, where that is so.
+  let relationSlot: Int?
 
   /// nil when rows of the entity do not feed the index.
   package init?(_ index: IndexDefinition, entity: EntityStorage) {
@@ -20,6 +22,7 @@ package struct IndexKeys: Sendable {
     case .relation(let property):
       guard let slot = entity.slot(ofProperty: property) else { return nil }
       shape = .relation(slot: slot)
+      relationSlot = slot
     case .attribute(let components), .unique(let components):
       var slots: [(slot: Int, isDescending: Bool)] = []
       for component in components {
@@ -27,6 +30,7 @@ package struct IndexKeys: Sendable {
         slots.append((slot, component.isDescending))
       }
       shape = .components(slots, isUnique: index.isUnique)
+      relationSlot = nil
     case .links, .linksReversed, .countOrder:
       return nil
     }

@@ -82,6 +82,11 @@ struct RowIndexExtractor: IndexExtractor {
     guard id >> 48 == 0 else { return }
     let reference = ObjectReference(entity: source.entity, id: id)
     guard let row = try? rows.view(value, of: reference) else { return }
+    if let slot = source.keys.relationSlot {
+      let field = row.fields[slot]
+      guard row.isPresent(field) else { return }
+      return entries.add(key: row.reference(field).rawValue, reference: reference.rawValue)
+    }
     entries.add(reference: reference.rawValue) { bytes in
       // The buffer goes into the key and back: nothing is copied.
       var key = OrderedKey()

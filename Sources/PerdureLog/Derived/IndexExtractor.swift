@@ -56,6 +56,12 @@ public struct IndexEntries: ~Copyable {
     if hasKey { finish(reference) }
   }
 
+  /// As `add(key:reference:)` with a key of 8 bytes, big-endian.
+  package mutating func add(key: UInt64, reference: UInt64) {
+    withUnsafeBytes(of: (key.bigEndian, reference.bigEndian)) { bytes.append(contentsOf: $0) }
+    ends.append(bytes.count)
+  }
+
   private mutating func finish(_ reference: UInt64) {
     withUnsafeBytes(of: reference.bigEndian) { bytes.append(contentsOf: $0) }
     ends.append(bytes.count)
@@ -65,6 +71,11 @@ public struct IndexEntries: ~Copyable {
   mutating func append(treeKey: UnsafeRawBufferPointer) {
     bytes.append(contentsOf: treeKey)
     ends.append(bytes.count)
+  }
+
+  /// Appends these entries to others.
+  func append(to others: inout IndexEntries) {
+    for position in 0..<count { withEntry(position) { others.append(treeKey: $0) } }
   }
 
   mutating func removeAll() {
@@ -88,6 +99,11 @@ public struct IndexEntries: ~Copyable {
       guard entry.count >= 8 + IndexKey.referenceLength else { return nil }
       return UInt64(bigEndian: entry.loadUnaligned(as: UInt64.self))
     }
+  }
+
+  /// All tree keys, and where each ends.
+  func withAll<R>(_ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<Int>) throws -> R) rethrows -> R {
+    try bytes.withUnsafeBytes { bytes in try ends.withUnsafeBufferPointer { try body(bytes, $0) } }
   }
 
   func forEach(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {

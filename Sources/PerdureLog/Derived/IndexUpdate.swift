@@ -3,14 +3,16 @@ import PerdureFormat
 /// What one commit does to the derived indexes.
 ///
 /// Entries are a pure function of records: an update takes away the entries of the record that
-/// was and adds those of the record that is. Uniqueness is judged at the end, on the result, so
-/// that two rows may swap a unique key in one commit; group counts are brought up to date then
-/// as well, once for each group that was touched.
+/// was and adds those of the record that is. They are collected, and done together
+/// (`IndexOperations`). Uniqueness is judged at the end, on the result, so that two rows may swap
+/// a unique key in one commit; group counts are brought up to date then as well, once for each
+/// group that was touched.
 struct IndexUpdate: ~Copyable {
   private let indexes: UnsafeMutablePointer<OrderedTree>
   private let arena: NodeArena
   private var before = IndexEntries()
   private var after = IndexEntries()
+  private var operations = IndexOperations()
   /// Tree keys that were added to unique indexes, and to which.
   private var addedUnique = IndexEntries()
   private var uniqueIndexes: [IndexSet.RecordIndex] = []
@@ -33,25 +35,34 @@ struct IndexUpdate: ~Copyable {
     _ index: IndexSet.RecordIndex, keyspace: UInt32, key: UnsafeRawBufferPointer,
     from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?
   ) {
+    if operations.isFull { operations.apply(to: indexes, in: arena) }
+    guard let old else {
+      guard let new else { return }
+      let found = operations.add(to: index.index.id) {
+        index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &$0)
+      }
+      return noteAdded(found, index)
+    }
     before.removeAll()
     after.removeAll()
-    if let old { index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before) }
+    index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before)
     if let new { index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &after) }
-    if old != nil, before.ends == after.ends && before.bytes == after.bytes { return }
-    applyEntries(of: index)
-  }
-
-  private mutating func applyEntries(of index: IndexSet.RecordIndex) {
-    let tree = indexes + Int(index.index.id)
+    if before.ends == after.ends && before.bytes == after.bytes { return }
     for position in 0..<before.count {
       if !index.countedBy.isEmpty { touch(index, group: before.group(position)) }
-      before.withEntry(position) { _ = tree.pointee.remove($0, in: arena) }
+      before.withEntry(position) { operations.remove($0, from: index.index.id) }
     }
-    for position in 0..<after.count {
-      if !index.countedBy.isEmpty { touch(index, group: after.group(position)) }
-      after.withEntry(position) { _ = tree.pointee.put($0, IndexKey.reference(in: $0), in: arena) }
+    noteAdded(operations.add(to: index.index.id) { after.append(to: &$0) }, index)
+  }
+
+  /// What has to be judged or counted at the end.
+  @inline(__always)
+  private mutating func noteAdded(_ positions: Range<Int>, _ index: IndexSet.RecordIndex) {
+    guard index.index.isUnique || !index.countedBy.isEmpty else { return }
+    for position in positions {
+      if !index.countedBy.isEmpty { touch(index, group: operations.keys.group(position)) }
       guard index.index.isUnique else { continue }
-      after.withEntry(position) { addedUnique.append(treeKey: $0) }
+      operations.keys.withEntry(position) { addedUnique.append(treeKey: $0) }
       uniqueIndexes.append(index)
     }
   }
@@ -70,8 +81,9 @@ struct IndexUpdate: ~Copyable {
     return KeyRange.prefix(prefix).withRaw { indexes[Int(group.counted)].count(in: $0) }
   }
 
-  /// Brings group counts up to date and judges uniqueness.
+  /// Does what has been collected, brings group counts up to date and judges uniqueness.
   mutating func finish() -> [Conflict] {
+    operations.apply(to: indexes, in: arena)
     for (group, old) in touchedGroups { moveGroup(group, from: old, to: count(of: group)) }
     return duplicates()
   }

@@ -61,6 +61,16 @@ extension OrderedNode {
     return length &- otherLength
   }
 
+  /// Whether `key` is less than the key of an entry that has one.
+  @inline(__always)
+  func isBefore(_ key: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+    let order = compareToPrefix(key)
+    if order != 0 { return order < 0 }
+    let head = KeyBytes.head(of: key, from: prefixLength)
+    let other = self.head(index)
+    return head == other ? compareBehindHead(key, index) < 0 : head < other
+  }
+
   /// Whether `key` is greater than every key of the node: where ascending insertions go, found without a
   /// search.
   @inline(__always)

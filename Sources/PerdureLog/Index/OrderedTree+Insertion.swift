@@ -21,7 +21,7 @@ extension OrderedTree {
   }
 
   /// Puts a root above the two halves of the old one; the separator of the right half is in the scratch.
-  private mutating func growRoot(
+  mutating func growRoot(
     left: UnsafeMutableRawPointer, right: Insertion.Right, in arena: NodeArena
   ) {
     let root = OrderedNode.make(level: height, in: arena)
@@ -96,7 +96,7 @@ struct Insertion {
     node.isLeaf ? insert(intoLeaf: node, isLast: isLast) : insert(intoInner: node, isLast: isLast)
   }
 
-  private mutating func insert(intoLeaf node: OrderedNode, isLast: Bool) -> Result {
+  mutating func insert(intoLeaf node: OrderedNode, isLast: Bool) -> Result {
     let place =
       node.endRun > 0 && node.isBehindLast(key)
       ? OrderedNode.SearchResult(index: node.count, isFound: false) : node.search(key)

@@ -76,6 +76,34 @@ struct OrderedTreeModelTests {
     expectTrue(arena.liveByteCount == 0)
   }
 
+  @Test(
+    "Changes in order of their keys give the same tree of several levels", arguments: KeyShape.allCases)
+  func ascendingChanges(shape: KeyShape) {
+    let seed = SeededGenerator.seedFromEnvironment()
+    print("seed \(seed) for \(shape)")
+    var random = SeededGenerator(seed: seed)
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    var model: [[UInt8]: UInt64] = [:]
+    for round in 0..<UInt64(6) {
+      let keys = (0..<2000).map { _ in shape.makeKey(&random) }
+        .sorted { $0.lexicographicallyPrecedes($1) }
+      withUnsafeMutablePointer(to: &tree) { tree in
+        var ascending = AscendingInsertion(tree, in: arena)
+        for key in keys {
+          key.withUnsafeBytes { ascending.put($0, round) }
+          model[key] = round
+        }
+        ascending.finish()
+      }
+      tree.checkInvariants(in: arena)
+      arena.publish()
+      arena.reclaim(oldestPinnedVersion: arena.publishedVersion)
+    }
+    expectTrue(tree.count == model.count)
+    expectTrue(tree.entries.allSatisfy { model[$0.key] == $0.payload })
+  }
+
   @Test("The longest key and the empty one are held, a longer one is misuse")
   func keyLengths() {
     let arena = NodeArena()
@@ -124,7 +152,8 @@ private struct OrderedRun {
     case 10..<13: releaseSnapshot()
     case 13..<16: reclaim()
     case 16..<20: check()
-    case 20..<(growing ? 75 : 35): put()
+    case 20..<22: changeAscending()
+    case 22..<(growing ? 75 : 35): put()
     default: remove()
     }
   }
@@ -142,6 +171,35 @@ private struct OrderedRun {
       key = known.key
     }
     expectTrue(tree.remove(key, in: arena) == model.remove(key))
+  }
+
+  /// Many changes in order of their keys, some of which are changed more than once.
+  private mutating func changeAscending() {
+    var changes: [(key: [UInt8], payload: UInt64?)] = []
+    for _ in 0..<Int.random(in: 0...200, using: &random) {
+      let known = model.entries.randomElement(using: &random)?.key
+      let isKnown = Int.random(in: 0..<4, using: &random) == 0
+      let payload = UInt64.random(in: 0...12, using: &random)
+      changes.append((isKnown ? known ?? [] : shape.makeKey(&random), payload < 10 ? payload : nil))
+    }
+    changes.sort { $0.key.lexicographicallyPrecedes($1.key) }
+    withUnsafeMutablePointer(to: &tree) { tree in
+      var ascending = AscendingInsertion(tree, in: arena)
+      for change in changes {
+        change.key.withUnsafeBytes {
+          if let payload = change.payload { ascending.put($0, payload) } else { ascending.remove($0) }
+        }
+      }
+      ascending.finish()
+    }
+    for change in changes {
+      if let payload = change.payload {
+        _ = model.put(change.key, payload)
+      } else {
+        _ = model.remove(change.key)
+      }
+    }
+    check()
   }
 
   private mutating func publish() {

@@ -1,0 +1,123 @@
+// What a commit does to the entries of derived indexes, collected and then done in order of the keys.
+//
+// Entries of the records of a commit lie all over an index; in order of their keys many of them share a leaf,
+// and the way to it. So they are noted while the records are placed, and done at the end of the commit, or
+// earlier when there are very many. What is done to one key keeps its order, so the result is the same.
+
+import PerdureFormat
+
+/// Entries to add to indexes, and to take away.
+struct IndexOperations: ~Copyable {
+  private struct Operation {
+    /// The first sixteen bytes of the key, big-endian, behind which zeros stand.
+    var high: UInt64
+    var low: UInt64
+    /// Of the key among `keys`; ascends in the order of the operations.
+    var position: UInt32
+    var isRemoval: Bool
+  }
+
+  /// What is done to one index.
+  private struct List {
+    var operations: [Operation] = []
+    /// Whether the operations came in order of their keys.
+    var isOrdered = true
+  }
+
+  private(set) var keys = IndexEntries()
+  /// By index id.
+  private var lists: [List] = []
+
+  /// From these on it is better to do what has been collected than to collect more.
+  private static let countMax = 1 << 16
+  private static let keyByteCountMax = 8 << 20
+
+  /// Whether so much has been collected that it should be done.
+  var isFull: Bool { keys.count >= Self.countMax || keys.bytes.count >= Self.keyByteCountMax }
+
+  /// Notes the entries that `extract` finds as new.
+  ///
+  /// - Returns: Where they are among `keys`, until the operations are done.
+  @inline(__always)
+  mutating func add(to index: UInt32, _ extract: (inout IndexEntries) -> Void) -> Range<Int> {
+    let first = keys.count
+    extract(&keys)
+    let found = first..<keys.count
+    for position in found { note(position, index, isRemoval: false) }
+    return found
+  }
+
+  /// Notes an entry that is taken away.
+  mutating func remove(_ treeKey: UnsafeRawBufferPointer, from index: UInt32) {
+    keys.append(treeKey: treeKey)
+    note(keys.count - 1, index, isRemoval: true)
+  }
+
+  private mutating func note(_ position: Int, _ index: UInt32, isRemoval: Bool) {
+    let (high, low) = keys.withEntry(position) { ($0.bigEndianWord(at: 0), $0.bigEndianWord(at: 8)) }
+    while lists.count <= Int(index) { lists.append(List()) }
+    if let last = lists[Int(index)].operations.last, (last.high, last.low) >= (high, low) {
+      lists[Int(index)].isOrdered = false
+    }
+    lists[Int(index)].operations.append(
+      Operation(high: high, low: low, position: UInt32(position), isRemoval: isRemoval))
+  }
+
+  /// Does what has been collected, index by index, and forgets it.
+  mutating func apply(to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena) {
+    for index in lists.indices where !lists[index].operations.isEmpty {
+      var operations: [Operation] = []
+      swap(&operations, &lists[index].operations)
+      if !lists[index].isOrdered { order(&operations) }
+      perform(operations, on: indexes + index, in: arena)
+      // The memory is kept for what comes after.
+      operations.removeAll(keepingCapacity: true)
+      lists[index] = List(operations: operations)
+    }
+    keys.removeAll()
+  }
+
+  private func perform(
+    _ operations: [Operation], on tree: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
+  ) {
+    var insertion = AscendingInsertion(tree, in: arena)
+    for operation in operations {
+      keys.withEntry(Int(operation.position)) { key in
+        if operation.isRemoval {
+          insertion.remove(key)
+        } else {
+          insertion.put(key, IndexKey.reference(in: key))
+        }
+      }
+    }
+    insertion.finish()
+  }
+
+  /// By key, and what is done to one key in the order in which it came.
+  private func order(_ operations: inout [Operation]) {
+    keys.withAll { bytes, ends in
+      func key(_ position: UInt32) -> UnsafeRawBufferPointer {
+        bytes.part((position == 0 ? 0 : ends[Int(position) - 1])..<ends[Int(position)])
+      }
+      operations.sort { left, right in
+        if left.high != right.high { return left.high < right.high }
+        if left.low != right.low { return left.low < right.low }
+        let order = KeyBytes.compare(key(left.position), key(right.position))
+        return order != 0 ? order < 0 : left.position < right.position
+      }
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Eight bytes as a number; zeros stand for those that are not there.
+  @inline(__always)
+  fileprivate func bigEndianWord(at offset: Int) -> UInt64 {
+    if count >= offset &+ 8 {
+      return UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    var word: UInt64 = 0
+    for place in offset..<(offset + 8) { word = word &<< 8 | (place < count ? UInt64(self[place]) : 0) }
+    return word
+  }
+}

@@ -1,0 +1,146 @@
+// Many changes to an ordered tree, in ascending order of their keys.
+//
+// A change to a tree goes down from the root and comes back up to count. Keys that ascend mostly stay in the
+// leaf of the one before, or in a neighbour below the same parent: so the way down is kept, open, and only
+// its end is walked again. What the counts of the way lack is added up and written when the leaf is left.
+//
+// Invariants
+//  A1  While the way is open, its nodes are those from the root to the leaf, each is the working version's,
+//      and the count in each of its slots lacks `added`. The tree's own count lacks nothing.
+//  A2  A key that is not less than the one before belongs into the leaf unless a separator to the right of
+//      the way says otherwise; a split of the leaf, and a removal, close the way.
+
+/// Puts entries into a tree and takes them out, in ascending order of keys.
+struct AscendingInsertion: ~Copyable {
+  /// An inner node of the way, and where the way goes on.
+  private struct Step {
+    var node: OrderedNode
+    var slot: Int
+    /// Whether the node is on the right edge of the tree.
+    var isLast: Bool
+  }
+
+  private let tree: UnsafeMutablePointer<OrderedTree>
+  private let arena: NodeArena
+  /// By level; there is none at level 0.
+  private let steps: UnsafeMutablePointer<Step>
+  /// Where the way ends; nil when it is closed.
+  private var leaf: OrderedNode?
+  private var isLeafLast = false
+  /// New entries in the leaf that the counts above it lack.
+  private var added = 0
+
+  /// - Parameter tree: Stays where it is, and is changed by nobody else until `finish`.
+  init(_ tree: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena) {
+    self.tree = tree
+    self.arena = arena
+    steps = .allocate(capacity: OrderedTree.heightLimit + 1)
+  }
+
+  deinit { steps.deallocate() }
+
+  /// As `OrderedTree.put`. No key may be less than one that came before it.
+  mutating func put(_ key: UnsafeRawBufferPointer, _ payload: UInt64) {
+    guard tree.pointee.height > 1 else {
+      tree.pointee.put(key, payload, in: arena)
+      return
+    }
+    let leaf = leaf(for: key)
+    var insertion = Insertion(key: key, payload: payload, arena: arena)
+    let result = insertion.insert(intoLeaf: leaf, isLast: isLeafLast)
+    if insertion.old == nil {
+      added &+= 1
+      tree.pointee.count &+= 1
+    }
+    if result.right != nil { close(result) }
+  }
+
+  /// As `OrderedTree.remove`. No key may be less than one that came before it.
+  mutating func remove(_ key: UnsafeRawBufferPointer) {
+    finish()
+    _ = tree.pointee.remove(key, in: arena)
+  }
+
+  /// All changes have been made: the tree is whole again.
+  mutating func finish() {
+    count()
+    leaf = nil
+  }
+
+  // MARK: The way
+
+  private mutating func leaf(for key: UnsafeRawBufferPointer) -> OrderedNode {
+    var level = tree.pointee.height &- 1
+    guard let leaf else {
+      let root = OrderedNode(arena.writable(tree.pointee.root.unsafelyUnwrapped))
+      tree.pointee.root = root.base
+      steps[level] = Step(node: root, slot: 0, isLast: true)
+      return descend(to: key, from: level)
+    }
+    // The highest node in which the key goes another way. A2
+    while level > 0 {
+      let step = steps[level]
+      if step.slot &+ 1 < step.node.count, !step.node.isBefore(key, step.slot &+ 1) {
+        count()
+        return descend(to: key, from: level)
+      }
+      level &-= 1
+    }
+    return leaf
+  }
+
+  /// Walks on from a node of the way.
+  private mutating func descend(to key: UnsafeRawBufferPointer, from top: Int) -> OrderedNode {
+    var level = top
+    while true {
+      let step = steps[level]
+      let slot =
+        step.isLast && step.node.isBehindLast(key) ? step.node.count &- 1 : step.node.childIndex(for: key)
+      steps[level].slot = slot
+      let child = step.node.child(slot)
+      let own = OrderedNode(arena.writable(child))
+      if own.base != child { step.node.setChild(slot, own.base, entryCount: step.node.entryCount(slot)) }
+      let isLast = step.isLast && slot == step.node.count &- 1
+      level &-= 1
+      guard level > 0 else {
+        leaf = own
+        isLeafLast = isLast
+        return own
+      }
+      steps[level] = Step(node: own, slot: 0, isLast: isLast)
+    }
+  }
+
+  /// Gives the counts of the way what they lack.
+  private mutating func count() {
+    guard added > 0 else { return }
+    for level in 1..<tree.pointee.height {
+      let node = steps[level].node
+      let slot = steps[level].slot
+      node.setChild(slot, node.child(slot), entryCount: node.entryCount(slot) &+ added)
+    }
+    added = 0
+  }
+
+  /// The leaf was split: brings its right half into the nodes above.
+  private mutating func close(_ split: Insertion.Result) {
+    var result = split
+    for level in 1..<tree.pointee.height {
+      let step = steps[level]
+      let count = step.node.entryCount(step.slot) &+ added
+      guard let right = result.right else {
+        step.node.setChild(step.slot, result.node, entryCount: count)
+        result = Insertion.Result(node: step.node.base)
+        continue
+      }
+      let entry = right.entry(in: arena)
+      step.node.setChild(step.slot, result.node, entryCount: count &- entry.entryCount)
+      result = Insertion.place(
+        entry, at: step.slot &+ 1, in: step.node, isLast: step.isLast, arena: arena)
+    }
+    added = 0
+    leaf = nil
+    tree.pointee.root = result.node
+    if let right = result.right { tree.pointee.growRoot(left: result.node, right: right, in: arena) }
+  }
+}
