@@ -80,13 +80,13 @@ struct SavePlan {
     let writer = RowWriter(layouts)
     if overlay.isNew {
       change.puts.append(overlay.reference) { bytes in
-        writer.append(to: &bytes) { .value(overlay.value($0) ?? .null) }
+        overlay.withColumns { writer.append(to: &bytes, $0, isGiven: $1) }
       }
     } else {
       let isCurrent = context.withRow(overlay.reference) { base, version -> Bool in
         guard version == overlay.baseVersion else { return false }
         change.puts.append(overlay.reference) { bytes in
-          writer.append(to: &bytes, base: base) { overlay.value($0).map(RowInput.value) ?? .copied }
+          overlay.withColumns { writer.append(to: &bytes, base: base, $0, isGiven: $1) }
         }
         return true
       }
@@ -96,10 +96,13 @@ struct SavePlan {
       }
       requireVersion(overlay)
     }
-    for relationship in overlay.shape.columns {
-      guard case .reference(let target) = overlay.value(relationship.slot) else { continue }
+    for slot in overlay.shape.columnSlots {
+      guard let target = overlay.reference(slot) else { continue }
       requireExistence(target)
-      if relationship.inverseIsToOne { requireRange(relationship.index, target) }
+      let guarded = overlay.shape.uncountedRelationship(slot)._withUnsafeGuaranteedRef {
+        $0.inverseIsToOne ? $0.index : nil
+      }
+      if let guarded { requireRange(guarded, target) }
     }
   }
 

@@ -54,6 +54,12 @@ package struct RowField: Sendable {
   package var variableOffset: UInt32 = 0
 }
 
+/// A stored property as a row is written.
+struct WrittenColumn {
+  let slot: Int
+  let field: RowField
+}
+
 /// The shape of the rows that carry one layout number, read through the slots of one entity.
 // Unchecked: the only pointers are to memory that is written in init and freed in deinit.
 package final class RowLayout: @unchecked Sendable {
@@ -69,6 +75,10 @@ package final class RowLayout: @unchecked Sendable {
   package let shape: RowShape
   /// The field of each slot.
   package let fields: UnsafePointer<RowField>
+  /// The columns that a slot shows: first those of the fixed section, then the others, in the order of their
+  /// bytes.
+  private let written: UnsafeMutableBufferPointer<WrittenColumn>
+  private let fixedCount: Int
 
   /// - Parameter slots: For each slot of the entity its property's number; slots of properties that are not
   ///   stored (to-many, derived) simply find no column.
@@ -88,11 +98,28 @@ package final class RowLayout: @unchecked Sendable {
       if let slot { table[slot] = field }
     }
     self.fields = UnsafePointer(table)
+
+    let shown = zip(shape.fields(of: columns), columnSlots).compactMap { field, slot in
+      slot.map { WrittenColumn(slot: $0, field: field) }
+    }
+    let fixed = shown.filter { !$0.field.kind.isVariable }
+    written = .allocate(capacity: shown.count)
+    _ = written.initialize(from: fixed + shown.filter { $0.field.kind.isVariable })
+    fixedCount = fixed.count
   }
 
   deinit {
     fields.deallocate()
+    written.deallocate()
   }
+
+  /// What a writer fills, all of it: a property without a slot cannot be written.
+  var fixedColumns: Slice<UnsafeMutableBufferPointer<WrittenColumn>> {
+    precondition(written.count == columns.count, "A stored property has no slot in its entity.")
+    return written[..<fixedCount]
+  }
+
+  var variableColumns: Slice<UnsafeMutableBufferPointer<WrittenColumn>> { written[fixedCount...] }
 }
 
 /// Sizes of the parts of a row.

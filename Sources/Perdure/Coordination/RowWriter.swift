@@ -30,121 +30,174 @@ package struct RowWriter {
   /// - Parameter input: Asked once for each stored property, by slot. A value must have the property's type
   ///   (see `Value.stored(as:)`).
   package func row(base: RowView? = nil, _ input: (Int) -> RowInput) -> [UInt8] {
+    var values = [Value](repeating: .null, count: layouts.current.slotCount)
+    var isGiven = [Bool](repeating: false, count: layouts.current.slotCount)
+    for case let slot? in layouts.current.columnSlots {
+      guard case .value(let value) = input(slot) else { continue }
+      values[slot] = value
+      isGiven[slot] = true
+    }
     var bytes: [UInt8] = []
-    append(to: &bytes, base: base, input)
+    values.withUnsafeBufferPointer { values in
+      isGiven.withUnsafeBufferPointer { append(to: &bytes, base: base, values, isGiven: $0) }
+    }
     return bytes
   }
 
-  /// Appends a row to a buffer; as `row(base:_:)`.
-  @inline(__always)
-  package func append(to bytes: inout [UInt8], base: RowView? = nil, _ input: (Int) -> RowInput) {
+  /// Appends a row to a buffer: what is given as values, and the rest as it is in another row.
+  ///
+  /// - Parameter base: Needed unless every stored property is given.
+  /// - Parameter values: By slot. A value that is given must have the property's type.
+  package func append(
+    to bytes: inout [UInt8], base: RowView? = nil, _ values: UnsafeBufferPointer<Value>,
+    isGiven: UnsafeBufferPointer<Bool>
+  ) {
     let layout = layouts.current
-    let draft = RowDraft(layout, at: bytes.count)
+    precondition(values.count == layout.slotCount && isGiven.count == layout.slotCount, "Not all slots.")
+    let start = bytes.count
     bytes.append(contentsOf: layouts.nullBytes)
-    for slot in layout.columnSlots {
-      guard let slot else { preconditionFailure("A stored property has no slot in its entity.") }
-      let field = layout.fields[slot]
-      switch input(slot) {
-      case .value(let value): draft.put(value, field, &bytes)
-      case .copied: copy(slot, field, from: base, draft, &bytes)
+    let variableStart = bytes.count
+    bytes.withUnsafeMutableBytes { all in
+      let row = RowDraft(UnsafeMutableRawBufferPointer(rebasing: all[start...]))
+      for column in layout.fixedColumns {
+        if isGiven[column.slot] {
+          row.put(values[column.slot], column.field)
+        } else {
+          copyFixed(column, from: base, to: row)
+        }
       }
-      if field.kind.isVariable { draft.putEnd(field, &bytes) }
+    }
+    for column in layout.variableColumns {
+      let form =
+        isGiven[column.slot]
+        ? VariableForm(appending: values[column.slot], column.field, to: &bytes)
+        : copyVariable(column, from: base, to: &bytes)
+      let length = bytes.count - variableStart
+      precondition(length <= Int(UInt32.max), "A row is at most 4 GiB.")
+      bytes.withUnsafeMutableBytes {
+        RowDraft(UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
+          .finish(column.field, form, end: UInt32(length))
+      }
     }
   }
 
-  private func copy(
-    _ slot: Int, _ field: RowField, from base: RowView?, _ draft: RowDraft, _ bytes: inout [UInt8]
-  ) {
+  private func copyFixed(_ column: WrittenColumn, from base: RowView?, to row: RowDraft) {
     guard let base else { preconditionFailure("A copied property needs a base row.") }
-    let old = base.fields[slot]
-    guard old.kind == field.kind else {
-      draft.put(old.kind == .absent ? layouts.defaults[slot] : base.value(slot), field, &bytes)
-      return
+    let old = base.fields[column.slot]
+    if old.kind == column.field.kind {
+      if base.isPresent(old) { row.copy(old, of: base, to: column.field) }
+    } else {
+      row.put(standIn(column.slot, old, base), column.field)
     }
-    if base.isPresent(old) { draft.copy(old, of: base, to: field, &bytes) }
+  }
+
+  private func copyVariable(
+    _ column: WrittenColumn, from base: RowView?, to bytes: inout [UInt8]
+  ) -> VariableForm {
+    guard let base else { preconditionFailure("A copied property needs a base row.") }
+    let old = base.fields[column.slot]
+    guard old.kind == column.field.kind else {
+      return VariableForm(appending: standIn(column.slot, old, base), column.field, to: &bytes)
+    }
+    guard base.isPresent(old) else { return VariableForm() }
+    bytes.append(contentsOf: base.bytes(old))
+    return VariableForm(isPresent: true, isASCII: old.kind != .data && base.isASCII(old))
+  }
+
+  /// What a property reads as whose field in the older row is none, or of another kind.
+  private func standIn(_ slot: Int, _ old: RowField, _ base: RowView) -> Value {
+    old.kind == .absent ? layouts.defaults[slot] : base.value(slot)
   }
 }
 
-/// A row that is being written at the end of a buffer.
-private struct RowDraft {
-  /// Where the row starts in the buffer.
-  private let start: Int
-  /// Where its variable section starts.
-  private let variableStart: Int
+/// What the bitmaps of a row say about a variable property.
+private struct VariableForm {
+  var isPresent = false
+  var isASCII = false
 
-  init(_ layout: RowLayout, at start: Int) {
-    self.start = start
-    variableStart = start + layout.shape.variableOffset
+  init(isPresent: Bool = false, isASCII: Bool = false) {
+    self.isPresent = isPresent
+    self.isASCII = isASCII
   }
 
-  /// Notes that the variable bytes of a field are complete.
-  func putEnd(_ field: RowField, _ bytes: inout [UInt8]) {
-    let length = bytes.count - variableStart
-    precondition(length <= Int(UInt32.max), "A row is at most 4 GiB.")
-    store(UInt32(length).littleEndian, field, &bytes)
-  }
-
-  /// Copies a present field of the same kind.
-  func copy(_ old: RowField, of base: RowView, to field: RowField, _ bytes: inout [UInt8]) {
-    setPresent(field, &bytes)
-    if field.kind.isVariable {
-      bytes.append(contentsOf: base.bytes(old))
-      if field.kind != .data, base.isASCII(old) { setASCII(field, &bytes) }
-    } else {
-      let source = UnsafeRawBufferPointer(
-        start: base.base + Int(old.offset), count: field.kind.fixedSizeBytes)
-      bytes.withUnsafeMutableBytes {
-        UnsafeMutableRawBufferPointer(rebasing: $0[(start + Int(field.offset))...]).copyMemory(from: source)
-      }
-    }
-  }
-
-  func put(_ value: Value, _ field: RowField, _ bytes: inout [UInt8]) {
-    if case .null = value { return }
-    setPresent(field, &bytes)
+  /// Appends the bytes of a value.
+  @inline(__always)
+  init(appending value: Value, _ field: RowField, to bytes: inout [UInt8]) {
     switch (field.kind, value) {
-    case (.bool, .bool(let bool)): store(UInt8(bool ? 1 : 0), field, &bytes)
-    case (.int16, .integer(let integer)): store(Int16(integer).littleEndian, field, &bytes)
-    case (.int32, .integer(let integer)): store(Int32(integer).littleEndian, field, &bytes)
-    case (.int64, .integer(let integer)): store(integer.littleEndian, field, &bytes)
-    case (.float, .double(let double)): store(Float(double).bitPattern.littleEndian, field, &bytes)
-    case (.double, .double(let double)): store(double.bitPattern.littleEndian, field, &bytes)
-    case (.date, .date(let date)):
-      store(date.timeIntervalSinceReferenceDate.bitPattern.littleEndian, field, &bytes)
-    case (.uuid, .uuid(let uuid)): store(uuid.uuid, field, &bytes)
-    case (.reference, .reference(let reference)): store(reference.rawValue.littleEndian, field, &bytes)
-    case (.decimal, .decimal(let decimal)):
-      bytes.withUnsafeMutableBytes {
-        DecimalParts(decimal).store(to: $0.baseAddress! + start + Int(field.offset))
-      }
-    case (.string, .string(let text)): putText(text, field, &bytes)
-    case (.url, .url(let url)): putText(url.absoluteString, field, &bytes)
-    case (.data, .data(let data)): bytes.append(contentsOf: data)
+    case (_, .null): self.init()
+    case (.string, .string(let text)): self.init(appending: text, to: &bytes)
+    case (.url, .url(let url)): self.init(appending: url.absoluteString, to: &bytes)
+    case (.data, .data(let data)):
+      bytes.append(contentsOf: data)
+      self.init(isPresent: true)
     default: preconditionFailure("A property of kind \(field.kind) cannot hold \(value.kindName).")
     }
   }
 
-  private func putText(_ text: String, _ field: RowField, _ bytes: inout [UInt8]) {
+  private init(appending text: String, to bytes: inout [UInt8]) {
     var text = text
     let bits = text.withUTF8 { source in
       bytes.append(contentsOf: source)
       return source.reduce(0, |)
     }
-    if bits < 0x80 { setASCII(field, &bytes) }
+    self.init(isPresent: true, isASCII: bits < 0x80)
+  }
+}
+
+/// A row that is being written: its fixed parts, and perhaps some of what follows them.
+private struct RowDraft {
+  private let row: UnsafeMutableRawBufferPointer
+
+  @inline(__always)
+  init(_ row: UnsafeMutableRawBufferPointer) {
+    self.row = row
   }
 
-  private func setPresent(_ field: RowField, _ bytes: inout [UInt8]) {
-    bytes[start + RowShape.presenceOffset + Int(field.presenceBit >> 3)] |= 1 << (field.presenceBit & 7)
+  /// Copies a present fixed field of the same kind.
+  func copy(_ old: RowField, of base: RowView, to field: RowField) {
+    setPresent(field)
+    let count = field.kind.fixedSizeBytes
+    let source = UnsafeRawBufferPointer(start: base.base + Int(old.offset), count: count)
+    UnsafeMutableRawBufferPointer(rebasing: row[Int(field.offset)...]).copyMemory(from: source)
   }
 
-  private func setASCII(_ field: RowField, _ bytes: inout [UInt8]) {
-    bytes[start + Int(field.asciiOffset) + Int(field.asciiBit >> 3)] |= 1 << (field.asciiBit & 7)
-  }
-
-  private func store<T: BitwiseCopyable>(_ value: T, _ field: RowField, _ bytes: inout [UInt8]) {
-    bytes.withUnsafeMutableBytes {
-      $0.storeBytes(of: value, toByteOffset: start + Int(field.offset), as: T.self)
+  /// Writes a fixed field.
+  @inline(__always)
+  func put(_ value: Value, _ field: RowField) {
+    if case .null = value { return }
+    setPresent(field)
+    switch (field.kind, value) {
+    case (.reference, .reference(let reference)): store(reference.rawValue.littleEndian, field)
+    case (.bool, .bool(let bool)): store(UInt8(bool ? 1 : 0), field)
+    case (.int16, .integer(let integer)): store(Int16(integer).littleEndian, field)
+    case (.int32, .integer(let integer)): store(Int32(integer).littleEndian, field)
+    case (.int64, .integer(let integer)): store(integer.littleEndian, field)
+    case (.float, .double(let double)): store(Float(double).bitPattern.littleEndian, field)
+    case (.double, .double(let double)): store(double.bitPattern.littleEndian, field)
+    case (.date, .date(let date)): store(date.timeIntervalSinceReferenceDate.bitPattern.littleEndian, field)
+    case (.uuid, .uuid(let uuid)): store(uuid.uuid, field)
+    case (.decimal, .decimal(let decimal)):
+      DecimalParts(decimal).store(to: row.baseAddress.unsafelyUnwrapped + Int(field.offset))
+    default: preconditionFailure("A property of kind \(field.kind) cannot hold \(value.kindName).")
     }
+  }
+
+  /// Completes a variable field whose bytes end at `end` in the variable section.
+  @inline(__always)
+  func finish(_ field: RowField, _ form: VariableForm, end: UInt32) {
+    if form.isPresent { setPresent(field) }
+    if form.isASCII { row[Int(field.asciiOffset) + Int(field.asciiBit >> 3)] |= 1 << (field.asciiBit & 7) }
+    store(end.littleEndian, field)
+  }
+
+  @inline(__always)
+  private func setPresent(_ field: RowField) {
+    row[RowShape.presenceOffset + Int(field.presenceBit >> 3)] |= 1 << (field.presenceBit & 7)
+  }
+
+  @inline(__always)
+  private func store<T: BitwiseCopyable>(_ value: T, _ field: RowField) {
+    row.storeBytes(of: value, toByteOffset: Int(field.offset), as: T.self)
   }
 }
 

@@ -31,6 +31,8 @@ final class EntityShape: Sendable {
   private let relationshipsBySlot: [Unmanaged<RelationshipShape>?]
   /// The relationships that are columns.
   let columns: [RelationshipShape]
+  /// Their slots.
+  let columnSlots: [Int]
   /// The slots that a save has rules for.
   let ruledSlots: [Int]
   /// What each slot of a new object holds: its default, or nothing.
@@ -63,6 +65,7 @@ final class EntityShape: Sendable {
       if case .relationship(let relationship) = $0 { .passUnretained(relationship) } else { nil }
     }
     columns = relationships.filter { $0.form == .column }
+    columnSlots = columns.map(\.slot)
     ruledSlots = parts.properties.indices.filter { PropertyRules.apply(to: parts.properties[$0]) }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
     incoming = parts.incoming

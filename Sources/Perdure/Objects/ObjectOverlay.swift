@@ -53,6 +53,23 @@ final class ObjectOverlay {
     return values[slot]
   }
 
+  /// The object that a changed to-one column leads to.
+  @inline(__always)
+  func reference(_ slot: Int) -> ObjectReference? {
+    guard let values, marks(behind: values)[checked(slot)] else { return nil }
+    if case .reference(let target) = values[slot] { return target }
+    return nil
+  }
+
+  /// All columns by slot, and which of them have changed; nothing when none has.
+  @inline(__always)
+  func withColumns(_ body: (UnsafeBufferPointer<Value>, UnsafeBufferPointer<Bool>) -> Void) {
+    guard let values else { return }
+    body(
+      UnsafeBufferPointer(start: values, count: slotCount),
+      UnsafeBufferPointer(start: marks(behind: values), count: slotCount))
+  }
+
   func setValue(_ value: Value, _ slot: Int) {
     let values = values ?? makeValues(nil)
     values[checked(slot)] = value
@@ -76,7 +93,11 @@ final class ObjectOverlay {
     let values = UnsafeMutableRawPointer.allocate(
       byteCount: slotCount * (MemoryLayout<Value>.stride + 1), alignment: MemoryLayout<Value>.alignment
     ).bindMemory(to: Value.self, capacity: slotCount)
-    for slot in 0..<slotCount { (values + slot).initialize(to: template?[slot] ?? .null) }
+    if let template {
+      for slot in 0..<slotCount { (values + slot).initialize(to: template[slot]) }
+    } else {
+      values.initialize(repeating: .null, count: slotCount)
+    }
     marks(behind: values).initialize(repeating: template != nil, count: slotCount)
     return values
   }
@@ -88,7 +109,7 @@ final class ObjectOverlay {
 
   private func dropValues() {
     guard let values else { return }
-    for slot in 0..<slotCount { (values + slot).deinitialize(count: 1) }
+    values.deinitialize(count: slotCount)
     values.deallocate()
     self.values = nil
   }
