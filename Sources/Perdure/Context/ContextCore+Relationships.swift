@@ -152,9 +152,14 @@ extension ContextCore {
 extension ContextCore {
   /// Whether an object may be put at the other end; misuse stops the program. What is gone is not connected.
   func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {
-    guard let context = object.contextForChange() else { return false }
-    if context !== self { stop("Objects of different contexts cannot be connected.") }
-    if !graph.isKind(object.shape.number, of: relationship.destination) {
+    let isOurs = object.uncountedCore._withUnsafeGuaranteedRef { core in
+      core.checkOwner()
+      return core === self
+    }
+    if object.header.pointee.isGone { return false }
+    if !isOurs { stop("Objects of different contexts cannot be connected.") }
+    let number = object.reference.entityNumber
+    if number != relationship.destination, !graph.isKind(number, of: relationship.destination) {
       stop(
         "\(relationship.name) leads to \(graph.shape(numbered: relationship.destination).name), not to "
           + "\(object.shape.name).")

@@ -47,7 +47,11 @@ extension ContextCore {
   private func follow(_ newView: any StoreView) {
     view = newView
     beginEpoch()
-    for var overlays in tracker.removeAll() {
+    var groups = tracker.removeAll()
+    for position in groups.indices {
+      // Taken out, so that the array is nobody else's and shrinks in place.
+      var overlays: [ObjectOverlay] = []
+      swap(&overlays, &groups[position])
       while let overlay = overlays.popLast() { settle(overlay) }
     }
   }

@@ -66,17 +66,20 @@ extension ManagedObject {
 
   /// Changes an attribute. What is gone stays as it is: nobody is there to save the change.
   func setAttributeValue(_ value: Value, _ slot: Int) {
-    guard let context = contextForChange() else { return }
-    checkSlot(slot)
-    let kind = shape.attributeKinds[slot]
-    guard kind != .absent else {
-      stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
+    uncountedCore._withUnsafeGuaranteedRef { core in
+      core.checkOwner()
+      if header.pointee.isGone { return }
+      checkSlot(slot)
+      let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
+      guard kind != .absent else {
+        stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
+      }
+      guard let stored = value.stored(as: kind) else {
+        stop(
+          "\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
+      }
+      core.setColumn(of: self, slot, stored)
     }
-    guard let stored = value.stored(as: kind) else {
-      stop(
-        "\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
-    }
-    context.setColumn(of: self, slot, stored)
   }
 
   /// The context, if the object can be changed in it.
@@ -119,16 +122,18 @@ extension ManagedObject {
 
   /// Connects a to-one relationship, and its inverse with it.
   func setRelated(_ object: ManagedObject?, _ slot: Int) {
-    guard let context = contextForConnecting() else { return }
-    checkSlot(slot)
-    let relationship = shape.relationship(slot)
-    if relationship.isToMany { stop("\(relationship.name) is to-many.") }
-    guard let object else {
-      context.clear(reference, relationship)
-      return
+    uncountedCore._withUnsafeGuaranteedRef { core in
+      core.checkOwner()
+      guard !header.pointee.isGone, core.isThere(self) else { return }
+      checkSlot(slot)
+      uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
+        ._withUnsafeGuaranteedRef { relationship in
+          if relationship.isToMany { stop("\(relationship.name) is to-many.") }
+          guard let object else { return core.clear(reference, relationship) }
+          guard core.canConnect(object, relationship) else { return }
+          core.connect(reference, relationship, object.reference)
+        }
     }
-    guard context.canConnect(object, relationship) else { return }
-    context.connect(reference, relationship, object.reference)
   }
 
   /// The references at the other end of a to-many relationship, in no particular order.
