@@ -38,7 +38,7 @@ final class ContextCore {
   @exclusivity(unchecked) var found: [ObjectReference] = []
   /// Instances in memory, those that are gone included. While there are any, the context keeps itself alive.
   @exclusivity(unchecked) var instanceCount = 0
-  var allocator = IDAllocator()
+  @exclusivity(unchecked) var allocator = IDAllocator()
   /// The objects whose `prepareForDeletion` is running.
   var preparing: Set<ObjectReference> = []
   /// Whether the handle is gone; then overlays keep no instances alive.

@@ -90,9 +90,12 @@ final class ObjectOverlay {
 
   /// - Parameter template: The columns of a new object, all of which count as changed.
   private func makeValues(_ template: [Value]?) -> UnsafeMutablePointer<Value> {
-    let values = UnsafeMutableRawPointer.allocate(
-      byteCount: slotCount * (MemoryLayout<Value>.stride + 1), alignment: MemoryLayout<Value>.alignment
-    ).bindMemory(to: Value.self, capacity: slotCount)
+    // As values, though marks lie in the last of them: memory without a type is asked for by alignment, which
+    // takes the system twice as long.
+    let stride = MemoryLayout<Value>.stride
+    let values = UnsafeMutablePointer<Value>.allocate(
+      capacity: slotCount + (slotCount + stride - 1) / stride)
+    UnsafeMutableRawPointer(values + slotCount).bindMemory(to: Bool.self, capacity: slotCount)
     if let template {
       for slot in 0..<slotCount { (values + slot).initialize(to: template[slot]) }
     } else {

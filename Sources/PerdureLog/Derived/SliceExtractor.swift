@@ -103,22 +103,23 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     into entries: inout IndexEntries
   ) {
     guard key.count >= (reference == .keySuffix ? 16 : 8) else { return }
-    var indexKey: [UInt8] = []
-    for slice in slices {
-      let (source, range) =
-        switch slice {
-        case .key(let offset, let length): (key, offset..<(offset + length))
-        case .value(let offset, let length): (value, offset..<(offset + length))
-        case .valueRest(let offset): (value, offset..<max(offset, value.count))
+    entries.add(reference: target(key)) { indexKey in
+      for slice in slices {
+        let (source, range) =
+          switch slice {
+          case .key(let offset, let length): (key, offset..<(offset + length))
+          case .value(let offset, let length): (value, offset..<(offset + length))
+          case .valueRest(let offset): (value, offset..<max(offset, value.count))
+          }
+        guard range.upperBound <= source.count else { return false }
+        if case .valueRest = slice {
+          indexKey.append(contentsOf: IndexKey.text(source[range]))
+        } else {
+          indexKey.append(contentsOf: source[range])
         }
-      guard range.upperBound <= source.count else { return }
-      if case .valueRest = slice {
-        indexKey.append(contentsOf: IndexKey.text(source[range]))
-      } else {
-        indexKey.append(contentsOf: source[range])
       }
+      return true
     }
-    entries.add(key: indexKey, reference: target(key))
   }
 
   private func target(_ key: UnsafeRawBufferPointer) -> UInt64 {
