@@ -7,7 +7,7 @@ struct CompareCommand: ParsableCommand {
     commandName: "compare", abstract: "Run the workloads on all engines in turn.",
     discussion: """
       Every engine does the same operations on the same records, and must read the same and end in the same \
-      state; the run fails if one does not. What is not durable survives kill -9 with all engines. Results replace \
+      state; the run fails at its end if one does not, and has no results of it. What is not durable survives kill -9 with all engines. Results replace \
       those of the same engine, workload and records in log.json, as they come, and leave the others.
       """)
 
@@ -74,6 +74,7 @@ struct CompareCommand: ParsableCommand {
     try runner.run()
     for text in runner.tables { print("\n" + text) }
     print("\n" + runner.durations)
+    guard runner.failures.isEmpty else { throw EngineError(runner.failures.joined(separator: "\n")) }
   }
 
   var schedule: Schedule {

@@ -39,11 +39,12 @@ struct TablesCommand: ParsableCommand {
     let measurements = try files.measurements()
     let compression: [CompressionFigure] = try files.read("compression.json")
     let opening: [OpeningFigure] = try files.read("opening.json")
-    let tables = ResultTable.all(measurements, processorTime ? .processor : .elapsed)
+    let time = processorTime ? ResultTable.Time.processor : .elapsed
+    let tables = ResultTable.all(measurements, time)
     let settings = try EngineName.allCases.map { try $0.description }
     return [
       ("log", tables.map(\.text).joined(separator: "\n\n")),
-      ("goals", Goal.table(ResultSet(measurements), compression)),
+      ("goals", Goal.table(ResultSet(measurements, time), compression)),
       ("settings", settings.map { "- \($0.title): \($0.settings)" }.joined(separator: "\n")),
       ("compression", CompressionFigure.table(compression)),
       ("opening", OpeningFigure.table(opening)),

@@ -11,6 +11,7 @@ struct TurnRunner {
   private var rounds: [Measurement.Identity: [Measurement]] = [:]
   private var seconds: [(title: String, seconds: Double)] = []
   private var skipped = 0
+  private(set) var failures: [String] = []
 
   init(turns: [Turn], deadline: Double, comparison: Comparison, files: ResultFiles?) {
     (self.turns, self.deadline, self.comparison, self.files) = (turns, deadline, comparison, files)
@@ -24,7 +25,9 @@ struct TurnRunner {
         skipped += 1
         continue
       }
-      let found = try comparison.run(turn)
+      let outcome = try comparison.run(turn)
+      failures += outcome.failures
+      let found = outcome.measurements
       for measurement in found { rounds[measurement.identity, default: []].append(measurement) }
       try files?.merge(found.compactMap { Measurement.summary(of: rounds[$0.identity] ?? []) })
       seconds.append((turn.title, Date().timeIntervalSince(turnBegin)))

@@ -38,7 +38,7 @@ struct Goal {
 extension Goal {
   private static func time(_ workload: Workload, _ shape: Shape, _ bound: Double) -> Goal {
     Goal(title: "\(workload.title), \(shape.rawValue)", bound: bound, format: Format.duration) {
-      $0.usual(workload, $1, shape)?.nsPerOp
+      $0.usual(workload, $1, shape)?.nanoseconds($0.time)
     }
   }
 

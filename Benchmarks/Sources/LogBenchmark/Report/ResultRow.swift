@@ -12,11 +12,8 @@ struct ResultRow {
 
   private static func times(_ time: ResultTable.Time) -> [ResultRow] {
     Workload.allCases.map { workload in
-      guard time == .processor, !workload.waitsForDisk else {
-        let row = ResultRow(workload.title, of: workload, Format.duration, \.nsPerOp)
-        return time == .elapsed ? row : row.sayingElapsed
-      }
-      return ResultRow(workload.title, of: workload, Format.duration, \.cpuNsPerOp)
+      let row = ResultRow(workload.title, of: workload, Format.duration) { $0.nanoseconds(time) }
+      return time == .processor && workload.waitsForDisk ? row.sayingElapsed : row
     }
   }
 

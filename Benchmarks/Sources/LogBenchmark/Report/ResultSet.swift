@@ -2,9 +2,12 @@ import Foundation
 
 /// Results by what was measured of whom.
 struct ResultSet {
+  /// What counts as the time of an operation.
+  let time: ResultTable.Time
   private let known: [Measurement.Identity: Measurement]
 
-  init(_ measurements: [Measurement]) {
+  init(_ measurements: [Measurement], _ time: ResultTable.Time) {
+    self.time = time
     known = Dictionary(measurements.map { ($0.identity, $0) }, uniquingKeysWith: { _, last in last })
   }
 
@@ -20,6 +23,13 @@ struct ResultSet {
   /// The numbers of records that a shape was measured with.
   func counts(_ shape: Shape) -> [Int] {
     Set(known.keys.filter { $0.shape == shape.rawValue }.map(\.n)).sorted()
+  }
+}
+
+extension Measurement {
+  /// Of an operation; of what waits for the disk always elapsed time.
+  func nanoseconds(_ time: ResultTable.Time) -> Double {
+    time == .elapsed || Workload(rawValue: workload)?.waitsForDisk == true ? nsPerOp : cpuNsPerOp
   }
 }
 

@@ -8,7 +8,6 @@ struct ResultTable {
 
   let shape: Shape
   let records: Int
-  let time: Time
   let results: ResultSet
   private let engines: [String]
 
@@ -24,24 +23,23 @@ struct ResultTable {
 
   /// A table for each shape and number of records; those with many come last.
   static func all(_ measurements: [Measurement], _ time: Time) -> [ResultTable] {
-    let results = ResultSet(measurements)
+    let results = ResultSet(measurements, time)
     let tables = Shape.allCases.flatMap { shape in
-      results.counts(shape).map { ResultTable(shape: shape, records: $0, time, results) }
+      results.counts(shape).map { ResultTable(shape: shape, records: $0, results) }
     }
     return tables.filter { $0.records < largeCount } + tables.filter { $0.records >= largeCount }
   }
 
-  init(shape: Shape, records: Int, _ time: Time, _ results: ResultSet) {
+  init(shape: Shape, records: Int, _ results: ResultSet) {
     self.shape = shape
     self.records = records
-    self.time = time
     self.results = results
     engines = Self.order.filter { results.has($0, shape, records) }
   }
 
   var text: String {
     let head = [
-      "**\(shape.rawValue)**, \(records) records, \(time.rawValue)" + plot, "",
+      "**\(shape.rawValue)**, \(records) records, \(results.time.rawValue)" + plot, "",
       "| | \(engines.joined(separator: " | ")) | / best peer | / floor | rounds |",
       "|---|" + String(repeating: "---:|", count: engines.count + 3),
     ]
@@ -53,7 +51,7 @@ struct ResultTable {
   }
 
   private var rows: [String] {
-    ResultRow.all(time).compactMap(row)
+    ResultRow.all(results.time).compactMap(row)
   }
 
   private func row(_ kind: ResultRow) -> String? {

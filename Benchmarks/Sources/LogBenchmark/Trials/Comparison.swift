@@ -7,24 +7,36 @@ struct Comparison {
   /// Hears what is done now.
   var progress: (String) -> Void
 
-  /// One measurement for each engine and workload.
-  func run(_ turn: Turn) throws -> [Measurement] {
+  /// What a turn has come to.
+  struct Outcome {
+    /// One for each engine and workload.
+    var measurements: [Measurement] = []
+    /// What engines could not do, or did otherwise than those before them; nothing of theirs is measured then.
+    var failures: [String] = []
+  }
+
+  func run(_ turn: Turn) throws -> Outcome {
     try checkRoom(for: turn)
-    var found: [Measurement] = []
+    var outcome = Outcome()
     var checks: [String: (sum: UInt64, engine: String)] = [:]
     // Whoever comes first finds another machine than whoever comes last.
     for place in turn.engines.indices {
       let engine = turn.engines[(place + turn.plan.round) % turn.engines.count]
       let begin = Date()
-      let output = try trial(of: engine, turn.plan)
+      do {
+        let output = try trial(of: engine, turn.plan)
+        try compare(output.checks, of: engine, &checks)
+        outcome.measurements += output.measurements
+      } catch let error as EngineError {
+        outcome.failures.append("\(turn.plan.shape.rawValue): \(error)")
+        progress(error.description)
+      }
       let seconds = String(format: "%.1f s", Date().timeIntervalSince(begin))
       progress(
         "\(turn.part.rawValue), \(turn.plan.shape.rawValue), \(turn.plan.records) records, "
           + "round \(turn.plan.round + 1), \(engine.rawValue): \(seconds)")
-      found += output.measurements
-      try compare(output.checks, of: engine, &checks)
     }
-    return found
+    return outcome
   }
 
   private func checkRoom(for turn: Turn) throws {

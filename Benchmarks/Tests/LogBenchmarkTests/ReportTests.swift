@@ -1,0 +1,105 @@
+import Testing
+
+// Not all of Foundation: it has a Measurement of its own.
+import struct Foundation.Data
+import class Foundation.FileManager
+import class Foundation.Thread
+import struct Foundation.UUID
+
+@testable import LogBenchmark
+
+@Suite("Report of the engine's benchmark")
+struct ReportTests {
+  private func measurement(
+    _ engine: String, _ workload: Workload, ns: Double, n: Int = 1000, p9999: UInt64 = 0,
+    details: [String: Double] = [:]
+  ) -> Measurement {
+    Measurement(
+      engine: engine, workload: workload.rawValue, shape: Shape.hashed100.rawValue, n: n, valueBytes: 100,
+      operations: 1, nsPerOp: ns, cpuNsPerOp: 2 * ns, p50: 1, p99: 2, p999: 3, p9999: p9999, maxNs: 5,
+      diskBytes: 100, memoryBytes: 50, details: details)
+  }
+
+  @Test("Results replace those of the same engine, workload and records, and leave the others")
+  func merging() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let files = ResultFiles(folder: folder)
+    try files.merge([measurement("Perdure", .readRandom, ns: 1), measurement("LMDB", .readRandom, ns: 2)])
+    try files.merge([
+      measurement("Perdure", .readRandom, ns: 3), measurement("Perdure", .readRandom, ns: 4, n: 2000),
+    ])
+    #expect(Set(try files.measurements().map(\.nsPerOp)) == [2, 3, 4])
+    #expect(FileManager.default.fileExists(atPath: folder.appendingPathComponent("log-hashed-100.svg").path))
+  }
+
+  @Test("A row beside the best peer and the floor: bold where Perdure is ahead, losses as they are")
+  func ratios() throws {
+    let all = [
+      measurement("floor", .readRandom, ns: 10), measurement("Perdure", .readRandom, ns: 20),
+      measurement("LMDB", .readRandom, ns: 40), measurement("SQLite", .readRandom, ns: 80),
+    ]
+    let table = try #require(ResultTable.all(all, .elapsed).first)
+    #expect(table.text.contains("| read random | 10 ns | 20 ns | 40 ns | 80 ns | **0.50** | 2.00 | 1 |"))
+    let processor = try #require(ResultTable.all(all, .processor).first)
+    #expect(processor.text.contains("| read random | 20 ns | 40 ns |"))
+  }
+
+  @Test("A goal is met, not met, or not measured")
+  func goals() {
+    let all = [
+      measurement("Perdure", .readRandom, ns: 900), measurement("Perdure", .readMissing, ns: 299),
+      measurement("LMDB", .readRandom, ns: 700),
+    ]
+    let table = Goal.table(ResultSet(all, .elapsed), [])
+    #expect(table.contains("| read random, hashed-100 | – | 700 ns (LMDB) | 850 ns | 900 ns | **not met** |"))
+    #expect(table.contains("| read missing, hashed-100 | – | – | 300 ns | 299 ns | met |"))
+    #expect(table.contains("| scan, an entry, hashed-100 | – | – | 60 ns | – | not measured |"))
+  }
+
+  @Test("Bytes written count for each byte given, but not where the system does not see them")
+  func writeAmplification() {
+    let details = ["written_bytes": 300.0, "given_bytes": 100.0]
+    #expect(measurement("LMDB", .scan, ns: 1, details: details).writeAmplification("given_bytes") == 3)
+    #expect(
+      measurement("LMDB WRITEMAP", .scan, ns: 1, details: details).writeAmplification("given_bytes") == nil)
+    #expect(measurement("LMDB", .scan, ns: 1, details: details).writeAmplification("record_bytes") == nil)
+  }
+
+  @Test("A block of a document is replaced between its marks, and nothing else")
+  func blocks() throws {
+    let text = "a\n<!-- log -->\nold\n<!-- /log -->\nb\n"
+    let new = try TablesCommand.replacing("log", in: text, with: "new\nrows")
+    #expect(new == "a\n<!-- log -->\nnew\nrows\n<!-- /log -->\nb\n")
+    #expect(try TablesCommand.replacing("log", in: new, with: "new\nrows") == new)
+    #expect(try TablesCommand.replacing("goals", in: text, with: "x") == text)
+    #expect(throws: EngineError.self) { try TablesCommand.replacing("log", in: "<!-- log -->\n", with: "") }
+  }
+
+  @Test("Room that is only held back is counted apart")
+  func reserve() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let bytes = Data(repeating: 7, count: 65_536)
+    try bytes.write(to: folder.appendingPathComponent("1.segment"))
+    try bytes.write(to: folder.appendingPathComponent("1.reserve"))
+    try bytes.write(to: folder.appendingPathComponent("2.reserve"))
+    // Blocks, which a file system may give in its own sizes, or late; but two of the same take twice one.
+    let (disk, reserved) = (
+      Resources.diskBytes(of: folder.path), Resources.reservedBytes(of: folder.path)
+    )
+    #expect(reserved == 2 * disk)
+  }
+
+  @Test("What is skipped is in no latency and not in the time")
+  func skipping() {
+    var recorder = LatencyRecorder()
+    recorder.lap()
+    let before = recorder.elapsed.nanoseconds
+    recorder.skip { Thread.sleep(forTimeInterval: 0.02) }
+    let after = recorder.elapsed.nanoseconds
+    #expect(after == before)
+    #expect(recorder.histogram.count == 1)
+  }
+}
