@@ -8,7 +8,7 @@ import PerdureLog
 import PerdureTestSupport
 import Testing
 
-private func runGraphExample() throws {
+private func runGraphExample() async throws {
   // README 1
   @Entity final class Company: ManagedObject {
     @Attribute(.unique) var name: String
@@ -37,10 +37,36 @@ private func runGraphExample() throws {
   let request = Worker.fetchRequest { $0.salary > 4000 && $0.company.name == "Acme" }
   for worker in try context.fetch(request) { print(worker.name) }
   // end
+  // README 2
+  var best = Worker.fetchRequest { $0.salary.in(1000..<5000) && $0.company != nil }
+  best.sortDescriptors = [FetchOrder(\Worker.salary, ascending: false), FetchOrder("company.name")]
+  best.fetchLimit = 10
+  print(try context.explain(best))  // which index is used, and what is looked at
+
+  let large = Company.fetchRequest { $0.workers.count > 100 || $0.workers.any { $0.salary > 9000 } }
+  let adas = FetchRequest<Worker>(predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "ad"))
+  print("counts:", try context.count(for: large), try context.count(for: adas))
+
+  let id = acme.objectID  // ids go anywhere, objects stay in their context
+  let names = try await container.performBackgroundTask { context in
+    (try context.existingObject(with: id) as? Company)?.workers.map(\.name) ?? []
+  }
+  print("workers:", names)
+
+  do {
+    Company(context: context).name = "Acme"
+    try context.save()
+  } catch {
+    print(error)  // Company.name must be unique, the value, and both objects
+    context.rollback()
+  }
+  context.delete(ada)  // acme.workers is empty once the save, or a fetch, has applied it
+  try context.save()
+  // end
 }
 
 private func runEngineExample() throws {
-  // README 2
+  // README 3
   let store = try Store(at: "Pages.perdure")
   let pages = try store.keyspace("pages", .bytes)
   try store.write { try $0.put(Array("<h1>".utf8), key: Array("/index".utf8), in: pages) }
@@ -52,19 +78,22 @@ private func runEngineExample() throws {
 
 @Suite("The examples of README.md")
 struct ReadmeTests {
-  @Test("The graph example runs and finds the worker; a second run of it throws, as the name is taken")
+  @Test("The graph examples run and find the worker; a second run of them throws, as the name is taken")
   func graph() async throws {
     let directory = try TemporaryDirectory()
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       [path = directory.path as String] in
       #expect(FileManager.default.changeCurrentDirectoryPath(path))
-      try runGraphExample()
+      try await runGraphExample()
     }
     let printed = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
     #expect(printed.contains("Ada\n"))
+    #expect(printed.contains("counts: 0 1\nworkers: [\"Ada\"]\n"))
+    #expect(printed.contains("Company.name must be unique"))
+    #expect(printed.contains(" has the same name \"Acme\" as x-perdure://"))
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       #expect(FileManager.default.changeCurrentDirectoryPath(path))
-      let error = #expect(throws: PerdureError.self) { try runGraphExample() }
+      let error = await #expect(throws: PerdureError.self) { try await runGraphExample() }
       #expect(error?.code == .constraintConflict)
     }
   }
@@ -81,7 +110,7 @@ struct ReadmeTests {
     #expect(printed.contains("<h1>\n"))
   }
 
-  @Test("They are what this file runs", arguments: [1, 2])
+  @Test("They are what this file runs", arguments: [1, 2, 3])
   func sameText(number: Int) throws {
     let source = try String(contentsOf: URL(fileURLWithPath: #filePath), encoding: .utf8)
     let readme = try String(

@@ -3,12 +3,14 @@ public import PerdureModel
 
 /// A model, a store of its objects, and the contexts on it.
 ///
-///     let container = try PersistentContainer(name: "Library", classes: [Book.self, Author.self], at: path)
+///     let container = try PersistentContainer(
+///       name: "Staff", classes: [Company.self, Person.self, Worker.self, Project.self], at: path)
 ///     try container.loadPersistentStores()
 ///     let context = container.newContext()
 ///
 /// A container may be used from any isolation; the contexts it makes may not be shared. It stays open while
-/// it or one of its contexts lives, or until `close()`.
+/// it or one of its contexts lives, or until `close()`. One process at a time has a store open for writing; any
+/// number read it (`PersistentStoreDescription.isReadOnly`).
 public final class PersistentContainer: Sendable {
   /// The name, for people.
   public let name: String
@@ -74,10 +76,15 @@ public final class PersistentContainer: Sendable {
 // MARK: - The store
 
 extension PersistentContainer {
-  /// Opens the store. Opening what is open already changes nothing.
+  /// Opens the store, or makes it when there is none. Opening what is open already changes nothing.
   ///
-  /// - Throws: `PerdureError` with code 134080 and the store's error as `cause`. The container can be asked
-  ///   again.
+  /// What a crash left unfinished is taken back, and every save that had returned is there. When the model has
+  /// additions, entities, properties or indexes, the store takes them on.
+  ///
+  /// - Throws: `PerdureError`, and the container can be asked again: 134080 with the store's error as `cause`, for
+  ///   example that another process is writing it; 134100 when the model differs by more than additions.
+  /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is new, or is
+  ///   made anew. Blocks the caller's thread meanwhile.
   public func loadPersistentStores() throws(PerdureError) {
     try source.withLock { source throws(PerdureError) in
       if source == nil { source = try open() }

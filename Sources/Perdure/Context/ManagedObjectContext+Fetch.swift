@@ -1,7 +1,7 @@
 extension ManagedObjectContext {
   /// The objects that a request asks for, unsaved changes of this context included.
   ///
-  ///     let rich = try context.fetch(Person.fetchRequest { $0.salary > 1000 })
+  ///     let rich = try context.fetch(Worker.fetchRequest { $0.salary > 1000 })
   ///
   /// Objects whose rows were read for the fetch come loaded, others as faults. Objects that are registered
   /// already keep their unsaved changes. Delete rules that are pending are applied first.
@@ -41,7 +41,9 @@ extension QueryableObject where Self: ManagedObject {
 
   /// A request for the objects of the class's entity that a query holds for.
   ///
-  ///     let request = Person.fetchRequest { $0.salary > 1000 }
+  ///     let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
+  ///
+  /// - Parameter query: Runs once, on a stand-in for the object; it may name properties, and nothing is read.
   public static func fetchRequest(
     where query: (EntityRef<Self>) throws -> FetchPredicate
   ) rethrows -> FetchRequest<Self> {

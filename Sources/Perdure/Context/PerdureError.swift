@@ -5,8 +5,9 @@ public import PerdurePredicates
 ///
 ///     do {
 ///       try context.save()
-///     } catch where error.code == .constraintConflict {
-///       for conflict in error.conflicts { … }
+///     } catch {
+///       guard error.code == .constraintConflict else { throw error }
+///       for conflict in error.conflicts { print(conflict) }
 ///     }
 public struct PerdureError: Error, Sendable {
   /// What kind of failure it is; the numbers are Core Data's.

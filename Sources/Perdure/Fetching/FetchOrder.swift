@@ -26,7 +26,7 @@ public struct FetchOrder: Hashable, Sendable {
     self.isAscending = isAscending
   }
 
-  /// A criterion by an attribute of a class: `FetchOrder(\Employee.name)`.
+  /// A criterion by an attribute of a class: `FetchOrder(\Worker.name)`.
   public init<Root: QueryableObject>(_ keyPath: PartialKeyPath<Root>, ascending isAscending: Bool = true) {
     guard let name = Root._propertyNamesByKeyPath[keyPath] else {
       stop(
@@ -40,8 +40,8 @@ public struct FetchOrder: Hashable, Sendable {
   /// A criterion by what a query names: an attribute, also of the object at the end of to-one relationships,
   /// or the number of objects of a to-many one.
   ///
-  ///     FetchOrder(Employee.self) { $0.company.name }
-  ///     FetchOrder(Company.self, ascending: false) { $0.employees.count }
+  ///     FetchOrder(Worker.self) { $0.company.name }
+  ///     FetchOrder(Company.self, ascending: false) { $0.workers.count }
   ///
   /// - Parameter value: Runs once, on a stand-in for the object.
   public init<Root: QueryableObject, V>(

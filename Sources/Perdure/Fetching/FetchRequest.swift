@@ -2,16 +2,24 @@ public import PerdurePredicates
 
 /// A description of the objects wanted: which, in which order, and which part of them.
 ///
-///     var request = Employee.fetchRequest { $0.salary > 1000 && $0.company.name == "Acme" }
-///     request.sortDescriptors = [FetchOrder(\Employee.name)]
+///     var request = Worker.fetchRequest { $0.salary > 1000 && $0.company.name == "Acme" }
+///     request.sortDescriptors = [FetchOrder(\Worker.name)]
 ///     request.fetchLimit = 20
 ///
 /// or, with a format string:
 ///
-///     let request = FetchRequest<Employee>(
+///     let request = FetchRequest<Worker>(
 ///       predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "li"))
 ///
-/// A request is a value: it reads nothing and knows no context until it is fetched.
+/// A request is a value: it reads nothing and knows no context until it is fetched, and may be sent anywhere. Whether
+/// it fits the model is found out then. `ManagedObjectContext.explain(_:)` says which index it uses.
+///
+/// In a query, attributes, to-one paths and numbers of objects are compared with values and with each other:
+///
+///     let query = Worker.fetchRequest {
+///       $0.company.name.hasPrefix("a", .caseInsensitive) && $0.salary.in(1000..<2000)
+///         || $0.projects.any { $0.title == "Moon" } || $0.company.workers.count > 10 && $0.born == nil
+///     }
 public struct FetchRequest<Root> {
   /// The name of the entity, or nil for the entity of the class.
   public var entityName: String?

@@ -44,8 +44,17 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 
 /// Says more about an attribute of an `@Entity` class.
 ///
+///     @Entity final class Project: ManagedObject {
+///       @Attribute(.indexed) var title: String
+///       @Relationship(inverse: "projects") var members: ToMany<Worker>
+///       @Attribute(.indexed, derived: "members.@count") private(set) var memberCount: Int
+///     }
+///
+/// An index makes comparisons, ranges, prefixes of text and sorting by the attribute take O(log n) instead of a look
+/// at every object; each saved object costs its entry. A unique attribute has one besides.
+///
 /// - Parameters:
-///   - options: Whether the attribute is unique or indexed.
+///   - options: Whether the attribute is unique or indexed. Objects without a value never break uniqueness.
 ///   - derived: How the value follows from other properties, for example `"packages.@count"`. The variable
 ///     cannot be set.
 ///   - originalName: The attribute's name in an earlier version of the model. Kept for migrations to come: no
@@ -55,6 +64,13 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
   #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
 /// Says more about a relationship of an `@Entity` class.
+///
+///     @Entity final class Company: ManagedObject {
+///       var name: String
+///       @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
+///     }
+///
+/// A change of one side is seen on the other at once. A relationship without an inverse is one-way.
 ///
 /// - Parameters:
 ///   - inverse: The name of the property of the other class that leads back. Both sides name each other.

@@ -32,10 +32,21 @@ extension ObjectSeed: Sendable {}
 /// inserts a new object, or by the context, which hands out the same instance whenever it meets the same
 /// identity.
 ///
-/// An instance is at first a *fault*: it knows who it is and nothing more. Touching a property loads its row.
+/// An instance is at first a *fault*: it knows who it is and nothing more. Touching a property loads its row, of the
+/// state of the store that the context sees. Properties cannot throw: a row that cannot be read reads as having no
+/// values, and the next fetch or save of the context throws why.
+///
+/// What is set is seen at once by everybody with this context, fetches included, and by others once it is saved and
+/// they have moved on. Nothing of it is in the store before `ManagedObjectContext.save()`.
+///
+///     let person = Person(context: context)
+///     person.name = "Ada"
+///     person.setValue("Ada L.", forKey: "name")
+///     let id = person.objectID
 ///
 /// Objects belong to their context and stay in its isolation; they are not `Sendable`. Send `objectID`
-/// instead.
+/// instead, and ask the other context for `existingObject(with:)`. Two instances are equal when they are the same;
+/// two contexts have an instance each for one identity.
 open class ManagedObject {
   let header: UnsafeMutablePointer<ObjectHeader>
   // Not counted, one by one, for each of many objects: a context lives as long as any of its instances

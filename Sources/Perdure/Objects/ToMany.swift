@@ -6,8 +6,13 @@ internal import PerdurePredicates
 /// either side included. Objects come as faults, in no particular order, each once. When the fault of one
 /// fires, the rows of those after it are read along, so that a loop over many asks the store a few times.
 ///
+///     company.workers.insert(worker)
+///     for colleague in company.workers { print(colleague.name) }
+///     company.workers.replace(with: [worker])
+///
 /// Changing it connects both sides at once. Inserting what is there, and removing what is not, change
-/// nothing.
+/// nothing. Changes are saved with the context; what a connection costs does not depend on how many there are.
+/// Where the store cannot be read, it shows no objects, and the next fetch or save of the context throws why.
 public struct ToMany<Element: ManagedObject> {
   @usableFromInline let owner: ManagedObject
   @usableFromInline let slot: Int

@@ -1,0 +1,151 @@
+// The examples in the doc comments of the graph, as code that compiles and runs: each line of an example stands
+// here, in its order. Change both.
+
+import Foundation
+import Perdure
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+private enum Examples {
+  @Entity class Person: ManagedObject {
+    var name: String
+  }
+  @Entity final class Worker: Person {
+    @Attribute(.unique) var email: String
+    var salary: Double = 0
+    var born: Date?
+    @Relationship(inverse: "workers") var company: Company?
+    @Relationship(inverse: "members") var projects: ToMany<Project>
+  }
+  @Entity final class Project: ManagedObject {
+    @Attribute(.indexed) var title: String
+    @Relationship(inverse: "projects") var members: ToMany<Worker>
+    @Attribute(.indexed, derived: "members.@count") private(set) var memberCount: Int
+  }
+  @Entity final class Company: ManagedObject {
+    var name: String
+    @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
+  }
+
+  enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
+
+  static func run(_ path: String) throws {
+    let container = try PersistentContainer(
+      name: "Staff", classes: [Company.self, Person.self, Worker.self, Project.self], at: path)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let person = Person(context: context)
+    person.name = "Ada"
+    person.setValue("Ada L.", forKey: "name")
+    let id = person.objectID
+    try context.save()
+    #expect(try container.newContext().existingObject(with: id).value(forKey: "name") as? String == "Ada L.")
+
+    let (company, worker) = (Company(context: context), Worker(context: context))
+    (company.name, worker.name, worker.email, worker.salary) = ("Acme", "Li", "li@example.org", 1500)
+    company.workers.insert(worker)
+    for colleague in company.workers { print(colleague.name) }
+    company.workers.replace(with: [worker])
+    do {
+      try context.save()
+    } catch {
+      guard error.code == .constraintConflict else { throw error }
+      for conflict in error.conflicts { print(conflict) }
+    }
+    try fetch(context, worker)
+    try query(context, worker)
+    #expect(Binding.zeroValue == .paper)
+    _ = try FetchPredicate(format: "name BEGINSWITH[c] %@ AND age > %d", "Li", 30)
+    try container.close()
+  }
+
+  private static func fetch(_ context: ManagedObjectContext, _ worker: Worker) throws {
+    let rich = try context.fetch(Worker.fetchRequest { $0.salary > 1000 })
+    #expect(rich == [worker])
+    do {
+      var request = Worker.fetchRequest { $0.salary > 1000 && $0.company.name == "Acme" }
+      request.sortDescriptors = [FetchOrder(\Worker.name)]
+      request.fetchLimit = 20
+      #expect(try context.fetch(request) == [worker])
+    }
+    do {
+      let request = FetchRequest<Worker>(
+        predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "li"))
+      #expect(try context.fetch(request) == [worker])
+    }
+    do {
+      let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
+      #expect(try context.fetch(request) == [worker])
+    }
+  }
+
+  private static func query(_ context: ManagedObjectContext, _ worker: Worker) throws {
+    let query = Worker.fetchRequest {
+      $0.company.name.hasPrefix("a", .caseInsensitive) && $0.salary.in(1000..<2000)
+        || $0.projects.any { $0.title == "Moon" } || $0.company.workers.count > 10 && $0.born == nil
+    }
+    #expect(try context.fetch(query) == [worker])
+    let orders = [
+      FetchOrder(Worker.self) { $0.company.name },
+      FetchOrder(Company.self, ascending: false) { $0.workers.count },
+    ]
+    #expect(orders.map(\.description) == ["company.name ascending", "workers.@count descending"])
+  }
+}
+
+@Suite("The examples in doc comments")
+struct DocumentationTests {
+  @Test("They compile and run")
+  func run() throws {
+    let directory = try TemporaryDirectory()
+    try Examples.run(directory.file("Staff.perdure"))
+  }
+
+  @Test("Every line of every example of the graph stands in this file, in its order")
+  func sameText() throws {
+    let here = URL(fileURLWithPath: #filePath)
+    let code = try String(contentsOf: here, encoding: .utf8)
+      .components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    var root = here
+    for _ in 0..<3 { root.deleteLastPathComponent() }
+    var examples = 0
+    for target in ["Sources/Perdure", "Sources/PerdurePredicates"] {
+      let folder = root.appendingPathComponent(target)
+      let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+      while let file = files?.nextObject() as? URL {
+        guard file.pathExtension == "swift" else { continue }
+        for example in Self.examples(in: try String(contentsOf: file, encoding: .utf8)) {
+          examples += 1
+          let start = code.firstIndex { $0.hasPrefix(example[0]) || $0.contains(example[0]) }
+          #expect(start != nil, "\(file.lastPathComponent): \(example[0])")
+          var rest = code[(start ?? code.endIndex)...]
+          for line in example {
+            let place = rest.firstIndex { $0.contains(line) }
+            #expect(place != nil, "\(file.lastPathComponent): \(line)")
+            rest = rest[(place ?? rest.endIndex)...]
+          }
+        }
+      }
+    }
+    #expect(examples >= 12)
+  }
+
+  /// The blocks of code behind an empty line of a doc comment.
+  private static func examples(in source: String) -> [[String]] {
+    var examples: [[String]] = []
+    var isInside = false
+    var isBehindEmpty = false
+    for line in source.components(separatedBy: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
+      if line.hasPrefix("///     "), isInside || isBehindEmpty {
+        if !isInside { examples.append([]) }
+        isInside = true
+        examples[examples.count - 1].append(line.dropFirst(8).trimmingCharacters(in: .whitespaces))
+      } else {
+        isInside = false
+      }
+      isBehindEmpty = line == "///"
+    }
+    return examples
+  }
+}
