@@ -76,8 +76,8 @@ struct DumpCommand: ConsoleCommand {
     var left = limit
     for keyspace in all where self.keyspace.isEmpty || self.keyspace.contains(keyspace.name) {
       guard left > 0 else { return }
-      func show(_ key: Key, _ value: RawSpan) -> Bool {
-        let version = snapshot.version(key, in: keyspace)
+      func show(_ key: Key, _ value: RawSpan) throws -> Bool {
+        let version = try snapshot.version(key, in: keyspace)
         let sequence = version.flatMap { numbers.sequence(of: $0) }
         console.print(line(keyspace, key, sequence, value.withUnsafeBytes { Array($0) }))
         left -= 1
@@ -86,10 +86,10 @@ struct DumpCommand: ConsoleCommand {
       switch keyspace.kind {
       case .dense:
         guard let ids = try ids() else { continue }
-        try snapshot.forEach(in: keyspace, ids: ids) { id, value in show(.id(id), value) }
+        try snapshot.forEach(in: keyspace, ids: ids) { id, value in try show(.id(id), value) }
       case .bytes:
         try snapshot.forEach(in: keyspace, range: try range()) { key, value in
-          show(.bytes(key.withUnsafeBytes { Array($0) }), value)
+          try show(.bytes(key.withUnsafeBytes { Array($0) }), value)
         }
       }
     }

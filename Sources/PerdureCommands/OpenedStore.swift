@@ -13,6 +13,7 @@ struct OpenedStore {
 
   private init(at path: String, isReadOnly: Bool) throws {
     var options = StoreOptions()
+    options.checksIndexAtOpening = true
     options.isReadOnly = isReadOnly
     options.createsIfMissing = false
     do {

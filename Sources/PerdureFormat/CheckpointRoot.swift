@@ -7,13 +7,16 @@ package struct CheckpointRoot: Hashable, Sendable {
     package var slot: UInt32
     /// How many levels the tree has.
     package var height: UInt32
-    /// How many entries it has.
+    /// How many entries it has; less than 2^40.
     package var count: UInt64
+    /// The low 24 bits of the root node's checksum.
+    package var tag: UInt32
 
-    package init(slot: UInt32 = 0, height: UInt32 = 0, count: UInt64 = 0) {
+    package init(slot: UInt32 = 0, height: UInt32 = 0, count: UInt64 = 0, tag: UInt32 = 0) {
       self.slot = slot
       self.height = height
       self.count = count
+      self.tag = tag
     }
   }
 
@@ -58,8 +61,8 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var sequence: UInt64
   /// One more than the highest blob number given out.
   package var nextBlob: UInt64
-  /// Over the places and checksums of all nodes that the trees are made of.
-  package var nodeSum: UInt64
+  /// How many units of the file nodes and root blocks took when this was written: a hint.
+  package var unitsInUse: UInt64
   /// By keyspace id.
   package var keyspaces: [Keyspace]
   /// By index id.
@@ -70,15 +73,14 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var segmentUsage: [UInt8]
 
   package init(
-    number: UInt64, end: LogPosition, sequence: UInt64, nextBlob: UInt64, nodeSum: UInt64,
-    keyspaces: [Keyspace],
-    indexes: [Index], blobs: [UInt64], segmentUsage: [UInt8]
+    number: UInt64, end: LogPosition, sequence: UInt64, nextBlob: UInt64, unitsInUse: UInt64,
+    keyspaces: [Keyspace], indexes: [Index], blobs: [UInt64], segmentUsage: [UInt8]
   ) {
     self.number = number
     self.end = end
     self.sequence = sequence
     self.nextBlob = nextBlob
-    self.nodeSum = nodeSum
+    self.unitsInUse = unitsInUse
     self.keyspaces = keyspaces
     self.indexes = indexes
     self.blobs = blobs
@@ -106,7 +108,7 @@ extension CheckpointRoot {
     bytes.setInteger(UInt32(indexes.count), at: 52)
     bytes.setInteger(UInt64(blobs.count), at: 56)
     bytes.setInteger(UInt64(segmentUsage.count), at: 64)
-    bytes.setInteger(nodeSum, at: 72)
+    bytes.setInteger(unitsInUse, at: 72)
     var offset = Self.headLength
     for keyspace in keyspaces {
       keyspace.dense.write(to: bytes, at: offset)
@@ -138,7 +140,7 @@ extension CheckpointRoot {
     end = LogPosition(segment: bytes.integer(at: 16), offset: bytes.integer(at: 24))
     sequence = bytes.integer(at: 32)
     nextBlob = bytes.integer(at: 40)
-    nodeSum = bytes.integer(at: 72)
+    unitsInUse = bytes.integer(at: 72)
     guard (1...FormatLimits.counterMax).contains(number) else { throw wrong(.illegalField, 8) }
     guard end.isLegal, end > .start else { throw wrong(.illegalField, 16) }
     guard sequence <= FormatLimits.counterMax else { throw wrong(.illegalField, 32) }
@@ -189,12 +191,13 @@ extension CheckpointRoot.Tree {
   fileprivate func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {
     bytes.setInteger(slot, at: offset)
     bytes.setInteger(height, at: offset + 4)
-    bytes.setInteger(count, at: offset + 8)
+    bytes.setInteger(count | UInt64(tag) << 40, at: offset + 8)
   }
 
   fileprivate init(reading bytes: UnsafeRawBufferPointer, at offset: Int) {
+    let countAndTag: UInt64 = bytes.integer(at: offset + 8)
     self.init(
       slot: bytes.integer(at: offset), height: bytes.integer(at: offset + 4),
-      count: bytes.integer(at: offset + 8))
+      count: countAndTag & (1 << 40 - 1), tag: UInt32(countAndTag >> 40))
   }
 }

@@ -29,6 +29,7 @@ extension Snapshot {
     try withUnsafeTemporaryAllocation(of: UInt64?.self, capacity: keys.count) { words in
       words.initialize(repeating: nil)
       tree.getMany(keys, into: words)
+      try check(tree.file)
       for index in 0..<min(RecordReader.distanceAhead, words.count) { reader.prefetch(words[index] ?? 0) }
       for (index, key) in keys.enumerated() {
         let ahead = index + RecordReader.distanceAhead

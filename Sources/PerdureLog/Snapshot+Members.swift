@@ -12,12 +12,18 @@ extension Snapshot {
     of group: UInt64, in index: DerivedIndex, _ body: (UInt64) -> Void
   ) throws {
     try engine.checkAvailable(index)
-    try tree(of: index).forEachMember(of: group, body)
+    let tree = try tree(of: index)
+    tree.forEachMember(of: group, body)
+    try check(tree.file)
   }
 
   /// As above, over a keyspace whose keys are laid out like index entries.
-  package func forEachMember(of group: UInt64, in keyspace: Keyspace, _ body: (UInt64) -> Void) {
-    knownTrees(of: keyspace).ordered.forEachMember(of: group, body)
+  package func forEachMember(
+    of group: UInt64, in keyspace: Keyspace, _ body: (UInt64) -> Void
+  ) throws(StoreError) {
+    let tree = try tree(of: keyspace)
+    tree.forEachMember(of: group, body)
+    try check(tree.file)
   }
 
   /// The value of an id and its version; nil when there is none. The bytes are good while the snapshot lives.
@@ -25,14 +31,14 @@ extension Snapshot {
     id: UInt64, in keyspace: Keyspace
   ) throws(StoreError) -> (bytes: UnsafeRawBufferPointer, version: RecordVersion)? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
-    guard let word = try trees(of: keyspace).dense.get(id) else { return nil }
+    guard let word = try word(id: id, in: keyspace) else { return nil }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
     return (try keptContent(of: record, at: word), RecordVersion(rawValue: word))
   }
 
   /// Names the record that the id has now; nil if it has none.
-  package func version(id: UInt64, in keyspace: Keyspace) -> RecordVersion? {
-    knownTrees(of: keyspace).dense.get(id).map(RecordVersion.init(rawValue:))
+  package func version(id: UInt64, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
+    try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
   }
 
   /// Ascending ids whose ends are no further apart are in a few leaves.
@@ -54,6 +60,7 @@ extension Snapshot {
     let reader = reader
     try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: ids.count) { words in
       if areNeighbours { table.getNeighbours(ids, into: words) } else { table.getMany(ids, into: words) }
+      try check(table.file)
       let order = BatchOrder.isByAddress(words) ? nil : BatchOrder.byAddress(words)
       for step in 0..<ids.count {
         BatchOrder.prefetch(step &+ BatchOrder.distance, of: order, words, root)

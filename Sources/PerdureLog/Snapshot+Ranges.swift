@@ -30,7 +30,7 @@ extension Snapshot {
   ) throws {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     let reader = reader
-    try Self.visit(tree(of: keyspace), range, descending: descending, reading: reader) { key, word in
+    try visit(tree(of: keyspace), range, descending: descending, reading: reader) { key, word in
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
       return try withContent(of: record) { try body(key.bytes, $0.bytes) }
     }
@@ -38,27 +38,32 @@ extension Snapshot {
 
   /// Visits the keys of a range in bytewise order, without reading their values.
   /// - Parameter body: Returns false to stop.
+  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there; what `body` throws.
   public func forEachKey(
     in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
     _ body: (_ key: RawSpan) throws -> Bool
-  ) rethrows {
+  ) throws {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
-    let tree = knownTrees(of: keyspace).ordered
-    try Self.visit(tree, range, descending: descending) { key, _ in try body(key.bytes) }
+    try visit(tree(of: keyspace), range, descending: descending) { key, _ in try body(key.bytes) }
   }
 
   /// How many ids of the keyspace are in a range.
+  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   /// - Complexity: O(log n).
-  public func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) -> Int {
+  public func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws(StoreError) -> Int {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
-    return knownTrees(of: keyspace).dense.count(in: ids)
+    let table = try trees(of: keyspace).dense
+    let count = table.count(in: ids)
+    try check(table.file)
+    return count
   }
 
   /// How many keys of the keyspace are in a range.
+  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   /// - Complexity: O(log n).
-  public func count(in keyspace: Keyspace, range: KeyRange) -> Int {
+  public func count(in keyspace: Keyspace, range: KeyRange) throws(StoreError) -> Int {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
-    return range.withRaw { knownTrees(of: keyspace).ordered.count(in: $0) }
+    return try count(tree(of: keyspace), range)
   }
 
   /// Visits the entries of a derived index: index keys in bytewise order, references ascending
@@ -79,7 +84,13 @@ extension Snapshot {
   public func count(in index: DerivedIndex, range: KeyRange = .all) throws -> Int {
     try engine.checkAvailable(index)
     let tree = try tree(of: index)
-    return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
+    return try count(tree, tree.treeRange(of: range))
+  }
+
+  private func count(_ tree: OrderedTree, _ range: KeyRange) throws(StoreError) -> Int {
+    let count = range.withRaw { tree.count(in: $0) }
+    try check(tree.file)
+    return count
   }
 
   package func visit(
@@ -88,7 +99,7 @@ extension Snapshot {
   ) throws {
     try engine.checkAvailable(index)
     let tree = try tree(of: index)
-    try Self.visit(tree, tree.treeRange(of: range), descending: descending) { entry, reference in
+    try visit(tree, tree.treeRange(of: range), descending: descending) { entry, reference in
       try body(IndexKey.key(in: entry), reference)
     }
   }
@@ -109,27 +120,29 @@ extension Snapshot {
     _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
   ) throws {
     let tree = try tree(of: keyspace)
-    try Self.visit(tree, tree.treeRange(of: range), descending: descending) { key, _ in
+    try visit(tree, tree.treeRange(of: range), descending: descending) { key, _ in
       try body(IndexKey.key(in: key), IndexKey.reference(in: key))
     }
   }
 
   /// How many pairs have a key in the range.
-  package func countPairs(_ keyspace: Keyspace, _ range: KeyRange) -> Int {
-    let tree = knownTrees(of: keyspace).ordered
-    return tree.treeRange(of: range).withRaw { tree.count(in: $0) }
+  package func countPairs(_ keyspace: Keyspace, _ range: KeyRange) throws(StoreError) -> Int {
+    let tree = try tree(of: keyspace)
+    return try count(tree, tree.treeRange(of: range))
   }
 
   /// Visits the ids from `first` on in order, without reading their records.
   package func visitIDs(
     _ keyspace: Keyspace, from first: UInt64, _ body: (UInt64) throws -> Bool
-  ) rethrows {
-    var cursor = DenseCursor(knownTrees(of: keyspace).dense)
+  ) throws {
+    var cursor = DenseCursor(try trees(of: keyspace).dense)
     var isAtEntry = cursor.seek(lowerBound: first)
     while isAtEntry {
+      try check(cursor.table.file)
       guard try body(cursor.id) else { return }
       isAtEntry = cursor.next()
     }
+    try check(cursor.table.file)
   }
 
   private func visit(
@@ -142,6 +155,7 @@ extension Snapshot {
     var isAtEntry =
       descending ? cursor.seek(notAbove: ids.upperBound) : cursor.seek(lowerBound: ids.lowerBound)
     while isAtEntry, ids.contains(cursor.id) {
+      try check(cursor.table.file)
       cursor.prefetchAhead(reader, descending: descending)
       let word = cursor.word
       let id = cursor.id
@@ -149,22 +163,25 @@ extension Snapshot {
       guard try body(id, record, word) else { return }
       isAtEntry = descending ? cursor.previous() : cursor.next()
     }
+    try check(cursor.table.file)
   }
 
   /// - Parameter reader: What reads the records behind the entries, if anything does.
-  private static func visit(
+  private func visit(
     _ tree: OrderedTree, _ range: KeyRange, descending: Bool, reading reader: RecordReader? = nil,
     _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
-  ) rethrows {
+  ) throws {
     try range.withRaw { range in
       var cursor = OrderedCursor(tree)
       var isAtEntry = descending ? cursor.seek(below: range.upper) : cursor.seek(lowerBound: range.lower)
       while isAtEntry {
+        try check(tree.file)
         if let reader { cursor.prefetchAhead(reader, descending: descending) }
-        let goesOn = try visit(cursor.key, cursor.payload, range, descending: descending, body)
+        let goesOn = try Self.visit(cursor.key, cursor.payload, range, descending: descending, body)
         guard goesOn else { return }
         isAtEntry = descending ? cursor.previous() : cursor.next()
       }
+      try check(tree.file)
     }
   }
 

@@ -24,6 +24,10 @@ public final class Snapshot: Sendable {
   /// The sequence number of the last commit that the snapshot sees; 0 for an empty store.
   public var sequence: UInt64 { root.pointee.sequence }
 
+  /// F3, for what was read off a tree.
+  @inline(__always)
+  func check(_ file: FileNodes) throws(StoreError) { try engine.check(file) }
+
   var reader: RecordReader {
     RecordReader(root: root, verifiesChecksum: engine.options.verifiesChecksumsOnRead)
   }
@@ -57,16 +61,41 @@ extension Snapshot {
   }
 
   /// Names the record that the key has now; nil if it is not there. For `Precondition.unchanged`.
-  public func version(_ key: Key, in keyspace: Keyspace) -> RecordVersion? {
+  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
+  public func version(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
     switch key {
-    case .id(let id): knownTrees(of: keyspace).dense.get(id).map(RecordVersion.init(rawValue:))
+    case .id(let id): return try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
     case .bytes(let bytes):
-      bytes.withUnsafeBytes { knownTrees(of: keyspace).ordered.get($0) }.map(RecordVersion.init(rawValue:))
+      let tree = try tree(of: keyspace)
+      let word = bytes.withUnsafeBytes { tree.get($0) }
+      try check(tree.file)
+      return word.map(RecordVersion.init(rawValue:))
     }
   }
 
   /// Whether the key is there.
-  public func contains(_ key: Key, in keyspace: Keyspace) -> Bool { version(key, in: keyspace) != nil }
+  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
+  public func contains(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> Bool {
+    try version(key, in: keyspace) != nil
+  }
+
+  /// The address word of an id.
+  @inline(__always)
+  func word(id: UInt64, in keyspace: Keyspace) throws(StoreError) -> UInt64? {
+    let table = try trees(of: keyspace).dense
+    let word = table.get(id)
+    try check(table.file)
+    return word
+  }
+
+  /// The address word of a byte-string key.
+  @inline(__always)
+  func word(key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> UInt64? {
+    let tree = try tree(of: keyspace)
+    let word = tree.get(key)
+    try check(tree.file)
+    return word
+  }
 
   package func withBytes<R>(
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer) throws -> R
@@ -79,7 +108,7 @@ extension Snapshot {
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer, RecordVersion) throws -> R
   ) throws -> R? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
-    guard let word = try trees(of: keyspace).dense.get(id) else { return nil }
+    guard let word = try word(id: id, in: keyspace) else { return nil }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
     return try withContent(of: record) { try body($0, RecordVersion(rawValue: word)) }
   }
@@ -89,7 +118,7 @@ extension Snapshot {
   ) throws -> R? {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     return try key.withUnsafeBytes { key in
-      guard let word = try tree(of: keyspace).get(key) else { return nil }
+      guard let word = try word(key: key, in: keyspace) else { return nil }
       return try withContent(of: reader.record(at: word, keyspace: keyspace.id, key: key), body)
     }
   }
@@ -154,6 +183,7 @@ extension Snapshot {
     let table = try trees(of: keyspace).dense
     try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: ids.count) { words in
       ids.withUnsafeBufferPointer { table.getMany($0, into: words) }
+      try check(table.file)
       let order = BatchOrder.byAddress(words)
       for (step, position) in order.enumerated() {
         BatchOrder.prefetch(step + BatchOrder.distance, of: order, words, root)

@@ -66,6 +66,15 @@ public struct StoreOptions: Sendable {
   /// Default: true. Why: it costs about a tenth of a read, and damage never comes back as a value.
   public var verifiesChecksumsOnRead = true
 
+  /// Whether opening reads and checks the whole index file.
+  ///
+  /// Otherwise each node of the index is checked when it is first come to. What is damaged is an error then, and
+  /// the next opening builds the index from the log; with this set an opening does so at once.
+  ///
+  /// Default: false. Why: a store of any size opens in milliseconds, and nothing unchecked is ever read. It is for tools
+  /// that only read a store, and cannot open it again for writing.
+  public var checksIndexAtOpening = false
+
   /// What makes the entries of derived indexes, by name. Built-in ones need not be listed.
   ///
   /// Default: none. Why: what an index needs beside the built-in extractors, its program brings along.

@@ -73,7 +73,7 @@ extension Snapshot {
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func reader(id: UInt64, in keyspace: Keyspace) throws -> ValueReader? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
-    guard let word = try trees(of: keyspace).dense.get(id) else { return nil }
+    guard let word = try word(id: id, in: keyspace) else { return nil }
     return try ValueReader(reader.record(at: word, keyspace: keyspace.id, id: id), at: word, self)
   }
 
@@ -82,7 +82,7 @@ extension Snapshot {
   public func reader(key: [UInt8], in keyspace: Keyspace) throws -> ValueReader? {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     return try key.withUnsafeBytes { key in
-      guard let word = try tree(of: keyspace).get(key) else { return nil }
+      guard let word = try word(key: key, in: keyspace) else { return nil }
       return try ValueReader(reader.record(at: word, keyspace: keyspace.id, key: key), at: word, self)
     }
   }

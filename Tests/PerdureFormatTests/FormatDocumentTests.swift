@@ -51,7 +51,7 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       name: "packed value", structure: .packedValue, values: ["lengthAndDictionary": 0x5A5 << 21 | 0x1234]),
     DocumentedLayout(
       name: "index file header", structure: .indexFileHeader,
-      values: ["version": 1, "unitLength": 64, "number": 0xB_0000_0088].merging(store) { $1 }),
+      values: ["version": 2, "unitLength": 64, "number": 0xB_0000_0088].merging(store) { $1 }),
     DocumentedLayout(
       name: "reader slot", structure: .readerSlot,
       values: [
@@ -70,7 +70,7 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       values: [
         "number": 0xC_0000_0099, "endSegment": 6, "endOffset": 0x3330, "sequence": 0x2_0000_0010,
         "nextBlob": 0x3_0000_000C, "keyspaceCount": 2, "indexCount": 1, "blobCount": 3, "usageLength": 5,
-        "nodeSum": 0x7777_0000_8888_0001,
+        "unitsInUse": 0x7777_0000_8888_0001,
       ]),
   ]
 }

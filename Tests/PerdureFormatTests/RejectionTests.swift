@@ -179,7 +179,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
 extension Rejection {
   static let index: [Rejection] = [
     field(.indexFileHeader, "magic", 3, 0 as UInt8, .wrongMagic, at: 0),
-    field(.indexFileHeader, "another version", 8, 2 as UInt32, .unsupported),
+    field(.indexFileHeader, "another version", 8, 1 as UInt32, .unsupported),
     field(.indexFileHeader, "another unit", 12, 128 as UInt32, .unsupported),
     field(.indexFileHeader, "number 0", 32, 0 as UInt64, .illegalField),
     field(.indexFileHeader, "the first reserved byte", 40, 1 as UInt8, .unsupported),

@@ -29,12 +29,12 @@ enum Sample {
 
   static var checkpointRoot: CheckpointRoot {
     let (first, second) = (
-      CheckpointRoot.Tree(slot: 0x1001, height: 2, count: 0x3_0000_1003),
+      CheckpointRoot.Tree(slot: 0x1001, height: 2, count: 0x3_0000_1003, tag: 0xAB_CDEF),
       CheckpointRoot.Tree(slot: 0x2001, height: 4, count: 0x4_0000_2003)
     )
     return CheckpointRoot(
       number: 0xC_0000_0099, end: LogPosition(segment: 6, offset: 0x3330), sequence: 0x2_0000_0010,
-      nextBlob: 0x3_0000_000C, nodeSum: 0x7777_0000_8888_0001,
+      nextBlob: 0x3_0000_000C, unitsInUse: 0x7777_0000_8888_0001,
       keyspaces: [.init(dense: .init(), ordered: first), .init(dense: second, ordered: .init())],
       indexes: [.init(tree: second, isComplete: true, hasDuplicates: true)],
       blobs: [0x5_0000_0001, 0x5_0000_0007, 0x6_0000_0002], segmentUsage: [9, 8, 7, 6, 5])

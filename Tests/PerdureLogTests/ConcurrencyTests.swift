@@ -45,8 +45,8 @@ struct ConcurrencyTests {
         if try isOn && number(snapshot.value(id: other, in: onCall)) == 0 { continue }
         do {
           try store.write(durability: .relaxed) { transaction in
-            transaction.require(.unchanged(onCall, .id(other), snapshot.version(.id(other), in: onCall)))
-            transaction.require(.unchanged(onCall, .id(mine), snapshot.version(.id(mine), in: onCall)))
+            try transaction.require(.unchanged(onCall, .id(other), snapshot.version(.id(other), in: onCall)))
+            try transaction.require(.unchanged(onCall, .id(mine), snapshot.version(.id(mine), in: onCall)))
             try transaction.put([isOn ? 0 : 1], id: mine, in: onCall)
           }
         } catch let error as StoreError where error.code == .conflict {
@@ -74,7 +74,7 @@ struct ConcurrencyTests {
         let next = Int(value[0]) + Int(value[1]) << 8 + 1
         do {
           try store.write(durability: .processCrash) { transaction in
-            transaction.require(
+            try transaction.require(
               .unchanged(counters, .bytes([7]), snapshot.version(.bytes([7]), in: counters)))
             try transaction.put([UInt8(next & 0xFF), UInt8(next >> 8)], key: [7], in: counters)
           }
@@ -246,7 +246,7 @@ struct ConcurrencyTests {
       for image in CrashExplorer(seed: 1).images(of: journal, after: journal.operationCount) {
         options.fileSystem = image.fileSystem()
         let snapshot = try Store(at: "/s.perdure", options: options).snapshot()
-        for id in promised where !snapshot.contains(.id(id), in: rows) {
+        for id in promised where try !snapshot.contains(.id(id), in: rows) {
           Issue.record("\(id) was promised, and is gone (failure \(nth))")
         }
       }

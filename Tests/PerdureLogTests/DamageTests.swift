@@ -53,6 +53,7 @@ struct DamagedStore {
     options.blobThresholdBytes = 1024
     options.checkpoints = .manual
     if withCheckpoints { options.checkpoints.closeTailBytes = 0 }
+    options.checksIndexAtOpening = true
     return try Store(at: path, options: options)
   }
 

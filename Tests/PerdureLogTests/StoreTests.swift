@@ -162,7 +162,7 @@ struct StoreTests {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)
     try store.write { try $0.put(bytes("a"), id: 1, in: rows) }
-    let version = store.snapshot().version(.id(1), in: rows)
+    let version = try store.snapshot().version(.id(1), in: rows)
     try store.write { try $0.put(bytes("b"), id: 1, in: rows) }
     let error = #expect(throws: StoreError.self) {
       try store.write { transaction in
@@ -260,7 +260,7 @@ struct StoreTests {
     }
     func keys(_ range: KeyRange, descending: Bool = false) throws -> [String] {
       var found: [String] = []
-      store.snapshot().forEachKey(in: words, range: range, descending: descending) { key in
+      try store.snapshot().forEachKey(in: words, range: range, descending: descending) { key in
         found.append(key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
         return true
       }
@@ -271,7 +271,7 @@ struct StoreTests {
     #expect(try keys(.prefix(bytes("a"))) == ["a", "ab", "abc"])
     #expect(try keys(.prefix(bytes("a")), descending: true) == ["abc", "ab", "a"])
     #expect(try keys(KeyRange(lower: bytes("ab"), upper: bytes("b")), descending: true) == ["abc", "ab"])
-    #expect(store.snapshot().count(in: words, range: .prefix(bytes("b"))) == 2)
+    #expect(try store.snapshot().count(in: words, range: .prefix(bytes("b"))) == 2)
   }
 
   @Test("A second opening is refused, and names who has the store")

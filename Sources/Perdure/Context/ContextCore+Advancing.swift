@@ -89,7 +89,10 @@ extension ContextCore {
   /// done.
   private func rebase(_ overlay: ObjectOverlay) {
     guard overlay.baseVersion != nil || overlay.hasDeltas else { return }
-    let newest = view.version(of: overlay.reference)
+    let newest: RowVersion?
+    do { newest = try view.version(of: overlay.reference) } catch {
+      return noteReadFailure(error, overlay.reference)
+    }
     if newest == nil, overlay.isDeleted {
       if let object = identityMap.object(overlay.reference) { retire(object) }
       tracker.remove(overlay.reference)

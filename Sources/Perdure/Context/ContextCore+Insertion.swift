@@ -115,7 +115,7 @@ extension ContextCore {
       setColumn(of: object, slot, value)
       return
     }
-    guard let version = view.version(of: reference) else { return }
+    guard let version = viewVersion(of: reference) else { return }
     let overlay = overlay(for: reference)
     overlay.setValue(value, slot)
     overlay.baseVersion = overlay.baseVersion ?? version
@@ -126,12 +126,12 @@ extension ContextCore {
     let object = identityMap.object(reference)
     // What has changes on a row that is gone can be deleted: then a refresh forgets it.
     if let object, tracker[reference]?.baseVersion == nil, !loadRowVersion(object) { return }
-    guard tracker[reference] != nil || view.version(of: reference) != nil else { return }
+    guard tracker[reference] != nil || viewVersion(of: reference) != nil else { return }
     let overlay = overlay(for: reference)
     guard !overlay.isDeleted else { return }
     overlay.isDeleted = true
     if !overlay.isNew, overlay.baseVersion == nil {
-      overlay.baseVersion = loadedVersion(object) ?? view.version(of: reference)
+      overlay.baseVersion = loadedVersion(object) ?? viewVersion(of: reference)
     }
     tracker.propagateLater(overlay)
   }
@@ -140,7 +140,15 @@ extension ContextCore {
   func loadRowVersion(_ object: ManagedObject) -> Bool {
     if object.overlay?.isNew == true { return true }
     dropStaleRow(of: object)
-    return object.header.pointee.row != nil || view.version(of: object.reference) != nil
+    return object.header.pointee.row != nil || viewVersion(of: object.reference) != nil
+  }
+
+  /// The version of a row in the view; nil when there is none. When the store cannot say, that is noted.
+  private func viewVersion(of reference: ObjectReference) -> RowVersion? {
+    do { return try view.version(of: reference) } catch {
+      noteReadFailure(error, reference)
+      return nil
+    }
   }
 
   private func loadedVersion(_ object: ManagedObject?) -> RowVersion? {

@@ -111,7 +111,11 @@ extension ContextCore {
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
     guard header.pointee.row != nil, header.pointee.epoch != epoch else { return }
-    if view.version(of: object.reference) != header.pointee.version {
+    let newest: RowVersion?
+    do { newest = try view.version(of: object.reference) } catch {
+      return noteReadFailure(error, object.reference)
+    }
+    if newest != header.pointee.version {
       header.pointee.dropRow()
     } else if object.overlay?.changesRow != true {
       header.pointee.epoch = epoch

@@ -22,9 +22,9 @@ final class LogStoreView: StoreView {
     return StoredRow(bytes: record.bytes, version: RowVersion(rawValue: record.version.rawValue))
   }
 
-  func version(of reference: ObjectReference) -> RowVersion? {
+  func version(of reference: ObjectReference) throws -> RowVersion? {
     guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
-    return snapshot.version(id: reference.id, in: keyspace).map { RowVersion(rawValue: $0.rawValue) }
+    return try snapshot.version(id: reference.id, in: keyspace).map { RowVersion(rawValue: $0.rawValue) }
   }
 
   func rowCount(entity: UInt16) -> Int { snapshot.count(in: keyspaces.rows(of: entity)) }
@@ -42,7 +42,7 @@ final class LogStoreView: StoreView {
 
   func visitReferences(
     entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
-  ) rethrows {
+  ) throws {
     try snapshot.visitIDs(keyspaces.rows(of: entity), from: first) {
       try body(ObjectReference(entity: entity, id: $0))
     }
@@ -67,7 +67,7 @@ final class LogStoreView: StoreView {
   func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
     switch keyspaces.places[index.rawValue] {
     case .derived(let derived): try snapshot.count(in: derived, range: range.inLog)
-    case .links(let links): snapshot.countPairs(links, range.inLog)
+    case .links(let links): try snapshot.countPairs(links, range.inLog)
     }
   }
 
@@ -100,7 +100,9 @@ extension LogStoreView {
         found.append(ObjectReference(rawValue: $0))
       }
     case .links(let links):
-      snapshot.forEachMember(of: owner.rawValue, in: links) { found.append(ObjectReference(rawValue: $0)) }
+      try snapshot.forEachMember(of: owner.rawValue, in: links) {
+        found.append(ObjectReference(rawValue: $0))
+      }
     }
   }
 

@@ -59,7 +59,7 @@ package protocol StoreView: AnyObject, Sendable {
   func row(_ reference: ObjectReference) throws -> StoredRow?
 
   /// The version of a row, or nil when there is none. O(1).
-  func version(of reference: ObjectReference) -> RowVersion?
+  func version(of reference: ObjectReference) throws -> RowVersion?
 
   /// The number of rows of one concrete entity. O(1).
   func rowCount(entity: UInt16) -> Int
@@ -70,7 +70,7 @@ package protocol StoreView: AnyObject, Sendable {
 
   /// Hands out the objects of one concrete entity in order of their ids, from an id on, until `body` returns
   /// false. Reads no row, so a damaged one is not in the way.
-  func visitReferences(entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool) rethrows
+  func visitReferences(entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool) throws
 
   /// Hands out the rows of many objects, in whatever order is fastest. `body` is called once for each
   /// element, with its position and its row, nil when there is none.

@@ -98,7 +98,7 @@ package struct GraphVerification {
       do {
         let fields = try schema.rows.view(row.get().bytes, of: reference)
         for (slot, property) in references {
-          check(property, at: slot, of: reference, fields, in: entity, &found)
+          try check(property, at: slot, of: reference, fields, in: entity, &found)
         }
       } catch {
         found.findings.append(.init(invariant: 1, place: name(reference), message: "\(error)"))
@@ -111,15 +111,15 @@ package struct GraphVerification {
   private func check(
     _ property: PropertyStorage, at slot: Int, of reference: ObjectReference, _ row: RowView,
     in entity: EntityStorage, _ found: inout GraphVerificationReport
-  ) {
+  ) throws {
     let field = row.fields[slot]
     guard field.kind != .absent, row.isPresent(field) else { return }
     let target = row.reference(field)
-    if isGone(target, property.destination), isLeftBehind(property, in: entity) {
+    if try isGone(target, property.destination), isLeftBehind(property, in: entity) {
       found.referencesLeft += 1
       return
     }
-    if let problem = problem(with: target, as: property.destination) {
+    if let problem = try problem(with: target, as: property.destination) {
       found.findings.append(
         .init(
           invariant: 2, place: name(reference),
@@ -138,7 +138,7 @@ package struct GraphVerification {
       }
       let source = ObjectReference(rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
       for (end, entity) in [(source, ends.source), (target, ends.target)] {
-        guard let problem = problem(with: end, as: entity) else { continue }
+        guard let problem = try problem(with: end, as: entity) else { continue }
         found.findings.append(
           .init(
             invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)) \(problem)"))
@@ -195,12 +195,12 @@ package struct GraphVerification {
     return (nil, nil)
   }
 
-  private func problem(with target: ObjectReference, as destination: UInt16?) -> String? {
+  private func problem(with target: ObjectReference, as destination: UInt16?) throws -> String? {
     guard let destination else { return "is of a relationship that the model does not have" }
     guard schema.entity(destination).concrete.contains(target.entityNumber) else {
       return "is of another entity than \(schema.entity(destination).name)"
     }
-    return view.version(of: target) == nil ? "is not there" : nil
+    return try view.version(of: target) == nil ? "is not there" : nil
   }
 
   /// Whether deleting what a reference leads to leaves the reference as it is.
@@ -211,11 +211,11 @@ package struct GraphVerification {
     return model.schemas[inverse.entity].properties[inverse.slot].deleteRule == .noAction
   }
 
-  private func isGone(_ target: ObjectReference, _ destination: UInt16?) -> Bool {
+  private func isGone(_ target: ObjectReference, _ destination: UInt16?) throws -> Bool {
     guard let destination, schema.entity(destination).concrete.contains(target.entityNumber) else {
       return false
     }
-    return view.version(of: target) == nil
+    return try view.version(of: target) == nil
   }
 
   private func name(_ reference: ObjectReference) -> String {

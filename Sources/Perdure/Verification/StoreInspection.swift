@@ -12,6 +12,7 @@ public struct StoreInspection: Sendable {
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     var options = options
     options.isReadOnly = true
+    options.checksIndexAtOpening = true
     try self.init(of: path, options: options)
   }
 

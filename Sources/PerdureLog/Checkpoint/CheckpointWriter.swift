@@ -14,8 +14,6 @@ struct CheckpointSource {
   let nextBlob: UInt64
   /// What no root from this one on reaches.
   let freed: [FreedSlot]
-  /// The nodes of the version that the writer has the sum of which this root does not reach; nil: not known.
-  let left: [NodeSlot]?
   let segmentUsage: [UInt8]
   /// Bytes of the log behind the checkpoint before.
   let tailBytes: UInt64
@@ -26,13 +24,13 @@ struct CheckpointSource {
 /// The order (FORMAT.md, K-rules): the log is durable up to the checkpoint's place before it begins here;
 /// nodes and root block are written and synced; then the caller names the root block in a superblock,
 /// and says so (`didName`).
-///
-/// `nodeSum` is over all nodes that a checkpoint reaches, and follows from the one before
-/// (CheckpointWriter+Sum).
 struct CheckpointWriter: ~Copyable {
   private let directory: String
   private let fileSystem: any FileSystem
   private let store: StoreID
+  /// The checkpoint that the store was opened with, until the first one is written behind it: only then
+  /// somebody has to know what is free in its file.
+  private var opened: OpenedCheckpoint?
   private var file: IndexFile?
   private var nextFileNumber: UInt64
   /// Of the newest checkpoint; 0: there is none in this file.
@@ -43,8 +41,6 @@ struct CheckpointWriter: ~Copyable {
   /// Root blocks that are to be made unreadable before their units are used again.
   private var formerRoots: [(notReachedFrom: UInt64, slot: UInt32)] = []
   private var written: (reference: CheckpointReference, root: SlotAllocator.Run)?
-  /// The version of which `file` has the sum; nil: not known.
-  var summedVersion: UInt64?
   /// Why the file can be written no more.
   private(set) var failure: (any Error)?
   /// Asked before each node: true stops writing.
@@ -60,22 +56,15 @@ struct CheckpointWriter: ~Copyable {
     self.nextFileNumber = nextFileNumber
     number = opened?.root.number ?? 0
     confirmedNumber = number
-    // Without a checkpoint no node has a place yet.
-    summedVersion = opened == nil ? 0 : nil
-    guard let opened else { return }
-    file = IndexFile(
-      opened.file, number: opened.reference.indexFile,
-      slots: SlotAllocator(opened.reached, notReachedFrom: opened.root.number),
-      checksums: opened.checksums)
-    root = opened.rootRun
-    formerRoots = opened.formerRootSlots.map { (number, $0) }
+    self.opened = opened
+    root = opened?.rootRun
   }
 
   /// Bytes written to index files since the store was opened.
   var writtenByteCount: UInt64 { file?.writtenByteCount ?? 0 }
 
   /// Bytes of the index file that hold something that is needed.
-  var byteCountInUse: Int { file?.byteCountInUse ?? 0 }
+  var byteCountInUse: Int { file?.byteCountInUse ?? opened?.byteCountInUse ?? 0 }
 
   /// Writes what is not in the file yet, and makes it durable.
   mutating func write(_ source: CheckpointSource) throws -> CheckpointReference {
@@ -93,16 +82,16 @@ struct CheckpointWriter: ~Copyable {
 
   private mutating func writeUnguarded(_ source: CheckpointSource) throws -> CheckpointReference {
     let next = number + 1
-    for slot in source.freed { file?.slots.free(SlotAllocator.Run(slot), notReachedFrom: next) }
     let file = try openFile()
+    for slot in source.freed { file.slots.free(SlotAllocator.Run(slot), notReachedFrom: next) }
     file.isCancelled = isCancelled
-    takeAway(source, from: file)
     try reuse(in: file)
     let block = try writeTrees(of: source, number: next, to: file)
+    try checkNodes()
     let bytes = Self.encode(block)
     let slot = try file.allocate(unitCount: NodeSlot.unitCount(block.length))
     do {
-      try bytes.withUnsafeBytes { try file.writeBlock($0, at: slot) }
+      try bytes.withUnsafeBytes { try file.write($0, at: slot) }
       try file.sync(in: directory, fileSystem)
     } catch {
       file.free(slot, unitCount: NodeSlot.unitCount(block.length))
@@ -136,13 +125,32 @@ struct CheckpointWriter: ~Copyable {
     self.written = nil
   }
 
-  private mutating func openFile() throws(FileIOError) -> IndexFile {
+  private mutating func openFile() throws -> IndexFile {
     if let file { return file }
+    if let opened { return try takeOver(opened) }
     let created = try IndexFile.create(nextFileNumber, in: directory, store: store, fileSystem)
     nextFileNumber += 1
     file = created
     return created
   }
+
+  /// Finds out what is free in the file that the store was opened with.
+  private mutating func takeOver(_ opened: OpenedCheckpoint) throws -> IndexFile {
+    let extent: OpenedCheckpoint.Extent
+    do { extent = try opened.extent() } catch {
+      opened.nodes.noteDamage(error)
+      throw error
+    }
+    let file = IndexFile(
+      opened.file, number: opened.reference.indexFile,
+      slots: SlotAllocator(extent.reached, notReachedFrom: number))
+    formerRoots += extent.formerRootSlots.map { (number, $0) }
+    self.file = file
+    return file
+  }
+
+  /// What was written leads to nodes of the file that the store was opened with. F3
+  private func checkNodes() throws(FormatError) { try opened?.nodes.check() }
 
   /// Makes free what the two newest superblocks do not reach, and no reader in another opening. A2, X4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
@@ -155,7 +163,7 @@ struct CheckpointWriter: ~Copyable {
     file.slots.release(upTo: limit)
   }
 
-  private mutating func writeTrees(
+  private func writeTrees(
     of source: CheckpointSource, number: UInt64, to file: IndexFile
   ) throws -> CheckpointRoot {
     var writer = NodeWriter(to: file)
@@ -173,10 +181,9 @@ struct CheckpointWriter: ~Copyable {
         tree: isComplete ? try writer.write(root.tree(of: entry.index)).formatted : .init(),
         isComplete: isComplete, hasDuplicates: source.duplicated.contains(entry.index.id))
     }
-    let sum = sum(of: source, in: file)
     return CheckpointRoot(
       number: number, end: root.end, sequence: root.sequence, nextBlob: source.nextBlob,
-      nodeSum: sum.value, keyspaces: keyspaces, indexes: indexes,
+      unitsInUse: UInt64(file.slots.unitsInUse), keyspaces: keyspaces, indexes: indexes,
       blobs: source.blobs.sorted(), segmentUsage: source.segmentUsage)
   }
 
@@ -191,12 +198,11 @@ struct CheckpointWriter: ~Copyable {
 extension TreeImage {
   /// As the root block says it.
   var formatted: CheckpointRoot.Tree {
-    CheckpointRoot.Tree(slot: slot.number, height: UInt32(height), count: UInt64(count))
+    CheckpointRoot.Tree(slot: slot.number, height: UInt32(height), count: UInt64(count), tag: tag)
   }
 
   init(_ tree: CheckpointRoot.Tree) {
-    // What does not fit is no tree, and is refused when it is verified.
     self.init(
-      slot: NodeSlot(number: tree.slot), height: Int(tree.height), count: Int(exactly: tree.count) ?? -1)
+      slot: NodeSlot(number: tree.slot), height: Int(tree.height), count: Int(tree.count), tag: tree.tag)
   }
 }

@@ -22,7 +22,7 @@ extension Engine {
       retryLater()
       throw error
     }
-    guard let (source, pin) = try inTurn({ state in try takeSource(&state, &writer) }) else { return false }
+    guard let (source, pin) = try inTurn({ state in try takeSource(&state) }) else { return false }
     defer { pin.release() }
     do {
       try gate.waitUntilSynced(source.root.pointee.end)
@@ -47,14 +47,11 @@ extension Engine {
     return true
   }
 
-  private func takeSource(
-    _ state: inout CommitterState, _ writer: inout CheckpointWriter
-  ) throws -> (CheckpointSource, Pin)? {
+  private func takeSource(_ state: inout CommitterState) throws -> (CheckpointSource, Pin)? {
     guard state.tailBytes > 0, state.end > .start else { return nil }
     let (pin, root) = pinRoot()
     precondition(root == state.root, "In a turn the newest root is the committer's")
-    let oldest = pins.oldest(published: root.pointee.version)
-    return (state.checkpointSource(oldestPinned: oldest, sumOf: writer.takeSummedVersion()), pin)
+    return (state.checkpointSource(oldestPinned: pins.oldest(published: root.pointee.version)), pin)
   }
 
   /// Step 4; without a reference the superblock says once more what it said.
@@ -90,23 +87,12 @@ extension CommitterState {
   /// Bytes of the index, in memory or in the file, whichever is more.
   var indexByteCount: Int { max(arena.liveByteCount, indexFileByteCount) }
 
-  /// More nodes than this that only old snapshots keep are not looked at in a turn, in which commits wait.
-  private static let waitingNodesMax = 1 << 16
-
   /// What a checkpoint of the published root is made of.
-  ///
-  /// - Parameter summed: The version of which the writer has the sum; nil: it has none.
-  mutating func checkpointSource(oldestPinned: UInt64, sumOf summed: UInt64?) -> CheckpointSource {
+  mutating func checkpointSource(oldestPinned: UInt64) -> CheckpointSource {
     reclaim(oldestPinned: oldestPinned)
-    let freed = arena.takeFreedSlots()
-    let left = summed.flatMap { summed in
-      arena.waitingSlots(retiredAfter: summed, limit: Self.waitingNodesMax).map { waiting in
-        waiting + freed.filter { $0.retiredIn > summed }.map(\.slot)
-      }
-    }
     return CheckpointSource(
       root: root, catalog: catalog, untrusted: indexes.unavailable, duplicated: duplicatedIndexes,
-      blobs: liveBlobs, nextBlob: nextBlob, freed: freed, left: left, segmentUsage: usage.encode(),
+      blobs: liveBlobs, nextBlob: nextBlob, freed: arena.takeFreedSlots(), segmentUsage: usage.encode(),
       tailBytes: tailBytes)
   }
 }
@@ -120,9 +106,7 @@ extension Store {
   /// - Throws: `StoreError`: `.diskFull`, `.io` when the index file could not be written (the store goes on;
   ///   after anything but a lack of room without checkpoints until it is opened again), `.poisoned`,
   ///   `.closed`, `.readOnly`.
-  /// - Complexity: one write for what changed in the index since the last checkpoint, and three syncs. The
-  ///   first after opening, and one while old snapshots are held that nearly everything has changed since,
-  ///   also walk over the index.
+  /// - Complexity: one write for what changed in the index since the last checkpoint, and three syncs.
   public func checkpoint() throws {
     try engine.checkWritable()
     do {

@@ -12,10 +12,7 @@ final class IndexFile: NodeSink {
   let number: UInt64
   private let file: any File
   var slots: SlotAllocator
-  /// By the first unit of a node: the checksum that it was written with last.
-  private var checksums: [UInt32]
-  /// Over nodes in the file: which, the checkpoint writer knows.
-  var sum = NodeSum()
+  private var tags = NodeTags()
   /// Bytes written since the file was opened.
   private(set) var writtenByteCount: UInt64 = 0
   /// Whether the file's name may be missing after a power cut.
@@ -32,11 +29,10 @@ final class IndexFile: NodeSink {
   struct Cancelled: Error {}
 
   /// A file that is there.
-  init(_ file: any File, number: UInt64, slots: SlotAllocator, checksums: [UInt32]) {
+  init(_ file: any File, number: UInt64, slots: SlotAllocator) {
     self.file = file
     self.number = number
     self.slots = slots
-    self.checksums = checksums
   }
 
   /// A new file; its header is written with the first nodes.
@@ -44,7 +40,7 @@ final class IndexFile: NodeSink {
     _ number: UInt64, in directory: String, store: StoreID, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> IndexFile {
     let file = try fileSystem.open(directory + "/" + StoreFileName.index(number).string, .create)
-    let index = IndexFile(file, number: number, slots: SlotAllocator(), checksums: [])
+    let index = IndexFile(file, number: number, slots: SlotAllocator())
     index.buffer = [UInt8](repeating: 0, count: IndexFileHeader.length)
     index.buffer.withUnsafeMutableBytes { IndexFileHeader(store: store, number: number).write(to: $0) }
     index.needsDirectorySync = true
@@ -65,36 +61,14 @@ final class IndexFile: NodeSink {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws {
-    try writeBlock(bytes, at: slot)
-    let unit = Int(slot.number)
-    if unit >= checksums.count {
-      checksums.append(
-        contentsOf: repeatElement(0, count: max(unit + 1, 2 * checksums.count) - checksums.count))
-    }
-    checksums[unit] = bytes.integer(at: 0)
-    add(slot, to: &sum)
-  }
-
-  /// Writes what is no node.
-  func writeBlock(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws(FileIOError) {
     let follows = slot.offset == bufferOffset + buffer.count
     if !follows || buffer.count + bytes.count > Self.bufferLength { try flush() }
     if buffer.isEmpty { bufferOffset = slot.offset }
     buffer.append(contentsOf: bytes)
+    tags[slot] = CountWord.tag(of: bytes.integer(at: 0))
   }
 
-  /// Adds a node to a sum if it is in the file.
-  func add(_ slot: NodeSlot, to sum: inout NodeSum) {
-    if slot != .none { sum.add(slot, checksum: checksums[Int(slot.number)]) }
-  }
-
-  /// Takes it away again.
-  func remove(_ slot: NodeSlot, from sum: inout NodeSum) {
-    if slot != .none { sum.remove(slot, checksum: checksums[Int(slot.number)]) }
-  }
-
-  /// Takes a node of the file out of its sum.
-  func takeAway(_ slot: NodeSlot) { remove(slot, from: &sum) }
+  func tag(of slot: NodeSlot) -> UInt32 { tags[slot] }
 
   /// Writes what was gathered.
   func flush() throws(FileIOError) {
@@ -118,5 +92,22 @@ final class IndexFile: NodeSink {
     guard needsDirectorySync else { return }
     try fileSystem.syncDirectory(directory)
     needsDirectorySync = false
+  }
+}
+
+/// The tags of the nodes that were written since the file was opened, by the first unit of each: in pages, because a
+/// large file may have been written in a few places only.
+private struct NodeTags {
+  private static let pageBits: UInt32 = 10
+  private var pages: [[UInt32]] = []
+
+  subscript(slot: NodeSlot) -> UInt32 {
+    get { pages[Int(slot.number >> Self.pageBits)][Int(slot.number & (1 << Self.pageBits - 1))] }
+    set {
+      let page = Int(slot.number >> Self.pageBits)
+      while pages.count <= page { pages.append([]) }
+      if pages[page].isEmpty { pages[page] = [UInt32](repeating: 0, count: 1 << Self.pageBits) }
+      pages[page][Int(slot.number & (1 << Self.pageBits - 1))] = newValue
+    }
   }
 }

@@ -28,7 +28,7 @@ extension Engine {
   ) throws -> CommitReceipt {
     try inTurn { state in
       try check(batch, preconditions, state.catalog)
-      try check(preconditions, state.root)
+      try checkingIndex { try check(preconditions, state.root) }
       return try append(batch, catalog, &state)
     }
   }
@@ -57,8 +57,10 @@ extension Engine {
     swap(&usageChange, &state.usageChange)
     defer { swap(&usageChange, &state.usageChange) }
     do {
-      try prepare(next)
-      try place(batch, into: next, &encoder, &blobs, &usageChange, state)
+      try checkingIndex {
+        try prepare(next)
+        try place(batch, into: next, &encoder, &blobs, &usageChange, state)
+      }
       if encoder.isEmpty { return nothingToCommit(next, encoder, &state) }
       if reserve.isShort { try checkRoom(for: usageChange) }
       encoder.finish()

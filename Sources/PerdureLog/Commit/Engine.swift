@@ -36,8 +36,8 @@ final class Engine: @unchecked Sendable {
   private let hasUnavailable = Atomic<Bool>(false)
   private var state: CommitterState
   private let lock: (any FileLock)?
-  /// The index file, as far as it was there at opening: nodes of the trees may lie in it.
-  private let indexMapping: FileMapping?
+  /// The checkpoint that the store was opened with: nodes of the trees may lie in its file.
+  let checkpoint: OpenedCheckpoint?
   let checkpointer: Checkpointer
 
   /// The address of the newest `Root`.
@@ -69,7 +69,7 @@ final class Engine: @unchecked Sendable {
     publishedVersion = Atomic(recovered.root.pointee.version)
     unavailable = recovered.indexes.unavailable
     hasUnavailable.store(!unavailable.isEmpty, ordering: .relaxed)
-    indexMapping = checkpoint?.mapping
+    self.checkpoint = checkpoint
     let writer = CheckpointWriter(
       directory: directory, fileSystem: options.fileSystem, store: recovered.storeID, opened: checkpoint,
       nextFileNumber: nextIndexFile)

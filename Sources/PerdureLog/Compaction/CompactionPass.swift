@@ -161,6 +161,8 @@ struct CompactionPass {
       try marking.visit($0)
       try limits.pace(0)
     }
+    // What a damaged index does not lead to is not dead. F3
+    try engine.checkIndex()
     guard isWorthWriting(member, &marking) else {
       if marking.recordsDropped == 0 { cleaned = cleanedHere }
       return
@@ -289,6 +291,7 @@ extension Engine {
     } catch let error as StoreError where error.code == .closed || error.code == .poisoned {
       throw error
     } catch {
+      try checkIndex()
       try replaceSuperblock { $0.checkpoint = nil }
       // The next one is due when there is room.
       try inTurn { state in state.tailBytes = max(state.tailBytes, state.logLengths.all) }

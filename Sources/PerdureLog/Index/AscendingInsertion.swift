@@ -46,7 +46,7 @@ struct AscendingInsertion: ~Copyable {
       return
     }
     let leaf = leaf(for: key)
-    var insertion = Insertion(key: key, payload: payload, arena: arena)
+    var insertion = Insertion(key: key, payload: payload, arena: arena, file: tree.pointee.file)
     let result = insertion.insert(intoLeaf: leaf, isLast: isLeafLast)
     if insertion.old == nil {
       added &+= 1
@@ -97,7 +97,7 @@ struct AscendingInsertion: ~Copyable {
       let slot =
         step.isLast && step.node.isBehindLast(key) ? step.node.count &- 1 : step.node.childIndex(for: key)
       steps[level].slot = slot
-      let child = step.node.child(slot)
+      let child = step.node.child(slot, in: tree.pointee.file)
       let own = OrderedNode(arena.writable(child))
       if own.base != child { step.node.setChild(slot, own.base, entryCount: step.node.entryCount(slot)) }
       let isLast = step.isLast && slot == step.node.count &- 1
@@ -117,7 +117,7 @@ struct AscendingInsertion: ~Copyable {
     for level in 1..<tree.pointee.height {
       let node = steps[level].node
       let slot = steps[level].slot
-      node.setChild(slot, node.child(slot), entryCount: node.entryCount(slot) &+ added)
+      node.setChild(slot, node.childAddress(slot), entryCount: node.entryCount(slot) &+ added)
     }
     added = 0
   }
@@ -134,7 +134,7 @@ struct AscendingInsertion: ~Copyable {
         continue
       }
       let entry = right.entry(in: arena)
-      step.node.setChild(step.slot, result.node, entryCount: count &- entry.entryCount)
+      step.node.setChild(step.slot, result.node, entryCount: count &- entry.below.count)
       result = Insertion.place(
         entry, at: step.slot &+ 1, in: step.node, isLast: step.isLast, arena: arena)
     }

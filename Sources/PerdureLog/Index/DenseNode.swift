@@ -4,7 +4,7 @@
 //   0       16      header        header
 //   16      8       presence      presence: bit i says that slot i is used
 //   24      512     64 words      64 children
-//   536     512                   64 entry counts of the children
+//   536     512                   64 words beside the children: CountWord.swift
 //
 // Unused slots hold 0, unused counts 0. A child is its distance from the node itself, so that a node means
 // the same in memory and in a mapped index file; whoever copies a node to another place rebases it.
@@ -56,16 +56,31 @@ struct DenseNode {
   @inline(__always)
   func word(_ slot: Int) -> UInt64 { slotAddress(slot).load(as: UInt64.self) }
 
+  /// Where the child of a slot is: to be compared, not to be read (F1).
   @inline(__always)
-  func child(_ slot: Int) -> UnsafeMutableRawPointer? {
+  func childAddress(_ slot: Int) -> UnsafeMutableRawPointer? {
     let distance = slotAddress(slot).load(as: Int.self)
     return distance == 0 ? nil : base + distance
   }
 
+  /// The child of a slot, checked if it lies in the file.
+  @inline(__always)
+  func child(_ slot: Int, in file: FileNodes) -> UnsafeMutableRawPointer? {
+    guard let child = childAddress(slot) else { return nil }
+    return file.checked(child, at: slot, of: self)
+  }
+
   /// Entries below an inner node's slot.
   @inline(__always)
-  func count(_ slot: Int) -> Int {
-    base.load(fromByteOffset: Self.countsOffset &+ slot &* 8, as: Int.self)
+  func count(_ slot: Int) -> Int { countWord(slot).count }
+
+  @inline(__always)
+  func countWord(_ slot: Int) -> CountWord {
+    CountWord(rawValue: base.load(fromByteOffset: Self.countsOffset &+ slot &* 8, as: UInt64.self))
+  }
+
+  func setCountWord(_ slot: Int, _ below: CountWord) {
+    base.storeBytes(of: below.rawValue, toByteOffset: Self.countsOffset &+ slot &* 8, as: UInt64.self)
   }
 
   @inline(__always)
@@ -75,10 +90,11 @@ struct DenseNode {
     presence = word == 0 ? presence & ~bit : presence | bit
   }
 
+  /// Gives a slot a child that is in memory, or was checked. T6
   @inline(__always)
   func setChild(_ slot: Int, _ child: UnsafeMutableRawPointer?, count: Int) {
     slotAddress(slot).storeBytes(of: child.map { $0 - base } ?? 0, as: Int.self)
-    base.storeBytes(of: count, toByteOffset: Self.countsOffset &+ slot &* 8, as: Int.self)
+    setCountWord(slot, CountWord(count: count))
     let bit: UInt64 = 1 &<< UInt64(slot)
     presence = child == nil ? presence & ~bit : presence | bit
   }

@@ -49,7 +49,7 @@ extension DenseTable {
       for index in 0..<size {
         guard let node = nodes[index] else { continue }
         let id = ids[start &+ index]
-        let child = DenseNode(node).child(DenseNode.slot(of: id, level: level))
+        let child = DenseNode(node).child(DenseNode.slot(of: id, level: level), in: file)
         nodes[index] = child
         guard let child else { continue }
         let slot = DenseNode.slot(of: id, level: level &- 1)

@@ -24,7 +24,8 @@ extension DenseTable {
       if level == 0 {
         sum += isPresent ? 1 : 0
       } else {
-        let below = node.child(slot).map { checkNode(DenseNode($0), level: level - 1, arena: arena) } ?? 0
+        let below =
+          node.child(slot, in: file).map { checkNode(DenseNode($0), level: level - 1, arena: arena) } ?? 0
         precondition(node.count(slot) == below, "D3: count of a child")
         sum += below
       }

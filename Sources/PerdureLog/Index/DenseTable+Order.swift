@@ -14,7 +14,7 @@ extension DenseTable {
       let view = DenseNode(node)
       let slot = DenseNode.slot(of: id, level: level)
       below &+= view.count(below: slot)
-      guard level > 0, let child = view.child(slot) else { return below }
+      guard level > 0, let child = view.child(slot, in: file) else { return below }
       node = child
       level &-= 1
     }
@@ -58,11 +58,12 @@ extension DenseTable {
         slot &+= 1
       }
       id = id << 6 | UInt64(slot)
-      node = view.child(slot).unsafelyUnwrapped
+      node = view.child(slot, in: file).unsafelyUnwrapped
       level -= 1
     }
     var bits = DenseNode(node).presence
-    for _ in 0..<rest { bits &= bits &- 1 }
+    // Of a substitute (F2) the position says nothing.
+    for _ in 0..<min(rest, DenseNode.slotCount &- 1) { bits &= bits &- 1 }
     return DensePlace(leaf: DenseNode(node), id: id << 6 | UInt64(bits.lowestBit))
   }
 
@@ -77,7 +78,7 @@ extension DenseTable {
       let slot = DenseNode.slot(of: id, level: level)
       let later = view.presence.bits(above: slot)
       if later != 0 { fork = (node, level, later.lowestBit) }
-      guard let child = view.child(slot) else { break }
+      guard let child = view.child(slot, in: file) else { break }
       node = child
       level &-= 1
     }
@@ -103,7 +104,7 @@ extension DenseTable {
       let slot = DenseNode.slot(of: id, level: level)
       let earlier = view.presence.bits(below: slot)
       if earlier != 0 { fork = (node, level, earlier.highestBit) }
-      guard let child = view.child(slot) else { break }
+      guard let child = view.child(slot, in: file) else { break }
       node = child
       level &-= 1
     }
@@ -125,11 +126,11 @@ extension DenseTable {
   ) -> DensePlace {
     let shift = UInt64((fork.level + 1) * DenseNode.bitsPerLevel)
     var prefix = (id >> shift) << 6 | UInt64(fork.slot)
-    var node = DenseNode(DenseNode(fork.node).child(fork.slot).unsafelyUnwrapped)
+    var node = DenseNode(DenseNode(fork.node).child(fork.slot, in: file).unsafelyUnwrapped)
     while node.level > 0 {
       let slot = choose(node.presence)
       prefix = prefix << 6 | UInt64(slot)
-      node = DenseNode(node.child(slot).unsafelyUnwrapped)
+      node = DenseNode(node.child(slot, in: file).unsafelyUnwrapped)
     }
     return DensePlace(leaf: node, id: prefix << 6 | UInt64(choose(node.presence)))
   }

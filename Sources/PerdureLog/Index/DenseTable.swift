@@ -18,6 +18,8 @@ struct DenseTable: @unchecked Sendable {
   var root: UnsafeMutableRawPointer?
   var height = 0
   var count = 0
+  /// Where its nodes may lie besides the arena's memory.
+  var file = FileNodes.none
 
   /// The greatest height: 64^11 > 2^64.
   static let heightLimit = 11
@@ -41,7 +43,9 @@ struct DenseTable: @unchecked Sendable {
     guard var node = root, covers(id) else { return nil }
     var level = height &- 1
     while level > 0 {
-      guard let child = DenseNode(node).child(DenseNode.slot(of: id, level: level)) else { return nil }
+      guard let child = DenseNode(node).child(DenseNode.slot(of: id, level: level), in: file) else {
+        return nil
+      }
       node = child
       level &-= 1
     }
@@ -70,7 +74,7 @@ extension DenseTable {
       let slot = DenseNode.slot(of: id, level: level)
       level &-= 1
       let child =
-        if let present = node.child(slot) { arena.writable(present) } else {
+        if let present = node.child(slot, in: file) { arena.writable(present) } else {
           DenseNode.make(level: level, in: arena).base
         }
       node.setChild(slot, child, count: node.count(slot) &+ added)
@@ -93,10 +97,10 @@ extension DenseTable {
     var level = height &- 1
     while level > 0 {
       let slot = DenseNode.slot(of: id, level: level)
-      let child = node.child(slot).unsafelyUnwrapped
+      let child = node.child(slot, in: file).unsafelyUnwrapped
       let left = node.count(slot) &- 1
       if left == 0 {
-        Self.discardSubtree(DenseNode(child), in: arena)
+        discardSubtree(DenseNode(child), in: arena)
         node.setChild(slot, nil, count: 0)
         lowerRoot(in: arena)
         return old
@@ -113,7 +117,7 @@ extension DenseTable {
 
   /// Takes every entry away.
   mutating func removeAll(in arena: NodeArena) {
-    if let root { Self.discardSubtree(DenseNode(root), in: arena) }
+    if let root { discardSubtree(DenseNode(root), in: arena) }
     self = DenseTable()
   }
 
@@ -139,18 +143,18 @@ extension DenseTable {
       arena.discard(top)
       self = DenseTable()
     } else if height > 1, DenseNode(top).presence == 1 {
-      root = DenseNode(top).child(0)
+      root = DenseNode(top).child(0, in: file)
       height -= 1
       arena.discard(top)
       lowerRoot(in: arena)
     }
   }
 
-  private static func discardSubtree(_ node: DenseNode, in arena: NodeArena) {
+  private func discardSubtree(_ node: DenseNode, in arena: NodeArena) {
     if node.level > 0 {
       var bits = node.presence
       while bits != 0 {
-        discardSubtree(DenseNode(node.child(bits.lowestBit).unsafelyUnwrapped), in: arena)
+        discardSubtree(DenseNode(node.child(bits.lowestBit, in: file).unsafelyUnwrapped), in: arena)
         bits &= bits &- 1
       }
     }

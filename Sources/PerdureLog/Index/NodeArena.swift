@@ -87,20 +87,6 @@ final class NodeArena {
     return freedSlots
   }
 
-  /// The slots of nodes that are in the file and wait to be freed, of those that were retired after a
-  /// version; nil if more than `limit` nodes were.
-  func waitingSlots(retiredAfter version: UInt64, limit: Int) -> [NodeSlot]? {
-    var slots: [NodeSlot] = []
-    var index = retired.count
-    while index > 0, retired[index - 1].version > version {
-      if retired.count - index == limit { return nil }
-      index -= 1
-      let slot = NodeHeader(retired[index].node).slot
-      if slot != .none { slots.append(slot) }
-    }
-    return slots
-  }
-
   /// Nodes and blocks the working version has made so far.
   var createdCount: Int { created.count }
 }
@@ -225,12 +211,11 @@ extension NodeArena {
   }
 
   /// Frees a published node. N6
-  private func free(_ node: UnsafeMutableRawPointer, retiredIn version: UInt64) {
+  private func free(_ node: UnsafeMutableRawPointer) {
     let header = NodeHeader(node)
     let slot = header.slot
     if slot != .none {
-      let unitCount = NodeSlot.unitCount(header.fileByteCount)
-      freedSlots.append(FreedSlot(slot: slot, unitCount: unitCount, retiredIn: version))
+      freedSlots.append(FreedSlot(slot: slot, unitCount: NodeSlot.unitCount(header.fileByteCount)))
     }
     if !header.isInFile { freeMemory(of: node) }
   }
@@ -315,7 +300,7 @@ extension NodeArena {
     while let element = retired.first, element.version <= oldestPinnedVersion {
       retired.removeFirst()
       retiredByteCount -= memoryByteCount(of: element.node)
-      free(element.node, retiredIn: element.version)
+      free(element.node)
       freedCount += 1
     }
     return freedCount

@@ -101,8 +101,6 @@ struct NodeSlot: Equatable, Hashable, Comparable {
 struct FreedSlot: Equatable {
   var slot: NodeSlot
   var unitCount: Int
-  /// The version whose root was the first not to reach the node.
-  var retiredIn: UInt64 = 0
 }
 
 /// A view of a block: a header, the length of its bytes, the bytes. Two words in front of the header link

@@ -4,8 +4,9 @@ import PerdureFormat
 //
 // What is published is never written again, so a node that has a slot is in the file as it is, and so is
 // everything below it: a checkpoint visits only what was made since the last one, and writes children
-// before parents. The file's copy differs from the node in memory in three things: the stamp is bit 63
-// and a checksum, distances lead to the places of children in the file, and unused bytes are zero.
+// before parents. The file's copy differs from the node in memory in four things: the stamp is bit 63
+// and a checksum, distances lead to the places of children in the file, their tags are said beside them, and
+// unused bytes are zero.
 //
 // Invariants
 //  W1  A node gets its slot when its bytes were handed to the sink without an error, and after everything
@@ -23,6 +24,9 @@ protocol NodeSink {
 
   /// Takes the bytes of a run; they are a whole number of units.
   mutating func write(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws
+
+  /// The tag of a node that was written through this sink.
+  func tag(of slot: NodeSlot) -> UInt32
 }
 
 /// A tree in the index file.
@@ -31,6 +35,10 @@ struct TreeImage: Equatable {
   var slot = NodeSlot.none
   var height = 0
   var count = 0
+  /// Of the root. CountWord.swift
+  var tag: UInt32 = 0
+
+  var isEmpty: Bool { self == TreeImage() }
 }
 
 /// Writes the nodes of trees that are not in the file yet. One at a time; on any thread, while the version of
@@ -54,43 +62,76 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
 
   mutating func write(_ tree: OrderedTree) throws -> TreeImage {
     guard let root = tree.root else { return TreeImage() }
-    return TreeImage(slot: try write(OrderedNode(root)), height: tree.height, count: tree.count)
+    if !tree.file.contains(root) { try write(OrderedNode(root), tree.file) }
+    return image(root, tree.height, tree.count, tree.file)
   }
 
   mutating func write(_ table: DenseTable) throws -> TreeImage {
     guard let root = table.root else { return TreeImage() }
-    return TreeImage(slot: try write(DenseNode(root)), height: table.height, count: table.count)
+    if !table.file.contains(root) { try write(DenseNode(root), table.file) }
+    return image(root, table.height, table.count, table.file)
   }
 
-  private mutating func write(_ node: OrderedNode) throws -> NodeSlot {
+  private func image(
+    _ root: UnsafeMutableRawPointer, _ height: Int, _ count: Int, _ file: FileNodes
+  ) -> TreeImage {
+    let tag = tag(of: root, CountWord(count: count), file)
+    return TreeImage(slot: Self.slot(of: root, file), height: height, count: count, tag: tag)
+  }
+
+  /// Where a node that was written, now or earlier, is in the file.
+  private static func slot(of node: UnsafeMutableRawPointer, _ file: FileNodes) -> NodeSlot {
+    let slot = file.contains(node) ? file.slot(of: node) : NodeHeader(node).slot
+    precondition(slot != .none, "W1: children are written before their parents")
+    return slot
+  }
+
+  /// What a parent says of a node that was written. A node in the file that nobody came to in this opening
+  /// still has the tag beside it (T6).
+  private func tag(of node: UnsafeMutableRawPointer, _ below: CountWord, _ file: FileNodes) -> UInt32 {
+    guard file.contains(node) else { return sink.tag(of: NodeHeader(node).slot) }
+    return below.tag != 0 ? below.tag : file.tag(of: node)
+  }
+
+  private mutating func write(_ node: OrderedNode, _ file: FileNodes) throws {
     let header = NodeHeader(node.base)
-    if header.slot != .none { return header.slot }
+    if header.slot != .none { return }
     if !node.isLeaf {
-      for index in 0..<node.count { _ = try write(OrderedNode(node.child(index))) }
+      for index in 0..<node.count {
+        let child = node.childAddress(index)
+        if !file.contains(child) { try write(OrderedNode(child), file) }
+      }
     }
     if node.hasBlocks {
       for index in 0..<node.count {
-        if let block = node.block(index) { try writeBlock(block) }
+        if let block = node.block(index), !file.contains(block) { try writeBlock(block) }
       }
     }
     let copy = OrderedNode(copyToBuffer(node.base, byteCount: OrderedNode.byteCount))
     let slot = try sink.allocate(unitCount: NodeSlot.unitCount(OrderedNode.byteCount))
     copy.forEachReference { place in
       let target = node.base + place.loadUnaligned(as: Int.self)
-      place.storeBytes(of: Self.distance(to: target, from: slot), as: Int.self)
+      let distance = Self.slot(of: target, file).offset - slot.offset
+      place.storeBytes(of: distance, as: Int.self)
+    }
+    if !node.isLeaf {
+      for index in 0..<node.count {
+        let below = node.countWord(index)
+        let tag = tag(of: node.childAddress(index), below, file)
+        copy.setCountWord(index, CountWord(count: below.count, tag: tag))
+      }
     }
     copy.clearUnusedBytes()
     try finish(header, at: slot, byteCount: OrderedNode.byteCount)
-    return slot
   }
 
-  private mutating func write(_ node: DenseNode) throws -> NodeSlot {
+  private mutating func write(_ node: DenseNode, _ file: FileNodes) throws {
     let header = NodeHeader(node.base)
-    if header.slot != .none { return header.slot }
+    if header.slot != .none { return }
     let isLeaf = node.level == 0
     if !isLeaf {
       for slot in 0..<DenseNode.slotCount {
-        if let child = node.child(slot) { _ = try write(DenseNode(child)) }
+        if let child = node.childAddress(slot), !file.contains(child) { try write(DenseNode(child), file) }
       }
     }
     let byteCount = isLeaf ? DenseNode.leafByteCount : DenseNode.innerByteCount
@@ -98,12 +139,14 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     let slot = try sink.allocate(unitCount: NodeSlot.unitCount(byteCount))
     if !isLeaf {
       for way in 0..<DenseNode.slotCount {
-        guard let child = node.child(way) else { continue }
-        copy.slotAddress(way).storeBytes(of: Self.distance(to: child, from: slot), as: Int.self)
+        guard let child = node.childAddress(way) else { continue }
+        let distance = Self.slot(of: child, file).offset - slot.offset
+        copy.slotAddress(way).storeBytes(of: distance, as: Int.self)
+        let below = node.countWord(way)
+        copy.setCountWord(way, CountWord(count: below.count, tag: tag(of: child, below, file)))
       }
     }
     try finish(header, at: slot, byteCount: byteCount)
-    return slot
   }
 
   private mutating func writeBlock(_ block: UnsafeMutableRawPointer) throws {
@@ -113,12 +156,6 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     _ = copyToBuffer(block, byteCount: byteCount)
     let slot = try sink.allocate(unitCount: NodeSlot.unitCount(byteCount))
     try finish(header, at: slot, byteCount: byteCount)
-  }
-
-  private static func distance(to target: UnsafeMutableRawPointer, from slot: NodeSlot) -> Int {
-    let targetSlot = NodeHeader(target).slot
-    precondition(targetSlot != .none, "W1: children are written before their parents")
-    return targetSlot.offset - slot.offset
   }
 
   private func copyToBuffer(_ node: UnsafeMutableRawPointer, byteCount: Int) -> UnsafeMutableRawPointer {

@@ -128,11 +128,12 @@ extension OrderedCursor {
         slot &+= 1
       }
       path[level] = Step(node: node, index: slot)
-      node = inner.child(slot)
+      node = inner.child(slot, in: tree.file)
       level &-= 1
     }
     arrive(at: node)
-    index = rest
+    // Of a substitute (F2) the position says nothing.
+    index = min(rest, leafCount &- 1)
     return true
   }
 
@@ -145,7 +146,7 @@ extension OrderedCursor {
       let inner = OrderedNode(node)
       let slot = inner.childIndex(for: key)
       path[level] = Step(node: node, index: slot)
-      node = inner.child(slot)
+      node = inner.child(slot, in: tree.file)
       level &-= 1
     }
     arrive(at: node)
@@ -159,7 +160,7 @@ extension OrderedCursor {
     var level = level
     while level > 0 {
       path[level] = Step(node: node, index: 0)
-      node = OrderedNode(node).child(0)
+      node = OrderedNode(node).child(0, in: tree.file)
       level &-= 1
     }
     arrive(at: node)
@@ -172,7 +173,7 @@ extension OrderedCursor {
     while level > 0 {
       let slot = OrderedNode(node).count &- 1
       path[level] = Step(node: node, index: slot)
-      node = OrderedNode(node).child(slot)
+      node = OrderedNode(node).child(slot, in: tree.file)
       level &-= 1
     }
     arrive(at: node)
@@ -219,8 +220,8 @@ extension OrderedCursor {
       let slot = path[level].index &+ 1
       if slot < inner.count {
         path[level].index = slot
-        if level == 1, slot &+ 1 < inner.count { OrderedNode(inner.child(slot &+ 1)).prefetch() }
-        descendFirst(from: inner.child(slot), level: level &- 1)
+        if level == 1, slot &+ 1 < inner.count { OrderedNode(inner.childAddress(slot &+ 1)).prefetch() }
+        descendFirst(from: inner.child(slot, in: tree.file), level: level &- 1)
         return true
       }
       level &+= 1
@@ -234,7 +235,8 @@ extension OrderedCursor {
       let slot = path[level].index &- 1
       if slot >= 0 {
         path[level].index = slot
-        descendLast(from: OrderedNode(path[level].node).child(slot), level: level &- 1)
+        let child = OrderedNode(path[level].node).child(slot, in: tree.file)
+        descendLast(from: child, level: level &- 1)
         return true
       }
       level &+= 1

@@ -60,7 +60,8 @@ struct OrderedEntryList {
     let node = source.node
     return OrderedEntry(
       key: node.key(source.index, in: buffer), block: node.block(source.index),
-      word: node.entryWord(source.index), entryCount: node.isLeaf ? 0 : node.entryCount(source.index))
+      word: node.entryWord(source.index),
+      below: node.isLeaf ? CountWord(count: 0) : node.countWord(source.index))
   }
 
   /// Bytes one entry takes in a node with this prefix, without the room heads are rounded up to.

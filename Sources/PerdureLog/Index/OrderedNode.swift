@@ -18,7 +18,7 @@
 // with zeros, so that a search reads two cache lines of heads and one rest. The other bytes are the rest.
 //
 //   body    offset of the rest (2, highest bit: out of line), length of the suffix (2), word (8),
-//           and in an inner node the number of entries below (8)
+//           and in an inner node the entries below (8, CountWord.swift)
 //
 // The word is the payload in a leaf, the child in an inner node. A key longer than `inlineKeyLimit` lies
 // as a whole in a block; its rest is a reference to the block. References to children and blocks are
@@ -48,7 +48,7 @@ struct OrderedNode {
   static let innerBodyByteCount = 20
   static let blockReferenceByteCount = 8
 
-  private static let outOfLineBit: UInt16 = 0x8000
+  static let outOfLineBit: UInt16 = 0x8000
 
   let base: UnsafeMutableRawPointer
 
@@ -174,27 +174,45 @@ extension OrderedNode {
     body(index).storeBytes(of: word, toByteOffset: 4, as: UInt64.self)
   }
 
-  /// The child of an inner node's entry.
+  /// Where the child of an inner node's entry is: to be compared or fetched, not to be read (F1).
   @inline(__always)
-  func child(_ index: Int) -> UnsafeMutableRawPointer {
+  func childAddress(_ index: Int) -> UnsafeMutableRawPointer {
     base + Int(truncatingIfNeeded: word(index))
+  }
+
+  /// The child of an inner node's entry, checked if it lies in the file.
+  @inline(__always)
+  func child(_ index: Int, in file: FileNodes) -> UnsafeMutableRawPointer {
+    file.checked(childAddress(index), at: index, of: self)
   }
 
   /// What an entry of another node would hold as its word: the payload, or the child's address.
   @inline(__always)
   func entryWord(_ index: Int) -> UInt64 {
-    isLeaf ? word(index) : UInt64(UInt(bitPattern: child(index)))
+    isLeaf ? word(index) : UInt64(UInt(bitPattern: childAddress(index)))
   }
 
   /// Entries below an inner node's entry.
   @inline(__always)
-  func entryCount(_ index: Int) -> Int {
-    body(index).loadUnaligned(fromByteOffset: 12, as: Int.self)
+  func entryCount(_ index: Int) -> Int { countWord(index).count }
+
+  @inline(__always)
+  func countWord(_ index: Int) -> CountWord {
+    CountWord(rawValue: body(index).loadUnaligned(fromByteOffset: 12, as: UInt64.self))
   }
 
-  func setChild(_ index: Int, _ child: UnsafeMutableRawPointer, entryCount: Int) {
+  func setCountWord(_ index: Int, _ below: CountWord) {
+    body(index).storeBytes(of: below.rawValue, toByteOffset: 12, as: UInt64.self)
+  }
+
+  func setChild(_ index: Int, _ child: UnsafeMutableRawPointer, _ below: CountWord) {
     setWord(index, distance(to: child))
-    body(index).storeBytes(of: entryCount, toByteOffset: 12, as: Int.self)
+    setCountWord(index, below)
+  }
+
+  /// Gives an entry a child that is in memory, or was checked. T6
+  func setChild(_ index: Int, _ child: UnsafeMutableRawPointer, entryCount: Int) {
+    setChild(index, child, CountWord(count: entryCount))
   }
 
   /// Entries in the children before `index`.
@@ -217,13 +235,13 @@ extension OrderedNode {
   func keyLength(_ index: Int) -> Int { prefixLength &+ suffixLength(index) }
 
   @inline(__always)
-  private func heapReference(_ index: Int) -> UInt16 { body(index).loadUnaligned(as: UInt16.self) }
+  func heapReference(_ index: Int) -> UInt16 { body(index).loadUnaligned(as: UInt16.self) }
 
   @inline(__always)
   func isOutOfLine(_ index: Int) -> Bool { heapReference(index) & Self.outOfLineBit != 0 }
 
   @inline(__always)
-  private func heapAddress(_ index: Int) -> UnsafeMutableRawPointer {
+  func heapAddress(_ index: Int) -> UnsafeMutableRawPointer {
     base + Int(heapReference(index) & ~Self.outOfLineBit)
   }
 
@@ -287,7 +305,7 @@ extension OrderedNode {
 extension OrderedNode {
   /// What this node holds to lead to another one.
   @inline(__always)
-  private func distance(to other: UnsafeMutableRawPointer) -> UInt64 {
+  func distance(to other: UnsafeMutableRawPointer) -> UInt64 {
     UInt64(bitPattern: Int64(other - base))
   }
 
@@ -307,93 +325,5 @@ extension OrderedNode {
     for index in firstKeyIndex..<max(count, firstKeyIndex) where isOutOfLine(index) {
       try body(heapAddress(index))
     }
-  }
-}
-
-// MARK: - Laying out
-
-/// One entry on its way into a node: its whole key, the block that holds the key if it is out of line, its
-/// word (in an inner node the child's address), and for an inner node the entries below.
-struct OrderedEntry {
-  var key: UnsafeRawBufferPointer
-  var block: UnsafeMutableRawPointer?
-  var word: UInt64
-  var entryCount = 0
-}
-
-extension OrderedNode {
-  /// Bytes a key takes in the heap of a node with this prefix.
-  @inline(__always)
-  static func heapByteCount(keyLength: Int, prefixLength: Int) -> Int {
-    keyLength > inlineKeyLimit
-      ? blockReferenceByteCount : max(0, keyLength &- prefixLength &- headByteCount)
-  }
-
-  /// Writes head, body and rest of an entry at `index`, whose place in heads and bodies is already there.
-  func fill(_ index: Int, with entry: OrderedEntry) {
-    let prefixLength = prefixLength
-    let length = Self.heapByteCount(keyLength: entry.key.count, prefixLength: prefixLength)
-    let start = heapStart &- length
-    precondition(gapByteCount >= length, "O3: an entry does not fit")
-    heapStart = start
-    var reference = UInt16(truncatingIfNeeded: start)
-    if let block = entry.block {
-      reference |= Self.outOfLineBit
-      base.storeBytes(of: block - base, toByteOffset: start, as: Int.self)
-      hasBlocks = true
-    } else if length > 0 {
-      let rest = entry.key.baseAddress.unsafelyUnwrapped + (prefixLength &+ Self.headByteCount)
-      (base + start).copyMemory(from: rest, byteCount: length)
-    }
-    setHead(index, KeyBytes.head(of: entry.key, from: prefixLength))
-    let body = body(index)
-    body.storeBytes(of: reference, as: UInt16.self)
-    // An entry without a key (T3) does not have the prefix either.
-    let suffixLength = UInt16(truncatingIfNeeded: max(0, entry.key.count &- prefixLength))
-    body.storeBytes(of: suffixLength, toByteOffset: 2, as: UInt16.self)
-    if isLeaf {
-      body.storeBytes(of: entry.word, toByteOffset: 4, as: UInt64.self)
-    } else {
-      let child = UnsafeMutableRawPointer(bitPattern: UInt(entry.word)).unsafelyUnwrapped
-      body.storeBytes(of: distance(to: child), toByteOffset: 4, as: UInt64.self)
-      body.storeBytes(of: entry.entryCount, toByteOffset: 12, as: Int.self)
-    }
-  }
-
-  /// Opens a place at `index` in heads and bodies. The gap must be large enough.
-  func openPlace(at index: Int) {
-    let count = count
-    let bodySize = bodyByteCount
-    let bodies = base + Self.bodiesOffset(count)
-    let newBodies = base + Self.bodiesOffset(count &+ 1)
-    // The tail first: it moves further up than the front.
-    let tail = (count &- index) &* bodySize
-    (newBodies + (index &+ 1) &* bodySize).copyMemory(from: bodies + index &* bodySize, byteCount: tail)
-    if newBodies != bodies { newBodies.copyMemory(from: bodies, byteCount: index &* bodySize) }
-    let headTail = base + (Self.headsOffset &+ index &* 4)
-    (headTail + 4).copyMemory(from: headTail, byteCount: (count &- index) &* 4)
-    self.count = count &+ 1
-  }
-
-  /// Takes the entry at `index` out; its block, if any, stays the caller's business.
-  func removePlace(at index: Int) {
-    let count = count
-    let bodySize = bodyByteCount
-    let length = heapByteCount(index)
-    if Int(heapReference(index) & ~Self.outOfLineBit) == heapStart {
-      heapStart = heapStart &+ length
-    } else {
-      deadByteCount = deadByteCount &+ length
-    }
-    let bodies = base + Self.bodiesOffset(count)
-    let newBodies = base + Self.bodiesOffset(count &- 1)
-    let following = count &- index &- 1
-    let headTail = base + (Self.headsOffset &+ index &* 4)
-    headTail.copyMemory(from: headTail + 4, byteCount: following &* 4)
-    if newBodies != bodies { newBodies.copyMemory(from: bodies, byteCount: index &* bodySize) }
-    let bodyTail = newBodies + index &* bodySize
-    bodyTail.copyMemory(from: bodies + (index &+ 1) &* bodySize, byteCount: following &* bodySize)
-    self.count = count &- 1
-    if following > 0 { endRun = 0 }
   }
 }

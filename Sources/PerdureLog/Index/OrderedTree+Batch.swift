@@ -17,7 +17,7 @@ extension OrderedTree {
         for _ in 1..<max(1, height) {
           for index in 0..<size {
             let node = OrderedNode(nodes[index])
-            let child = OrderedNode(node.child(node.childIndex(for: keys[start &+ index])))
+            let child = OrderedNode(node.child(node.childIndex(for: keys[start &+ index]), in: file))
             child.prefetch()
             nodes[index] = child.base
           }

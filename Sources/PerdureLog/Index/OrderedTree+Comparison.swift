@@ -40,17 +40,19 @@ private struct SubtreeWalk: ~Copyable {
   private let path: UnsafeMutablePointer<Step>
   private var depth = 0
   private let keyBuffer: UnsafeMutableRawPointer
+  private let file: FileNodes
 
   /// Stands before the first entry whose key is not less than `key`.
   init(_ tree: OrderedTree, from key: UnsafeRawBufferPointer) {
     path = .allocate(capacity: OrderedTree.heightLimit)
     keyBuffer = .allocate(byteCount: OrderedNode.keyBufferByteCount, alignment: 16)
+    file = tree.file
     guard let root = tree.root else { return }
     var node = OrderedNode(root)
     while !node.isLeaf {
       let index = node.childIndex(for: key)
       push(node, index)
-      node = OrderedNode(node.child(index))
+      node = OrderedNode(node.child(index, in: file))
     }
     push(node, node.search(key).index)
     leaveFinishedNodes()
@@ -73,7 +75,7 @@ private struct SubtreeWalk: ~Copyable {
 
   var isBeforeNode: Bool { depth > 0 && !top.node.isLeaf }
 
-  mutating func descend() { push(OrderedNode(top.node.child(top.index)), 0) }
+  mutating func descend() { push(OrderedNode(top.node.child(top.index, in: file)), 0) }
 
   /// Goes past what the walk stands before.
   mutating func advance() {
@@ -98,7 +100,9 @@ private struct SubtreeWalk: ~Copyable {
       return true
     }
     guard isBeforeNode, other.isBeforeNode else { return false }
-    guard top.node.child(top.index) == other.top.node.child(other.top.index) else { return false }
+    guard top.node.childAddress(top.index) == other.top.node.childAddress(other.top.index) else {
+      return false
+    }
     advance()
     other.advance()
     return true

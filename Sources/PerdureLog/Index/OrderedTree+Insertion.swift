@@ -12,7 +12,7 @@ extension OrderedTree {
       count = 1
       return nil
     }
-    var insertion = Insertion(key: key, payload: payload, arena: arena)
+    var insertion = Insertion(key: key, payload: payload, arena: arena, file: file)
     let result = insertion.insert(into: OrderedNode(root), isLast: true)
     self.root = result.node
     if insertion.old == nil { count &+= 1 }
@@ -27,7 +27,9 @@ extension OrderedTree {
     let root = OrderedNode.make(level: height, in: arena)
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     let leftCount = OrderedNode(left).totalEntryCount
-    root.append(OrderedEntry(key: empty, word: UInt64(UInt(bitPattern: left)), entryCount: leftCount))
+    root.append(
+      OrderedEntry(
+        key: empty, word: UInt64(UInt(bitPattern: left)), below: CountWord(count: leftCount)))
     root.append(right.entry(in: arena))
     self.root = root.base
     height += 1
@@ -56,6 +58,7 @@ struct Insertion {
   let key: UnsafeRawBufferPointer
   let payload: UInt64
   let arena: NodeArena
+  let file: FileNodes
   /// The payload that was replaced.
   var old: UInt64?
 
@@ -64,10 +67,11 @@ struct Insertion {
   /// A node is laid out anew only if that leaves this much room; otherwise it is split.
   static let rebuildSlackByteCount = OrderedNode.byteCount / 16
 
-  init(key: UnsafeRawBufferPointer, payload: UInt64, arena: NodeArena) {
+  init(key: UnsafeRawBufferPointer, payload: UInt64, arena: NodeArena, file: FileNodes) {
     self.key = key
     self.payload = payload
     self.arena = arena
+    self.file = file
   }
 
   /// The right half of a split node. Its separator lies in the arena's scratch until it is used.
@@ -81,7 +85,7 @@ struct Insertion {
       let isLong = separatorLength > OrderedNode.inlineKeyLimit
       return OrderedEntry(
         key: key, block: isLong ? arena.allocateBlock(copying: key) : nil,
-        word: UInt64(UInt(bitPattern: node)), entryCount: OrderedNode(node).totalEntryCount)
+        word: UInt64(UInt(bitPattern: node)), below: CountWord(count: OrderedNode(node).totalEntryCount))
     }
   }
 
@@ -116,7 +120,7 @@ struct Insertion {
 
   private mutating func insert(intoInner node: OrderedNode, isLast: Bool) -> Result {
     let index = isLast && node.isBehindLast(key) ? node.count &- 1 : node.childIndex(for: key)
-    let child = node.child(index)
+    let child = node.child(index, in: file)
     let isChildLast = isLast && index == node.count &- 1
     // The right edge is in the cache when insertions ascend.
     if !isChildLast { OrderedNode(child).prefetch() }
@@ -130,7 +134,7 @@ struct Insertion {
     }
     let entry = right.entry(in: arena)
     inner.setChild(
-      index, result.node, entryCount: inner.entryCount(index) &+ 1 &- entry.entryCount)
+      index, result.node, entryCount: inner.entryCount(index) &+ 1 &- entry.below.count)
     return Self.place(entry, at: index + 1, in: inner, isLast: isLast, arena: arena)
   }
 

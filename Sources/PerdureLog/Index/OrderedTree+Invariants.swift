@@ -8,7 +8,7 @@ extension OrderedTree {
     precondition(height > 0 && height <= Self.heightLimit, "T1: height")
     let node = OrderedNode(root)
     precondition(node.isLeaf || node.count >= 2, "T5: a root with one child")
-    var check = InvariantCheck(arena: arena)
+    var check = InvariantCheck(arena: arena, file: file)
     let total = check.run(node, level: height - 1, lower: [], upper: nil)
     precondition(total == count, "T4: count of the tree")
   }
@@ -16,14 +16,14 @@ extension OrderedTree {
   /// Nodes and used bytes by level: how full the tree is.
   func measure() -> (nodeCount: Int, usedByteCount: Int) {
     guard let root else { return (0, 0) }
-    return Self.measure(OrderedNode(root))
+    return measure(OrderedNode(root))
   }
 
-  private static func measure(_ node: OrderedNode) -> (nodeCount: Int, usedByteCount: Int) {
+  private func measure(_ node: OrderedNode) -> (nodeCount: Int, usedByteCount: Int) {
     var sum = (nodeCount: 1, usedByteCount: node.usedByteCount)
     if node.isLeaf { return sum }
     for index in 0..<node.count {
-      let below = measure(OrderedNode(node.child(index)))
+      let below = measure(OrderedNode(node.child(index, in: file)))
       sum.nodeCount += below.nodeCount
       sum.usedByteCount += below.usedByteCount
     }
@@ -34,10 +34,14 @@ extension OrderedTree {
 /// One pass over a tree. It copies keys to arrays: it is for tests and for verification.
 private struct InvariantCheck {
   let arena: NodeArena
+  let file: FileNodes
   /// Blocks met so far: none may come twice.
   var blocks: Set<UnsafeMutableRawPointer> = []
 
-  init(arena: NodeArena) { self.arena = arena }
+  init(arena: NodeArena, file: FileNodes) {
+    self.arena = arena
+    self.file = file
+  }
 
   mutating func run(_ node: OrderedNode, level: Int, lower: [UInt8], upper: [UInt8]?) -> Int {
     let header = NodeHeader(node.base)
@@ -51,7 +55,8 @@ private struct InvariantCheck {
     for index in 0..<node.count {
       let low = index == 0 ? lower : keys[index]
       let high = index + 1 < node.count ? keys[index + 1] : upper
-      let below = run(OrderedNode(node.child(index)), level: level - 1, lower: low, upper: high)
+      let child = OrderedNode(node.child(index, in: file))
+      let below = run(child, level: level - 1, lower: low, upper: high)
       precondition(below == node.entryCount(index), "T4: count of a child")
       sum += below
     }

@@ -27,16 +27,16 @@ extension OrderedTree {
   /// The leaf and the index in it where a member is or would be, and the subtree that follows the leaf.
   private func place(
     of group: UInt64, _ member: UInt64
-  ) -> (leaf: OrderedNode?, index: Int, turn: OrderedNode?) {
+  ) -> (leaf: OrderedNode?, index: Int, turn: Turn?) {
     guard let root else { return (nil, 0, nil) }
     return withUnsafeBytes(of: (group.bigEndian, member.bigEndian)) { key in
       var node = OrderedNode(root)
-      var turn: OrderedNode?
+      var turn: Turn?
       var level = height &- 1
       while level > 0 {
         let slot = node.childIndex(for: key)
-        if slot &+ 1 < node.count { turn = OrderedNode(node.child(slot &+ 1)) }
-        node = OrderedNode(node.child(slot))
+        if slot &+ 1 < node.count { turn = Turn(node: node, index: slot &+ 1) }
+        node = OrderedNode(node.child(slot, in: file))
         node.prefetch()
         level &-= 1
       }
@@ -44,10 +44,16 @@ extension OrderedTree {
     }
   }
 
-  private func firstLeaf(below top: OrderedNode) -> OrderedNode {
-    var node = top
-    while !node.isLeaf { node = OrderedNode(node.child(0)) }
+  private func firstLeaf(below turn: Turn) -> OrderedNode {
+    var node = OrderedNode(turn.node.child(turn.index, in: file))
+    while !node.isLeaf { node = OrderedNode(node.child(0, in: file)) }
     return node
+  }
+
+  /// A child that a path did not go to.
+  private struct Turn {
+    var node: OrderedNode
+    var index: Int
   }
 }
 

@@ -20,7 +20,7 @@ extension OrderedTree {
     while !node.isLeaf {
       let index = node.childIndex(for: key)
       below &+= node.entryCount(below: index)
-      node = OrderedNode(node.child(index))
+      node = OrderedNode(node.child(index, in: file))
     }
     return below &+ node.search(key).index
   }
@@ -43,8 +43,9 @@ extension OrderedTree {
         rest &-= node.entryCount(index)
         index &+= 1
       }
-      node = OrderedNode(node.child(index))
+      node = OrderedNode(node.child(index, in: file))
     }
-    return node.word(rest)
+    // Of a substitute (F2) the position says nothing.
+    return node.word(min(rest, node.count &- 1))
   }
 }

@@ -10,7 +10,7 @@ extension OrderedTree {
   @discardableResult
   mutating func remove(_ key: UnsafeRawBufferPointer, in arena: NodeArena) -> UInt64? {
     guard let root, let old = get(key) else { return nil }
-    self.root = Self.remove(key, from: OrderedNode(root), arena: arena)
+    self.root = Removal(arena: arena, file: file).remove(key, from: OrderedNode(root))
     count &-= 1
     lowerRoot(in: arena)
     return old
@@ -18,7 +18,7 @@ extension OrderedTree {
 
   /// Takes every entry away.
   mutating func removeAll(in arena: NodeArena) {
-    if let root { Self.discardSubtree(OrderedNode(root), arena: arena) }
+    if let root { Removal(arena: arena, file: file).discardSubtree(OrderedNode(root)) }
     self = OrderedTree()
   }
 
@@ -30,29 +30,33 @@ extension OrderedTree {
     }
     let node = OrderedNode(top)
     guard !node.isLeaf, node.count == 1 else { return }
-    root = node.child(0)
+    root = node.child(0, in: file)
     height -= 1
     arena.discard(top)
     lowerRoot(in: arena)
   }
+}
+
+/// One removal on its way down and back.
+private struct Removal {
+  let arena: NodeArena
+  let file: FileNodes
 
   /// Removes a key that is there.
   ///
   /// - Returns: What the node has become, nil if it had no other entry.
-  private static func remove(
-    _ key: UnsafeRawBufferPointer, from node: OrderedNode, arena: NodeArena
-  ) -> UnsafeMutableRawPointer? {
+  func remove(_ key: UnsafeRawBufferPointer, from node: OrderedNode) -> UnsafeMutableRawPointer? {
     let kept: OrderedNode
     if node.isLeaf {
       let place = node.search(key)
       precondition(place.isFound, "T2: a key that was found is gone")
       kept = OrderedNode(arena.writable(node.base))
-      removeEntry(place.index, from: kept, arena: arena)
+      removeEntry(place.index, from: kept)
     } else {
       let index = node.childIndex(for: key)
-      let child = remove(key, from: OrderedNode(node.child(index)), arena: arena)
+      let child = remove(key, from: OrderedNode(node.child(index, in: file)))
       kept = OrderedNode(arena.writable(node.base))
-      settle(child, at: index, in: kept, arena: arena)
+      settle(child, at: index, in: kept)
     }
     if kept.count > 0 { return kept.base }
     arena.discard(kept.base)
@@ -60,41 +64,38 @@ extension OrderedTree {
   }
 
   /// Records in a writable inner node what a child has become after it lost an entry.
-  private static func settle(
-    _ child: UnsafeMutableRawPointer?, at index: Int, in node: OrderedNode, arena: NodeArena
-  ) {
-    guard let child else { return removeChild(index, from: node, arena: arena) }
+  private func settle(_ child: UnsafeMutableRawPointer?, at index: Int, in node: OrderedNode) {
+    guard let child else { return removeChild(index, from: node) }
     node.setChild(index, child, entryCount: node.entryCount(index) &- 1)
-    guard OrderedNode(child).usedByteCount < sparseByteCount else { return }
-    if index + 1 < node.count, merge(index, index + 1, in: node, arena: arena) { return }
-    if index > 0 { _ = merge(index - 1, index, in: node, arena: arena) }
+    guard OrderedNode(child).usedByteCount < OrderedTree.sparseByteCount else { return }
+    if index + 1 < node.count, merge(index, index + 1, in: node) { return }
+    if index > 0 { _ = merge(index - 1, index, in: node) }
   }
 
   /// Takes a child's entry out. The first child's range goes to the second, which loses its separator.
-  private static func removeChild(_ index: Int, from node: OrderedNode, arena: NodeArena) {
+  private func removeChild(_ index: Int, from node: OrderedNode) {
     if index == 0, node.count > 1 {
-      node.setChild(0, node.child(1), entryCount: node.entryCount(1))
-      removeEntry(1, from: node, arena: arena)
+      node.setChild(0, node.childAddress(1), node.countWord(1))
+      removeEntry(1, from: node)
     } else {
-      removeEntry(index, from: node, arena: arena)
+      removeEntry(index, from: node)
     }
   }
 
-  private static func removeEntry(_ index: Int, from node: OrderedNode, arena: NodeArena) {
+  private func removeEntry(_ index: Int, from node: OrderedNode) {
     if let block = node.block(index) { arena.discard(block) }
     node.removePlace(at: index)
   }
 
   /// Moves the entries of the right of two neighbours to the left one, if they fit.
-  private static func merge(
-    _ leftIndex: Int, _ rightIndex: Int, in parent: OrderedNode, arena: NodeArena
-  ) -> Bool {
-    let left = OrderedNode(parent.child(leftIndex))
-    let right = OrderedNode(parent.child(rightIndex))
-    let separator = left.isLeaf ? nil : separator(rightIndex, of: parent, arena: arena)
+  private func merge(_ leftIndex: Int, _ rightIndex: Int, in parent: OrderedNode) -> Bool {
+    let left = OrderedNode(parent.child(leftIndex, in: file))
+    let right = OrderedNode(parent.child(rightIndex, in: file))
+    let separator = left.isLeaf ? nil : separator(rightIndex, of: parent, child: right)
     let list = OrderedEntryList(left, followedBy: right, separator: separator)
     let prefixLength = list.prefixLength(0..<list.count, scratch: arena.scratch)
-    guard list.byteCount(0..<list.count, prefixLength: prefixLength) <= mergedByteCountLimit else {
+    guard list.byteCount(0..<list.count, prefixLength: prefixLength) <= OrderedTree.mergedByteCountLimit
+    else {
       return false
     }
     let source = Insertion.copyToScratch(left, arena: arena)
@@ -106,7 +107,7 @@ extension OrderedTree {
     parent.setChild(leftIndex, merged.base, entryCount: total)
     // Between inner nodes the separator, with its block, has become a key of the merged node.
     if separator == nil {
-      removeEntry(rightIndex, from: parent, arena: arena)
+      removeEntry(rightIndex, from: parent)
     } else {
       parent.removePlace(at: rightIndex)
     }
@@ -114,22 +115,21 @@ extension OrderedTree {
   }
 
   /// The key of a parent's entry, with its block, as the key that its child's first entry lacks (T3).
-  private static func separator(_ index: Int, of parent: OrderedNode, arena: NodeArena) -> OrderedEntry {
-    let child = OrderedNode(parent.child(index))
-    return OrderedEntry(
+  private func separator(_ index: Int, of parent: OrderedNode, child: OrderedNode) -> OrderedEntry {
+    OrderedEntry(
       key: parent.key(index, in: arena.scratch.separator), block: parent.block(index),
-      word: child.entryWord(0), entryCount: child.entryCount(0))
+      word: child.entryWord(0), below: child.countWord(0))
   }
 
-  private static func discardSubtree(_ node: OrderedNode, arena: NodeArena) {
+  func discardSubtree(_ node: OrderedNode) {
     if !node.isLeaf {
-      for index in 0..<node.count { discardSubtree(OrderedNode(node.child(index)), arena: arena) }
+      for index in 0..<node.count { discardSubtree(OrderedNode(node.child(index, in: file))) }
     }
-    discardBlocks(of: node, arena: arena)
+    discardBlocks(of: node)
     arena.discard(node.base)
   }
 
-  private static func discardBlocks(of node: OrderedNode, arena: NodeArena) {
+  private func discardBlocks(of node: OrderedNode) {
     for index in 0..<node.count {
       if let block = node.block(index) { arena.discard(block) }
     }

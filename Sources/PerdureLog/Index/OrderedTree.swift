@@ -26,6 +26,8 @@ struct OrderedTree: @unchecked Sendable {
   var root: UnsafeMutableRawPointer?
   var height = 0
   var count = 0
+  /// Where its nodes may lie besides the arena's memory.
+  var file = FileNodes.none
 
   /// The payload of `key`, nil if there is no such entry.
   ///
@@ -43,7 +45,7 @@ struct OrderedTree: @unchecked Sendable {
     var node = OrderedNode(root)
     var level = height &- 1
     while level > 0 {
-      node = OrderedNode(node.child(node.childIndex(for: key)))
+      node = OrderedNode(node.child(node.childIndex(for: key), in: file))
       node.prefetch()
       level &-= 1
     }

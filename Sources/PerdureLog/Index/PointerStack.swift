@@ -62,9 +62,6 @@ struct RetiredQueue: ~Copyable {
 
   deinit { base.deallocate() }
 
-  /// Counted from the front.
-  subscript(index: Int) -> Element { base[(head &+ index) & (capacity &- 1)] }
-
   var first: Element? { count == 0 ? nil : base[head] }
 
   var last: Element? { count == 0 ? nil : base[(head &+ count &- 1) & (capacity &- 1)] }

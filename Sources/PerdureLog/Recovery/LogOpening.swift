@@ -56,6 +56,7 @@ struct LogOpening {
         let opened = try OpenedCheckpoint(
           reference, in: path, mode, superblock, chain, options.fileSystem,
           copiesFile: beside?.copiesIndex ?? false)
+        if options.checksIndexAtOpening { try opened.checkAll() }
         let state = try readTail(behind: opened, chain, &report)
         checkpoint = opened
         return state
@@ -87,9 +88,13 @@ struct LogOpening {
     var scan = LogScan(
       superblock.current, from: checkpoint.root.end, sequence: checkpoint.root.sequence)
     report.checkpointSequence = checkpoint.root.sequence
-    try read(chain, &scan, &replay, &report)
+    do { try read(chain, &scan, &replay, &report) } catch {
+      try checkpoint.checkNodes()
+      throw error
+    }
+    try checkpoint.checkNodes()
     var state = makeState(replay, scan, chain, &report)
-    state.indexFileByteCount = checkpoint.reached.takenCount * NodeSlot.unitByteCount
+    state.indexFileByteCount = checkpoint.byteCountInUse
     guard let tail = replay.tail else {
       preconditionFailure("a replay behind a checkpoint notes what it does")
     }
@@ -97,8 +102,10 @@ struct LogOpening {
       let live = try tail.live(state.root, state.catalog)
       state.liveBlobs = try Self.liveBlobs(checkpoint, tail, live, state)
       try updateIndexes(of: checkpoint, with: tail, live, &state, &report)
+      try checkpoint.checkNodes()
     } catch {
       state.freeRoots()
+      try checkpoint.checkNodes()
       throw error
     }
     return state

@@ -74,7 +74,7 @@ struct TailIndexes {
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail.gone + live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }
-    for id in kept { root.pointee.indexes[Int(id)] = checkpoint.tree(ofIndex: Int(id)) }
+    for id in kept { root.pointee.indexes[Int(id)] = checkpoint.indexes[Int(id)] }
     var update = IndexUpdate(root.pointee.indexes, in: arena)
     for word in tail.gone {
       let record = try Self.old(reader, word)

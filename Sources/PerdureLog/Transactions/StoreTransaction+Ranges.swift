@@ -83,9 +83,9 @@ extension StoreTransaction {
     try WriteTransaction.check(keyspace, .dense)
     _ = try snapshot.trees(of: keyspace)
     note(.idRangeUnchanged(keyspace, ids, since: snapshot))
-    return order.reduce(snapshot.count(in: keyspace, ids: ids)) { count, place in
+    return try order.reduce(snapshot.count(in: keyspace, ids: ids)) { count, place in
       guard place.keyspace == keyspace, case .id(let id) = place.key, ids.contains(id) else { return count }
-      return count + change(place)
+      return try count + change(place)
     }
   }
 
@@ -96,11 +96,11 @@ extension StoreTransaction {
     try WriteTransaction.check(keyspace, .bytes)
     _ = try snapshot.trees(of: keyspace)
     note(.rangeUnchanged(keyspace, range, since: snapshot))
-    return order.reduce(snapshot.count(in: keyspace, range: range)) { count, place in
+    return try order.reduce(snapshot.count(in: keyspace, range: range)) { count, place in
       guard place.keyspace == keyspace, case .bytes(let key) = place.key, range.contains(key) else {
         return count
       }
-      return count + change(place)
+      return try count + change(place)
     }
   }
 
@@ -130,8 +130,8 @@ extension StoreTransaction {
   }
 
   /// What an own write adds to the number of keys.
-  private borrowing func change(_ place: Place) -> Int {
-    let isThere = snapshot.contains(place.key, in: place.keyspace)
+  private borrowing func change(_ place: Place) throws(StoreError) -> Int {
+    let isThere = try snapshot.contains(place.key, in: place.keyspace)
     let stays = writes[place]?.value != nil
     return (stays ? 1 : 0) - (isThere ? 1 : 0)
   }

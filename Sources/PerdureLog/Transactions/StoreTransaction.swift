@@ -51,7 +51,7 @@ public struct StoreTransaction: ~Copyable {
     try WriteTransaction.check(keyspace, .dense)
     let place = Place(keyspace: keyspace, key: .id(id))
     if let own = writes[place] { return own.value }
-    note(place)
+    try note(place)
     return try snapshot.value(id: id, in: keyspace)
   }
 
@@ -62,7 +62,7 @@ public struct StoreTransaction: ~Copyable {
     try WriteTransaction.check(keyspace, .bytes)
     let place = Place(keyspace: keyspace, key: .bytes(key))
     if let own = writes[place] { return own.value }
-    note(place)
+    try note(place)
     return try snapshot.value(key: key, in: keyspace)
   }
 
@@ -73,9 +73,8 @@ public struct StoreTransaction: ~Copyable {
     try WriteTransaction.check(keyspace, key.kind)
     let place = Place(keyspace: keyspace, key: key)
     if let own = writes[place] { return own.value != nil }
-    _ = try snapshot.trees(of: keyspace)
-    note(place)
-    return snapshot.contains(key, in: keyspace)
+    try note(place)
+    return try snapshot.contains(key, in: keyspace)
   }
 
   /// Puts a value under an id. Other commits to it since are overwritten, unless the transaction has read it.
@@ -112,9 +111,9 @@ public struct StoreTransaction: ~Copyable {
     write(.remove, Place(keyspace: keyspace, key: .bytes(key)))
   }
 
-  private mutating func note(_ place: Place) {
+  private mutating func note(_ place: Place) throws(StoreError) {
     guard versions[place] == nil else { return }
-    versions.updateValue(snapshot.version(place.key, in: place.keyspace), forKey: place)
+    versions.updateValue(try snapshot.version(place.key, in: place.keyspace), forKey: place)
   }
 
   private mutating func write(_ write: Write, _ place: Place) {

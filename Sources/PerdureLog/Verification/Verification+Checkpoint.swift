@@ -17,6 +17,7 @@ extension Verification {
         let checkpoint = try OpenedCheckpoint(
           reference, in: engine.directory, .read, file, chain, engine.fileSystem,
           copiesFile: engine.options.isReadOnly)
+        try checkpoint.checkAll()
         compare(checkpoint, StoreFileName.index(reference.indexFile).string)
         return checkpoint.root.end
       }

@@ -21,9 +21,10 @@ struct CheckpointedStore {
     options.compactsAutomatically = false
   }
 
-  func open(readOnly: Bool = false) throws -> Store {
+  func open(readOnly: Bool = false, checking: Bool = false) throws -> Store {
     var options = options
     options.isReadOnly = readOnly
+    options.checksIndexAtOpening = checking
     return try Store(at: Self.path, options: options)
   }
 
@@ -50,15 +51,24 @@ struct CheckpointedStore {
       try CheckpointRoot(reading: $0.part(start, Int(reference.rootLength)))
     }
     var found: [Range<Int>] = []
-    bytes.withUnsafeBytes { file in
+    try bytes.withUnsafeBytes { file in
+      let mapped = MappedNodes(file, lastSegment: root.end.segment)
       for keyspace in root.keyspaces {
-        DenseTable(TreeImage(keyspace.dense), in: file.baseAddress!).forEachSlot { slot in
-          let header = NodeHeader(UnsafeMutableRawPointer(mutating: file.baseAddress! + slot.offset))
-          found.append(slot.offset..<(slot.offset + 64 * NodeSlot.unitCount(header.fileByteCount)))
-        }
+        let table = try DenseTable(TreeImage(keyspace.dense), in: mapped.records)
+        if let top = table.root { Self.visit(DenseNode(top), in: mapped.records) { found.append($0) } }
       }
     }
     return found
+  }
+
+  private static func visit(_ node: DenseNode, in file: FileNodes, _ body: (Range<Int>) -> Void) {
+    let header = NodeHeader(node.base)
+    let start = header.slot.offset
+    body(start..<(start + 64 * NodeSlot.unitCount(header.fileByteCount)))
+    if node.level == 0 { return }
+    for slot in 0..<DenseNode.slotCount {
+      if let child = node.child(slot, in: file) { visit(DenseNode(child), in: file, body) }
+    }
   }
 
   /// Changes the root block of the newest checkpoint, with all checksums right; it keeps its length.

@@ -5,7 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Whatever happens to an index file: the store opens, with everything in it.
+/// Whatever happens to an index file: a store that checks it at opening opens with everything in it. What happens
+/// otherwise: FirstTouchTests.
 @Suite("A damaged index file")
 struct IndexDamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -111,7 +112,7 @@ struct IndexDamageTests {
     var refused = 0
     for bytes in old {
       try memory.change(name) { $0.replaceSubrange(0..<bytes.count, with: bytes) }
-      let reader = try memory.open(readOnly: true)
+      let reader = try memory.open(readOnly: true, checking: true)
       #expect(try CrashOracle.content(of: reader) == content)
       for _ in 0..<25 {
         // A node of the table: 9 or 17 units.
@@ -121,7 +122,7 @@ struct IndexDamageTests {
           file.replaceSubrange(0..<newest.count, with: newest)
           file.replaceSubrange(start..<end, with: bytes[start..<end])
         }
-        let reader = try memory.open(readOnly: true)
+        let reader = try memory.open(readOnly: true, checking: true)
         #expect(try CrashOracle.content(of: reader) == content, "seed \(seed)")
         if reader.recoveryReport.indexRebuild != nil { refused += 1 }
       }
@@ -133,7 +134,7 @@ struct IndexDamageTests {
           file.replaceSubrange(0..<newest.count, with: newest)
           file.replaceSubrange(range, with: bytes[range])
         }
-        let reader = try memory.open(readOnly: true)
+        let reader = try memory.open(readOnly: true, checking: true)
         #expect(try CrashOracle.content(of: reader) == content, "\(range)")
         #expect(reader.recoveryReport.indexRebuild != nil, "\(range)")
         refused += 1
@@ -177,7 +178,7 @@ struct IndexDamageTests {
       usage[1].liveBytes = 64
       root.segmentUsage = usage.encode()
     }
-    let again = try memory.open()
+    let again = try memory.open(checking: true)
     #expect(again.recoveryReport.indexRebuild?.reason.hasPrefix("segment usage") == true)
     #expect(try CrashOracle.content(of: again) == content)
     #expect(try again.usage == again.countedUsage())
@@ -204,7 +205,7 @@ struct IndexDamageTests {
         let newest = bytes.withUnsafeBytes { try? Superblock.newest(in: $0) }
         if let newest { bytes[newest.slot * Superblock.slotLength] ^= 1 }
       }
-      let reader = try memory.open(readOnly: true)
+      let reader = try memory.open(readOnly: true, checking: true)
       #expect(try CrashOracle.content(of: reader) == content, "\(lost)")
       // V10 says that the index could not be used.
       let isUsed = reader.recoveryReport.indexRebuild == nil

@@ -98,7 +98,7 @@ struct TailIndexTests {
     for attempt in attempts {
       #expect(throws: StoreError.self) { try attempt() }.map { #expect($0.code == .indexUnavailable) }
     }
-    #expect(!store.snapshot().contains(.id(77), in: rows))
+    #expect(try !store.snapshot().contains(.id(77), in: rows))
   }
 
   @Test("An index that becomes unique is known as such by what counts its groups")

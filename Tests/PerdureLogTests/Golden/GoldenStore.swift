@@ -27,9 +27,12 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   /// What there must be.
   static let all =
     [.closed, .checkpoint, .rewritten, .cutOff].map { GoldenStore(version: 1, kind: $0) }
-    + [GoldenStore(version: 2, kind: .packed)]
+    + [.packed, .checkpoint].map { GoldenStore(version: 2, kind: $0) }
   /// What the generator writes.
   static let newestVersion = 2
+
+  /// Whether the index file is used that lies there: one without tags is not (FORMAT.md, section 13).
+  var hasUsableCheckpoint: Bool { kind == .checkpoint && version > 1 }
 
   var description: String { "v\(version)/\(kind.rawValue)" }
 

@@ -65,7 +65,7 @@ struct LimitsTests {
       #expect(try snapshot.value(id: 1, in: rows) == nil)
       #expect(try snapshot.value(key: [], in: texts) == [] && snapshot.value(key: [0], in: texts) == [1])
       var keys: [[UInt8]] = []
-      snapshot.forEachKey(in: texts) { key in
+      try snapshot.forEachKey(in: texts) { key in
         keys.append(key.withUnsafeBytes { Array($0) })
         return true
       }
@@ -81,8 +81,8 @@ struct LimitsTests {
       try $0.remove(key: [], in: texts)
       try $0.remove(id: 0, in: rows)
     }
-    #expect(!store.snapshot().contains(.bytes([]), in: texts) && store.snapshot().count(in: texts) == 1)
-    #expect(!store.snapshot().contains(.id(0), in: rows) && store.snapshot().count(in: rows) == 1)
+    #expect(try !store.snapshot().contains(.bytes([]), in: texts) && store.snapshot().count(in: texts) == 1)
+    #expect(try !store.snapshot().contains(.id(0), in: rows) && store.snapshot().count(in: rows) == 1)
   }
 
   @Test("A commit may have as many bytes of records as the option says, and no more")

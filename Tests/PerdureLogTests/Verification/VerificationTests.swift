@@ -190,8 +190,8 @@ struct VerificationTests {
         _ = state.root.pointee.keyspaces[Int(rows.id)].dense.put(id, word, in: state.arena)
       }
     }
-    let word = try #require(store.snapshot().version(.id(1), in: rows)).rawValue
-    let other = try #require(store.snapshot().version(.id(2), in: rows)).rawValue
+    let word = try #require(try store.snapshot().version(.id(1), in: rows)).rawValue
+    let other = try #require(try store.snapshot().version(.id(2), in: rows)).rawValue
     try lead(1, to: other)
     try store.checkpoint()
     try lead(1, to: word)

@@ -78,7 +78,7 @@ struct MirroredStoreTests {
       if isDone { pair.objects = new }
       let questions = (0..<6).map { _ in question(first, &random) }
       #expect(
-        failed(questions, pair.log, old.log) == failed(questions, pair.naive, old.naive), "\(questions)")
+        try failed(questions, pair.log, old.log) == failed(questions, pair.naive, old.naive), "\(questions)")
     }
   }
 
@@ -255,12 +255,12 @@ struct MirroredStoreTests {
   /// Which questions fail for a change that is otherwise empty, since an older view.
   private func failed(
     _ questions: [Question], _ store: any PersistentStore, _ view: any StoreView
-  ) -> [Bool] {
-    questions.map { question in
+  ) throws -> [Bool] {
+    try questions.map { question in
       var change = StoreChange(view: view, durability: .relaxed)
       switch question {
       case .unchanged(let reference):
-        guard let version = view.version(of: reference) else { return false }
+        guard let version = try view.version(of: reference) else { return false }
         change.preconditions = [.rowUnchanged(reference, version)]
       case .exists(let reference): change.preconditions = [.rowExists(reference)]
       case .range(let index, let range): change.preconditions = [.rangeUnchanged(index, range)]

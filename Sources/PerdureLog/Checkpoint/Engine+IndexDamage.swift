@@ -1,0 +1,55 @@
+import PerdureFileIO
+import PerdureFormat
+
+// When somebody has come to a node of the index file that is not what it should be (FileNodes.swift).
+//
+// Nothing is lost: the index follows from the log. But the trees that are in use have a hole, so from then on whoever
+// asks the index gets an error, commits are refused, and no checkpoint is written. The file's header is made zero,
+// so that the next opening does not use it, and builds the index anew.
+
+extension Engine {
+  /// F3: asked after every walk in the committer's turn, before anything comes of it.
+  func checkIndex() throws(StoreError) {
+    if let checkpoint, checkpoint.nodes.isDamaged { throw indexDamaged(checkpoint) }
+  }
+
+  /// As above, for walks of one tree.
+  @inline(__always)
+  func check(_ file: FileNodes) throws(StoreError) {
+    if file.isDamaged { try checkIndex() }
+  }
+
+  /// Does something that asks the index; what came of a damaged one is an error, whatever it looks like.
+  func checkingIndex<R>(_ body: () throws -> R) throws -> R {
+    do {
+      let result = try body()
+      try checkIndex()
+      return result
+    } catch {
+      try checkIndex()
+      throw error
+    }
+  }
+
+  @inline(never)
+  private func indexDamaged(_ checkpoint: OpenedCheckpoint) -> StoreError {
+    let name = StoreFileName.index(checkpoint.reference.indexFile).string
+    let what = checkpoint.nodes.damage.error.map { ": \($0.reason.rawValue)" } ?? ""
+    let place = checkpoint.nodes.damage.error.map { "\(name), byte \($0.offset)" } ?? name
+    let remedy =
+      options.isReadOnly || !giveUp(checkpoint)
+      ? "remove the file, or open the store for writing without it"
+      : "close the store and open it again"
+    return StoreError(
+      .corruption,
+      "The index file is damaged\(what); no record is lost: \(remedy), and the index is built from the log",
+      at: place)
+  }
+
+  /// Keeps the next opening from using the file.
+  private func giveUp(_ checkpoint: OpenedCheckpoint) -> Bool {
+    let zeros = [UInt8](repeating: 0, count: IndexFileHeader.length)
+    do { try checkpoint.file.write(zeros, at: 0) } catch { return false }
+    return true
+  }
+}

@@ -1,0 +1,263 @@
+import PerdureFileIO
+import PerdureFormat
+import Synchronization
+
+// Nodes where they lie in a mapped index file, each checked when somebody first comes to it.
+//
+// An opening must not cost what the index is long, so nothing of it is read then but the root block. Whoever goes
+// from a node to a child asks here: a bit for each unit of the file says that the node there was checked. The
+// check needs what the parent says of the child (level, entries, tag: CountWord.swift); so a tree is bound to its
+// root block node by node, and what was never checked is never read.
+//
+// Trees are walked by code that cannot fail, and a damaged node must not become a wrong answer. So damage is a
+// fact about the file: it is noted before anything is returned, and what is returned is a substitute, a node in
+// memory that can be walked and changed without harm and leads to substitutes only. Whoever has walked asks
+// `isDamaged` before the result is used for anything that somebody sees.
+//
+// Invariants
+//  F1  A node in the file is read only after it was checked. What leads there was checked before, or is in
+//      memory and took the place of something that was.
+//  F2  `isDamaged` is set before a substitute is handed out, and stays set.
+//  F3  Nothing that came of a walk leaves the engine, goes into a file or is published before `isDamaged` was
+//      asked after the walk.
+//
+// Any thread may ask. A check that two make at once gives both the same.
+
+/// Where the nodes of a tree may lie besides the arena's memory: in an index file, or nowhere else.
+///
+/// A plain word, so that trees stay plain values; its `MappedNodes` must live as long as it is used.
+// Unchecked, because of the pointer: what it leads to is constant or atomic.
+struct FileNodes: @unchecked Sendable {
+  /// For trees that have no node in a file.
+  static let none = FileNodes(nil)
+
+  private let checks: UnsafePointer<NodeChecks>?
+
+  fileprivate init(_ checks: UnsafePointer<NodeChecks>?) { self.checks = checks }
+
+  /// Of two versions of a tree, one may have been emptied meanwhile and know of no file any more.
+  func orIfNone(_ other: FileNodes) -> FileNodes { checks == nil ? other : self }
+
+  /// Whether a node lies in the file; nothing is said of what it is.
+  @inline(__always)
+  func contains(_ node: UnsafeMutableRawPointer) -> Bool {
+    guard let checks else { return false }
+    return UInt(bitPattern: node) &- checks.pointee.start < checks.pointee.byteCount
+  }
+
+  /// Whether somebody came to a node that is not what it should be. F2
+  @inline(__always)
+  var isDamaged: Bool {
+    guard let checks else { return false }
+    return checks.pointee.isDamaged
+  }
+
+  /// A child of an ordered node, checked if it is in the file. F1
+  @inline(__always)
+  func checked(
+    _ child: UnsafeMutableRawPointer, at index: Int, of parent: OrderedNode
+  ) -> UnsafeMutableRawPointer {
+    guard let checks, contains(child), !checks.pointee.isChecked(child) else { return child }
+    let expected = ExpectedNode(level: parent.level &- 1, below: parent.countWord(index))
+    return checks.pointee.check(child, .orderedNode, expected)
+  }
+
+  /// A child of a dense node, checked if it is in the file. F1
+  @inline(__always)
+  func checked(
+    _ child: UnsafeMutableRawPointer, at slot: Int, of parent: DenseNode
+  ) -> UnsafeMutableRawPointer {
+    guard let checks, contains(child), !checks.pointee.isChecked(child) else { return child }
+    let level = parent.level &- 1
+    let expected = ExpectedNode(level: level, below: parent.countWord(slot))
+    return checks.pointee.check(child, level == 0 ? .denseLeaf : .denseInner, expected)
+  }
+
+  /// The root of a tree in the file, checked.
+  ///
+  /// - Throws: `FormatError` when it is not what the image says. Nothing is noted then.
+  fileprivate func root(
+    _ image: TreeImage, _ nodeClass: NodeClass, heightLimit: Int
+  ) throws(FormatError) -> UnsafeMutableRawPointer? {
+    guard let checks, let expected = try ExpectedNode(root: image, heightLimit: heightLimit) else {
+      return nil
+    }
+    return try checks.pointee.root(at: image.slot, nodeClass, expected)
+  }
+
+  /// Where a node that lies in the file has its place.
+  func slot(of node: UnsafeMutableRawPointer) -> NodeSlot {
+    guard let checks else { return .none }
+    let unit = (UInt(bitPattern: node) &- checks.pointee.start) / UInt(NodeSlot.unitByteCount)
+    return NodeSlot(number: UInt32(truncatingIfNeeded: unit))
+  }
+
+  /// The tag of a node that lies in the file and was checked.
+  func tag(of node: UnsafeMutableRawPointer) -> UInt32 {
+    CountWord.tag(of: UInt32(truncatingIfNeeded: NodeHeader(node).stamp))
+  }
+}
+
+extension OrderedTree {
+  /// The tree that an image describes, in place.
+  /// - Throws: `FormatError` when the root is not what the image says.
+  init(_ image: TreeImage, in file: FileNodes) throws(FormatError) {
+    let root = try file.root(image, .orderedNode, heightLimit: Self.heightLimit)
+    self.init(root: root, height: image.height, count: image.count, file: file)
+  }
+}
+
+extension DenseTable {
+  /// The table that an image describes, in place.
+  /// - Throws: `FormatError` when the root is not what the image says.
+  init(_ image: TreeImage, in file: FileNodes) throws(FormatError) {
+    let nodeClass: NodeClass = image.height == 1 ? .denseLeaf : .denseInner
+    let root = try file.root(image, nodeClass, heightLimit: Self.heightLimit)
+    self.init(root: root, height: image.height, count: image.count, file: file)
+  }
+}
+
+/// Which nodes of one mapped file were checked, and whether one was not what it should be.
+private struct NodeChecks: ~Copyable {
+  let start: UInt
+  let byteCount: UInt
+  private let check: NodeCheck
+  /// A bit for each unit: the node that begins there was checked.
+  private let bits: UnsafeMutablePointer<Atomic<UInt64>>
+  // Unsafe: `MappedNodes` owns both this and the damage.
+  private unowned(unsafe) let damage: NodeDamage
+  private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
+
+  init(
+    _ check: NodeCheck, _ bits: UnsafeMutablePointer<Atomic<UInt64>>, _ damage: NodeDamage,
+    _ damageFlag: UnsafeMutablePointer<Atomic<Bool>>
+  ) {
+    self.check = check
+    self.bits = bits
+    self.damage = damage
+    self.damageFlag = damageFlag
+    start = UInt(bitPattern: check.file.baseAddress)
+    byteCount = UInt(check.file.count)
+  }
+
+  @inline(__always)
+  var isDamaged: Bool { damageFlag.pointee.load(ordering: .acquiring) }
+
+  @inline(__always)
+  private func unit(of node: UnsafeMutableRawPointer) -> UInt {
+    (UInt(bitPattern: node) &- start) / UInt(NodeSlot.unitByteCount)
+  }
+
+  @inline(__always)
+  func isChecked(_ node: UnsafeMutableRawPointer) -> Bool {
+    let unit = unit(of: node)
+    return bits[Int(bitPattern: unit &>> 6)].load(ordering: .relaxed) &>> UInt64(unit & 63) & 1 == 1
+  }
+
+  /// The node, or a substitute. F2
+  @inline(never)
+  func check(
+    _ node: UnsafeMutableRawPointer, _ nodeClass: NodeClass, _ expected: ExpectedNode
+  ) -> UnsafeMutableRawPointer {
+    let offset = Int(bitPattern: UInt(bitPattern: node) &- start)
+    do throws(FormatError) {
+      try check.node(at: offset, nodeClass, expected)
+    } catch {
+      let substitute = damage.substitute(for: nodeClass, level: expected.level, error)
+      damageFlag.pointee.store(true, ordering: .releasing)
+      return substitute
+    }
+    note(node)
+    return node
+  }
+
+  func root(
+    at slot: NodeSlot, _ nodeClass: NodeClass, _ expected: ExpectedNode
+  ) throws(FormatError) -> UnsafeMutableRawPointer {
+    try check.node(at: slot.offset, nodeClass, expected)
+    let start = UnsafeMutableRawPointer(mutating: check.file.baseAddress.unsafelyUnwrapped)
+    note(start + slot.offset)
+    return start + slot.offset
+  }
+
+  private func note(_ node: UnsafeMutableRawPointer) {
+    let unit = unit(of: node)
+    bits[Int(bitPattern: unit &>> 6)].bitwiseOr(1 &<< UInt64(unit & 63), ordering: .relaxed)
+  }
+}
+
+/// The nodes of one mapped index file, for as long as somebody walks trees in it.
+// Unchecked, because of the pointers: what they lead to is made in init, freed in deinit, and atomic.
+final class MappedNodes: @unchecked Sendable {
+  /// For trees that lead to records.
+  let records: FileNodes
+  /// For trees of derived indexes.
+  let entries: FileNodes
+  let damage = NodeDamage()
+  let file: UnsafeRawBufferPointer
+  let lastSegment: UInt64
+  private let checks: UnsafeMutablePointer<NodeChecks>
+  private let bits: UnsafeMutablePointer<Atomic<UInt64>>
+  private let bitWordCount: Int
+  private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
+
+  /// - Parameter file: The mapped file, which lives longer than this.
+  /// - Parameter lastSegment: Where the log ended: no entry leads behind it.
+  init(_ file: UnsafeRawBufferPointer, lastSegment: UInt64) {
+    self.file = file
+    self.lastSegment = lastSegment
+    bitWordCount = file.count / NodeSlot.unitByteCount / 64 + 1
+    bits = .allocate(capacity: bitWordCount)
+    for word in 0..<bitWordCount { (bits + word).initialize(to: Atomic(0)) }
+    damageFlag = .allocate(capacity: 1)
+    damageFlag.initialize(to: Atomic(false))
+    checks = .allocate(capacity: 2)
+    let toRecords = NodeCheck(file: file, lastSegment: lastSegment)
+    let toEntries = NodeCheck(file: file, lastSegment: nil)
+    checks.initialize(to: NodeChecks(toRecords, bits, damage, damageFlag))
+    (checks + 1).initialize(to: NodeChecks(toEntries, bits, damage, damageFlag))
+    records = FileNodes(checks)
+    entries = FileNodes(checks + 1)
+  }
+
+  deinit {
+    checks.deinitialize(count: 2)
+    checks.deallocate()
+    bits.deinitialize(count: bitWordCount)
+    bits.deallocate()
+    damageFlag.deinitialize(count: 1)
+    damageFlag.deallocate()
+  }
+
+  var isDamaged: Bool { records.isDamaged }
+
+  /// Somebody who read the whole file found that it is not whole.
+  func noteDamage(_ error: FormatError) {
+    damage.note(error)
+    damageFlag.pointee.store(true, ordering: .releasing)
+  }
+}
+
+/// What was found wrong with a mapped index file, and what stands for the nodes that are not there.
+// Unchecked: `first` and `substitutes` are guarded by the lock.
+final class NodeDamage: @unchecked Sendable {
+  private let lock = Lock()
+  private var first: FormatError?
+  private var substitutes: SubstituteNodes?
+
+  /// What was found first.
+  var error: FormatError? { lock.withLock { first } }
+
+  func note(_ error: FormatError) { lock.withLock { if first == nil { first = error } } }
+
+  fileprivate func substitute(
+    for nodeClass: NodeClass, level: Int, _ error: FormatError
+  ) -> UnsafeMutableRawPointer {
+    note(error)
+    return lock.withLock {
+      let all = substitutes ?? SubstituteNodes()
+      substitutes = all
+      return all.node(nodeClass, level: level)
+    }
+  }
+}

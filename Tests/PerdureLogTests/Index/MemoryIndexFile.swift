@@ -1,0 +1,88 @@
+import PerdureFormat
+
+@testable import PerdureLog
+
+/// An index file in memory: room for so many bytes, handed out from the front.
+final class MemoryIndexFile {
+  private(set) var bytes: UnsafeMutableRawBufferPointer
+  private(set) var usedUnitCount = 1
+  private(set) var writeCount = 0
+  /// Units of runs that were given back.
+  private(set) var freedUnitCount = 0
+  private var tags: [NodeSlot: UInt32] = [:]
+  /// What trees in the file were walked with.
+  private var mapped: [MappedNodes] = []
+  /// Writing fails from this write on.
+  var failsAtWrite = Int.max
+
+  init(unitCount: Int = 60_000) {
+    bytes = .allocate(byteCount: unitCount * NodeSlot.unitByteCount, alignment: 4096)
+    bytes.initializeMemory(as: UInt8.self, repeating: 0)
+  }
+
+  deinit { bytes.deallocate() }
+
+  struct Full: Error {}
+
+  var used: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[..<(usedUnitCount * NodeSlot.unitByteCount)])
+  }
+
+  struct Sink: NodeSink {
+    let file: MemoryIndexFile
+
+    func allocate(unitCount: Int) throws -> NodeSlot {
+      defer { file.usedUnitCount += unitCount }
+      return NodeSlot(number: UInt32(file.usedUnitCount))
+    }
+
+    func free(_ slot: NodeSlot, unitCount: Int) { file.freedUnitCount += unitCount }
+
+    func write(_ units: UnsafeRawBufferPointer, at slot: NodeSlot) throws {
+      guard file.writeCount < file.failsAtWrite else { throw Full() }
+      file.writeCount += 1
+      file.bytes[slot.offset...].copyBytes(from: units)
+      file.tags[slot] = CountWord.tag(of: units.integer(at: 0))
+    }
+
+    func tag(of slot: NodeSlot) -> UInt32 { file.tags[slot] ?? 0 }
+  }
+
+  func write(_ tree: OrderedTree) throws -> TreeImage {
+    var writer = NodeWriter(to: Sink(file: self))
+    return try writer.write(tree)
+  }
+
+  func write(_ table: DenseTable) throws -> TreeImage {
+    var writer = NodeWriter(to: Sink(file: self))
+    return try writer.write(table)
+  }
+
+  func reached(ordered image: TreeImage, lastSegment: UInt64? = nil) throws -> SlotMap {
+    var verification = NodeVerification(of: used, lastSegment: lastSegment ?? 0)
+    try verification.verify(ordered: image, leadsToRecords: lastSegment != nil)
+    return verification.reached
+  }
+
+  func reached(dense image: TreeImage, lastSegment: UInt64? = nil) throws -> SlotMap {
+    var verification = NodeVerification(of: used, lastSegment: lastSegment ?? 0)
+    try verification.verify(dense: image, leadsToRecords: lastSegment != nil)
+    return verification.reached
+  }
+
+  /// The nodes as an opening finds them: none of them checked.
+  func map(lastSegment: UInt64 = 0) -> MappedNodes {
+    mapped.append(MappedNodes(used, lastSegment: lastSegment))
+    return mapped[mapped.count - 1]
+  }
+
+  func ordered(_ image: TreeImage) throws -> OrderedTree {
+    _ = try reached(ordered: image)
+    return try OrderedTree(image, in: map().entries)
+  }
+
+  func dense(_ image: TreeImage) throws -> DenseTable {
+    _ = try reached(dense: image)
+    return try DenseTable(image, in: map().entries)
+  }
+}
