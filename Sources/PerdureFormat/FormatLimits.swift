@@ -20,6 +20,10 @@ package enum FormatLimits {
   @inlinable package static var framePayloadTarget: Int { 1 << 20 }
   /// The longest payload that a reader accepts in one frame.
   @inlinable package static var framePayloadMax: Int { 4 << 20 }
+  /// What a writer puts into one group before it starts the next, in bytes as they are unpacked.
+  @inlinable package static var groupLengthTarget: Int { 1 << 16 }
+  /// The longest group that a reader accepts, in bytes as they are unpacked: a single record fits.
+  @inlinable package static var groupLengthMax: Int { recordLengthMax }
   /// The most parts that one commit may be cut into.
   @inlinable package static var commitPartsMax: Int { 1 << 20 }
   /// The smallest segment, in bytes.

@@ -138,6 +138,11 @@ package struct FrameHeader: Hashable, Sendable {
 }
 
 extension FrameHeader {
+  /// The length of the payload of a frame that was checked, or written just now.
+  package static func payloadLength(of bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
+    Int(bytes.integer(at: offset + 24, as: UInt32.self))
+  }
+
   /// Whether a frame's mark stands at `offset`: a cheap look before `init(reading:)`.
   package static func mayStart(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     bytes.integer(at: offset, as: UInt32.self) == magic

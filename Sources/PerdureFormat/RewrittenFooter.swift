@@ -18,10 +18,15 @@ package struct RewrittenFooter: Hashable, Sendable {
   package var lineCount: UInt32
   /// CRC32C of the table of checksums.
   package var mapDigest: UInt32
+  /// Groups that the frames stand in; 0: they stand in the file as they are.
+  package let groupCount: UInt32
+  /// Where the map begins in the file: the first multiple of 64 behind frames or groups.
+  package let mapOffset: Int
 
+  /// - Parameter groups: How many there are, and where the last one ends in the file; nil: none.
   package init(
     generation: UInt64, originalEnd: UInt64, dataEnd: UInt64, recordBytes: UInt64, tombstoneBytes: UInt64,
-    lineCount: UInt32, mapDigest: UInt32
+    lineCount: UInt32, mapDigest: UInt32, groups: (count: Int, end: Int)? = nil
   ) {
     self.generation = generation
     self.originalEnd = originalEnd
@@ -30,16 +35,20 @@ package struct RewrittenFooter: Hashable, Sendable {
     self.tombstoneBytes = tombstoneBytes
     self.lineCount = lineCount
     self.mapDigest = mapDigest
+    groupCount = UInt32(groups?.count ?? 0)
+    mapOffset = Self.mapOffset(behind: groups?.end ?? Int(dataEnd))
   }
 
-  /// Where the map begins: the first multiple of 64 behind the frames.
-  package var mapOffset: Int { (Int(dataEnd) + 63) & ~63 }
+  private static func mapOffset(behind end: Int) -> Int { (end + 63) & ~63 }
+
   package var mapLength: Int { Int(lineCount) * OffsetMap.lineLength }
   /// Where the table of checksums begins.
   package var tableOffset: Int { mapOffset + mapLength }
   package var tableLength: Int { 4 * ((mapLength + Self.chunkLength - 1) / Self.chunkLength) }
+  /// Where the table of groups begins.
+  package var groupTableOffset: Int { (tableOffset + tableLength).roundedUpToAlignment }
   /// Where the footer begins.
-  package var offset: Int { (tableOffset + tableLength).roundedUpToAlignment }
+  package var offset: Int { groupTableOffset + Int(groupCount) * GroupEntry.length }
   package var fileLength: Int { offset + Self.length }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer, store: StoreID, number: UInt64) {
@@ -53,6 +62,7 @@ package struct RewrittenFooter: Hashable, Sendable {
     bytes.setInteger(tombstoneBytes, at: 40)
     bytes.setInteger(lineCount, at: 48)
     bytes.setInteger(mapDigest, at: 52)
+    bytes.setInteger(groupCount, at: 56)
     bytes.setInteger(Self.checksum(UnsafeRawBufferPointer(bytes), store, number), at: 60)
   }
 
@@ -63,7 +73,11 @@ package struct RewrittenFooter: Hashable, Sendable {
     return Checksum.crc32c(bytes.part(0, 60), continuing: place)
   }
 
-  package init(reading bytes: UnsafeRawBufferPointer, store: StoreID, number: UInt64) throws(FormatError) {
+  /// - Parameter fileLength: The length of the file that the footer ends: where groups end in it does not stand
+  ///   in the footer.
+  package init(
+    reading bytes: UnsafeRawBufferPointer, store: StoreID, number: UInt64, fileLength: Int
+  ) throws(FormatError) {
     func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
       FormatError(reason, in: "rewritten footer", at: offset)
     }
@@ -79,6 +93,8 @@ package struct RewrittenFooter: Hashable, Sendable {
     tombstoneBytes = bytes.integer(at: 40)
     lineCount = bytes.integer(at: 48)
     mapDigest = bytes.integer(at: 52)
+    let groupCount = bytes.integer(at: 56, as: UInt32.self)
+    self.groupCount = groupCount
     let ends = UInt64(SegmentHeader.length)...UInt64(FormatLimits.segmentCapacityMax)
     guard (1...FormatLimits.counterMax).contains(generation) else { throw wrong(.illegalField, 8) }
     guard ends.contains(originalEnd), originalEnd % 8 == 0 else { throw wrong(.illegalField, 16) }
@@ -90,7 +106,20 @@ package struct RewrittenFooter: Hashable, Sendable {
     guard Int(lineCount) <= (units + OffsetMap.unitsALine - 1) / OffsetMap.unitsALine else {
       throw wrong(.illegalField, 48)
     }
-    if let place = bytes.firstNonZero(in: 56..<60) { throw wrong(.unsupported, place) }
+    guard Int(groupCount) <= (Int(dataEnd) - SegmentHeader.length) / FormatLimits.alignment else {
+      throw wrong(.illegalField, 56)
+    }
+    var behindMap = Self.length + Int(groupCount) * GroupEntry.length
+    behindMap += Self.lengthWithTable(ofMap: Int(lineCount) * OffsetMap.lineLength)
+    mapOffset = groupCount == 0 ? Self.mapOffset(behind: Int(dataEnd)) : fileLength - behindMap
+    guard mapOffset >= SegmentHeader.length, mapOffset % 64 == 0 else {
+      throw wrong(.illegalField, 56)
+    }
+  }
+
+  /// Bytes of a map and of the table of its checksums.
+  private static func lengthWithTable(ofMap length: Int) -> Int {
+    (length + 4 * ((length + chunkLength - 1) / chunkLength)).roundedUpToAlignment
   }
 
   /// The table of checksums of a map, and its digest.
@@ -103,8 +132,14 @@ package struct RewrittenFooter: Hashable, Sendable {
     return (table, table.withUnsafeBytes { Checksum.crc32c($0) })
   }
 
-  /// The map of the segment that `file` holds, verified: checksums, ranks, and as many units as the frames
-  /// take.
+  /// The groups of the segment that `file` holds; nil if its frames stand there as they are.
+  package func groups(in file: UnsafeRawBufferPointer) -> GroupTable? {
+    guard groupCount > 0 else { return nil }
+    return GroupTable(file.part(groupTableOffset, Int(groupCount) * GroupEntry.length))
+  }
+
+  /// The map of the segment that `file` holds, verified: checksums, ranks, as many units as the frames take, and
+  /// groups that follow each other.
   package func verifiedMap(in file: UnsafeRawBufferPointer) throws(FormatError) -> OffsetMap {
     guard file.count == fileLength else {
       throw FormatError(.incomplete, in: "rewritten segment", at: file.count)
@@ -115,7 +150,11 @@ package struct RewrittenFooter: Hashable, Sendable {
     guard expected.digest == mapDigest, table.elementsEqual(expected.bytes) else {
       throw FormatError(.wrongChecksum, in: "offset map", at: mapOffset)
     }
-    for padding in [Int(dataEnd)..<mapOffset, (tableOffset + tableLength)..<offset] {
+    let end = try groups(in: file)?.verifiedEnd(dataEnd: Int(dataEnd)) ?? Int(dataEnd)
+    guard Self.mapOffset(behind: end) == mapOffset else {
+      throw FormatError(.misplaced, in: "group entry", at: groupTableOffset)
+    }
+    for padding in [end..<mapOffset, (tableOffset + tableLength)..<groupTableOffset] {
       if let place = file.firstNonZero(in: padding) {
         throw FormatError(.reservedNotZero, in: "rewritten segment", at: place)
       }

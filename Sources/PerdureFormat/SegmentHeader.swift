@@ -31,6 +31,9 @@ package struct SegmentHeader: Hashable, Sendable {
     cipherKey = 0
   }
 
+  /// Whether compaction has put its frames into groups.
+  package var isGrouped: Bool { incompatibleFeatures & FormatVersion.groupedSegments != 0 }
+
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
     precondition(bytes.count >= Self.length, "A segment header does not fit into the buffer.")
     for i in 0..<Self.length { bytes[i] = 0 }
@@ -83,6 +86,7 @@ package struct SegmentHeader: Hashable, Sendable {
     guard (generation > 0) == (incompatibleFeatures & FormatVersion.rewrittenSegments != 0) else {
       throw wrong(.illegalField, 40)
     }
+    guard generation > 0 || !isGrouped else { throw wrong(.illegalField, 88) }
     guard cleanedThrough <= (generation > 0 ? FormatLimits.counterMax : 0) else {
       throw wrong(.illegalField, 80)
     }

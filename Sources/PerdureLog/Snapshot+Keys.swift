@@ -26,6 +26,8 @@ extension Snapshot {
     _ body: (Int, RawSpan?) throws -> Void
   ) throws {
     let (tree, reader) = try (tree(of: keyspace), reader)
+    var hold = GroupHold()
+    defer { hold.release() }
     try withUnsafeTemporaryAllocation(of: UInt64?.self, capacity: keys.count) { words in
       words.initialize(repeating: nil)
       tree.getMany(keys, into: words)
@@ -38,7 +40,7 @@ extension Snapshot {
           try body(start + index, nil)
           continue
         }
-        let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
+        let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
         try withContent(of: record) { try body(start + index, $0.bytes) }
       }
     }

@@ -32,8 +32,10 @@ extension Snapshot {
   ) throws(StoreError) -> (bytes: UnsafeRawBufferPointer, version: RecordVersion)? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let word = try word(id: id, in: keyspace) else { return nil }
-    let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
-    return (try keptContent(of: record, at: word), RecordVersion(rawValue: word))
+    var hold = GroupHold()
+    defer { hold.release() }
+    let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
+    return (try keptContent(of: record, at: word, hold), RecordVersion(rawValue: word))
   }
 
   /// Names the record that the id has now; nil if it has none.
@@ -58,6 +60,8 @@ extension Snapshot {
     let table = try trees(of: keyspace).dense
     let areNeighbours = last &- first < Self.neighbourDistance
     let reader = reader
+    var hold = GroupHold()
+    defer { hold.release() }
     try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: ids.count) { words in
       if areNeighbours { table.getNeighbours(ids, into: words) } else { table.getMany(ids, into: words) }
       try check(table.file)
@@ -68,11 +72,12 @@ extension Snapshot {
         let address = RecordAddress(rawValue: words[position])
         if address.rawValue == 0 || address.isBlob || address.recordLengthMax > bytesMax { continue }
         let version = RecordVersion(rawValue: address.rawValue)
-        if let value = try reader.put(at: address.rawValue, keyspace: keyspace.id, id: ids[position]) {
+        let (word, id) = (address.rawValue, ids[position])
+        if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
           try body(position, value, version)
         } else {
-          let record = try reader.record(at: address.rawValue, keyspace: keyspace.id, id: ids[position])
-          try body(position, keptContent(of: record, at: address.rawValue), version)
+          let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
+          try body(position, keptContent(of: record, at: word, hold), version)
         }
       }
     }

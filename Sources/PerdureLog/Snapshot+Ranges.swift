@@ -13,7 +13,7 @@ extension Snapshot {
     in keyspace: Keyspace, ids: ClosedRange<UInt64> = 0 ... .max, descending: Bool = false,
     _ body: (_ id: UInt64, _ value: RawSpan) throws -> Bool
   ) throws {
-    try visit(keyspace, ids: ids, descending: descending) { id, record, _ in
+    try visit(keyspace, ids: ids, descending: descending) { id, record, _, _ in
       try withContent(of: record) { try body(id, $0.bytes) }
     }
   }
@@ -30,8 +30,10 @@ extension Snapshot {
   ) throws {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     let reader = reader
+    var hold = GroupHold()
+    defer { hold.release() }
     try visit(tree(of: keyspace), range, descending: descending, reading: reader) { key, word in
-      let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
+      let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
       return try withContent(of: record) { try body(key.bytes, $0.bytes) }
     }
   }
@@ -108,8 +110,8 @@ extension Snapshot {
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
     _ body: (UInt64, UnsafeRawBufferPointer, RecordVersion) throws -> Bool
   ) throws {
-    try visit(keyspace, ids: ids, descending: descending) { id, record, word in
-      try body(id, keptContent(of: record, at: word), RecordVersion(rawValue: word))
+    try visit(keyspace, ids: ids, descending: descending) { id, record, word, hold in
+      try body(id, keptContent(of: record, at: word, hold), RecordVersion(rawValue: word))
     }
   }
 
@@ -147,10 +149,12 @@ extension Snapshot {
 
   private func visit(
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
-    _ body: (UInt64, Record, UInt64) throws -> Bool
+    _ body: (UInt64, Record, UInt64, GroupHold) throws -> Bool
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     let reader = reader
+    var hold = GroupHold()
+    defer { hold.release() }
     var cursor = DenseCursor(try trees(of: keyspace).dense)
     var isAtEntry =
       descending ? cursor.seek(notAbove: ids.upperBound) : cursor.seek(lowerBound: ids.lowerBound)
@@ -159,8 +163,8 @@ extension Snapshot {
       cursor.prefetchAhead(reader, descending: descending)
       let word = cursor.word
       let id = cursor.id
-      let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
-      guard try body(id, record, word) else { return }
+      let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
+      guard try body(id, record, word, hold) else { return }
       isAtEntry = descending ? cursor.previous() : cursor.next()
     }
     try check(cursor.table.file)

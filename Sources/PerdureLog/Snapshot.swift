@@ -109,7 +109,9 @@ extension Snapshot {
   ) throws -> R? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let word = try word(id: id, in: keyspace) else { return nil }
-    let record = try reader.record(at: word, keyspace: keyspace.id, id: id)
+    var hold = GroupHold()
+    defer { hold.release() }
+    let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
     return try withContent(of: record) { try body($0, RecordVersion(rawValue: word)) }
   }
 
@@ -119,7 +121,9 @@ extension Snapshot {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     return try key.withUnsafeBytes { key in
       guard let word = try word(key: key, in: keyspace) else { return nil }
-      return try withContent(of: reader.record(at: word, keyspace: keyspace.id, key: key), body)
+      var hold = GroupHold()
+      defer { hold.release() }
+      return try withContent(of: reader.record(at: word, keyspace: keyspace.id, key: key, &hold), body)
     }
   }
 
@@ -131,9 +135,15 @@ extension Snapshot {
   }
 
   /// The value of a record, which stays readable while the snapshot lives.
+  ///
+  /// - Parameter hold: The one that the record was read with.
   @inline(__always)
-  func keptContent(of record: Record, at word: UInt64) throws(StoreError) -> UnsafeRawBufferPointer {
-    if record.header.kind.holdsPlainValue { return record.value }
+  func keptContent(
+    of record: Record, at word: UInt64, _ hold: GroupHold
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    if record.header.kind.holdsPlainValue {
+      return hold.covers(record.value) ? openedBlobs.copiedValue(of: record, at: word) : record.value
+    }
     return try engine.contents.keptValueElsewhere(of: record, at: word, in: openedBlobs)
   }
 }
@@ -157,7 +167,7 @@ extension Snapshot {
   package func withBytes(
     ids: [UInt64], in keyspace: Keyspace, _ body: (Int, UnsafeRawBufferPointer?) throws -> Void
   ) throws {
-    try visit(ids: ids, in: keyspace) { position, record, _ in
+    try visit(ids: ids, in: keyspace) { position, record, _, _ in
       guard let record else { return try body(position, nil) }
       try withContent(of: record) { try body(position, $0) }
     }
@@ -168,18 +178,20 @@ extension Snapshot {
     ids: [UInt64], in keyspace: Keyspace,
     _ body: (Int, (bytes: UnsafeRawBufferPointer, version: RecordVersion)?) throws -> Void
   ) throws {
-    try visit(ids: ids, in: keyspace) { position, record, word in
+    try visit(ids: ids, in: keyspace) { position, record, word, hold in
       guard let record else { return try body(position, nil) }
-      try body(position, (keptContent(of: record, at: word), RecordVersion(rawValue: word)))
+      try body(position, (keptContent(of: record, at: word, hold), RecordVersion(rawValue: word)))
     }
   }
 
-  /// The records of many ids, in the order of the log.
+  /// The records of many ids, in the order of the log, with what each of them was read with.
   @inline(__always)
   private func visit(
-    ids: [UInt64], in keyspace: Keyspace, _ body: (Int, Record?, UInt64) throws -> Void
+    ids: [UInt64], in keyspace: Keyspace, _ body: (Int, Record?, UInt64, GroupHold) throws -> Void
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    var hold = GroupHold()
+    defer { hold.release() }
     let table = try trees(of: keyspace).dense
     try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: ids.count) { words in
       ids.withUnsafeBufferPointer { table.getMany($0, into: words) }
@@ -189,10 +201,11 @@ extension Snapshot {
         BatchOrder.prefetch(step + BatchOrder.distance, of: order, words, root)
         let word = words[position]
         guard word != 0 else {
-          try body(position, nil, 0)
+          try body(position, nil, 0, hold)
           continue
         }
-        try body(position, reader.record(at: word, keyspace: keyspace.id, id: ids[position]), word)
+        let record = try reader.record(at: word, keyspace: keyspace.id, id: ids[position], &hold)
+        try body(position, record, word, hold)
       }
     }
   }

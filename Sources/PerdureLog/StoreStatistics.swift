@@ -71,6 +71,13 @@ public struct StoreStatistics: Sendable {
   /// Why the last dictionary that was due could not be made; nil when it could, or would not have helped.
   public var lastTrainingFailure: String?
 
+  /// Segments whose records stand in groups (`CompressionOptions.groupsColdRecords`).
+  public var groupedSegments: Int
+  /// How many bytes shorter their files are for it.
+  public var groupedBytesSaved: UInt64
+  /// Bytes of groups that are kept in memory as they are unpacked.
+  public var groupCacheBytes: Int
+
   /// Bytes written to log and index files for each byte of the records committed since the store was opened;
   /// nil before the first.
   public var writeAmplification: Double? {
@@ -121,7 +128,10 @@ extension Store {
           isShortOfRoom: engine.reserve.isShort,
           dictionaries: state.catalog.dictionaries.count,
           compressibleBytesSinceOpen: packing.valueBytes, compressedBytesSinceOpen: packing.storedBytes,
-          lastTrainingFailure: packing.trainingFailure)
+          lastTrainingFailure: packing.trainingFailure,
+          groupedSegments: state.segments.segments.values.count { $0.isGrouped },
+          groupedBytesSaved: state.segments.segments.values.reduce(0) { $0 + $1.bytesSavedByGroups },
+          groupCacheBytes: engine.groups.bytes)
       }
     }
   }

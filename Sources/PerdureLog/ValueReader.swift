@@ -15,14 +15,14 @@ public final class ValueReader {
   /// How many bytes the value has.
   public let count: UInt64
 
-  init(_ record: Record, at word: UInt64, _ snapshot: Snapshot) throws {
+  init(_ record: Record, at word: UInt64, _ hold: GroupHold, _ snapshot: Snapshot) throws {
     self.snapshot = snapshot
     if record.header.kind == .blob {
       let reader = try BlobFileReader(BlobReference(in: record), snapshot.engine.blobs)
       content = .file(reader)
       count = reader.reference.valueLength
     } else {
-      let value = try snapshot.keptContent(of: record, at: word)
+      let value = try snapshot.keptContent(of: record, at: word, hold)
       content = .inPlace(value)
       count = UInt64(value.count)
     }
@@ -74,7 +74,10 @@ extension Snapshot {
   public func reader(id: UInt64, in keyspace: Keyspace) throws -> ValueReader? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     guard let word = try word(id: id, in: keyspace) else { return nil }
-    return try ValueReader(reader.record(at: word, keyspace: keyspace.id, id: id), at: word, self)
+    var hold = GroupHold()
+    defer { hold.release() }
+    let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
+    return try ValueReader(record, at: word, hold, self)
   }
 
   /// Reads the value of a byte-string key in pieces; nil if there is none.
@@ -83,7 +86,10 @@ extension Snapshot {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
     return try key.withUnsafeBytes { key in
       guard let word = try word(key: key, in: keyspace) else { return nil }
-      return try ValueReader(reader.record(at: word, keyspace: keyspace.id, key: key), at: word, self)
+      var hold = GroupHold()
+      defer { hold.release() }
+      let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
+      return try ValueReader(record, at: word, hold, self)
     }
   }
 }

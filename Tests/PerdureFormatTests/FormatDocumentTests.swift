@@ -63,7 +63,13 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       values: [
         "generation": 0x7_0000_0044, "originalEnd": 0x123_4560, "dataEnd": 0x98_7650,
         "recordBytes": 0x55_4400, "tombstoneBytes": 0x33_2200, "lineCount": 0x1357,
-        "mapDigest": 0x2468_ACE1,
+        "mapDigest": 0x2468_ACE1, "groupCount": 0x0ACE,
+      ]),
+    DocumentedLayout(
+      name: "group entry", structure: .groupEntry,
+      values: [
+        "offset": 0x98_7650, "unpackedLength": 0x1_2340, "fileOffset": 0x12_3458, "storedLength": 0x4321,
+        "groupChecksum": 0xABCD_0005,
       ]),
     DocumentedLayout(
       name: "checkpoint root", structure: .checkpointRoot,
@@ -162,6 +168,8 @@ struct FormatDocumentTests {
         "recordLengthMax": UInt64(FormatLimits.recordLengthMax),
         "framePayloadTarget": UInt64(FormatLimits.framePayloadTarget),
         "framePayloadMax": UInt64(FormatLimits.framePayloadMax),
+        "groupLengthTarget": UInt64(FormatLimits.groupLengthTarget),
+        "groupLengthMax": UInt64(FormatLimits.groupLengthMax),
         "commitPartsMax": UInt64(FormatLimits.commitPartsMax),
         "segmentCapacityMin": UInt64(FormatLimits.segmentCapacityMin),
         "segmentCapacityMax": UInt64(FormatLimits.segmentCapacityMax),

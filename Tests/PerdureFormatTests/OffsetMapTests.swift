@@ -117,7 +117,8 @@ struct OffsetMapTests {
       func read(_ bytes: [UInt8]) throws -> Int {
         try bytes.withUnsafeBytes { file in
           let read = try RewrittenFooter(
-            reading: UnsafeRawBufferPointer(rebasing: file[footer.offset...]), store: Sample.store, number: 9)
+            reading: UnsafeRawBufferPointer(rebasing: file[footer.offset...]), store: Sample.store, number: 9,
+            fileLength: bytes.count)
           #expect(read == footer)
           return try read.verifiedMap(in: file).verifiedUnitCount()
         }
@@ -136,13 +137,16 @@ struct OffsetMapTests {
   @Test("A footer of another store or segment is none of ours")
   func misplaced() throws {
     let bytes = Structure.rewrittenFooter.sample
+    let length = Sample.rewrittenFooter.fileLength
     try bytes.withUnsafeBytes { bytes in
       #expect(throws: FormatError.self) {
-        try RewrittenFooter(reading: bytes, store: Sample.store, number: 8)
+        try RewrittenFooter(reading: bytes, store: Sample.store, number: 8, fileLength: length)
       }
       let other = StoreID(high: 1, low: 2)
-      #expect(throws: FormatError.self) { try RewrittenFooter(reading: bytes, store: other, number: 9) }
-      _ = try RewrittenFooter(reading: bytes, store: Sample.store, number: 9)
+      #expect(throws: FormatError.self) {
+        try RewrittenFooter(reading: bytes, store: other, number: 9, fileLength: length)
+      }
+      _ = try RewrittenFooter(reading: bytes, store: Sample.store, number: 9, fileLength: length)
     }
   }
 }

@@ -74,12 +74,17 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.segmentHeader, "an end in no predecessor", 64, 0 as UInt64, .illegalField, at: 72),
     field(.segmentHeader, "an end not at a multiple of 8", 72, 0x8884 as UInt64, .illegalField),
     field(.segmentHeader, "an end inside the predecessor's header", 72, 64 as UInt64, .illegalField),
-    field(.segmentHeader, "an unknown feature", 88, 4 as UInt64, .unsupported),
+    field(.segmentHeader, "an unknown feature", 88, 8 as UInt64, .unsupported),
     field(.segmentHeader, "a feature of superblocks alone", 88, 3 as UInt64, .unsupported),
     field(.segmentHeader, "a generation without its feature", 88, 0 as UInt64, .illegalField, at: 40),
     Rejection(.segmentHeader, "cleaned without having been rewritten", .illegalField, at: 80) {
       $0.set(0 as UInt64, at: 40)
       $0.set(0 as UInt64, at: 88)
+    },
+    Rejection(.segmentHeader, "groups without having been rewritten", .illegalField, at: 88) {
+      $0.set(0 as UInt64, at: 40)
+      $0.set(4 as UInt64, at: 88)
+      $0.set(0 as UInt64, at: 80)
     },
     field(.segmentHeader, "a cipher key", 96, 1 as UInt32, .unsupported),
     field(.segmentHeader, "a nonce", 111, 1 as UInt8, .unsupported),
@@ -149,7 +154,21 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.rewrittenFooter, "more tombstones than records", 40, 0x55_4401 as UInt64, .illegalField, at: 32),
     field(.rewrittenFooter, "more records than there is room for", 32, UInt64.max, .illegalField),
     field(.rewrittenFooter, "more lines than the segment had units", 48, UInt32.max, .illegalField),
-    field(.rewrittenFooter, "the last reserved byte", 59, 1 as UInt8, .unsupported),
+    field(.rewrittenFooter, "more groups than there is room for", 56, UInt32.max, .illegalField),
+  ]
+
+  static let groupEntry: [Rejection] = [
+    field(.groupEntry, "a group in the header", 0, 120 as UInt32, .illegalField),
+    field(.groupEntry, "a group not at a multiple of 8", 0, 0x98_7651 as UInt32, .illegalField),
+    field(.groupEntry, "a group beyond any segment", 0, UInt32(1) << 29, .illegalField),
+    field(.groupEntry, "an empty group", 4, 0 as UInt32, .illegalField),
+    field(.groupEntry, "a group that is too long", 4, UInt32(FormatLimits.groupLengthMax + 8), .illegalField),
+    field(.groupEntry, "a length that is no multiple of 8", 4, 0x1_2341 as UInt32, .illegalField),
+    field(.groupEntry, "a place in the header of the file", 8, 64 as UInt32, .illegalField),
+    field(.groupEntry, "a place not at a multiple of 8", 8, 0x12_345C as UInt32, .illegalField),
+    field(.groupEntry, "a group that has grown", 8, 0x98_7658 as UInt32, .illegalField),
+    field(.groupEntry, "nothing stored", 12, 0 as UInt32, .illegalField),
+    field(.groupEntry, "more stored than there is", 12, 0x1_2348 as UInt32, .illegalField),
   ]
 
   static let blob: [Rejection] = [
@@ -216,7 +235,7 @@ struct RejectionTests {
     "Wrong in one field, right in the checksum",
     arguments: [
       Rejection.superblock, Rejection.segmentHeader, Rejection.frameHeader, Rejection.record, Rejection.blob,
-      Rejection.rewrittenFooter, Rejection.index,
+      Rejection.rewrittenFooter, Rejection.groupEntry, Rejection.index,
     ].flatMap { $0 })
   func field(_ rejection: Rejection) {
     let error = rejection.structure.error(after: rejection.change)
@@ -229,7 +248,7 @@ struct RejectionTests {
     "A wrong checksum is named as such",
     arguments: [
       (Structure.superblock, 200, 4092), (.segmentHeader, 58, 124), (.frameHeader, 20, 4),
-      (.blobHeader, 33, 60), (.rewrittenFooter, 33, 60),
+      (.blobHeader, 33, 60), (.rewrittenFooter, 33, 60), (.groupEntry, 5, 20),
       (.record, 20, 0), (.indexFileHeader, 20, 60), (.readerSlot, 20, 0),
     ])
   func wrongChecksum(_ structure: Structure, _ changed: Int, _ place: Int) {

@@ -63,7 +63,14 @@ enum Sample {
   static var rewrittenFooter: RewrittenFooter {
     RewrittenFooter(
       generation: 0x7_0000_0044, originalEnd: 0x123_4560, dataEnd: 0x98_7650, recordBytes: 0x55_4400,
-      tombstoneBytes: 0x33_2200, lineCount: 0x1357, mapDigest: 0x2468_ACE1)
+      tombstoneBytes: 0x33_2200, lineCount: 0x1357, mapDigest: 0x2468_ACE1,
+      groups: (0x0ACE, 0x55_4440))
+  }
+
+  static var groupEntry: GroupEntry {
+    GroupEntry(
+      offset: 0x98_7650, unpackedLength: 0x1_2340, fileOffset: 0x12_3458, storedLength: 0x4321,
+      checksum: 0xABCD_0005)
   }
 
   static var packedValueHeader: PackedValueHeader {
@@ -166,13 +173,23 @@ extension Structure {
     "blob header", BlobHeader.length, Sample.blobHeader, { $0.write(to: $1) },
     { bytes throws(FormatError) in try BlobHeader(reading: bytes) }, repair: sealing(64))
 
+  static let groupEntry = Structure(
+    name: "group entry", sample: encoded(GroupEntry.length) { Sample.groupEntry.write(to: $0) },
+    roundTrip: { bytes throws(FormatError) in
+      let value = try GroupEntry(reading: bytes)
+      return encoded(GroupEntry.length) { value.write(to: $0) }
+    },
+    repair: sealing(24))
+
   static let rewrittenFooter = Structure(
     name: "rewritten footer",
     sample: encoded(RewrittenFooter.length) {
       Sample.rewrittenFooter.write(to: $0, store: Sample.store, number: Sample.rewrittenNumber)
     },
     roundTrip: { bytes throws(FormatError) in
-      let value = try RewrittenFooter(reading: bytes, store: Sample.store, number: Sample.rewrittenNumber)
+      let value = try RewrittenFooter(
+        reading: bytes, store: Sample.store, number: Sample.rewrittenNumber,
+        fileLength: Sample.rewrittenFooter.fileLength)
       return encoded(RewrittenFooter.length) {
         value.write(to: $0, store: Sample.store, number: Sample.rewrittenNumber)
       }
@@ -266,7 +283,7 @@ extension Structure {
   /// Those in which each bit is covered by a checksum.
   static let covered = [
     superblock, segmentHeader, frameHeader, blobHeader, rewrittenFooter, record, framePayload,
-    indexFileHeader, readerSlot,
+    indexFileHeader, readerSlot, groupEntry,
   ]
   static let all = covered + [blobReference, packedValue, tombstone, checkpointRoot]
 }

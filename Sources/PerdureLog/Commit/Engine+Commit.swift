@@ -169,7 +169,9 @@ extension Engine {
     if let old { usageChange.release(old) }
     let derived = state.indexes.byKeyspace[Int(id)]
     if derived.isEmpty { return old }
-    let oldRecord = try old.map { try self.record(at: $0, encoder, state) }
+    var hold = GroupHold()
+    defer { hold.release() }
+    let oldRecord = try old.map { try self.record(at: $0, encoder, state, &hold) }
     try withValue(of: oldRecord) { oldValue in
       try withValue(of: record.header.kind == .tombstone ? nil : record) { newValue in
         for index in derived {
@@ -203,15 +205,18 @@ extension Engine {
   private func blobNumber(
     at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState
   ) throws -> UInt64 {
-    try BlobReference(in: record(at: word, encoder, state)).number
+    var hold = GroupHold()
+    defer { hold.release() }
+    return try BlobReference(in: record(at: word, encoder, state, &hold)).number
   }
 
   private func record(
-    at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState
+    at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState,
+    _ hold: inout GroupHold
   ) throws -> Record {
     let address = RecordAddress(rawValue: word)
     if let bytes = encoder.record(at: address) { return try Record(reading: bytes) }
-    return try RecordReader(root: state.root, verifiesChecksum: true).record(at: word)
+    return try RecordReader(root: state.root, verifiesChecksum: true).record(at: word, &hold)
   }
 
   /// The derived indexes of a catalog, with extractors made anew.

@@ -23,6 +23,7 @@ final class Engine: @unchecked Sendable {
   let contents: RecordContents
   /// Nil when nothing is compressed.
   let packing: Packing?
+  let groups: GroupCache
   /// Who reads the store in other openings.
   let readers: ReaderTable
   /// Of a store that was opened for reading: its own place among them.
@@ -48,7 +49,7 @@ final class Engine: @unchecked Sendable {
   init(
     _ recovered: consuming CommitterState, gate: SyncGate, reserve: Reserve, directory: String,
     options: StoreOptions, lock: (any FileLock)?, reading: ReadingPlace?, checkpoint: OpenedCheckpoint?,
-    nextIndexFile: UInt64
+    nextIndexFile: UInt64, groups: GroupCache
   ) {
     self.directory = directory
     self.options = options
@@ -59,6 +60,7 @@ final class Engine: @unchecked Sendable {
       dictionaries: recovered.dictionaries)
     packing = options.compression.isUsed && !options.isReadOnly ? Packing(options.compression) : nil
     packing?.adopt(recovered.catalog)
+    self.groups = groups
     self.gate = gate
     self.reserve = reserve
     self.lock = lock

@@ -24,6 +24,9 @@ import PerdureFormat
 struct CompactionLimits {
   /// Whether the segment that is being written is closed first, so that it can be compacted too.
   var rollsLog = true
+  /// Whether segments are rewritten only to put their records into groups, too. What is rewritten anyway is put
+  /// into groups by the store's options.
+  var groupsAllCold = false
   /// The segments to look at, given what is known of all but the last; nil: all.
   var choose: (([CompactionCandidate]) -> Set<UInt64>)?
   /// Called with every few bytes that are written or read; throws to give up.
@@ -47,6 +50,18 @@ struct CompactionPass {
     var segment: Segment
     var end: Int
     var usage: SegmentUsage
+    /// Whether its records have lived long.
+    var isCold: Bool
+
+    var fileLength: Int { segment.fileLength(end: end) }
+  }
+
+  /// What it takes for a rewritten segment to be better than the one that is there.
+  private enum Worth {
+    case nothing
+    case rewriting
+    /// Nothing goes; only a file that is a twentieth shorter is worth it.
+    case grouping
   }
 
   private let engine: Engine
@@ -76,7 +91,7 @@ struct CompactionPass {
       pass.pin.release()
       engine.releaseReplacedSegments()
     }
-    try engine.promiseDurability(upTo: pass.promise)
+    try engine.promiseDurability(upTo: pass.promise, withGroups: pass.makesGroups)
     try pass.compactAll()
     report = pass.report
     return pass.lackOfRoom
@@ -100,10 +115,13 @@ struct CompactionPass {
     promise = (state.end, state.root.pointee.sequence, state.nextBlob)
     let last = state.end.segment
     numbers = state.segments.segments.keys.filter { $0 != last }.sorted()
-    for number in numbers {
+    for (index, number) in numbers.enumerated() {
       guard let segment = state.segments.segments[number] else { continue }
       let usage = state.usage[number]
-      members[number] = Member(segment: segment, end: state.segments.entries[Int(number)].end, usage: usage)
+      members[number] = Member(
+        segment: segment, end: state.segments.entries[Int(number)].end, usage: usage,
+        isCold: ColdSegments.isCold(
+          generation: segment.header.generation, place: index, of: numbers.count))
       // No record in it is dead at all: as good as cleaned.
       cleaned.append(
         number, cleanedThrough: usage.deadBytes == 0 ? keepers.sequence : segment.header.cleanedThrough)
@@ -142,8 +160,17 @@ struct CompactionPass {
   private func isWorthReading(_ member: Member) -> Bool {
     if member.segment.isEmpty { return isBehindEmpty(member.segment) }
     guard chosen.contains(member.segment.number) else { return false }
+    if limits.groupsAllCold && isToBeGrouped(member) { return true }
     return member.usage.deadBytes + member.usage.tombstoneBytes > 0 || member.usage.totalBytes == 0
   }
+
+  /// Whether its records go into groups when it is rewritten, and stand in none yet.
+  private func isToBeGrouped(_ member: Member) -> Bool {
+    engine.options.compression.groupsColdRecords && !member.segment.isGrouped && member.isCold
+  }
+
+  /// Whether a segment may come to stand in groups that does not yet.
+  private var makesGroups: Bool { members.values.contains { isToBeGrouped($0) } }
 
   /// Two empty segments in a row: one is enough. T9
   private func isBehindEmpty(_ segment: Segment) -> Bool {
@@ -163,20 +190,28 @@ struct CompactionPass {
     }
     // What a damaged index does not lead to is not dead. F3
     try engine.checkIndex()
-    guard isWorthWriting(member, &marking) else {
+    let worth = worthOfWriting(member, &marking)
+    guard worth != .nothing else {
       if marking.recordsDropped == 0 { cleaned = cleanedHere }
       return
     }
-    let (header, void) = header(of: member)
+    let (header, void) = header(of: member, isEmpty: marking.dataBytes == 0)
     var rewriter = try writing { () throws in
-      try SegmentRewriter(header, marking.map, in: engine.directory, engine.fileSystem, pace: limits.pace)
+      try SegmentRewriter(
+        header, marking.map, in: engine.directory, engine.fileSystem,
+        groupLength: engine.options.compression.groupLengthTarget, pace: limits.pace)
     }
     let rewritten: Segment
     do {
       try visitFrames(of: member) { try rewriter.visit($0) }
       try rewriter.finish(marking, originalEnd: member.end)
       try engine.compaction.checkNotStopped()
-      rewritten = try rewriter.takePlace(in: engine.directory)
+      if worth == .grouping && rewriter.fileLength > member.fileLength - member.fileLength / 20 {
+        rewriter.discard()
+        cleaned = cleanedHere
+        return
+      }
+      rewritten = try rewriter.takePlace(in: engine.directory, engine.groups)
     } catch {
       rewriter.discard()
       throw wrapped(error)
@@ -192,24 +227,40 @@ struct CompactionPass {
   }
 
   /// Whether the file becomes shorter, or enough tombstones elsewhere may go for it.
-  private func isWorthWriting(_ member: Member, _ marking: inout SegmentMarking) -> Bool {
-    if member.segment.isEmpty { return true }
-    guard marking.dropsAnything || member.usage.totalBytes == 0 else { return false }
+  private func worthOfWriting(_ member: Member, _ marking: inout SegmentMarking) -> Worth {
+    if member.segment.isEmpty { return .rewriting }
+    let drops = marking.dropsAnything || member.usage.totalBytes == 0
+    let groups = limits.groupsAllCold && isToBeGrouped(member)
+    guard drops || groups else { return .nothing }
     marking.finish()
-    let before = member.segment.fileLength(end: member.end)
-    let after = marking.fileLength
-    if after < before { return true }
+    guard drops else { return .grouping }
+    let before = member.fileLength
+    let after = expectedLength(of: marking, member)
+    if after < before || groups { return .rewriting }
     let isCleaner =
       marking.recordsDropped > 0 && member.segment.header.cleanedThrough < keepers.cleanedThrough
     let tombstones = numbers.filter { $0 > member.segment.number }
       .reduce(0) { $0 + Int(members[$1]?.usage.tombstoneBytes ?? 0) }
-    return isCleaner && tombstones > after - before
+    return isCleaner && tombstones > after - before ? .rewriting : .nothing
+  }
+
+  private func expectedLength(of marking: SegmentMarking, _ member: Member) -> Int {
+    guard let footer = member.segment.footer, member.segment.isGrouped else { return marking.fileLength }
+    return ColdSegments.expectedLength(
+      length: marking.fileLength, frames: marking.dataBytes,
+      storedNow: footer.mapOffset - SegmentHeader.length,
+      framesNow: Int(footer.dataEnd) - SegmentHeader.length)
   }
 
   /// The header of the next generation, and which empty segments it leaves out of the log. T9
-  private func header(of member: Member) -> (header: SegmentHeader, void: [UInt64]) {
+  private func header(of member: Member, isEmpty: Bool) -> (header: SegmentHeader, void: [UInt64]) {
     var header = member.segment.header
     header.generation += 1
+    if isEmpty {
+      header.incompatibleFeatures &= ~FormatVersion.groupedSegments
+    } else if isToBeGrouped(member) {
+      header.incompatibleFeatures |= FormatVersion.groupedSegments
+    }
     header.incompatibleFeatures |= FormatVersion.rewrittenSegments
     header.cleanedThrough = max(header.cleanedThrough, keepers.cleanedThrough)
     var void: [UInt64] = []
@@ -239,8 +290,9 @@ struct CompactionPass {
     _ member: Member, _ rewritten: Segment, _ marking: SegmentMarking, _ void: [UInt64]
   ) {
     report.segmentsRewritten += 1
+    if rewritten.isGrouped { report.segmentsGrouped += 1 }
     report.segmentsRemoved += void.count
-    report.bytesBefore += UInt64(member.segment.fileLength(end: member.end))
+    report.bytesBefore += UInt64(member.fileLength)
     report.bytesAfter += UInt64(rewritten.fileLength(end: member.end))
     report.recordsDropped += marking.recordsDropped
     report.tombstonesDropped += marking.tombstonesDropped
@@ -267,15 +319,18 @@ extension Engine {
   }
 
   /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that segments are
-  /// rewritten; and no opening begins with a checkpoint that is older. FORMAT.md, T6 and T8.
+  /// rewritten; and no opening begins with a checkpoint that is older. FORMAT.md, T5, T6 and T8.
+  ///
+  /// - Parameter withGroups: Whether frames may come to stand in groups.
   fileprivate func promiseDurability(
-    upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64)
+    upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64), withGroups: Bool
   ) throws {
     try gate.waitUntilSynced(promise.end)
     guard let superblock = try looking({ $0.superblock }) else { return }
     if superblock.current.checkpoint != nil { try renewCheckpoint() }
     try replaceSuperblock { superblock in
       superblock.incompatibleFeatures |= FormatVersion.rewrittenSegments
+      if withGroups { superblock.incompatibleFeatures |= FormatVersion.groupedSegments }
       guard superblock.durableEnd < promise.end else { return }
       superblock.durableEnd = promise.end
       superblock.durableSequence = max(superblock.durableSequence, promise.sequence)

@@ -18,15 +18,21 @@ struct SegmentRewriter: ~Copyable {
   private let path: String
   private let fileSystem: any FileSystem
   private var buffer = RawBuffer(capacity: sliceLength + sliceLength / 4)
-  /// Where the buffer's first byte belongs.
+  /// Where the buffer's first byte belongs: in the body, if there are groups.
   private var written = 0
+  /// Bytes in the file.
+  private var stored = 0
+  /// Of a segment in groups: what they are made with, and where they are put together.
+  private var groups: GroupWriter?
+  private var packed = RawBuffer(capacity: 0)
   private var synced = 0
   /// Asked before each slice with the bytes in it; throws to give up.
   private let pace: (Int) throws -> Void
 
+  /// - Parameter groupLength: How long groups become, if the header says that there are any.
   init(
     _ header: SegmentHeader, _ map: OffsetMapBuilder, in directory: String, _ fileSystem: any FileSystem,
-    pace: @escaping (Int) throws -> Void
+    groupLength: Int, pace: @escaping (Int) throws -> Void
   ) throws(FileIOError) {
     self.header = header
     self.map = map
@@ -34,6 +40,7 @@ struct SegmentRewriter: ~Copyable {
     self.pace = pace
     let name = StoreFileName.temporary(StoreFileName.segment(header.number).string).string
     path = directory + "/" + name
+    groups = header.isGrouped ? GroupWriter(lengthTarget: groupLength) : nil
     if try fileSystem.kind(of: path) != nil { try fileSystem.remove(path) }
     file = try fileSystem.open(path, .create)
     header.write(to: buffer.extend(by: SegmentHeader.length))
@@ -69,39 +76,67 @@ struct SegmentRewriter: ~Copyable {
     let dataEnd = written + buffer.count
     precondition(
       dataEnd == SegmentHeader.length + marking.dataBytes, "O2: what stays is as long as the map says")
+    if header.isGrouped { try flush() }
+    let end = header.isGrouped ? stored : dataEnd
+    let groupCount = groups?.entries.count ?? 0
     let footer = map.withLines { lines in
       let table = RewrittenFooter.table(of: lines)
       let footer = RewrittenFooter(
         generation: header.generation, originalEnd: UInt64(originalEnd), dataEnd: UInt64(dataEnd),
         recordBytes: marking.recordBytes, tombstoneBytes: marking.tombstoneBytes,
-        lineCount: UInt32(lines.count / OffsetMap.lineLength), mapDigest: table.digest)
-      buffer.appendZeros(footer.mapOffset - dataEnd)
+        lineCount: UInt32(lines.count / OffsetMap.lineLength), mapDigest: table.digest,
+        groups: header.isGrouped ? (groupCount, end) : nil)
+      buffer.appendZeros(footer.mapOffset - end)
       buffer.append(lines)
       table.bytes.withUnsafeBytes { buffer.append($0) }
-      buffer.appendZeros(footer.offset - footer.tableOffset - footer.tableLength)
+      buffer.appendZeros(footer.groupTableOffset - footer.tableOffset - footer.tableLength)
       return footer
     }
+    groups?.appendTable(to: &buffer)
     footer.write(
       to: buffer.extend(by: RewrittenFooter.length), store: header.store, number: header.number)
-    try flush()
+    try write(buffer.bytes)
     try file.sync(.full)
   }
 
+  /// Writes the frames that were copied so far.
   private mutating func flush() throws {
-    try pace(buffer.count)
-    try file.write(buffer.bytes, at: UInt64(written))
+    if header.isGrouped {
+      try flushGroups()
+    } else {
+      try write(buffer.bytes)
+    }
     written += buffer.count
     buffer.truncate(to: 0)
-    guard written - synced >= Self.syncLength else { return }
-    try file.sync(.full)
-    synced = written
   }
+
+  private mutating func flushGroups() throws {
+    // The segment's header comes first, and is in no group.
+    let start = max(0, SegmentHeader.length - written)
+    packed.truncate(to: 0)
+    packed.append(buffer.bytes.part(0..<start))
+    try groups?.pack(
+      buffer.bytes.part(start..<buffer.count), at: written + start, fileOffset: stored + start, to: &packed)
+    try write(packed.bytes)
+  }
+
+  private mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
+    try pace(bytes.count)
+    try file.write(bytes, at: UInt64(stored))
+    stored += bytes.count
+    guard stored - synced >= Self.syncLength else { return }
+    try file.sync(.full)
+    synced = stored
+  }
+
+  /// Bytes of the finished file.
+  var fileLength: Int { stored }
 
   /// The finished file in its place, under the segment's name.
   ///
   /// - Throws: Before the file has the name: the segment is as it was.
-  func takePlace(in directory: String) throws -> Segment {
-    let segment = try Segment(rewritten: header, file: file)
+  func takePlace(in directory: String, _ cache: GroupCache) throws -> Segment {
+    let segment = try Segment(rewritten: header, file: file, cache)
     try fileSystem.rename(path, to: directory + "/" + StoreFileName.segment(header.number).string)
     return segment
   }

@@ -6,6 +6,8 @@ public struct CompactionReport: Hashable, Sendable {
   public var segmentsExamined = 0
   /// Segments that were written anew.
   public var segmentsRewritten = 0
+  /// Segments among them whose records stand in groups now (`CompressionOptions.groupsColdRecords`).
+  public var segmentsGrouped = 0
   /// Segments of which nothing is left, not even an empty file.
   public var segmentsRemoved = 0
   /// Bytes of the rewritten segments' files, before.
@@ -37,6 +39,9 @@ extension Store {
   /// readers for nothing. It goes oldest segment first; each one is done when its part is, so what was done
   /// stays if it is stopped, if it fails or if the power goes.
   ///
+  /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if their records have
+  /// lived long and stand in no groups yet.
+  ///
   /// - Parameter progress: Called between segments, on this thread; false stops. It must not close the store.
   /// On a medium without room it uses what was held back for it (`StoreOptions.reserveBytes`), and holds it
   /// back again when it has won as much.
@@ -54,6 +59,7 @@ extension Store {
     return try withoutActuallyEscaping(progress) { progress in
       try engine.compact(
         CompactionLimits(
+          groupsAllCold: true,
           pace: { [engine] _ in try engine.compaction.checkNotStopped() },
           progress: { progress(CompactionProgress(segmentsDone: $0, segmentsTotal: $1, report: $2)) }))
     }

@@ -51,8 +51,10 @@ struct IndexBuild {
   private mutating func fill(_ wanted: [IndexSet.RecordIndex], from keyspace: Keyspace) throws {
     var entries = IndexEntries()
     var isDamaged = false
+    var hold = GroupHold()
+    defer { hold.release() }
     try Self.visitWords(of: keyspace, root) { word in
-      let record = try reader.record(at: word)
+      let record = try reader.record(at: word, &hold)
       do {
         try contents.withValue(of: record) { value in
           for index in wanted {

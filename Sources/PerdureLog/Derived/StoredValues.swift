@@ -21,7 +21,9 @@ public struct StoredValues: ~Copyable {
     guard let keyspace = catalog.keyspace(named: name), keyspace.kind == .bytes else { return nil }
     return try key.withUnsafeBytes { key in
       guard let word = reader.root.pointee.trees(of: keyspace).ordered.get(key) else { return nil }
-      let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
+      var hold = GroupHold()
+      defer { hold.release() }
+      let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
       return try contents.withValue(of: record) { Array($0) }
     }
   }

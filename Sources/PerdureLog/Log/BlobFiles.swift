@@ -155,7 +155,7 @@ extension BlobReference {
 }
 
 /// Values that a snapshot has read and that stand in no record as they are: blob files, mapped and verified
-/// once, and packed values that somebody wants for as long as the snapshot lives.
+/// once, and packed values, and values in groups, that somebody wants for as long as the snapshot lives.
 // Unchecked: `values` and `unpacked` are guarded by `lock`.
 final class OpenedBlobs: @unchecked Sendable {
   private let lock = Lock()
@@ -179,6 +179,17 @@ final class OpenedBlobs: @unchecked Sendable {
       }
       unpacked[word] = bytes
       return UnsafeRawBufferPointer(bytes)
+    }
+  }
+
+  /// A copy of a value that stands in a group.
+  func copiedValue(of record: Record, at word: UInt64) -> UnsafeRawBufferPointer {
+    lock.withLock {
+      if let known = unpacked[word] { return UnsafeRawBufferPointer(known) }
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: record.value.count, alignment: 16)
+      copy.copyMemory(from: record.value)
+      unpacked[word] = copy
+      return UnsafeRawBufferPointer(copy)
     }
   }
 

@@ -40,6 +40,13 @@ struct RawBuffer: ~Copyable {
     count = length
   }
 
+  /// Drops the first `length` bytes; the others move to the front.
+  mutating func removeFirst(_ length: Int) {
+    precondition(length <= count, "A buffer cannot lose more than it holds.")
+    memory.copyMemory(from: bytes.part(length..<count))
+    count -= length
+  }
+
   mutating func append(_ source: UnsafeRawBufferPointer) {
     extend(by: source.count).copyMemory(from: source)
   }

@@ -26,18 +26,23 @@ final class Segment: Sendable {
 
   /// A segment that was rewritten, from its whole file.
   ///
+  /// - Parameter cache: Where its groups are kept when they are unpacked, if it has any.
   /// - Throws: `FormatError` when header, footer and length do not agree; `FileIOError`.
-  init(rewritten header: SegmentHeader, file: any File) throws {
+  init(rewritten header: SegmentHeader, file: any File, _ cache: GroupCache) throws {
     let size = try file.size()
     let start = size - min(size, UInt64(RewrittenFooter.length))
     let footer = try file.read(RewrittenFooter.length, at: start).withUnsafeBytes {
-      try RewrittenFooter(reading: $0, store: header.store, number: header.number)
+      try RewrittenFooter(
+        reading: $0, store: header.store, number: header.number, fileLength: Int(clamping: size))
     }
     guard footer.generation == header.generation else {
       throw FormatError(.misplaced, in: "rewritten footer", at: 8)
     }
     guard footer.originalEnd <= header.capacity else {
       throw FormatError(.illegalField, in: "rewritten footer", at: 16)
+    }
+    guard (footer.groupCount > 0) == header.isGrouped else {
+      throw FormatError(.illegalField, in: "rewritten footer", at: 56)
     }
     guard UInt64(footer.fileLength) == size else {
       throw FormatError(.incomplete, in: "rewritten segment", at: Int(size))
@@ -46,7 +51,7 @@ final class Segment: Sendable {
     self.file = file
     mapping = try file.map(footer.fileLength)
     let map = UnsafeMutablePointer<SegmentMap>.allocate(capacity: 1)
-    map.initialize(to: SegmentMap(footer, base: mapping.base))
+    map.initialize(to: SegmentMap(footer, of: header.number, base: mapping.base, cache))
     self.map = map
   }
 
@@ -61,11 +66,16 @@ final class Segment: Sendable {
   /// Whether compaction has left nothing in it.
   var isEmpty: Bool { footer?.dataEnd == UInt64(SegmentHeader.length) }
 
+  /// Whether its frames stand in groups.
+  var isGrouped: Bool { header.isGrouped }
+
+  /// How many bytes shorter the file is because its frames stand in groups.
+  var bytesSavedByGroups: UInt64 {
+    guard let footer, isGrouped else { return 0 }
+    let groups = footer.mapOffset - SegmentHeader.length + footer.offset - footer.groupTableOffset
+    return UInt64(max(0, Int(footer.dataEnd) - SegmentHeader.length - groups))
+  }
+
   /// Bytes of the file, for a segment whose frames end at `end`.
   func fileLength(end: Int) -> Int { footer?.fileLength ?? end }
-
-  /// The frames, for a segment whose frames end at `end` as it was first written.
-  func bytes(upTo end: Int) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: mapping.base, count: footer.map { Int($0.dataEnd) } ?? end)
-  }
 }

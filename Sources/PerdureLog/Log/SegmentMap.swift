@@ -8,15 +8,19 @@ struct SegmentMap: ~Copyable {
   let footer: RewrittenFooter
   private let offsets: OffsetMap
   private let isVerified = Atomic<Bool>(false)
+  /// What the frames stand in; nil: they stand in the file as they are. Good for who has verified offsets.
+  let groups: SegmentGroups?
 
   /// - Parameter base: The first byte of the mapped file, which is as long as the footer says.
-  init(_ footer: RewrittenFooter, base: UnsafeRawPointer) {
+  init(_ footer: RewrittenFooter, of number: UInt64, base: UnsafeRawPointer, _ cache: GroupCache) {
     self.footer = footer
+    let file = UnsafeRawBufferPointer(start: base, count: footer.fileLength)
+    groups = footer.groups(in: file).map { SegmentGroups($0, of: number, in: file, cache) }
     offsets = OffsetMap(
       lines: UnsafeRawBufferPointer(start: base + footer.mapOffset, count: footer.mapLength))
   }
 
-  /// Where the frames end in the file.
+  /// Where the frames end, in the file or in what the groups unpack to.
   var dataEnd: Int { Int(footer.dataEnd) }
 
   /// The offsets, verified.
@@ -29,7 +33,9 @@ struct SegmentMap: ~Copyable {
   /// Where a processor may look for the record at an original offset; for hints only.
   @inline(__always)
   func hint(of original: Int) -> Int? {
-    guard let physical = offsets.physicalOffset(of: original), physical < dataEnd else { return nil }
+    guard groups == nil, let physical = offsets.physicalOffset(of: original), physical < dataEnd else {
+      return nil
+    }
     return physical
   }
 

@@ -45,6 +45,25 @@ public struct CompressionOptions: Hashable, Sendable {
   /// yourself, with `Store.trainDictionary(for:)`.
   public var trainsAutomatically = true
 
+  /// Whether compaction compresses records that have lived long, in groups of about 64 KiB: those of a segment that
+  /// was compacted before, or that is in the older three quarters of the log. Values that are packed already stay so.
+  /// Compacting by hand (`Store.compact(progress:)`) does it with all of these segments, the background with those
+  /// that it rewrites anyway. A segment that stands in groups stays so when it is rewritten, whatever this says then.
+  ///
+  /// Default: false. Why: groups of small values of one kind are 2 times shorter and more, but the first read in
+  /// a group has to open all of it, which takes some 20 microseconds.
+  public var groupsColdRecords = false
+
+  /// How much of such groups is kept in memory as it is unpacked, for the next reads in them. Of a store that is
+  /// opened for reading too.
+  ///
+  /// Unit: bytes. Range: 0 to 1,073,741,824 (1 GiB). Default: 16 MiB. Why: 256 groups, so that walks and what is
+  /// read again and again find theirs; what is cold is not read often.
+  public var groupCacheBytes = 16 << 20
+
+  /// How long groups become, in bytes as they are unpacked; tests have shorter ones.
+  var groupLengthTarget = FormatLimits.groupLengthTarget
+
   /// All defaults.
   public init() {}
 
@@ -55,7 +74,7 @@ public struct CompressionOptions: Hashable, Sendable {
     return options
   }
 
-  /// Whether anything may be compressed at all.
+  /// Whether anything may be compressed when it is written.
   var isUsed: Bool { mode != .off || modes.values.contains { $0 != .off } }
 
   func mode(of keyspace: Keyspace) -> Mode { modes.isEmpty ? mode : modes[keyspace.name] ?? mode }
@@ -68,6 +87,10 @@ public struct CompressionOptions: Hashable, Sendable {
     guard (1024...LZ4DictionaryEncoder.lengthMax).contains(dictionaryBytes) else {
       throw StoreError(
         .invalidArgument, "compression.dictionaryBytes is \(dictionaryBytes); give 1024 to 65535")
+    }
+    guard (0...1 << 30).contains(groupCacheBytes) else {
+      throw StoreError(
+        .invalidArgument, "compression.groupCacheBytes is \(groupCacheBytes); give 0 to 1073741824")
     }
   }
 }

@@ -123,10 +123,13 @@ extension Snapshot {
     if prefersNew { words.removeFirst(words.count / 2) }
     words.removeAll { RecordAddress(rawValue: $0).isBlob }
     var samples = DictionarySamples()
+    var hold = GroupHold()
+    defer { hold.release() }
     // If all are too many: every so many of them.
-    let step = max(1, try words.reduce(0) { try $0 + sampleLength(at: $1, reader) } / max(1, byteCount))
+    let step = max(
+      1, try words.reduce(0) { try $0 + sampleLength(at: $1, reader, &hold) } / max(1, byteCount))
     for index in stride(from: 0, to: words.count, by: step) {
-      let record = try reader.record(at: words[index])
+      let record = try reader.record(at: words[index], &hold)
       try withContent(of: record) {
         samples.append(UnsafeRawBufferPointer(rebasing: $0.prefix(Self.sampleLengthMax)))
       }
@@ -134,7 +137,7 @@ extension Snapshot {
     return samples
   }
 
-  private func sampleLength(at word: UInt64, _ reader: RecordReader) throws -> Int {
-    try withContent(of: reader.record(at: word)) { min($0.count, Self.sampleLengthMax) }
+  private func sampleLength(at word: UInt64, _ reader: RecordReader, _ hold: inout GroupHold) throws -> Int {
+    try withContent(of: reader.record(at: word, &hold)) { min($0.count, Self.sampleLengthMax) }
   }
 }

@@ -32,14 +32,7 @@ enum BatchOrder {
     let word = words[order?[step] ?? step]
     guard word != 0 else { return }
     let address = RecordAddress(rawValue: word)
-    let entry = root.pointee.segments + Int(truncatingIfNeeded: address.segment)
-    guard let base = entry.pointee.base else { return }
-    var offset = address.offset
-    if let map = entry.pointee.map {
-      guard let physical = map.pointee.hint(of: offset) else { return }
-      offset = physical
-    }
-    let start = base + offset
+    guard let start = root.hint(of: address) else { return }
     perdure_prefetch(start)
     if address.sizeClass > 2 { perdure_prefetch(start + 64) }
   }

@@ -17,14 +17,7 @@ extension RecordReader {
   func prefetch(_ word: UInt64) {
     guard word != 0 else { return }
     let address = RecordAddress(rawValue: word)
-    let entry = root.pointee.segments + Int(truncatingIfNeeded: address.segment)
-    guard let base = entry.pointee.base else { return }
-    var place = address.offset
-    if let map = entry.pointee.map {
-      guard let physical = map.pointee.hint(of: place) else { return }
-      place = physical
-    }
-    let start = base + place
+    guard let start = root.hint(of: address) else { return }
     let end = min(address.recordLengthMax, Self.linesMax &* 64)
     var offset = 0
     while offset < end {

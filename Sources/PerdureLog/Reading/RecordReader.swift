@@ -8,24 +8,25 @@ struct RecordReader {
   let root: UnsafeMutablePointer<Root>
   let verifiesChecksum: Bool
 
-  /// The bytes from an address to the end of what is written in its segment.
+  /// The bytes from an address to the end of what is written in its segment, or of its group.
+  ///
+  /// - Parameter hold: Keeps what does not stand in a file as it is, until the next call with it.
   @inline(__always)
-  func bytes(at address: RecordAddress) throws(StoreError) -> UnsafeRawBufferPointer {
-    let segment = address.segment
-    let entry = root.pointee.segments + Int(truncatingIfNeeded: segment)
-    // The entry's own end is not looked at before it is set for good.
-    let end =
-      segment == root.pointee.end.segment ? Int(root.pointee.end.offset) : entry.pointee.end
+  func bytes(
+    at address: RecordAddress, _ hold: inout GroupHold
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    let entry = root.segment(of: address)
+    let end = root.end(of: address.segment, entry)
     guard let base = entry.pointee.base, address.offset < end else { throw Self.beyondEnd(address) }
-    if let map = entry.pointee.map { return try Self.rewrittenBytes(at: address, base, map) }
+    if let map = entry.pointee.map { return try Self.rewrittenBytes(at: address, base, map, &hold) }
     return UnsafeRawBufferPointer(start: base + address.offset, count: end &- address.offset)
   }
 
   @inline(__always)
   func record(
-    at word: UInt64, keyspace: UInt32, key: UnsafeRawBufferPointer
+    at word: UInt64, keyspace: UInt32, key: UnsafeRawBufferPointer, _ hold: inout GroupHold
   ) throws(StoreError) -> Record {
-    let record = try record(at: word)
+    let record = try record(at: word, &hold)
     guard record.header.keyspace == keyspace, record.header.keyLength == key.count,
       Self.isEqual(record.key, key)
     else { throw Self.misplaced(RecordAddress(rawValue: word)) }
@@ -33,23 +34,27 @@ struct RecordReader {
   }
 
   @inline(__always)
-  func record(at word: UInt64, keyspace: UInt32, id: UInt64) throws(StoreError) -> Record {
-    let record = try record(at: word)
+  func record(
+    at word: UInt64, keyspace: UInt32, id: UInt64, _ hold: inout GroupHold
+  ) throws(StoreError) -> Record {
+    let record = try record(at: word, &hold)
     guard record.header.keyspace == keyspace, record.header.keyLength == 8,
       record.key.integer(at: 0, as: UInt64.self) == id
     else { throw Self.misplaced(RecordAddress(rawValue: word)) }
     return record
   }
 
-  /// The value of an id's record, if it stands there as it is.
+  /// The value of an id's record, if it stands in a file as it is.
   ///
   /// The checks are those of `record(at:keyspace:id:)`, all fields at once; what does not pass has to go there,
   /// to be read otherwise or to be named.
   @inline(__always)
-  func put(at word: UInt64, keyspace: UInt32, id: UInt64) throws(StoreError) -> UnsafeRawBufferPointer? {
-    let bytes = try bytes(at: RecordAddress(rawValue: word))
+  func put(
+    at word: UInt64, keyspace: UInt32, id: UInt64, _ hold: inout GroupHold
+  ) throws(StoreError) -> UnsafeRawBufferPointer? {
+    let bytes = try bytes(at: RecordAddress(rawValue: word), &hold)
     let valueOffset = RecordHeader.length &+ 8
-    guard bytes.count >= valueOffset else { return nil }
+    guard bytes.count >= valueOffset, !hold.covers(bytes) else { return nil }
     let kindAndKeyLength = bytes.integer(at: 4, as: UInt32.self)
     let valueLength = Int(bytes.integer(at: 12, as: UInt32.self))
     guard kindAndKeyLength == Self.putOfID, bytes.integer(at: 8, as: UInt32.self) == keyspace,
@@ -66,9 +71,9 @@ struct RecordReader {
   private static let putOfID = UInt32(RecordHeader.Kind.put.rawValue) | 8 << 16
 
   @inline(__always)
-  func record(at word: UInt64) throws(StoreError) -> Record {
+  func record(at word: UInt64, _ hold: inout GroupHold) throws(StoreError) -> Record {
     let address = RecordAddress(rawValue: word)
-    let bytes = try bytes(at: address)
+    let bytes = try bytes(at: address, &hold)
     do {
       return try Record(reading: bytes, verifyingChecksum: verifiesChecksum)
     } catch {
@@ -83,7 +88,8 @@ struct RecordReader {
 
   /// In a segment that compaction has rewritten: the map says where the record is now.
   private static func rewrittenBytes(
-    at address: RecordAddress, _ base: UnsafeRawPointer, _ map: UnsafeMutablePointer<SegmentMap>
+    at address: RecordAddress, _ base: UnsafeRawPointer, _ map: UnsafeMutablePointer<SegmentMap>,
+    _ hold: inout GroupHold
   ) throws(StoreError) -> UnsafeRawBufferPointer {
     let offsets: OffsetMap
     do { offsets = try map.pointee.verified(base) } catch {
@@ -93,6 +99,7 @@ struct RecordReader {
     guard let start = offsets.physicalOffset(of: address.offset), start < end else {
       throw beyondEnd(address)
     }
+    if let groups = map.pointee.groups { return try groups.bytes(from: start, &hold) }
     return UnsafeRawBufferPointer(start: base + start, count: end &- start)
   }
 

@@ -12,6 +12,9 @@ struct LogOpening {
   /// Above the number of every index file that is there, or was.
   let nextIndexFile: UInt64
 
+  /// Where groups of rewritten segments are kept when they are unpacked.
+  let groups: GroupCache
+
   /// Files that hold room back.
   var reserves: [UInt64] { directory.reserves }
   private let directory: Recovery.Directory
@@ -29,6 +32,7 @@ struct LogOpening {
     self.path = path
     self.options = options
     self.beside = beside
+    groups = GroupCache(bytesMax: options.compression.groupCacheBytes)
     vouched = superblock.current.durableEnd
     let named = (superblock.former + [superblock.current]).compactMap { $0.checkpoint?.indexFile }
     nextIndexFile = (directory.indexes + named).reduce(1) { BlobFiles.number(after: $1, $0) }
@@ -38,7 +42,7 @@ struct LogOpening {
     let mode: FileMode = options.isReadOnly ? .read : .readWrite
     var promisedSequence: UInt64 = 0
     let chain = try SegmentChain(
-      directory.segments, in: path, mode, superblock.current, options.fileSystem,
+      directory.segments, in: path, mode, superblock.current, options.fileSystem, groups,
       didOpen: { promisedSequence = try beside?.promisedSequence() ?? 0 })
     var state = try read(chain, mode, &report)
     guard state.root.pointee.sequence >= promisedSequence else {
@@ -128,7 +132,9 @@ struct LogOpening {
       let skipped = link.segment.number == start.segment ? start.offset : 0
       try scan.read(
         link, isLast: index == links.count - 1,
-        progress: { options.recoveryProgress?(done + $0 - skipped, total) }, apply: { try replay.apply($0) })
+        // Of groups it hears of more bytes than the file has.
+        progress: { options.recoveryProgress?(done + min($0 - skipped, length(link)), total) },
+        apply: { try replay.apply($0) })
       done += length(link)
     }
     try scan.finish()
@@ -261,11 +267,13 @@ extension LogOpening {
   /// The blob files that live records name, from all records.
   private static func liveBlobs(_ state: borrowing CommitterState) throws -> Set<UInt64> {
     var live: Set<UInt64> = []
+    var hold = GroupHold()
+    defer { hold.release() }
     let reader = RecordReader(root: state.root, verifiesChecksum: false)
     for keyspace in state.catalog.keyspaces {
       try IndexBuild.visitWords(of: keyspace, state.root) { word in
         guard RecordAddress(rawValue: word).isBlob else { return }
-        live.insert(try BlobReference(in: reader.record(at: word)).number)
+        live.insert(try BlobReference(in: reader.record(at: word, &hold)).number)
       }
     }
     return live
@@ -278,11 +286,13 @@ extension LogOpening {
   ) throws -> Set<UInt64> {
     let reader = RecordReader(root: state.root, verifiesChecksum: true)
     var blobs = Set(checkpoint.root.blobs)
+    var hold = GroupHold()
+    defer { hold.release() }
     for word in tail.gone where RecordAddress(rawValue: word).isBlob {
-      blobs.remove(try BlobReference(in: TailIndexes.old(reader, word)).number)
+      blobs.remove(try BlobReference(in: TailIndexes.old(reader, word, &hold)).number)
     }
     for word in live where RecordAddress(rawValue: word).isBlob {
-      blobs.insert(try BlobReference(in: reader.record(at: word)).number)
+      blobs.insert(try BlobReference(in: reader.record(at: word, &hold)).number)
     }
     return blobs
   }

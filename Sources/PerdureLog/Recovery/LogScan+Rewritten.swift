@@ -8,7 +8,7 @@ import PerdureFormat
 
 extension LogScan {
   /// Goes through the frames of a segment that is written to its end, in order, each verified; of a
-  /// rewritten one with what its map says.
+  /// rewritten one with what its map says. The bytes of a part are good until `visit` returns.
   ///
   /// - Parameter end: Where its frames ended when it was first written.
   /// - Throws: `StoreError` of kind corruption; what `visit` throws.
@@ -18,10 +18,10 @@ extension LogScan {
     var offset = SegmentHeader.length
     do {
       let offsets = try segment.map.map { try $0.pointee.verified(segment.mapping.base) }
-      let bytes = segment.bytes(upTo: end)
+      var body = segment.body(upTo: end)
       var sequence = segment.header.firstSequence
-      while offset < bytes.count {
-        let part = try readFrame(in: bytes, at: offset, of: segment, offsets, store)
+      while offset < body.end {
+        let part = try readFrame(in: &body, at: offset, of: segment, offsets, store)
         if part.header.kind != .mark {
           guard part.header.sequence >= sequence else {
             throw FormatError(.misplaced, in: "frame header", at: 16)
@@ -39,17 +39,18 @@ extension LogScan {
   }
 
   private static func readFrame(
-    in bytes: UnsafeRawBufferPointer, at offset: Int, of segment: Segment, _ offsets: OffsetMap?,
+    in body: inout SegmentBody, at offset: Int, of segment: Segment, _ offsets: OffsetMap?,
     _ store: StoreID
-  ) throws(FormatError) -> Part {
+  ) throws -> Part {
     let position = LogPosition(segment: segment.number, offset: UInt64(offset))
-    let header = try FrameHeader(
-      reading: bytes.part(offset, bytes.count - offset), store: store, position: position)
     let start = offset + FrameHeader.length
-    guard start + Int(header.payloadLength) <= bytes.count else {
-      throw FormatError(.incomplete, in: "frame", at: bytes.count - offset)
+    guard start <= body.end else {
+      throw FormatError(.incomplete, in: "frame header", at: body.end - offset)
     }
-    let payload = bytes.part(start, Int(header.payloadLength))
+    let header = try FrameHeader(reading: body.bytes(offset..<start), store: store, position: position)
+    let end = start + Int(header.payloadLength)
+    guard end <= body.end else { throw FormatError(.incomplete, in: "frame", at: body.end - offset) }
+    let payload = try body.bytes(start..<end)
     try FramePayload.verify(header, payload)
     return Part(
       header: header, payload: payload,

@@ -147,11 +147,13 @@ extension OpenedCheckpoint {
     view.pointee.end = root.end
     var records: [CatalogRecord.Entry] = []
     let reader = RecordReader(root: view, verifiesChecksum: true)
+    var hold = GroupHold()
+    defer { hold.release() }
     var cursor = OrderedCursor(view.pointee.keyspaces[0].ordered)
     while cursor.next() {
       try nodes.check()
       try segments.check(RecordAddress(rawValue: cursor.payload))
-      let record = try reader.record(at: cursor.payload, keyspace: 0, key: cursor.key)
+      let record = try reader.record(at: cursor.payload, keyspace: 0, key: cursor.key, &hold)
       records.append(CatalogRecord.Entry(key: Array(record.key), value: Array(record.value)))
     }
     try nodes.check()

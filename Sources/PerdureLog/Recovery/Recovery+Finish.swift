@@ -24,7 +24,7 @@ extension Recovery {
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
     let engine = Engine(
       state, gate: gate, reserve: reserve, directory: path, options: options, lock: lock, reading: reading,
-      checkpoint: opening.checkpoint, nextIndexFile: opening.nextIndexFile)
+      checkpoint: opening.checkpoint, nextIndexFile: opening.nextIndexFile, groups: opening.groups)
     return (engine, report)
   }
 

@@ -31,7 +31,7 @@ struct SegmentChain {
   ///   segment is at least as long as one that was there then says.
   init(
     _ numbers: [UInt64], in directory: String, _ mode: FileMode, _ superblock: Superblock,
-    _ fileSystem: any FileSystem, didOpen: () throws -> Void = {}
+    _ fileSystem: any FileSystem, _ groups: GroupCache, didOpen: () throws -> Void = {}
   ) throws {
     nextNumber = (numbers.max() ?? 0) + 1
     var opened: [UInt64: Link] = [:]
@@ -39,7 +39,7 @@ struct SegmentChain {
     for number in numbers.sorted() {
       let file = try fileSystem.open(directory + "/" + StoreFileName.segment(number).string, mode)
       do {
-        opened[number] = Link(segment: try Self.open(file, number, superblock), size: 0, end: nil)
+        opened[number] = Link(segment: try Self.open(file, number, superblock, groups), size: 0, end: nil)
       } catch let error as FormatError {
         // R4: only what a write that did not arrive can leave behind.
         guard [.incomplete, .wrongMagic, .wrongChecksum].contains(error.reason) else {
@@ -55,12 +55,14 @@ struct SegmentChain {
     try link(opened)
   }
 
-  private static func open(_ file: any File, _ number: UInt64, _ superblock: Superblock) throws -> Segment {
+  private static func open(
+    _ file: any File, _ number: UInt64, _ superblock: Superblock, _ groups: GroupCache
+  ) throws -> Segment {
     let bytes = try file.read(SegmentHeader.length, at: 0)
     let header = try bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
     try header.check(store: superblock.store, number: number)
     if header.generation == 0 { return try Segment(header: header, file: file) }
-    do { return try Segment(rewritten: header, file: file) } catch let error as FormatError {
+    do { return try Segment(rewritten: header, file: file, groups) } catch let error as FormatError {
       // It took its name when it was whole: whatever is wrong with it now is no birth cut short.
       throw StoreError.corruption(error, segment: number, offset: error.offset)
     }

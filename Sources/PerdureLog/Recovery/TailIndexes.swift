@@ -76,11 +76,13 @@ struct TailIndexes {
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }
     for id in kept { root.pointee.indexes[Int(id)] = checkpoint.indexes[Int(id)] }
     var update = IndexUpdate(root.pointee.indexes, in: arena)
+    var hold = GroupHold()
+    defer { hold.release() }
     for word in tail.gone {
-      let record = try Self.old(reader, word)
+      let record = try Self.old(reader, word, &hold)
       try change(record, of: wanted, isGone: true, &update)
     }
-    for word in live { try change(reader.record(at: word), of: wanted, isGone: false, &update) }
+    for word in live { try change(reader.record(at: word, &hold), of: wanted, isGone: false, &update) }
     return update.finish()
   }
 
@@ -88,8 +90,10 @@ struct TailIndexes {
   /// cannot be brought up to date.
   private mutating func dropUnreadable(_ words: [UInt64]) {
     var unreadable: Set<UInt32> = []
+    var hold = GroupHold()
+    defer { hold.release() }
     for word in words where RecordAddress(rawValue: word).isBlob {
-      guard let record = try? reader.record(at: word) else { continue }
+      guard let record = try? reader.record(at: word, &hold) else { continue }
       let wanted = wanted(record.header.keyspace).map(\.index.id)
       if wanted.isEmpty || unreadable.isSuperset(of: wanted) { continue }
       if (try? contents.withValue(of: record, { _ in })) == nil { unreadable.formUnion(wanted) }
@@ -122,8 +126,10 @@ struct TailIndexes {
   }
 
   /// A record that was there at the checkpoint and went. Compaction may have cleaned it away since.
-  static func old(_ reader: RecordReader, _ word: UInt64) throws(IndexUnusable) -> Record {
-    do { return try reader.record(at: word) } catch {
+  static func old(
+    _ reader: RecordReader, _ word: UInt64, _ hold: inout GroupHold
+  ) throws(IndexUnusable) -> Record {
+    do { return try reader.record(at: word, &hold) } catch {
       throw IndexUnusable(
         "a record that was replaced since the checkpoint cannot be read", at: error.place ?? "the log")
     }
@@ -144,8 +150,10 @@ struct TailChanges {
   /// The records of the tail that nothing in it replaced.
   func live(_ root: UnsafeMutablePointer<Root>, _ catalog: Catalog) throws -> [UInt64] {
     let reader = RecordReader(root: root, verifiesChecksum: false)
+    var hold = GroupHold()
+    defer { hold.release() }
     return try came.filter { word in
-      let record = try reader.record(at: word)
+      let record = try reader.record(at: word, &hold)
       let keyspace = catalog.keyspaces[Int(record.header.keyspace)]
       return root.pointee.trees(of: keyspace).word(for: record.key, keyspace.kind) == word
     }

@@ -98,7 +98,8 @@ struct Salvage: ~Copyable {
       try body(&self, segment, content) { offset in
         guard offset - last >= 1 << 20 else { return }
         last = offset
-        try progress(done + UInt64(offset), total)
+        // Of a segment in groups it hears of more bytes than the file has.
+        try progress(done + UInt64(min(offset, segment.size)), total)
       }
       done += UInt64(segment.size)
     }

@@ -42,7 +42,8 @@ struct SalvageScan {
     for range in content.unreadable { try body(.damage(.unreadable, range)) }
     // What follows the frames of a rewritten segment is not of the log, and where they ended once does not
     // matter.
-    let end = segment.isRewritten ? segment.footer.map { Int($0.dataEnd) } : segment.end
+    var end = segment.isRewritten ? segment.footer.map { Int($0.dataEnd) } : segment.end
+    if content.isGrouped, end == nil { end = content.bytes.count }
     let expected = segment.isRewritten ? 0 : max(segment.end ?? 0, segment.durableEnd)
     var search = SegmentSearch(
       content.bytes, segment.number, source.store, end: end,

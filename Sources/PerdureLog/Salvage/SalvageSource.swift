@@ -100,7 +100,8 @@ struct SalvageSource {
     let start = UInt64(segment.size - RewrittenFooter.length)
     guard let bytes = try? read(segment.name, start, RewrittenFooter.length) else { return nil }
     let footer = try? bytes.withUnsafeBytes {
-      try RewrittenFooter(reading: $0, store: store, number: segment.number)
+      try RewrittenFooter(
+        reading: $0, store: store, number: segment.number, fileLength: segment.size)
     }
     return footer.flatMap { $0.fileLength == segment.size ? $0 : nil }
   }
@@ -160,49 +161,4 @@ struct SalvageSource {
 
   /// The bytes to read, in all.
   var byteCount: UInt64 { segments.reduce(0) { $0 + UInt64($1.size) } }
-}
-
-/// The bytes of one segment in memory. What the medium does not give is zero, and named.
-final class SegmentContent {
-  private let memory: UnsafeMutableRawBufferPointer
-  /// Where the medium gave nothing.
-  private(set) var unreadable: [Range<Int>] = []
-
-  private static let pieceLength = 1 << 20
-  private static let blockLength = 4096
-
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
-
-  init(_ segment: SalvageSource.SourceSegment, _ source: SalvageSource) throws {
-    let length = min(segment.size, FormatLimits.segmentCapacityMax)
-    memory = .allocate(byteCount: length, alignment: 8)
-    memory.initializeMemory(as: UInt8.self, repeating: 0)
-    do {
-      let file = try source.fileSystem.open(source.directory + "/" + segment.name, .read)
-      read(file, 0..<length, Self.pieceLength)
-    } catch {
-      unreadable = [0..<length]
-    }
-  }
-
-  deinit { memory.deallocate() }
-
-  /// Reads in large pieces, and where one fails, block by block.
-  private func read(_ file: any File, _ range: Range<Int>, _ step: Int) {
-    for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
-      let part = start..<min(start + step, range.upperBound)
-      do {
-        _ = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[part]), at: UInt64(start))
-      } catch  where step > Self.blockLength {
-        read(file, part, Self.blockLength)
-      } catch {
-        for place in part { memory[place] = 0 }
-        if let last = unreadable.last, last.upperBound == part.lowerBound {
-          unreadable[unreadable.count - 1] = last.lowerBound..<part.upperBound
-        } else {
-          unreadable.append(part)
-        }
-      }
-    }
-  }
 }

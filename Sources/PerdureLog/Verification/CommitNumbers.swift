@@ -18,8 +18,8 @@ package struct CommitNumbers {
   /// - Complexity: O(log n) for n frames in the segment, after the first question about it.
   package mutating func sequence(of version: RecordVersion) -> UInt64? {
     let address = RecordAddress(rawValue: version.rawValue)
-    guard let (bytes, offset) = place(of: address) else { return nil }
-    let known = frames[address.segment] ?? list(address.segment, bytes)
+    guard let offset = snapshot.root.offset(of: address) else { return nil }
+    let known = frames[address.segment] ?? list(address)
     // The last frame that begins before the record.
     var (low, high) = (0, known.count)
     while low < high {
@@ -29,42 +29,21 @@ package struct CommitNumbers {
     return low == 0 ? nil : known[low - 1].sequence
   }
 
-  /// The bytes of a record's segment up to the end of its frames, and where the record stands there.
-  private func place(of address: RecordAddress) -> (UnsafeRawBufferPointer, Int)? {
-    let root = snapshot.root
-    let entry = (root.pointee.segments + Int(address.segment)).pointee
-    guard let base = entry.base else { return nil }
-    if let map = entry.map {
-      guard let offset = try? map.pointee.verified(base).physicalOffset(of: address.offset) else {
-        return nil
-      }
-      return (UnsafeRawBufferPointer(start: base, count: map.pointee.dataEnd), offset)
-    }
-    let isLast = address.segment == root.pointee.end.segment
-    return (
-      UnsafeRawBufferPointer(start: base, count: isLast ? Int(root.pointee.end.offset) : entry.end),
-      address.offset
-    )
-  }
-
-  private mutating func list(
-    _ number: UInt64, _ bytes: UnsafeRawBufferPointer
-  ) -> [(offset: Int, sequence: UInt64)] {
-    let listed = read(number, bytes)
+  private mutating func list(_ address: RecordAddress) -> [(offset: Int, sequence: UInt64)] {
+    guard var body = snapshot.root.body(around: address) else { return [] }
+    let listed = read(address.segment, &body)
     if frames.count >= Self.segmentsKeptMax { frames.removeAll() }
-    frames[number] = listed
+    frames[address.segment] = listed
     return listed
   }
 
-  private func read(_ number: UInt64, _ bytes: UnsafeRawBufferPointer) -> [(offset: Int, sequence: UInt64)] {
+  private func read(_ number: UInt64, _ body: inout SegmentBody) -> [(offset: Int, sequence: UInt64)] {
     var listed: [(offset: Int, sequence: UInt64)] = []
     var offset = SegmentHeader.length
-    while offset < bytes.count {
+    while offset + FrameHeader.length <= body.end {
       let position = LogPosition(segment: number, offset: UInt64(offset))
-      guard
-        let header = try? FrameHeader(
-          reading: bytes.part(offset, bytes.count - offset), store: snapshot.engine.storeID,
-          position: position)
+      guard let bytes = try? body.bytes(offset..<(offset + FrameHeader.length)),
+        let header = try? FrameHeader(reading: bytes, store: snapshot.engine.storeID, position: position)
       else { break }
       offset += FrameHeader.length
       listed.append((offset, header.sequence))

@@ -262,8 +262,10 @@ struct Verification {
     _ word: UInt64, _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ reader: RecordReader
   ) {
     report.records += 1
+    var hold = GroupHold()
+    defer { hold.release() }
     do {
-      let record = try reader.record(at: word, keyspace: keyspace.id, key: key)
+      let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
       if record.header.kind == .packed { try engine.contents.dictionaries.unpacked(record).deallocate() }
       guard record.header.kind == .blob else { return }
       report.blobs += 1

@@ -328,6 +328,11 @@ private struct CompactionRun {
     var memory = try MemoryStore(
       segmentCapacityBytes: [4096, 16 << 10].randomElement(using: &random) ?? 4096)
     memory.options.checkpoints = .manual
+    if Bool.random(using: &random) {
+      memory.options.compression.groupsColdRecords = true
+      memory.options.compression.groupLengthTarget = [512, 4096].randomElement(using: &random) ?? 4096
+      memory.options.compression.groupCacheBytes = [0, 2000, 1 << 20].randomElement(using: &random) ?? 0
+    }
     if Bool.random(using: &random) { memory.options.checkpoints.closeTailBytes = 0 }
     var store: Store? = try memory.open()
     var snapshots: [(Snapshot, [CrashKey: [UInt8]])] = []

@@ -33,14 +33,15 @@ extension Store {
 private enum FrameCount {
   static func count(_ segment: Segment, upTo end: Int, into usage: inout SegmentUsage) throws {
     usage.generation = segment.header.generation
-    let bytes = segment.bytes(upTo: end)
-    let end = bytes.count
+    var body = segment.body(upTo: end)
+    let end = body.end
     var offset = SegmentHeader.length
     while offset < end {
       let header = try FrameHeader(
-        reading: bytes.part(offset..<end), store: segment.header.store,
+        reading: body.bytes(offset..<(offset + FrameHeader.length)), store: segment.header.store,
         position: LogPosition(segment: segment.number, offset: UInt64(offset)))
-      let payload = bytes.part(offset + FrameHeader.length, Int(header.payloadLength))
+      let start = offset + FrameHeader.length
+      let payload = try body.bytes(start..<(start + Int(header.payloadLength)))
       try FramePayload.visitRecords(of: header, in: payload) { record, _ in
         let length = record.header.paddedLength
         let sizeClass = RecordAddress.sizeClass(of: length)

@@ -77,7 +77,7 @@ struct CrashTests {
 
   @Test(
     "A crash during the recovery from a crash changes nothing about it",
-    arguments: [0, 1, 3, 9])
+    arguments: [0, 1, 3, 9, CrashShape.all.count - 1])
   func crashDuringRecovery(_ number: Int) async throws {
     var shape = CrashShape.all[number]
     shape.commits = 20

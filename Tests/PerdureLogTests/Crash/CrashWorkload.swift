@@ -19,6 +19,8 @@ struct CrashShape: Sendable, CustomStringConvertible {
   var reopensEvery = 17
   /// One step in so many compacts the store, one in twice as many with a snapshot held; 0: none.
   var compactsOneIn = 0
+  /// Whether compaction puts what lives long into groups.
+  var groups = false
   /// Whether values are compressed, and one step in so many makes a dictionary; 0: neither.
   var trainsOneIn = 0
   /// Whether writers wait for their syncs without a thread.
@@ -63,6 +65,9 @@ struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "compression with dictionaries that change", commits: 40, valueLengthMax: 120,
       checkpointOneIn: 6, reopensEvery: 9, compactsOneIn: 9, trainsOneIn: 4),
+    CrashShape(
+      description: "compaction into groups", commits: 40, blobOneIn: 12, checkpointOneIn: 6, reopensEvery: 9,
+      compactsOneIn: 3, groups: true),
   ]
 }
 
@@ -82,6 +87,9 @@ struct CrashWorkload: Sendable {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     if shape.checkpointOneIn > 0 { options.checkpoints.closeTailBytes = 0 }
+    options.compression.groupsColdRecords = shape.groups
+    options.compression.groupLengthTarget = 512
+    options.compression.groupCacheBytes = 1024
     if shape.trainsOneIn > 0 {
       options.compression = .dictionaries
       options.compression.trainsAutomatically = false

@@ -15,6 +15,8 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     case checkpoint
     /// With segments that compaction has rewritten, or removed.
     case rewritten
+    /// With segments whose records stand in groups.
+    case grouped
     /// As a power cut leaves it: never closed, and half of a commit at the end.
     case cutOff = "cut-off"
     /// With compressed values: some by themselves, and with either of two dictionaries.
@@ -28,8 +30,9 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   static let all =
     [.closed, .checkpoint, .rewritten, .cutOff].map { GoldenStore(version: 1, kind: $0) }
     + [.packed, .checkpoint].map { GoldenStore(version: 2, kind: $0) }
-  /// What the generator writes.
-  static let newestVersion = 2
+    + [GoldenStore(version: 3, kind: .grouped)]
+  /// What the generator writes: those of `all` that have this version.
+  static let newestVersion = 3
 
   /// Whether the index file is used that lies there: one without tags is not (FORMAT.md, section 13).
   var hasUsableCheckpoint: Bool { kind == .checkpoint && version > 1 }
@@ -88,6 +91,10 @@ struct GoldenGenerator {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     if kind == .packed { options.compression = Self.compression }
+    if kind == .grouped {
+      options.compression.groupsColdRecords = true
+      options.compression.groupLengthTarget = 1024
+    }
     let store = try Store(at: Self.path, options: options)
     try history.write(0..<5, to: store)
     try GoldenHistory.defineIndexes(in: store)
@@ -97,7 +104,7 @@ struct GoldenGenerator {
     try history.write(5..<last, to: store)
     if kind == .packed { try Self.train(store) }
     if kind == .checkpoint { try store.checkpoint() }
-    if kind == .rewritten { _ = try store.compact() }
+    if kind == .rewritten || kind == .grouped { _ = try store.compact() }
     try history.write(last..<history.commits.count, to: store)
     guard kind == .cutOff else {
       try store.close()

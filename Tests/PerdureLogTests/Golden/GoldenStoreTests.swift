@@ -92,10 +92,12 @@ struct GoldenStoreTests {
       let generations = try golden.files().filter { $0.key.hasSuffix(".segment") }.values.map { bytes in
         try bytes.withUnsafeBytes { try SegmentHeader(reading: $0).generation }
       }
-      #expect(generations.contains { $0 > 0 } == (golden.kind == .rewritten), "\(golden)")
+      let isRewritten = golden.kind == .rewritten || golden.kind == .grouped
+      #expect(generations.contains { $0 > 0 } == isRewritten, "\(golden)")
       let directory = try copy(golden.files())
       let store = try open(directory.path)
       #expect((store.recoveryReport.tornTailBytes > 0) == (golden.kind == .cutOff), "\(golden)")
+      #expect(try (store.statistics.groupedSegments > 0) == (golden.kind == .grouped), "\(golden)")
       #expect(store.recoveryReport.wasClosed == (golden.kind != .cutOff), "\(golden)")
       #expect((store.recoveryReport.checkpointSequence > 0) == golden.hasUsableCheckpoint, "\(golden)")
       let dictionaries = Set(try PackedStore.records(of: store).compactMap(\.dictionary))

@@ -38,6 +38,11 @@ final class WitnessedStore {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     options.durability = .processCrash
+    if self.random.chance(50) {
+      options.compression.groupsColdRecords = true
+      options.compression.groupLengthTarget = 1000
+      options.compression.groupCacheBytes = 4000
+    }
     try open()
     let rows = try writer.keyspace("rows", .dense)
     history[try last] = Content()

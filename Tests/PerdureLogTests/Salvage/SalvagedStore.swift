@@ -102,7 +102,7 @@ struct SalvagedStore {
         if try SegmentHeader(reading: bytes).generation > 0 {
           let footer = try RewrittenFooter(
             reading: bytes.part(bytes.count - RewrittenFooter.length, RewrittenFooter.length),
-            store: superblock.store, number: number)
+            store: superblock.store, number: number, fileLength: bytes.count)
           end = Int(footer.dataEnd)
         }
         var search = SegmentSearch(bytes, number, superblock.store, end: end, durableEnd: 0)

@@ -216,7 +216,8 @@ struct VerificationTests {
     var bytes = try file.read(RewrittenFooter.length, at: start)
     let header = try file.read(SegmentHeader.length, at: 0).withUnsafeBytes { try SegmentHeader(reading: $0) }
     try bytes.withUnsafeMutableBytes { bytes in
-      var footer = try RewrittenFooter(reading: UnsafeRawBufferPointer(bytes), store: header.store, number: 1)
+      var footer = try RewrittenFooter(
+        reading: UnsafeRawBufferPointer(bytes), store: header.store, number: 1, fileLength: 0)
       footer.recordBytes += 64
       footer.write(to: bytes, store: header.store, number: 1)
     }

@@ -1,0 +1,147 @@
+// The frames of a rewritten segment in groups. FORMAT.md, "Groups".
+//
+// What a rewritten segment without groups holds between header and map is its *body*. In groups the body is cut
+// into pieces of about 64 KiB, none through a record or a frame header, and each piece is stored as an LZ4 block,
+// or as it is. Everything else speaks of places in the body: the map leads there, frame headers are bound to them.
+//
+//     body:  | frame header | record | record | record | frame header | record ...
+//     file:  | group 0   | group 1 |   ...   | map | checksums | entry 0 | entry 1 | ... | footer
+//
+// Invariants
+//  G1  Groups follow each other without gaps in the body, and up to alignment in the file.
+//  G2  Nothing of an entry is believed before its checksum was right, and no more than `groupLengthMax` bytes of
+//      memory are taken for what it says.
+//  G3  A record lies in one group.
+
+/// What a segment says of one group.
+package struct GroupEntry: Hashable, Sendable {
+  package static let length = 24
+
+  /// Where the group begins in the body, counted as offsets in a segment are.
+  package var offset: Int
+  /// Its bytes when it is unpacked.
+  package var unpackedLength: Int
+  /// Where it begins in the file.
+  package var fileOffset: Int
+  /// Its bytes in the file.
+  package var storedLength: Int
+  /// CRC32C of the stored bytes and the zeros behind them.
+  package var checksum: UInt32
+
+  package init(offset: Int, unpackedLength: Int, fileOffset: Int, storedLength: Int, checksum: UInt32) {
+    self.offset = offset
+    self.unpackedLength = unpackedLength
+    self.fileOffset = fileOffset
+    self.storedLength = storedLength
+    self.checksum = checksum
+  }
+
+  /// Where the next group begins in the body.
+  package var end: Int { offset + unpackedLength }
+  /// Where the next group begins in the file.
+  package var fileEnd: Int { (fileOffset + storedLength).roundedUpToAlignment }
+  /// Whether it stands in the file as it is.
+  package var isPlain: Bool { storedLength == unpackedLength }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count >= Self.length, "A group entry does not fit into the buffer.")
+    for (place, value) in [offset, unpackedLength, fileOffset, storedLength].enumerated() {
+      bytes.setInteger(UInt32(value), at: 4 * place)
+    }
+    bytes.setInteger(checksum, at: 16)
+    bytes.setInteger(Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, 20)), at: 20)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "group entry", at: offset)
+    }
+    guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
+    guard bytes.integer(at: 20, as: UInt32.self) == Checksum.crc32c(bytes.part(0, 20)) else {
+      throw wrong(.wrongChecksum, 20)
+    }
+    func field(at place: Int) -> Int { Int(bytes.integer(at: place, as: UInt32.self)) }
+    offset = field(at: 0)
+    unpackedLength = field(at: 4)
+    fileOffset = field(at: 8)
+    storedLength = field(at: 12)
+    checksum = bytes.integer(at: 16)
+    let places = SegmentHeader.length..<FormatLimits.segmentCapacityMax
+    guard places.contains(offset), offset % 8 == 0 else { throw wrong(.illegalField, 0) }
+    guard (8...FormatLimits.groupLengthMax).contains(unpackedLength), unpackedLength % 8 == 0,
+      end <= FormatLimits.segmentCapacityMax
+    else { throw wrong(.illegalField, 4) }
+    guard places.contains(fileOffset), fileOffset % 8 == 0, fileOffset <= offset else {
+      throw wrong(.illegalField, 8)
+    }
+    guard (1...unpackedLength).contains(storedLength) else { throw wrong(.illegalField, 12) }
+  }
+
+  /// The stored bytes and the zeros behind them, if `file` is as long.
+  package func stored(in file: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    guard fileEnd <= file.count else { return nil }
+    return file.part(fileOffset, fileEnd - fileOffset)
+  }
+}
+
+/// The entries of a segment's groups, over the bytes of the mapped file.
+package struct GroupTable: Sendable {
+  // Unsafe: whoever makes the table keeps the bytes alive and unchanged.
+  private nonisolated(unsafe) let entries: UnsafeRawBufferPointer
+
+  /// - Parameter bytes: Whole entries.
+  package init(_ bytes: UnsafeRawBufferPointer) { entries = bytes }
+
+  package var count: Int { entries.count / GroupEntry.length }
+
+  package func entry(_ index: Int) throws(FormatError) -> GroupEntry {
+    try GroupEntry(reading: entries.part(index * GroupEntry.length, GroupEntry.length))
+  }
+
+  /// The group that a place of the body lies in, by the places where they begin; the last one behind its end.
+  ///
+  /// - Complexity: O(log n) for n groups.
+  package func index(of offset: Int) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      let start = Int(entries.integer(at: middle * GroupEntry.length, as: UInt32.self))
+      if start <= offset { low = middle + 1 } else { high = middle }
+    }
+    return max(0, low - 1)
+  }
+
+  /// Where the last group ends in the file, if all entries are right and follow each other. G1
+  package func verifiedEnd(dataEnd: Int) throws(FormatError) -> Int {
+    var (offset, fileOffset) = (SegmentHeader.length, SegmentHeader.length)
+    for index in 0..<count {
+      let entry = try entry(index)
+      guard entry.offset == offset, entry.fileOffset == fileOffset else {
+        throw FormatError(.misplaced, in: "group entry", at: index * GroupEntry.length)
+      }
+      (offset, fileOffset) = (entry.end, entry.fileEnd)
+    }
+    guard offset == dataEnd else {
+      throw FormatError(.misplaced, in: "group entry", at: entries.count)
+    }
+    return fileOffset
+  }
+
+  /// The entries in a file of which nothing else need be right: from the footer's place back to the first group's.
+  ///
+  /// - Returns: By their places, none over another.
+  package static func search(in file: UnsafeRawBufferPointer) -> [GroupEntry] {
+    var found: [GroupEntry] = []
+    var place = file.count - RewrittenFooter.length - GroupEntry.length
+    while place >= SegmentHeader.length {
+      let entry = try? GroupEntry(reading: file.part(place, GroupEntry.length))
+      if let entry, entry.fileEnd <= place, entry.end <= found.last?.offset ?? .max {
+        found.append(entry)
+        if entry.offset == SegmentHeader.length { break }
+      }
+      place -= GroupEntry.length
+      if let last = found.last, place < last.fileEnd { break }
+    }
+    return found.reversed()
+  }
+}

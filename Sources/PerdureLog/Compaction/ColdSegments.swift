@@ -1,0 +1,23 @@
+/// Which segments hold records that have lived long: values in, values out.
+///
+/// What survived a rewriting goes on living, mostly; and so does what has been there for long, measured by what was
+/// written since.
+enum ColdSegments {
+  /// - Parameter generation: How often the segment was rewritten.
+  /// - Parameter place: How many segments of the log come before it.
+  /// - Parameter count: How many there are, without the one that is being written.
+  static func isCold(generation: UInt64, place: Int, of count: Int) -> Bool {
+    generation > 0 || (count - 1 - place) * 4 >= count
+  }
+
+  /// How long the file of a segment in groups will be, in bytes, if the frames that stay shrink as all did before.
+  ///
+  /// - Parameter length: With frames that stand in it as they are.
+  /// - Parameter frames: What of `length` is frames.
+  /// - Parameter storedNow: What the frames take in the file as it is, in groups.
+  /// - Parameter framesNow: What they are when they are unpacked.
+  static func expectedLength(length: Int, frames: Int, storedNow: Int, framesNow: Int) -> Int {
+    guard framesNow > 0 else { return length }
+    return length - frames + Int(Double(frames) * Double(storedNow) / Double(framesNow))
+  }
+}

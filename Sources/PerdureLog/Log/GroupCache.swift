@@ -1,0 +1,179 @@
+import PerdureFileIO
+import PerdureFormat
+
+// Groups of rewritten segments, unpacked, where readers share them.
+//
+// A read in a group needs all of it unpacked, some 15 to 30 microseconds for 64 KiB, and the next read is often in
+// the same one. So what was unpacked is kept, up to so many bytes for a store, and goes when others were asked
+// for since (a clock: each has one more chance when it was used).
+//
+// A reader holds the group that it reads in, by a count of references, until it reads in another one or returns. So
+// the cache may forget a group at any time; how long snapshots live does not matter, and memory is bounded by the
+// cache and by the reads that are under way. (Keeping what readers saw for as long as a snapshot is pinned, as nodes
+// of the index are, would let one scan under one snapshot hold everything that it has passed.)
+//
+// Invariants
+//  C1  The bytes of an unpacked group never change, and live while anybody holds it.
+//  C2  The groups in the cache take no more than `bytesMax`.
+//  C3  Numbers of owners are never used twice, so that a group of a segment that is gone is never found.
+
+/// One group, unpacked.
+// Unchecked: its bytes are written before anybody else sees it, and freed in deinit.
+final class UnpackedGroup: @unchecked Sendable {
+  /// The segment's file that it is of.
+  let owner: Int
+  let index: Int
+  /// Where it stands in the segment's body.
+  let range: Range<Int>
+  private let memory: UnsafeMutableRawBufferPointer
+
+  /// - Parameter unpack: Fills the bytes; throws if it cannot.
+  init<E: Error>(
+    _ owner: Int, _ index: Int, at range: Range<Int>,
+    unpack: (UnsafeMutableRawBufferPointer) throws(E) -> Void
+  ) throws(E) {
+    self.owner = owner
+    self.index = index
+    self.range = range
+    memory = .allocate(byteCount: range.count, alignment: 16)
+    try unpack(memory)
+  }
+
+  deinit { memory.deallocate() }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
+
+  /// The bytes from a place of the body on.
+  func bytes(from offset: Int) -> UnsafeRawBufferPointer {
+    bytes.part((offset - range.lowerBound)..<range.count)
+  }
+}
+
+/// The unpacked groups of a store.
+// Unchecked: what varies is guarded by `lock`.
+final class GroupCache: @unchecked Sendable {
+  private struct Key: Hashable {
+    var owner: Int
+    var index: Int
+  }
+
+  private struct Entry {
+    var group: UnpackedGroup
+    var wasUsed: Bool
+  }
+
+  private let lock = Lock()
+  private let bytesMax: Int
+  private var entries: [Entry] = []
+  /// Where each group stands in `entries`.
+  private var places: [Key: Int] = [:]
+  /// The next entry that has to show that it was used.
+  private var hand = 0
+  private var byteCount = 0
+  private var owners = 0
+
+  init(bytesMax: Int) { self.bytesMax = bytesMax }
+
+  /// Bytes of the groups that it holds.
+  var bytes: Int { lock.withLock { byteCount } }
+
+  /// A number for a segment's file. C3
+  func makeOwner() -> Int {
+    lock.withLock {
+      owners += 1
+      return owners
+    }
+  }
+
+  func group(_ index: Int, of owner: Int) -> UnpackedGroup? {
+    lock.withLock {
+      guard let place = places[Key(owner: owner, index: index)] else { return nil }
+      entries[place].wasUsed = true
+      return entries[place].group
+    }
+  }
+
+  /// Takes in a group, unless somebody else was faster or it is too long.
+  func insert(_ group: UnpackedGroup) {
+    lock.withLock {
+      let key = Key(owner: group.owner, index: group.index)
+      guard places[key] == nil, group.bytes.count <= bytesMax else { return }
+      while byteCount + group.bytes.count > bytesMax { forgetOne() }  // C2
+      places[key] = entries.count
+      entries.append(Entry(group: group, wasUsed: false))
+      byteCount += group.bytes.count
+    }
+  }
+
+  /// A segment's file goes.
+  func removeAll(of owner: Int) {
+    lock.withLock {
+      for place in entries.indices.reversed() where entries[place].group.owner == owner { remove(place) }
+    }
+  }
+
+  private func forgetOne() {
+    while true {
+      if hand >= entries.count { hand = 0 }
+      guard entries[hand].wasUsed else { return remove(hand) }
+      entries[hand].wasUsed = false
+      hand += 1
+    }
+  }
+
+  /// The last entry takes the place of one that goes.
+  private func remove(_ place: Int) {
+    let gone = entries[place].group
+    places[Key(owner: gone.owner, index: gone.index)] = nil
+    byteCount -= gone.bytes.count
+    let last = entries.removeLast()
+    guard place < entries.count else { return }
+    entries[place] = last
+    places[Key(owner: last.group.owner, index: last.group.index)] = place
+  }
+}
+
+/// What keeps the group in memory that a call reads in: empty until it meets one.
+///
+/// A record that was read with a hold is good until the next one is read with it, or it is released. Whoever makes
+/// one releases it, at the end of the call.
+struct GroupHold {
+  // Not counted by the compiler: it would let go after the last use that it sees, which is not that of the bytes.
+  private var held: Unmanaged<UnpackedGroup>?
+
+  init() {}
+
+  var group: UnpackedGroup? { held?.takeUnretainedValue() }
+
+  /// Holds another group in place of the one before.
+  mutating func hold(_ group: UnpackedGroup) {
+    let before = held
+    held = .passRetained(group)
+    before?.release()
+  }
+
+  @inline(__always)
+  mutating func release() {
+    if let group = held { letGo(group) }
+  }
+
+  @inline(never)
+  private mutating func letGo(_ group: Unmanaged<UnpackedGroup>) {
+    group.release()
+    held = nil
+  }
+
+  /// Whether the bytes are in the group that is held, and not in a mapped segment.
+  @inline(__always)
+  func covers(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    held == nil ? false : heldCovers(bytes)
+  }
+
+  @inline(never)
+  private func heldCovers(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let start = bytes.baseAddress, let held = group?.bytes, let first = held.baseAddress else {
+      return false
+    }
+    return start >= first && start < first + held.count
+  }
+}

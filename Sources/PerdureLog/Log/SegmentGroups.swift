@@ -1,0 +1,82 @@
+import PerdureCompression
+import PerdureFormat
+
+/// The groups of one segment's file, for readers. FORMAT.md, "Groups".
+// Unchecked: it is constant, and the file's mapping lives as long as it.
+final class SegmentGroups: @unchecked Sendable {
+  let table: GroupTable
+  let number: UInt64
+  private let file: UnsafeRawBufferPointer
+  private let cache: GroupCache
+  private let owner: Int
+
+  /// - Parameter file: The mapped file.
+  init(_ table: GroupTable, of number: UInt64, in file: UnsafeRawBufferPointer, _ cache: GroupCache) {
+    self.table = table
+    self.number = number
+    self.file = file
+    self.cache = cache
+    owner = cache.makeOwner()
+  }
+
+  deinit { cache.removeAll(of: owner) }
+
+  /// The bytes from a place of the body to the end of its group, good while the hold has them.
+  func bytes(from offset: Int, _ hold: inout GroupHold) throws(StoreError) -> UnsafeRawBufferPointer {
+    if let held = hold.group, held.owner == owner, held.range.contains(offset) {
+      return held.bytes(from: offset)
+    }
+    let index = table.index(of: offset)
+    if let known = cache.group(index, of: owner), known.range.contains(offset) {
+      hold.hold(known)
+      return known.bytes(from: offset)
+    }
+    let entry = try entry(index)
+    guard (entry.offset..<entry.end).contains(offset) else { throw damaged(.misplaced, entry.fileOffset) }
+    if entry.isPlain, entry.fileEnd <= file.count {
+      return file.part(entry.fileOffset + offset - entry.offset, entry.end - offset)
+    }
+    let group = try UnpackedGroup(owner, index, at: entry.offset..<entry.end) { target throws(StoreError) in
+      try unpack(entry, into: target)
+    }
+    cache.insert(group)
+    hold.hold(group)
+    return group.bytes(from: offset)
+  }
+
+  func entry(_ index: Int) throws(StoreError) -> GroupEntry {
+    do { return try table.entry(index) } catch {
+      throw .corruption(error, segment: number, offset: error.offset)
+    }
+  }
+
+  /// Unpacks a group, verified, into as many bytes as it has.
+  func unpack(_ entry: GroupEntry, into target: UnsafeMutableRawBufferPointer) throws(StoreError) {
+    guard let stored = entry.stored(in: file) else { throw damaged(.incomplete, entry.fileOffset) }
+    guard Checksum.crc32c(stored) == entry.checksum else { throw damaged(.wrongChecksum, entry.fileOffset) }
+    guard entry.unpack(stored, into: target, LZ4Block.self) else {
+      throw damaged(.illegalField, entry.fileOffset)
+    }
+  }
+
+  private func damaged(_ reason: FormatError.Reason, _ offset: Int) -> StoreError {
+    .corruption(FormatError(reason, in: "group", at: 0), segment: number, offset: offset)
+  }
+}
+
+extension GroupEntry {
+  /// Unpacks stored bytes.
+  ///
+  /// - Parameter target: As many bytes as the group has.
+  /// - Returns: Whether these are exactly the bytes that came out. If not, what is in the target is anything.
+  func unpack<Decoder: LZ4BlockDecoding>(
+    _ stored: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, _ decoder: Decoder.Type
+  ) -> Bool {
+    let block = stored.part(0..<storedLength)
+    if isPlain {
+      target.copyMemory(from: block)
+      return true
+    }
+    return (try? decoder.decompress(block, into: target)) == unpackedLength
+  }
+}

@@ -1,0 +1,46 @@
+import PerdureFormat
+
+// Where an address lies, on one root. What is read there is in `RecordReader`; here is what that and the hints to the
+// processor share.
+
+extension UnsafeMutablePointer<Root> {
+  /// What the root knows of the file that an address is in.
+  @inline(__always)
+  func segment(of address: RecordAddress) -> UnsafeMutablePointer<SegmentTable.Entry> {
+    pointee.segments + Int(truncatingIfNeeded: address.segment)
+  }
+
+  /// Where the log ends in a segment. The entry's own end is not looked at before it is set for good.
+  @inline(__always)
+  func end(of segment: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>) -> Int {
+    segment == pointee.end.segment ? Int(pointee.end.offset) : entry.pointee.end
+  }
+
+  /// Where a processor may look for a record; nil where it does not stand in a file as it is. For hints only: any
+  /// word gives something.
+  @inline(__always)
+  func hint(of address: RecordAddress) -> UnsafeRawPointer? {
+    let entry = segment(of: address)
+    guard let base = entry.pointee.base else { return nil }
+    guard let map = entry.pointee.map else { return base + address.offset }
+    return map.pointee.hint(of: address.offset).map { base + $0 }
+  }
+
+  /// The frames of an address's segment.
+  func body(around address: RecordAddress) -> SegmentBody? {
+    let entry = segment(of: address)
+    guard let base = entry.pointee.base else { return nil }
+    guard let map = entry.pointee.map else {
+      return SegmentBody(base: base, end: end(of: address.segment, entry), nil)
+    }
+    return SegmentBody(base: base, end: map.pointee.dataEnd, map.pointee.groups)
+  }
+
+  /// Where a record stands in them; nil if it is not there.
+  func offset(of address: RecordAddress) -> Int? {
+    let entry = segment(of: address)
+    guard let base = entry.pointee.base else { return nil }
+    guard let map = entry.pointee.map else { return address.offset }
+    return try? map.pointee.verified(base).physicalOffset(of: address.offset)
+  }
+}
