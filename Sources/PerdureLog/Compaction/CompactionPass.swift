@@ -60,7 +60,7 @@ struct CompactionPass {
   private enum Worth {
     case nothing
     case rewriting
-    /// Nothing goes; only a file that is a twentieth shorter is worth it.
+    /// Too little goes; only a file that is a twentieth shorter is worth it.
     case grouping
   }
 
@@ -208,7 +208,7 @@ struct CompactionPass {
       try engine.compaction.checkNotStopped()
       if worth == .grouping && rewriter.fileLength > member.fileLength - member.fileLength / 20 {
         rewriter.discard()
-        cleaned = cleanedHere
+        if marking.recordsDropped == 0 { cleaned = cleanedHere }
         return
       }
       rewritten = try rewriter.takePlace(in: engine.directory, engine.groups)
@@ -236,12 +236,13 @@ struct CompactionPass {
     guard drops else { return .grouping }
     let before = member.fileLength
     let after = expectedLength(of: marking, member)
-    if after < before || groups { return .rewriting }
+    if after < before { return .rewriting }
     let isCleaner =
       marking.recordsDropped > 0 && member.segment.header.cleanedThrough < keepers.cleanedThrough
     let tombstones = numbers.filter { $0 > member.segment.number }
       .reduce(0) { $0 + Int(members[$1]?.usage.tombstoneBytes ?? 0) }
-    return isCleaner && tombstones > after - before ? .rewriting : .nothing
+    if isCleaner && tombstones > after - before { return .rewriting }
+    return groups ? .grouping : .nothing
   }
 
   private func expectedLength(of marking: SegmentMarking, _ member: Member) -> Int {

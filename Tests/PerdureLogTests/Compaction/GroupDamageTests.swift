@@ -34,13 +34,15 @@ struct GroupDamageTests {
 
   private func mend(_ bit: Int) throws { try grouped.write([bytes[bit / 8]], at: bit / 8, ofSegment: 1) }
 
-  @Test("Every flipped bit gives right values or an error that names corruption, in reading and in opening")
+  @Test(
+    "A flipped bit, wherever it is, gives right values or an error that names corruption, in reading and in opening"
+  )
   func bitFlips() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
     var (refused, errors) = (0, 0)
-    // Every byte, at a random one of its bits.
-    for byte in bytes.indices {
+    // One byte in two, at a random one of its bits.
+    for byte in stride(from: Int.random(in: 0...1, using: &random), to: bytes.count, by: 2) {
       let bit = 8 * byte + Int.random(in: 0..<8, using: &random)
       try damage(bit)
       do {
@@ -53,14 +55,14 @@ struct GroupDamageTests {
             errors += 1
           }
         }
-        if byte % 16 == 0 { #expect(try !store.verify().isClean, "bit \(bit)") }
+        if byte % 32 < 2 { #expect(try !store.verify().isClean, "bit \(bit)") }
       } catch let error as StoreError where error.code == .corruption || error.code == .unsupportedFormat {
         refused += 1
       }
       try mend(bit)
     }
     #expect(refused > 0 && errors > refused)
-    print("\(refused) of \(bytes.count) stores refused, \(errors) reads")
+    print("\(refused) of \(bytes.count / 2) stores refused, \(errors) reads")
   }
 
   @Test("With an index on disk, only reads in the damaged group fail, and verification names it")
