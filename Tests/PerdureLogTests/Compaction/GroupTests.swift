@@ -216,7 +216,7 @@ struct GroupTests {
     let snapshot = store.snapshot()
     var numbers = CommitNumbers(snapshot)
     for id in 0..<800 as Range<UInt64> {
-      let version = try #require(snapshot.version(.id(id), in: rows))
+      let version = try #require(try snapshot.version(.id(id), in: rows))
       #expect(numbers.sequence(of: version) == sequences[id])
     }
   }
@@ -248,7 +248,7 @@ struct GroupTests {
     let rows = try store.keyspace("rows", .dense)
     // A young segment, which loses half of its records twice.
     let young = try (0..<2000 as Range<UInt64>).filter { id in
-      let version = try #require(store.snapshot().version(.id(id), in: rows))
+      let version = try #require(try store.snapshot().version(.id(id), in: rows))
       return RecordAddress(rawValue: version.rawValue).segment == UInt64(sealed - 1)
     }
     #expect(!young.isEmpty)
