@@ -57,10 +57,11 @@ struct LogOpening {
   ) throws -> CommitterState {
     if let reference = superblock.current.checkpoint {
       do {
+        let copiesFile = beside?.copiesIndex ?? false
         let opened = try OpenedCheckpoint(
-          reference, in: path, mode, superblock, chain, options.fileSystem,
-          copiesFile: beside?.copiesIndex ?? false)
-        if options.checksIndexAtOpening { try opened.checkAll() }
+          reference, in: path, mode, superblock, chain, options.fileSystem, copiesFile: copiesFile)
+        // A copy is read as a whole anyway, and may have been made while units were used again.
+        if options.checksIndexAtOpening || copiesFile { try opened.checkAll() }
         let state = try readTail(behind: opened, chain, &report)
         checkpoint = opened
         return state
