@@ -170,7 +170,9 @@ struct CompactionPass {
   }
 
   /// Whether a segment may come to stand in groups that does not yet.
-  private var makesGroups: Bool { members.values.contains { isToBeGrouped($0) } }
+  private var makesGroups: Bool {
+    members.values.contains { chosen.contains($0.segment.number) && isToBeGrouped($0) }
+  }
 
   /// Two empty segments in a row: one is enough. T9
   private func isBehindEmpty(_ segment: Segment) -> Bool {

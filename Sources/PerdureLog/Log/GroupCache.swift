@@ -8,9 +8,11 @@ import PerdureFormat
 // for since (a clock: each has one more chance when it was used).
 //
 // A reader holds the group that it reads in, by a count of references, until it reads in another one or returns. So
-// the cache may forget a group at any time; how long snapshots live does not matter, and memory is bounded by the
-// cache and by the reads that are under way. (Keeping what readers saw for as long as a snapshot is pinned, as nodes
-// of the index are, would let one scan under one snapshot hold everything that it has passed.)
+// the cache may forget a group at any time; how long snapshots live does not matter, and what is unpacked is
+// bounded by the cache and by the reads that are under way. (Keeping what readers saw for as long as a snapshot is
+// pinned, as nodes of the index are, would let one scan under one snapshot hold everything that it has passed. A read
+// that promises its bytes for as long as the snapshot lives copies them, as it does with packed values: those of the
+// graph's rows do.)
 //
 // Invariants
 //  C1  The bytes of an unpacked group never change, and live while anybody holds it.

@@ -50,6 +50,8 @@ public struct CompressionOptions: Hashable, Sendable {
   /// Compacting by hand (`Store.compact(progress:)`) does it with all of these segments, the background with those
   /// that it rewrites anyway. A segment that stands in groups stays so when it is rewritten, whatever this says then.
   ///
+  /// The graph keeps a copy of each cold row that it passes until its view of the store is replaced.
+  ///
   /// Default: false. Why: groups of small values of one kind are 2 times shorter and more, but the first read in
   /// a group has to open all of it, which takes some 20 microseconds.
   public var groupsColdRecords = false

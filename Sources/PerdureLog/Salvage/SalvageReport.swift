@@ -31,7 +31,7 @@ public struct SalvageReport: Sendable {
     /// The file's name, without the directory.
     public let file: String
     /// Where the damage begins in the file, in bytes; of records that stand in groups, in what the file's groups
-    /// unpack to.
+    /// unpack to (but `unreadable`, which is about the file).
     public let offset: UInt64
     /// How long it is, in bytes; 0 when nobody knows.
     public let length: UInt64

@@ -20,7 +20,7 @@ struct SalvageSource {
     var end: Int?
     /// Up to where the superblock says that it was synced.
     var durableEnd = 0
-    /// Of a rewritten segment whose footer is right: where its frames end in the file.
+    /// Of a rewritten segment whose footer is right.
     var footer: RewrittenFooter?
     /// Whether compaction has rewritten it: then every commit that has a frame in it was complete (FORMAT.md,
     /// T6).

@@ -28,8 +28,9 @@ final class SegmentContent {
     } catch {
       unreadable = [0..<length]
     }
-    // Without a header nobody knows; entries have checksums of their own.
-    if segment.header?.isGrouped ?? true { unpackGroups() }
+    // Without header and footer nobody knows; entries have checksums of their own.
+    let isGrouped = segment.header?.isGrouped ?? segment.footer.map { $0.groupCount > 0 } ?? true
+    if isGrouped { unpackGroups() }
   }
 
   deinit { memory.deallocate() }
