@@ -116,9 +116,12 @@ extension ContextCore {
     _ index: StoreIndex, _ owner: ObjectReference, to result: inout [ObjectReference]
   ) {
     statistics.relationshipRequestCount += 1
+    let count = result.count
     do {
       try view.appendReferences(under: owner, in: index, to: &result)
     } catch {
+      // What was found until then is not the relationship.
+      result.removeSubrange(count...)
       noteReadFailure(error, owner)
     }
   }

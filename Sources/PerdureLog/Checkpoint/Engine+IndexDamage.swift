@@ -5,13 +5,16 @@ import PerdureFormat
 //
 // Nothing is lost: the index follows from the log. But the trees that are in use have a hole, so from then on whoever
 // asks the index gets an error, commits are refused, and no checkpoint is written. The file's header is made zero,
-// so that the next opening does not use it, and builds the index anew.
+// so that the next opening does not use it, and builds the index anew. (Snapshots outlive the writer's place; they leave the
+// file alone.)
 
 extension Engine {
   /// F3: asked after every walk in the committer's turn, before anything comes of it.
   func checkIndex() throws(StoreError) {
     if let checkpoint, checkpoint.nodes.isDamaged { throw indexDamaged(checkpoint) }
   }
+
+  var isIndexDamaged: Bool { checkpoint?.nodes.isDamaged ?? false }
 
   /// As above, for walks of one tree.
   @inline(__always)
@@ -46,10 +49,12 @@ extension Engine {
       at: place)
   }
 
-  /// Keeps the next opening from using the file.
+  /// Keeps the next opening from using the file; false if that cannot be, or if the file may be another writer's.
   private func giveUp(_ checkpoint: OpenedCheckpoint) -> Bool {
-    let zeros = [UInt8](repeating: 0, count: IndexFileHeader.length)
-    do { try checkpoint.file.write(zeros, at: 0) } catch { return false }
-    return true
+    whileWriter {
+      let zeros = [UInt8](repeating: 0, count: IndexFileHeader.length)
+      do { try checkpoint.file.write(zeros, at: 0) } catch { return false }
+      return true
+    } ?? false
   }
 }

@@ -28,17 +28,25 @@ extension Engine {
       return word(key, keyspace, root) != nil
     case .indexRangeUnchanged(let index, let range, let snapshot):
       try checkAvailable(index)
-      return OrderedTree.isUnchanged(
-        index: range, from: try snapshot.tree(of: index), to: root.pointee.tree(of: index))
+      let old = try snapshot.tree(of: index)
+      let isUnchanged = OrderedTree.isUnchanged(index: range, from: old, to: root.pointee.tree(of: index))
+      // It may be of another opening, with an index file of its own. F3
+      try snapshot.check(old.file)
+      return isUnchanged
     case .rangeUnchanged(let keyspace, let range, let snapshot):
       let old = try snapshot.tree(of: keyspace)
-      return range.withRaw {
+      let isUnchanged = range.withRaw {
         OrderedTree.isUnchanged(
           in: $0, from: old, to: root.pointee.trees(of: keyspace).ordered)
       }
+      try snapshot.check(old.file)
+      return isUnchanged
     case .idRangeUnchanged(let keyspace, let ids, let snapshot):
-      return DenseTable.isUnchanged(
-        in: ids, from: try snapshot.trees(of: keyspace).dense, to: root.pointee.trees(of: keyspace).dense)
+      let old = try snapshot.trees(of: keyspace).dense
+      let isUnchanged = DenseTable.isUnchanged(
+        in: ids, from: old, to: root.pointee.trees(of: keyspace).dense)
+      try snapshot.check(old.file)
+      return isUnchanged
     }
   }
 

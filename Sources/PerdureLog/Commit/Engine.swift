@@ -37,6 +37,11 @@ final class Engine: @unchecked Sendable {
   private let hasUnavailable = Atomic<Bool>(false)
   private var state: CommitterState
   private let lock: (any FileLock)?
+  private let placeGuard = Lock()
+  /// Whether the writer's place is given up. Guarded by `placeGuard`.
+  private var hasLeft = false
+  /// What keeps files as they are for snapshots that outlive the writer's place. Guarded by `turn`.
+  private var afterlife: ReaderRegistration?
   /// The checkpoint that the store was opened with: nodes of the trees may lie in its file.
   let checkpoint: OpenedCheckpoint?
   let checkpointer: Checkpointer
@@ -157,8 +162,21 @@ final class Engine: @unchecked Sendable {
     state.isClosed = true
     defer {
       gate.stop()
-      lock?.release()
+      leave()
     }
     try body(&state)
   }
+
+  /// Gives up the writer's place. Snapshots that are still held go on walking nodes of the index file, so from
+  /// here on this is a reader like any other opening (ReaderTable, X4).
+  private func leave() {
+    if !options.isReadOnly, checkpoint != nil, pins.held().holdsAny {
+      afterlife = ReaderRegistration.take(in: readers)
+    }
+    placeGuard.withLock { hasLeft = true }
+    lock?.release()
+  }
+
+  /// Does something that only the writer may do; nil if this is the writer no more.
+  func whileWriter<R>(_ body: () -> R) -> R? { placeGuard.withLock { hasLeft ? nil : body() } }
 }

@@ -82,9 +82,17 @@ struct SegmentUsageTable: Equatable, Sendable {
   }
 
   /// No key of the newest root leads to the record any more.
-  mutating func release(_ address: RecordAddress) {
-    usages[Int(address.segment)].liveBytes -= UInt64(address.recordLengthMax)
-    totals.liveBytes -= UInt64(address.recordLengthMax)
+  ///
+  /// - Returns: Whether it was counted as live. What a checkpoint said of that may be wrong; the counts go no lower
+  ///   than 0 then (V11 finds it).
+  @discardableResult
+  mutating func release(_ address: RecordAddress) -> Bool {
+    guard address.segment < UInt64(usages.count) else { return false }
+    let bytes = UInt64(address.recordLengthMax)
+    let counted = min(bytes, usages[Int(address.segment)].liveBytes)
+    usages[Int(address.segment)].liveBytes -= counted
+    totals.liveBytes -= counted
+    return counted == bytes
   }
 
   private mutating func makeRoom(for segment: UInt64) {

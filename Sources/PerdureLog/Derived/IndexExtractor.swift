@@ -134,10 +134,13 @@ public enum IndexKey {
   }
 
   static func reference(in treeKey: UnsafeRawBufferPointer) -> UInt64 {
-    UInt64(bigEndian: treeKey.loadUnaligned(fromByteOffset: treeKey.count - referenceLength, as: UInt64.self))
+    // Shorter than a reference is only what a wrong writer put there.
+    guard treeKey.count >= referenceLength else { return 0 }
+    return UInt64(
+      bigEndian: treeKey.loadUnaligned(fromByteOffset: treeKey.count - referenceLength, as: UInt64.self))
   }
 
   static func key(in treeKey: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    treeKey.part(0, treeKey.count - referenceLength)
+    treeKey.part(0, max(0, treeKey.count - referenceLength))
   }
 }

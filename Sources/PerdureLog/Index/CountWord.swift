@@ -2,7 +2,7 @@
 // and, when the child lies in the index file, a part of its checksum.
 //
 //   bits 0..<40   entries below the child
-//   bits 40..<64  the tag: the low 24 bits of the child's checksum in the file; 0: not said
+//   bits 40..<64  the tag: the low 24 bits of the child's checksum in the file, 1 if they are 0; 0: not said
 //
 // A node's checksum says that its bytes belong together and to its slot. It cannot say that they are the newest
 // that were written there: a write that the medium lost leaves an older node, whole in itself. The tag beside it
@@ -35,5 +35,5 @@ struct CountWord: Equatable {
 
   /// The tag of a node with this checksum.
   @inline(__always)
-  static func tag(of checksum: UInt32) -> UInt32 { checksum & 0xFF_FFFF }
+  static func tag(of checksum: UInt32) -> UInt32 { max(checksum & 0xFF_FFFF, 1) }
 }

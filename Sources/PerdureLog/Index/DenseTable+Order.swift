@@ -53,12 +53,13 @@ extension DenseTable {
     while level > 0 {
       let view = DenseNode(node)
       var slot = 0
-      while rest >= view.count(slot) {
+      while slot < DenseNode.slotCount &- 1, rest >= view.count(slot) {
         rest &-= view.count(slot)
         slot &+= 1
       }
       id = id << 6 | UInt64(slot)
-      node = view.child(slot, in: file).unsafelyUnwrapped
+      guard let child = view.child(slot, in: file) else { return nil }
+      node = child
       level -= 1
     }
     var bits = DenseNode(node).presence

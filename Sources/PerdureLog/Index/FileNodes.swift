@@ -35,9 +35,6 @@ struct FileNodes: @unchecked Sendable {
 
   fileprivate init(_ checks: UnsafePointer<NodeChecks>?) { self.checks = checks }
 
-  /// Of two versions of a tree, one may have been emptied meanwhile and know of no file any more.
-  func orIfNone(_ other: FileNodes) -> FileNodes { checks == nil ? other : self }
-
   /// Whether a node lies in the file; nothing is said of what it is.
   @inline(__always)
   func contains(_ node: UnsafeMutableRawPointer) -> Bool {
@@ -57,8 +54,10 @@ struct FileNodes: @unchecked Sendable {
   func checked(
     _ child: UnsafeMutableRawPointer, at index: Int, of parent: OrderedNode
   ) -> UnsafeMutableRawPointer {
-    guard let checks, contains(child), !checks.pointee.isChecked(child) else { return child }
-    let expected = ExpectedNode(level: parent.level &- 1, below: parent.countWord(index))
+    guard let checks, contains(child) else { return child }
+    let level = parent.level &- 1
+    if checks.pointee.isChecked(child, as: .orderedNode, level: level) { return child }
+    let expected = ExpectedNode(level: level, below: parent.countWord(index))
     return checks.pointee.check(child, .orderedNode, expected)
   }
 
@@ -67,10 +66,12 @@ struct FileNodes: @unchecked Sendable {
   func checked(
     _ child: UnsafeMutableRawPointer, at slot: Int, of parent: DenseNode
   ) -> UnsafeMutableRawPointer {
-    guard let checks, contains(child), !checks.pointee.isChecked(child) else { return child }
+    guard let checks, contains(child) else { return child }
     let level = parent.level &- 1
+    let nodeClass: NodeClass = level == 0 ? .denseLeaf : .denseInner
+    if checks.pointee.isChecked(child, as: nodeClass, level: level) { return child }
     let expected = ExpectedNode(level: level, below: parent.countWord(slot))
-    return checks.pointee.check(child, level == 0 ? .denseLeaf : .denseInner, expected)
+    return checks.pointee.check(child, nodeClass, expected)
   }
 
   /// The root of a tree in the file, checked.
@@ -122,7 +123,7 @@ private struct NodeChecks: ~Copyable {
   let start: UInt
   let byteCount: UInt
   private let check: NodeCheck
-  /// A bit for each unit: the node that begins there was checked.
+  /// A bit for each unit: the node that begins there was checked, for a tree of this kind.
   private let bits: UnsafeMutablePointer<Atomic<UInt64>>
   // Unsafe: `MappedNodes` owns both this and the damage.
   private unowned(unsafe) let damage: NodeDamage
@@ -148,10 +149,15 @@ private struct NodeChecks: ~Copyable {
     (UInt(bitPattern: node) &- start) / UInt(NodeSlot.unitByteCount)
   }
 
+  /// Whether a node was checked, and is what this parent wants of it: in a file that somebody made to be wrong, two
+  /// parents may lead to one node.
   @inline(__always)
-  func isChecked(_ node: UnsafeMutableRawPointer) -> Bool {
+  func isChecked(_ node: UnsafeMutableRawPointer, as nodeClass: NodeClass, level: Int) -> Bool {
     let unit = unit(of: node)
-    return bits[Int(bitPattern: unit &>> 6)].load(ordering: .relaxed) &>> UInt64(unit & 63) & 1 == 1
+    guard bits[Int(bitPattern: unit &>> 6)].load(ordering: .relaxed) &>> UInt64(unit & 63) & 1 == 1 else {
+      return false
+    }
+    return NodeHeader(node).levelAndClass == NodeHeader.levelAndClass(nodeClass, level: level)
   }
 
   /// The node, or a substitute. F2
@@ -207,15 +213,15 @@ final class MappedNodes: @unchecked Sendable {
     self.file = file
     self.lastSegment = lastSegment
     bitWordCount = file.count / NodeSlot.unitByteCount / 64 + 1
-    bits = .allocate(capacity: bitWordCount)
-    for word in 0..<bitWordCount { (bits + word).initialize(to: Atomic(0)) }
+    bits = .allocate(capacity: 2 * bitWordCount)
+    for word in 0..<(2 * bitWordCount) { (bits + word).initialize(to: Atomic(0)) }
     damageFlag = .allocate(capacity: 1)
     damageFlag.initialize(to: Atomic(false))
     checks = .allocate(capacity: 2)
     let toRecords = NodeCheck(file: file, lastSegment: lastSegment)
     let toEntries = NodeCheck(file: file, lastSegment: nil)
     checks.initialize(to: NodeChecks(toRecords, bits, damage, damageFlag))
-    (checks + 1).initialize(to: NodeChecks(toEntries, bits, damage, damageFlag))
+    (checks + 1).initialize(to: NodeChecks(toEntries, bits + bitWordCount, damage, damageFlag))
     records = FileNodes(checks)
     entries = FileNodes(checks + 1)
   }
@@ -223,7 +229,7 @@ final class MappedNodes: @unchecked Sendable {
   deinit {
     checks.deinitialize(count: 2)
     checks.deallocate()
-    bits.deinitialize(count: bitWordCount)
+    bits.deinitialize(count: 2 * bitWordCount)
     bits.deallocate()
     damageFlag.deinitialize(count: 1)
     damageFlag.deallocate()

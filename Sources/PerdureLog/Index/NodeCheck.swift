@@ -133,7 +133,9 @@ extension NodeCheck {
       let length = node.keyLength(index)
       let block = try whole(
         at: place, .block, level: 0, byteCount: BlockView.bytesOffset + length, tag: 0)
-      guard length > OrderedNode.inlineKeyLimit, BlockView(block).length == length else {
+      guard length > OrderedNode.inlineKeyLimit, length <= OrderedTree.keyByteCountLimit,
+        BlockView(block).length == length
+      else {
         throw Self.illegal(place)
       }
     }
@@ -145,7 +147,11 @@ extension NodeCheck {
 extension NodeCheck {
   /// Checks what is in a dense node, and counts what it says is below.
   private func entryCount(of node: DenseNode, at offset: Int) throws(FormatError) -> Int {
-    guard node.presence != 0 else { throw Self.illegal(offset) }
+    // Ids have 64 bits: the eleventh level has four of them.
+    let ways = node.level == DenseTable.heightLimit - 1 ? 16 : DenseNode.slotCount
+    guard node.presence != 0, ways == DenseNode.slotCount || node.presence >> UInt64(ways) == 0 else {
+      throw Self.illegal(offset)
+    }
     let isLeaf = node.level == 0
     var sum = 0
     for way in 0..<DenseNode.slotCount {

@@ -67,6 +67,16 @@ struct NodeHeader {
     nonmutating set { base.storeBytes(of: UInt8(newValue), toByteOffset: 12, as: UInt8.self) }
   }
 
+  /// Level and class in one load.
+  @inline(__always)
+  var levelAndClass: UInt16 { base.load(fromByteOffset: 12, as: UInt16.self) }
+
+  /// What `levelAndClass` is for a node of this class and level.
+  @inline(__always)
+  static func levelAndClass(_ nodeClass: NodeClass, level: Int) -> UInt16 {
+    UInt16(littleEndian: UInt16(truncatingIfNeeded: level & 0xFF) | UInt16(nodeClass.rawValue) &<< 8)
+  }
+
   var nodeClass: NodeClass {
     get { NodeClass(rawValue: base.load(fromByteOffset: 13, as: UInt8.self)).unsafelyUnwrapped }
     nonmutating set { base.storeBytes(of: newValue.rawValue, toByteOffset: 13, as: UInt8.self) }

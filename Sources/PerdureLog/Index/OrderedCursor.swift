@@ -123,7 +123,7 @@ extension OrderedCursor {
     while level > 0 {
       let inner = OrderedNode(node)
       var slot = 0
-      while rest >= inner.entryCount(slot) {
+      while slot < inner.count &- 1, rest >= inner.entryCount(slot) {
         rest &-= inner.entryCount(slot)
         slot &+= 1
       }

@@ -39,7 +39,7 @@ extension OrderedTree {
     var rest = position
     while !node.isLeaf {
       var index = 0
-      while rest >= node.entryCount(index) {
+      while index < node.count &- 1, rest >= node.entryCount(index) {
         rest &-= node.entryCount(index)
         index &+= 1
       }

@@ -119,6 +119,8 @@ extension Snapshot {
       let position = Int(Double(count) * Double(index) / Double(wanted))
       return keyspace.kind == .dense ? trees.dense.select(position)?.word : trees.ordered.select(position)
     }
+    try check(trees.dense.file)
+    try check(trees.ordered.file)
     words.sort { RecordAddress(rawValue: $0).position < RecordAddress(rawValue: $1).position }
     if prefersNew { words.removeFirst(words.count / 2) }
     words.removeAll { RecordAddress(rawValue: $0).isBlob }

@@ -142,6 +142,9 @@ struct PinnedVersions {
   /// The versions of snapshots, in order; of those not settled, one that is not above.
   var snapshots: [UInt64] = []
 
+  /// Whether somebody may hold any root.
+  var holdsAny: Bool { unsettledFrom != nil || !exact.isEmpty }
+
   /// Whether somebody may hold a root of one of these versions.
   func mayHold(_ versions: ClosedRange<UInt64>) -> Bool {
     if let unsettledFrom, unsettledFrom <= versions.upperBound { return true }

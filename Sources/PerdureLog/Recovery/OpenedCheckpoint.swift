@@ -228,8 +228,7 @@ extension OpenedCheckpoint {
 extension OpenedCheckpoint {
   /// Bytes of the file that hold something that is needed, as the checkpoint says.
   var byteCountInUse: Int {
-    Int(
-      clamping: root.unitsInUse.multipliedReportingOverflow(by: UInt64(NodeSlot.unitByteCount)).partialValue)
+    min(Int(clamping: root.unitsInUse), nodes.file.count / NodeSlot.unitByteCount) * NodeSlot.unitByteCount
   }
 
   /// - Throws: `IndexUnusable` when any node is damaged.

@@ -64,21 +64,26 @@ struct Replay: ~Copyable {
     if record.header.kind == .tombstone {
       usage.addTombstone(address)
       let old = keyspaces[id].remove(record.key, kind, in: arena)
-      release(old)
+      try release(old)
       tail?.note(old: old, new: nil, id)
       return
     }
     if isBlob { nextBlob = BlobFiles.number(after: try BlobReference(in: record).number, nextBlob) }
     usage.add(address)
     let old = keyspaces[id].put(record.key, kind, address.rawValue, in: arena)
-    release(old)
+    try release(old)
     tail?.note(old: old, new: address.rawValue, id)
     if id == 0 { try applyCatalog(record, segment, place) }
   }
 
   /// A record has lost its key to a newer one.
-  private mutating func release(_ word: UInt64?) {
-    if let word { usage.release(RecordAddress(rawValue: word)) }
+  ///
+  /// - Throws: `IndexUnusable` when the checkpoint did not count that record.
+  private mutating func release(_ word: UInt64?) throws(IndexUnusable) {
+    guard let word, !usage.release(RecordAddress(rawValue: word)) else { return }
+    precondition(tail != nil, "U1: what was counted here is released once")
+    throw IndexUnusable(
+      "segment usage: less is live than the tail replaces", at: "the checkpoint's root block")
   }
 
   private mutating func applyCatalog(_ record: Record, _ segment: UInt64, _ place: Int) throws {

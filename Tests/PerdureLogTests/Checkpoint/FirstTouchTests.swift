@@ -188,6 +188,61 @@ struct FirstTouchTests {
     #expect(refused > 20)
   }
 
+  @Test("A snapshot of an earlier opening in a precondition is checked against its own index file")
+  func earlierOpening() throws {
+    let (memory, name, _) = try Self.makeStore()
+    // All of the rows' nodes but the root, which an opening reads.
+    let nodes = try memory.nodes(name).dropFirst()
+    try memory.change(name) { file in
+      for node in nodes { file[node.lowerBound + 100] ^= 0xFF }
+    }
+    let first = try memory.open()
+    let rows = try first.keyspace("rows", .dense)
+    let snapshot = first.snapshot()
+    first.engine.abandon()
+    // The second opening makes an index file of its own.
+    try memory.fileSystem.remove(CheckpointedStore.path + "/" + name)
+    let second = try memory.open()
+    try second.write { transaction in
+      for id in 100...200 as ClosedRange<UInt64> { try transaction.remove(id: id, in: rows) }
+    }
+    let error = #expect(throws: StoreError.self) {
+      try second.write { transaction in
+        transaction.require(.idRangeUnchanged(rows, 100...200, since: snapshot))
+        try transaction.put([1], id: 100, in: rows)
+      }
+    }
+    #expect(error?.code == .corruption)
+    #expect(try second.snapshot().value(id: 100, in: rows) == nil)
+  }
+
+  @Test(
+    "A snapshot that outlives its store leaves the next writer's index file alone, and what it sees stays")
+  func outliving() throws {
+    let (memory, name, _) = try Self.makeStore()
+    let first = try memory.open()
+    let rows = try first.keyspace("rows", .dense)
+    let snapshot = first.snapshot()
+    try first.close()
+    let second = try memory.open()
+    #expect(try second.readers.count == 1)
+    for round in 0..<6 as Range<UInt8> {
+      try second.write { transaction in
+        for id in 1...Self.count { try transaction.put([round], id: id, in: rows) }
+      }
+      try second.checkpoint()
+    }
+    var sum = 0
+    try snapshot.forEach(in: rows) { (id: UInt64, bytes: RawSpan) in
+      sum += bytes.withUnsafeBytes({ Array($0) }) == Self.value(id) ? 1 : 0
+      return true
+    }
+    #expect(sum == Int(Self.count))
+    try second.close()
+    let header = Array(try memory.bytes(name).prefix(8))
+    #expect(header.contains { $0 != 0 })
+  }
+
   @Test("What is read only is checked as a whole where that is asked for, and says so")
   func readOnly() throws {
     let (memory, name, bytes) = try Self.makeStore()
