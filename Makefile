@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release demo lint format check bench bench-log bench-compression bench-opening bench-tables test-benchmarks clean
+.PHONY: help setup build test test-release test-long demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-tables test-benchmarks clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -36,6 +36,11 @@ test-release: setup ## Build and run all tests with optimisation
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
+test-long: setup ## Ten minutes of kills, a value of 4 GiB, a million power cuts; with optimisation, an hour or two
+	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
+	PERDURE_KILLS=600 PERDURE_CRASH_STATES=1000000 PERDURE_LONG_VALUES=1 \
+	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
+
 demo: setup ## Import the Debian archive as an object graph and ask it questions
 	$(SWIFT) run -c release $(BUILD_FLAGS) DebianArchive $(ARGS)
 
@@ -52,23 +57,22 @@ bench: setup ## Measure beside SQLite
 	@.ci/setup libsqlite3-dev
 	$(SWIFT) run --package-path Benchmarks -c release ArchiveBenchmark --results Benchmarks/results/archive.json $(ARGS)
 
-bench-log: setup ## Measure the engine alone beside LMDB, RocksDB, LevelDB and SQLite
+bench-setup: setup ## Install the engines that the benchmarks measure beside Perdure
 	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
+
+bench-log: bench-setup ## Measure the engine alone beside LMDB, RocksDB, LevelDB and SQLite
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark --output Benchmarks/results $(ARGS)
 
-bench-compression: setup ## Measure what compression does to small records
-	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
+bench-compression: bench-setup ## Measure what compression does to small records
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark compression --output Benchmarks/results
 
-bench-opening: setup ## Measure what opening costs, part by part
-	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
+bench-opening: bench-setup ## Measure what opening costs, part by part
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark opening --output Benchmarks/results
 
-bench-tables: ## Write what was measured into the tables of the documents
+bench-tables: bench-setup ## Write what was measured into the tables of the documents
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark tables
 
-test-benchmarks: setup ## Build and run the tests of the benchmarks
-	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
+test-benchmarks: bench-setup ## Build and run the tests of the benchmarks
 	$(SWIFT) test --package-path Benchmarks $(TEST_ARGS)
 
 clean: ## Remove what was built

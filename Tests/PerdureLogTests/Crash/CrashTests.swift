@@ -8,44 +8,62 @@ import Testing
 /// `PERDURE_SEED` runs it again.
 @Suite("After a power cut")
 struct CrashTests {
-  /// Over all shapes together.
-  private static let statesMin = 20_000
+  /// Over all shapes together. A long run sets it in the environment: a million take half an hour.
+  private static let statesMin = Environment.value(of: "PERDURE_CRASH_STATES").flatMap(Int.init) ?? 20_000
   private let seed = SeededGenerator.seedFromEnvironment()
 
   @Test("A store holds a prefix of its commits with all that was promised, whatever the power cut left")
   func everyCrash() async throws {
     let quota = Self.statesMin / CrashShape.all.count + 1
-    let counts = try await withThrowingTaskGroup(of: Int.self) { group in
+    let explored = try await withThrowingTaskGroup(of: Explored.self) { group in
       for (number, shape) in CrashShape.all.enumerated() {
         let seed = SeededGenerator(seed: seed).derived(UInt64(number)).seed
         group.addTask { try await Self.explore(shape, seed, states: quota) }
       }
-      return try await group.reduce(0, +)
+      return try await group.reduce(into: Explored()) { $0.add($1) }
     }
-    print("power cuts: \(counts) distinct states, PERDURE_SEED=\(seed)")
-    #expect(counts >= Self.statesMin)
+    print("power cuts: \(explored.states) distinct states, PERDURE_SEED=\(seed)")
+    #expect(explored.states >= Self.statesMin)
+    #expect(explored.losses == Set(CrashLoss.allCases))
+  }
+
+  private struct Explored {
+    var states = 0
+    var losses: Set<CrashLoss> = []
+
+    mutating func add(_ other: Explored) {
+      states += other.states
+      losses.formUnion(other.losses)
+    }
   }
 
   /// Runs programs of a shape until so many distinct states have been looked at.
-  private static func explore(_ shape: CrashShape, _ seed: UInt64, states: Int) async throws -> Int {
-    var found = 0
+  private static func explore(_ shape: CrashShape, _ seed: UInt64, states: Int) async throws -> Explored {
+    var found = Explored()
     var round: UInt64 = 0
-    while found < states {
+    while found.states < states {
       let workload = CrashWorkload(shape: shape, seed: seed &+ round)
       let fileSystem = SimulatedFileSystem()
       let oracle = try await workload.run(on: fileSystem, fileSystem.marker)
       var explorer = CrashExplorer(seed: workload.seed)
-      explorer.imagesPerOperationMax = shape.imagesPerOperationMax
+      explorer.imagesPerOperationMax = imagesPerOperation(
+        fileSystem.journal, shape, missing: states - found.states)
       explorer.sectorLength = shape.sectorLength
       let report = explorer.examine(fileSystem.journal) { image, context in
         try examine(image, context, workload, oracle)
       }
       print("\(shape), program \(round): \(report)")
       try report.check()
-      found += report.distinctImageCount
+      found.add(Explored(states: report.distinctImageCount, losses: Set(report.lossCounts.keys)))
       round += 1
     }
     return found
+  }
+
+  /// So many that one program is about enough: of three images, one or two have been seen before. Never so
+  /// few that the telling losses (`CrashPlanner`) are all there is.
+  private static func imagesPerOperation(_ journal: CrashJournal, _ shape: CrashShape, missing: Int) -> Int {
+    min(shape.imagesPerOperationMax, max(12, 3 * missing / max(1, journal.operationCount)))
   }
 
   private static func examine(

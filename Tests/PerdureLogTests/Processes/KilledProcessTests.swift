@@ -168,6 +168,8 @@ struct KilledProcessTests {
       }
     } else {
       await #expect(processExitsWith: .success) { [path = path as String] in
+        // Whatever it may wait for: nobody waits for it for ever.
+        alarm(300)
         try Bank.read(path, rounds: 40)
       }
     }
