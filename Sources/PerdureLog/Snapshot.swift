@@ -17,9 +17,13 @@ public final class Snapshot: Sendable {
   init(_ engine: Engine) {
     self.engine = engine
     (pin, root) = engine.pinRoot()
+    if engine.place.isLeft { engine.join(root) }
   }
 
-  deinit { pin.release() }
+  deinit {
+    pin.release()
+    if engine.place.isLeft { engine.endPlace() }
+  }
 
   /// The sequence number of the last commit that the snapshot sees; 0 for an empty store.
   public var sequence: UInt64 { root.pointee.sequence }

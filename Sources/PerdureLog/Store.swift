@@ -115,7 +115,7 @@ public final class Store: Sendable {
   /// is not reclaimed while it lives.
   ///
   /// A closed store gives what it held when it was closed: another `Store` that has been opened since may
-  /// have gone on.
+  /// have gone on. If it has, and no snapshot was kept meanwhile, values may be gone: reading one is an error.
   ///
   /// - Complexity: O(1); no lock is taken.
   public func snapshot() -> Snapshot { Snapshot(engine) }
@@ -128,7 +128,8 @@ public final class Store: Sendable {
   }
 
   /// Makes everything durable, marks the store as closed and lets go of it. Snapshots go on
-  /// reading. Closing twice is allowed; a store that goes out of scope without it is as after a
+  /// reading: what they see is kept from later writers as it is kept from this one, by a place among the readers
+  /// (`readers`). Where none can be had the store stays locked until the last of them is gone. Closing twice is allowed; a store that goes out of scope without it is as after a
   /// crash of the process: whole, and recovered by the next opening.
   /// - Throws: `StoreError` when the last sync fails; the store is closed all the same.
   public func close() throws {

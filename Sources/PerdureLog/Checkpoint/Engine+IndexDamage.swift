@@ -36,6 +36,10 @@ extension Engine {
 
   @inline(never)
   private func indexDamaged(_ checkpoint: OpenedCheckpoint) -> StoreError {
+    if isOutdated(checkpoint) {
+      return StoreError(
+        .closed, "The store was closed, and has been opened for writing elsewhere since; open it again")
+    }
     let name = StoreFileName.index(checkpoint.reference.indexFile).string
     let what = checkpoint.nodes.damage.error.map { ": \($0.reason.rawValue)" } ?? ""
     let place = checkpoint.nodes.damage.error.map { "\(name), byte \($0.offset)" } ?? name
@@ -49,9 +53,17 @@ extension Engine {
       at: place)
   }
 
+  /// Whether the file is another writer's by now, and was so when this snapshot was taken (WriterPlace, L3).
+  private func isOutdated(_ checkpoint: OpenedCheckpoint) -> Bool {
+    checkpoint.nodes.damage.error == Self.outdated
+  }
+
+  /// What is noted of a file that is another writer's.
+  static let outdated = FormatError(.misplaced, in: "index file of a closed store", at: 0)
+
   /// Keeps the next opening from using the file; false if that cannot be, or if the file may be another writer's.
   private func giveUp(_ checkpoint: OpenedCheckpoint) -> Bool {
-    whileWriter {
+    place.whileWriter {
       let zeros = [UInt8](repeating: 0, count: IndexFileHeader.length)
       do { try checkpoint.file.write(zeros, at: 0) } catch { return false }
       return true

@@ -210,6 +210,9 @@ struct CommitterState: ~Copyable {
     }
   }
 
+  /// Whether a state that somebody may hold names a blob file.
+  var mayReadBlobs: Bool { !liveBlobs.isEmpty || !retiredBlobs.isEmpty }
+
   /// Whether there may be one to remove. S6
   func hasUnreachableBlobs(oldestPinned: UInt64, synced: LogPosition) -> Bool {
     retiredBlobs.first.map { $0.version <= oldestPinned && $0.end <= synced } ?? false

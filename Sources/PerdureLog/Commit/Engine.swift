@@ -36,12 +36,8 @@ final class Engine: @unchecked Sendable {
   /// Whether the set holds anything: what every read asks for, without the lock.
   private let hasUnavailable = Atomic<Bool>(false)
   private var state: CommitterState
-  private let lock: (any FileLock)?
-  private let placeGuard = Lock()
-  /// Whether the writer's place is given up. Guarded by `placeGuard`.
-  private var hasLeft = false
-  /// What keeps files as they are for snapshots that outlive the writer's place. Guarded by `turn`.
-  private var afterlife: ReaderRegistration?
+  /// The writer's lock, and what keeps files as they are for snapshots that outlive it.
+  let place: WriterPlace
   /// The checkpoint that the store was opened with: nodes of the trees may lie in its file.
   let checkpoint: OpenedCheckpoint?
   let checkpointer: Checkpointer
@@ -68,9 +64,9 @@ final class Engine: @unchecked Sendable {
     self.groups = groups
     self.gate = gate
     self.reserve = reserve
-    self.lock = lock
     self.reading = reading
     readers = ReaderTable(directory: directory, fileSystem: options.fileSystem)
+    place = WriterPlace(lock, readers)
     compactor = options.compactor
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
     publishedVersion = Atomic(recovered.root.pointee.version)
@@ -90,7 +86,6 @@ final class Engine: @unchecked Sendable {
     compactor?.stop()
     checkpointer.stop()
     gate.stop()
-    lock?.release()
     state.freeRoots()
   }
 
@@ -161,22 +156,10 @@ final class Engine: @unchecked Sendable {
     if state.isClosed { return }
     state.isClosed = true
     defer {
+      let isPoisoned = gate.poison != nil
       gate.stop()
-      leave()
+      leave(state, isPoisoned: isPoisoned)
     }
     try body(&state)
   }
-
-  /// Gives up the writer's place. Snapshots that are still held go on walking nodes of the index file, so from
-  /// here on this is a reader like any other opening (ReaderTable, X4).
-  private func leave() {
-    if !options.isReadOnly, checkpoint != nil, pins.held().holdsAny {
-      afterlife = ReaderRegistration.take(in: readers)
-    }
-    placeGuard.withLock { hasLeft = true }
-    lock?.release()
-  }
-
-  /// Does something that only the writer may do; nil if this is the writer no more.
-  func whileWriter<R>(_ body: () -> R) -> R? { placeGuard.withLock { hasLeft ? nil : body() } }
 }

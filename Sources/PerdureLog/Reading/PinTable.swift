@@ -90,6 +90,13 @@ final class PinTable: Sendable {
     return held
   }
 
+  /// Whether anything is pinned.
+  var isAnyHeld: Bool {
+    var isHeld = false
+    forEachPin { _ in isHeld = true }
+    return isHeld
+  }
+
   /// How many snapshots there are.
   var count: Int {
     var count = 0
@@ -130,7 +137,8 @@ struct Pin: @unchecked Sendable {
   /// The reader has found its root. P3
   func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }
 
-  func release() { slot.pointee.store(0, ordering: .releasing) }
+  /// Comes before whatever its owner asks then, in the order that all see (WriterPlace, L1).
+  func release() { slot.pointee.store(0, ordering: .sequentiallyConsistent) }
 }
 
 /// Which versions are held at some moment.

@@ -1,0 +1,151 @@
+import PerdureFileIO
+import PerdureFormat
+import Synchronization
+
+// What is left of a writer's place when the store is closed.
+//
+// A snapshot outlives its store. It goes on walking nodes of the index file, where they lie, and opening blob
+// files, and the next writer may use those units again and remove those files. So a writer that leaves while
+// something of it may be read becomes a reader like any other opening: it takes a slot before it gives the lock
+// up. Where it can have none it keeps the lock, and who wants to write is told so. FORMAT.md, W9.
+//
+// Invariants
+//  L1  A snapshot is pinned, and released, before `isLeft` is asked; who leaves sets it before looking at the
+//      pins (all sequentially consistent). So a pin is seen by who leaves, or its owner sees that the writer
+//      has left and asks here: for a place when it has come (`join`), for its end when it has gone (`end`).
+//  L2  Between the moment that the writer leaves and the release of the last pin there is a slot or the lock,
+//      unless nothing that is read can change.
+//  L3  Who takes a slot when the writer has left already has it before it reads the superblock (X1 of
+//      ReaderTable). If that is the one which the writer left, no other writer has relied on anything yet.
+//  L4  Without a pin there is neither slot nor lock: it does not matter how long the store's object lives.
+
+/// What may change under those who still read when the writer has left.
+struct PlaceNeed {
+  /// The index file, and the checkpoint, that the store was opened with; 0: none.
+  let indexFile: UInt64
+  let checkpoint: UInt64
+  /// What the writer said last.
+  let superblock: Superblock?
+  /// Nil where it is not known which commits the next opening will find.
+  let sequence: UInt64?
+}
+
+/// The place of an opening: the writer's lock, and later what keeps files as they are for snapshots.
+// Unchecked: what varies is guarded by `lock`, but for `left`.
+final class WriterPlace: @unchecked Sendable {
+  private let table: ReaderTable
+  private let lock = Lock()
+  private let left = Atomic<Bool>(false)
+  private var writing: (any FileLock)?
+  private var reading: ReaderRegistration?
+  private var need: PlaceNeed?
+
+  /// - Parameter writing: Nil for who was a reader from the beginning.
+  init(_ writing: (any FileLock)?, _ table: ReaderTable) {
+    self.writing = writing
+    self.table = table
+  }
+
+  deinit { writing?.release() }
+
+  /// Whether the writer's place is given up. L1
+  @inline(__always)
+  var isLeft: Bool { left.load(ordering: .sequentiallyConsistent) }
+
+  /// Does something that only the writer may do; nil if this is the writer no more.
+  func whileWriter<R>(_ body: () -> R) -> R? { lock.withLock { isLeft ? nil : body() } }
+
+  /// Gives up the writer's place.
+  ///
+  /// - Parameter need: What may change under readers; nil: nothing.
+  /// - Parameter isRead: Whether something is pinned.
+  func leave(_ isRead: () -> Bool, _ need: () -> PlaceNeed?) {
+    lock.withLock {
+      if isLeft { return }
+      left.store(true, ordering: .sequentiallyConsistent)
+      self.need = need()
+      if let need = self.need, isRead() {
+        reading = ReaderRegistration.take(in: table)
+        guard let reading else { return }
+        Self.narrow(reading, need, need.sequence)
+      }
+      giveUpLock()
+    }
+  }
+
+  /// A snapshot has been taken of the last state, although the writer has left.
+  ///
+  /// - Returns: False if another writer may have gone on: what the snapshot sees is not kept.
+  func join(_ sequence: UInt64) -> Bool {
+    lock.withLock {
+      guard let need, writing == nil, reading == nil else { return true }
+      reading = ReaderRegistration.take(in: table)
+      if reading == nil { writing = try? table.writerLock() }
+      let superblock = try? SuperblockFile.open(in: table.directory, .read, table.fileSystem).current
+      guard reading != nil || writing != nil, let superblock, superblock == need.superblock else {
+        reading = nil
+        giveUpLock()
+        return false
+      }
+      if let reading { Self.narrow(reading, need, need.sequence == nil ? nil : sequence) }
+      return true
+    }
+  }
+
+  /// A snapshot has gone. L4
+  func end(unless isRead: () -> Bool) {
+    lock.withLock {
+      guard isLeft, !isRead() else { return }
+      reading = nil
+      giveUpLock()
+    }
+  }
+
+  private func giveUpLock() {
+    writing?.release()
+    writing = nil
+  }
+
+  private static func narrow(_ reading: ReaderRegistration, _ need: PlaceNeed, _ sequence: UInt64?) {
+    guard let sequence else { return }
+    // What cannot be written stays as it was, which asks for more. X3
+    try? reading.narrow(
+      to: ReaderSlot.Hold(sequence: sequence, indexFile: need.indexFile, checkpoint: need.checkpoint))
+  }
+}
+
+extension ReaderTable {
+  /// The lock that a writer holds.
+  fileprivate func writerLock() throws(FileIOError) -> any FileLock {
+    try fileSystem.lock(
+      directory + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
+  }
+}
+
+extension Engine {
+  /// Gives up the writer's place. What snapshots may still read is kept as it is. In a turn.
+  ///
+  /// - Parameter isPoisoned: Whether the log may lack, for the next opening, what was seen here.
+  func leave(_ state: borrowing CommitterState, isPoisoned: Bool) {
+    let mayChange = !options.isReadOnly && (checkpoint != nil || state.mayReadBlobs)
+    place.leave {
+      pins.isAnyHeld
+    } _: {
+      guard mayChange else { return nil }
+      let oldest = state.roots(heldBy: pins.held())[0]
+      return PlaceNeed(
+        indexFile: checkpoint?.reference.indexFile ?? 0, checkpoint: checkpoint?.root.number ?? 0,
+        superblock: state.superblock?.current, sequence: isPoisoned ? nil : oldest.pointee.sequence)
+    }
+  }
+
+  /// What a snapshot sees that was taken when the writer had left is kept, or is not to be read. L1
+  @inline(never)
+  func join(_ root: UnsafeMutablePointer<Root>) {
+    guard !place.join(root.pointee.sequence) else { return }
+    checkpoint?.nodes.noteDamage(Self.outdated)
+  }
+
+  @inline(never)
+  func endPlace() { place.end(unless: { pins.isAnyHeld }) }
+}

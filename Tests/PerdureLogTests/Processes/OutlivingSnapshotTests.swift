@@ -1,0 +1,185 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("A snapshot that outlives its closed store")
+struct OutlivingSnapshotTests {
+  /// A store that was opened from a checkpoint and has gone on since, so that its states have nodes in the
+  /// index file and in memory, and values with files of their own.
+  private static func make(
+    _ name: String, _ fileSystem: any FileSystem = InMemoryFileSystem()
+  ) throws -> WitnessedStore {
+    let witnessed = try WitnessedStore(SeededGenerator.forTest(name), fileSystem)
+    for _ in 0..<30 { try witnessed.commit() }
+    try witnessed.writer.checkpoint()
+    try witnessed.writer.close()
+    try witnessed.open()
+    for _ in 0..<3 { try witnessed.commit() }
+    return witnessed
+  }
+
+  private static func table(of witnessed: WitnessedStore) -> ReaderTable {
+    ReaderTable(directory: WitnessedStore.path, fileSystem: witnessed.fileSystem)
+  }
+
+  /// What another writer does that takes everything away which nobody holds.
+  private static func overwrite(_ witnessed: WitnessedStore, rounds: Int = 4) throws {
+    for _ in 0..<rounds {
+      for _ in 0..<15 { try witnessed.commit() }
+      try witnessed.writer.checkpoint()
+      try witnessed.writer.compact()
+      try witnessed.writer.checkpoint()
+    }
+  }
+
+  private static func blobs(_ witnessed: WitnessedStore) throws -> Int {
+    try witnessed.fileSystem.contents(of: WitnessedStore.path).count { $0.hasSuffix(".blob") }
+  }
+
+  @Test("It gives its state, value for value, whatever later writers do", arguments: [true, false])
+  func stays(closes: Bool) throws {
+    let witnessed = try Self.make("outliving \(closes)")
+    let old = try witnessed.writer.snapshot()
+    try witnessed.commit()
+    let snapshot = try witnessed.writer.snapshot()
+    if closes { try witnessed.writer.close() }
+    witnessed.kill()
+    for round in 0..<3 {
+      try witnessed.open()
+      try Self.overwrite(witnessed)
+      try witnessed.check(old, "round \(round), the older one")
+      try witnessed.check(snapshot, "round \(round)")
+      if round == 1 { try witnessed.writer.close() }
+      witnessed.kill()
+    }
+  }
+
+  @Test("A value that is read in pieces goes on being read")
+  func pieces() throws {
+    let witnessed = try Self.make("outliving pieces")
+    let extra = try witnessed.writer.keyspace("extra", .dense)
+    let value = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    try witnessed.writer.write { try $0.put(value, id: 1, in: extra) }
+    let reader = try #require(try witnessed.writer.snapshot().reader(id: 1, in: extra))
+    #expect(try reader.bytes(in: 0..<100) == Array(value[0..<100]))
+    try witnessed.writer.close()
+    try witnessed.open()
+    #expect(!Self.table(of: witnessed).needs().holds.isEmpty)
+    try witnessed.writer.write(durability: .powerLoss) { try $0.remove(id: 1, in: extra) }
+    try witnessed.writer.write { try $0.put([1], id: 2, in: extra) }
+    #expect(try reader.bytes(in: 0..<reader.count) == value)
+  }
+
+  @Test("Its slot ends with it although the closed store's object lives, and the space comes back")
+  func released() throws {
+    let witnessed = try Self.make("outliving, released")
+    let closed = try witnessed.writer
+    let extra = try closed.keyspace("extra", .dense)
+    try closed.write { try $0.put([UInt8](repeating: 1, count: 5000), id: 1, in: extra) }
+    let sequence = try witnessed.last
+    var snapshots = [closed.snapshot(), closed.snapshot()]
+    try closed.close()
+    try witnessed.open()
+    let place = try #require(closed.engine.checkpoint)
+    let hold = ReaderSlot.Hold(
+      sequence: sequence, indexFile: place.reference.indexFile, checkpoint: place.root.number)
+    #expect(Self.table(of: witnessed).needs() == ReaderNeeds(holds: [hold]))
+    try witnessed.writer.write(durability: .powerLoss) { try $0.remove(id: 1, in: extra) }
+    let before = try Self.blobs(witnessed)
+    snapshots.removeLast()
+    #expect(Self.table(of: witnessed).needs() == ReaderNeeds(holds: [hold]))
+    snapshots.removeLast()
+    #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+    try witnessed.writer.write(durability: .powerLoss) { try $0.put([1], id: 2, in: extra) }
+    #expect(try Self.blobs(witnessed) == before - 1)
+    withExtendedLifetime(closed) {}
+  }
+
+  @Test("Where it can have no slot the writer's lock stays until it is gone")
+  func noSlot() throws {
+    let fileSystem = SlotlessFileSystem()
+    let witnessed = try Self.make("outliving without a slot", fileSystem)
+    let closed = try witnessed.writer
+    var snapshot: Snapshot? = closed.snapshot()
+    try closed.close()
+    let error = #expect(throws: StoreError.self) { try witnessed.open() }
+    #expect(error?.code == .locked)
+    try witnessed.check(try #require(snapshot), "while the lock is kept")
+    snapshot = nil
+    try witnessed.open()
+    #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+    withExtendedLifetime((closed, snapshot)) {}
+  }
+
+  @Test("A closed store that nobody reads keeps no place, and takes one again for a later snapshot")
+  func later() throws {
+    for fileSystem in [InMemoryFileSystem() as any FileSystem, SlotlessFileSystem()] {
+      let witnessed = try Self.make("snapshot of a closed store", fileSystem)
+      let closed = try witnessed.writer
+      try closed.close()
+      #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+      var snapshot: Snapshot? = closed.snapshot()
+      if fileSystem is SlotlessFileSystem {
+        #expect(throws: StoreError.self) { try witnessed.open() }
+        try witnessed.check(try #require(snapshot), "after the close")
+        snapshot = nil
+        try witnessed.open()
+      } else {
+        try witnessed.open()
+        try Self.overwrite(witnessed)
+        try witnessed.check(try #require(snapshot), "after the close")
+        snapshot = nil
+      }
+      #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+      withExtendedLifetime(snapshot) {}
+    }
+  }
+
+  @Test("What a closed store held is not read, but refused, when another writer may have gone on")
+  func outdated() throws {
+    let witnessed = try Self.make("outdated snapshot")
+    let closed = try witnessed.writer
+    try closed.close()
+    try witnessed.open()
+    try Self.overwrite(witnessed)
+    let rows = try witnessed.writer.keyspace("rows", .dense)
+    let error = #expect(throws: StoreError.self) { try closed.snapshot().value(id: 1, in: rows) }
+    #expect(error?.code == .closed)
+    #expect(try witnessed.writer.verify().findings.isEmpty)
+    #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+  }
+
+  @Test("A store that reads no file again leaves nothing behind")
+  func nothingToKeep() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([1, 2], id: 1, in: rows) }
+    let snapshot = store.snapshot()
+    try store.close()
+    let again = try memory.open()
+    #expect(try again.readers.isEmpty)
+    try again.write { try $0.put([3], id: 1, in: rows) }
+    #expect(try snapshot.value(id: 1, in: rows) == [1, 2])
+  }
+}
+
+/// One on which every slot of the table of readers is taken.
+private final class SlotlessFileSystem: ForwardingFileSystem {
+  let behind: any FileSystem = InMemoryFileSystem()
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    SlotlessFile(try behind.open(path, mode))
+  }
+}
+
+private final class SlotlessFile: ForwardingFile {
+  let behind: any File
+
+  init(_ behind: any File) { self.behind = behind }
+
+  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { false }
+}
