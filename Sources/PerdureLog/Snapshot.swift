@@ -22,6 +22,7 @@ public final class Snapshot: Sendable {
 
   deinit {
     pin.release()
+    if engine.pins.isAwaited { engine.noteRelease() }
     if engine.place.isLeft { engine.endPlace() }
   }
 

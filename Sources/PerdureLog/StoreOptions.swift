@@ -91,9 +91,10 @@ public struct StoreOptions: Sendable {
   /// with `Store.compact(progress:)`.
   public var compactsAutomatically = true
 
-  /// How much of the log's record bytes may be garbage before the store compacts itself. Garbage that
-  /// snapshots hold counts, but no run is begun for it again and again; nor for less than 8 MiB, or an eighth
-  /// of a segment where that is less (but never for less than 1 MiB).
+  /// How much of the log's record bytes may be garbage before the store compacts itself: after a commit, when it
+  /// is opened, and when a snapshot goes that held some. Garbage that snapshots hold does not count once a run has
+  /// found it; no run is begun for less than 8 MiB, or an eighth of a segment where that is less (but never for
+  /// less than 1 MiB).
   ///
   /// Unit: a part of 1. Range: 0.05 to 0.9. Default: 0.18. Why: the log stays below 1.25 times what is live,
   /// and each byte is written about three times, also under updates that favour no key.

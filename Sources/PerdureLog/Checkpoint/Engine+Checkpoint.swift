@@ -51,7 +51,7 @@ extension Engine {
     guard state.tailBytes > 0, state.end > .start else { return nil }
     let (pin, root) = pinRoot()
     precondition(root == state.root, "In a turn the newest root is the committer's")
-    return (state.checkpointSource(oldestPinned: pins.oldest(published: root.pointee.version)), pin)
+    return (state.checkpointSource(pins.held()), pin)
   }
 
   /// Step 4; without a reference the superblock says once more what it said.
@@ -88,8 +88,8 @@ extension CommitterState {
   var indexByteCount: Int { max(arena.liveByteCount, indexFileByteCount) }
 
   /// What a checkpoint of the published root is made of.
-  mutating func checkpointSource(oldestPinned: UInt64) -> CheckpointSource {
-    reclaim(oldestPinned: oldestPinned)
+  mutating func checkpointSource(_ pinned: PinnedVersions) -> CheckpointSource {
+    reclaim(pinned)
     return CheckpointSource(
       root: root, catalog: catalog, untrusted: indexes.unavailable, duplicated: duplicatedIndexes,
       blobs: liveBlobs, nextBlob: nextBlob, freed: arena.takeFreedSlots(), segmentUsage: usage.encode(),

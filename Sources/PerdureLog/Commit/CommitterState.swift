@@ -30,6 +30,8 @@ struct CommitterState: ~Copyable {
   var encoderBuffer = RawBuffer(capacity: 64 << 10)
   /// Roots that readers may still look at, oldest first.
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
+  /// How many of them nobody has looked at yet.
+  private var unsortedRootCount = 0
   /// What compaction has replaced, and the versions of roots that may read it.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
   /// The part of it that no root reads any more.
@@ -38,8 +40,8 @@ struct CommitterState: ~Copyable {
   private var readableSince: [UInt64: UInt64] = [:]
   /// The first version that reads the segment table as it is now.
   private var tableSince: UInt64 = 0
-  /// Blob files whose records are gone, in the order in which they went.
-  private(set) var retiredBlobs: [RetiredBlob] = []
+  /// Blob files whose records are gone.
+  var retiredBlobs = RetiredBlobs()
   var statistics = WriteCounters()
   /// How much of each segment is live.
   var usage = SegmentUsageTable()
@@ -97,21 +99,24 @@ struct CommitterState: ~Copyable {
     next.pointee.version = arena.publish()
     root.pointee.replacedNanoseconds = Clock.nowNanoseconds()
     retiredRoots.append(root)
+    unsortedRootCount += 1
     root = next
   }
 
-  /// Frees what no reader can reach any more.
-  mutating func reclaim(oldestPinned: UInt64) {
-    arena.reclaim(oldestPinnedVersion: oldestPinned)
-    let free = retiredRoots.prefix { $0.pointee.version < oldestPinned }
-    for old in free { Root.free(old) }
-    retiredRoots.removeFirst(free.count)
-    // What a compaction could not let go of because of a snapshot that is gone by now.
-    guard outdatedSegments.contains(where: { $0.versions.upperBound < oldestPinned }) else { return }
-    for entry in outdatedSegments where entry.versions.upperBound < oldestPinned {
-      releasedSegments.append(entry.outdated)
+  /// Frees what no reader can reach any more: of all that went out of use, what no version has that is held.
+  ///
+  /// - Complexity: beyond what `NodeArena.reclaim` and the pins cost, O(n) for n roots and replaced files that
+  ///   are held; `shouldReclaim` sees to it that many commits share it.
+  mutating func reclaim(_ pinned: PinnedVersions) {
+    arena.reclaim(pinned)
+    unsortedRootCount = 0
+    retiredRoots.removeAll { old in
+      let version = old.pointee.version
+      if pinned.mayHold(version...version) { return false }
+      Root.free(old)
+      return true
     }
-    outdatedSegments.removeAll { $0.versions.upperBound < oldestPinned }
+    releasedSegments += takeUnreadSegments(pinned)
   }
 
   /// What nobody reads any more, to be let go of when the turn is over.
@@ -197,58 +202,35 @@ struct CommitterState: ~Copyable {
 
   /// Notes blob files that the published root is the first to name, or not to name.
   mutating func note(_ blobs: BlobChanges) {
+    if blobs.named.isEmpty && blobs.superseded.isEmpty { return }
     liveBlobs.formUnion(blobs.named)
     liveBlobs.subtract(blobs.superseded)
+    for number in blobs.named { retiredBlobs.noteBirth(of: number, version: root.pointee.version) }
     retire(blobs: blobs.superseded)
   }
 
   /// Notes blob files that the published root, or the one that is about to be, does not name.
   mutating func retire(blobs numbers: [UInt64]) {
     let root = root.pointee
-    retiredBlobs += numbers.map {
-      RetiredBlob(number: $0, version: root.version, sequence: root.sequence, end: root.end)
+    for number in numbers {
+      retiredBlobs.retire(number, version: root.version, sequence: root.sequence, end: root.end)
     }
   }
 
   /// Whether a state that somebody may hold names a blob file.
   var mayReadBlobs: Bool { !liveBlobs.isEmpty || !retiredBlobs.isEmpty }
 
-  /// Whether there may be one to remove. S6
-  func hasUnreachableBlobs(oldestPinned: UInt64, synced: LogPosition) -> Bool {
-    retiredBlobs.first.map { $0.version <= oldestPinned && $0.end <= synced } ?? false
-  }
-
-  /// The blob files that no reader can reach, and that no power cut can bring back: what made them
-  /// orphans is durable. S6
-  ///
-  /// - Parameter readersFrom: The oldest commit whose state other openings may read; nil: there are none.
-  mutating func takeUnreachableBlobs(
-    oldestPinned: UInt64, synced: LogPosition, readersFrom: UInt64?
-  ) -> [UInt64] {
-    let free = retiredBlobs.prefix {
-      $0.version <= oldestPinned && $0.end <= synced && $0.sequence <= readersFrom ?? .max
-    }.map(\.number)
-    retiredBlobs.removeFirst(free.count)
-    return free
-  }
-
   /// Whether enough has been retired to make a look at the pins worth it.
-  var shouldReclaim: Bool { arena.retiredByteCount > 256 << 10 || retiredRoots.count >= 64 }
+  var shouldReclaim: Bool { arena.unsortedByteCount > 256 << 10 || unsortedRootCount >= 64 }
+
+  /// Whether there are replaced files that somebody may read.
+  var mayHoldBackSegments: Bool { !outdatedSegments.isEmpty }
 
   mutating func freeRoots() {
     for old in retiredRoots { Root.free(old) }
     retiredRoots = []
     Root.free(root)
   }
-}
-
-/// A blob file whose record is gone from some version on, by the commit with this sequence number, which ends at
-/// this place.
-struct RetiredBlob {
-  var number: UInt64
-  var version: UInt64
-  var sequence: UInt64
-  var end: LogPosition
 }
 
 /// The blob files that a commit's records name, and those of the records that it replaces or removes.

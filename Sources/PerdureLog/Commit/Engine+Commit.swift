@@ -100,18 +100,6 @@ extension Engine {
     }
   }
 
-  /// Removes the files of values that nobody can read any more.
-  func removeUnreachableBlobs(_ state: inout CommitterState) {
-    guard !state.retiredBlobs.isEmpty else { return }
-    let oldest = pins.oldest(published: state.root.pointee.version)
-    let synced = gate.syncedEnd
-    guard state.hasUnreachableBlobs(oldestPinned: oldest, synced: synced) else { return }
-    // Other openings are asked after the commits that let go of the files were written. X1
-    let readersFrom = readers.needs().oldestSequence
-    discardBlobs(
-      state.takeUnreachableBlobs(oldestPinned: oldest, synced: synced, readersFrom: readersFrom))
-  }
-
   private func makeEncoder(_ state: inout CommitterState) -> LogEncoder {
     var buffer = RawBuffer(capacity: 0)
     swap(&buffer, &state.encoderBuffer)
@@ -265,7 +253,7 @@ extension Engine {
     state.statistics.records += recordCount
     state.replaceRoot(next)
     publish(next)
-    if state.shouldReclaim { state.reclaim(oldestPinned: pins.oldest(published: next.pointee.version)) }
+    if state.shouldReclaim { reclaim(&state) }
     return receipt
   }
 }

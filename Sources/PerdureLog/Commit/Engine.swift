@@ -80,6 +80,7 @@ final class Engine: @unchecked Sendable {
     state = recovered
     noteTail(&state)
     holdReserve(&state)
+    compactor?.note(state.usage.totals, of: self)
   }
 
   deinit {

@@ -4,7 +4,7 @@ import PerdureFormat
 // Compaction: takes dead records out of segments that are no longer written, while everybody goes on.
 //
 //  1  In the committer's turn: perhaps the log begins a new segment; the newest root and every root that is
-//     held become keepers; one pin keeps them all. The counts say which segments are worth it.
+//     held become keepers, each with a pin. The counts say which segments are worth it.
 //  2  The log is synced up to there, and a superblock says so, and that rewritten segments may follow.
 //  3  For each segment, oldest first, outside every turn: mark what stays; if that is worth it, copy it into
 //     a new file, sync, rename it over the old one, sync the directory.
@@ -29,6 +29,10 @@ struct CompactionLimits {
   var groupsAllCold = false
   /// The segments to look at, given what is known of all but the last; nil: all.
   var choose: (([CompactionCandidate]) -> Set<UInt64>)?
+  /// Called with the versions that are kept for snapshots.
+  var didKeep: (_ versions: [UInt64]) -> Void = { _ in }
+  /// Called for each segment that was looked at: its number, and the bytes that only snapshots keep in it.
+  var didLook: (_ number: UInt64, _ held: UInt64) -> Void = { _, _ in }
   /// Called with every few bytes that are written or read; throws to give up.
   var pace: (_ bytes: Int) throws -> Void = { _ in }
   /// Called between segments: done, and in all. False: stop.
@@ -41,6 +45,13 @@ struct CompactionCandidate: Hashable, Sendable {
   var usage: SegmentUsage
   /// Commits since the first of the segment: how long it has been there.
   var age: UInt64
+
+  /// The same without dead bytes that snapshots hold.
+  func without(held: UInt64) -> CompactionCandidate {
+    var candidate = self
+    candidate.usage.totalBytes -= min(held, usage.deadBytes)
+    return candidate
+  }
 }
 
 /// One run over the log.
@@ -67,7 +78,8 @@ struct CompactionPass {
   private let engine: Engine
   private let limits: CompactionLimits
   private let keepers: Keepers
-  private let pin: Pin
+  /// One for each keeper: snapshots may go meanwhile.
+  private let pins: [Pin]
   /// By number.
   private var members: [UInt64: Member] = [:]
   private let numbers: [UInt64]
@@ -88,8 +100,8 @@ struct CompactionPass {
     if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
     var pass = try engine.inTurn { try CompactionPass(engine, limits, report, &$0) }
     defer {
-      pass.pin.release()
-      engine.releaseReplacedSegments()
+      for pin in pass.pins { pin.release() }
+      engine.giveBackFiles()
     }
     try engine.promiseDurability(upTo: pass.promise, withGroups: pass.makesGroups)
     try pass.compactAll()
@@ -109,9 +121,9 @@ struct CompactionPass {
     self.report = report
     let isWritten = state.end.offset > UInt64(SegmentHeader.length)
     if limits.rollsLog && isWritten { try engine.rollLogIfThereIsRoom(&state) }
-    let roots = state.roots(heldBy: engine.pins.held())
+    let roots = state.roots(heldBy: engine.pins.heldAndAwaited())
     keepers = Keepers(roots, state.catalog)
-    pin = engine.pins.pinOwn(roots[0].pointee.version)
+    pins = roots.map { engine.pins.pinOwn($0.pointee.version) }
     promise = (state.end, state.root.pointee.sequence, state.nextBlob)
     let last = state.end.segment
     numbers = state.segments.segments.keys.filter { $0 != last }.sorted()
@@ -127,7 +139,14 @@ struct CompactionPass {
         number, cleanedThrough: usage.deadBytes == 0 ? keepers.sequence : segment.header.cleanedThrough)
     }
     chosen = Set(numbers)
+    limits.didKeep(roots.dropLast().map(\.pointee.version))
     if let choose = limits.choose { chosen = choose(candidates) }
+  }
+
+  /// What is still dead in a segment, by what was live when the pass began, is there for snapshots.
+  private func noteHeld(_ number: UInt64) {
+    let isForSnapshots = keepers.count > 1
+    limits.didLook(number, isForSnapshots ? members[number]?.usage.deadBytes ?? 0 : 0)
   }
 
   private var candidates: [CompactionCandidate] {
@@ -152,7 +171,9 @@ struct CompactionPass {
       // Another one may need less room.
       do { try compact(member) } catch let error as StoreError where error.code == .diskFull {
         lackOfRoom = error
+        continue
       }
+      noteHeld(number)
     }
     _ = limits.progress(numbers.count, numbers.count, report)
   }
@@ -315,12 +336,6 @@ struct CompactionPass {
 }
 
 extension Engine {
-  /// Lets go of replaced files that nobody reads any more, when the turn is over.
-  fileprivate func releaseReplacedSegments() {
-    // A store that is closed has nothing to let go of but everything.
-    _ = try? inTurn { state in state.takeUnreadSegments(pins.held()) }
-  }
-
   /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that segments are
   /// rewritten; and no opening begins with a checkpoint that is older. FORMAT.md, T5, T6 and T8.
   ///

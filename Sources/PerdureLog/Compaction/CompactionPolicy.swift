@@ -19,6 +19,13 @@ struct CompactionPolicy: Hashable, Sendable {
     var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
     /// What could go, tombstones included: they go as soon as what they removed is gone.
     var garbageBytes: UInt64 { totalBytes - min(totalBytes, liveBytes) }
+
+    /// The same without dead bytes that snapshots hold.
+    func without(held: UInt64) -> Totals {
+      var totals = self
+      totals.totalBytes -= min(held, deadBytes)
+      return totals
+    }
   }
 
   /// Whether there is enough garbage.

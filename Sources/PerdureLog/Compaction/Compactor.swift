@@ -1,8 +1,12 @@
 import PerdureFileIO
 
-/// Compacts in the background: a thread that sleeps until the committer has seen enough garbage.
+/// Compacts in the background: a thread that sleeps until somebody has seen enough garbage.
 ///
 /// It holds the engine only while it works, so a store that is let go of goes.
+///
+/// Garbage that snapshots hold cannot be won, so it is left out of account, segment by segment, as the last run that
+/// looked at the segment found it; until a snapshot goes. Otherwise the segments of one old snapshot, which are
+/// nothing but garbage, would be chosen again and again before those where there is something to win.
 // Unchecked: what changes is guarded by `lock`.
 final class Compactor: @unchecked Sendable {
   private let lock = Lock()
@@ -11,6 +15,10 @@ final class Compactor: @unchecked Sendable {
   private var isStopped = false
   private var isStarted = false
   private var counts = Counts()
+  /// Dead bytes that snapshots hold, by segment, and the versions of these snapshots.
+  private var held: [UInt64: UInt64] = [:]
+  private var holders: [UInt64] = []
+  private var hasReleased = false
   private let policy: CompactionPolicy
 
   /// What it has done since the store was opened.
@@ -21,6 +29,8 @@ final class Compactor: @unchecked Sendable {
     var failure: String?
     /// Garbage that the last run had to leave.
     var futileBytes: UInt64 = 0
+    /// The part of the garbage that snapshots hold.
+    var heldBytes: UInt64 = 0
   }
 
   init(_ policy: CompactionPolicy) { self.policy = policy }
@@ -33,18 +43,41 @@ final class Compactor: @unchecked Sendable {
     if totals.garbageBytes >= policy.deadBytesMin { consider(totals, engine) }
   }
 
+  /// Whether a run has left garbage, or is about to, because of snapshots.
+  var isHeldBack: Bool { lock.withLock { !holders.isEmpty } }
+
+  /// Whether there is nothing that its thread is about to do.
+  var isIdle: Bool { lock.withLock { !isWanted } }
+
+  /// A snapshot has gone while things were held back (`PinTable.isAwaited`).
+  func noteRelease(in engine: Engine) {
+    lock.withLock {
+      hasReleased = true
+      if !isWanted && !isStopped { want(engine, CompactionPolicy.Totals()) }
+    }
+  }
+
   private func consider(_ totals: CompactionPolicy.Totals, _ engine: Engine) {
     lock.withLock {
-      guard !isWanted, !isStopped, policy.isDue(totals, futile: counts.futileBytes) else { return }
-      isWanted = true
-      if isStarted { return condition.signal() }
-      isStarted = PlatformThread.start(name: "perdure-compact") { [self, weak engine] in work { engine } }
-      guard !isStarted else { return }
-      counts.failure = "The system gave no thread to compact on"
-      // Asked again when there is more garbage.
-      isWanted = false
-      counts.futileBytes = totals.garbageBytes
+      guard !isWanted, !isStopped, isDue(totals) else { return }
+      want(engine, totals)
     }
+  }
+
+  /// Whether there is something to win. With the lock.
+  private func isDue(_ totals: CompactionPolicy.Totals) -> Bool {
+    policy.isDue(totals.without(held: counts.heldBytes), futile: counts.futileBytes)
+  }
+
+  private func want(_ engine: Engine, _ totals: CompactionPolicy.Totals) {
+    isWanted = true
+    if isStarted { return condition.signal() }
+    isStarted = PlatformThread.start(name: "perdure-compact") { [self, weak engine] in work { engine } }
+    guard !isStarted else { return }
+    counts.failure = "The system gave no thread to compact on"
+    // Asked again when there is more garbage.
+    isWanted = false
+    counts.futileBytes = totals.without(held: counts.heldBytes).garbageBytes
   }
 
   func stop() {
@@ -57,7 +90,10 @@ final class Compactor: @unchecked Sendable {
   private func work(_ engine: () -> Engine?) {
     while waitUntilWanted() {
       guard let engine = engine() else { return }
-      run(engine)
+      if lock.withLock({ hasReleased }) { engine.giveBackFiles() }
+      // Garbage may have come meanwhile, with the last commit for a long time.
+      while runIfDue(engine) {}
+      lock.withLock { isWanted = hasReleased }
     }
   }
 
@@ -68,13 +104,20 @@ final class Compactor: @unchecked Sendable {
     return !isStopped
   }
 
-  private func run(_ engine: Engine) {
-    let before = engine.usageTotals
-    let result = Result { try engine.compact(limits(engine, before)) }
+  /// A run on this thread, if there is something to win.
+  ///
+  /// - Returns: Whether there was.
+  @discardableResult
+  func runIfDue(_ engine: Engine) -> Bool {
+    forgetHeld(engine)
+    let totals = engine.usageTotals
+    guard lock.withLock({ isDue(totals) }) else { return false }
+    let result = Result { try engine.compact(limits(engine, totals)) }
     let after = engine.usageTotals
     lock.withLock {
-      isWanted = false
-      counts.futileBytes = after.garbageBytes
+      counts.heldBytes = held.values.reduce(0, +)
+      if counts.heldBytes == 0 { holders = [] }
+      counts.futileBytes = after.without(held: counts.heldBytes).garbageBytes
       switch result {
       case .success(let report):
         counts.runs += 1
@@ -84,21 +127,46 @@ final class Compactor: @unchecked Sendable {
         counts.failure = "\(error)"
       }
     }
+    return true
+  }
+
+  /// Takes back into account what snapshots have held, if one of them has gone.
+  private func forgetHeld(_ engine: Engine) {
+    // The next one that goes has to say so as well.
+    let pinned = isHeldBack ? engine.pins.heldAndAwaited() : engine.pins.held()
+    lock.withLock {
+      hasReleased = false
+      if holders.allSatisfy({ pinned.mayHold($0...$0) }) { return }
+      (held, holders) = ([:], [])
+      (counts.heldBytes, counts.futileBytes) = (0, 0)
+    }
   }
 
   private func limits(_ engine: Engine, _ totals: CompactionPolicy.Totals) -> CompactionLimits {
     var limits = CompactionLimits()
+    let heldBytes = lock.withLock { counts.heldBytes }
     limits.rollsLog = policy.closesLast(engine.lastSegmentUsage)
-    limits.choose = { [policy] in policy.choose($0, totals) }
+    limits.choose = { [self] candidates in choose(candidates, totals.without(held: heldBytes)) }
+    limits.didKeep = { [self] versions in lock.withLock { holders = versions } }
+    limits.didLook = { [self] number, held in lock.withLock { self.held[number] = held } }
     var next = Clock.nowNanoseconds()
     limits.pace = { [policy, unowned engine] bytes in
-      guard bytes > 0, let speed = policy.speed(engine.usageTotals) else {
+      guard bytes > 0, let speed = policy.speed(engine.usageTotals.without(held: heldBytes)) else {
         return try engine.compaction.checkNotStopped()
       }
       next = max(next, Clock.nowNanoseconds()) + UInt64(Double(bytes) / speed * 1e9)
       try engine.compaction.sleep(untilNanoseconds: next)
     }
     return limits
+  }
+
+  private func choose(_ candidates: [CompactionCandidate], _ totals: CompactionPolicy.Totals) -> Set<UInt64> {
+    let numbers = Set(candidates.map(\.number))
+    let known = lock.withLock {
+      held = held.filter { numbers.contains($0.key) }
+      return held
+    }
+    return policy.choose(candidates.map { $0.without(held: known[$0.number] ?? 0) }, totals)
   }
 }
 

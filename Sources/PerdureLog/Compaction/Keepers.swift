@@ -18,6 +18,9 @@ struct Keepers {
     kinds = catalog.keyspaces.map(\.kind)
   }
 
+  /// How many states are kept.
+  var count: Int { roots.count }
+
   /// Every record that was dead at this sequence number is seen by none of them.
   var cleanedThrough: UInt64 { roots[0].pointee.sequence }
 

@@ -3,15 +3,16 @@
 // One writer builds version after version of a set of copy-on-write trees; any number of readers walk
 // published versions without a lock. A root is a plain value (a pointer and two counts), so a version
 // is the set of roots the writer published with it. The arena knows nothing of readers: the engine tells
-// it the oldest version that is still pinned.
+// it the versions that are still pinned.
 //
 // Invariants
 //  N1  Every node carries the version that created it, its stamp. stamp <= workingVersion.
 //  N2  A node with stamp < workingVersion is published and is never written again. `writable` returns
 //      the node itself if stamp == workingVersion, and otherwise a copy, retiring the original.
-//  N3  A node retired while version v was built is reachable from roots of versions < v only. It may be
-//      freed when every pinned version, and the published one, is >= v. The published version is
-//      workingVersion - 1, so nothing the working version retired is ever freed.
+//  N3  A node with stamp s that was retired while version v was built is reachable from roots of the versions
+//      s ..< v only, one in the index file from those before v. It may be freed when none of them is pinned, and
+//      the published one is >= v. The published version is workingVersion - 1, so nothing the working
+//      version retired is ever freed. What a pinned version holds is filed under it (`HeldBack`).
 //  N4  Nodes are retired at most once, by the version whose roots no longer reach them.
 //  N5  Giving up the working version frees every node with stamp == workingVersion and takes back what
 //      it retired. The caller goes back to the published roots.
@@ -40,6 +41,9 @@ final class NodeArena {
   /// The part of `liveByteCount` that is retired and not yet freed.
   private(set) var retiredByteCount = 0
 
+  /// The part of `retiredByteCount` that nobody has looked at yet.
+  private(set) var unsortedByteCount = 0
+
   /// Bytes taken from the system: slabs and blocks.
   private(set) var reservedByteCount = 0
 
@@ -52,6 +56,8 @@ final class NodeArena {
   // called while one of them changes comes back to the arena.
   @exclusivity(unchecked) private var created = PointerStack(capacity: 256)
   @exclusivity(unchecked) private var retired = RetiredQueue(capacity: 256)
+  /// What was retired and is held by a pinned version. N3
+  private var held = HeldBack<RetiredQueue.Element>()
   private var firstBlock: UnsafeMutableRawPointer?
   private var freedSlots: [FreedSlot] = []
 
@@ -74,7 +80,7 @@ final class NodeArena {
   var publishedVersion: UInt64 { workingVersion - 1 }
 
   /// Nodes and blocks that wait for readers.
-  var retiredCount: Int { retired.count }
+  var retiredCount: Int { retired.count + held.count }
 
   /// Whether N1 holds for a node that the working version reaches.
   func isStampValid(of header: NodeHeader) -> Bool {
@@ -207,7 +213,9 @@ extension NodeArena {
     let header = NodeHeader(node)
     precondition(header.isInFile || header.stamp < workingVersion, "N1: a node from the future")
     retired.append(node, version: workingVersion)
-    retiredByteCount &+= memoryByteCount(of: node)
+    let byteCount = memoryByteCount(of: node)
+    retiredByteCount &+= byteCount
+    unsortedByteCount &+= byteCount
   }
 
   /// Frees a published node. N6
@@ -283,7 +291,9 @@ extension NodeArena {
     while created.count > 0 { freeMemory(of: created.pop()) }
     while let element = retired.last, element.version == workingVersion {
       retired.removeLast()
-      retiredByteCount -= memoryByteCount(of: element.node)
+      let byteCount = memoryByteCount(of: element.node)
+      retiredByteCount -= byteCount
+      unsortedByteCount -= byteCount
     }
   }
 
@@ -292,17 +302,43 @@ extension NodeArena {
   /// - Parameter oldestPinnedVersion: The least of the versions that readers have pinned and the published
   ///   one.
   /// - Returns: How many nodes and blocks were freed.
-  /// - Complexity: O(freed).
   @discardableResult
   func reclaim(oldestPinnedVersion: UInt64) -> Int {
-    precondition(oldestPinnedVersion < workingVersion, "N3: a pin cannot be newer than what is published")
+    reclaim(PinnedVersions(unsettledFrom: oldestPinnedVersion))
+  }
+
+  /// Frees every node that neither the published version nor one that is pinned reaches. N3
+  ///
+  /// - Returns: How many nodes and blocks were freed.
+  /// - Complexity: O(k log n) for n pinned versions and k nodes that were retired, or lost a version that held
+  ///   them, since this was called last.
+  @discardableResult
+  func reclaim(_ pinned: PinnedVersions) -> Int {
+    let end = pinned.settledEnd(published: publishedVersion)
+    precondition(
+      (pinned.unsettledFrom ?? 0) < workingVersion, "N3: a pin cannot be newer than what is published")
     var freedCount = 0
-    while let element = retired.first, element.version <= oldestPinnedVersion {
+    if !held.isEmpty {
+      for element in held.takeUnheld(pinned) where letGo(element, pinned) { freedCount += 1 }
+    }
+    while let element = retired.first, element.version <= end {
       retired.removeFirst()
-      retiredByteCount -= memoryByteCount(of: element.node)
-      free(element.node)
-      freedCount += 1
+      unsortedByteCount -= memoryByteCount(of: element.node)
+      if letGo(element, pinned) { freedCount += 1 }
     }
     return freedCount
+  }
+
+  /// Frees a retired node, or files it under the version that holds it.
+  private func letGo(_ element: RetiredQueue.Element, _ pinned: PinnedVersions) -> Bool {
+    let header = NodeHeader(element.node)
+    let born = header.isInFile ? 0 : header.stamp
+    if let holder = pinned.newest(from: born, before: element.version) {
+      held.file(element, under: holder)
+      return false
+    }
+    retiredByteCount -= memoryByteCount(of: element.node)
+    free(element.node)
+    return true
   }
 }

@@ -8,9 +8,12 @@ import Synchronization
 ///      claimed; settled, the version of the root that its reader loaded, which may be newer.
 ///  P2  A reader claims its slot before it loads the root, and the writer publishes a root before
 ///      it scans the slots (all sequentially consistent): so either the writer sees the slot, or
-///      the reader sees the new root. A slot with version v protects every root of v or later.
+///      the reader sees the new root. An unsettled slot with version v protects every root of v or later.
 ///  P3  A slot is marked as unsettled until its reader has loaded the root; then it holds exactly that
-///      root's version. So compaction knows which roots are held, but for a moment.
+///      root's version, and protects that root alone. So it is known which roots are held, but for a moment.
+///  P4  `isAwaited` is set before the slots are scanned by who will not look again soon, and asked by who has
+///      released one (all sequentially consistent): so either the scan finds the slot free, or who has freed it
+///      knows that somebody waits for that.
 final class PinTable: Sendable {
   private static let slotsAChunk = 64
   private static let chunksMax = 4096
@@ -28,6 +31,7 @@ final class PinTable: Sendable {
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
   private let chunkCount = Atomic<Int>(0)
   private let growth = Lock()
+  private let awaited = Atomic<Bool>(false)
 
   init() {
     chunks = .allocate(capacity: Self.chunksMax)
@@ -66,13 +70,6 @@ final class PinTable: Sendable {
     }
   }
 
-  /// The oldest version that is pinned; `published` when none is.
-  func oldest(published: UInt64) -> UInt64 {
-    var oldest = published
-    forEachPin { oldest = min(oldest, $0 & Self.versionMask) }
-    return oldest
-  }
-
   /// The versions that snapshots, and the store itself, hold.
   func held() -> PinnedVersions {
     var held = PinnedVersions()
@@ -89,6 +86,21 @@ final class PinTable: Sendable {
     held.snapshots.sort()
     return held
   }
+
+  /// The same, by who leaves files in place, or garbage, for what is held. P4
+  func heldAndAwaited() -> PinnedVersions {
+    awaited.store(true, ordering: .sequentiallyConsistent)
+    return held()
+  }
+
+  /// Whether somebody wants to know of pins that go. P4
+  @inline(__always)
+  var isAwaited: Bool { awaited.load(ordering: .sequentiallyConsistent) }
+
+  /// One has gone; once is enough until somebody looks at the pins again.
+  ///
+  /// - Returns: Whether somebody wanted to know.
+  func takeAwaited() -> Bool { awaited.exchange(false, ordering: .sequentiallyConsistent) }
 
   /// Whether anything is pinned.
   var isAnyHeld: Bool {
@@ -137,7 +149,7 @@ struct Pin: @unchecked Sendable {
   /// The reader has found its root. P3
   func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }
 
-  /// Comes before whatever its owner asks then, in the order that all see (WriterPlace, L1).
+  /// Comes before whatever its owner asks then, in the order that all see (P4; WriterPlace, L1).
   func release() { slot.pointee.store(0, ordering: .sequentiallyConsistent) }
 }
 
@@ -156,6 +168,27 @@ struct PinnedVersions {
   /// Whether somebody may hold a root of one of these versions.
   func mayHold(_ versions: ClosedRange<UInt64>) -> Bool {
     if let unsettledFrom, unsettledFrom <= versions.upperBound { return true }
-    return exact.contains { versions.contains($0) }
+    return newest(upTo: versions.upperBound).map { $0 >= versions.lowerBound } ?? false
+  }
+
+  /// The newest version that is held and belongs to `born ..< gone`; nil: none.
+  func newest(from born: UInt64, before gone: UInt64) -> UInt64? {
+    guard gone > born, let version = newest(upTo: gone - 1), version >= born else { return nil }
+    return version
+  }
+
+  /// What readers that have not found their root yet cannot hold: versions before this one.
+  ///
+  /// - Parameter published: Of the newest root.
+  func settledEnd(published: UInt64) -> UInt64 { min(unsettledFrom ?? published, published) }
+
+  /// - Complexity: O(log n) for n that are held.
+  private func newest(upTo version: UInt64) -> UInt64? {
+    var (low, high) = (0, exact.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if exact[middle] <= version { low = middle + 1 } else { high = middle }
+    }
+    return low == 0 ? nil : exact[low - 1]
   }
 }

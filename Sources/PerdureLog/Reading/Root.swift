@@ -3,7 +3,7 @@ import PerdureFormat
 /// Everything a reader needs to see one state of the store: an immutable block of plain words.
 ///
 /// The writer makes one for each commit; readers reach it through a pin (`PinTable`). Freeing
-/// follows the rule of `NodeArena`: a root is let go when no pinned version is as old as it.
+/// follows the rule of `NodeArena`: a root is let go when it is the newest no more, and no pin holds it.
 struct Root {
   /// The arena's version that this root was published with.
   var version: UInt64

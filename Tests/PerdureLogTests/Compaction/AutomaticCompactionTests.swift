@@ -42,6 +42,95 @@ struct AutomaticCompactionTests {
     #expect(try memory.open().verify().isClean)
   }
 
+  /// A store with 2.5 MB of garbage that nothing has looked at, and one row in ten live.
+  private static func makeUntidy(_ memory: inout MemoryStore) throws -> (Store, Keyspace) {
+    memory.options.compactsAutomatically = false
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try overwrite(rows, in: store)
+    return (store, rows)
+  }
+
+  private static func overwrite(_ rows: Keyspace, in store: Store) throws {
+    for round in 0..<10 as Range<UInt64> {
+      try store.write(durability: .relaxed) { transaction in
+        for id in 0..<250 as Range<UInt64> {
+          try transaction.put([UInt8](repeating: UInt8(round), count: 1000), id: id, in: rows)
+        }
+      }
+    }
+  }
+
+  /// Waits for what the thread of the compactor is about to do, however long that takes on this machine, and for
+  /// nothing else: nothing is committed.
+  private static func wait(until condition: () throws -> Bool) async throws -> Bool {
+    for _ in 0..<20_000 {
+      if try condition() { return true }
+      try await Task.sleep(nanoseconds: 1_000_000)
+    }
+    return false
+  }
+
+  @Test("A store that is opened with garbage compacts itself, though nothing is committed")
+  func opening() async throws {
+    var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
+    try Self.makeUntidy(&memory).0.close()
+    #expect(try memory.segmentBytes() > 2 << 20)
+    memory.options.compactsAutomatically = true
+    let store = try memory.open()
+    #expect(try await Self.wait { try memory.segmentBytes() < 1 << 20 })
+    #expect(try store.verify().isClean)
+  }
+
+  @Test("When a snapshot goes that held garbage the store compacts itself, though nothing is committed")
+  func release() async throws {
+    var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
+    memory.options.compactsAutomatically = true
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try await store.write { transaction in
+      for id in 0..<2500 as Range<UInt64> {
+        try transaction.put([UInt8](repeating: 1, count: 1000), id: id, in: rows)
+      }
+    }
+    var snapshot: Snapshot? = store.snapshot()
+    try await store.write { transaction in
+      for id in 250..<2500 as Range<UInt64> { try transaction.remove(id: id, in: rows) }
+    }
+    // A run has looked, and found nothing to win.
+    let compactor = try #require(store.engine.compactor)
+    #expect(try await Self.wait { compactor.current.heldBytes > 1 << 20 })
+    #expect(try memory.segmentBytes() > 2 << 20)
+    #expect(snapshot?.count(in: rows) == 2500)
+    // One goes that held nothing, and is asked about: the other one is waited for all the same.
+    do { withExtendedLifetime(store.snapshot()) {} }
+    #expect(try await Self.wait { compactor.isIdle })
+    #expect(store.engine.pins.isAwaited)
+    snapshot = nil
+    #expect(try await Self.wait { try memory.segmentBytes() < 1 << 20 })
+    #expect(try store.verify().isClean)
+    withExtendedLifetime(snapshot) {}
+  }
+
+  @Test("A snapshot that goes asks nobody for anything when nothing was held back for it")
+  func nothingHeld() throws {
+    var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
+    let (store, rows) = try Self.makeUntidy(&memory)
+    for _ in 0..<3 {
+      let snapshot = store.snapshot()
+      try store.write { try $0.put([1], id: 1, in: rows) }
+      #expect(!store.engine.pins.isAwaited)
+      withExtendedLifetime(snapshot) {}
+    }
+    try store.compact()
+    let snapshot = store.snapshot()
+    #expect(!store.engine.pins.isAwaited, "It sees what is newest")
+    try store.write { try $0.put([2], id: 1, in: rows) }
+    try store.compact()
+    #expect(store.engine.pins.isAwaited, "It reads a file that was replaced")
+    withExtendedLifetime(snapshot) {}
+  }
+
   @Test(
     "Enough garbage is a part of the log, not less than a minimum, and not what the last run had to leave")
   func due() {

@@ -1,0 +1,170 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A store whose rows are all overwritten again and again, with checkpoints, and compaction whenever its policy
+/// wants it.
+private final class OverwrittenStore {
+  static let rowCount: UInt64 = 240
+  let memory: MemoryStore
+  let store: Store
+  let rows: Keyspace
+  private let valueLength: Int
+  private let compactor = Compactor(
+    CompactionPolicy(garbageRatio: 0.18, deadBytesMin: 8 << 10, bytesPerSecond: 1e15))
+
+  init(valueLength: Int) throws {
+    var memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
+    memory.options.blobThresholdBytes = 1024
+    memory.options.durability = .powerLoss
+    memory.options.checkpoints = .manual
+    memory.options.compactsAutomatically = false
+    self.memory = memory
+    self.valueLength = valueLength
+    store = try memory.open()
+    rows = try store.keyspace("rows", .dense)
+  }
+
+  func value(_ round: UInt8, _ id: UInt64) -> [UInt8] {
+    [round] + [UInt8](repeating: UInt8(id % 251), count: valueLength)
+  }
+
+  /// Overwrites every row, some at a time, and writes a checkpoint in the middle and at the end.
+  func overwrite(_ round: UInt8) throws {
+    for start in stride(from: 0, to: Self.rowCount, by: 40) {
+      try store.write { transaction in
+        for id in start..<(start + 40) { try transaction.put(value(round, id), id: id, in: rows) }
+      }
+      if start == 120 { try store.checkpoint() }
+      compactor.runIfDue(store.engine)
+    }
+    try store.checkpoint()
+  }
+
+  func compactIfDue() { compactor.runIfDue(store.engine) }
+
+  /// Bytes of all files but what is held back, and of those that snapshots read without a name.
+  func bytes() throws -> Int {
+    let files = try memory.fileSystem.contents(of: "/store.perdure").filter { !$0.hasSuffix(".reserve") }
+    let named = try files.reduce(0) { sum, name in
+      sum + Int(try memory.fileSystem.open("/store.perdure/" + name, .read).size())
+    }
+    return named + (try store.statistics.replacedSegmentBytes)
+  }
+
+  /// How many blob files there are when all is durable.
+  func blobCount() throws -> Int {
+    // A commit looks for what may go before it is durable itself.
+    store.engine.giveBackFiles()
+    return try memory.fileSystem.contents(of: "/store.perdure").count { $0.hasSuffix(".blob") }
+  }
+
+  func expect(_ round: UInt8, in snapshot: Snapshot) throws {
+    #expect(snapshot.count(in: rows) == Int(Self.rowCount))
+    for id in 0..<Self.rowCount {
+      guard try snapshot.value(id: id, in: rows) == value(round, id) else {
+        Issue.record("row \(id) of round \(round)")
+        return
+      }
+    }
+  }
+}
+
+@Suite("Space and memory that a snapshot holds")
+struct HeldSpaceTests {
+  /// What a store takes that holds these rows and nothing else.
+  private static func liveBytes(valueLength: Int) throws -> Int {
+    let store = try OverwrittenStore(valueLength: valueLength)
+    try store.overwrite(0)
+    return try store.bytes()
+  }
+
+  /// The segment that is being written, the superblock, and nodes that two checkpoints differ in.
+  private static let constantBytes = (16 << 10) + (16 << 10) + (24 << 10)
+
+  @Test(
+    "Over ten full overwrites a snapshot keeps its state, and of those after it none but the newest",
+    arguments: [300, 3000])
+  func tenOverwrites(valueLength: Int) throws {
+    let live = try Self.liveBytes(valueLength: valueLength)
+    let store = try OverwrittenStore(valueLength: valueLength)
+    try store.overwrite(0)
+    let indexBytes = try store.store.statistics.indexBytes
+    let snapshot = store.store.snapshot()
+    for round in 1...10 as ClosedRange<UInt8> {
+      try store.overwrite(round)
+      let bytes = try store.bytes()
+      #expect(bytes < live + live * 3 / 2 + Self.constantBytes, "round \(round): \(bytes) for \(live)")
+      let statistics = try store.store.statistics
+      // Its index, that of the newest state, and one that a checkpoint has just finished with.
+      #expect(statistics.indexBytes <= 3 * indexBytes)
+      #expect(statistics.indexBytesRetired <= 2 * indexBytes)
+    }
+    if valueLength > 1024 { #expect(try store.blobCount() == 2 * Int(OverwrittenStore.rowCount)) }
+    try store.expect(0, in: snapshot)
+    try store.expect(10, in: store.store.snapshot())
+    #expect(try store.store.verify().isClean)
+  }
+
+  @Test("Each of two snapshots keeps its own state, and gives it back when it goes")
+  func two() throws {
+    let store = try OverwrittenStore(valueLength: 2000)
+    let count = Int(OverwrittenStore.rowCount)
+    try store.overwrite(0)
+    var snapshots = [store.store.snapshot()]
+    for round in 1...3 as ClosedRange<UInt8> { try store.overwrite(round) }
+    snapshots.append(store.store.snapshot())
+    for round in 4...6 as ClosedRange<UInt8> { try store.overwrite(round) }
+    #expect(try store.blobCount() == 3 * count)
+    try store.expect(0, in: snapshots[0])
+    try store.expect(3, in: snapshots[1])
+    snapshots.removeFirst()
+    try store.overwrite(7)
+    #expect(try store.blobCount() == 2 * count)
+    try store.expect(3, in: snapshots[0])
+    snapshots.removeFirst()
+    try store.overwrite(8)
+    #expect(try store.blobCount() == count)
+    try store.expect(8, in: store.store.snapshot())
+  }
+
+  @Test("What only a snapshot that has gone could see is won back, though nothing is committed")
+  func won() throws {
+    let store = try OverwrittenStore(valueLength: 300)
+    try store.overwrite(0)
+    let before = try store.bytes()
+    var snapshot: Snapshot? = store.store.snapshot()
+    for round in 1...3 as ClosedRange<UInt8> { try store.overwrite(round) }
+    let held = try store.bytes()
+    try store.expect(0, in: #require(snapshot))
+    snapshot = nil
+    store.compactIfDue()
+    #expect(try store.bytes() < held - before / 2)
+    withExtendedLifetime(snapshot) {}
+  }
+
+  @Test("Every state that is held stays whole, whatever is taken, released, freed and closed around it")
+  func histories() throws {
+    let random = SeededGenerator.forTest("held states")
+    for round in 0..<6 as Range<UInt64> {
+      var random = random.derived(round)
+      let witnessed = try WitnessedStore(random.derived(1))
+      var snapshots: [Snapshot] = []
+      for step in 0..<25 {
+        try witnessed.act()
+        if random.chance(50) { snapshots.append(try witnessed.writer.snapshot()) }
+        if snapshots.count > 5 || (!snapshots.isEmpty && random.chance(25)) {
+          snapshots.remove(at: .random(in: 0..<snapshots.count, using: &random))
+        }
+        // Freed nodes are filled with 0xDD in debug builds, so that who still has one stumbles.
+        let engine = try witnessed.writer.engine
+        engine.giveBackFiles()
+        for snapshot in snapshots {
+          try witnessed.check(snapshot, "seed \(random.seed), round \(round), step \(step)")
+        }
+      }
+    }
+  }
+}
