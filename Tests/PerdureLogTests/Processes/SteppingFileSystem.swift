@@ -77,6 +77,10 @@ private final class SteppingFile: ForwardingFile {
     steps.step()
     try behind.write(bytes, at: offset)
   }
+  func sync(_ mode: SyncMode) throws(FileIOError) {
+    steps.step()
+    try behind.sync(mode)
+  }
   func map(_ length: Int) throws(FileIOError) -> FileMapping {
     steps.step()
     return try behind.map(length)

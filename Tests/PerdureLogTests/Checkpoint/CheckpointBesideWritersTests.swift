@@ -1,0 +1,67 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Checkpoints beside writers")
+struct CheckpointBesideWritersTests {
+  private static func put(_ byte: UInt8, _ ids: Range<UInt64>, _ rows: Keyspace, _ store: Store) throws {
+    try store.write(durability: .powerLoss) { transaction in
+      for id in ids { try transaction.put([byte, UInt8(id % 250)], id: id, in: rows) }
+    }
+  }
+
+  /// Commits on another thread, and waits for it, but not for ever.
+  private static func commitMeanwhile(_ rows: Keyspace, _ store: Store) throws {
+    let outcome = Guarded<Result<Void, any Error>?>(nil)
+    #expect(
+      PlatformThread.start(name: "committer") {
+        let result = Result { try Self.put(2, 100..<150, rows, store) }
+        outcome.withLock { $0 = result }
+      })
+    let (lock, condition) = (Lock(), Condition())
+    for _ in 0..<20_000 {
+      if let result = outcome.withLock({ $0 }) { return try result.get() }
+      lock.withLock { _ = condition.wait(lock, untilNanoseconds: Clock.nowNanoseconds() + 1_000_000) }
+    }
+    throw Stopped()
+  }
+
+  private struct Stopped: Error {}
+
+  @Test("A commit ends while a checkpoint is held before any of its calls, and is not in that checkpoint")
+  func commits() throws {
+    var call = 0
+    var isThrough = false
+    while !isThrough {
+      var memory = try MemoryStore()
+      memory.options.checkpoints = .manual
+      let stepping = SteppingFileSystem(memory.fileSystem)
+      memory.options.fileSystem = stepping
+      let store = try memory.open()
+      let rows = try store.keyspace("rows", .dense)
+      try Self.put(1, 0..<200, rows, store)
+      try store.checkpoint()
+      try Self.put(1, 150..<300, rows, store)
+      let before = try store.statistics.sequence
+      stepping.run(before: call) { try Self.commitMeanwhile(rows, store) }
+      try store.checkpoint()
+      isThrough = stepping.isWaiting
+      if let failure = stepping.failure { throw failure }
+      // Neither was lost for the other.
+      store.engine.abandon()
+      memory.options.fileSystem = memory.fileSystem
+      let again = try memory.open()
+      #expect(again.recoveryReport.checkpointSequence == before)
+      let snapshot = again.snapshot()
+      for id in 0..<300 as Range<UInt64> {
+        let byte: UInt8 = (100..<150).contains(id) && !isThrough ? 2 : 1
+        #expect(try snapshot.value(id: id, in: rows) == [byte, UInt8(id % 250)], "row \(id), call \(call)")
+      }
+      #expect(try again.verify().isClean)
+      call += 1
+    }
+    #expect(call > 4)
+  }
+}

@@ -1,0 +1,100 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A medium on which nothing can be written: no byte, no name, no lock that needs a file.
+private final class UnwritableFileSystem: ForwardingFileSystem {
+  let behind: any FileSystem
+
+  init(_ behind: any FileSystem) { self.behind = behind }
+
+  private func refusal(_ operation: String, _ path: String) -> FileIOError {
+    FileIOError(.readOnly, operation: operation, path: path)
+  }
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    guard mode == .read else { throw refusal("open", path) }
+    return UnwritableFile(try behind.open(path, mode))
+  }
+  func createDirectory(_ path: String) throws(FileIOError) { throw refusal("create", path) }
+  func rename(_ source: String, to destination: String) throws(FileIOError) {
+    throw refusal("rename", source)
+  }
+  func remove(_ path: String) throws(FileIOError) { throw refusal("remove", path) }
+  func syncDirectory(_ path: String) throws(FileIOError) { throw refusal("sync", path) }
+  func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+    throw refusal("lock", path)
+  }
+}
+
+private final class UnwritableFile: ForwardingFile {
+  let behind: any File
+
+  init(_ behind: any File) { self.behind = behind }
+
+  private func refusal(_ operation: String) -> FileIOError {
+    FileIOError(.readOnly, operation: operation, path: path)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
+    throw refusal("write")
+  }
+  func sync(_ mode: SyncMode) throws(FileIOError) { throw refusal("sync") }
+  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal("lock") }
+}
+
+@Suite("Reading on a medium that cannot be written")
+struct UnwritableMediumTests {
+  private static func files(_ fileSystem: any FileSystem) throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for name in try fileSystem.contents(of: WitnessedStore.path) {
+      let file = try fileSystem.open(WitnessedStore.path + "/" + name, .read)
+      files[name] = try file.read(Int(file.size()), at: 0)
+    }
+    return files
+  }
+
+  @Test(
+    "A store is opened and read there, whether it was closed or not, and with a table of readers or without",
+    arguments: [true, false], [true, false])
+  func read(closes: Bool, hasReaders: Bool) throws {
+    let random = SeededGenerator.forTest("unwritable medium \(closes) \(hasReaders)")
+    let witnessed = try WitnessedStore(random)
+    for _ in 0..<6 { try witnessed.act() }
+    try witnessed.writer.checkpoint()
+    try witnessed.commit()
+    if hasReaders { _ = try witnessed.reader() }
+    let last = try witnessed.last
+    if closes { try witnessed.writer.close() }
+    witnessed.kill()
+    let before = try Self.files(witnessed.fileSystem)
+    #expect(before.keys.contains("READERS") == hasReaders)
+
+    let store = try witnessed.reader(on: UnwritableFileSystem(witnessed.fileSystem))
+    #expect(store.recoveryReport.wasClosed == closes)
+    #expect(store.recoveryReport.checkpointSequence > 0)
+    let snapshot = store.snapshot()
+    #expect(snapshot.sequence == last)
+    try witnessed.check(snapshot, "seed \(random.seed)")
+    #expect(try !store.refresh())
+    #expect(try store.readers.isEmpty)
+    #expect(try store.verify().isClean)
+    let error = #expect(throws: StoreError.self) { try store.checkpoint() }
+    #expect(error?.code == .readOnly)
+    try store.close()
+    try witnessed.check(snapshot, "seed \(random.seed), closed")
+    #expect(try Self.files(witnessed.fileSystem) == before)
+  }
+
+  @Test("A store is not opened for writing there, and is told why")
+  func write() throws {
+    let witnessed = try WitnessedStore(SeededGenerator.forTest("writing on an unwritable medium"))
+    try witnessed.writer.close()
+    var options = witnessed.options
+    options.fileSystem = UnwritableFileSystem(witnessed.fileSystem)
+    let error = #expect(throws: StoreError.self) { try Store(at: WitnessedStore.path, options: options) }
+    #expect(error?.code == .io && error?.cause?.code == .readOnly)
+  }
+}
