@@ -74,7 +74,7 @@ public final class BlobWriter {
     guard let last = file.take() else { throw StoreError.finishedBlob }
     do {
       try engine.checkBlobRoom()
-      return WrittenBlob(engine, try last.finish())
+      return WrittenBlob(engine, try engine.finish(last))
     } catch {
       throw engine.failedBlob(number, error)
     }

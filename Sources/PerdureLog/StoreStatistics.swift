@@ -22,7 +22,7 @@ public struct StoreStatistics: Sendable {
   public var deadRecordBytes: UInt64
   /// See `liveRecordBytes`.
   public var tombstoneBytes: UInt64
-  /// Bytes that background compaction has written since the store was opened.
+  /// Bytes that compaction has written to segments since the store was opened.
   public var compactionBytesSinceOpen: UInt64
   /// Why the last run of background compaction failed; nil when it did not.
   public var lastCompactionFailure: String?
@@ -37,7 +37,7 @@ public struct StoreStatistics: Sendable {
   public var snapshots: Int
   /// Commits since the store was opened.
   public var commitsSinceOpen: Int
-  /// Bytes written to the log since the store was opened.
+  /// Bytes that commits have written to the log since the store was opened.
   public var logBytesSinceOpen: UInt64
   /// Syncs of the log since the store was opened, but for births of segments.
   public var syncsSinceOpen: Int
@@ -52,6 +52,10 @@ public struct StoreStatistics: Sendable {
   public var checkpointsSinceOpen: Int
   /// Bytes written to index files since the store was opened.
   public var indexBytesWrittenSinceOpen: UInt64
+  /// Bytes of the superblocks that were written since the store was opened, the one that opening wrote included.
+  public var superblockBytesSinceOpen: UInt64
+  /// Bytes written to the files of long values since the store was opened, of those that were finished.
+  public var blobBytesSinceOpen: UInt64
   /// Checkpoints that failed since the store was opened. Nothing is lost by it; openings take longer.
   public var checkpointFailuresSinceOpen: Int
   /// What the last of them failed for.
@@ -78,11 +82,19 @@ public struct StoreStatistics: Sendable {
   /// Bytes of groups that are kept in memory as they are unpacked.
   public var groupCacheBytes: Int
 
-  /// Bytes written to log and index files for each byte of the records committed since the store was opened;
-  /// nil before the first.
+  /// Bytes written to the store's files since it was opened: by commits and by compaction to the log, to files of
+  /// long values, to index files and superblocks. What is held back (`reserveBytes`), and what readers say of
+  /// themselves, is left out.
+  public var bytesWrittenSinceOpen: UInt64 {
+    logBytesSinceOpen + compactionBytesSinceOpen + blobBytesSinceOpen + indexBytesWrittenSinceOpen
+      + superblockBytesSinceOpen
+  }
+
+  /// Bytes written to the store's files for each byte that was to be written since it was opened, of records and of
+  /// files of long values; nil before the first record.
   public var writeAmplification: Double? {
     recordBytesSinceOpen == 0
-      ? nil : Double(logBytesSinceOpen + indexBytesWrittenSinceOpen) / Double(recordBytesSinceOpen)
+      ? nil : Double(bytesWrittenSinceOpen) / Double(recordBytesSinceOpen + blobBytesSinceOpen)
   }
 }
 
@@ -115,7 +127,7 @@ extension Store {
           logBytes: sealed + state.end.offset,
           oldestSnapshots: state.oldestSnapshots(engine.pins.held(), max: 8),
           liveRecordBytes: totals.liveBytes, deadRecordBytes: totals.deadBytes,
-          tombstoneBytes: totals.tombstoneBytes, compactionBytesSinceOpen: compactions?.bytesWritten ?? 0,
+          tombstoneBytes: totals.tombstoneBytes, compactionBytesSinceOpen: engine.written.compaction,
           lastCompactionFailure: compactions?.failure, replacedSegmentBytes: state.outdatedSegmentBytes,
           indexBytes: state.arena.liveByteCount,
           indexBytesRetired: state.arena.retiredByteCount, snapshots: engine.pins.count,
@@ -123,6 +135,8 @@ extension Store {
           syncsSinceOpen: engine.gate.syncs, recordBytesSinceOpen: state.statistics.recordBytes,
           checkpointTailBytes: state.tailBytes, indexFileBytes: state.indexFileByteCount,
           checkpointsSinceOpen: checkpoints.count, indexBytesWrittenSinceOpen: checkpoints.writtenByteCount,
+          superblockBytesSinceOpen: state.superblock?.writtenByteCount ?? 0,
+          blobBytesSinceOpen: engine.written.blobs,
           checkpointFailuresSinceOpen: checkpoints.failureCount,
           lastCheckpointFailure: checkpoints.lastFailure, reserveBytes: engine.reserve.heldBytes,
           isShortOfRoom: engine.reserve.isShort,

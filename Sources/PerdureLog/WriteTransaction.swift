@@ -152,10 +152,18 @@ extension Engine {
     do {
       var writer = try BlobFileWriter(number, of: storeID, in: directory, fileSystem)
       try writer.append(value)
-      return try writer.finish()
+      return try finish(writer)
     } catch {
       throw failedBlob(number, error)
     }
+  }
+
+  /// Makes a blob file whole.
+  func finish(_ writer: consuming BlobFileWriter) throws(FileIOError) -> BlobReference {
+    let reference = try writer.finish()
+    let header = BlobHeader(store: storeID, number: reference.number, valueLength: reference.valueLength)
+    written.addBlob(header.fileLength)
+    return reference
   }
 
   /// A batch was not committed: its blob files go, or wait for another one.

@@ -83,6 +83,7 @@ final class IndexFile: NodeSink {
   func invalidate(rootAt slot: UInt32) throws(FileIOError) {
     let zeros = [UInt8](repeating: 0, count: IndexFileHeader.unitLength)
     try file.write(zeros, at: UInt64(slot) * UInt64(IndexFileHeader.unitLength))
+    writtenByteCount += UInt64(zeros.count)
   }
 
   /// Makes everything durable, the name too.

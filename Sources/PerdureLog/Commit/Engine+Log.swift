@@ -110,6 +110,7 @@ extension Engine {
       store: storeID, number: number, capacity: UInt64(capacity), firstSequence: firstSequence,
       predecessorEnd: state.end)
     let segment = try createSegment(header, &state)
+    state.statistics.logBytes += UInt64(SegmentHeader.length)
     state.add(segment)
     state.end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length))
     state.segmentCapacity = capacity

@@ -24,6 +24,7 @@ final class Engine: @unchecked Sendable {
   /// Nil when nothing is compressed.
   let packing: Packing?
   let groups: GroupCache
+  let written = WrittenBytes()
   /// Who reads the store in other openings.
   let readers: ReaderTable
   /// Of a store that was opened for reading: its own place among them.

@@ -222,7 +222,7 @@ struct CompactionPass {
     var rewriter = try writing { () throws in
       try SegmentRewriter(
         header, marking.map, in: engine.directory, engine.fileSystem,
-        groupLength: engine.options.compression.groupLengthTarget, pace: limits.pace)
+        groupLength: engine.options.compression.groupLengthTarget, pace: countingPace)
     }
     let rewritten: Segment
     do {
@@ -243,6 +243,11 @@ struct CompactionPass {
     cleaned = cleanedHere
     try publish(rewritten, dropping: void)
     note(member, rewritten, marking, void)
+  }
+
+  private func countingPace(_ bytes: Int) throws {
+    try limits.pace(bytes)
+    engine.written.addCompaction(bytes)
   }
 
   private func visitFrames(of member: Member, _ visit: (LogScan.Part) throws -> Void) throws {

@@ -24,7 +24,6 @@ final class Compactor: @unchecked Sendable {
   /// What it has done since the store was opened.
   struct Counts: Hashable, Sendable {
     var runs = 0
-    var bytesWritten: UInt64 = 0
     /// Why the last run failed; nil after one that did not.
     var failure: String?
     /// Garbage that the last run had to leave.
@@ -119,9 +118,8 @@ final class Compactor: @unchecked Sendable {
       if counts.heldBytes == 0 { holders = [] }
       counts.futileBytes = after.without(held: counts.heldBytes).garbageBytes
       switch result {
-      case .success(let report):
+      case .success:
         counts.runs += 1
-        counts.bytesWritten += report.bytesAfter
         counts.failure = nil
       case .failure(let error):
         counts.failure = "\(error)"

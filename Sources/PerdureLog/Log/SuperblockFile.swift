@@ -4,7 +4,7 @@ import PerdureFormat
 /// The file that holds the four superblock slots.
 ///
 /// The committer asks for what it says; whoever writes checkpoints, and closing, writes it.
-// Unchecked: `known` is guarded by `lock`.
+// Unchecked: `known` and `written` are guarded by `lock`.
 final class SuperblockFile: @unchecked Sendable {
   private let file: any File
   /// Makes replacing one at a time; never taken by who only asks.
@@ -12,6 +12,7 @@ final class SuperblockFile: @unchecked Sendable {
   private let lock = Lock()
   /// The slots that are whole, oldest first.
   private var known: [Superblock]
+  private var written: UInt64 = 0
 
   private init(_ file: any File, _ known: [Superblock]) {
     self.file = file
@@ -20,6 +21,9 @@ final class SuperblockFile: @unchecked Sendable {
 
   /// What the store says about itself now.
   var current: Superblock { lock.withLock { known[known.count - 1] } }
+
+  /// Bytes of the superblocks that were written since the file was opened.
+  var writtenByteCount: UInt64 { lock.withLock { written } }
 
   /// What it said before, as far as it can be read, oldest first.
   var former: [Superblock] { lock.withLock { known.dropLast() } }
@@ -74,7 +78,10 @@ final class SuperblockFile: @unchecked Sendable {
       change(&next)
       next.generation = current.generation + 1
       try Self.write(next, to: file)
-      lock.withLock { known = Array((known + [next]).suffix(Superblock.slotCount)) }
+      lock.withLock {
+        known = Array((known + [next]).suffix(Superblock.slotCount))
+        written += UInt64(Superblock.slotLength)
+      }
     }
   }
 

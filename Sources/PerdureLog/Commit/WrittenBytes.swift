@@ -1,0 +1,16 @@
+import Synchronization
+
+/// Bytes that were written besides the log, on whatever thread, since the store was opened.
+final class WrittenBytes: Sendable {
+  private let compacted = Atomic<UInt64>(0)
+  private let blobFiles = Atomic<UInt64>(0)
+
+  /// By compaction, to segments; also to those that turned out not to be worth it.
+  var compaction: UInt64 { compacted.load(ordering: .relaxed) }
+  /// To the files of long values that are whole.
+  var blobs: UInt64 { blobFiles.load(ordering: .relaxed) }
+
+  func addCompaction(_ count: Int) { compacted.wrappingAdd(UInt64(count), ordering: .relaxed) }
+
+  func addBlob(_ fileLength: UInt64) { blobFiles.wrappingAdd(fileLength, ordering: .relaxed) }
+}
