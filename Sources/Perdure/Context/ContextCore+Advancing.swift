@@ -31,8 +31,8 @@ extension ContextCore {
 
   func refreshAllObjects() {
     checkOwner()
-    // New objects stay, and with them the ids that could not be reserved.
-    if !allocator.hasProvisional { readFailure = nil }
+    // What could not be read is not forgiven here: changes stay that were made on top of it, and others were
+    // left out for it.
     advance()
     for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
     for object in identityMap.objects where object.overlay == nil { object.header.pointee.dropRow() }

@@ -125,7 +125,7 @@ extension ContextCore {
   func markDeleted(_ reference: ObjectReference) {
     let object = identityMap.object(reference)
     // What has changes on a row that is gone can be deleted: then a refresh forgets it.
-    if let object, tracker[reference]?.baseVersion == nil, !loadRowVersion(object) { return }
+    if let object, tracker[reference]?.baseVersion == nil, hasRow(object) != true { return }
     guard tracker[reference] != nil || viewVersion(of: reference) != nil else { return }
     let overlay = overlay(for: reference)
     guard !overlay.isDeleted else { return }
@@ -136,11 +136,16 @@ extension ContextCore {
     tracker.propagateLater(overlay)
   }
 
-  /// Whether an instance can be deleted: it is new, or has a row. Reads no row.
-  func loadRowVersion(_ object: ManagedObject) -> Bool {
+  /// Whether an instance can be deleted or connected: it is new, or has a row. Reads no row. nil when the store
+  /// cannot say, which is noted: that is no reason to take the object for gone.
+  func hasRow(_ object: ManagedObject) -> Bool? {
     if object.overlay?.isNew == true { return true }
     dropStaleRow(of: object)
-    return object.header.pointee.row != nil || viewVersion(of: object.reference) != nil
+    if object.header.pointee.row != nil { return true }
+    do { return try view.version(of: object.reference) != nil } catch {
+      noteReadFailure(error, object.reference)
+      return nil
+    }
   }
 
   /// The version of a row in the view; nil when there is none. When the store cannot say, that is noted.

@@ -171,11 +171,13 @@ extension ContextCore {
   }
 
   /// Whether an object that is about to be connected has a row, or will have one. Where another context has
-  /// removed the row, the object is gone now: what it is connected with would be left with nothing.
+  /// removed the row, the object is gone now: what it is connected with would be left with nothing. Where the
+  /// store cannot say, nothing is connected, and the save says why.
   func isThere(_ object: ManagedObject) -> Bool {
-    if object.header.pointee.isReady || loadRowVersion(object) { return true }
-    vanish(object)
-    return false
+    if object.header.pointee.isReady { return true }
+    let hasRow = hasRow(object)
+    if hasRow == false { vanish(object) }
+    return hasRow == true
   }
 
   /// Connects two objects, both sides at once. What a to-one side held before is disconnected.

@@ -19,9 +19,6 @@ struct IDAllocator {
   /// Counts down; used when the store cannot reserve. Such ids are never saved.
   private var provisional = firstProvisional
 
-  /// Whether an id was handed out that must not be saved.
-  var hasProvisional: Bool { provisional != Self.firstProvisional }
-
   /// The id of a new object.
   mutating func next(_ entity: UInt16, from store: any PersistentStore) throws -> ObjectReference {
     while blocks.count <= Int(entity) { blocks.append(Block()) }

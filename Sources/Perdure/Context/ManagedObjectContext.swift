@@ -151,7 +151,8 @@ extension ManagedObjectContext {
   }
 
   /// Moves on to the newest state of the store. Unsaved changes stay, on top of the newest rows; all other
-  /// objects become faults.
+  /// objects become faults. A context that could not read says so until it is rolled back or reset: changes may
+  /// have been made on top of that.
   public func refreshAllObjects() { core.refreshAllObjects() }
 
   /// Forgets everything: unsaved changes, and all instances. Those that somebody still holds belong to no

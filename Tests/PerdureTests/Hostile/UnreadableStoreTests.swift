@@ -1,0 +1,137 @@
+import Perdure
+import PerdureModel
+import PerdurePredicates
+import Testing
+
+@testable import Perdure
+
+/// What cannot be read is an error, and never taken for deleted.
+@Suite("A graph that cannot be read for a while")
+struct UnreadableStoreTests {
+  private let container: PersistentContainer
+  private let failing: UnreadableStore.Switch
+
+  /// A company with a department and two workers.
+  init() throws {
+    (container, failing) = try UnreadableStore.container()
+    let context = container.newContext()
+    let company = context.company("C")
+    let department = Department(context: context)
+    department.company = company
+    for name in ["A", "B"] { context.worker(name, email: name).company = company }
+    try context.save()
+  }
+
+  private func worker(_ name: String, _ context: ManagedObjectContext) throws -> Employee {
+    let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "name == %@", name))
+    return try #require(try context.fetch(request).first)
+  }
+
+  private func company(_ context: ManagedObjectContext) throws -> Company {
+    try #require(try context.fetch(FetchRequest<Company>()).first)
+  }
+
+  /// Expects that the context says that it could not read, and is whole again after a rollback.
+  private func expectReadFailure(
+    _ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    failing.set([])
+    for _ in 0..<2 {
+      let error = #expect(throws: PerdureError.self, sourceLocation: sourceLocation) { try context.save() }
+      #expect(error?.code == .readFailed, sourceLocation: sourceLocation)
+      #expect(error?.cause is UnreadableStore.Failure, sourceLocation: sourceLocation)
+      // Whatever was made on top of what could not be read is still there, so this mends nothing.
+      context.refreshAllObjects()
+    }
+    context.rollback()
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Employee>()) == 2, sourceLocation: sourceLocation)
+    #expect(try context.count(for: FetchRequest<Department>()) == 1, sourceLocation: sourceLocation)
+    try expectWhole(container, sourceLocation: sourceLocation)
+  }
+
+  @Test("Who is to be connected and cannot be looked up is not taken for deleted")
+  func connecting() throws {
+    let context = container.newContext()
+    let ids = try ["A", "B"].map { try worker($0, container.newContext()).objectID }
+    let (one, other) = (context.object(with: ids[0]), context.object(with: ids[1]))
+    failing.set([.versions, .rows])
+    try #require(one as? Employee).mentor = other as? Employee
+    try #require(one as? Employee).friends.insert(try #require(other as? Employee))
+    #expect(!one.isDeleted && !other.isDeleted)
+    #expect(one.managedObjectContext === context && other.managedObjectContext === context)
+    try expectReadFailure(context)
+    #expect((one as? Employee)?.name == "A" && (other as? Employee)?.name == "B")
+  }
+
+  @Test("A deletion whose cascade could not be read is refused until it is rolled back")
+  func cascade() throws {
+    let context = container.newContext()
+    context.delete(try company(context))
+    failing.set([.entries])
+    context.processPendingChanges()
+    try expectReadFailure(context)
+    context.delete(try company(context))
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Department>()) == 0)
+    try expectWhole(container)
+  }
+
+  @Test("A deletion of what cannot be looked up is refused, and is no deletion of something that is gone")
+  func deleting() throws {
+    let context = container.newContext()
+    let object = context.object(with: try worker("A", container.newContext()).objectID)
+    failing.set([.versions, .rows])
+    context.delete(object)
+    #expect(!object.isDeleted)
+    try expectReadFailure(context)
+  }
+
+  @Test("A row that cannot be read after others have changed it is no conflict, and not gone")
+  func conflict() throws {
+    let context = container.newContext()
+    let one = try worker("A", context)
+    one.salary = 7
+    let other = container.newContext()
+    try worker("A", other).salary = 8
+    try other.save()
+    failing.set([.versions, .rows])
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .readFailed)
+    context.refresh(one, mergeChanges: true)
+    #expect(!one.isDeleted && one.isUpdated)
+    try expectReadFailure(context)
+    #expect(one.salary == 8)
+  }
+
+  @Test("An object that cannot be looked up in a newer state of the store is not gone")
+  func advancing() throws {
+    let context = container.newContext()
+    let (one, two) = (try worker("A", context), try worker("B", context))
+    two.mentor = one
+    let other = container.newContext()
+    try worker("A", other).salary = 8
+    try other.save()
+    failing.set([.versions, .rows, .entries])
+    context.refreshAllObjects()
+    #expect(!one.isDeleted && !two.isDeleted && two.isUpdated)
+    #expect(throws: PerdureError.self) { try context.existingObject(with: one.objectID) }
+    try expectReadFailure(context)
+    #expect(one.salary == 8)
+  }
+
+  @Test("What an accessor could not read is told by the next fetch and save, until a rollback")
+  func accessor() throws {
+    let context = container.newContext()
+    let one = context.object(with: try worker("A", container.newContext()).objectID) as? Employee
+    failing.set([.versions, .rows])
+    #expect(one?.name == "")
+    failing.set([])
+    context.refreshAllObjects()
+    let error = #expect(throws: PerdureError.self) { try context.count(for: FetchRequest<Employee>()) }
+    #expect(error?.code == .readFailed && error?.message.contains("rolled back or reset") == true)
+    context.rollback()
+    #expect(try context.count(for: FetchRequest<Employee>()) == 2)
+    #expect(one?.name == "A")
+  }
+}

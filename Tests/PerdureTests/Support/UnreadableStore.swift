@@ -1,0 +1,146 @@
+// A store whose parts cannot be read for a while, as when a node of an index file turns out damaged.
+
+import Perdure
+import PerdurePredicates
+import Synchronization
+
+/// Passes everything on to another store, but for what it is told to fail at.
+final class UnreadableStore: PersistentStore {
+  /// What can be made unreadable.
+  enum Part: Hashable, Sendable {
+    /// The place of a row: whether it is there, and its version.
+    case versions
+    /// The bytes of a row, and with them its place.
+    case rows
+    /// Indexes and links.
+    case entries
+  }
+
+  struct Failure: Error {}
+
+  /// What is unreadable; shared by a store and its views.
+  final class Switch: Sendable {
+    private let state = Mutex<(parts: Set<Part>, readsLeft: Int)>(([], 0))
+
+    /// - Parameter reads: How many readings of these parts succeed first.
+    func set(_ unreadable: Set<Part>, after reads: Int = 0) { state.withLock { $0 = (unreadable, reads) } }
+
+    func check(_ part: Part) throws {
+      let isReadable = state.withLock { state in
+        guard state.parts.contains(part) else { return true }
+        state.readsLeft -= 1
+        return state.readsLeft >= 0
+      }
+      if !isReadable { throw Failure() }
+    }
+  }
+
+  private let inner: any PersistentStore
+  let failing = Switch()
+
+  init(_ inner: any PersistentStore) { self.inner = inner }
+
+  var schema: StoreSchema { inner.schema }
+  var identifier: String { inner.identifier }
+
+  func view() -> any StoreView { UnreadableView(inner.view(), failing) }
+
+  func commit(_ change: StoreChange) throws -> any StoreView {
+    var change = change
+    if let view = change.view as? UnreadableView { change.view = view.inner }
+    return UnreadableView(try inner.commit(change), failing)
+  }
+
+  func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
+    try inner.allocateIDs(entity: entity, count: count)
+  }
+
+  func close() throws { try inner.close() }
+
+  /// A container on such a store, with the graph of `Staff`.
+  static func container() throws -> (PersistentContainer, Switch) {
+    let model = try Staff.container().managedObjectModel
+    let store = UnreadableStore(try StoreKind.current.factory.open(.inMemory, model))
+    let container = PersistentContainer(
+      name: "Staff", model: model, classes: Staff.classes, description: .inMemory,
+      factory: StoreFactory { _, _ in store })
+    try container.loadPersistentStores()
+    return (container, store.failing)
+  }
+}
+
+/// A view of such a store.
+final class UnreadableView: StoreView {
+  let inner: any StoreView
+  private let failing: UnreadableStore.Switch
+
+  init(_ inner: any StoreView, _ failing: UnreadableStore.Switch) {
+    self.inner = inner
+    self.failing = failing
+  }
+
+  var sequence: UInt64 { inner.sequence }
+  func rowCount(entity: UInt16) -> Int { inner.rowCount(entity: entity) }
+
+  func row(_ reference: ObjectReference) throws -> StoredRow? {
+    try failing.check(.rows)
+    return try inner.row(reference)
+  }
+
+  func version(of reference: ObjectReference) throws -> RowVersion? {
+    try failing.check(.versions)
+    return try inner.version(of: reference)
+  }
+
+  func visitRows(
+    entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
+  ) throws {
+    try inner.visitRows(entity: entity, descending: descending) { reference, row in
+      try failing.check(.rows)
+      return try body(reference, row)
+    }
+  }
+
+  func visitReferences(
+    entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
+  ) throws {
+    try failing.check(.versions)
+    try inner.visitReferences(entity: entity, from: first, body)
+  }
+
+  func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
+    try failing.check(.rows)
+    try inner.rows(references, body)
+  }
+
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
+    try failing.check(.entries)
+    return try inner.entryCount(index, range)
+  }
+
+  func visitEntries(
+    _ index: StoreIndex, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
+  ) throws {
+    try failing.check(.entries)
+    try inner.visitEntries(index, range, descending: descending) { key, reference in
+      try failing.check(.entries)
+      return try body(key, reference)
+    }
+  }
+
+  func appendReferences(
+    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
+  ) throws {
+    try failing.check(.entries)
+    try inner.appendReferences(under: owner, in: index, to: &found)
+  }
+
+  func readAhead(
+    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
+    _ body: (Int, StoredRow) throws -> Void
+  ) throws {
+    try failing.check(.rows)
+    try inner.readAhead(references, bytesMax: bytesMax, body)
+  }
+}
