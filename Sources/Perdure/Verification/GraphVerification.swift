@@ -93,6 +93,7 @@ package struct GraphVerification {
       return (slot, property)
     }
     var found = report
+    defer { report = found }
     try view.visitEveryRow(entity: entity.number) { reference, row in
       found.rows += 1
       do {
@@ -105,7 +106,6 @@ package struct GraphVerification {
       }
       return found.findings.count < findingsMax
     }
-    report = found
   }
 
   private func check(
@@ -130,6 +130,7 @@ package struct GraphVerification {
   private mutating func checkLinks(_ index: StoreIndex, _ property: UInt32) throws {
     let ends = endpoints(of: property)
     var found = report
+    defer { report = found }
     try view.visitEntries(index, .all, descending: false) { key, target in
       found.links += 1
       guard key.count == 8 else {
@@ -145,12 +146,12 @@ package struct GraphVerification {
       }
       return found.findings.count < findingsMax
     }
-    report = found
   }
 
   /// Entries with one key stand together.
   private mutating func checkUniqueness(_ index: StoreIndex) throws {
     var found = report
+    defer { report = found }
     var last: (key: [UInt8], holder: ObjectReference)?
     try view.visitEntries(index, .all, descending: false) { key, reference in
       if let last, last.key.elementsEqual(key) {
@@ -163,7 +164,6 @@ package struct GraphVerification {
       }
       return found.findings.count < findingsMax
     }
-    report = found
   }
 
   /// What an object has in a uniqueness constraint.

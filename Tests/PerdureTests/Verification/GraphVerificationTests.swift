@@ -99,6 +99,34 @@ struct GraphVerificationTests {
     #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
   }
 
+  @Test("Where it cannot be read on, what was found until then is told, and that it could not be read")
+  func unreadable() throws {
+    let rows = try rows(worker.entityNumber)
+    let good = try workerRow("company", leadingTo: company)
+    try store.store.write { try $0.put(Array(good.dropLast()), id: worker.id, in: rows) }
+    try store.store.write { try $0.put(good, id: worker.id + 1, in: rows) }
+    try remove(project)
+    let whole = findings()
+    #expect(whole.count == 2 && whole[0].hasPrefix("G1") && whole[1].hasPrefix("G3"), "\(whole)")
+    for part in [UnreadableStore.Part.versions, .rows, .entries] {
+      var most = 0
+      for reads in 0..<40 {
+        let failing = UnreadableStore.Switch()
+        failing.set([part], after: reads)
+        let view = UnreadableView(store.view(), failing)
+        let found = GraphVerification(view, store.schema, store.model.model).run().findings.map(\.description)
+        let failures = found.filter { $0.contains("Failure()") }
+        let others = found.filter { !$0.contains("Failure()") }
+        // What has been found stays found, however soon it ends.
+        #expect(others.count >= most && others == whole.filter(others.contains), "\(part) \(reads): \(found)")
+        most = max(most, others.count)
+        #expect(!failures.isEmpty || others == whole, "\(part) \(reads): \(found)")
+        if failures.isEmpty { break }
+        #expect(reads < 39)
+      }
+    }
+  }
+
   @Test("G4: two objects with one unique value, which a program put there that keeps no indexes")
   func uniqueness() throws {
     let entity = store.schema.entity(worker.entityNumber)
