@@ -1,7 +1,15 @@
 // Fractions in predicates: 9.99 has no exact binary form, so what is meant depends on what it is compared
-// with. Against a Float attribute it is the Float nearest to it, which is what assigning 9.99 stores. Against a
-// decimal attribute it is the decimal that it compares as anyhow (NumberOrder.swift), given its kind here so
-// that an index can be searched for it.
+// with. Against a decimal attribute it is the decimal that it compares as anyhow (NumberOrder.swift), given its
+// kind here so that an index can be searched for it. Against a Float attribute it is the Float that shows it,
+// which is what assigning 9.99 stores:
+//
+//   F1. A Float beside a constant is the number that it is, the number that it shows, and everything between
+//       the two; the Float 9.99 is 9.989999771118164 to 9.99. No two Floats have a number in common, since what
+//       one shows lies nearer to it than to any other, so the order of constants stays the order of Floats.
+//   F2. Every other constant compares with Floats by its exact value: 9.9900001 is more than the Float 9.99,
+//       though no other Float is nearer to it.
+//   F3. A Float without a fraction is the number that it is and the number that it shows, and nothing between:
+//       it shows 1.2345679e+08 for 123456792, and 123456791 is neither. A whole constant is what it is.
 
 internal import PerdurePredicates
 
@@ -29,12 +37,24 @@ struct ConstantFitting {
     let fitted = predicate.mapChildren(
       predicate: { fit($0, variables) }, expression: { fit($0, variables) })
     guard case .comparison(var comparison) = fitted else { return fitted }
-    if case .constant(let value) = comparison.right, let kind = kind(comparison.left, variables) {
-      comparison.right = .constant(value.fitted(to: kind))
-    } else if case .constant(let value) = comparison.left, let kind = kind(comparison.right, variables) {
-      comparison.left = .constant(value.fitted(to: kind))
+    if let kind = kind(comparison.left, variables) {
+      comparison.right = fit(constantsIn: comparison.right, to: kind)
+    } else if let kind = kind(comparison.right, variables) {
+      comparison.left = fit(constantsIn: comparison.left, to: kind)
     }
     return .comparison(comparison)
+  }
+
+  /// The constants that an expression is, or chooses among.
+  private func fit(constantsIn expression: FetchExpression, to kind: FieldKind) -> FetchExpression {
+    switch expression {
+    case .constant(let value): .constant(value.fitted(to: kind))
+    case .aggregate(let elements): .aggregate(elements.map { fit(constantsIn: $0, to: kind) })
+    case .conditional(let predicate, let first, let second):
+      .conditional(
+        predicate, fit(constantsIn: first, to: kind), fit(constantsIn: second, to: kind))
+    default: expression
+    }
   }
 
   private func fit(_ expression: FetchExpression, _ variables: [String: PathType]) -> FetchExpression {
@@ -92,10 +112,18 @@ extension Value {
         Value.sortOrder(.decimal(decimal), self) == .same
       else { return self }
       return .decimal(decimal)
-    case (.double(let double), .float) where Float(double).isFinite: return .double(Double(Float(double)))
-    case (.decimal(let decimal), .float):
-      return Float(decimal.description).map { .double(Double($0)) } ?? self
+    case (.double(let double), .float): return fitted(to: Float(double))
+    case (.decimal(let decimal), .float): return Float(decimal.description).map(fitted) ?? self
     default: return self
     }
+  }
+
+  /// A constant beside Floats, of which one is the nearest to it (F1 to F3).
+  private func fitted(to nearest: Float) -> Value {
+    guard nearest.isFinite, let double = Double(nearest.description) else { return self }
+    let exact = Value.double(Double(nearest))
+    let (toExact, toShown) = (Value.sortOrder(self, exact), Value.sortOrder(self, .double(double)))
+    let hasFraction = nearest.rounded(.towardZero) != nearest
+    return toExact == .same || toShown == .same || (hasFraction && toExact != toShown) ? exact : self
   }
 }

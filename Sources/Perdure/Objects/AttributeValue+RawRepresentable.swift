@@ -15,6 +15,9 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
 
   /// The raw value.
   public var predicateValue: Value { rawValue.predicateValue }
+
+  /// What the raw value means.
+  public var argumentValue: Value { rawValue.argumentValue }
 }
 
 extension AttributeValue where Self: RawRepresentable & CaseIterable, RawValue: AttributeValue {

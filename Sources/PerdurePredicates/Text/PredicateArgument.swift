@@ -13,6 +13,17 @@
 public protocol PredicateArgument {
   /// The value to put in the predicate.
   var predicateValue: Value { get }
+
+  /// What the value means as an argument of a format, or as the value of a variable: the value itself. Of
+  /// Floats, also those in collections and optionals, the numbers that they show, as if these stood in the text:
+  /// a comparison with a Float attribute finds the Float again, and one with a Decimal or Double attribute
+  /// finds what was meant.
+  var argumentValue: Value { get }
+}
+
+extension PredicateArgument {
+  /// The value itself.
+  public var argumentValue: Value { predicateValue }
 }
 
 extension Value: PredicateArgument {
@@ -55,25 +66,9 @@ extension Float: PredicateArgument {
   public var predicateValue: Value { .double(Double(self)) }
 
   /// The Double that shows the same digits: 9.99 for 9.99, where the Float widened is 9.989999771118164.
-  fileprivate var asItShows: Double {
-    guard let double = Double(description), Self(double) == self else { return Double(self) }
-    return double
-  }
-}
-
-extension PredicateArgument {
-  /// What an argument of a format, or a value for a variable, means: its value. Of Floats the number that they
-  /// show, as if it stood in the text. A comparison with a Float attribute finds the Float again, and one with a
-  /// Decimal or Double attribute finds what was meant.
-  var argumentValue: Value {
-    switch self {
-    case let float as Float: .double(float.asItShows)
-    case let floats as [Float]: .list(floats.map { .double($0.asItShows) })
-    case let floats as Set<Float>: .list(floats.map { .double($0.asItShows) })
-    case let range as ClosedRange<Float>:
-      .list([.double(range.lowerBound.asItShows), .double(range.upperBound.asItShows)])
-    default: predicateValue
-    }
+  public var argumentValue: Value {
+    guard let double = Double(description), Self(double) == self else { return predicateValue }
+    return .double(double)
   }
 }
 
@@ -125,29 +120,47 @@ extension URL: PredicateArgument {
 extension Optional: PredicateArgument where Wrapped: PredicateArgument {
   /// The wrapped value, or null.
   public var predicateValue: Value { self?.predicateValue ?? .null }
+
+  /// What the wrapped value means, or null.
+  public var argumentValue: Value { self?.argumentValue ?? .null }
 }
 
 extension Array: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
+
+  /// What the elements mean, as a list.
+  public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
 extension ArraySlice: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
+
+  /// What the elements mean, as a list.
+  public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
 extension Set: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list, in no particular order.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
+
+  /// What the elements mean, as a list.
+  public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
 extension Dictionary: PredicateArgument where Value: PredicateArgument {
   /// The dictionary's values as a list, in no particular order.
   public var predicateValue: PerdurePredicates.Value { .list(values.map(\.predicateValue)) }
+
+  /// What the values mean, as a list.
+  public var argumentValue: PerdurePredicates.Value { .list(values.map(\.argumentValue)) }
 }
 
 extension ClosedRange: PredicateArgument where Bound: PredicateArgument {
   /// The two bounds as a list, for `BETWEEN`.
   public var predicateValue: Value { .list([lowerBound.predicateValue, upperBound.predicateValue]) }
+
+  /// What the two bounds mean.
+  public var argumentValue: Value { .list([lowerBound.argumentValue, upperBound.argumentValue]) }
 }

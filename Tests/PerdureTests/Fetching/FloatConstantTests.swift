@@ -1,0 +1,172 @@
+import FoundationEssentials
+import Perdure
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+@Entity(indexes: [["float"]])
+private final class Reading: ManagedObject {
+  var number: Int = 0
+  var float: Float?
+  var plain: Float?
+}
+
+/// A constant beside a Float attribute. A Float is there the number that it is, the number that it shows, and
+/// everything between the two; every other constant compares with the number that it is.
+@Suite("Floats and constants")
+struct FloatConstantTests {
+  private static let floats: [Float] = [
+    0.1, 9.99, 0.5, 3, -0.1, -9.99, 0, 16_777_216, 16_777_218, -16_777_216, 123_456_792, 1e20,
+    Float(bitPattern: 0x0010_5555), Float(bitPattern: 1), Float(bitPattern: 0x8000_0001),
+    Float(bitPattern: 0x007F_FFFF),
+    .leastNormalMagnitude, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, .infinity, -.infinity, .nan,
+  ]
+
+  private func context() throws -> ManagedObjectContext {
+    let container = try PersistentContainer(
+      name: "Readings", classes: [Reading.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for (number, float) in (Self.floats.map(Float?.some) + [nil]).enumerated() {
+      let reading = Reading(context: context)
+      (reading.number, reading.float, reading.plain) = (number, float, float)
+    }
+    return context
+  }
+
+  private func numbers(
+    _ context: ManagedObjectContext, _ format: String, _ arguments: [(any PredicateArgument)?] = []
+  ) throws -> [Int] {
+    let predicate = try FetchPredicate(format: format, argumentArray: arguments)
+    return try context.fetch(FetchRequest<Reading>(predicate: predicate)).map(\.number).sorted()
+  }
+
+  /// Constants at and around a Float: it, what it shows, their neighbours, and halfway to the next Float.
+  private static func constants(around float: Float) -> [Value] {
+    guard float.isFinite else { return [.double(Double(float))] }
+    let exact = Double(float)
+    let shown = Double("\(float)") ?? exact
+    let between = exact + (shown - exact) / 2
+    var found: [Value] = [exact, shown, between].flatMap { [$0, $0.nextUp, $0.nextDown] }.map(Value.double)
+    found.append(.double((exact + Double(float.nextUp)) / 2))
+    found.append(.double((exact + Double(float.nextDown)) / 2))
+    for text in ["\(float)", "\(exact)", "\(between)"] {
+      if let decimal = Decimal(string: text), !decimal.isNaN { found.append(.decimal(decimal)) }
+    }
+    if let whole = Int64(exactly: exact) { found += [whole, whole + 1, whole - 1].map(Value.integer) }
+    return found
+  }
+
+  /// How a Float stands to a constant, by the definition.
+  private static func order(_ float: Float, _ constant: Value) -> ValueOrder {
+    let exact = Value.double(Double(float))
+    let byValue = Value.sortOrder(exact, constant)
+    if case .integer = constant { return byValue }
+    guard float.isFinite, let double = Double("\(float)") else { return byValue }
+    let shown = Value.sortOrder(.double(double), constant)
+    if byValue == .same || shown == .same { return .same }
+    // A Float without a fraction is nothing but itself and what it shows.
+    let hasFraction = Double(float).truncatingRemainder(dividingBy: 1) != 0
+    return hasFraction && byValue != shown ? .same : byValue
+  }
+
+  /// Whether a comparison of a Float attribute with constants holds, by the definition.
+  static func holds(_ float: Float?, _ op: String, _ constants: [Value]) -> Bool {
+    guard let float else { return op == "!=" }
+    let orders = constants.map { order(float, $0) }
+    let isOrdered = !float.isNaN && !constants.contains { "\($0)".contains("nan") }
+    switch op {
+    case "==": return orders[0] == .same
+    case "!=": return orders[0] != .same
+    case "IN": return orders.contains(.same)
+    case "BETWEEN": return isOrdered && orders[0] != .ascending && orders[1] != .descending
+    case "<": return isOrdered && orders[0] == .ascending
+    case "<=": return isOrdered && orders[0] != .descending
+    case ">": return isOrdered && orders[0] == .descending
+    default: return isOrdered && orders[0] != .ascending
+    }
+  }
+
+  @Test("Every operator finds the same by an index, by rows and in memory, and what the rule says")
+  func everyConstant() throws {
+    var random = SeededGenerator.forTest("constants beside floats")
+    let context = try context()
+    let all = Self.floats.flatMap(Self.constants)
+    for isSaved in [false, true] {
+      for constant in all {
+        let other = random.pick(all)
+        for op in ["==", "!=", "<", "<=", ">", ">=", "IN", "BETWEEN"] where random.chance(30) {
+          let isList = op == "IN" || op == "BETWEEN"
+          let constants = isList ? [constant, other] : [constant]
+          let argument: Value = isList ? .list(constants) : constant
+          let expected = (Self.floats.map(Float?.some) + [nil]).indices.filter {
+            Self.holds($0 < Self.floats.count ? Self.floats[$0] : nil, op, constants)
+          }
+          for name in ["float", "plain"] {
+            let found = try numbers(context, "\(name) \(op) %@", [argument])
+            #expect(found == expected, "\(name) \(op) \(argument), saved: \(isSaved)")
+          }
+        }
+      }
+      try context.save()
+    }
+  }
+
+  @Test("A Float is found by what it shows, and by nothing that is only near")
+  func near() throws {
+    let context = try context()
+    let tenth = [Self.floats.firstIndex(of: 0.1)!]
+    for _ in 0..<2 {
+      for name in ["float", "plain"] {
+        #expect(try numbers(context, "\(name) == 0.1") == tenth)
+        #expect(try numbers(context, "\(name) == %@", [Double(Float(0.1))]) == tenth)
+        #expect(try numbers(context, "\(name) == 0.0999999999 OR \(name) == 0.100000002").isEmpty)
+        #expect(try numbers(context, "\(name) > 0.0999999999 AND \(name) < 0.100000002") == tenth)
+        #expect(try numbers(context, "\(name) == 0.1 AND \(name) < 0.11 AND \(name) > 0.09") == tenth)
+        #expect(try numbers(context, "\(name) BETWEEN {9.9899999, 9.99}").count == 1)
+        #expect(try numbers(context, "\(name) < 9.9900001 AND \(name) > 9").count == 1)
+        for constant in ["16777217", "16777217.0"] {
+          #expect(try numbers(context, "\(name) == \(constant)").isEmpty, "\(constant)")
+          let below = try numbers(context, "\(name) < \(constant) AND \(name) >= 16777216")
+          #expect(below == [Self.floats.firstIndex(of: 16_777_216)!], "\(constant)")
+        }
+      }
+      try context.save()
+    }
+  }
+
+  @Test("Constants beside others that are not constant are fitted too")
+  func mixed() throws {
+    let context = try context()
+    for _ in 0..<2 {
+      #expect(try numbers(context, "number < 2 AND plain IN {0.1, number}") == [0])
+      #expect(try numbers(context, "plain == TERNARY(number > 0, 9.99, 0.1)") == [0, 1])
+      try context.save()
+    }
+  }
+
+  @Test("Floats in collections and optionals are the numbers that they show, as Floats alone are")
+  func arguments() throws {
+    let single: Float = 9.99
+    let arguments: [any PredicateArgument] = [
+      [single], [single, 1][...1], [single][...], Set([single]), ["x": single], single...single,
+      [Float?.some(single), nil], Float?.some([single][0]).map { [$0] }, [[single]][0],
+      Optional([single]) as [Float]?,
+    ]
+    let number = try #require(Decimal(string: "9.99"))
+    for argument in arguments {
+      for format in ["%@ IN $list", "$list CONTAINS %@"] {
+        let predicate = try FetchPredicate(format: format, number)
+        let filled = predicate.withSubstitutionVariables(["list": argument])
+        #expect(try filled.evaluate(with: .null), "\(argument)")
+        #expect(try predicate.evaluate(with: .null, variables: ["list": argument]), "\(argument)")
+      }
+      #expect(try FetchPredicate(format: "%@ IN %@", number, argument).evaluate(with: .null), "\(argument)")
+    }
+    for optional in [Float?.some(single), single] as [(any PredicateArgument)?] {
+      #expect(try FetchPredicate(format: "%@ == 9.99", optional).evaluate(with: .null))
+    }
+    let nested: Float?? = .some(.some(single))
+    #expect(try FetchPredicate(format: "%@ == 9.99", nested).evaluate(with: .null))
+  }
+}
