@@ -39,7 +39,9 @@ enum Conversion {
 
   private static func signed(_ text: String) -> Value? {
     let isNegative = text.hasPrefix("-")
-    return Value(number: isNegative ? String(text.dropFirst()) : text, isNegative: isNegative)
+    let digits = isNegative ? String(text.dropFirst()) : text
+    guard !isNegative || !(digits.hasPrefix("-") || digits.hasPrefix("+")) else { return nil }
+    return Value(number: digits, isNegative: isNegative)
   }
 
   @Sendable private static func string(_ value: Value) -> Value {
@@ -57,7 +59,8 @@ enum Conversion {
 
   @Sendable private static func decimal(_ value: Value) -> Value {
     if case .string(let text) = value { return Value.decimal(text).map(Value.decimal) ?? .null }
-    guard let decimal = try? Arithmetic.decimal(value) else { return .null }
+    // What is too large or too small for a Decimal is none, and not "no number".
+    guard let decimal = try? Arithmetic.decimal(value), !decimal.isNaN || value.isNaN else { return .null }
     return .decimal(decimal)
   }
 
