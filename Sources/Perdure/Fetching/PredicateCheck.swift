@@ -120,8 +120,8 @@ struct PredicateCheck {
     if case .constant(let value) = comparison.right {
       let side = comparison.modifier == .direct ? left : left.element
       try check(comparison.left, side, comparison.op, value)
-    } else if case .constant(let value) = comparison.left, comparison.op.mirrored != nil {
-      try check(comparison.right, right, comparison.op, value)
+    } else if case .constant(let value) = comparison.left, let op = comparison.op.exchanged {
+      try check(comparison.right, right, op, value)
     }
   }
 
@@ -148,13 +148,13 @@ struct PredicateCheck {
     _ expression: FetchExpression, _ type: PathType, _ op: FetchComparison.Operator, _ value: Value
   ) throws(FetchError) {
     switch (op, value) {
+    case (.between, .list(let list)) where list.count != 2: throw noCollection(expression, op, value)
     case (.in, .list(let list)), (.between, .list(let list)):
       for element in list where !type.mayEqual(element) { throw mismatch(expression, type, element) }
-    case (.contains, .reference):
-      if case .many(let element) = type, !element.element.mayEqual(value) {
-        throw mismatch(expression, element.element, value)
-      }
-    case (.in, _), (.contains, _), (.between, _): break
+    case (.in, .null), (.contains, .null), (.between, .null): break
+    case (.in, .string): if !type.mayEqual(value) { throw mismatch(expression, type, value) }
+    case (.in, _), (.between, _): throw noCollection(expression, op, value)
+    case (.contains, _): try checkHolds(expression, type, value)
     case (.beginsWith, _), (.endsWith, _), (.like, _), (.matches, _):
       if case .value(let kind) = type, kind != .string { throw noText(expression, kind, op) }
       if !type.mayEqual(value) { throw mismatch(expression, type, value) }
@@ -163,14 +163,38 @@ struct PredicateCheck {
     }
   }
 
-  private func mismatch(
+  /// A collection holds values of its elements' type, and a text holds text. Nothing else holds anything.
+  private func checkHolds(
     _ expression: FetchExpression, _ type: PathType, _ value: Value
+  ) throws(FetchError) {
+    switch type {
+    case .any: break
+    case .many(let element):
+      if !element.element.mayEqual(value) { throw mismatch(expression, element.element, value) }
+    case .value(.string): if !type.mayEqual(value) { throw mismatch(expression, type, value) }
+    case .value, .object: throw mismatch(expression, type, value, "is asked for")
+    }
+  }
+
+  private func noCollection(
+    _ expression: FetchExpression, _ op: FetchComparison.Operator, _ value: Value
+  ) -> FetchError {
+    let needs = op == .between ? "a list of two values, as in {1, 5}" : "a list, as in {1, 5}, or text"
+    let key = expression.description
+    return FetchError(
+      .typeMismatch,
+      "\(op.rawValue) needs \(needs), and \(key) of \(entity.name) is compared with \(words(value)).",
+      entity: entity.name, key: key)
+  }
+
+  private func mismatch(
+    _ expression: FetchExpression, _ type: PathType, _ value: Value, _ verb: String = "is compared with"
   ) -> FetchError {
     let key = expression.description
     return FetchError(
       .typeMismatch,
-      "\(key) of \(entity.name) is \(type.words) and is compared with \(words(value)), "
-        + "which it never equals.",
+      "\(key) of \(entity.name) is \(type.words) and \(verb) \(words(value)), which it never "
+        + (verb == "is asked for" ? "holds." : "equals."),
       entity: entity.name, key: key)
   }
 
@@ -192,6 +216,15 @@ struct PredicateCheck {
 }
 
 extension FetchComparison.Operator {
+  /// The operator that asks the same with the operands exchanged, of what is in what also.
+  fileprivate var exchanged: FetchComparison.Operator? {
+    switch self {
+    case .in: .contains
+    case .contains: .in
+    default: mirrored
+    }
+  }
+
   /// Whether what stands on the right may have many values.
   fileprivate var takesManyOnRight: Bool { self == .in || self == .between }
 }

@@ -1,0 +1,112 @@
+import Perdure
+import PerdurePredicates
+import Testing
+
+@testable import Perdure
+
+@Suite("IN, and what stands on its right")
+struct MembershipTests {
+  /// Two workers, one saved and one not, and a company of each kind.
+  private func context() throws -> (ManagedObjectContext, [Employee], [Company]) {
+    let context = try Staff.context()
+    let saved = context.worker("saved", email: "s")
+    let company = context.company("old")
+    saved.company = company
+    try context.save()
+    let unsaved = context.worker("unsaved", email: "u")
+    let other = context.company("new")
+    unsaved.company = other
+    return (context, [saved, unsaved], [company, other])
+  }
+
+  private func code(
+    _ context: ManagedObjectContext, _ format: String, _ arguments: [(any PredicateArgument)?] = []
+  ) throws -> FetchError.Code? {
+    let predicate = try FetchPredicate(format: format, argumentArray: arguments)
+    let request = FetchRequest<Employee>(predicate: predicate)
+    var codes: Set<FetchError.Code?> = []
+    let ways: [() throws -> Void] = [
+      { _ = try context.fetch(request) }, { _ = try context.count(for: request) },
+      { _ = try context.fetchIDs(request) }, { _ = try context.explain(request) },
+    ]
+    for way in ways {
+      do {
+        try way()
+        codes.insert(nil)
+      } catch let error as FetchError {
+        codes.insert(error.code)
+      }
+    }
+    #expect(codes.count == 1, "\(format): \(codes)")
+    return codes.first ?? nil
+  }
+
+  @Test("Objects and ids of an entity that can never be there are a mistake, wherever they stand")
+  func unrelated() throws {
+    let (context, workers, companies) = try context()
+    let ids = companies.map(\.objectID)
+    for format in [
+      "SELF IN %@", "mentor IN %@", "company.chief IN %@", "ANY friends IN %@", "ALL friends IN %@",
+      "NONE friends IN %@", "NOT SELF IN %@", "objectID IN %@", "mentor.objectID IN %@",
+    ] {
+      #expect(try code(context, format, [companies]) == .typeMismatch, "\(format)")
+      #expect(try code(context, format, [ids[...]]) == .typeMismatch, "\(format)")
+      #expect(try code(context, format, [Set(ids)]) == .typeMismatch, "\(format)")
+      #expect(try code(context, format, [[workers[0].objectID, ids[1]]]) == .typeMismatch, "\(format)")
+      #expect(try code(context, format, [workers]) == nil, "\(format)")
+      #expect(try code(context, format, [workers.map(\.objectID)]) == nil, "\(format)")
+      #expect(try code(context, format, [[] as [Employee]]) == nil, "\(format)")
+    }
+    #expect(try code(context, "%@ IN friends", [companies[0]]) == .typeMismatch)
+    #expect(try code(context, "%@ IN friends", [workers[0]]) == nil)
+    #expect(try code(context, "company IN %@", [companies]) == nil)
+    #expect(try code(context, "SELF IN {%@, %@}", [companies[0], workers[0]]) == .typeMismatch)
+  }
+
+  @Test("A right side of IN that is no collection, or holds values of other types, is a mistake")
+  func otherTypes() throws {
+    let (context, _, _) = try context()
+    for format in [
+      "salary IN {1, 'x'}", "salary IN 5", "salary IN 'x'", "name IN 5", "name IN {5}", "SELF IN 'x'",
+      "company IN {1}", "ANY friends.salary IN {'x'}", "ANY friends.salary IN 3", "5 IN friends.name",
+      "'x' IN friends.salary", "'x' IN friends", "friends CONTAINS 'x'", "friends.name CONTAINS 5",
+      "name CONTAINS 5", "salary CONTAINS 5", "salary CONTAINS 'x'", "salary BETWEEN 5", "salary BETWEEN {1}",
+      "salary BETWEEN {1, 'x'}", "salary BETWEEN {1, 2, 3}", "5 IN salary",
+    ] {
+      #expect(try code(context, format) == .typeMismatch, "\(format)")
+    }
+    for format in [
+      "salary IN {}", "salary IN {NULL, 1}", "salary IN NULL", "name IN 'a long text'", "name IN {'x'}",
+      "'x' IN name", "friends.name CONTAINS 'x'", "'x' IN friends.name", "5 IN friends.salary",
+      "salary BETWEEN NULL", "salary BETWEEN {1, 2}", "salary BETWEEN {1.5, NULL}", "name CONTAINS 'x'",
+      "name CONTAINS NULL", "SELF IN NULL", "salary IN friends.salary",
+    ] {
+      #expect(try code(context, format) == nil, "\(format)")
+    }
+  }
+
+  @Test("Who is in a collection is found by index, by rows and unsaved alike")
+  func found() throws {
+    let (context, workers, companies) = try context()
+    for isSaved in [false, true] {
+      func names(_ format: String, _ arguments: (any PredicateArgument)?...) throws -> [String] {
+        let predicate = try FetchPredicate(format: format, argumentArray: arguments)
+        return try context.fetch(FetchRequest<Employee>(predicate: predicate)).map(\.name).sorted()
+      }
+      for index in workers.indices {
+        let (worker, company) = (workers[index], companies[index])
+        for format in ["SELF IN %@", "NOT (NOT SELF IN %@)", "SELF IN %@ AND name != NULL"] {
+          #expect(try names(format, [worker]) == [worker.name], "\(format), saved: \(isSaved)")
+          #expect(try names(format, [worker.objectID]) == [worker.name], "\(format), saved: \(isSaved)")
+        }
+        #expect(try names("company IN %@", [company]) == [worker.name])
+        #expect(try names("name IN %@", ["x", worker.name]) == [worker.name])
+        #expect(try names("email IN %@", Set(["x", worker.email])) == [worker.name])
+      }
+      #expect(try names("SELF IN NULL").isEmpty)
+      #expect(try names("company IN {NULL}").isEmpty)
+      #expect(try names("mentor IN {NULL}").count == 2)
+      try context.save()
+    }
+  }
+}
