@@ -1,0 +1,109 @@
+import Perdure
+import PerdurePredicates
+import Testing
+
+@testable import Perdure
+
+@Entity(indexes: [["name"]]) private class Vessel: ManagedObject {
+  var name: String
+  @Relationship(inverse: "vessels") var port: Port?
+}
+
+@Entity private final class Ferry: Vessel {
+  var cars: Int = 0
+}
+
+@Entity private final class Port: ManagedObject {
+  var name: String
+  @Relationship(inverse: "port") var vessels: ToMany<Vessel>
+}
+
+@Suite("Objects of sub-entities")
+struct SubentityTests {
+  /// Two vessels and two ferries in a port, one of each saved, and one of each saved and changed since.
+  private func context() throws -> ManagedObjectContext {
+    let container = try PersistentContainer(
+      name: "Ports", classes: [Vessel.self, Ferry.self, Port.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let port = Port(context: context)
+    port.name = "P"
+    for name in ["v1", "v2", "v3"] { make(Vessel(context: context), name, port) }
+    for name in ["f1", "f2", "f3"] { make(Ferry(context: context), name, port) }
+    return context
+  }
+
+  private func make(_ vessel: Vessel, _ name: String, _ port: Port) {
+    (vessel.name, vessel.port) = (name, port)
+  }
+
+  private static let predicates = [
+    "TRUEPREDICATE", "name != 'x'", "name BEGINSWITH 'f' OR name BEGINSWITH 'v'",
+    "name IN {'f1', 'v1', 'f2', 'v2'}", "port.name == 'P'", "SELF IN %@", "port == %@",
+    "port.vessels.@count > 0", "ANY port.vessels.name == 'f1'",
+  ]
+
+  private func check(_ context: ManagedObjectContext, _ expected: [String], _ comment: String) throws {
+    let everyone = try context.fetch(FetchRequest<Vessel>())
+    let port = try context.fetch(FetchRequest<Port>())[0]
+    for text in Self.predicates {
+      let argument: any PredicateArgument = text.hasPrefix("SELF") ? everyone : port
+      let predicate = try FetchPredicate(
+        format: text, argumentArray: text.contains("%@") ? [argument] : [])
+      for includesSubentities in [true, false] {
+        for order in [[], [FetchOrder("name")], [FetchOrder("name", ascending: false)]] {
+          var request = FetchRequest<Vessel>(predicate: predicate, sortDescriptors: order)
+          request.includesSubentities = includesSubentities
+          var wanted = expected.filter { includesSubentities || $0.hasPrefix("v") }
+          if text.contains("name IN") { wanted = wanted.filter { text.contains("'\($0)'") } }
+          if text.hasPrefix("ANY"), !expected.contains("f1") { wanted = [] }
+          let place: Comment = "\(comment): \(text), with sub-entities: \(includesSubentities)"
+          let found = try context.fetch(request)
+          #expect(found.map(\.name).sorted() == wanted, place)
+          #expect(try context.count(for: request) == wanted.count, place)
+          #expect(try Set(context.fetchIDs(request)) == Set(found.map(\.objectID)), place)
+          request.fetchLimit = 2
+          #expect(try context.count(for: request) == min(2, wanted.count), place)
+          #expect(try context.fetch(request).count == min(2, wanted.count), place)
+        }
+      }
+    }
+  }
+
+  @Test("Are wanted or not wanted by every way to ask, saved, unsaved, changed and deleted")
+  func everyWay() throws {
+    let context = try context()
+    var names = ["f1", "f2", "f3", "v1", "v2", "v3"]
+    try check(context, names, "unsaved")
+    try context.save()
+    try check(context, names, "saved")
+    let port = try context.fetch(FetchRequest<Port>())[0]
+    for vessel in try context.fetch(FetchRequest<Vessel>()) {
+      if vessel.name.hasSuffix("3") { vessel.name += "b" }
+      if vessel.name.hasSuffix("2") { context.delete(vessel) }
+    }
+    make(Ferry(context: context), "fnew", port)
+    make(Vessel(context: context), "vnew", port)
+    names = ["f1", "f3b", "fnew", "v1", "v3b", "vnew"]
+    try check(context, names, "changed")
+    try context.save()
+    try check(context, names, "saved again")
+    context.delete(try #require(try context.fetch(FetchRequest<Ferry>()).first { $0.name == "f1" }))
+    names.removeAll { $0 == "f1" }
+    try check(context, names, "deleted")
+  }
+
+  @Test("A class that only sub-entities have is in the way only where they are wanted")
+  func otherClasses() throws {
+    let context = try context()
+    for _ in 0..<2 {
+      var request = FetchRequest<ManagedObject>(entityName: "Vessel")
+      request.includesSubentities = false
+      #expect(try context.count(for: request) == 3)
+      #expect(try context.fetch(request).allSatisfy { !($0 is Ferry) })
+      request.includesSubentities = true
+      #expect(try context.count(for: request) == 6)
+      try context.save()
+    }
+  }
+}
