@@ -5,6 +5,16 @@ import PerdureLog
 /// The store has not got what is asked for.
 struct NothingToDump: Error, CustomStringConvertible {
   let description: String
+
+  /// What has a name that the store does not know.
+  static func unknown(
+    _ kind: String, _ name: String, _ names: [String], near: (String, [String]) -> [String]
+  ) -> NothingToDump {
+    let near = near(name, names)
+    let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
+    return NothingToDump(
+      description: "There is no \(kind) \(name).\(hint) The store has \(names.joined(separator: ", "))")
+  }
 }
 
 /// Prints what a store holds: records by keyspace, or the objects of an entity.
@@ -15,8 +25,11 @@ struct DumpCommand: ConsoleCommand {
       A line a record: keyspace, key, the sequence number of the commit that wrote it after #, and the \
       value, with tabs between. Keys are text, or 0x and hexadecimal digits; ids are numbers. With --json a \
       line is an object with the members keyspace, key, sequence and value; bytes that are not UTF-8 are \
-      {"hex": "…"}. With --entity a line is an object; one that cannot be read is said to be, and the exit \
-      code is 1.
+      {"hex": "…"}. With --entity a line is an object; attributes of type Data are always {"hex": "…"}.
+
+      A record or an object that cannot be read is said to be in its line (with --json: the member problem) \
+      and on the error stream, and the next one follows. Exit codes: 0 all was read; 1 some could not be \
+      read; 2 the store could not be opened, or has not got what is asked for.
       """)
 
   @Argument(help: "The store's directory.")
@@ -37,8 +50,8 @@ struct DumpCommand: ConsoleCommand {
   @Option(help: "Only keys that begin so (keyspaces of byte strings).")
   var prefix: String?
 
-  @Option(help: "At most so many lines.")
-  var limit = Int.max
+  @Option(help: "At most so many lines. (default: all)")
+  var limit: Int?
 
   @Option(help: "Of each value at most so many bytes; not with --json.")
   var width = 100
@@ -47,7 +60,7 @@ struct DumpCommand: ConsoleCommand {
   var json = false
 
   func validate() throws {
-    guard limit >= 0, width >= 0 else {
+    guard limit ?? 0 >= 0, width >= 0 else {
       throw ValidationError("--limit and --width take no negative numbers")
     }
     if prefix != nil, from != nil || to != nil { throw ValidationError("Give --prefix, or --from and --to") }
@@ -59,61 +72,91 @@ struct DumpCommand: ConsoleCommand {
   func perform(on console: Console) throws -> ExitCode {
     let store = try OpenedStore(at: path)
     if let entity { return try dumpObjects(of: entity, in: store, console) }
-    try dumpRecords(of: store.engine, console)
-    return .success
+    return try dumpRecords(of: store.engine, console)
   }
 
   // MARK: - Records
 
-  private func dumpRecords(of store: Store, _ console: Console) throws {
+  /// Keys come from the index, so a record that cannot be read is not in the way of the next one.
+  private func dumpRecords(of store: Store, _ console: Console) throws -> ExitCode {
     let all = try store.keyspaces
     for name in keyspace where !all.contains(where: { $0.name == name }) {
-      throw NothingToDump(
-        description: "There is no keyspace \(name): the store has \(all.map(\.name).joined(separator: ", "))")
+      throw NothingToDump.unknown("keyspace", name, all.map(\.name), near: NearMisses.of)
     }
     let snapshot = store.snapshot()
     var numbers = CommitNumbers(snapshot)
-    var left = limit
+    var left = limit ?? .max
+    var code = ExitCode.success
     for keyspace in all where self.keyspace.isEmpty || self.keyspace.contains(keyspace.name) {
-      guard left > 0 else { return }
-      func show(_ key: Key, _ value: RawSpan) throws -> Bool {
-        let version = try snapshot.version(key, in: keyspace)
-        let sequence = version.flatMap { numbers.sequence(of: $0) }
-        console.print(line(keyspace, key, sequence, value.withUnsafeBytes { Array($0) }))
+      guard left > 0 else { return code }
+      func show(_ key: Key) -> Bool {
+        do {
+          console.print(try line(keyspace, key, in: snapshot, &numbers))
+        } catch {
+          code = .findings
+          console.print(line(keyspace, key, unreadable: error))
+          console.error("error: \(keyspace.name) \(Self.text(of: key)) cannot be read: \(error)")
+        }
         left -= 1
         return left > 0
       }
       switch keyspace.kind {
       case .dense:
         guard let ids = try ids() else { continue }
-        try snapshot.forEach(in: keyspace, ids: ids) { id, value in try show(.id(id), value) }
+        try snapshot.visitIDs(keyspace, from: ids.lowerBound) { id in
+          guard id <= ids.upperBound else { return false }
+          return show(.id(id))
+        }
       case .bytes:
-        try snapshot.forEach(in: keyspace, range: try range()) { key, value in
-          try show(.bytes(key.withUnsafeBytes { Array($0) }), value)
+        try snapshot.forEachKey(in: keyspace, range: try range()) { key in
+          show(.bytes(key.withUnsafeBytes { Array($0) }))
         }
       }
     }
+    return code
   }
 
-  private func line(_ keyspace: Keyspace, _ key: Key, _ sequence: UInt64?, _ value: [UInt8]) -> String {
+  private func line(
+    _ keyspace: Keyspace, _ key: Key, in snapshot: Snapshot, _ numbers: inout CommitNumbers
+  ) throws -> String {
+    let value =
+      switch key {
+      case .id(let id): try snapshot.value(id: id, in: keyspace) ?? []
+      case .bytes(let bytes): try snapshot.value(key: bytes, in: keyspace) ?? []
+      }
+    let sequence = try snapshot.version(key, in: keyspace).flatMap { numbers.sequence(of: $0) }
     if json {
-      let keyText: JSONText =
-        switch key {
-        case .id(let id): .integer(id)
-        case .bytes(let bytes): .bytes(bytes)
-        }
       return JSONText.object([
-        ("keyspace", .string(keyspace.name)), ("key", keyText),
+        ("keyspace", .string(keyspace.name)), ("key", Self.json(of: key)),
         ("sequence", sequence.map { .integer($0) } ?? .null), ("value", .bytes(value)),
       ]).text
     }
-    let keyText =
-      switch key {
-      case .id(let id): "\(id)"
-      case .bytes(let bytes): KeyText.key(bytes)
-      }
     let number = sequence.map { "#\($0)" } ?? "#?"
-    return [keyspace.name, keyText, number, KeyText.value(value, limit: width)].joined(separator: "\t")
+    return [keyspace.name, Self.text(of: key), number, KeyText.value(value, limit: width)]
+      .joined(separator: "\t")
+  }
+
+  private func line(_ keyspace: Keyspace, _ key: Key, unreadable error: any Error) -> String {
+    if json {
+      return JSONText.object([
+        ("keyspace", .string(keyspace.name)), ("key", Self.json(of: key)), ("problem", .string("\(error)")),
+      ]).text
+    }
+    return [keyspace.name, Self.text(of: key), "#?", "cannot be read: \(error)"].joined(separator: "\t")
+  }
+
+  private static func json(of key: Key) -> JSONText {
+    switch key {
+    case .id(let id): .integer(id)
+    case .bytes(let bytes): .bytes(bytes)
+    }
+  }
+
+  private static func text(of key: Key) -> String {
+    switch key {
+    case .id(let id): "\(id)"
+    case .bytes(let bytes): KeyText.key(bytes)
+    }
   }
 
   private func range() throws -> PerdureLog.KeyRange {
@@ -139,18 +182,22 @@ struct DumpCommand: ConsoleCommand {
       throw NothingToDump(
         description: "The store holds no objects; leave --entity out to see its records")
     }
-    guard let ids = try ids(), limit > 0 else { return .success }
-    var left = limit
+    guard let ids = try ids(), limit != 0 else { return .success }
+    var left = limit ?? .max
     var code = ExitCode.success
     let isKnown = try graph.forEachObject(of: entity, ids: ids) { object in
       console.print(line(object))
-      if object.problem != nil { code = .findings }
+      if let problem = object.problem {
+        code = .findings
+        console.error("error: \(object.entity)/p\(object.id) cannot be read: \(problem)")
+      }
       left -= 1
       return left > 0
     }
     if !isKnown {
-      let names = graph.objectCounts.map(\.entity).joined(separator: ", ")
-      throw NothingToDump(description: "There is no entity \(entity): the model has \(names)")
+      throw NothingToDump.unknown("entity", entity, graph.objectCounts.map(\.entity)) { name, _ in
+        graph.entities(like: name)
+      }
     }
     return code
   }
@@ -179,7 +226,8 @@ struct DumpCommand: ConsoleCommand {
     case .integer(let value): .integer(value)
     case .double(let value): .double(value)
     case .text(let value): .string(value)
-    case .data(let value): .bytes(value)
+    // Always, so that nobody takes bytes that happen to be UTF-8 for text.
+    case .data(let value): .hex(value)
     case .object(let entity, let id): .string("\(entity)/p\(id)")
     }
   }

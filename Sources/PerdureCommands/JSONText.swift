@@ -17,7 +17,12 @@ enum JSONText: Equatable {
   /// Text if the bytes are UTF-8, else an object whose member `hex` has them.
   static func bytes(_ bytes: [UInt8]) -> JSONText {
     if let text = String(validating: bytes, as: UTF8.self) { return .string(text) }
-    return .object([("hex", .string(Hexadecimal.digits(bytes)))])
+    return hex(bytes)
+  }
+
+  /// An object whose member `hex` has the bytes.
+  static func hex(_ bytes: [UInt8]) -> JSONText {
+    .object([("hex", .string(Hexadecimal.digits(bytes)))])
   }
 
   /// On one line, without spaces.

@@ -16,7 +16,9 @@ struct StatsCommand: ConsoleCommand {
   func perform(on console: Console) throws -> ExitCode {
     let store = try OpenedStore(at: path)
     let report = store.engine.recoveryReport
-    let statistics = Self.counts(in: try store.engine.statistics)
+    let statistics = try store.engine.statistics
+    let fields =
+      Self.fields(of: statistics) + [("writeAmplification", Self.text(statistics.writeAmplification as Any))]
     let snapshot = store.engine.snapshot()
     let keyspaces = try store.engine.keyspaces.map { ($0.name, snapshot.count(in: $0)) }
     if json {
@@ -24,7 +26,7 @@ struct StatsCommand: ConsoleCommand {
         JSONText.object([
           ("path", .string(path)), ("store", .string(store.engine.identifier)),
           ("closedProperly", .bool(report.wasClosed)), ("tornTailBytes", .integer(report.tornTailBytes)),
-          ("statistics", .object(statistics.map { ($0.name, .number($0.value)) })),
+          ("statistics", .object(fields)),
           ("keyspaces", Self.object(keyspaces)), ("entities", Self.object(store.graph?.objectCounts ?? [])),
           ("indexes", Self.object(store.graph?.indexCounts ?? [])),
         ]).text)
@@ -36,30 +38,60 @@ struct StatsCommand: ConsoleCommand {
     row("store", store.engine.identifier)
     row("closed properly", report.wasClosed ? "yes" : "no")
     row("torn tail bytes", "\(report.tornTailBytes)")
-    for (name, value) in statistics { row(Self.words(name), value) }
+    for (name, value) in Self.rows(fields) { row(name, value) }
     for (entity, count) in store.graph?.objectCounts ?? [] { row("objects of \(entity)", "\(count)") }
-    for (name, count) in store.graph?.indexCounts ?? [] { row("entries of \(name)", "\(count)") }
+    for (name, count) in store.graph?.indexCounts ?? [] {
+      row("entries of \(name)", count.map { "\($0)" } ?? "not available")
+    }
     for (name, count) in store.graph == nil ? keyspaces : [] { row("keys of \(name)", "\(count)") }
     return .success
+  }
+
+  private static func object(_ counts: [(String, Int?)]) -> JSONText {
+    .object(counts.map { ($0.0, $0.1.map { .integer($0) } ?? .null) })
   }
 
   private static func object(_ counts: [(String, Int)]) -> JSONText {
     .object(counts.map { ($0.0, .integer($0.1)) })
   }
 
-  /// Every count that the engine has, under its name; those of a part are `part.count`.
-  static func counts(in statistics: Any, under prefix: String = "") -> [(name: String, value: String)] {
-    Mirror(reflecting: statistics).children.flatMap { count($0.value, prefix + ($0.label ?? "")) }
+  /// Everything that the engine tells of itself, under its names.
+  static func fields(of statistics: Any) -> [(String, JSONText)] {
+    Mirror(reflecting: statistics).children.map { ($0.label ?? "", text($0.value)) }
   }
 
-  private static func count(_ value: Any, _ name: String) -> [(name: String, value: String)] {
-    if let number = value as? any BinaryInteger { return [(name, "\(number)")] }
-    if let number = value as? Double { return number.isFinite ? [(name, "\(number)")] : [] }
+  private static func text(_ value: Any) -> JSONText {
+    switch value {
+    case let bool as Bool: return .bool(bool)
+    case let number as any BinaryInteger: return .number("\(number)")
+    case let number as Double: return .double(number)
+    case let string as String: return .string(string)
+    default: break
+    }
     let inner = Mirror(reflecting: value)
     switch inner.displayStyle {
-    case .optional: return inner.children.flatMap { count($0.value, name) }
-    case .struct: return counts(in: value, under: name + ".")
-    default: return []
+    case .optional: return inner.children.first.map { text($0.value) } ?? .null
+    case .collection: return .array(inner.children.map { text($0.value) })
+    case .struct: return .object(fields(of: value))
+    default: return .string("\(value)")
+    }
+  }
+
+  /// The same as rows: a name in words, and a value. What is in a list or a part has a row of its own.
+  static func rows(_ fields: [(String, JSONText)], under prefix: String = "") -> [(String, String)] {
+    fields.flatMap { rows($0.1, prefix + words($0.0)) }
+  }
+
+  private static func rows(_ value: JSONText, _ name: String) -> [(String, String)] {
+    switch value {
+    case .null: [(name, "none")]
+    case .bool(let bool): [(name, bool ? "yes" : "no")]
+    case .number(let digits): [(name, digits)]
+    case .string(let string): [(name, string)]
+    case .object(let members): rows(members, under: name + " ")
+    case .array(let elements):
+      elements.isEmpty
+        ? [(name, "none")] : elements.enumerated().flatMap { rows($1, "\(name) \($0 + 1)") }
     }
   }
 
@@ -69,7 +101,7 @@ struct StatsCommand: ConsoleCommand {
       if letter.isUppercase {
         text += " " + letter.lowercased()
       } else {
-        text.append(letter == "." ? " " : letter)
+        text.append(letter)
       }
     }
   }

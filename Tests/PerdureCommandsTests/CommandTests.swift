@@ -34,7 +34,7 @@ import Testing
 }
 
 /// What a command wrote, and its exit code.
-private struct Outcome {
+struct Outcome {
   var lines: [String] = []
   var errors = ""
   var code = ExitCode.success
@@ -54,8 +54,8 @@ private struct Outcome {
 
 @Suite("The command perdure")
 struct CommandTests {
-  private let directory: TemporaryDirectory
-  private let path: String
+  let directory: TemporaryDirectory
+  let path: String
 
   init() throws {
     directory = try TemporaryDirectory()
@@ -73,7 +73,7 @@ struct CommandTests {
     try store.close()
   }
 
-  private func makeGraph() throws -> String {
+  func makeGraph() throws -> String {
     let path = directory.file("Fleet.perdure")
     let container = try PersistentContainer(name: "Fleet", classes: [Ship.self, Sailor.self], at: path)
     try container.loadPersistentStores()
@@ -110,7 +110,7 @@ struct CommandTests {
   }
 
   /// Changes a byte of the record of page `/index`.
-  private func damage() throws { try damage("<h1>", in: path) }
+  func damage() throws { try damage("<h1>", in: path) }
 
   /// Changes a byte of the first place in the log with a text.
   private func damage(_ text: String, in path: String) throws {
@@ -218,8 +218,22 @@ struct CommandTests {
     let json = try Outcome("stats", path, "--json")
     #expect(json.lines[0].contains("\"keyspaces\":{\"pages\":2,\"numbers\":3}"))
     #expect(json.lines[0].contains("\"keys\":5"))
-    let graph = try Outcome("stats", try makeGraph())
+    // Not only counts: truth values, reasons, and lists.
+    for name in Mirror(reflecting: try Store(at: path).statistics).children.compactMap(\.label) {
+      #expect(json.lines[0].contains("\"\(name)\":"), "\(name)")
+      let words = StatsCommand.words(name)
+      #expect(outcome.lines.contains { $0.hasPrefix(words) }, "\(name)")
+    }
+    #expect(json.lines[0].contains(#""oldestSnapshots":[]"#))
+    #expect(outcome.lines.contains { $0.hasPrefix("is short of room ") && $0.hasSuffix(" no") })
+    #expect(outcome.lines.contains { $0.hasPrefix("oldest snapshots ") && $0.hasSuffix(" none") })
+    let fleet = try makeGraph()
+    let graph = try Outcome("stats", fleet)
     #expect(graph.lines.contains { $0.hasPrefix("objects of Ship ") && $0.hasSuffix(" 1") })
+    #expect(graph.lines.contains { $0.hasPrefix("entries of unique index Ship.name ") && $0.hasSuffix(" 1") })
+    #expect(graph.lines.contains { $0.hasPrefix("entries of relationship Sailor.ship ") })
+    let graphJSON = try Outcome("stats", fleet, "--json")
+    #expect(graphJSON.lines[0].contains(#""unique index Ship.name":1"#), "\(graphJSON.lines)")
   }
 
   // MARK: - dump

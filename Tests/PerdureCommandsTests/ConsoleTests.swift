@@ -59,8 +59,8 @@ struct ConsoleTests {
     #expect(throws: KeyText.Illegible.self) { try KeyText.id("ten") }
   }
 
-  @Test("Names of counts become words, and nested ones keep their path")
-  func counts() {
+  @Test("Names of fields become words; parts and elements of lists keep their path, and nothing is left out")
+  func fields() {
     struct Inner { var bytesWritten: UInt64 = 3 }
     struct Outer {
       var keysSeen = 2
@@ -68,10 +68,20 @@ struct ConsoleTests {
       var ratio: Double? = 0.5
       var none: Int?
       var text = "x"
+      var isShort = true
+      var failure: String? = "no room"
+      var parts = [Inner(), Inner(bytesWritten: 4)]
+      var nothing: [Inner] = []
     }
-    let counts = StatsCommand.counts(in: Outer())
-    #expect(counts.map(\.name) == ["keysSeen", "inner.bytesWritten", "ratio"])
-    #expect(counts.map(\.value) == ["2", "3", "0.5"])
-    #expect(StatsCommand.words("inner.bytesWritten") == "inner bytes written")
+    let fields = StatsCommand.fields(of: Outer())
+    #expect(
+      JSONText.object(fields).text
+        == #"{"keysSeen":2,"inner":{"bytesWritten":3},"ratio":0.5,"none":null,"text":"x","isShort":true,"#
+        + #""failure":"no room","parts":[{"bytesWritten":3},{"bytesWritten":4}],"nothing":[]}"#)
+    #expect(
+      StatsCommand.rows(fields).map { "\($0.0): \($0.1)" } == [
+        "keys seen: 2", "inner bytes written: 3", "ratio: 0.5", "none: none", "text: x", "is short: yes",
+        "failure: no room", "parts 1 bytes written: 3", "parts 2 bytes written: 4", "nothing: none",
+      ])
   }
 }

@@ -108,9 +108,9 @@ extension FetchError {
 }
 
 /// Names that are nearly another one.
-enum NearMisses {
+package enum NearMisses {
   /// At most three names, the nearest first.
-  static func of(_ name: String, in names: [String]) -> [String] {
+  package static func of(_ name: String, in names: [String]) -> [String] {
     let limit = max(1, name.count / 3)
     let near = names.map { (name: $0, distance: distance(name.lowercased(), $0.lowercased())) }
       .filter { $0.distance <= limit }

@@ -17,7 +17,7 @@ public struct InspectedObject: Sendable {
     case bool(Bool)
     /// A whole number.
     case integer(Int64)
-    /// A floating-point number.
+    /// A floating-point number; of a Float the one that shows the same digits.
     case double(Double)
     /// Text; also of a decimal, a UUID, a URL, or a date: ISO 8601 to the millisecond for the years 1 to 4000,
     /// else the seconds since the start of 2001.
@@ -74,7 +74,8 @@ extension StoreInspection {
     do {
       let view = try schema.rows.view(row.get().bytes, of: reference)
       let properties = entity.properties.enumerated().compactMap { slot, property in
-        view.fields[slot].kind == .absent ? nil : (name: property.name, value: inspected(view.value(slot)))
+        let kind = view.fields[slot].kind
+        return kind == .absent ? nil : (name: property.name, value: inspected(view.value(slot), kind))
       }
       return InspectedObject(entity: entity.name, id: reference.id, properties: properties, problem: nil)
     } catch {
@@ -82,8 +83,10 @@ extension StoreInspection {
     }
   }
 
-  private func inspected(_ value: Value) -> InspectedObject.Property {
+  private func inspected(_ value: Value, _ kind: FieldKind) -> InspectedObject.Property {
     switch value {
+    // The argument of a predicate is what a Float shows.
+    case .double(let value) where kind == .float: inspected(Float(value).argumentValue, .double)
     case .null, .list, .objectID: .none
     case .bool(let value): .bool(value)
     case .integer(let value): .integer(value)

@@ -35,13 +35,19 @@ public struct StoreInspection: Sendable {
     }
   }
 
-  /// The indexes with how many entries each has; without those that nothing here maintains.
-  public var indexCounts: [(name: String, count: Int)] {
+  /// The indexes in words, with how many entries each has; nil for one that cannot be counted, because it could
+  /// not be made when the store was opened, or cannot be read.
+  public var indexCounts: [(name: String, count: Int?)] {
     let view = store.view()
-    return store.schema.indexes.enumerated().compactMap { position, definition in
-      guard let count = try? view.entryCount(StoreIndex(rawValue: position), .all) else { return nil }
-      return (definition.name, count)
+    return store.schema.indexes.indices.map { position in
+      let index = StoreIndex(rawValue: position)
+      return (store.schema.title(of: index), try? view.entryCount(index, .all))
     }
+  }
+
+  /// Existing entities that are nearly called so, the nearest first.
+  package func entities(like name: String) -> [String] {
+    NearMisses.of(name, in: schema.entities.compactMap { $0?.name })
   }
 
   /// Checks that rows and links make a whole graph. A row that cannot be read is a finding, and the next one
