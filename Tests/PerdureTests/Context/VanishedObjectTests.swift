@@ -22,6 +22,40 @@ struct VanishedObjectTests {
     return (context, kept, gone)
   }
 
+  @Test("The error says what helps: not a refresh, where what is linked to is gone")
+  func advice() throws {
+    func message(_ change: (Employee, Employee) -> Void) throws -> String {
+      let (context, _, _) = try refused(change)
+      var found = ""
+      do { try context.save() } catch { found = error.message }
+      return found
+    }
+    let linked = try message { $0.mentor = $1 }
+    #expect(linked.contains("link to something else") && !linked.contains("Refresh the objects"))
+    let changed = try message { $1.name = "changed" }
+    #expect(changed.contains("refresh(_:mergeChanges: false)") && !changed.contains("Refresh the objects"))
+    let (context, kept, _) = try refused { $0.mentor = $1 }
+    context.refreshAllObjects()
+    #expect(throws: PerdureError.self) { try context.save() }
+    kept.mentor = nil
+    try context.save()
+    #expect(!context.hasChanges)
+    let (second, _, other) = try refused { $1.name = "changed" }
+    second.refresh(other, mergeChanges: false)
+    try second.save()
+    let third = try Staff.container()
+    let one = third.newContext()
+    let worker = one.worker("W")
+    try one.save()
+    let two = third.newContext()
+    worker.name = "mine"
+    try two.same(worker).name = "theirs"
+    try two.save()
+    let error = #expect(throws: PerdureError.self) { try one.save() }
+    #expect(error?.message.contains("Refresh the objects in question and save again.") == true)
+    #expect(error?.message.contains("gone") == false)
+  }
+
   @Test("A one-to-one that led to it is let go of by a refresh, and the save goes through")
   func oneToOne() throws {
     let (context, kept, gone) = try refused { $0.spouse = $1 }
