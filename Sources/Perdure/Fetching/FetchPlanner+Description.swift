@@ -16,10 +16,12 @@ extension FetchPlanner {
   private func description(_ candidate: Candidate, _ residual: FetchPredicate) -> String {
     let direction = candidate.isReversed ? ", from its end" : ""
     let about = if case .join = candidate.access { "about " } else { "" }
+    // A join's number is an estimate, and an index may know objects of other entities, which are left out.
+    let count = min(candidate.count, rowTotal)
     var lines = [
       "fetch \(fetch.entity.name)",
       "  from \(candidate.words)\(direction)",
-      "  candidates: \(about)\(candidate.count) of \(rowTotal)",
+      "  candidates: \(about)\(count) of \(rowTotal)",
     ]
     if residual != .true { lines.append("  filter: \(residual)") }
     if candidate.filtersEntities {

@@ -164,6 +164,13 @@ struct FetchPlannerTests {
         """)
   }
 
+  @Test("There are no more candidates than objects, though an index knows objects of other entities too")
+  func candidatesOfOthers() throws {
+    let plan = try explain("Company", order: [FetchOrder("name")], limit: 3)
+    #expect(plan.contains("from index on name: all of it"))
+    #expect(plan.contains("candidates: 50 of 50"), "\(plan)")
+  }
+
   @Test("An attribute of a related object is looked up in the other entity's index")
   func join() throws {
     #expect(
