@@ -49,4 +49,12 @@ extension QueryableObject where Self: ManagedObject {
   ) rethrows -> FetchRequest<Self> {
     try FetchRequest<Self>(where: query)
   }
+
+  /// A request for the objects of which a truth value is true: `Book.fetchRequest { $0.isLent }`.
+  @_disfavoredOverload
+  public static func fetchRequest(
+    where query: (EntityRef<Self>) throws -> PropertyRef<Bool>
+  ) rethrows -> FetchRequest<Self> {
+    try FetchRequest<Self>(where: query)
+  }
 }

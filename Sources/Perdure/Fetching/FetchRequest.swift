@@ -55,6 +55,13 @@ extension FetchRequest where Root: QueryableObject {
     self.init()
     predicate = try FetchPredicate.query(Root.self, query)
   }
+
+  /// A request for the objects of which a truth value is true: `FetchRequest<Book> { $0.isLent }`.
+  @_disfavoredOverload
+  public init(where query: (EntityRef<Root>) throws -> PropertyRef<Bool>) rethrows {
+    self.init()
+    predicate = try FetchPredicate.query(Root.self, query)
+  }
 }
 
 extension FetchRequest {

@@ -62,6 +62,34 @@ extension ToManyRef {
     return PropertyRef(.member(of: filtered, PropertyPath([], aggregate: .count)))
   }
 
+  // A truth value that stands alone is a query: `orders.none { $0.isPaid }`.
+
+  /// Whether a truth value is true of at least one object.
+  @_disfavoredOverload
+  public func any(_ query: (EntityRef<Element>) throws -> PropertyRef<Bool>) rethrows -> FetchPredicate {
+    try any { try query($0).isTrue }
+  }
+
+  /// Whether a truth value is true of every object.
+  @_disfavoredOverload
+  public func all(_ query: (EntityRef<Element>) throws -> PropertyRef<Bool>) rethrows -> FetchPredicate {
+    try all { try query($0).isTrue }
+  }
+
+  /// Whether a truth value is true of no object.
+  @_disfavoredOverload
+  public func none(_ query: (EntityRef<Element>) throws -> PropertyRef<Bool>) rethrows -> FetchPredicate {
+    try none { try query($0).isTrue }
+  }
+
+  /// The number of objects of which a truth value is true.
+  @_disfavoredOverload
+  public func count(
+    where query: (EntityRef<Element>) throws -> PropertyRef<Bool>
+  ) rethrows -> PropertyRef<Int> {
+    try count { try query($0).isTrue }
+  }
+
   /// The sum of a number over the objects; 0 when there is none.
   public func sum<N: PredicateArgument & Numeric>(_ keyPath: KeyPath<Element, N>) -> PropertyRef<N> {
     aggregate(.sum, keyPath)

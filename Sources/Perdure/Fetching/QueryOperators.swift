@@ -73,7 +73,7 @@ extension PropertyRef where V: PredicateArgument & Comparable {
 }
 
 extension PropertyRef<Bool> {
-  private var isTrue: FetchPredicate {
+  var isTrue: FetchPredicate {
     .comparison(FetchComparison(expression, .equal, .constant(.bool(true))))
   }
 
@@ -82,8 +82,7 @@ extension PropertyRef<Bool> {
     .comparison(FetchComparison(operand.expression, .equal, .constant(.bool(false))))
   }
 
-  /// Whether the property is true, and the predicate holds. A property that stands alone is compared:
-  /// `$0.isActive == true`.
+  /// Whether the property is true, and the predicate holds.
   public static func && (left: Self, right: FetchPredicate) -> FetchPredicate { left.isTrue && right }
   /// Whether the predicate holds, and the property is true.
   public static func && (left: FetchPredicate, right: Self) -> FetchPredicate { left && right.isTrue }

@@ -117,4 +117,14 @@ extension FetchPredicate {
   ) rethrows -> FetchPredicate {
     try query(EntityRef<Root>())
   }
+
+  /// The predicate that a query denotes which is a truth value alone: whether it is true.
+  ///
+  /// - Parameter query: Runs once, on a stand-in for the object.
+  @_disfavoredOverload
+  public static func query<Root: QueryableObject>(
+    _ root: Root.Type, _ query: (EntityRef<Root>) throws -> PropertyRef<Bool>
+  ) rethrows -> FetchPredicate {
+    try query(EntityRef<Root>()).isTrue
+  }
 }

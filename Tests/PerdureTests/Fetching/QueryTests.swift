@@ -16,6 +16,7 @@ private final class Hand: Being {
   var bonus: Double? { nil }
   var age: Int { 0 }
   var isActive: Bool { false }
+  var isPaid: Bool? { nil }
   var hired: Date? { nil }
   var company: House? { nil }
   var tags: Set<Mark> { [] }
@@ -23,6 +24,7 @@ private final class Hand: Being {
   override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
     let own: [AnyKeyPath: String] = [
       \Hand.salary: "salary", \Hand.bonus: "bonus", \Hand.age: "age", \Hand.isActive: "isActive",
+      \Hand.isPaid: "isPaid",
       \Hand.hired: "hired", \Hand.company: "company", \Hand.tags: "tags",
     ]
     return own.merging(Being.names(of: Hand.self)) { own, _ in own }
@@ -41,10 +43,15 @@ private final class House: QueryableObject, PredicateArgument {
 private final class Mark: QueryableObject, Hashable {
   var text: String { "" }
   var weight: Int { 0 }
+  var isRare: Bool { false }
+  var owner: Hand? { nil }
   var rank: Int? { nil }
   var holders: Set<Mark> { [] }
   static var _propertyNamesByKeyPath: [AnyKeyPath: String] {
-    [\Mark.text: "text", \Mark.weight: "weight", \Mark.rank: "rank", \Mark.holders: "holders"]
+    [
+      \Mark.text: "text", \Mark.weight: "weight", \Mark.rank: "rank", \Mark.holders: "holders",
+      \Mark.isRare: "isRare", \Mark.owner: "owner",
+    ]
   }
   static func == (left: Mark, right: Mark) -> Bool { left === right }
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
@@ -84,6 +91,27 @@ struct QueryTests {
   ) throws {
     let parsed = try FetchPredicate(format: format, argumentArray: arguments)
     #expect(FetchPredicate.query(Hand.self, query) == parsed, sourceLocation: location)
+  }
+
+  @Test("A truth value that stands alone is a query")
+  func truthAlone() throws {
+    func text(_ query: (EntityRef<Hand>) -> PropertyRef<Bool>) -> String {
+      FetchPredicate.query(Hand.self, query).description
+    }
+    #expect(FetchPredicate.query(Hand.self) { $0.isActive }.description == "isActive == TRUE")
+    #expect(text { $0.isPaid } == "isPaid == TRUE")
+    #expect(FetchRequest<Hand> { $0.isActive }.predicate?.description == "isActive == TRUE")
+    try same("isActive == FALSE") { !$0.isActive }
+    try same("isPaid == FALSE") { !$0.isPaid }
+    try same("isActive == isPaid") { $0.isActive == $0.isPaid }
+    try same("isActive == TRUE AND isPaid == TRUE OR age > 3") { $0.isActive && $0.isPaid || $0.age > 3 }
+    try same("ANY tags.isRare == TRUE") { $0.tags.any { $0.isRare } }
+    try same("SUBQUERY(tags, $_1, $_1.isRare == TRUE).@count == 0") { $0.tags.none { $0.isRare } }
+    try same("SUBQUERY(tags, $_1, NOT $_1.isRare == TRUE).@count == 0") { $0.tags.all { $0.isRare } }
+    try same("SUBQUERY(tags, $_1, $_1.owner.isPaid == TRUE).@count > 1") {
+      $0.tags.count { $0.owner.isPaid } > 1
+    }
+    try same("SUBQUERY(tags, $_1, $_1.isRare == FALSE).@count == 0") { $0.tags.none { !$0.isRare } }
   }
 
   @Test("What users write first says the same in both forms")
