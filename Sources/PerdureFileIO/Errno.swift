@@ -65,6 +65,14 @@ enum KnownErrno {
     [EACCES, EPERM, EROFS].contains(errno)
   }
 
+  /// Something has the name that cannot be opened as a file is: a socket, or a device that is not there.
+  static func isOpeningRefused(_ errno: Int32) -> Bool {
+    [ENXIO, ENODEV, ENOTSUP, EOPNOTSUPP].contains(errno)
+  }
+
+  /// No byte that was written follows (`SystemCall.nextData`).
+  static func isEndOfData(_ errno: Int32) -> Bool { errno == ENXIO }
+
   static func isAbsence(_ errno: Int32) -> Bool { errno == ENOENT }
 
   static func isLockHeld(_ errno: Int32) -> Bool { errno == EWOULDBLOCK || errno == EAGAIN }

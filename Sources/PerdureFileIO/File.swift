@@ -21,6 +21,13 @@ public protocol File: AnyObject, Sendable {
   /// - Complexity: O(n) bytes, in as few system calls as the system allows.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int
 
+  /// Where the next byte stands that may be another than zero, at or behind an offset; nil: none up to the end.
+  ///
+  /// So that what was never written in a long file costs nobody time.
+  ///
+  /// - Throws: `.closed`, `.mediaError`, `.invalidArgument` (offset above `Int64.max`).
+  func nextData(from offset: UInt64) throws(FileIOError) -> UInt64?
+
   /// Writes all of `bytes` from `offset` on, making the file longer if need be; a gap between the old
   /// end and `offset` reads as zeros.
   ///
@@ -110,6 +117,11 @@ extension File {
 }
 
 extension File {
+  /// All of the file counts as written.
+  public func nextData(from offset: UInt64) throws(FileIOError) -> UInt64? {
+    offset < (try size()) ? offset : nil
+  }
+
   /// Like `write(_:at:)` for raw buffers.
   public func write(_ bytes: [UInt8], at offset: UInt64) throws(FileIOError) {
     try bytes.withUnsafeBufferPointer { buffer throws(FileIOError) in

@@ -59,7 +59,7 @@ extension FileIOError {
     private enum Kind: String {
       case notFound, alreadyExists, permissionDenied, readOnly, noSpace, quotaExceeded, fileTooLarge
       case tooManyOpenFiles, locked, busy, mediaError, invalidArgument, nameTooLong, notADirectory
-      case isADirectory, directoryNotEmpty, outOfMemory, notSupported, closed, other
+      case isADirectory, notAFile, directoryNotEmpty, outOfMemory, notSupported, closed, other
     }
 
     private let kind: Kind
@@ -101,6 +101,8 @@ extension FileIOError {
     public static let notADirectory = Code(.notADirectory)
     /// Something that should be a file is a directory.
     public static let isADirectory = Code(.isADirectory)
+    /// Something that should be a file is a pipe, a socket or a device.
+    public static let notAFile = Code(.notAFile)
     /// The directory still has names in it.
     public static let directoryNotEmpty = Code(.directoryNotEmpty)
     /// No memory or address space is left.
@@ -133,6 +135,7 @@ extension FileIOError {
       case .nameTooLong: "the name is too long"
       case .notADirectory: "not a directory"
       case .isADirectory: "it is a directory"
+      case .notAFile: "it is a pipe, a socket or a device"
       case .directoryNotEmpty: "the directory is not empty"
       case .outOfMemory: "no memory or address space is left"
       case .notSupported: "the volume does not support it"
@@ -158,7 +161,7 @@ extension FileIOError {
       case .invalidArgument: "Check the path, the offset and the length."
       case .nameTooLong: "Use a shorter path."
       case .notADirectory: "Check every part of the path."
-      case .isADirectory: "Name a file."
+      case .isADirectory, .notAFile: "Name a file."
       case .directoryNotEmpty: "Remove what is in it first."
       case .outOfMemory: "Close other stores, or allow the process more memory."
       case .notSupported: "Use a local volume."

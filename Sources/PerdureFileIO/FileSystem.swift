@@ -89,7 +89,9 @@ public protocol FileSystem: Sendable {
   /// then, and its errors are lost. A created file is visible at once. Its name is durable after
   /// `syncDirectory` of its directory, its bytes after `File.sync`.
   ///
-  /// - Throws: `.notFound`, `.alreadyExists` (mode `.create`), `.isADirectory`, `.permissionDenied`,
+  /// Never waits: what is no regular file is refused.
+  ///
+  /// - Throws: `.notFound`, `.alreadyExists` (mode `.create`), `.isADirectory`, `.notAFile`, `.permissionDenied`,
   ///   `.readOnly`, `.noSpace`, `.tooManyOpenFiles`; a file that was absent is still absent.
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
 

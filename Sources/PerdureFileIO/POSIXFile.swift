@@ -36,6 +36,17 @@ final class POSIXFile: File {
     return UInt64(result.value)
   }
 
+  func nextData(from offset: UInt64) throws(FileIOError) -> UInt64? {
+    try FileRange.check(0, at: offset, operation: "nextData", path: path)
+    let result = try withDescriptor("nextData") { descriptor in
+      SystemCall.nextData(descriptor, from: Int64(offset))
+    }
+    if KnownErrno.isEndOfData(result.errno) { return nil }
+    // Where the file system cannot tell everything counts as written.
+    guard result.errno == 0 else { return offset < (try size()) ? offset : nil }
+    return UInt64(result.value)
+  }
+
   func sync(_ mode: SyncMode) throws(FileIOError) {
     let number = try withDescriptor("sync") { descriptor in SystemCall.sync(descriptor, mode) }
     guard number == 0 else { throw failure(number, "sync") }

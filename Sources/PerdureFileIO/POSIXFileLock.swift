@@ -40,8 +40,10 @@ final class POSIXFileLock: FileLock {
       result = SystemCall.openLockFile(path, writable: false)
       if result.errno != 0 { throw FileIOError(errno: refusal, operation: "lock", path: path) }
     }
-    guard result.errno == 0 else { throw FileIOError(errno: result.errno, operation: "lock", path: path) }
-    return POSIXFile(path: path, descriptor: result.value, isWritable: isWritable)
+    guard result.errno == 0 else { throw POSIXFileSystem.refusal(result.errno, "lock", path) }
+    let file = POSIXFile(path: path, descriptor: result.value, isWritable: isWritable)
+    try POSIXFileSystem.checkIsFile(result.value, "lock", path)
+    return file
   }
 }
 

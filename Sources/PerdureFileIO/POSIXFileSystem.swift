@@ -33,13 +33,28 @@ public final class POSIXFileSystem: FileSystem {
   public func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
     try check("open", path)
     let result = SystemCall.open(path, mode)
-    guard result.errno == 0 else { throw FileIOError(errno: result.errno, operation: "open", path: path) }
+    guard result.errno == 0 else { throw Self.refusal(result.errno, "open", path) }
     let file = POSIXFile(path: path, descriptor: result.value, isWritable: mode != .read)
-    // The system opens a directory for reading as if it were a file.
-    if mode == .read && SystemCall.isDirectory(result.value).value {
-      throw FileIOError(.isADirectory, operation: "open", path: path)
-    }
+    if mode != .create { try Self.checkIsFile(result.value, "open", path) }
     return file
+  }
+
+  /// The system opens directories (for reading), pipes and devices as if they were files.
+  static func checkIsFile(_ descriptor: Int32, _ operation: String, _ path: String) throws(FileIOError) {
+    let kind = SystemCall.kind(of: descriptor)
+    guard kind.errno == 0 else { throw FileIOError(errno: kind.errno, operation: operation, path: path) }
+    guard kind.value == .file else {
+      throw FileIOError(
+        kind.value == .directory ? .isADirectory : .notAFile, operation: operation, path: path)
+    }
+  }
+
+  /// Why something was not opened.
+  static func refusal(_ errno: Int32, _ operation: String, _ path: String) -> FileIOError {
+    if KnownErrno.isOpeningRefused(errno), SystemCall.kind(of: path).value == .other {
+      return FileIOError(.notAFile, operation: operation, path: path)
+    }
+    return FileIOError(errno: errno, operation: operation, path: path)
   }
 
   /// See `FileSystem.rename(_:to:)`.

@@ -39,6 +39,7 @@ enum SystemCall {
 
 // Files.
 extension SystemCall {
+  /// Never waits for what a path names: a pipe that nobody writes into would be waited for, else.
   static func open(_ path: String, _ mode: FileMode) -> SystemResult<Int32> {
     let flags =
       switch mode {
@@ -46,7 +47,14 @@ extension SystemCall {
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
-    return open(path, flags: flags)
+    return openFile(path, flags: flags)
+  }
+
+  /// A file that somebody has a lease on refuses an opening that does not wait.
+  private static func openFile(_ path: String, flags: Int32) -> SystemResult<Int32> {
+    let result = open(path, flags: flags | O_NONBLOCK | O_NOCTTY)
+    guard KnownErrno.isLockHeld(result.errno), kind(of: path).value == .file else { return result }
+    return open(path, flags: flags | O_NOCTTY)
   }
 
   static func openDirectory(_ path: String) -> SystemResult<Int32> {
@@ -54,7 +62,7 @@ extension SystemCall {
   }
 
   static func openLockFile(_ path: String, writable: Bool) -> SystemResult<Int32> {
-    open(path, flags: writable ? O_RDWR | O_CREAT : O_RDONLY)
+    openFile(path, flags: writable ? O_RDWR | O_CREAT : O_RDONLY)
   }
 
   private static func open(_ path: String, flags: Int32) -> SystemResult<Int32> {
@@ -131,10 +139,22 @@ extension SystemCall {
     return SystemResult(value: Int64(status.st_size), errno: result.errno)
   }
 
-  static func isDirectory(_ descriptor: Int32) -> SystemResult<Bool> {
+  static func kind(of descriptor: Int32) -> SystemResult<FileKind> {
     var status = stat()
     let result = repeating { fstat(descriptor, &status) }
-    return SystemResult(value: status.st_mode & S_IFMT == S_IFDIR, errno: result.errno)
+    return SystemResult(value: kind(status), errno: result.errno)
+  }
+
+  /// Where at or behind an offset something was written; what was never written takes no room.
+  static func nextData(_ descriptor: Int32, from offset: Int64) -> SystemResult<Int64> {
+    #if canImport(Darwin)
+      let whence = SEEK_DATA
+    #else
+      // SEEK_DATA, which the headers keep for who asks for the system's own extensions.
+      let whence: Int32 = 3
+    #endif
+    let result = repeating { lseek(descriptor, off_t(offset), whence) }
+    return SystemResult(value: Int64(result.value), errno: result.errno)
   }
 
   /// Takes the advisory lock of an open file without waiting. It belongs to the open file, so that two
@@ -196,13 +216,15 @@ extension SystemCall {
   static func kind(of path: String) -> SystemResult<FileKind> {
     var status = stat()
     let result = repeating { stat(path, &status) }
-    let kind: FileKind =
-      switch status.st_mode & S_IFMT {
-      case S_IFREG: .file
-      case S_IFDIR: .directory
-      default: .other
-      }
-    return SystemResult(value: kind, errno: result.errno)
+    return SystemResult(value: kind(status), errno: result.errno)
+  }
+
+  private static func kind(_ status: stat) -> FileKind {
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: .file
+    case S_IFDIR: .directory
+    default: .other
+    }
   }
 
   static func rename(_ source: String, to destination: String) -> Int32 {

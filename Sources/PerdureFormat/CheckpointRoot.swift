@@ -51,6 +51,9 @@ package struct CheckpointRoot: Hashable, Sendable {
   private static let treeLength = 16
   private static let keyspaceLength = 32
   private static let indexLength = 24
+  private static let usageEntryLength = 40
+  /// More keyspaces or indexes than any writer takes.
+  private static let listCountMax = 1 << 20
   private static let name = "checkpoint root"
 
   /// Counted from 1 over the life of an index file.
@@ -149,6 +152,8 @@ extension CheckpointRoot {
     let indexCount = Int(bytes.integer(at: 52, as: UInt32.self))
     let listsEnd = Self.headLength + Self.keyspaceLength * keyspaceCount + Self.indexLength * indexCount
     guard listsEnd <= bytes.count else { throw wrong(.incomplete, bytes.count) }
+    guard keyspaceCount <= Self.listCountMax else { throw wrong(.illegalField, 48) }
+    guard indexCount <= Self.listCountMax else { throw wrong(.illegalField, 52) }
     let rest = UInt64(bytes.count - listsEnd)
     let blobCount: UInt64 = bytes.integer(at: 56)
     guard blobCount <= rest / 8 else { throw wrong(.incomplete, bytes.count) }
@@ -157,10 +162,26 @@ extension CheckpointRoot {
     guard usageLength == rest - 8 * blobCount else {
       throw wrong(.illegalField, listsEnd + Int(8 * blobCount + usageLength))
     }
+    // Before anything is made of them: in a file with holes zeros cost nothing.
+    let blobsEnd = listsEnd + Int(8 * blobCount)
+    try Self.checkAscending(bytes, listsEnd..<blobsEnd, stride: 8)
+    try Self.checkAscending(bytes, blobsEnd..<bytes.count, stride: Self.usageEntryLength)
     keyspaces = Self.readKeyspaces(bytes, keyspaceCount)
     indexes = try Self.readIndexes(bytes, at: listsEnd - Self.indexLength * indexCount, indexCount)
     blobs = (0..<Int(blobCount)).map { bytes.integer(at: listsEnd + 8 * $0) }
-    segmentUsage = Array(bytes[(listsEnd + Int(8 * blobCount))...])
+    segmentUsage = Array(bytes[blobsEnd...])
+  }
+
+  /// Whole entries begin with numbers from 1 that ascend.
+  private static func checkAscending(
+    _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, stride: Int
+  ) throws(FormatError) {
+    var last: UInt64 = 0
+    for offset in Swift.stride(from: range.lowerBound, through: range.upperBound - stride, by: stride) {
+      let number: UInt64 = bytes.integer(at: offset)
+      guard number > last else { throw FormatError(.illegalField, in: name, at: offset) }
+      last = number
+    }
   }
 
   private static func readKeyspaces(_ bytes: UnsafeRawBufferPointer, _ count: Int) -> [Keyspace] {

@@ -101,6 +101,13 @@ extension StoreError {
         .diskFull, "\(action) found no room; remove records, compact the store, or make room on the medium",
         cause: cause)
     }
+    if cause.code == .notAFile || cause.code == .isADirectory {
+      return StoreError(
+        .io,
+        "\(action) found something else in the place of one of the store's files, a directory or a pipe, say; "
+          + "move it away, and put the file back from a backup if the store had one",
+        at: cause.path, cause: cause)
+    }
     return unsure(cause, action)
   }
 

@@ -33,19 +33,22 @@ struct SegmentUsage: Hashable, Sendable {
 /// The counts of all segments.
 struct SegmentUsageTable: Equatable, Sendable {
   /// By segment number.
-  private var usages: [SegmentUsage] = []
+  private var usages = PagedTable(SegmentUsage())
   /// The sums over all segments.
   private(set) var totals = CompactionPolicy.Totals()
 
   init() {}
 
-  /// Above the number of every segment that was counted.
-  var count: Int { usages.count }
+  /// The segments that were counted, in order of their numbers.
+  var counted: some Sequence<(segment: UInt64, usage: SegmentUsage)> {
+    usages.known.lazy.filter { $0.element != SegmentUsage() }.map {
+      (segment: UInt64($0.number), usage: $0.element)
+    }
+  }
 
   subscript(segment: UInt64) -> SegmentUsage {
-    get { segment < UInt64(usages.count) ? usages[Int(segment)] : SegmentUsage() }
+    get { usages[Int(segment)] }
     set {
-      makeRoom(for: segment)
       let old = usages[Int(segment)]
       usages[Int(segment)] = newValue
       totals.liveBytes = totals.liveBytes - old.liveBytes + newValue.liveBytes
@@ -56,15 +59,12 @@ struct SegmentUsageTable: Equatable, Sendable {
 
   /// Forgets segments that are not part of the log any more.
   mutating func removeAll(where isGone: (UInt64) -> Bool) {
-    for number in 0..<UInt64(usages.count) where usages[Int(number)] != SegmentUsage() && isGone(number) {
-      self[number] = SegmentUsage()
-    }
+    for number in counted.map(\.segment) where isGone(number) { self[number] = SegmentUsage() }
   }
 
   /// A record was added, and a key leads to it.
   mutating func add(_ address: RecordAddress) {
     let bytes = UInt64(address.recordLengthMax)
-    makeRoom(for: address.segment)
     usages[Int(address.segment)].liveBytes += bytes
     usages[Int(address.segment)].totalBytes += bytes
     totals.liveBytes += bytes
@@ -74,7 +74,6 @@ struct SegmentUsageTable: Equatable, Sendable {
   /// A tombstone was added.
   mutating func addTombstone(_ address: RecordAddress) {
     let bytes = UInt64(address.recordLengthMax)
-    makeRoom(for: address.segment)
     usages[Int(address.segment)].tombstoneBytes += bytes
     usages[Int(address.segment)].totalBytes += bytes
     totals.tombstoneBytes += bytes
@@ -87,20 +86,16 @@ struct SegmentUsageTable: Equatable, Sendable {
   ///   than 0 then (V11 finds it).
   @discardableResult
   mutating func release(_ address: RecordAddress) -> Bool {
-    guard address.segment < UInt64(usages.count) else { return false }
     let bytes = UInt64(address.recordLengthMax)
     let counted = min(bytes, usages[Int(address.segment)].liveBytes)
+    guard counted > 0 else { return false }
     usages[Int(address.segment)].liveBytes -= counted
     totals.liveBytes -= counted
     return counted == bytes
   }
 
-  private mutating func makeRoom(for segment: UInt64) {
-    while UInt64(usages.count) <= segment { usages.append(SegmentUsage()) }
-  }
-
   static func == (a: Self, b: Self) -> Bool {
-    (0..<UInt64(max(a.usages.count, b.usages.count))).allSatisfy { a[$0] == b[$0] }
+    a.counted.allSatisfy { $0.usage == b[$0.segment] } && b.counted.allSatisfy { $0.usage == a[$0.segment] }
   }
 }
 
@@ -148,9 +143,9 @@ extension SegmentUsageTable {
   /// The entries of segments with records, in order of their numbers: for the root block of a checkpoint.
   func encode() -> [UInt8] {
     var bytes: [UInt8] = []
-    for (number, usage) in usages.enumerated() where usage.totalBytes > 0 {
+    for (number, usage) in counted where usage.totalBytes > 0 {
       for field in [
-        UInt64(number), usage.generation, usage.liveBytes, usage.totalBytes, usage.tombstoneBytes,
+        number, usage.generation, usage.liveBytes, usage.totalBytes, usage.tombstoneBytes,
       ] {
         withUnsafeBytes(of: field.littleEndian) { bytes.append(contentsOf: $0) }
       }

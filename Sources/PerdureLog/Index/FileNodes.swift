@@ -203,8 +203,8 @@ final class MappedNodes: @unchecked Sendable {
   let file: UnsafeRawBufferPointer
   let lastSegment: UInt64
   private let checks: UnsafeMutablePointer<NodeChecks>
-  private let bits: UnsafeMutablePointer<Atomic<UInt64>>
-  private let bitWordCount: Int
+  /// Zeros, of which those take memory that somebody asks for: the file's length is no measure of what is in it.
+  private let bits: ReservedMemory
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
 
   /// - Parameter file: The mapped file, which lives longer than this.
@@ -212,9 +212,9 @@ final class MappedNodes: @unchecked Sendable {
   init(_ file: UnsafeRawBufferPointer, lastSegment: UInt64) {
     self.file = file
     self.lastSegment = lastSegment
-    bitWordCount = file.count / NodeSlot.unitByteCount / 64 + 1
-    bits = .allocate(capacity: 2 * bitWordCount)
-    for word in 0..<(2 * bitWordCount) { (bits + word).initialize(to: Atomic(0)) }
+    let bitWordCount = file.count / NodeSlot.unitByteCount / 64 + 1
+    self.bits = ReservedMemory(byteCount: 2 * bitWordCount * MemoryLayout<Atomic<UInt64>>.stride)
+    let bits = self.bits.base.bindMemory(to: Atomic<UInt64>.self, capacity: 2 * bitWordCount)
     damageFlag = .allocate(capacity: 1)
     damageFlag.initialize(to: Atomic(false))
     checks = .allocate(capacity: 2)
@@ -229,8 +229,6 @@ final class MappedNodes: @unchecked Sendable {
   deinit {
     checks.deinitialize(count: 2)
     checks.deallocate()
-    bits.deinitialize(count: 2 * bitWordCount)
-    bits.deallocate()
     damageFlag.deinitialize(count: 1)
     damageFlag.deallocate()
   }

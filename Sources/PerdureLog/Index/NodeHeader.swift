@@ -97,6 +97,8 @@ struct NodeSlot: Equatable, Hashable, Comparable {
   /// No slot: there the file has its header.
   static let none = NodeSlot(number: 0)
   static let fileStampBit: UInt64 = 1 << 63
+  /// Up to the last unit that has a number, and whose end has one.
+  static let fileLengthMax = UInt64(UInt32.max) * UInt64(unitByteCount)
 
   var number: UInt32
 

@@ -11,7 +11,7 @@ struct NodeVerification: ~Copyable {
   /// The units of what was reached so far.
   private(set) var reached: SlotMap
   /// By segment number: bytes of the records that entries lead to, as `SegmentUsage` counts them.
-  private var liveBytes: [UInt64]
+  private var liveBytes = PagedTable<UInt64>(0)
 
   /// - Parameter file: The mapped file. Its first unit belongs to its header.
   /// - Parameter lastSegment: No entry leads to a later one.
@@ -19,7 +19,6 @@ struct NodeVerification: ~Copyable {
     self.file = file
     self.lastSegment = lastSegment
     reached = SlotMap(unitCount: file.count / NodeSlot.unitByteCount)
-    liveBytes = [UInt64](repeating: 0, count: Int(lastSegment) + 1)
     if file.count >= NodeSlot.unitByteCount { _ = reached.claim(.none, unitCount: 1) }
   }
 
@@ -47,12 +46,10 @@ struct NodeVerification: ~Copyable {
 
   /// Checks that the counts of live bytes are those of the records that the trees lead to. U1
   func check(_ usage: SegmentUsageTable) throws(FormatError) {
-    for segment in 0..<max(liveBytes.count, usage.count) {
-      let found = segment < liveBytes.count ? liveBytes[segment] : 0
-      guard usage[UInt64(segment)].liveBytes == found else {
-        throw FormatError(.illegalField, in: "segment usage", at: 16)
-      }
-    }
+    let isRight =
+      usage.counted.allSatisfy { $0.usage.liveBytes == liveBytes[Int($0.segment)] }
+      && liveBytes.known.allSatisfy { usage[UInt64($0.number)].liveBytes == $0.element }
+    guard isRight else { throw FormatError(.illegalField, in: "segment usage", at: 16) }
   }
 
   private func base(at offset: Int) -> UnsafeMutableRawPointer {

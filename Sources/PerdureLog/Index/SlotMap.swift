@@ -1,12 +1,9 @@
-/// Which units of an index file are taken: a bit for each.
+/// Which units of an index file are taken: a bit for each, in pages that take memory where something is taken.
 struct SlotMap {
   let unitCount: Int
-  private var words: [UInt64]
+  private var words = PagedTable<UInt64>(0)
 
-  init(unitCount: Int) {
-    self.unitCount = unitCount
-    words = [UInt64](repeating: 0, count: (unitCount + 63) / 64)
-  }
+  init(unitCount: Int) { self.unitCount = unitCount }
 
   /// Takes a run of units; false, and no change, if one of them is taken or not there.
   mutating func claim(_ slot: NodeSlot, unitCount count: Int) -> Bool {
@@ -29,22 +26,31 @@ struct SlotMap {
   }
 
   /// How many units are taken.
-  var takenCount: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+  var takenCount: Int { words.known.reduce(0) { $0 + $1.element.nonzeroBitCount } }
 
   func isTaken(_ unit: Int) -> Bool { words[unit >> 6] >> UInt64(unit & 63) & 1 == 1 }
 
   /// The longest runs of units that nothing took.
+  ///
+  /// - Complexity: O(n) for n units in pages where something is taken.
   func freeRuns() -> [FreedSlot] {
     var runs: [FreedSlot] = []
-    var start: Int?
-    for unit in 0...unitCount {
-      let isFree = unit < unitCount && !isTaken(unit)
-      if isFree, start == nil { start = unit }
-      if !isFree, let first = start {
-        runs.append(FreedSlot(slot: NodeSlot(number: UInt32(first)), unitCount: unit - first))
-        start = nil
+    // Where what is free begins, as far as it was looked at.
+    var start = 0
+    func close(at end: Int) {
+      guard end > start else { return }
+      runs.append(FreedSlot(slot: NodeSlot(number: UInt32(start)), unitCount: end - start))
+    }
+    for (number, word) in words.known {
+      var taken = word
+      while taken != 0 {
+        let unit = number << 6 + taken.trailingZeroBitCount
+        close(at: unit)
+        start = unit + 1
+        taken &= taken - 1
       }
     }
+    close(at: unitCount)
     return runs
   }
 }

@@ -18,18 +18,29 @@ final class SegmentTable {
     var map: UnsafeMutablePointer<SegmentMap>?
   }
 
-  /// The memory of a table.
+  /// The memory of a table. Of a large one only what is written to takes any: numbers may be far apart.
   private final class Memory {
     let entries: UnsafeMutablePointer<Entry>
     let capacity: Int
+    private let reserved: ReservedMemory?
+
+    private static let allocatedMax = 4096
 
     init(capacity: Int) {
       self.capacity = capacity
-      entries = .allocate(capacity: capacity)
-      entries.initialize(repeating: Entry(base: nil, end: 0, map: nil), count: capacity)
+      if capacity > Self.allocatedMax {
+        // Zeros are empty entries.
+        let memory = ReservedMemory(byteCount: capacity * MemoryLayout<Entry>.stride)
+        entries = memory.base.bindMemory(to: Entry.self, capacity: capacity)
+        reserved = memory
+      } else {
+        entries = .allocate(capacity: capacity)
+        entries.initialize(repeating: Entry(base: nil, end: 0, map: nil), count: capacity)
+        reserved = nil
+      }
     }
 
-    deinit { entries.deallocate() }
+    deinit { if reserved == nil { entries.deallocate() } }
   }
 
   /// Something that no root from some version on uses any more, and that has to live for those before.
@@ -103,7 +114,7 @@ final class SegmentTable {
 
   private func copy(capacity: Int) -> Memory {
     let larger = Memory(capacity: capacity)
-    larger.entries.update(from: entries, count: self.capacity)
+    for number in segments.keys { larger.entries[Int(number)] = entries[Int(number)] }
     return larger
   }
 

@@ -59,7 +59,8 @@ extension OpenedCheckpoint {
     do {
       let store = superblock.current.store
       file = try fileSystem.open(directory + "/" + name, mode)
-      let length = Int(try file.size())
+      // Behind the last unit that has a number nothing is of any meaning.
+      let length = Int(min(try file.size(), NodeSlot.fileLengthMax))
       guard length > 0 else { throw FormatError(.incomplete, in: "index file header", at: 0) }
       mapping = try copiesFile ? Self.copy(of: file, length) : file.map(length)
       let bytes = UnsafeRawBufferPointer(start: mapping.base, count: length)
@@ -85,14 +86,17 @@ extension OpenedCheckpoint {
   }
 
   private static func copy(of file: any File, _ length: Int) throws(FileIOError) -> FileMapping {
-    // Zeros where the file has become shorter, which is found when it is verified.
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 4096)
-    copy.initializeMemory(as: UInt8.self, repeating: 0)
-    let start = UnsafeRawPointer(copy.baseAddress.unsafelyUnwrapped)
-    // Unsafe: freed once, when nobody reads it any more.
-    nonisolated(unsafe) let memory = copy
-    let mapping = FileMapping(base: start, length: length) { memory.deallocate() }
-    _ = try file.read(into: copy, at: 0)
+    // Zeros where nothing was written, and where the file has become shorter, which is found when it is verified.
+    let memory = ReservedMemory(byteCount: length)
+    let copy = UnsafeMutableRawBufferPointer(start: memory.base, count: length)
+    // The memory goes with the last who holds the mapping.
+    let mapping = FileMapping(base: memory.base, length: length) { _ = memory }
+    var offset = 0
+    while offset < length, let data = try file.nextData(from: UInt64(offset)), data < UInt64(length) {
+      let piece = UnsafeMutableRawBufferPointer(rebasing: copy[Int(data)...].prefix(1 << 20))
+      offset = Int(data) + piece.count
+      if try file.read(into: piece, at: data) < piece.count { break }
+    }
     return mapping
   }
 

@@ -71,11 +71,8 @@ struct SegmentChain {
   /// A file behind the last segment is a birth that was cut short, if nothing was promised about
   /// it and it holds no frame. Before the last segment such a file is void, or the chain misses it.
   private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
-    let bytes = try unborn.file.read(Int(unborn.file.size()), at: 0)
-    let hasFrame = bytes.withUnsafeBytes { bytes in
-      TailJudge.firstFrame(
-        in: bytes, from: SegmentHeader.length, segment: unborn.number, store: superblock.store) != nil
-    }
+    let hasFrame = try TailJudge.hasFrame(
+      in: unborn.file, segment: unborn.number, store: superblock.store)
     guard !hasFrame, superblock.durableEnd.segment < unborn.number else {
       throw StoreError.corruption(unborn.error, segment: unborn.number, offset: unborn.error.offset)
     }

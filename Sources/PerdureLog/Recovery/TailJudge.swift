@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureFormat
 
 /// Torn tail or corruption: the one place that decides. FORMAT.md, "Torn tail or corruption".
@@ -24,12 +25,14 @@ enum TailJudge {
 
   /// The first place from `start` on where a valid frame header stands. A header's checksum is
   /// bound to its place, so bytes of values cannot be taken for one.
+  ///
+  /// - Parameter base: Where the bytes begin in the segment.
   static func firstFrame(
-    in bytes: UnsafeRawBufferPointer, from start: Int, segment: UInt64, store: StoreID
+    in bytes: UnsafeRawBufferPointer, from start: Int, at base: Int = 0, segment: UInt64, store: StoreID
   ) -> (header: FrameHeader, offset: Int)? {
     var offset = start
     while offset + FrameHeader.length <= bytes.count {
-      let position = LogPosition(segment: segment, offset: UInt64(offset))
+      let position = LogPosition(segment: segment, offset: UInt64(base + offset))
       if FrameHeader.mayStart(bytes, at: offset),
         let header = try? FrameHeader(
           reading: bytes.part(offset, bytes.count - offset), store: store, position: position)
@@ -39,5 +42,27 @@ enum TailJudge {
       offset += FormatLimits.alignment
     }
     return nil
+  }
+
+  /// How much of a file is looked at at a time.
+  private static let pieceLength = 1 << 20
+
+  /// Whether a valid frame header stands in a file that is no segment. The file is read in pieces, as far as a
+  /// segment may have frames, and what was never written is passed over: a long file costs no more than its bytes.
+  static func hasFrame(in file: any File, segment: UInt64, store: StoreID) throws(FileIOError) -> Bool {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceLength, alignment: 8)
+    defer { buffer.deallocate() }
+    var offset = SegmentHeader.length
+    while offset < FormatLimits.segmentCapacityMax, let data = try file.nextData(from: UInt64(offset)) {
+      guard data < UInt64(FormatLimits.segmentCapacityMax) else { break }
+      let start = max(offset, Int(data) - Int(data) % FormatLimits.alignment)
+      let count = try file.read(into: buffer, at: UInt64(start))
+      let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+      if firstFrame(in: bytes, from: 0, at: start, segment: segment, store: store) != nil { return true }
+      guard count == buffer.count else { break }
+      // A header may begin in one piece and end in the next.
+      offset = start + count - FrameHeader.length
+    }
+    return false
   }
 }

@@ -1,0 +1,44 @@
+/// A table by number that takes memory only around numbers that were given something: numbers that are far apart, as
+/// anybody can write them into a name or a header, cost no more than near ones.
+struct PagedTable<Element> {
+  /// What stands where nothing was put.
+  private let blank: Element
+  /// Empty where nothing was put.
+  private var pages: [[Element]] = []
+  /// The others, ascending.
+  private var used: [Int] = []
+
+  private static var pageBits: Int { 8 }
+
+  init(_ blank: Element) { self.blank = blank }
+
+  subscript(number: Int) -> Element {
+    get {
+      let page = number >> Self.pageBits
+      guard page < pages.count, !pages[page].isEmpty else { return blank }
+      return pages[page][number & (1 << Self.pageBits - 1)]
+    }
+    set {
+      let page = number >> Self.pageBits
+      if page >= pages.count || pages[page].isEmpty { addPage(page) }
+      pages[page][number & (1 << Self.pageBits - 1)] = newValue
+    }
+  }
+
+  private mutating func addPage(_ page: Int) {
+    if page >= pages.count {
+      pages.append(contentsOf: repeatElement([], count: page + 1 - pages.count))
+    }
+    pages[page] = [Element](repeating: blank, count: 1 << Self.pageBits)
+    used.insert(page, at: (used.lastIndex { $0 < page } ?? -1) + 1)
+  }
+
+  /// What was put, in order of the numbers, and some blanks.
+  var known: some Sequence<(number: Int, element: Element)> {
+    used.lazy.flatMap { page in
+      pages[page].enumerated().lazy.map { (number: page << Self.pageBits + $0.offset, element: $0.element) }
+    }
+  }
+}
+
+extension PagedTable: Sendable where Element: Sendable {}

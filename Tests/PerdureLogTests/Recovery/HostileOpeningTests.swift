@@ -1,0 +1,302 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#endif
+
+/// Files that no writer made: something else in their place, numbers that are far apart, lengths that hold nothing.
+@Suite("Opening a store with files that nobody should have made")
+struct HostileOpeningTests {
+  private static let value = [UInt8](repeating: 7, count: 60)
+
+  private static func options(readOnly: Bool = false) -> StoreOptions {
+    var options = StoreOptions()
+    options.isReadOnly = readOnly
+    options.segmentCapacityBytes = 4096
+    options.blobThresholdBytes = 1024
+    options.checkpoints = .manual
+    options.checkpoints.closeTailBytes = 0
+    options.compactsAutomatically = false
+    options.reserveBytes = 0
+    return options
+  }
+
+  /// A closed store of some segments, with a blob file and a checkpoint.
+  private static func make(at path: String) throws {
+    let store = try Store(at: path, options: options())
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...100 as ClosedRange<UInt64> {
+      try store.write(durability: .relaxed) { try $0.put(value, id: id, in: rows) }
+    }
+    try store.write(durability: .relaxed) {
+      try $0.put([UInt8](repeating: 1, count: 1500), id: 200, in: rows)
+    }
+    try store.close()
+  }
+
+  /// Reads everything.
+  private static func read(_ store: Store) throws {
+    let rows = try store.keyspace("rows", .dense)
+    let snapshot = store.snapshot()
+    for id in 1...100 as ClosedRange<UInt64> { #expect(try snapshot.value(id: id, in: rows) == value) }
+    #expect(try snapshot.value(id: 200, in: rows)?.count == 1500)
+  }
+
+  // MARK: - Something else in a file's place
+
+  /// Puts a pipe in a file's place, and has it open, so that an opening which waits for a writer has one.
+  private static func makePipe(_ path: String) throws -> Int32 {
+    let fileSystem = POSIXFileSystem()
+    if try fileSystem.kind(of: path) != nil { try fileSystem.remove(path) }
+    try #require(mkfifo(path, 0o600) == 0)
+    let descriptor = open(path, O_RDWR)
+    try #require(descriptor >= 0)
+    return descriptor
+  }
+
+  @Test("Nobody waits for a pipe")
+  func pipes() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("pipe")
+    try #require(mkfifo(path, 0o600) == 0)
+    // Where it is waited for, the alarm ends the process.
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      alarm(60)
+      for mode in [.read, .readWrite] as [FileMode] {
+        let error = #expect(throws: FileIOError.self) { try POSIXFileSystem().open(path, mode) }
+        #expect(error?.code == .notAFile)
+      }
+      let error = #expect(throws: FileIOError.self) {
+        try POSIXFileSystem().lock(path, .exclusive, holder: "")
+      }
+      #expect(error?.code == .notAFile)
+    }
+  }
+
+  @Test(
+    "A pipe or a directory in a file's place is refused, and the error names it",
+    arguments: ["SUPERBLOCK", "LOCK", "0000000000000001.segment", "0000000000000001.blob"], [true, false])
+  func places(name: String, isPipe: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("s.perdure")
+    try Self.make(at: path)
+    let file = path + "/" + name
+    var pipe: Int32?
+    if isPipe {
+      pipe = try Self.makePipe(file)
+    } else {
+      try POSIXFileSystem().remove(file)
+      try POSIXFileSystem().createDirectory(file)
+    }
+    defer { if let pipe { close(pipe) } }
+    for readOnly in [true, false] where !(readOnly && name == "LOCK") {
+      let error = #expect(throws: StoreError.self) {
+        let store = try Store(at: path, options: Self.options(readOnly: readOnly))
+        _ = try store.snapshot().value(id: 200, in: store.keyspace("rows", .dense))
+      }
+      let text = try #require(error).description
+      #expect(text.contains(name), "\(text)")
+      #expect(name.hasSuffix(".blob") || error?.code == .io, "\(text)")
+    }
+  }
+
+  @Test("A pipe in the place of a file that only helps does no harm", arguments: [true, false])
+  func helpers(readOnly: Bool) throws {
+    for name in [
+      "READERS", "0000000000000001.index", "0000000000000001.reserve", "0000000000000009.blob",
+      "0000000000000003.segment.tmp",
+    ] {
+      let directory = try TemporaryDirectory()
+      let path = directory.file("s.perdure")
+      try Self.make(at: path)
+      let pipe = try Self.makePipe(path + "/" + name)
+      defer { close(pipe) }
+      let store = try Store(at: path, options: Self.options(readOnly: readOnly))
+      try Self.read(store)
+      #expect((store.recoveryReport.indexRebuild != nil) == name.hasSuffix(".index"))
+      try store.close()
+    }
+  }
+
+  // MARK: - Numbers that are far apart
+
+  /// The most memory that this process had, in bytes; nil where the system does not say.
+  private static func peakBytes() -> Int? {
+    guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),
+      let bytes = try? file.read(1 << 16, at: 0)
+    else { return nil }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    let line = lines.first { $0.hasPrefix("VmHWM:") }
+    return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 << 10 }
+  }
+
+  private static func expectLittleMemory() {
+    if let peak = peakBytes() { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
+  }
+
+  @Test("Segment numbers that are far apart cost no memory, and the store goes on up to the last")
+  func farSegment() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      let store = path + "/s.perdure"
+      try Self.make(at: store)
+      // Somebody's file, with a name like that of a segment.
+      let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string
+      try POSIXFileSystem().open(store + "/" + name, .create).close()
+      for round in 0..<2 as Range<UInt64> {
+        let writer = try Store(at: store, options: Self.options())
+        let rows = try writer.keyspace("rows", .dense)
+        // The log goes on in a segment of the last number there is, until that is full.
+        let error = #expect(throws: StoreError.self) {
+          for id in 0..<80 as Range<UInt64> {
+            try writer.write(durability: .relaxed) {
+              try $0.put(Self.value, id: 1000 + 100 * round + id, in: rows)
+            }
+          }
+        }
+        #expect(error?.code == .invalidArgument)
+        try writer.checkpoint()
+        try Self.read(writer)
+        #expect(try writer.verify().findings.map(\.description) == [])
+        try writer.close()
+        let reader = try Store(at: store, options: Self.options(readOnly: true))
+        #expect(reader.recoveryReport.indexRebuild == nil)
+        try Self.read(reader)
+        #expect(try reader.verify().findings.map(\.description) == [])
+      }
+      Self.expectLittleMemory()
+    }
+  }
+
+  // MARK: - Lengths
+
+  @Test("Files with a hole of a tebibyte cost neither time nor memory")
+  func holes() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      let store = path + "/s.perdure"
+      try Self.make(at: store)
+      let fileSystem = POSIXFileSystem()
+      for name in [StoreFileName.index(1), .segment(1000)] {
+        let mode = try fileSystem.kind(of: store + "/" + name.string) == nil ? FileMode.create : .readWrite
+        try fileSystem.open(store + "/" + name.string, mode).write([1], at: 1 << 40)
+      }
+      for readOnly in [true, false] {
+        for registers in [true, false] {
+          for checks in [true, false] {
+            var options = Self.options(readOnly: readOnly)
+            options.registersAsReader = registers
+            options.checksIndexAtOpening = checks
+            let opened = try Store(at: store, options: options)
+            #expect(opened.recoveryReport.indexRebuild == nil)
+            try Self.read(opened)
+            #expect(try opened.verify().findings.map(\.description) == [])
+            if !readOnly {
+              let rows = try opened.keyspace("rows", .dense)
+              try opened.write(durability: .relaxed) { try $0.put([1], id: 300, in: rows) }
+              try opened.checkpoint()
+            }
+            try opened.close()
+          }
+        }
+      }
+      _ = try Store.salvage(from: store, to: path + "/salvaged", options: Self.options())
+      Self.expectLittleMemory()
+    }
+  }
+
+  // MARK: - The superblock and the root block
+
+  /// Changes the newest superblock, with a right checksum.
+  private static func changeSuperblock(
+    of memory: CheckpointedStore, _ body: (inout Superblock) -> Void
+  ) throws {
+    var superblock = try memory.bytes("SUPERBLOCK").withUnsafeBytes { try Superblock.newest(in: $0) }
+    body(&superblock)
+    var slot = [UInt8](repeating: 0, count: Superblock.slotLength)
+    slot.withUnsafeMutableBytes { superblock.write(to: $0) }
+    let place = superblock.slot * Superblock.slotLength
+    try memory.change("SUPERBLOCK") { $0.replaceSubrange(place..<(place + slot.count), with: slot) }
+  }
+
+  private static func memory() throws -> CheckpointedStore {
+    let memory = CheckpointedStore()
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...100 as ClosedRange<UInt64> {
+      try store.write(durability: .relaxed) { try $0.put(value, id: id, in: rows) }
+    }
+    try store.write(durability: .relaxed) {
+      try $0.put([UInt8](repeating: 1, count: 1500), id: 200, in: rows)
+    }
+    try store.close()
+    return memory
+  }
+
+  @Test("A superblock that promises a log up to a far segment, or commits that nobody made, is corruption")
+  func farPromise() throws {
+    for isSequence in [true, false] {
+      let memory = try Self.memory()
+      try Self.changeSuperblock(of: memory) { superblock in
+        if isSequence {
+          superblock.durableSequence = FormatLimits.counterMax
+        } else {
+          superblock.durableEnd.segment = FormatLimits.segmentNumberMax
+        }
+      }
+      for readOnly in [true, false] {
+        let error = #expect(throws: StoreError.self) { try memory.open(readOnly: readOnly) }
+        #expect(error?.code == .corruption)
+      }
+    }
+  }
+
+  @Test("A root block that claims more than its file has is not used")
+  func rootLengths() throws {
+    let memory = try Self.memory()
+    let superblock = try memory.bytes("SUPERBLOCK").withUnsafeBytes { try Superblock.newest(in: $0) }
+    let right = try #require(superblock.checkpoint)
+    for (slot, length) in [(right.rootSlot, .max), (.max, right.rootLength), (.max, .max), (1, 1 << 30)] {
+      try Self.changeSuperblock(of: memory) {
+        $0.checkpoint?.rootSlot = slot
+        $0.checkpoint?.rootLength = length
+      }
+      let store = try memory.open(readOnly: true)
+      #expect(store.recoveryReport.indexRebuild != nil)
+      try Self.read(store)
+    }
+  }
+
+  @Test("Counts in a root block that do not fit into it make nothing of their size")
+  func rootCounts() throws {
+    let memory = try Self.memory()
+    let bytes = try memory.bytes("SUPERBLOCK")
+    let superblock = try bytes.withUnsafeBytes { try Superblock.newest(in: $0) }
+    let right = try #require(superblock.checkpoint)
+    let (start, length) = (64 * Int(right.rootSlot), Int(right.rootLength))
+    let name = StoreFileName.index(right.indexFile).string
+    let block = Array(try memory.bytes(name)[start..<(start + length)])
+    for (offset, width) in [(48, 4), (52, 4), (56, 8), (64, 8)] {
+      let values = [UInt64(1) << 20, 1 << 31, (1 << 32) - 1, 1 << 62, .max]
+      for value in values where width == 8 || value >> 32 == 0 {
+        var hostile = block
+        hostile.withUnsafeMutableBytes {
+          if width == 8 { $0.setInteger(value, at: offset) } else { $0.setInteger(UInt32(value), at: offset) }
+        }
+        try memory.change(name) { $0.replaceSubrange(start..<(start + length), with: hostile) }
+        let checksum = hostile.withUnsafeBytes { Checksum.crc32c($0) }
+        try Self.changeSuperblock(of: memory) { $0.checkpoint?.rootChecksum = checksum }
+        let store = try memory.open(readOnly: true)
+        #expect(store.recoveryReport.indexRebuild != nil)
+        try Self.read(store)
+      }
+    }
+  }
+}
