@@ -34,6 +34,8 @@ extension Engine {
       try name(reference, source)
     } catch {
       retryLater()
+      // Damage that no read came to is given up like any other: the file is of no use for checkpoints either.
+      try checkIndex()
       throw error
     }
     writer.didName()
@@ -103,7 +105,8 @@ extension Store {
   /// Stores do this by themselves (`StoreOptions.checkpoints`). Readers and commits go on meanwhile. What was
   /// committed is durable when this returns, the checkpoint too.
   ///
-  /// - Throws: `StoreError`: `.diskFull`, `.io` when the index file could not be written (the store goes on;
+  /// - Throws: `StoreError`: `.corruption` when the index file is damaged (no record is lost: the next opening builds
+  ///   the index from the log), `.diskFull`, `.io` when the index file could not be written (the store goes on;
   ///   after anything but a lack of room without checkpoints until it is opened again), `.poisoned`,
   ///   `.closed`, `.readOnly`.
   /// - Complexity: one write for what changed in the index since the last checkpoint, and three syncs.

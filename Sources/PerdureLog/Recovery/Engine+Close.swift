@@ -35,6 +35,8 @@ extension Engine {
     checkpointer.writer.isCancelled = { false }
     let result = Result { try checkpointer.writer.write(source) }
     checkpointer.count(result.map { _ in true })
+    // A damaged file is given up here; the last to hear of it is the next opening.
+    if isIndexDamaged { _ = try? checkIndex() }
     return try? result.get()
   }
 }
