@@ -44,9 +44,13 @@ extension Engine {
     let what = checkpoint.nodes.damage.error.map { ": \($0.reason.rawValue)" } ?? ""
     let place = checkpoint.nodes.damage.error.map { "\(name), byte \($0.offset)" } ?? name
     let remedy =
-      options.isReadOnly || !giveUp(checkpoint)
-      ? "remove the file, or open the store for writing without it"
-      : "close the store and open it again"
+      if options.isReadOnly {
+        "refresh the store"
+      } else if giveUp(checkpoint) {
+        "close the store and open it again"
+      } else {
+        "close the store, remove the file, and open it again"
+      }
     return StoreError(
       .corruption,
       "The index file is damaged\(what); no record is lost: \(remedy), and the index is built from the log",

@@ -13,6 +13,9 @@ import PerdureFormat
 ///  F3  After `stop` no other engine is shown: the one that is closed stays.
 ///  F4  `seen` is how things stood before the last opening began: if they are the same now, that opening saw
 ///      everything. It belongs to the refresh that runs.
+///  F5  An engine that came to a damaged node of the index file is replaced though nothing was committed since, and
+///      who comes after it reads an index file as a whole before it uses it: the node may be in the newest checkpoint
+///      too. What is not whole is built from the log.
 // Unchecked: what varies is guarded by `lock`.
 final class Follower: @unchecked Sendable {
   private let refreshing = Lock()
@@ -36,14 +39,17 @@ final class Follower: @unchecked Sendable {
       let before = try engine.looking { $0.root.pointee.sequence }
       // One that cannot be had is judged by the opening. F4
       let look = try? StoreLook(engine.directory, engine.fileSystem)
-      if let look, look == seen { return false }
-      let (next, _) = try Recovery.open(engine.directory, engine.options)
+      let isDamaged = engine.isIndexDamaged
+      if let look, look == seen, !isDamaged { return false }
+      var options = engine.options
+      if isDamaged { options.checksIndexAtOpening = true }
+      let (next, _) = try Recovery.open(engine.directory, options)
       let after = try next.looking { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
       seen = look
-      guard after > before else { return false }
+      guard after > before || isDamaged && after == before else { return false }
       try show(next)
-      return true
+      return after > before
     }
   }
 
@@ -66,7 +72,8 @@ extension Store {
   ///
   /// Snapshots that were taken before stay as they are; those taken later see a state that was committed when
   /// this was called, or a newer one: whole commits, in order, and never fewer than before. A commit can be
-  /// seen here before it is durable. The writer neither waits nor knows.
+  /// seen here before it is durable. The writer neither waits nor knows. A store that found its index damaged
+  /// reads again after this, from a checkpoint that is whole, or from the log.
   ///
   /// - Returns: Whether there is something new.
   /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`, `.notAStore` when the directory holds another store

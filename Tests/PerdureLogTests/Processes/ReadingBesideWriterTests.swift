@@ -282,6 +282,47 @@ struct ReadingBesideWriterTests {
     #expect(try fileSystem.contents(of: "/empty") == [])
   }
 
+  @Test(
+    "A reader that came to a damaged index reads again after a refresh, from a whole checkpoint or the log"
+  )
+  func healing() throws {
+    for (writes, makesCheckpoint) in [(false, false), (true, false), (true, true)] {
+      let memory = CheckpointedStore()
+      let store = try memory.open()
+      let rows = try store.keyspace("rows", .dense)
+      try store.write { transaction in
+        for id in 0..<600 as Range<UInt64> { try transaction.put([UInt8(id % 250)], id: id, in: rows) }
+      }
+      try store.close()
+      let name = try #require(try memory.indexFiles().first)
+      let node = try #require(try memory.nodes(name).last)
+      // The writer has come to all nodes before one is damaged.
+      let writer = try memory.open()
+      try writer.write { try $0.put([1], id: 1, in: rows) }
+      try writer.checkpoint()
+      let reader = try memory.open(readOnly: true)
+      if writes {
+        try writer.write { transaction in
+          for id in 0..<600 as Range<UInt64> { try transaction.put([2], id: id, in: rows) }
+        }
+      }
+      try memory.change(name) { $0[node.lowerBound + 100] ^= 0xFF }
+      #expect(throws: StoreError.self) { try CrashOracle.content(of: reader) }
+      // All nodes are others by then.
+      if makesCheckpoint { try writer.checkpoint() }
+      #expect(try reader.refresh() == writes)
+      #expect((reader.engine.checkpoint != nil) == makesCheckpoint)
+      var content: CrashHistory.Content = [:]
+      for id in 0..<600 as Range<UInt64> {
+        content[CrashKey(keyspace: "rows", key: .id(id))] = writes ? [2] : id == 1 ? [1] : [UInt8(id % 250)]
+      }
+      #expect(try CrashOracle.content(of: reader) == content)
+      // It does not believe the file again before it is whole.
+      #expect(try !reader.refresh())
+      #expect(try CrashOracle.content(of: reader) == content)
+    }
+  }
+
   @Test("Only what was opened for reading is refreshed")
   func refused() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("refused refresh"))
