@@ -7,7 +7,7 @@ package struct IndexFileHeader: Hashable, Sendable {
   /// What the file is counted in, in bytes.
   package static let unitLength = 64
   static let magic: [UInt8] = [0x89, 0x50, 0x49, 0x44, 0x58, 0x0D, 0x0A, 0x1A]
-  static let version: UInt32 = 2
+  static let version: UInt32 = 3
 
   package var store: StoreID
   package var number: UInt64

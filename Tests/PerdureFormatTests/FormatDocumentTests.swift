@@ -51,7 +51,7 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       name: "packed value", structure: .packedValue, values: ["lengthAndDictionary": 0x5A5 << 21 | 0x1234]),
     DocumentedLayout(
       name: "index file header", structure: .indexFileHeader,
-      values: ["version": 2, "unitLength": 64, "number": 0xB_0000_0088].merging(store) { $1 }),
+      values: ["version": 3, "unitLength": 64, "number": 0xB_0000_0088].merging(store) { $1 }),
     DocumentedLayout(
       name: "reader slot", structure: .readerSlot,
       values: [

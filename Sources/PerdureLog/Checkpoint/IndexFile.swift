@@ -12,7 +12,7 @@ final class IndexFile: NodeSink {
   let number: UInt64
   private let file: any File
   var slots: SlotAllocator
-  private var tags = NodeTags()
+  private var checksums = NodeChecksums()
   /// Bytes written since the file was opened.
   private(set) var writtenByteCount: UInt64 = 0
   /// Whether the file's name may be missing after a power cut.
@@ -65,10 +65,10 @@ final class IndexFile: NodeSink {
     if !follows || buffer.count + bytes.count > Self.bufferLength { try flush() }
     if buffer.isEmpty { bufferOffset = slot.offset }
     buffer.append(contentsOf: bytes)
-    tags[slot] = CountWord.tag(of: bytes.integer(at: 0))
+    checksums[slot] = bytes.integer(at: 0)
   }
 
-  func tag(of slot: NodeSlot) -> UInt32 { tags[slot] }
+  func checksum(of slot: NodeSlot) -> UInt32 { checksums[slot] }
 
   /// Writes what was gathered.
   func flush() throws(FileIOError) {
@@ -96,9 +96,9 @@ final class IndexFile: NodeSink {
   }
 }
 
-/// The tags of the nodes that were written since the file was opened, by the first unit of each: in pages, because a
+/// The checksums of the nodes that were written since the file was opened, by the first unit of each: in pages, because a
 /// large file may have been written in a few places only.
-private struct NodeTags {
+private struct NodeChecksums {
   private static let pageBits: UInt32 = 10
   private var pages: [[UInt32]] = []
 

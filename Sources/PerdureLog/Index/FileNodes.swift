@@ -95,7 +95,7 @@ struct FileNodes: @unchecked Sendable {
 
   /// The tag of a node that lies in the file and was checked.
   func tag(of node: UnsafeMutableRawPointer) -> UInt32 {
-    CountWord.tag(of: UInt32(truncatingIfNeeded: NodeHeader(node).stamp))
+    CountWord.tag(of: NodeHeader(node).fileChecksum)
   }
 }
 

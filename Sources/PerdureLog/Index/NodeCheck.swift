@@ -4,8 +4,8 @@ import PerdureFormat
 //
 // It lies in the file; its checksum is right, and it stands in its own slot; it has the class, the level, the
 // number of entries and the tag that its parent, or the root block, says. Every offset and length in it stays
-// inside of it, its children lie in the file, the blocks of long keys are whole; and where entries lead to
-// records, each is an address word of a segment that is there to be asked. The order of keys is the checksum's
+// inside of it, its children lie in the file, the blocks of long keys are whole and those that it was written with
+// (its checksum goes on over theirs); and where entries lead to records, each is an address word of a segment that is there to be asked. The order of keys is the checksum's
 // business: only a writer that was wrong could break it, and the verification of the store notices that.
 
 /// What a parent says of its child, or a root block of a root.
@@ -54,7 +54,10 @@ struct NodeCheck {
     let bytes = try place(at: offset, unitCount: NodeSlot.unitCount(byteCount))
     let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress.unsafelyUnwrapped)
     let header = NodeHeader(base)
-    let checksum = NodeChecksum.of(bytes)
+    var checksum = NodeChecksum.of(bytes)
+    if nodeClass == .orderedNode, OrderedNode(base).hasBlocks {
+      checksum = try naming(blocksOf: OrderedNode(base), at: offset, continuing: checksum)
+    }
     guard header.stamp == NodeSlot.fileStampBit | UInt64(checksum) else {
       throw FormatError(.wrongChecksum, in: "index node", at: offset)
     }
@@ -95,8 +98,8 @@ struct NodeCheck {
 extension NodeCheck {
   /// Checks what is in an ordered node, and counts what it says is below.
   private func entryCount(of node: OrderedNode, at offset: Int) throws(FormatError) -> Int {
-    try checkLayout(of: node, at: offset)
-    if node.hasBlocks { try checkBlocks(of: node, at: offset) }
+    // With blocks that was done for the checksum.
+    if !node.hasBlocks { try checkLayout(of: node, at: offset) }
     if node.isLeaf {
       for index in 0..<node.count { try check(word: node.word(index), at: offset) }
       return node.count
@@ -127,7 +130,12 @@ extension NodeCheck {
     }
   }
 
-  private func checkBlocks(of node: OrderedNode, at offset: Int) throws(FormatError) {
+  /// Checks the blocks of a node of which nothing is known yet, and continues its checksum over theirs.
+  func naming(
+    blocksOf node: OrderedNode, at offset: Int, continuing checksum: UInt32
+  ) throws(FormatError) -> UInt32 {
+    try checkLayout(of: node, at: offset)
+    var checksum = checksum
     for index in 0..<node.count where node.isOutOfLine(index) {
       let place = try target(of: node.blockDistance(index), from: offset)
       let length = node.keyLength(index)
@@ -138,7 +146,9 @@ extension NodeCheck {
       else {
         throw Self.illegal(place)
       }
+      checksum = NodeChecksum.naming(NodeHeader(block).fileChecksum, continuing: checksum)
     }
+    return checksum
   }
 }
 

@@ -55,6 +55,9 @@ struct NodeHeader {
     @inline(__always) get { stamp & NodeSlot.fileStampBit != 0 }
   }
 
+  /// The checksum of a node that lies in the file.
+  var fileChecksum: UInt32 { UInt32(truncatingIfNeeded: stamp) }
+
   /// Where a published node stands in the index file. Written once, by the one who writes checkpoints; read
   /// by nobody else before the node is freed.
   var slot: NodeSlot {

@@ -8,6 +8,9 @@ import PerdureFormat
 // and a checksum, distances lead to the places of children in the file, their tags are said beside them, and
 // unused bytes are zero.
 //
+// The checksum of an ordered node goes on over those of the blocks that its long keys stand in. A block that is whole
+// but older than it should be, because a write was lost, is then as wrong as a bit that changed in the node.
+//
 // Invariants
 //  W1  A node gets its slot when its bytes were handed to the sink without an error, and after everything
 //      below it. So a walk that was cut short can be begun again, and writes nothing twice.
@@ -25,8 +28,8 @@ protocol NodeSink {
   /// Takes the bytes of a run; they are a whole number of units.
   mutating func write(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws
 
-  /// The tag of a node that was written through this sink.
-  func tag(of slot: NodeSlot) -> UInt32
+  /// The checksum of a node or block that was written through this sink.
+  func checksum(of slot: NodeSlot) -> UInt32
 }
 
 /// A tree in the index file.
@@ -89,7 +92,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   /// What a parent says of a node that was written. A node in the file that nobody came to in this opening
   /// still has the tag beside it (T6).
   private func tag(of node: UnsafeMutableRawPointer, _ below: CountWord, _ file: FileNodes) -> UInt32 {
-    guard file.contains(node) else { return sink.tag(of: NodeHeader(node).slot) }
+    guard file.contains(node) else { return CountWord.tag(of: sink.checksum(of: NodeHeader(node).slot)) }
     return below.tag != 0 ? below.tag : file.tag(of: node)
   }
 
@@ -122,7 +125,21 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
       }
     }
     copy.clearUnusedBytes()
-    try finish(header, at: slot, byteCount: OrderedNode.byteCount)
+    try finish(header, at: slot, byteCount: OrderedNode.byteCount) { sink, checksum in
+      node.hasBlocks ? Self.naming(blocksOf: node, file, sink, continuing: checksum) : checksum
+    }
+  }
+
+  /// Continues the checksum of a node over those of its blocks, which were written, now or earlier.
+  private static func naming(
+    blocksOf node: OrderedNode, _ file: FileNodes, _ sink: Sink, continuing checksum: UInt32
+  ) -> UInt32 {
+    (0..<node.count).reduce(checksum) { checksum, index in
+      guard let block = node.block(index) else { return checksum }
+      let header = NodeHeader(block)
+      let named = file.contains(block) ? header.fileChecksum : sink.checksum(of: header.slot)
+      return NodeChecksum.naming(named, continuing: checksum)
+    }
   }
 
   private mutating func write(_ node: DenseNode, _ file: FileNodes) throws {
@@ -167,12 +184,19 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   }
 
   /// Seals the copy in the buffer and hands it over; then the node has its slot. W1
-  private mutating func finish(_ header: NodeHeader, at slot: NodeSlot, byteCount: Int) throws {
+  ///
+  /// - Parameter continuing: Continues the checksum over what it is about besides.
+  @inline(__always)
+  private mutating func finish(
+    _ header: NodeHeader, at slot: NodeSlot, byteCount: Int,
+    continuing: (Sink, UInt32) -> UInt32 = { $1 }
+  ) throws {
     let bytes = UnsafeMutableRawBufferPointer(
       rebasing: buffer[..<(NodeSlot.unitCount(byteCount) * NodeSlot.unitByteCount)])
     let copy = NodeHeader(bytes.baseAddress.unsafelyUnwrapped)
     copy.slot = slot
-    copy.stamp = NodeSlot.fileStampBit | UInt64(NodeChecksum.of(UnsafeRawBufferPointer(bytes)))
+    let checksum = continuing(sink, NodeChecksum.of(UnsafeRawBufferPointer(bytes)))
+    copy.stamp = NodeSlot.fileStampBit | UInt64(checksum)
     do { try sink.write(UnsafeRawBufferPointer(bytes), at: slot) } catch {
       sink.free(slot, unitCount: NodeSlot.unitCount(byteCount))
       throw error
@@ -186,6 +210,11 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
 enum NodeChecksum {
   static func of(_ units: UnsafeRawBufferPointer) -> UInt32 {
     Checksum.crc32c(UnsafeRawBufferPointer(rebasing: units[8...]))
+  }
+
+  /// Continues a node's checksum over that of a block which it names.
+  static func naming(_ block: UInt32, continuing checksum: UInt32) -> UInt32 {
+    Checksum.crc32c(word: block, continuing: checksum)
   }
 }
 

@@ -30,12 +30,12 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   static let all =
     [.closed, .checkpoint, .rewritten, .cutOff].map { GoldenStore(version: 1, kind: $0) }
     + [.packed, .checkpoint].map { GoldenStore(version: 2, kind: $0) }
-    + [GoldenStore(version: 3, kind: .grouped)]
+    + [GoldenStore(version: 3, kind: .grouped), GoldenStore(version: 4, kind: .checkpoint)]
   /// What the generator writes: those of `all` that have this version.
-  static let newestVersion = 3
+  static let newestVersion = 4
 
-  /// Whether the index file is used that lies there: one without tags is not (FORMAT.md, section 13).
-  var hasUsableCheckpoint: Bool { kind == .checkpoint && version > 1 }
+  /// Whether the index file is used that lies there: those of older versions are not (FORMAT.md, section 20).
+  var hasUsableCheckpoint: Bool { kind == .checkpoint && version > 3 }
 
   var description: String { "v\(version)/\(kind.rawValue)" }
 

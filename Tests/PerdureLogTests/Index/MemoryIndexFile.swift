@@ -9,7 +9,7 @@ final class MemoryIndexFile {
   private(set) var writeCount = 0
   /// Units of runs that were given back.
   private(set) var freedUnitCount = 0
-  private var tags: [NodeSlot: UInt32] = [:]
+  private var checksums: [NodeSlot: UInt32] = [:]
   /// What trees in the file were walked with.
   private var mapped: [MappedNodes] = []
   /// Writing fails from this write on.
@@ -42,10 +42,10 @@ final class MemoryIndexFile {
       guard file.writeCount < file.failsAtWrite else { throw Full() }
       file.writeCount += 1
       file.bytes[slot.offset...].copyBytes(from: units)
-      file.tags[slot] = CountWord.tag(of: units.integer(at: 0))
+      file.checksums[slot] = units.integer(at: 0)
     }
 
-    func tag(of slot: NodeSlot) -> UInt32 { file.tags[slot] ?? 0 }
+    func checksum(of slot: NodeSlot) -> UInt32 { file.checksums[slot] ?? 0 }
   }
 
   func write(_ tree: OrderedTree) throws -> TreeImage {
@@ -74,6 +74,16 @@ final class MemoryIndexFile {
   func map(lastSegment: UInt64 = 0) -> MappedNodes {
     mapped.append(MappedNodes(used, lastSegment: lastSegment))
     return mapped[mapped.count - 1]
+  }
+
+  /// The right checksum of an ordered node in the file, whatever is in it; nil if it cannot name its blocks.
+  func sealed(at offset: Int) -> UInt32? {
+    let units = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + OrderedNode.byteCount)])
+    let node = OrderedNode(UnsafeMutableRawPointer(mutating: units.baseAddress.unsafelyUnwrapped))
+    let checksum = NodeChecksum.of(units)
+    guard node.hasBlocks else { return checksum }
+    return try? NodeCheck(file: used, lastSegment: nil).naming(
+      blocksOf: node, at: offset, continuing: checksum)
   }
 
   func ordered(_ image: TreeImage) throws -> OrderedTree {

@@ -296,7 +296,8 @@ struct NodeFileTests {
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         node[Int.random(in: 12..<units, using: &random)] = .random(in: 0...255, using: &random)
       }
-      let checksum = NodeChecksum.of(UnsafeRawBufferPointer(node))
+      let sealed = file.sealed(at: offset)
+      let checksum = sealed ?? NodeChecksum.of(UnsafeRawBufferPointer(node))
       node.storeBytes(of: NodeSlot.fileStampBit | UInt64(checksum), as: UInt64.self)
       if let tree = try? file.ordered(image) { _ = Self.entries(of: tree) }
       node.copyBytes(from: kept)

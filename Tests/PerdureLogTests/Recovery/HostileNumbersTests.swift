@@ -56,7 +56,7 @@ struct HostileNumbersTests {
   @Test(
     "Whatever numbers stand in a header, there is an error or the store opens",
     arguments: [
-      GoldenStore(version: 1, kind: .checkpoint), GoldenStore(version: 1, kind: .rewritten),
+      GoldenStore(version: 4, kind: .checkpoint), GoldenStore(version: 1, kind: .rewritten),
       GoldenStore(version: 2, kind: .packed), GoldenStore(version: 3, kind: .grouped),
       GoldenStore(version: 1, kind: .cutOff),
     ])
