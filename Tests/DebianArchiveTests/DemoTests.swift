@@ -84,7 +84,7 @@ struct DemoTests {
 }
 
 /// One run of the example: what it printed and how it ended.
-private struct DemoRun {
+struct DemoRun {
   let output: String
   let errors: String
   let exitCode: Int32

@@ -61,6 +61,31 @@ import Testing
     #expect(error.map { "\($0)".contains("example") } == false)
   }
 
+  @Test("Where apt keeps no index, or is not there, what dpkg has installed is read; without that an error")
+  func fallback() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("perdure-fallback-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (status, index) = (
+      folder.appendingPathComponent("status"), folder.appendingPathComponent("x_Packages")
+    )
+    let gone = "\(folder.path)/gone_Packages\ttrixie\ttesting\tmain\tamd64\n"
+    let there = "\(index.path)\ttrixie\ttesting\tmain\tamd64\n"
+    for listing in [nil, "", gone] as [String?] {
+      let error = #expect(throws: ArchiveReadError.self) {
+        try IndexLocator.indexes(aptListing: listing, statusPath: status.path)
+      }
+      #expect(error?.code == .notFound && error.map { "\($0)".contains("apt-get update") } == true)
+    }
+    for file in [status, index] { try Data("Package: a\n".utf8).write(to: file) }
+    for listing in [nil, "", gone] as [String?] {
+      let found = try IndexLocator.indexes(aptListing: listing, statusPath: status.path)
+      #expect(found.map(\.label) == ["installed packages"] && found.map(\.path) == [status.path])
+    }
+    let found = try IndexLocator.indexes(aptListing: gone + there, statusPath: status.path)
+    #expect(found.map(\.path) == [index.path])
+  }
+
   @Test("A file that cannot be opened is told by its label")
   func unopenable() {
     let file = IndexFile(path: "/nowhere/host.example.org_dists_sid_main_binary-amd64_Packages")

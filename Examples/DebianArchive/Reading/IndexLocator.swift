@@ -13,14 +13,22 @@ public enum IndexLocator {
   /// - Throws: `.notFound` with what to do.
   public static func indexes(at path: String? = nil) throws(ArchiveReadError) -> [IndexFile] {
     if let path { return try indexes(inPath: path) }
-    let fromApt = aptIndexes()
+    let arguments = ["indextargets", "--format", aptFormat, "Created-By: Packages"]
+    return try indexes(aptListing: ToolRun.output(of: "apt-get", arguments), statusPath: dpkgStatusPath)
+  }
+
+  /// What apt keeps, by its listing, as far as it can be read; where there is none, what dpkg has installed.
+  static func indexes(aptListing: String?, statusPath: String) throws(ArchiveReadError) -> [IndexFile] {
+    let fromApt = indexes(inAptListing: aptListing ?? "").filter {
+      FileManager.default.isReadableFile(atPath: $0.path)
+    }
     if !fromApt.isEmpty { return fromApt }
-    guard FileManager.default.isReadableFile(atPath: dpkgStatusPath) else {
+    guard FileManager.default.isReadableFile(atPath: statusPath) else {
       throw ArchiveReadError(
         .notFound,
         "There is no package index here. Run 'apt-get update', or give the path of a Packages file.")
     }
-    return [IndexFile(path: dpkgStatusPath, label: "installed packages")]
+    return [IndexFile(path: statusPath, label: "installed packages")]
   }
 
   private static func indexes(inPath path: String) throws(ArchiveReadError) -> [IndexFile] {
@@ -62,12 +70,6 @@ public enum IndexLocator {
   /// What apt says about each index, as tab-separated fields. Only the file's place and these words are asked for:
   /// the host stays where it is.
   private static let aptFormat = "$(FILENAME)\t$(CODENAME)\t$(SUITE)\t$(COMPONENT)\t$(ARCHITECTURE)"
-
-  private static func aptIndexes() -> [IndexFile] {
-    let arguments = ["indextargets", "--format", aptFormat, "Created-By: Packages"]
-    guard let listing = ToolRun.output(of: "apt-get", arguments) else { return [] }
-    return indexes(inAptListing: listing).filter { FileManager.default.isReadableFile(atPath: $0.path) }
-  }
 
   static func indexes(inAptListing listing: String) -> [IndexFile] {
     var seen: Set<String> = []
