@@ -53,13 +53,17 @@ private final class GraphWorkload {
       at: "/staff.perdure", model: try ManagedObjectModel(Staff.entities), options: options)
   }
 
-  func run(on fileSystem: SimulatedFileSystem, _ marker: CrashMarker, saves: Int) throws {
+  /// - Parameter durability: What saves wait for; each counts as promised when it has returned.
+  func run(
+    on fileSystem: SimulatedFileSystem, _ marker: CrashMarker, saves: Int,
+    durability: Durability = .powerLoss
+  ) throws {
     let opened = try Self.open(fileSystem)
     note(opened)
     let factory = StoreFactory { _, _ in opened }
     let container = PersistentContainer(
       name: "staff", model: try ManagedObjectModel(Staff.entities), classes: Staff.classes,
-      description: .init(path: "/staff.perdure"), factory: factory)
+      description: .init(path: "/staff.perdure", durability: durability), factory: factory)
     try container.loadPersistentStores()
     let context = container.newContext()
     for _ in 0..<saves {
@@ -156,5 +160,44 @@ struct GraphCrashTests {
     try report.check()
     print(report)
     #expect(report.distinctImageCount >= 700)
+  }
+
+  @Test("The check bites: saves that wait for no sync, and are promised all the same, are found out")
+  func canary() throws {
+    let seed = SeededGenerator.seedFromEnvironment()
+    let workload = GraphWorkload(seed: seed)
+    var explorer = CrashExplorer(seed: seed)
+    explorer.imagesPerOperationMax = 8
+    let report = try explorer.explore { fileSystem, marker in
+      try workload.run(on: fileSystem, marker, saves: 10, durability: .relaxed)
+    } verify: { image, context in
+      let store = try GraphWorkload.open(image.fileSystem())
+      try workload.verify(store, acknowledged: context.acknowledged.count)
+    }
+    let violation = #expect(throws: CrashViolation.self) { try report.check() }
+    #expect(violation.map { "\($0)".contains("was promised") } == true, "\(report)")
+  }
+
+  @Test("The check bites: a graph that is not what a save left is found out", arguments: 0..<2)
+  func wrongContent(_ part: Int) throws {
+    let seed = SeededGenerator.seedFromEnvironment()
+    let fileSystem = SimulatedFileSystem()
+    let workload = GraphWorkload(seed: seed)
+    try workload.run(on: fileSystem, fileSystem.marker, saves: 10)
+    let store = try GraphWorkload.open(fileSystem)
+    try workload.verify(store, acknowledged: workload.promised.count)
+    let workers = try #require(store.schema.entity(named: "Employee")).number
+    let rows = try store.store.keyspace(LogKeyspaces.rowsName(workers), .dense)
+    // One row more or less than there was, which no save has put or removed.
+    try store.store.write { transaction in
+      var ids: [UInt64] = []
+      try store.view().visitReferences(entity: workers, from: 0) {
+        ids.append($0.id); return true
+      }
+      guard part == 0, let id = ids.first else { return try transaction.put([1, 2], id: 1 << 40, in: rows) }
+      try transaction.remove(id: id, in: rows)
+    }
+    #expect(throws: GraphViolation.self) { try workload.verify(store, acknowledged: 0) }
+    try store.close()
   }
 }
