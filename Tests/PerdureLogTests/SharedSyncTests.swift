@@ -1,0 +1,102 @@
+import Foundation
+import PerdureFileIO
+import PerdureLog
+import Synchronization
+import Testing
+
+/// A file system that counts the syncs of segments, and holds the first one after it was told to until it is told
+/// to go on.
+private final class HeldSyncs: ForwardingFileSystem, Sendable {
+  struct State {
+    var syncs = 0
+    var holds = false
+    var isHeld = false
+  }
+
+  let behind: any FileSystem = InMemoryFileSystem()
+  let state = Mutex(State())
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    let file = try behind.open(path, mode)
+    return path.hasSuffix(".segment") ? HeldFile(behind: file, fileSystem: self) : file
+  }
+
+  func willSync() {
+    let waits = state.withLock { state in
+      state.syncs += 1
+      let waits = state.holds
+      state.isHeld = state.isHeld || waits
+      return waits
+    }
+    if waits { SharedSyncTests.wait { self.state.withLock { !$0.holds } } }
+  }
+}
+
+private final class HeldFile: ForwardingFile {
+  let behind: any File
+  private let fileSystem: HeldSyncs
+
+  init(behind: any File, fileSystem: HeldSyncs) {
+    self.behind = behind
+    self.fileSystem = fileSystem
+  }
+
+  func sync(_ mode: SyncMode) throws(FileIOError) {
+    fileSystem.willSync()
+    try behind.sync(mode)
+  }
+}
+
+@Suite("Commits that share a sync")
+struct SharedSyncTests {
+  /// So many turns are given to others before a test gives up: nothing hangs.
+  private static let turns = 2_000_000
+
+  /// Lets other threads run until something holds.
+  static func wait(_ holds: () -> Bool) {
+    var left = turns
+    while left > 0, !holds() {
+      left -= 1
+      sched_yield()
+    }
+  }
+
+  /// Lets other tasks run until something holds.
+  private static func wait(_ holds: () throws -> Bool) async rethrows {
+    var left = turns
+    while left > 0, try !holds() {
+      left -= 1
+      await Task.yield()
+    }
+  }
+
+  @Test("Commits that come while a sync is under way wait for one more, and not for one each")
+  func shared() async throws {
+    let fileSystem = HeldSyncs()
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    let store = try Store(at: "/s.perdure", options: options)
+    let rows = try store.keyspace("rows", .dense)
+    try await store.write { try $0.put([0], id: 0, in: rows) }
+    let before = fileSystem.state.withLock { state in
+      state.holds = true
+      return state.syncs
+    }
+    let commits = try store.statistics.commitsSinceOpen
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 1...20 as ClosedRange<UInt64> {
+        group.addTask { try await store.write { try $0.put([1], id: writer, in: rows) } }
+        // The first one's sync is under way before the others come.
+        if writer == 1 { await Self.wait { fileSystem.state.withLock { $0.isHeld } } }
+      }
+      try await Self.wait { try store.statistics.commitsSinceOpen == commits + 20 }
+      #expect(try store.statistics.commitsSinceOpen == commits + 20)
+      fileSystem.state.withLock { $0.holds = false }
+      try await group.waitForAll()
+    }
+    #expect(fileSystem.state.withLock { $0.isHeld })
+    #expect(fileSystem.state.withLock { $0.syncs } - before == 2)
+    #expect(store.snapshot().count(in: rows) == 21)
+    try store.close()
+  }
+}
