@@ -1,0 +1,49 @@
+import Foundation
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureFileIO
+
+/// What the system may do in the midst of a call.
+@Suite("Calls into the system")
+struct SystemCallTests {
+  @Test("A call that a signal has interrupted is made again, until it succeeds or fails for another reason")
+  func interrupted() {
+    for last in [7, 0, -1] {
+      var calls = 0
+      let result = SystemCall.repeating { () -> Int in
+        calls += 1
+        errno = calls < 5 ? EINTR : EIO
+        return calls < 5 ? -1 : last
+      }
+      #expect(calls == 5 && result.value == last)
+      #expect(result.errno == (last == -1 ? EIO : 0))
+    }
+  }
+
+  @Test("A write of which the system takes a part is gone on with, and fails where the system stops it")
+  func shortWrite() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("short")
+    // A process of its own: the limit is for all its files. Of a write across it the system takes what is before.
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let file = try POSIXFileSystem().open(path, .create)
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
+      guard setrlimit(.init(RLIMIT_FSIZE.rawValue), &limit) == 0 else { fatalError("no limit") }
+      let bytes = (0..<3000).map { UInt8(truncatingIfNeeded: $0 / 10) }
+      do {
+        try file.write(bytes, at: 0)
+        fatalError("It was written")
+      } catch let error as FileIOError {
+        guard error.code == .fileTooLarge, error.offset == 1000 else { fatalError("\(error)") }
+      }
+      guard try file.read(3000, at: 0) == Array(bytes[..<1000]) else { fatalError("other bytes") }
+    }
+    let file = try POSIXFileSystem().open(path, .read)
+    #expect(try file.size() == 1000)
+    // A read beyond the end gives what there is.
+    #expect(try file.read(3000, at: 990).count == 10)
+    try file.close()
+  }
+}
