@@ -9,6 +9,51 @@ extension FetchPredicate {
   /// a whole number, `%f` and its kin any number, `%s` text, `%@` any value or nil. A specifier in quotes
   /// is plain text. Put what comes from a user into arguments, never into the text.
   ///
+  /// Words may be written in any case. What can be said, with an example that holds for the Ada of the tests:
+  ///
+  /// | form | what it means | example |
+  /// |---|---|---|
+  /// | `==`, `=`, `!=`, `<>` | equal or not; nil equals nil alone | `name == "Ada" AND boss == nil` |
+  /// | `<`, `<=`, `>`, `>=`, `=<`, `=>` | order; false with nil | `age >= 36 AND NOT age < nil` |
+  /// | `BETWEEN` | from one value to another, both included | `age BETWEEN {30, 40}` |
+  /// | `IN` | one of a list, of a collection, or part of a text | `age IN {1, 36} AND 'd' IN name` |
+  /// | `CONTAINS` | the same the other way round | `marks CONTAINS 3 AND name CONTAINS 'd'` |
+  /// | `BEGINSWITH`, `ENDSWITH` | of text | `name BEGINSWITH 'A' AND name ENDSWITH 'a'` |
+  /// | `LIKE` | the whole text; `?` is one character, `*` any number | `name LIKE 'A*'` |
+  /// | `MATCHES` | the whole text is a regular expression's | `name MATCHES '[A-Z]d.'` |
+  /// | `[c]`, `[d]`, `[cd]` | behind an operator: whatever case, whatever diacritics | `name ==[c] 'ADA'` |
+  /// | `[n]` | texts are compared by their bytes, as they are | `name ==[n] 'Ada'` |
+  /// | `NOT`, `!` | before `AND` and `OR` | `NOT age < 30 AND age < 40` |
+  /// | `AND`, `&&`; `OR`, `||` | `AND` before `OR` | `age == 36 OR age == 1 AND name == 'x'` |
+  /// | `ANY`, `SOME` | of at least one of many | `ANY company.employees.age < 30` |
+  /// | `ALL` | of every one, also where there is none | `ALL company.employees.name != ''` |
+  /// | `NONE` | of no one | `NONE company.employees.age > 99` |
+  /// | `TRUEPREDICATE`, `FALSEPREDICATE` | always, never | `TRUEPREDICATE AND NOT FALSEPREDICATE` |
+  /// | `'text'`, `"text"` | text, with `\n`, `\t`, `\"`, `\u00e9` | `"A\u0064a" == name` |
+  /// | `1`, `0x1F`, `1.5`, `1e3` | numbers | `age == 0x24 AND age < 1e3` |
+  /// | `TRUE`, `YES`, `FALSE`, `NO` | truth values, 1 and 0 as numbers | `isLead == TRUE AND isLead == 1` |
+  /// | `NULL`, `NIL` | no value | `nick == NULL` |
+  /// | `{a, b}` | a list | `marks == {3, 1}` |
+  /// | `a.b.c`, `SELF`, `#key` | a path, the object, a path of a reserved word | `SELF.company.#in == 7` |
+  /// | `@count` | how many | `company.employees.@count == 3` |
+  /// | `@sum`, `@avg`, `@min`, `@max` | of many | `company.employees.@sum.age == 56` |
+  /// | `@distinctUnionOfObjects` | different values | `marks.@distinctUnionOfObjects.@count == 2` |
+  /// | `a[0]`, `a[FIRST]`, `a[LAST]`, `a[SIZE]` | elements, number | `marks[0] == 3 AND marks[SIZE] == 2` |
+  /// | `length` | of a text: its characters | `name.length == 3` |
+  /// | `+`, `-`, `*`, `/`, `**` | arithmetic | `age * 2 - 2 ** 3 == 64` |
+  /// | `SUBQUERY(c, $x, p)` | whom it holds for | `SUBQUERY(company.employees, $x, $x.age > 30) != {}` |
+  /// | `TERNARY(p, a, b)` | one value or another | `TERNARY(age > 30, 'old', 'young') == 'old'` |
+  /// | `CAST(a, "NSDate")` | a value as another type | `born == CAST(100, "NSDate")` |
+  /// | `a UNION b`, `INTERSECT`, `MINUS` | of collections, in parentheses | `(marks MINUS {3}) == {1}` |
+  /// | `uppercase:(a)`, `abs:(a)`, … | functions (``FetchFunction``) | `uppercase:(name) == 'ADA'` |
+  /// | `DATE("1")`, `UUID("…")`, `DATA("…")`, `URL("…")` | constants | `born == DATE("100")` |
+  /// | `DECIMAL("1.5")`, `DOUBLE("inf")` | numbers | `age == DECIMAL("36") AND age < DOUBLE("inf")` |
+  /// | `$name` | a variable | `age == $x` |
+  /// | `%@`, `%d`, `%f`, `%s` | any argument, a whole number, any number, text | `name == %@ AND age == %d` |
+  /// | `%K` | an argument that is a path | `%K == 36` |
+  ///
+  /// `CAST` knows `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and `NSURL`.
+  ///
   /// - Throws: an error with the column, what was expected there and what to do. Any text either gives a
   ///   predicate or throws; nesting beyond 50 levels throws.
   /// - Complexity: linear in the length of the text.

@@ -1,0 +1,53 @@
+import Foundation
+import PerdurePredicates
+import Testing
+
+/// The table of the language in the comment of `FetchPredicate(format:)`.
+@Suite("The table of the format language")
+struct FormatTableTests {
+  private struct Row {
+    let form: String
+    let example: String
+  }
+
+  private static let rows: [Row] = {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Sources/PerdurePredicates/Text/FetchPredicate+Format.swift")
+    let text = (try? String(contentsOf: path, encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").compactMap { line in
+      guard line.hasPrefix("  /// | `"), line.hasSuffix("` |") else { return nil }
+      // Code may hold bars: columns end behind it.
+      let example = line.dropLast(3).components(separatedBy: " | `").last ?? ""
+      return Row(form: String(line.dropFirst(8)), example: example)
+    }
+  }()
+
+  private static let arguments: [String: any PredicateArgument & Sendable] = [
+    "@": "Ada", "d": 36, "K": "age",
+  ]
+
+  @Test("Every example in it holds as it stands, and printed and read again")
+  func examples() throws {
+    #expect(Self.rows.count >= 30)
+    let ada = TestCompany().ada
+    for row in Self.rows {
+      let places = row.example.components(separatedBy: "%").dropFirst().map { String($0.prefix(1)) }
+      let predicate = try FetchPredicate(
+        format: row.example, argumentArray: places.map { Self.arguments[$0] })
+      #expect(try predicate.evaluate(with: ada, variables: ["x": 36]), "\(row.example)")
+      let again = try FetchPredicate(format: predicate.description)
+      #expect(try again.evaluate(with: ada, variables: ["x": 36]), "\(row.example)")
+      #expect(!(try FetchPredicate.not(predicate).evaluate(with: ada, variables: ["x": 36])))
+    }
+  }
+
+  @Test("Every operator of a comparison is in it")
+  func operators() {
+    let forms = Self.rows.map(\.form).joined(separator: " ")
+    for op in [
+      "==", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE",
+      "MATCHES",
+      "ANY", "ALL", "NONE", "SOME", "SUBQUERY", "TERNARY", "CAST", "%@", "%K", "$name",
+    ] { #expect(forms.contains(op), "\(op)") }
+  }
+}
