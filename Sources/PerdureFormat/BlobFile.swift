@@ -65,7 +65,7 @@ package struct BlobHeader: Hashable, Sendable {
 }
 
 /// What the log says of a blob file: the value of a `blob` record.
-package struct BlobReference: Hashable, Sendable {
+@usableFromInline package struct BlobReference: Hashable, Sendable {
   @inlinable package static var length: Int { 24 }
 
   package var number: UInt64

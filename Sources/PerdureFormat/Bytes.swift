@@ -1,4 +1,8 @@
 // Little-endian integers in raw memory. On every platform the bytes on disk are the same.
+//
+// What is read for every record is inlined into the engine. For that it is not enough that a function is `@inlinable`: the
+// `package` type that it belongs to, and the stored properties that it uses, have to be `@usableFromInline`, or
+// the function is called.
 
 extension UnsafeRawBufferPointer {
   /// Reads a little-endian integer; the caller has checked the bounds.

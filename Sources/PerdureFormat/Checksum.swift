@@ -1,7 +1,7 @@
-import CPerdureShims
+public import CPerdureShims
 
 /// CRC32C (Castagnoli), the only checksum of the format.
-package enum Checksum {
+@usableFromInline package enum Checksum {
   /// The checksum of `bytes`, continuing from `previous` (0 to begin).
   @inlinable package static func crc32c(
     _ bytes: UnsafeRawBufferPointer, continuing previous: UInt32 = 0

@@ -1,8 +1,8 @@
 /// Why bytes are not what FORMAT.md says they must be.
 ///
 /// Decoders return this for any input: they never trap.
-package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
-  package enum Reason: String, Hashable, Sendable {
+@usableFromInline package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
+  @usableFromInline package enum Reason: String, Hashable, Sendable {
     /// Fewer bytes are there than the structure needs.
     case incomplete
     /// The first bytes are not the structure's mark.
@@ -19,7 +19,7 @@ package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
     case misplaced
   }
 
-  package let reason: Reason
+  @usableFromInline package let reason: Reason
   /// Where in the structure (or buffer) the first wrong byte stands.
   package let offset: Int
   /// What was looked at, in FORMAT.md's words.
@@ -31,5 +31,5 @@ package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
     self.offset = offset
   }
 
-  package var description: String { "\(structure): \(reason.rawValue) at byte \(offset)" }
+  @usableFromInline package var description: String { "\(structure): \(reason.rawValue) at byte \(offset)" }
 }

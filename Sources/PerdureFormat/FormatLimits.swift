@@ -1,5 +1,5 @@
 /// Every number of FORMAT.md, "Limits", that a writer must keep to and a reader may rely on.
-package enum FormatLimits {
+@usableFromInline package enum FormatLimits {
   /// Everything in the log starts at a multiple of this many bytes.
   @inlinable package static var alignment: Int { 8 }
   /// The longest key of a byte-string keyspace, in bytes.

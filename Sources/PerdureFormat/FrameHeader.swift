@@ -3,9 +3,9 @@
 /// A commit is a chain of frames, of which only the last (`commitEnd`) makes it count. The
 /// header's checksum covers the store, the segment and the offset as well, so that a stale,
 /// misdirected or copied frame is no frame; it is checked before the length is used.
-package struct FrameHeader: Hashable, Sendable {
-  package static let length = 64
-  static let magic: UInt32 = 0x314D_5246  // "FRM1"
+@usableFromInline package struct FrameHeader: Hashable, Sendable {
+  @inlinable package static var length: Int { 64 }
+  @inlinable static var magic: UInt32 { 0x314D_5246 }  // "FRM1"
 
   package enum Kind: UInt8, Sendable {
     /// A part of a commit that goes on in the next frame.
@@ -144,7 +144,7 @@ extension FrameHeader {
   }
 
   /// Whether a frame's mark stands at `offset`: a cheap look before `init(reading:)`.
-  package static func mayStart(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+  @inlinable package static func mayStart(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     bytes.integer(at: offset, as: UInt32.self) == magic
   }
 }

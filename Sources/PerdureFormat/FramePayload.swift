@@ -41,9 +41,9 @@ package enum FramePayload {
 
 /// Records that stand side by side and were checked before, or made, by whoever hands them on: the payload
 /// of a frame that was verified, the records of a batch. Checksums are not looked at again.
-package struct SealedRecords {
+@usableFromInline package struct SealedRecords {
   /// A record, and where it stands.
-  package typealias Element = (record: Record, offset: Int, length: Int)
+  @usableFromInline package typealias Element = (record: Record, offset: Int, length: Int)
 
   @usableFromInline let bytes: UnsafeRawBufferPointer
   @usableFromInline var offset = 0

@@ -1,7 +1,7 @@
 /// A place in the log: a byte offset in a segment. Positions grow with time.
-package struct LogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
-  package var segment: UInt64
-  package var offset: UInt64
+@usableFromInline package struct LogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
+  @usableFromInline package var segment: UInt64
+  @usableFromInline package var offset: UInt64
 
   @inlinable package init(segment: UInt64, offset: UInt64) {
     self.segment = segment
@@ -15,5 +15,5 @@ package struct LogPosition: Hashable, Comparable, Sendable, CustomStringConverti
     (a.segment, a.offset) < (b.segment, b.offset)
   }
 
-  package var description: String { "segment \(segment), byte \(offset)" }
+  @usableFromInline package var description: String { "segment \(segment), byte \(offset)" }
 }

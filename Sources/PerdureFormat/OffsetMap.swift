@@ -17,7 +17,7 @@
 //      never applied one after another.
 
 /// The map of a rewritten segment, over the bytes of its lines.
-package struct OffsetMap: Sendable {
+@usableFromInline package struct OffsetMap: Sendable {
   /// Bytes of a line.
   @inlinable package static var lineLength: Int { 64 }
   /// Units that a line is about.
@@ -25,7 +25,7 @@ package struct OffsetMap: Sendable {
 
   // Unsafe: whoever makes the map keeps the bytes alive and unchanged.
   @usableFromInline nonisolated(unsafe) let lines: UnsafeRawPointer
-  package let lineCount: Int
+  @usableFromInline package let lineCount: Int
 
   /// - Parameter bytes: Whole lines, as a builder made them; if they are not, offsets come out wrong, but
   ///   nothing else happens.

@@ -1,5 +1,5 @@
 /// What stands before the LZ4 block of a packed value. FORMAT.md, "Record".
-package struct PackedValueHeader: Hashable, Sendable {
+@usableFromInline package struct PackedValueHeader: Hashable, Sendable {
   @inlinable package static var length: Int { 4 }
 
   /// How many bytes the value has when it is unpacked.

@@ -9,8 +9,8 @@
 /// A word of zero means "no record": segments are numbered from 1. Addresses are logical: a
 /// record keeps its address when compaction moves its bytes, so that the word also serves as
 /// the version of what it points to (equal words, same record).
-package struct RecordAddress: RawRepresentable, Hashable, Sendable {
-  package let rawValue: UInt64
+@usableFromInline package struct RecordAddress: RawRepresentable, Hashable, Sendable {
+  @usableFromInline package let rawValue: UInt64
 
   @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
 

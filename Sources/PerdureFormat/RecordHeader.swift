@@ -2,10 +2,10 @@
 ///
 /// A record carries its own checksum and nothing about its place: one value can be verified
 /// alone, and compaction copies records as they are.
-package struct RecordHeader: Sendable {
+@usableFromInline package struct RecordHeader: Sendable {
   @inlinable package static var length: Int { 16 }
 
-  package enum Kind: UInt8, Sendable {
+  @usableFromInline package enum Kind: UInt8, Sendable {
     case put = 1
     /// The key is gone; the value names what it shadows (`Tombstone`).
     case tombstone = 2
@@ -29,10 +29,10 @@ package struct RecordHeader: Sendable {
     @inlinable package var holdsPlainValue: Bool { rawValue <= Kind.tombstone.rawValue }
   }
 
-  package var kind: Kind
-  package var keyLength: Int
-  package var keyspace: UInt32
-  package var valueLength: Int
+  @usableFromInline package var kind: Kind
+  @usableFromInline package var keyLength: Int
+  @usableFromInline package var keyspace: UInt32
+  @usableFromInline package var valueLength: Int
 
   @inlinable package init(kind: Kind, keyspace: UInt32, keyLength: Int, valueLength: Int) {
     self.kind = kind
@@ -66,9 +66,9 @@ package struct RecordHeader: Sendable {
 }
 
 /// A record in memory that has passed its checks. Valid as long as the bytes it was read from.
-package struct Record {
-  package let header: RecordHeader
-  package let checksum: UInt32
+@usableFromInline package struct Record {
+  @usableFromInline package let header: RecordHeader
+  @usableFromInline package let checksum: UInt32
   @usableFromInline let base: UnsafeRawPointer
 
   @usableFromInline init(header: RecordHeader, checksum: UInt32, base: UnsafeRawPointer) {

@@ -1,6 +1,6 @@
 /// The first 128 bytes of a segment. FORMAT.md, "Segment".
-package struct SegmentHeader: Hashable, Sendable {
-  package static let length = 128
+@usableFromInline package struct SegmentHeader: Hashable, Sendable {
+  @inlinable package static var length: Int { 128 }
   static let magic: [UInt8] = [0x89, 0x50, 0x53, 0x45, 0x47, 0x0D, 0x0A, 0x1A]
 
   package var store: StoreID

@@ -1,7 +1,7 @@
 /// The value of a tombstone: the address of the newest record that it shadows, or zero.
 ///
 /// It may be dropped only when nothing that it shadows can come back. FORMAT.md, "Tombstones".
-package struct Tombstone: Hashable, Sendable {
+@usableFromInline package struct Tombstone: Hashable, Sendable {
   @inlinable package static var valueLength: Int { 8 }
 
   /// Nil when the writer knew of no record of the key.
