@@ -16,9 +16,12 @@ package struct ReaderSlot: Hashable, Sendable {
     package var indexFile: UInt64
     /// The checkpoint in it; 0 without an index file.
     package var checkpoint: UInt64
+    /// The newest commit whose state it may read; 0: it may read on.
+    package var lastSequence: UInt64
 
-    package init(sequence: UInt64, indexFile: UInt64, checkpoint: UInt64) {
+    package init(sequence: UInt64, indexFile: UInt64, checkpoint: UInt64, lastSequence: UInt64 = 0) {
       self.sequence = sequence
+      self.lastSequence = lastSequence
       self.indexFile = indexFile
       self.checkpoint = checkpoint
     }
@@ -48,6 +51,7 @@ package struct ReaderSlot: Hashable, Sendable {
       bytes.setInteger(hold.sequence, at: 24)
       bytes.setInteger(hold.indexFile, at: 32)
       bytes.setInteger(hold.checkpoint, at: 40)
+      bytes.setInteger(hold.lastSequence, at: 48)
     }
     bytes.setInteger(Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(4, 60)), at: 0)
   }
@@ -67,10 +71,12 @@ package struct ReaderSlot: Hashable, Sendable {
     if let place = bytes.firstNonZero(in: 12..<16) { throw wrong(.unsupported, place) }
     since = bytes.integer(at: 16)
     let hold = Hold(
-      sequence: bytes.integer(at: 24), indexFile: bytes.integer(at: 32), checkpoint: bytes.integer(at: 40))
+      sequence: bytes.integer(at: 24), indexFile: bytes.integer(at: 32), checkpoint: bytes.integer(at: 40),
+      lastSequence: bytes.integer(at: 48))
     guard (hold.indexFile == 0) == (hold.checkpoint == 0) else { throw wrong(.illegalField, 40) }
-    if state == 1, let place = bytes.firstNonZero(in: 24..<48) { throw wrong(.illegalField, place) }
-    if let place = bytes.firstNonZero(in: 48..<64) { throw wrong(.unsupported, place) }
+    if state == 1, let place = bytes.firstNonZero(in: 24..<56) { throw wrong(.illegalField, place) }
+    guard hold.lastSequence == 0 || hold.lastSequence >= hold.sequence else { throw wrong(.illegalField, 48) }
+    if let place = bytes.firstNonZero(in: 56..<64) { throw wrong(.unsupported, place) }
     self.hold = state == 2 ? hold : nil
   }
 }

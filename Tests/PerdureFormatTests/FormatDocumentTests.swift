@@ -57,6 +57,7 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       values: [
         "version": 1, "state": 2, "processID": 0x1_2345, "since": 0x6_7777_0001,
         "sequence": 0x8_0000_0021, "indexFile": 0x9_0000_0031, "checkpoint": 0xA_0000_0041,
+        "lastSequence": 0xB_0000_0051,
       ]),
     DocumentedLayout(
       name: "rewritten footer", structure: .rewrittenFooter,

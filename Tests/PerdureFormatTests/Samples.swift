@@ -24,7 +24,9 @@ enum Sample {
   static var readerSlot: ReaderSlot {
     ReaderSlot(
       processID: 0x1_2345, since: 0x6_7777_0001,
-      hold: .init(sequence: 0x8_0000_0021, indexFile: 0x9_0000_0031, checkpoint: 0xA_0000_0041))
+      hold: .init(
+        sequence: 0x8_0000_0021, indexFile: 0x9_0000_0031, checkpoint: 0xA_0000_0041,
+        lastSequence: 0xB_0000_0051))
   }
 
   static var checkpointRoot: CheckpointRoot {

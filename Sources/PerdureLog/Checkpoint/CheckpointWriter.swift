@@ -39,8 +39,10 @@ struct CheckpointWriter: ~Copyable {
   private var confirmedNumber: UInt64
   private var root: SlotAllocator.Run?
   /// Root blocks that are to be made unreadable before their units are used again.
-  private var formerRoots: [(notReachedFrom: UInt64, slot: UInt32)] = []
-  private var written: (reference: CheckpointReference, root: SlotAllocator.Run)?
+  private var formerRoots: [(reached: Range<UInt64>, slot: UInt32)] = []
+  private var written: (reference: CheckpointReference, root: SlotAllocator.Run, version: UInt64)?
+  /// The versions that the checkpoints since the opening hold, in order.
+  private var named: [(number: UInt64, version: UInt64)] = []
   /// Why the file can be written no more.
   private(set) var failure: (any Error)?
   /// Asked before each node: true stops writing.
@@ -83,7 +85,10 @@ struct CheckpointWriter: ~Copyable {
   private mutating func writeUnguarded(_ source: CheckpointSource) throws -> CheckpointReference {
     let next = number + 1
     let file = try openFile()
-    for slot in source.freed { file.slots.free(SlotAllocator.Run(slot), notReachedFrom: next) }
+    for slot in source.freed {
+      file.slots.free(
+        SlotAllocator.Run(slot), reachedFrom: firstToReach(slot.stamp), notReachedFrom: next)
+    }
     file.isCancelled = isCancelled
     try reuse(in: file)
     let block = try writeTrees(of: source, number: next, to: file)
@@ -100,8 +105,20 @@ struct CheckpointWriter: ~Copyable {
     let checksum = bytes.withUnsafeBytes { Checksum.crc32c($0.part(0, block.length)) }
     let reference = CheckpointReference(
       indexFile: file.number, rootSlot: slot.number, rootLength: UInt32(block.length), rootChecksum: checksum)
-    written = (reference, SlotAllocator.Run(slot: slot.number, unitCount: NodeSlot.unitCount(block.length)))
+    let run = SlotAllocator.Run(slot: slot.number, unitCount: NodeSlot.unitCount(block.length))
+    written = (reference, run, source.root.pointee.version)
     return reference
+  }
+
+  /// The first checkpoint that may reach a node with this stamp: the first that holds its version or a later one.
+  private func firstToReach(_ stamp: UInt64) -> UInt64 {
+    if stamp == 0 { return 0 }
+    var (low, high) = (0, named.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if named[middle].version < stamp { low = middle + 1 } else { high = middle }
+    }
+    return low < named.count ? named[low].number : number + 1
   }
 
   /// Whether only the newest superblock names the newest checkpoint, and units wait for another one.
@@ -118,10 +135,11 @@ struct CheckpointWriter: ~Copyable {
     confirmedNumber = number
     number += 1
     if let root {
-      file?.slots.free(root, notReachedFrom: number)
-      formerRoots.append((number, root.slot))
+      file?.slots.free(root, reachedFrom: number - 1, notReachedFrom: number)
+      formerRoots.append((number - 1..<number, root.slot))
     }
     root = written.root
+    named.append((number, written.version))
     self.written = nil
   }
 
@@ -144,7 +162,7 @@ struct CheckpointWriter: ~Copyable {
     let file = IndexFile(
       opened.file, number: opened.reference.indexFile,
       slots: SlotAllocator(extent.reached, notReachedFrom: number))
-    formerRoots += extent.formerRootSlots.map { (number, $0) }
+    formerRoots += extent.formerRootSlots.map { (0..<number, $0) }
     self.file = file
     return file
   }
@@ -155,12 +173,13 @@ struct CheckpointWriter: ~Copyable {
   /// Makes free what the two newest superblocks do not reach, and no reader in another opening. A2, X4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
     let readers = ReaderTable(directory: directory, fileSystem: fileSystem).needs()
-    let limit = min(confirmedNumber, readers.checkpointLimit(inIndexFile: file.number))
-    for former in formerRoots where former.notReachedFrom <= limit {
+    let (confirmed, fileNumber) = (confirmedNumber, file.number)
+    let isRead = { readers.mayReach($0, inIndexFile: fileNumber) }
+    for former in formerRoots where former.reached.upperBound <= confirmed && !isRead(former.reached) {
       try file.invalidate(rootAt: former.slot)
     }
-    formerRoots.removeAll { $0.notReachedFrom <= limit }
-    file.slots.release(upTo: limit)
+    formerRoots.removeAll { $0.reached.upperBound <= confirmed && !isRead($0.reached) }
+    file.slots.release(upTo: confirmed, unless: isRead)
   }
 
   private func writeTrees(

@@ -7,8 +7,8 @@ import PerdureFormat
 //      free. Units behind `end` were never used.
 //  A2  A run of units that checkpoint n is the first not to reach waits with tag n. It becomes free when both
 //      of the newest two superblocks name checkpoint n or a later one, and no reader in another opening uses
-//      an older one (ReaderTable, X4): no root that anybody may still open leads to it then. (Readers
-//      of this opening are gone before a run is handed in at all.)
+//      one of those that reach it, from the first on (ReaderTable, X4): no root that anybody may still open
+//      leads to it then. (Readers of this opening are gone before a run is handed in at all.)
 //  A3  Free runs never touch each other right after `release`, so that room comes together again.
 //
 // Nodes have few sizes. Free runs of up to 32 units are kept by length and fit exactly most of the time; from
@@ -42,7 +42,7 @@ struct SlotAllocator {
   private var short = [[UInt32]](repeating: [], count: shortMax + 1)
   /// Longer free runs, the lowest last.
   private var long: [Run] = []
-  private var waiting: [(checkpoint: UInt64, run: Run)] = []
+  private var waiting: [(reached: Range<UInt64>, run: Run)] = []
   private(set) var freeUnitCount = 0
   private(set) var waitingUnitCount = 0
 
@@ -96,18 +96,25 @@ struct SlotAllocator {
   }
 
   /// Hands in a run that no checkpoint from this one on reaches. A2
-  mutating func free(_ run: Run, notReachedFrom checkpoint: UInt64) {
-    waiting.append((checkpoint, run))
+  ///
+  /// - Parameter first: No checkpoint before this one reaches it either.
+  mutating func free(_ run: Run, reachedFrom first: UInt64 = 0, notReachedFrom checkpoint: UInt64) {
+    waiting.append((min(first, checkpoint)..<checkpoint, run))
     waitingUnitCount += run.unitCount
   }
 
   /// Both of the newest superblocks name `checkpoint` or a later one: what waited for that is free. A2, A3
   ///
+  /// - Parameter isRead: Whether somebody uses one of these checkpoints.
   /// - Complexity: O(n log n) for n free runs.
-  mutating func release(upTo checkpoint: UInt64) {
-    let released = waiting.filter { $0.checkpoint <= checkpoint }.map(\.run)
+  mutating func release(upTo checkpoint: UInt64, unless isRead: (Range<UInt64>) -> Bool = { _ in false }) {
+    var released: [Run] = []
+    waiting.removeAll { entry in
+      guard entry.reached.upperBound <= checkpoint, !isRead(entry.reached) else { return false }
+      released.append(entry.run)
+      return true
+    }
     guard !released.isEmpty else { return }
-    waiting.removeAll { $0.checkpoint <= checkpoint }
     waitingUnitCount -= released.reduce(0) { $0 + $1.unitCount }
     var all = released + long
     for length in 1...Self.shortMax {

@@ -205,7 +205,8 @@ struct CommitterState: ~Copyable {
     if blobs.named.isEmpty && blobs.superseded.isEmpty { return }
     liveBlobs.formUnion(blobs.named)
     liveBlobs.subtract(blobs.superseded)
-    for number in blobs.named { retiredBlobs.noteBirth(of: number, version: root.pointee.version) }
+    let (version, sequence) = (root.pointee.version, root.pointee.sequence)
+    for number in blobs.named { retiredBlobs.noteBirth(of: number, version: version, sequence: sequence) }
     retire(blobs: blobs.superseded)
   }
 

@@ -6,26 +6,26 @@ import PerdureFormat
 ///
 ///  R1  no state among these is held by a snapshot,
 ///  R2  the commit that let go of it is durable (FORMAT.md, S6), and
-///  R3  no reader in another opening has said that it may read a state before that commit (W5). What such a reader
-///      says is the oldest state that it may read, and all after it: FORMAT.md lets it read on.
+///  R3  no reader in another opening has said that it may read a state among these (FORMAT.md, W5).
 struct RetiredBlobs {
-  /// The record is gone from `version` on, by the commit `sequence`, which ends at `end`; it came with `born`.
+  /// The record came with version `born` and is gone from `version` on, by a commit which ends at `end`; states
+  /// with these sequence numbers name it.
   private struct Blob {
     var number: UInt64
     var born: UInt64
     var version: UInt64
-    var sequence: UInt64
+    var sequences: Range<UInt64>
     var end: LogPosition
   }
 
-  /// The versions that came with the files which were named since the store was opened.
-  private var births: [UInt64: UInt64] = [:]
+  /// With which state the files came which were named since the store was opened.
+  private var births: [UInt64: (version: UInt64, sequence: UInt64)] = [:]
   /// Not asked about yet, or not durable, in the order in which they went.
   private var fresh: [Blob] = []
   /// R1
   private var held = HeldBack<Blob>()
-  /// R3, and the oldest state that was asked for when they were looked at last.
-  private var read: (blobs: [Blob], from: UInt64?) = ([], nil)
+  /// R3, and what readers needed when they were looked at last.
+  private var read: (blobs: [Blob], needs: ReaderNeeds) = ([], ReaderNeeds())
 
   var isEmpty: Bool { fresh.isEmpty && held.isEmpty && read.blobs.isEmpty }
 
@@ -33,21 +33,24 @@ struct RetiredBlobs {
   var isHeldBack: Bool { !held.isEmpty }
 
   /// A state has come that names the file.
-  mutating func noteBirth(of number: UInt64, version: UInt64) { births[number] = version }
+  mutating func noteBirth(of number: UInt64, version: UInt64, sequence: UInt64) {
+    births[number] = (version, sequence)
+  }
 
   /// A state has come, or is about to, that does not name it any more.
   mutating func retire(_ number: UInt64, version: UInt64, sequence: UInt64, end: LogPosition) {
-    let born = births.removeValue(forKey: number) ?? 0
-    fresh.append(Blob(number: number, born: born, version: version, sequence: sequence, end: end))
+    let born = births.removeValue(forKey: number) ?? (0, 0)
+    let sequences = min(born.sequence, sequence)..<sequence
+    fresh.append(Blob(number: number, born: born.version, version: version, sequences: sequences, end: end))
   }
 
   /// Takes out the files that may be removed.
   ///
   /// - Parameter published: The newest version.
-  /// - Parameter readersFrom: Says the oldest commit whose state other openings may read; nil: there are none.
-  ///   Asked only if something depends on it, after what let go of it was written (X1 of ReaderTable).
+  /// - Parameter readers: Says what other openings may read. Asked only if something depends on it, after what let
+  ///   go of it was written (X1 of ReaderTable).
   mutating func takeFree(
-    _ pinned: PinnedVersions, published: UInt64, synced: LogPosition, readersFrom: () -> UInt64?
+    _ pinned: PinnedVersions, published: UInt64, synced: LogPosition, readers: () -> ReaderNeeds
   ) -> [UInt64] {
     let end = pinned.settledEnd(published: published)
     let known = fresh.prefix { $0.version <= end && $0.end <= synced }
@@ -61,13 +64,13 @@ struct RetiredBlobs {
     }
     fresh.removeFirst(known.count)
     guard !unheld.isEmpty || !read.blobs.isEmpty else { return [] }
-    let from = readersFrom()
-    if from != read.from {
+    let needs = readers()
+    if needs != read.needs {
       unheld += read.blobs
       read.blobs = []
     }
-    read.from = from
-    read.blobs += unheld.filter { $0.sequence > from ?? .max }
-    return unheld.filter { $0.sequence <= from ?? .max }.map(\.number)
+    read.needs = needs
+    read.blobs += unheld.filter { needs.mayRead($0.sequences) }
+    return unheld.filter { !needs.mayRead($0.sequences) }.map(\.number)
   }
 }

@@ -223,7 +223,9 @@ extension NodeArena {
     let header = NodeHeader(node)
     let slot = header.slot
     if slot != .none {
-      freedSlots.append(FreedSlot(slot: slot, unitCount: NodeSlot.unitCount(header.fileByteCount)))
+      let stamp = header.isInFile ? 0 : header.stamp
+      let unitCount = NodeSlot.unitCount(header.fileByteCount)
+      freedSlots.append(FreedSlot(stamp: stamp, slot: slot, unitCount: unitCount))
     }
     if !header.isInFile { freeMemory(of: node) }
   }

@@ -114,6 +114,8 @@ struct NodeSlot: Equatable, Hashable, Comparable {
 
 /// A run of units in the index file that no root reaches any more.
 struct FreedSlot: Equatable {
+  /// The version that made its node; 0 for what stood in the file before.
+  var stamp: UInt64 = 0
   var slot: NodeSlot
   var unitCount: Int
 }

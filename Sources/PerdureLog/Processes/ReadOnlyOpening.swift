@@ -124,6 +124,6 @@ struct ReadOnlyOpening {
   private func hold(_ checkpoint: OpenedCheckpoint?, _ sequence: UInt64) -> ReaderSlot.Hold {
     ReaderSlot.Hold(
       sequence: sequence, indexFile: checkpoint?.reference.indexFile ?? 0,
-      checkpoint: checkpoint?.root.number ?? 0)
+      checkpoint: checkpoint?.root.number ?? 0, lastSequence: sequence)
   }
 }

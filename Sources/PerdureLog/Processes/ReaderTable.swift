@@ -21,9 +21,9 @@ import PerdureFormat
 //  X3  What a slot says only becomes less demanding while its lock is held: from everything to the hold of the
 //      state that was opened, then to holds of later states of the same checkpoint. A new checkpoint
 //      means a new slot.
-//  X4  The units of checkpoint n of an index file are written over only when no reader may need everything or
-//      names a checkpoint of that file below the one that was the first not to reach them. A blob file is
-//      removed only when no reader may need everything or a state before the commit that let go of it.
+//  X4  Units of an index file are written over only when no reader may need everything or names a checkpoint of
+//      that file that reaches them: from the first that does on, and before the first that does not. A blob file is
+//      removed only when no reader may need everything or a state that names it.
 //  X5  What cannot be understood (a slot that is just being written, a file that cannot be read) counts as a
 //      reader that may need everything.
 //
@@ -38,11 +38,20 @@ struct ReaderNeeds: Equatable {
   var everything = false
   var holds: [ReaderSlot.Hold] = []
 
-  /// The last checkpoint of an index file for which it holds that readers need none before: units that it, or
-  /// an earlier one, was the first not to reach are read by nobody. X4
-  func checkpointLimit(inIndexFile number: UInt64) -> UInt64 {
-    if everything { return 0 }
-    return holds.reduce(.max) { $1.indexFile == number ? min($0, $1.checkpoint) : $0 }
+  /// Whether somebody may walk units of an index file that these checkpoints reach. X4
+  func mayReach(_ checkpoints: Range<UInt64>, inIndexFile number: UInt64) -> Bool {
+    everything || holds.contains { $0.indexFile == number && checkpoints.contains($0.checkpoint) }
+  }
+
+  /// Whether somebody may read one of these states. X4
+  ///
+  /// - Parameter states: By sequence number; not before the first commit.
+  func mayRead(_ states: Range<UInt64>) -> Bool {
+    everything
+      || holds.contains { hold in
+        hold.sequence < states.upperBound
+          && (hold.lastSequence == 0 || hold.lastSequence >= states.lowerBound)
+      }
   }
 
   /// The oldest commit whose state somebody may read; nil: nobody reads.

@@ -26,8 +26,8 @@ struct PlaceNeed {
   let checkpoint: UInt64
   /// What the writer said last.
   let superblock: Superblock?
-  /// Nil where it is not known which commits the next opening will find.
-  let sequence: UInt64?
+  /// The states that are read; nil where it is not known which commits the next opening will find.
+  let states: ClosedRange<UInt64>?
 }
 
 /// The place of an opening: the writer's lock, and later what keeps files as they are for snapshots.
@@ -67,7 +67,7 @@ final class WriterPlace: @unchecked Sendable {
       if let need = self.need, isRead() {
         reading = ReaderRegistration.take(in: table)
         guard let reading else { return }
-        Self.narrow(reading, need, need.sequence)
+        Self.narrow(reading, need, need.states)
       }
       giveUpLock()
     }
@@ -87,7 +87,7 @@ final class WriterPlace: @unchecked Sendable {
         giveUpLock()
         return false
       }
-      if let reading { Self.narrow(reading, need, need.sequence == nil ? nil : sequence) }
+      if let reading { Self.narrow(reading, need, need.states == nil ? nil : sequence...sequence) }
       return true
     }
   }
@@ -106,11 +106,15 @@ final class WriterPlace: @unchecked Sendable {
     writing = nil
   }
 
-  private static func narrow(_ reading: ReaderRegistration, _ need: PlaceNeed, _ sequence: UInt64?) {
-    guard let sequence else { return }
+  private static func narrow(
+    _ reading: ReaderRegistration, _ need: PlaceNeed, _ states: ClosedRange<UInt64>?
+  ) {
+    guard let states else { return }
     // What cannot be written stays as it was, which asks for more. X3
     try? reading.narrow(
-      to: ReaderSlot.Hold(sequence: sequence, indexFile: need.indexFile, checkpoint: need.checkpoint))
+      to: ReaderSlot.Hold(
+        sequence: states.lowerBound, indexFile: need.indexFile, checkpoint: need.checkpoint,
+        lastSequence: states.upperBound))
   }
 }
 
@@ -132,10 +136,11 @@ extension Engine {
       pins.isAnyHeld
     } _: {
       guard mayChange else { return nil }
-      let oldest = state.roots(heldBy: pins.held())[0]
+      let oldest = state.roots(heldBy: pins.held())[0].pointee.sequence
       return PlaceNeed(
         indexFile: checkpoint?.reference.indexFile ?? 0, checkpoint: checkpoint?.root.number ?? 0,
-        superblock: state.superblock?.current, sequence: isPoisoned ? nil : oldest.pointee.sequence)
+        superblock: state.superblock?.current, states: isPoisoned ? nil : oldest...state.root.pointee.sequence
+      )
     }
   }
 

@@ -35,7 +35,7 @@ extension Engine {
     // Other openings are asked after the commits that let go of the files were written. X1
     let free = state.retiredBlobs.takeFree(
       pins.heldAndAwaited(), published: state.root.pointee.version, synced: gate.syncedEnd,
-      readersFrom: { readers.needs().oldestSequence })
+      readers: { readers.needs() })
     endAwaiting(state)
     discardBlobs(free)
   }

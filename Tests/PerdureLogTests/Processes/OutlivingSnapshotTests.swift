@@ -85,7 +85,8 @@ struct OutlivingSnapshotTests {
     try witnessed.open()
     let place = try #require(closed.engine.checkpoint)
     let hold = ReaderSlot.Hold(
-      sequence: sequence, indexFile: place.reference.indexFile, checkpoint: place.root.number)
+      sequence: sequence, indexFile: place.reference.indexFile, checkpoint: place.root.number,
+      lastSequence: sequence)
     #expect(Self.table(of: witnessed).needs() == ReaderNeeds(holds: [hold]))
     try witnessed.writer.write(durability: .powerLoss) { try $0.remove(id: 1, in: extra) }
     let before = try Self.blobs(witnessed)

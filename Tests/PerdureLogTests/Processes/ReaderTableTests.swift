@@ -26,18 +26,27 @@ struct ReaderTableTests {
       #expect(table.needs() == ReaderNeeds())
       var first = ReaderRegistration.take(in: table)
       #expect(table.needs() == ReaderNeeds(everything: true))
-      #expect(table.needs().oldestSequence == 0 && table.needs().checkpointLimit(inIndexFile: 1) == 0)
+      #expect(table.needs().oldestSequence == 0)
+      #expect(table.needs().mayReach(1..<2, inIndexFile: 1) && table.needs().mayRead(1..<2))
       let hold = ReaderSlot.Hold(sequence: 7, indexFile: 2, checkpoint: 3)
       try first?.narrow(to: hold)
       #expect(table.needs() == ReaderNeeds(holds: [hold]))
       var second = ReaderRegistration.take(in: table)
       #expect(table.needs() == ReaderNeeds(everything: true, holds: [hold]))
       try second?.narrow(to: ReaderSlot.Hold(sequence: 9, indexFile: 2, checkpoint: 5))
-      #expect(table.needs().checkpointLimit(inIndexFile: 2) == 3)
-      #expect(table.needs().checkpointLimit(inIndexFile: 3) == .max)
+      #expect(table.needs().mayReach(2..<4, inIndexFile: 2) && table.needs().mayReach(5..<6, inIndexFile: 2))
+      #expect(
+        !table.needs().mayReach(4..<5, inIndexFile: 2) && !table.needs().mayReach(0..<3, inIndexFile: 2))
+      #expect(!table.needs().mayReach(0..<9, inIndexFile: 3))
       #expect(table.needs().oldestSequence == 7)
       first = nil
-      #expect(table.needs().oldestSequence == 9 && table.needs().checkpointLimit(inIndexFile: 2) == 5)
+      #expect(table.needs().oldestSequence == 9 && !table.needs().mayReach(2..<4, inIndexFile: 2))
+      // It may read on until it says that it does not.
+      #expect(
+        table.needs().mayRead(3..<10) && table.needs().mayRead(20..<21) && !table.needs().mayRead(3..<9))
+      try second?.narrow(to: ReaderSlot.Hold(sequence: 9, indexFile: 2, checkpoint: 5, lastSequence: 12))
+      #expect(table.needs().mayRead(3..<10) && table.needs().mayRead(12..<13))
+      #expect(!table.needs().mayRead(13..<21) && !table.needs().mayRead(3..<9))
       second = nil
       #expect(table.needs() == ReaderNeeds())
       withExtendedLifetime((first, second)) {}

@@ -54,6 +54,13 @@ private final class OverwrittenStore {
     return named + (try store.statistics.replacedSegmentBytes)
   }
 
+  func indexFileBytes() throws -> Int {
+    let names = try memory.fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".index") }
+    return try names.reduce(0) { sum, name in
+      sum + Int(try memory.fileSystem.open("/store.perdure/" + name, .read).size())
+    }
+  }
+
   /// How many blob files there are when all is durable.
   func blobCount() throws -> Int {
     // A commit looks for what may go before it is durable itself.
@@ -128,6 +135,27 @@ struct HeldSpaceTests {
     try store.overwrite(8)
     #expect(try store.blobCount() == count)
     try store.expect(8, in: store.store.snapshot())
+  }
+
+  @Test("A reader in another opening holds its own state, and nothing of those after it")
+  func reader() throws {
+    let live = try Self.liveBytes(valueLength: 2000)
+    let store = try OverwrittenStore(valueLength: 2000)
+    try store.overwrite(0)
+    var options = store.memory.options
+    options.isReadOnly = true
+    let reader = try Store(at: "/store.perdure", options: options)
+    for round in 1...8 as ClosedRange<UInt8> {
+      try store.overwrite(round)
+      #expect(try store.bytes() < live + live * 3 / 2 + Self.constantBytes, "round \(round)")
+    }
+    #expect(try store.blobCount() == 2 * Int(OverwrittenStore.rowCount))
+    // Twice what a checkpoint reaches for the writer, and what the reader's checkpoint reaches.
+    let units = try store.indexFileBytes()
+    #expect(units <= 4 * (try store.store.statistics.indexFileBytes), "\(units)")
+    try store.expect(0, in: reader.snapshot())
+    #expect(try reader.refresh())
+    try store.expect(8, in: reader.snapshot())
   }
 
   @Test("What only a snapshot that has gone could see is won back, though nothing is committed")
