@@ -11,10 +11,10 @@ import PerdureFormat
 extension Engine {
   /// F3: asked after every walk in the committer's turn, before anything comes of it.
   func checkIndex() throws(StoreError) {
-    if let checkpoint, checkpoint.nodes.isDamaged { throw indexDamaged(checkpoint) }
+    if isIndexDamaged, let checkpoint { throw indexDamaged(checkpoint) }
   }
 
-  var isIndexDamaged: Bool { checkpoint?.nodes.isDamaged ?? false }
+  var isIndexDamaged: Bool { indexNodes?.isDamaged ?? false }
 
   /// As above, for walks of one tree.
   @inline(__always)

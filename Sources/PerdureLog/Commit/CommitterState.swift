@@ -32,6 +32,8 @@ struct CommitterState: ~Copyable {
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
   /// How many of them nobody has looked at yet.
   private var unsortedRootCount = 0
+  /// Memory of roots that nobody looks at any more, for the next ones; all for as many keyspaces and indexes.
+  private var spareRoots: [UnsafeMutablePointer<Root>] = []
   /// What compaction has replaced, and the versions of roots that may read it.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
   /// The part of it that no root reads any more.
@@ -80,19 +82,50 @@ struct CommitterState: ~Copyable {
     birthCapacity = Int(superblock?.current.segmentCapacity ?? 0)
   }
 
-  /// A root like the published one, with room for what `catalog` has, to be changed and published.
-  func makeWorkingRoot(for catalog: Catalog) -> UnsafeMutablePointer<Root> {
+  /// A root like the published one, to be changed and published.
+  ///
+  /// - Parameter catalog: Room is made for what it has; nil: for what the published root has.
+  mutating func makeWorkingRoot(for catalog: Catalog? = nil) -> UnsafeMutablePointer<Root> {
+    guard let catalog else { return copyRoot() }
     let next = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
+    copyRoot(to: next)
+    next.pointee.mark(
+      catalog, keyspacesFrom: root.pointee.keyspaceCount, indexesFrom: root.pointee.indexCount)
+    return next
+  }
+
+  private mutating func copyRoot() -> UnsafeMutablePointer<Root> {
+    let next =
+      spareRoots.popLast()
+      ?? Root.allocate(keyspaceCount: root.pointee.keyspaceCount, indexCount: root.pointee.indexCount)
+    copyRoot(to: next)
+    return next
+  }
+
+  private func copyRoot(to next: UnsafeMutablePointer<Root>) {
     next.pointee.keyspaces.update(from: root.pointee.keyspaces, count: root.pointee.keyspaceCount)
     next.pointee.indexes.update(from: root.pointee.indexes, count: root.pointee.indexCount)
     next.pointee.indexMarks.update(from: root.pointee.indexMarks, count: root.pointee.indexCount)
-    next.pointee.mark(
-      catalog, keyspacesFrom: root.pointee.keyspaceCount, indexesFrom: root.pointee.indexCount)
     next.pointee.sequence = root.pointee.sequence
     next.pointee.end = root.pointee.end
     next.pointee.segments = segments.entries
-    return next
+    next.pointee.replacedNanoseconds = 0
   }
+
+  /// Gives up the memory of a root that nobody looks at, or keeps it for the next one.
+  mutating func free(_ old: UnsafeMutablePointer<Root>) {
+    let isLikePublished =
+      old.pointee.keyspaceCount == root.pointee.keyspaceCount
+      && old.pointee.indexCount == root.pointee.indexCount
+    if isLikePublished, spareRoots.count < Self.spareRootsMax {
+      spareRoots.append(old)
+    } else {
+      Root.free(old)
+    }
+  }
+
+  /// As many as are freed at once when nobody holds any.
+  private static var spareRootsMax: Int { 64 }
 
   /// Makes `next` the root; the one before stays until no reader can hold it.
   mutating func replaceRoot(_ next: UnsafeMutablePointer<Root>) {
@@ -100,7 +133,11 @@ struct CommitterState: ~Copyable {
     root.pointee.replacedNanoseconds = Clock.nowNanoseconds()
     retiredRoots.append(root)
     unsortedRootCount += 1
+    let hasAsMany =
+      next.pointee.keyspaceCount == root.pointee.keyspaceCount
+      && next.pointee.indexCount == root.pointee.indexCount
     root = next
+    if !hasAsMany { freeSpareRoots() }
   }
 
   /// Frees what no reader can reach any more: of all that went out of use, what no version has that is held.
@@ -110,12 +147,18 @@ struct CommitterState: ~Copyable {
   mutating func reclaim(_ pinned: PinnedVersions) {
     arena.reclaim(pinned)
     unsortedRootCount = 0
-    retiredRoots.removeAll { old in
+    var kept = 0
+    for index in retiredRoots.indices {
+      let old = retiredRoots[index]
       let version = old.pointee.version
-      if pinned.mayHold(version...version) { return false }
-      Root.free(old)
-      return true
+      if pinned.mayHold(version...version) {
+        retiredRoots[kept] = old
+        kept += 1
+      } else {
+        free(old)
+      }
     }
+    retiredRoots.removeLast(retiredRoots.count - kept)
     releasedSegments += takeUnreadSegments(pinned)
   }
 
@@ -230,7 +273,13 @@ struct CommitterState: ~Copyable {
   mutating func freeRoots() {
     for old in retiredRoots { Root.free(old) }
     retiredRoots = []
+    freeSpareRoots()
     Root.free(root)
+  }
+
+  private mutating func freeSpareRoots() {
+    for spare in spareRoots { Root.free(spare) }
+    spareRoots = []
   }
 }
 

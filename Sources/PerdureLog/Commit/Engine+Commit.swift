@@ -28,7 +28,7 @@ extension Engine {
   ) throws -> CommitReceipt {
     try inTurn { state in
       try check(batch, preconditions, state.catalog)
-      try checkingIndex { try check(preconditions, state.root) }
+      if !preconditions.isEmpty { try checkingIndex { try check(preconditions, state.root) } }
       return try append(batch, catalog, &state)
     }
   }
@@ -49,8 +49,7 @@ extension Engine {
     _ batch: borrowing WriteBatch, _ newCatalog: Catalog?, _ state: inout CommitterState,
     _ prepare: (UnsafeMutablePointer<Root>) throws -> Void = { _ in }
   ) throws -> CommitReceipt {
-    let catalog = newCatalog ?? state.catalog
-    let next = state.makeWorkingRoot(for: catalog)
+    let next = state.makeWorkingRoot(for: newCatalog)
     var encoder = makeEncoder(&state)
     var blobs = BlobChanges()
     var usageChange = UsageChange()
@@ -81,7 +80,7 @@ extension Engine {
       return try append(batch, newCatalog, &state, prepare)
     }
     usageChange.apply(to: &state.usage)
-    let receipt = commit(next, encoder, catalog, changed: newCatalog != nil, batch.recordCount, &state)
+    let receipt = commit(next, encoder, newCatalog, batch.recordCount, &state)
     state.statistics.recordBytes += UInt64(batch.records.count)
     state.note(blobs)
     removeUnreachableBlobs(&state)
@@ -101,7 +100,7 @@ extension Engine {
   }
 
   private func makeEncoder(_ state: inout CommitterState) -> LogEncoder {
-    var buffer = RawBuffer(capacity: 0)
+    var buffer = RawBuffer()
     swap(&buffer, &state.encoderBuffer)
     let synced = gate.syncedEnd
     let syncedOffset =
@@ -118,7 +117,8 @@ extension Engine {
     _ batch: borrowing WriteBatch, into next: UnsafeMutablePointer<Root>, _ encoder: inout LogEncoder,
     _ blobs: inout BlobChanges, _ usageChange: inout UsageChange, _ state: borrowing CommitterState
   ) throws {
-    var update = IndexUpdate(next.pointee.indexes, in: state.arena)
+    // Made for the first record that an index is over: most commits of one record need none.
+    var update: IndexUpdate?
     let bytesOfAll = batch.records.bytes
     var records = SealedRecords(in: bytesOfAll)
     while let (record, offset, length) = try records.next() {
@@ -129,16 +129,14 @@ extension Engine {
         blobs.superseded.append(try blobNumber(at: old, encoder, state))
       }
     }
-    let conflicts = update.finish()
-    guard conflicts.isEmpty else {
-      throw StoreError(
-        .conflict, "A unique index would hold a key twice; nothing was written", conflicts: conflicts)
-    }
+    guard let conflicts = update?.finish(), !conflicts.isEmpty else { return }
+    throw StoreError(
+      .conflict, "A unique index would hold a key twice; nothing was written", conflicts: conflicts)
   }
 
   private func place(
     _ record: Record, _ bytes: UnsafeRawBufferPointer, into next: UnsafeMutablePointer<Root>,
-    _ encoder: inout LogEncoder, _ update: inout IndexUpdate, _ usageChange: inout UsageChange,
+    _ encoder: inout LogEncoder, _ update: inout IndexUpdate?, _ usageChange: inout UsageChange,
     _ state: borrowing CommitterState
   ) throws -> UInt64? {
     let id = record.header.keyspace
@@ -157,13 +155,14 @@ extension Engine {
     if let old { usageChange.release(old) }
     let derived = state.indexes.byKeyspace[Int(id)]
     if derived.isEmpty { return old }
+    if update == nil { update = IndexUpdate(next.pointee.indexes, in: state.arena) }
     var hold = GroupHold()
     defer { hold.release() }
     let oldRecord = try old.map { try self.record(at: $0, encoder, state, &hold) }
     try withValue(of: oldRecord) { oldValue in
       try withValue(of: record.header.kind == .tombstone ? nil : record) { newValue in
         for index in derived {
-          update.change(index, keyspace: id, key: record.key, from: oldValue, to: newValue)
+          update?.change(index, keyspace: id, key: record.key, from: oldValue, to: newValue)
         }
       }
     }
@@ -228,20 +227,20 @@ extension Engine {
     _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ state: inout CommitterState
   ) {
     state.arena.abandon()
-    Root.free(next)
+    state.free(next)
     state.encoderBuffer = encoder.takeBuffer()
   }
 
   /// Step 6.
   private func commit(
-    _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ catalog: Catalog, changed: Bool,
+    _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ newCatalog: Catalog?,
     _ recordCount: Int, _ state: inout CommitterState
   ) -> CommitReceipt {
     let receipt = CommitReceipt(sequence: encoder.sequence, end: state.end)
     next.pointee.sequence = receipt.sequence
     next.pointee.end = receipt.end
     next.pointee.segments = state.segments.entries
-    if changed {
+    if let catalog = newCatalog {
       state.catalog = catalog
       state.dictionaries.adopt(catalog)
       packing?.adopt(catalog)

@@ -26,7 +26,7 @@ extension Engine {
   func check(_ batch: borrowing WriteBatch, _ preconditions: [Precondition], _ catalog: Catalog)
     throws(StoreError)
   {
-    for keyspace in batch.keyspaces { try catalog.check(keyspace) }
+    for index in batch.keyspaces.indices { try catalog.check(batch.keyspaces[index]) }
     for precondition in preconditions { try check(precondition, catalog) }
   }
 

@@ -48,12 +48,13 @@ extension Engine {
   }
 
   private func writeExtents(of encoder: borrowing LogEncoder, _ state: inout CommitterState) throws {
-    for extent in encoder.extents {
+    for index in encoder.extents.indices {
+      let extent = encoder.extents[index]
       if let capacity = extent.birthCapacity {
         try beginSegment(extent.segment, capacity: capacity, firstSequence: encoder.sequence, &state)
       }
       guard !extent.bufferRange.isEmpty else { continue }
-      guard let segment = state.segments.segments[extent.segment] else {
+      guard let segment = state.segments.segment(extent.segment) else {
         preconditionFailure("an extent belongs to the last segment or to one that was just born")
       }
       let bytes = encoder.bytes(of: extent)
@@ -78,7 +79,7 @@ extension Engine {
       }
       // A checkpoint from now on has its place in the new segment.
       state.tailBytes += UInt64(SegmentHeader.length)
-      showRoot(state.makeWorkingRoot(for: state.catalog), &state)
+      showRoot(state.makeWorkingRoot(), &state)
     } catch let error as FileIOError {
       if !error.isSync { throw StoreError.io(error, "Beginning a segment") }
       gate.poison(

@@ -36,11 +36,14 @@ final class Engine: @unchecked Sendable {
   private var unavailable: Set<UInt32> = []
   /// Whether the set holds anything: what every read asks for, without the lock.
   private let hasUnavailable = Atomic<Bool>(false)
-  private var state: CommitterState
+  // Not checked for exclusivity, which costs each commit: `turn` sees to it.
+  @exclusivity(unchecked) private var state: CommitterState
   /// The writer's lock, and what keeps files as they are for snapshots that outlive it.
   let place: WriterPlace
   /// The checkpoint that the store was opened with: nodes of the trees may lie in its file.
   let checkpoint: OpenedCheckpoint?
+  /// Its nodes: what every commit asks for, without the rest.
+  let indexNodes: MappedNodes?
   let checkpointer: Checkpointer
 
   /// The address of the newest `Root`.
@@ -74,6 +77,7 @@ final class Engine: @unchecked Sendable {
     unavailable = recovered.indexes.unavailable
     hasUnavailable.store(!unavailable.isEmpty, ordering: .relaxed)
     self.checkpoint = checkpoint
+    indexNodes = checkpoint?.nodes
     let writer = CheckpointWriter(
       directory: directory, fileSystem: options.fileSystem, store: recovered.storeID, opened: checkpoint,
       nextFileNumber: nextIndexFile)

@@ -1,5 +1,6 @@
 import PerdureFileIO
 import PerdureFormat
+import Synchronization
 
 /// Group commit, second half: one sync for everybody who waits.
 ///
@@ -13,7 +14,7 @@ import PerdureFormat
 ///  S2  A commit is acknowledged as durable only if `synced` has passed its end.
 ///  S3  After a failed sync the gate is poisoned for ever: nothing is retried, nothing more is
 ///      acknowledged, because the failed sync may have dropped what it was to write.
-// Unchecked: everything below is guarded by `lock`.
+// Unchecked: everything below is guarded by `lock`, or atomic.
 final class SyncGate: @unchecked Sendable {
   private let lock = Lock()
   private let condition = Condition()
@@ -22,6 +23,8 @@ final class SyncGate: @unchecked Sendable {
   private var file: (any File)?
   private var isSyncing = false
   private var failure: StoreError?
+  /// Whether there is a failure: what every commit asks for, without the lock.
+  private let isPoisoned = Atomic<Bool>(false)
   private var waiters: [Waiter] = []
   private var worker: WorkerState = .none
   private(set) var syncCount = 0
@@ -43,7 +46,7 @@ final class SyncGate: @unchecked Sendable {
   var syncedEnd: LogPosition { lock.withLock { synced } }
 
   /// Why nothing more can be made durable; nil while all is well.
-  var poison: StoreError? { lock.withLock { failure } }
+  var poison: StoreError? { isPoisoned.load(ordering: .acquiring) ? lock.withLock { failure } : nil }
 
   /// How many syncs there were.
   var syncs: Int { lock.withLock { syncCount } }
@@ -145,6 +148,7 @@ final class SyncGate: @unchecked Sendable {
 
   private func fail(_ error: StoreError) {
     if failure == nil { failure = error }
+    isPoisoned.store(true, ordering: .releasing)
     resumeWaiters()
     condition.broadcast()
   }

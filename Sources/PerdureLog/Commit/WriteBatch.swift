@@ -10,7 +10,7 @@ struct WriteBatch: ~Copyable {
   /// Values that were written in pieces before, to be given back if it is not committed.
   var written: [WrittenBlob] = []
   /// The keyspaces of the records, as the caller named them.
-  private(set) var keyspaces: [Keyspace] = []
+  private(set) var keyspaces = ShortList<Keyspace>()
   private var lastNoted: (id: UInt32, mark: UInt64) = (0, 0)
 
   var isEmpty: Bool { recordCount == 0 }

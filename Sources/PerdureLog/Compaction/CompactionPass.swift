@@ -306,7 +306,7 @@ struct CompactionPass {
     guard let footer = segment.footer else { preconditionFailure("a rewritten segment has a footer") }
     try engine.inTurn { state in
       state.replaceSegment(with: segment, footer, dropping: void)
-      engine.showRoot(state.makeWorkingRoot(for: state.catalog), &state)
+      engine.showRoot(state.makeWorkingRoot(), &state)
     }
     for number in void {
       members[number] = nil

@@ -128,9 +128,9 @@ struct UsageChange {
   /// Begins anew; memory is kept unless it was unusually much.
   mutating func removeAll() {
     let keeps = added.count + released.count < 1 << 16
-    added.removeAll(keepingCapacity: keeps)
-    tombstones.removeAll(keepingCapacity: keeps)
-    released.removeAll(keepingCapacity: keeps)
+    if !added.isEmpty { added.removeAll(keepingCapacity: keeps) }
+    if !tombstones.isEmpty { tombstones.removeAll(keepingCapacity: keeps) }
+    if !released.isEmpty { released.removeAll(keepingCapacity: keeps) }
   }
 }
 

@@ -319,7 +319,9 @@ extension OrderedNode {
   @inline(__always)
   func forEachReference(_ body: (UnsafeMutableRawPointer) throws -> Void) rethrows {
     if !isLeaf {
-      for index in 0..<count { try body(self.body(index) + 4) }
+      // Found once: the header may not be read again for each.
+      let first = self.body(0) + 4
+      for index in 0..<count { try body(first + index &* Self.innerBodyByteCount) }
     }
     guard hasBlocks else { return }
     for index in firstKeyIndex..<max(count, firstKeyIndex) where isOutOfLine(index) {

@@ -19,7 +19,7 @@ struct LogEncoder: ~Copyable {
   let sequence: UInt64
   /// The capacity of segments to be born.
   let capacity: Int
-  private(set) var extents: [Extent] = []
+  private(set) var extents = ShortList<Extent>()
   private var buffer: RawBuffer
   private var segment: UInt64
   private var nextSegment: UInt64
@@ -84,8 +84,9 @@ struct LogEncoder: ~Copyable {
 
   /// The record at an address that this commit gave out; nil for older addresses.
   func record(at address: RecordAddress) -> UnsafeRawBufferPointer? {
-    for extent in extents.reversed()
-    where extent.segment == address.segment && extent.offset <= address.offset {
+    for index in extents.indices.reversed() {
+      let extent = extents[index]
+      guard extent.segment == address.segment, extent.offset <= address.offset else { continue }
       let start = extent.bufferRange.lowerBound + address.offset - extent.offset
       let end = max(extent.bufferRange.upperBound, buffer.count)
       return buffer.bytes.part(start..<end)

@@ -3,8 +3,11 @@ struct RawBuffer: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
   private(set) var count = 0
 
-  init(capacity: Int = 4096) {
-    memory = .allocate(byteCount: capacity, alignment: 8)
+  /// - Parameter capacity: Bytes to take memory for at once; without it memory is taken with the first bytes.
+  init(capacity: Int = 0) {
+    memory =
+      capacity > 0
+      ? .allocate(byteCount: capacity, alignment: 8) : UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 
   deinit { memory.deallocate() }
@@ -21,10 +24,12 @@ struct RawBuffer: ~Copyable {
     count = 0
     guard memory.count > Self.keptLength else { return }
     memory.deallocate()
-    memory = .allocate(byteCount: 4096, alignment: 8)
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 
   private static let keptLength = 8 << 20
+  /// A commit of one small record needs no more, and the system has memory of this size at hand.
+  private static let firstCapacity = 512
 
   /// Makes the buffer `length` bytes longer; the new bytes hold anything.
   mutating func extend(by length: Int) -> UnsafeMutableRawBufferPointer {
@@ -58,7 +63,7 @@ struct RawBuffer: ~Copyable {
 
   private mutating func grow(toHold needed: Int) {
     let larger = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(needed, memory.count * 2), alignment: 8)
+      byteCount: max(needed, memory.count * 2, Self.firstCapacity), alignment: 8)
     larger.copyMemory(from: UnsafeRawBufferPointer(memory))
     memory.deallocate()
     memory = larger

@@ -60,9 +60,17 @@ final class SegmentTable {
   private var memory = Memory(capacity: 64)
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
+  /// The one that was added last: commits write to it, and ask no dictionary.
+  // Not checked for exclusivity: nothing that is called while it changes comes back to the table.
+  @exclusivity(unchecked) private var newest: Segment?
 
   var entries: UnsafeMutablePointer<Entry> { memory.entries }
   var capacity: Int { memory.capacity }
+
+  func segment(_ number: UInt64) -> Segment? {
+    if let newest, newest.number == number { return newest }
+    return segments[number]
+  }
 
   /// - Parameter end: Where the log ends in it; nil: that stands in the root.
   func add(_ segment: Segment, endingAt end: UInt64?) {
@@ -88,6 +96,7 @@ final class SegmentTable {
   func remove(_ number: UInt64) {
     entries[Int(number)] = Entry(base: nil, end: 0, map: nil)
     segments[number] = nil
+    if newest?.number == number { newest = nil }
   }
 
   /// Puts a rewritten segment in the place of the one before, and forgets those that became void with it,
@@ -99,10 +108,7 @@ final class SegmentTable {
     let outdated = memory
     let end = entries[Int(segment.number)].end
     memory = copy(capacity: capacity)
-    for number in void {
-      entries[Int(number)] = Entry(base: nil, end: 0, map: nil)
-      segments[number] = nil
-    }
+    for number in void { remove(number) }
     set(segment, end: end)
     return outdated
   }
@@ -110,6 +116,7 @@ final class SegmentTable {
   private func set(_ segment: Segment, end: Int) {
     entries[Int(segment.number)] = Entry(base: segment.mapping.base, end: end, map: segment.map)
     segments[segment.number] = segment
+    if segment.number >= newest?.number ?? 0 { newest = segment }
   }
 
   private func copy(capacity: Int) -> Memory {

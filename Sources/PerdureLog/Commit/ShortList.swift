@@ -1,0 +1,32 @@
+/// A list that mostly has one element, and takes no memory of its own for that one: what a commit of one record
+/// needs it for would cost as much as the record.
+struct ShortList<Element> {
+  private var first: Element?
+  private var others: [Element] = []
+
+  init() {}
+
+  var isEmpty: Bool { first == nil }
+
+  var count: Int { first == nil ? 0 : 1 + others.count }
+
+  var indices: Range<Int> { 0..<count }
+
+  subscript(index: Int) -> Element {
+    get {
+      if index == 0, let first { return first }
+      return others[index - 1]
+    }
+    set {
+      if index == 0, first != nil { first = newValue } else { others[index - 1] = newValue }
+    }
+  }
+
+  mutating func append(_ element: Element) {
+    if first == nil { first = element } else { others.append(element) }
+  }
+}
+
+extension ShortList where Element: Equatable {
+  func contains(_ element: Element) -> Bool { first == element || others.contains(element) }
+}
