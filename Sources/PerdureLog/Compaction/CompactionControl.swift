@@ -8,6 +8,8 @@ final class CompactionControl: @unchecked Sendable {
   private let condition = Condition()
   private var isRunning = false
   private var isStopped = false
+  /// Segments that would not shrink in groups, by number, with what was counted of them when that was tried.
+  private var notShrinking: [UInt64: SegmentUsage] = [:]
 
   /// Waits for its turn.
   func begin() throws(StoreError) {
@@ -23,6 +25,16 @@ final class CompactionControl: @unchecked Sendable {
       isRunning = false
       condition.broadcast()
     }
+  }
+
+  /// A trial said that the segment would not shrink in groups, as it is.
+  func noteNotShrinking(_ segment: UInt64, _ usage: SegmentUsage) {
+    lock.withLock { notShrinking[segment] = usage }
+  }
+
+  /// Whether that was found out since the store was opened, and nothing of the segment has changed since.
+  func doesNotShrink(_ segment: UInt64, _ usage: SegmentUsage) -> Bool {
+    lock.withLock { notShrinking[segment] == usage }
   }
 
   /// To be asked between any two steps.

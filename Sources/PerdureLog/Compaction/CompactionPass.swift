@@ -181,13 +181,35 @@ struct CompactionPass {
   private func isWorthReading(_ member: Member) -> Bool {
     if member.segment.isEmpty { return isBehindEmpty(member.segment) }
     guard chosen.contains(member.segment.number) else { return false }
-    if limits.groupsAllCold && isToBeGrouped(member) { return true }
+    if isToBeGroupedAlone(member) { return true }
     return member.usage.deadBytes + member.usage.tombstoneBytes > 0 || member.usage.totalBytes == 0
   }
 
   /// Whether its records go into groups when it is rewritten, and stand in none yet.
   private func isToBeGrouped(_ member: Member) -> Bool {
     engine.options.compression.groupsColdRecords && !member.segment.isGrouped && member.isCold
+  }
+
+  /// Whether that is reason enough to rewrite it, as far as is known: no trial said that it would not shrink.
+  private func isToBeGroupedAlone(_ member: Member) -> Bool {
+    limits.groupsAllCold && isToBeGrouped(member)
+      && !engine.compaction.doesNotShrink(member.segment.number, member.usage)
+  }
+
+  /// Tries it with some of its frames. Nothing is written before it is known to be worth it.
+  private func worthOfGrouping(_ member: Member, _ marking: borrowing SegmentMarking) throws(StoreError)
+    -> Worth
+  {
+    let length = engine.options.compression.groupLengthTarget
+    var body = member.segment.body(upTo: member.end)
+    let frames = try body.bytes(SegmentHeader.length..<body.end)
+    let sample = GroupSample(frames, groupLength: length)
+    let expected = ColdSegments.expectedLength(
+      length: marking.fileLength, frames: marking.dataBytes, storedNow: sample.storedBytes,
+      framesNow: sample.frameBytes)
+    if expected <= member.fileLength - member.fileLength / 20 { return .grouping }
+    engine.compaction.noteNotShrinking(member.segment.number, member.usage)
+    return .nothing
   }
 
   /// Whether a segment may come to stand in groups that does not yet.
@@ -213,7 +235,7 @@ struct CompactionPass {
     }
     // What a damaged index does not lead to is not dead. F3
     try engine.checkIndex()
-    let worth = worthOfWriting(member, &marking)
+    let worth = try worthOfWriting(member, &marking)
     guard worth != .nothing else {
       if marking.recordsDropped == 0 { cleaned = cleanedHere }
       return
@@ -231,6 +253,7 @@ struct CompactionPass {
       try engine.compaction.checkNotStopped()
       if worth == .grouping && rewriter.fileLength > member.fileLength - member.fileLength / 20 {
         rewriter.discard()
+        engine.compaction.noteNotShrinking(segment.number, member.usage)
         if marking.recordsDropped == 0 { cleaned = cleanedHere }
         return
       }
@@ -255,13 +278,15 @@ struct CompactionPass {
   }
 
   /// Whether the file becomes shorter, or enough tombstones elsewhere may go for it.
-  private func worthOfWriting(_ member: Member, _ marking: inout SegmentMarking) -> Worth {
+  private func worthOfWriting(_ member: Member, _ marking: inout SegmentMarking) throws(StoreError)
+    -> Worth
+  {
     if member.segment.isEmpty { return .rewriting }
     let drops = marking.dropsAnything || member.usage.totalBytes == 0
-    let groups = limits.groupsAllCold && isToBeGrouped(member)
+    let groups = isToBeGroupedAlone(member)
     guard drops || groups else { return .nothing }
     marking.finish()
-    guard drops else { return .grouping }
+    guard drops else { return try worthOfGrouping(member, marking) }
     let before = member.fileLength
     let after = expectedLength(of: marking, member)
     if after < before { return .rewriting }
@@ -270,7 +295,7 @@ struct CompactionPass {
     let tombstones = numbers.filter { $0 > member.segment.number }
       .reduce(0) { $0 + Int(members[$1]?.usage.tombstoneBytes ?? 0) }
     if isCleaner && tombstones > after - before { return .rewriting }
-    return groups ? .grouping : .nothing
+    return groups ? try worthOfGrouping(member, marking) : .nothing
   }
 
   private func expectedLength(of marking: SegmentMarking, _ member: Member) -> Int {

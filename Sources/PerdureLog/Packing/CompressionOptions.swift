@@ -47,8 +47,8 @@ public struct CompressionOptions: Hashable, Sendable {
 
   /// Whether compaction compresses records that have lived long, in groups of about 64 KiB: those of a segment that
   /// was compacted before, or that is in the older three quarters of the log. Values that are packed already stay so.
-  /// Compacting by hand (`Store.compact(progress:)`) does it with all of these segments, the background with those
-  /// that it rewrites anyway. A segment that stands in groups stays so when it is rewritten, whatever this says then.
+  /// Compacting by hand (`Store.compact(progress:)`) does it with all of these segments that become a twentieth
+  /// shorter, judged by a sample before anything is written; the background with those that it rewrites anyway. A segment that stands in groups stays so when it is rewritten, whatever this says then.
   ///
   /// The graph keeps a copy of each cold row that it passes until its view of the store is replaced.
   ///

@@ -1,0 +1,38 @@
+import PerdureCompression
+import PerdureFormat
+
+/// How much shorter frames become in groups, judged by some of them before anything is written.
+///
+/// Taken are pieces as long as a group, as far from each other as there is room, or everything where that is no
+/// more. A piece begins and ends anywhere: what repeats itself in a group does so in any bytes of that length.
+struct GroupSample {
+  /// Bytes that were tried, and what they take in groups, with the entries of these.
+  private(set) var frameBytes = 0
+  private(set) var storedBytes = 0
+
+  /// How many pieces are tried at most: about a tenth of a second of processor time, beside minutes for the whole.
+  static let pieceCountMax = 16
+
+  /// - Parameter frames: All frames of a segment as they are.
+  init(_ frames: UnsafeRawBufferPointer, groupLength: Int) {
+    let encoder = LZ4GroupEncoder()
+    for range in Self.pieces(of: frames.count, groupLength) {
+      frameBytes += range.count
+      withUnsafeTemporaryAllocation(byteCount: ValuePacker.lengthMax(of: range.count), alignment: 8) {
+        target in
+        storedBytes += (encoder.encode(frames.part(range), into: target) ?? range.count).roundedUpToAlignment
+      }
+      storedBytes += GroupEntry.length
+    }
+  }
+
+  /// Where the pieces lie: in order, none over another.
+  static func pieces(of length: Int, _ groupLength: Int) -> [Range<Int>] {
+    let all = (length + groupLength - 1) / groupLength
+    let count = min(all, pieceCountMax)
+    return (0..<count).map { index in
+      let start = index * all / count * groupLength
+      return start..<min(start + groupLength, length)
+    }
+  }
+}
