@@ -108,6 +108,15 @@ public final class WrittenBlob {
   /// How many bytes the value has.
   public var count: UInt64 { reference.valueLength }
 
+  /// A copy of all of it.
+  func value() throws -> [UInt8] { try engine.blobs.read(reference).withBytes { Array($0) } }
+
+  func check(isFor store: Engine) throws(StoreError) {
+    guard engine === store else {
+      throw StoreError(.invalidArgument, "The value was written for another store")
+    }
+  }
+
   /// A transaction puts it; no other may.
   func take() throws(StoreError) {
     try lock.withLock { () throws(StoreError) in

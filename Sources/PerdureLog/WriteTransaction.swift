@@ -125,9 +125,7 @@ extension WriteTransaction {
   mutating func append(
     _ key: UnsafeRawBufferPointer, _ blob: WrittenBlob, _ keyspace: Keyspace
   ) throws {
-    guard blob.engine === engine else {
-      throw StoreError(.invalidArgument, "The value was written for another store")
-    }
+    try blob.check(isFor: engine)
     try checkBatch(adding: RecordHeader.length + key.count + BlobReference.length)
     try blob.take()
     batch.note(keyspace)

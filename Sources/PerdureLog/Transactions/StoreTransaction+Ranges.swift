@@ -24,12 +24,12 @@ extension StoreTransaction {
     var merge = EntryMerge(own, limit: limit, isBefore: { descending ? $0 > $1 : $0 < $1 })
     let view = snapshot
     let written = { [writes] (id: UInt64) in
-      writes[Place(keyspace: keyspace, key: .id(id))]?.value
+      try writes[Place(keyspace: keyspace, key: .id(id))]?.value()
     }
     try view.forEach(in: keyspace, ids: ids, descending: descending) { id, value in
-      merge.take(id, written) { value.withUnsafeBytes { Array($0) } }
+      try merge.take(id, written) { value.withUnsafeBytes { Array($0) } }
     }
-    merge.finish(written)
+    try merge.finish(written)
     var seen = ids
     if let last = merge.lastSeen, merge.isFull {
       seen = descending ? last...ids.upperBound : ids.lowerBound...last
@@ -61,12 +61,12 @@ extension StoreTransaction {
       isBefore: { descending ? $1.lexicographicallyPrecedes($0) : $0.lexicographicallyPrecedes($1) })
     let view = snapshot
     let written = { [writes] (key: [UInt8]) in
-      writes[Place(keyspace: keyspace, key: .bytes(key))]?.value
+      try writes[Place(keyspace: keyspace, key: .bytes(key))]?.value()
     }
     try view.forEach(in: keyspace, range: range, descending: descending) { key, value in
-      merge.take(key.withUnsafeBytes { Array($0) }, written) { value.withUnsafeBytes { Array($0) } }
+      try merge.take(key.withUnsafeBytes { Array($0) }, written) { value.withUnsafeBytes { Array($0) } }
     }
-    merge.finish(written)
+    try merge.finish(written)
     var seen = range
     if let last = merge.lastSeen, merge.isFull {
       // The first key after `last` is `last` and a zero byte.
@@ -132,7 +132,7 @@ extension StoreTransaction {
   /// What an own write adds to the number of keys.
   private borrowing func change(_ place: Place) throws(StoreError) -> Int {
     let isThere = try snapshot.contains(place.key, in: place.keyspace)
-    let stays = writes[place]?.value != nil
+    let stays = writes[place]?.leavesValue ?? false
     return (stays ? 1 : 0) - (isThere ? 1 : 0)
   }
 }
@@ -164,11 +164,11 @@ private struct EntryMerge<K> {
 
   /// Takes the next stored entry, and before it what was written with a key that comes first. Says whether to
   /// go on.
-  mutating func take(_ key: K, _ written: (K) -> [UInt8]?, _ value: () -> [UInt8]) -> Bool {
+  mutating func take(_ key: K, _ written: (K) throws -> [UInt8]?, _ value: () -> [UInt8]) throws -> Bool {
     while let first = own.first, !isBefore(key, first) {
       let isSame = !isBefore(first, key)
       own.removeFirst()
-      add(first, written(first))
+      add(first, try written(first))
       if isFull { return false }
       if isSame { return true }
     }
@@ -177,8 +177,8 @@ private struct EntryMerge<K> {
   }
 
   /// Takes what was written behind the last stored entry.
-  mutating func finish(_ written: (K) -> [UInt8]?) {
-    while !isFull, let first = own.popFirst() { add(first, written(first)) }
+  mutating func finish(_ written: (K) throws -> [UInt8]?) throws {
+    while !isFull, let first = own.popFirst() { add(first, try written(first)) }
   }
 
   private mutating func add(_ key: K, _ value: [UInt8]?) {

@@ -25,6 +25,7 @@ public struct StoreTransaction: ~Copyable {
   /// What the key has after the transaction.
   enum Write {
     case put([UInt8])
+    case putWritten(WrittenBlob)
     case remove
   }
 
@@ -50,7 +51,7 @@ public struct StoreTransaction: ~Copyable {
   public mutating func value(id: UInt64, in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .dense)
     let place = Place(keyspace: keyspace, key: .id(id))
-    if let own = writes[place] { return own.value }
+    if let own = writes[place] { return try own.value() }
     try note(place)
     return try snapshot.value(id: id, in: keyspace)
   }
@@ -61,7 +62,7 @@ public struct StoreTransaction: ~Copyable {
   public mutating func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .bytes)
     let place = Place(keyspace: keyspace, key: .bytes(key))
-    if let own = writes[place] { return own.value }
+    if let own = writes[place] { return try own.value() }
     try note(place)
     return try snapshot.value(key: key, in: keyspace)
   }
@@ -72,7 +73,7 @@ public struct StoreTransaction: ~Copyable {
   public mutating func contains(_ key: Key, in keyspace: Keyspace) throws -> Bool {
     try WriteTransaction.check(keyspace, key.kind)
     let place = Place(keyspace: keyspace, key: key)
-    if let own = writes[place] { return own.value != nil }
+    if let own = writes[place] { return own.leavesValue }
     try note(place)
     return try snapshot.contains(key, in: keyspace)
   }
@@ -96,6 +97,26 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .bytes(key)))
   }
 
+  /// Puts a value that was written in pieces under an id, as with `put(_:id:in:)`. It is in no memory but where the
+  /// transaction reads it again.
+  ///
+  /// When the transaction meets a conflict, or `body` throws, the value can be put again: by the next run of `body`,
+  /// by another transaction, or by a commit.
+  /// - Throws: `StoreError` with code `.invalidArgument` when it was written for another store.
+  ///   `Store.transaction` throws the same when the value was put before, or is put under two keys.
+  public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
+    try WriteTransaction.check(keyspace, .dense)
+    try write(blob, Place(keyspace: keyspace, key: .id(id)))
+  }
+
+  /// Puts a value that was written in pieces under a byte-string key of 0 to 65,535 bytes.
+  /// - Throws: as for `put(_:id:in:)`.
+  public mutating func put(_ blob: WrittenBlob, key: [UInt8], in keyspace: Keyspace) throws {
+    try WriteTransaction.check(keyspace, .bytes)
+    try WriteTransaction.check(keyLength: key.count)
+    try write(blob, Place(keyspace: keyspace, key: .bytes(key)))
+  }
+
   /// Removes an id. Nothing happens if it is not there.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
@@ -116,6 +137,11 @@ public struct StoreTransaction: ~Copyable {
     versions.updateValue(try snapshot.version(place.key, in: place.keyspace), forKey: place)
   }
 
+  private mutating func write(_ blob: WrittenBlob, _ place: Place) throws(StoreError) {
+    try blob.check(isFor: snapshot.engine)
+    write(.putWritten(blob), place)
+  }
+
   private mutating func write(_ write: Write, _ place: Place) {
     if writes.updateValue(write, forKey: place) == nil { order.append(place) }
   }
@@ -124,8 +150,18 @@ public struct StoreTransaction: ~Copyable {
 }
 
 extension StoreTransaction.Write {
-  var value: [UInt8]? {
-    if case .put(let value) = self { value } else { nil }
+  /// Whether the key is there then.
+  var leavesValue: Bool {
+    if case .remove = self { false } else { true }
+  }
+
+  /// What the key has then.
+  func value() throws -> [UInt8]? {
+    switch self {
+    case .put(let value): value
+    case .putWritten(let blob): try blob.value()
+    case .remove: nil
+    }
   }
 }
 
@@ -151,8 +187,10 @@ extension StoreTransaction {
     for place in order {
       switch (place.key, writes[place]) {
       case (.id(let id), .put(let value)): try transaction.put(value, id: id, in: place.keyspace)
+      case (.id(let id), .putWritten(let blob)): try transaction.put(blob, id: id, in: place.keyspace)
       case (.id(let id), _): try transaction.remove(id: id, in: place.keyspace)
       case (.bytes(let key), .put(let value)): try transaction.put(value, key: key, in: place.keyspace)
+      case (.bytes(let key), .putWritten(let blob)): try transaction.put(blob, key: key, in: place.keyspace)
       case (.bytes(let key), _): try transaction.remove(key: key, in: place.keyspace)
       }
     }
