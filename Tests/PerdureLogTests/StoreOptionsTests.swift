@@ -27,6 +27,21 @@ struct StoreOptionsTests {
     for reserve in [0, 128 << 10, 512 << 20] { #expect(try opens { $0.reserveBytes = reserve }) }
     for length in [2 << 20, .max] { #expect(try opens { $0.batchBytesMax = length }) }
     for threshold in [1024, 1 << 20] { #expect(try opens { $0.blobThresholdBytes = threshold }) }
+    for ratio in [0.05, 0.9] { #expect(try opens { $0.compactionGarbageRatio = ratio }) }
+    for speed in [1 << 20, .max] { #expect(try opens { $0.compactionBytesPerSecond = speed }) }
+  }
+
+  @Test("Each end of each range of checkpoints and compression opens a store")
+  func endsOfParts() throws {
+    for length in [4096, .max] {
+      #expect(try opens { $0.checkpoints.tailBytes = length })
+      #expect(try opens { $0.checkpoints.idleTailBytes = length })
+    }
+    for length in [0, .max] { #expect(try opens { $0.checkpoints.closeTailBytes = length }) }
+    for seconds in [0.01, 3600] { #expect(try opens { $0.checkpoints.idleSeconds = seconds }) }
+    for length in [16, 1 << 20] { #expect(try opens { $0.compression.valueBytesMin = length }) }
+    for length in [1024, 65_535] { #expect(try opens { $0.compression.dictionaryBytes = length }) }
+    for length in [0, 1 << 30] { #expect(try opens { $0.compression.groupCacheBytes = length }) }
   }
 
   @Test("What is out of range is refused before a file is touched")
@@ -43,5 +58,50 @@ struct StoreOptionsTests {
     for threshold in [Int.min, 0, 1023, (1 << 20) + 1, .max] {
       #expect(try !opens { $0.blobThresholdBytes = threshold }, "\(threshold)")
     }
+    for ratio in [-.infinity, -1, 0, 0.049, 0.901, 1, .infinity, .nan] {
+      #expect(try !opens { $0.compactionGarbageRatio = ratio }, "\(ratio)")
+    }
+    for speed in [Int.min, 0, (1 << 20) - 1] {
+      #expect(try !opens { $0.compactionBytesPerSecond = speed }, "\(speed)")
+    }
+  }
+
+  @Test("What is out of range of checkpoints and compression is refused before a file is touched")
+  func partsOutOfRange() throws {
+    for length in [Int.min, -1, 0, 4095] {
+      #expect(try !opens { $0.checkpoints.tailBytes = length }, "\(length)")
+      #expect(try !opens { $0.checkpoints.idleTailBytes = length }, "\(length)")
+    }
+    for length in [Int.min, -1] {
+      #expect(try !opens { $0.checkpoints.closeTailBytes = length }, "\(length)")
+    }
+    for seconds in [-.infinity, -1, 0, 0.009, 3601, .infinity, .nan] {
+      #expect(try !opens { $0.checkpoints.idleSeconds = seconds }, "\(seconds)")
+    }
+    for length in [Int.min, 0, 15, (1 << 20) + 1, .max] {
+      #expect(try !opens { $0.compression.valueBytesMin = length }, "\(length)")
+    }
+    for length in [Int.min, 0, 1023, 65_536, .max] {
+      #expect(try !opens { $0.compression.dictionaryBytes = length }, "\(length)")
+    }
+    for length in [Int.min, -1, (1 << 30) + 1, .max] {
+      #expect(try !opens { $0.compression.groupCacheBytes = length }, "\(length)")
+    }
+  }
+
+  @Test("A transaction may have 1 to 1,000 attempts; others are refused before it runs")
+  func attempts() throws {
+    var options = StoreOptions()
+    options.fileSystem = InMemoryFileSystem()
+    let store = try Store(at: "/store", options: options)
+    var runs = 0
+    for attempts in [1, 1000] { try store.transaction(attemptsMax: attempts) { _ in runs += 1 } }
+    for attempts in [Int.min, -1, 0, 1001, .max] {
+      let error = #expect(throws: StoreError.self) {
+        try store.transaction(attemptsMax: attempts) { _ in runs += 1 }
+      }
+      #expect(error?.code == .invalidArgument, "\(attempts)")
+    }
+    #expect(runs == 2)
   }
 }

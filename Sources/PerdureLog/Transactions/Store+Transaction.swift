@@ -15,8 +15,10 @@ extension Store {
   /// again. A transaction that writes nothing never conflicts.
   ///
   /// - Parameter durability: What the commit has survived when this returns; nil: the store's default.
-  /// - Parameter attemptsMax: How often `body` is run at most, 1 to 1,000: each run reads the newest
-  ///   snapshot. Every conflict means that somebody else's commit succeeded.
+  /// - Parameter attemptsMax: How often `body` is run at most: each run reads the newest snapshot. Every
+  ///   conflict means that somebody else's commit succeeded. Unit: runs. Range: 1 to 1,000; others are refused
+  ///   with code `.invalidArgument` before `body` runs. Default: 1. Why: only the caller knows whether `body` can
+  ///   be done again.
   /// - Returns: What `body` returned in the run that was committed, and the commit's sequence number (that of
   ///   the snapshot, if there was nothing to write).
   /// - Throws: what `body` throws (nothing is written); `StoreError` with code `.conflict` and `isRetryable`
