@@ -40,11 +40,7 @@ package struct BlobHeader: Hashable, Sendable {
     func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
       FormatError(reason, in: "blob header", at: offset)
     }
-    guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
-    guard bytes.part(0, 8).elementsEqual(Self.magic) else { throw wrong(.wrongMagic, 0) }
-    guard bytes.integer(at: 60, as: UInt32.self) == Checksum.crc32c(bytes.part(0, 60)) else {
-      throw wrong(.wrongChecksum, 60)
-    }
+    try bytes.checkSeal(of: "blob header", Self.magic, length: Self.length)
     guard bytes.integer(at: 8, as: UInt16.self) == FormatVersion.major else { throw wrong(.unsupported, 8) }
     guard bytes.integer(at: 12, as: UInt32.self) == UInt32(Self.chunkLength) else {
       throw wrong(.unsupported, 12)

@@ -29,6 +29,23 @@ extension UnsafeRawBufferPointer {
   @inlinable package func isZero(in range: Range<Int>) -> Bool { firstNonZero(in: range) == nil }
 }
 
+extension UnsafeRawBufferPointer {
+  /// Checks what structures at the begin or the end of a file have in common: the magic is in the first eight
+  /// bytes, and the checksum of all that comes before in the last four.
+  ///
+  /// - Parameter place: The checksum that theirs continues.
+  func checkSeal(
+    of structure: String, _ magic: [UInt8], length: Int, continuing place: UInt32 = 0
+  ) throws(FormatError) {
+    guard count >= length else { throw FormatError(.incomplete, in: structure, at: count) }
+    guard part(0, 8).elementsEqual(magic) else { throw FormatError(.wrongMagic, in: structure, at: 0) }
+    let end = length - 4
+    guard integer(at: end, as: UInt32.self) == Checksum.crc32c(part(0, end), continuing: place) else {
+      throw FormatError(.wrongChecksum, in: structure, at: end)
+    }
+  }
+}
+
 extension UnsafeMutableRawBufferPointer {
   /// Writes a little-endian integer; the caller has checked the bounds.
   @inlinable package func setInteger<T: FixedWidthInteger>(_ value: T, at offset: Int) {

@@ -63,14 +63,15 @@ package struct RewrittenFooter: Hashable, Sendable {
     bytes.setInteger(lineCount, at: 48)
     bytes.setInteger(mapDigest, at: 52)
     bytes.setInteger(groupCount, at: 56)
-    bytes.setInteger(Self.checksum(UnsafeRawBufferPointer(bytes), store, number), at: 60)
+    let place = Self.placeChecksum(store, number)
+    bytes.setInteger(Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, 60), continuing: place), at: 60)
   }
 
-  private static func checksum(_ bytes: UnsafeRawBufferPointer, _ store: StoreID, _ number: UInt64) -> UInt32
-  {
-    let words = (store.high.littleEndian, store.low.littleEndian, number.littleEndian)
-    let place = withUnsafeBytes(of: words) { Checksum.crc32c($0) }
-    return Checksum.crc32c(bytes.part(0, 60), continuing: place)
+  /// The footer's checksum continues this one, which binds it to its segment.
+  private static func placeChecksum(_ store: StoreID, _ number: UInt64) -> UInt32 {
+    withUnsafeBytes(of: (store.high.littleEndian, store.low.littleEndian, number.littleEndian)) {
+      Checksum.crc32c($0)
+    }
   }
 
   /// - Parameter fileLength: The length of the file that the footer ends: where groups end in it does not stand
@@ -81,11 +82,8 @@ package struct RewrittenFooter: Hashable, Sendable {
     func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
       FormatError(reason, in: "rewritten footer", at: offset)
     }
-    guard bytes.count >= Self.length else { throw wrong(.incomplete, bytes.count) }
-    guard bytes.part(0, 8).elementsEqual(Self.magic) else { throw wrong(.wrongMagic, 0) }
-    guard bytes.integer(at: 60, as: UInt32.self) == Self.checksum(bytes, store, number) else {
-      throw wrong(.wrongChecksum, 60)
-    }
+    try bytes.checkSeal(
+      of: "rewritten footer", Self.magic, length: Self.length, continuing: Self.placeChecksum(store, number))
     generation = bytes.integer(at: 8)
     originalEnd = bytes.integer(at: 16)
     dataEnd = bytes.integer(at: 24)

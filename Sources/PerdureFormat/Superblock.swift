@@ -72,10 +72,7 @@ package struct Superblock: Hashable, Sendable {
 
   /// The generation of a slot that is whole. It stands in the same place in every version.
   private static func generation(of bytes: UnsafeRawBufferPointer) throws(FormatError) -> UInt64 {
-    guard bytes.count >= slotLength else { throw wrong(.incomplete, bytes.count) }
-    guard bytes.part(0, 8).elementsEqual(magic) else { throw wrong(.wrongMagic, 0) }
-    guard bytes.integer(at: checksumOffset, as: UInt32.self) == Checksum.crc32c(bytes.part(0, checksumOffset))
-    else { throw wrong(.wrongChecksum, checksumOffset) }
+    try bytes.checkSeal(of: "superblock", magic, length: slotLength)
     return bytes.integer(at: 32)
   }
 
