@@ -168,6 +168,20 @@ struct VerificationTests {
     #expect(try findings() == [.catalog])
   }
 
+  @Test("V9: a keyspace that the log does not make")
+  func catalogKeyspace() throws {
+    try store.engine.inTurn { _ = $0.catalog.addKeyspace("made up", .dense) }
+    #expect(try findings() == [.catalog])
+  }
+
+  @Test("V9: a dictionary that the log does not have")
+  func catalogDictionary() throws {
+    try store.engine.inTurn {
+      _ = $0.catalog.addDictionary([1, 2, 3], of: rows.id, perMille: 500)
+    }
+    #expect(try findings() == [.catalog])
+  }
+
   /// The byte in the middle of the first node of an index file.
   private func changeIndexFile() throws { try changeFile(.index(1), at: IndexFileHeader.length + 200) }
 
