@@ -84,6 +84,19 @@ package struct GroupEntry: Hashable, Sendable {
   }
 }
 
+extension GroupEntry {
+  /// Whether the group may come before another one with so many between them. Each takes 8 bytes and more. G1
+  fileprivate func precedes(_ next: GroupEntry, by between: Int) -> Bool {
+    if between == 0 { return end == next.offset && fileEnd == next.fileOffset }
+    return end + 8 * between <= next.offset && fileEnd + 8 * between <= next.fileOffset
+  }
+
+  /// Whether there is room for so many groups before this one.
+  fileprivate func hasRoomBefore(_ count: Int) -> Bool {
+    SegmentHeader.length + 8 * count <= min(offset, fileOffset)
+  }
+}
+
 /// The entries of a segment's groups, over the bytes of the mapped file.
 package struct GroupTable: Sendable {
   // Unsafe: whoever makes the table keeps the bytes alive and unchanged.
@@ -128,19 +141,26 @@ package struct GroupTable: Sendable {
   }
 
   /// The entries in a file of which nothing else need be right: from the footer's place back to the first group's.
+  /// They may be bytes of values, in a file that has no groups.
   ///
-  /// - Returns: By their places, none over another.
+  /// - Returns: By their places, none over another, with room between them for those that are damaged. G1
   package static func search(in file: UnsafeRawBufferPointer) -> [GroupEntry] {
     var found: [GroupEntry] = []
-    var place = file.count - RewrittenFooter.length - GroupEntry.length
+    // Places of entries since the last one where none is right.
+    var passed = 0
+    var place = (file.count - GroupEntry.length) / 8 * 8
     while place >= SegmentHeader.length {
       let entry = try? GroupEntry(reading: file.part(place, GroupEntry.length))
-      if let entry, entry.fileEnd <= place, entry.end <= found.last?.offset ?? .max {
+      if let entry, entry.fileEnd <= place, found.last.map({ entry.precedes($0, by: passed) }) ?? true {
         found.append(entry)
+        passed = 0
         if entry.offset == SegmentHeader.length { break }
+      } else {
+        passed += 1
       }
-      place -= GroupEntry.length
-      if let last = found.last, place < last.fileEnd { break }
+      // Of a file that was cut nobody knows where the table ends.
+      place -= found.isEmpty ? FormatLimits.alignment : GroupEntry.length
+      if let last = found.last, place < last.fileEnd || !last.hasRoomBefore(passed) { break }
     }
     return found.reversed()
   }

@@ -48,7 +48,7 @@ struct SalvageSource {
     if store == nil { store = blobStore(files.blobs) }
     if store == nil { store = try Self.storeOfFrames(headers, self) }
     segments = try choose(headers, &report)
-    for place in segments.indices { segments[place].footer = footer(of: segments[place]) }
+    for place in segments.indices { segments[place].footer = try footer(of: segments[place]) }
     walkBack(&report)
     try findNextCommits()
   }
@@ -95,7 +95,8 @@ struct SalvageSource {
       })
   }
 
-  private func footer(of segment: SourceSegment) -> RewrittenFooter? {
+  /// The footer, if it is the segment's own: bytes of a value may be one, too.
+  private func footer(of segment: SourceSegment) throws -> RewrittenFooter? {
     guard let store, segment.size >= SegmentHeader.length + RewrittenFooter.length else { return nil }
     let start = UInt64(segment.size - RewrittenFooter.length)
     guard let bytes = try? read(segment.name, start, RewrittenFooter.length) else { return nil }
@@ -103,7 +104,23 @@ struct SalvageSource {
       try RewrittenFooter(
         reading: $0, store: store, number: segment.number, fileLength: segment.size)
     }
-    return footer.flatMap { $0.fileLength == segment.size ? $0 : nil }
+    guard let footer, footer.fileLength == segment.size else { return nil }
+    if let header = segment.header {
+      let fits = footer.generation == header.generation && (footer.groupCount > 0) == header.isGrouped
+      return fits ? footer : nil
+    }
+    return try framesFit(footer, segment) ? footer : nil
+  }
+
+  /// Whether the frames of a segment stand where the footer says: in groups, or up to where they end.
+  private func framesFit(_ footer: RewrittenFooter, _ segment: SourceSegment) throws -> Bool {
+    let content = try SegmentContent(segment, self)
+    if content.isGrouped || footer.groupCount > 0 { return content.isGrouped && footer.groupCount > 0 }
+    var search = SegmentSearch(content.bytes, segment.number, store, end: nil, durableEnd: 0)
+    while let piece = search.next() {
+      if case .frame(_, _, let payload) = piece, payload.upperBound > Int(footer.dataEnd) { return false }
+    }
+    return true
   }
 
   /// Keeps the segments that the log goes through, and notes what is not there.

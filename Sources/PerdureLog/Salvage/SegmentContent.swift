@@ -28,9 +28,8 @@ final class SegmentContent {
     } catch {
       unreadable = [0..<length]
     }
-    // Without header and footer nobody knows; entries have checksums of their own.
     let isGrouped = segment.header?.isGrouped ?? segment.footer.map { $0.groupCount > 0 } ?? true
-    if isGrouped { unpackGroups() }
+    if isGrouped { unpackGroups(of: segment, source.store) }
   }
 
   deinit { memory.deallocate() }
@@ -55,10 +54,41 @@ final class SegmentContent {
   }
 
   /// Puts what the groups unpack to in the place of the file's bytes.
-  private func unpackGroups() {
+  ///
+  /// Where no footer says where the entries stand, bytes of a value may look like one. Then the frames decide,
+  /// which are right in one place only; and where there are none, the checksums of the groups. (A first group that
+  /// stands as it is has its frames in both places, so those in the file only count where no header says that
+  /// there are groups.)
+  private func unpackGroups(of segment: SalvageSource.SourceSegment, _ store: StoreID?) {
     let entries = GroupTable.search(in: bytes)
-    guard let end = entries.last?.end else { return }
+    guard !entries.isEmpty else { return }
+    let body = body(of: entries)
+    if segment.footer == nil {
+      let frames = Self.frameCount(in: UnsafeRawBufferPointer(body), segment.number, store)
+      let others = segment.header == nil ? Self.frameCount(in: bytes, segment.number, store) : 0
+      let isRight = frames == others ? entries.contains(where: isWhole) : frames > others
+      guard isRight else { return body.deallocate() }
+    }
     isGrouped = true
+    memory.deallocate()
+    memory = body
+  }
+
+  private static func frameCount(in bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID?) -> Int
+  {
+    var search = SegmentSearch(bytes, number, store, end: nil, durableEnd: 0)
+    var count = 0
+    while let piece = search.next() { if case .frame = piece { count += 1 } }
+    return count
+  }
+
+  private func isWhole(_ entry: GroupEntry) -> Bool {
+    entry.stored(in: bytes).map { Checksum.crc32c($0) == entry.checksum } ?? false
+  }
+
+  /// What the groups unpack to, each in its place.
+  private func body(of entries: [GroupEntry]) -> UnsafeMutableRawBufferPointer {
+    let end = entries.last?.end ?? SegmentHeader.length
     let body = UnsafeMutableRawBufferPointer.allocate(byteCount: end, alignment: 8)
     body.initializeMemory(as: UInt8.self, repeating: 0)
     UnsafeMutableRawBufferPointer(rebasing: body[..<SegmentHeader.length])
@@ -70,7 +100,6 @@ final class SegmentContent {
       let target = UnsafeMutableRawBufferPointer(rebasing: body[entry.offset..<entry.end])
       _ = entry.unpack(stored, into: target, LZ4BlockDecoder.self)
     }
-    memory.deallocate()
-    memory = body
+    return body
   }
 }

@@ -83,6 +83,7 @@ struct SalvageDamage {
 
   private func isIntact(_ record: SalvagedStore.LogRecord) -> Bool {
     guard isIntact(record.range, of: record.file) else { return false }
+    if let entry = record.entry, !isIntact(entry, of: record.file) { return false }
     guard let blob = record.blobFile else { return true }
     return intact[blob].map { $0.allSatisfy { $0 } } ?? false
   }
@@ -109,7 +110,7 @@ struct SalvageDamage {
   private var framesTellStore: Bool {
     var sectors: [String: Set<Int>] = [:]
     var isOneWhole = false
-    for frame in original.frames {
+    for frame in original.frames where !frame.isGrouped {
       let header = frame.range.lowerBound..<(frame.range.lowerBound + FrameHeader.length)
       guard isIntact(header, of: frame.file) else { continue }
       let isWhole = frame.range.count > header.count && isIntact(frame.range, of: frame.file)
@@ -124,7 +125,7 @@ struct SalvageDamage {
   /// The last commit that something vouches for: a whole frame header, or a whole slot of the superblock.
   private var vouchedSequence: UInt64 {
     let frames = original.frames.filter {
-      isIntact($0.range.lowerBound..<($0.range.lowerBound + FrameHeader.length), of: $0.file)
+      !$0.isGrouped && isIntact($0.range.lowerBound..<($0.range.lowerBound + FrameHeader.length), of: $0.file)
     }
     guard storeIsKnown else { return 0 }
     // A part of a commit says that the one before it was finished, its end says so of itself.
@@ -152,8 +153,11 @@ struct SalvageDamage {
         }
         continue
       }
-      let newest = history.last { isIntact($0) }
-      guard newest?.value == value else {
+      let newest = history.lastIndex { isIntact($0) }
+      // Of a damaged group some records may come back.
+      let maybe = history[(newest.map { $0 + 1 } ?? 0)...].filter { $0.entry != nil }
+      guard newest.flatMap({ history[$0].value }) == value || maybe.contains(where: { $0.value == value })
+      else {
         throw Violation(
           "\(name) \(place.key) has \(value?.prefix(8) ?? []) after "
             + history.map { record in
@@ -173,7 +177,10 @@ struct SalvageDamage {
     let definition = original.records.first {
       $0.place.keyspace == "" && $0.place.key.dropFirst().elementsEqual(keyspace.utf8)
     }
-    guard let definition, isIntact(definition) else { return "lost-\(keyspace == "rows" ? 1 : 2)" }
+    let mayBeThere = definition?.entry != nil && found.keys.contains { $0.keyspace == keyspace }
+    guard let definition, isIntact(definition) || mayBeThere else {
+      return "lost-\(keyspace == "rows" ? 1 : 2)"
+    }
     return keyspace
   }
 

@@ -13,14 +13,17 @@ struct SalvagePropertyTests {
     return (report, try SalvagedStore.content(of: SalvagedStore.target, damaged.fileSystem))
   }
 
-  private func run(_ name: String, stores: Int, damages: Int, movesSectors: Bool) throws {
+  private func run(
+    _ name: String, stores: Int, damages: Int, movesSectors: Bool, packs: Bool = false
+  ) throws {
     let root = SeededGenerator.forTest(name)
     var (clean, withDamage) = (0, 0)
     for number in 0..<UInt64(stores) {
       var random = root.derived(number)
       let store = try SalvagedStore(
         &random, commits: random.pick(20...120), segmentCapacityBytes: random.pick([4096, 16384, 1 << 20]),
-        compacts: random.chance(50))
+        SalvagedStore.Features(
+          compacts: random.chance(packs ? 90 : 50), packs: packs, deceives: packs && random.chance(50)))
       for round in 0..<damages {
         let damaged = try SalvageDamage(store, count: random.pick(1...8), movesSectors: movesSectors, &random)
         let before = damaged.fileSystem.currentImage
@@ -48,6 +51,11 @@ struct SalvagePropertyTests {
   @Test("Every record outside the damage comes back, and nothing else")
   func damage() throws {
     try run("salvage", stores: 8, damages: 12, movesSectors: false)
+  }
+
+  @Test("So it is where values are packed, records stand in groups, and values look like parts of a store")
+  func packed() throws {
+    try run("salvage of groups", stores: 3, damages: 8, movesSectors: false, packs: true)
   }
 
   @Test(

@@ -1,3 +1,4 @@
+import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 import PerdureTestSupport
@@ -26,19 +27,47 @@ struct SalvagedStore {
     var sequence: UInt64
     /// The blob file that holds the value.
     var blobFile: String?
+    /// Of a record in a group, whose stored bytes are `range`: the group's entry in the table.
+    var entry: Range<Int>?
   }
 
   let image: CrashImage
   private(set) var records: [LogRecord] = []
   /// Where frames stand: their file, the begin of the header and the end.
-  private(set) var frames: [(file: String, range: Range<Int>, sequence: UInt64, isEnd: Bool)] = []
+  private(set) var frames: [Frame] = []
+
+  /// A frame that stands in groups has the stored bytes of all of them as its range.
+  struct Frame {
+    var file: String
+    var range: Range<Int>
+    var sequence: UInt64
+    var isEnd: Bool
+    var isGrouped: Bool
+  }
+
+  /// What a random store has in it besides plain records.
+  struct Features {
+    /// It is compacted on the way.
+    var compacts = false
+    /// Records that live long stand in groups, and values of one keyspace are packed.
+    var packs = false
+    /// Some values look like what salvage searches for.
+    var deceives = false
+  }
 
   /// Fills a store with random commits, compacts it if asked to, and closes it.
   init(
-    _ random: inout SeededGenerator, commits: Int, segmentCapacityBytes: Int, compacts: Bool = false
+    _ random: inout SeededGenerator, commits: Int, segmentCapacityBytes: Int,
+    _ features: Features = Features()
   ) throws {
     let fileSystem = SimulatedFileSystem()
-    let store = try Store(at: Self.path, options: Self.options(fileSystem, segmentCapacityBytes))
+    var options = Self.options(fileSystem, segmentCapacityBytes)
+    if features.packs {
+      options.compression.modes = ["names": .eachValue]
+      options.compression.groupsColdRecords = true
+      options.compression.groupLengthTarget = random.pick([512, 2048])
+    }
+    let store = try Store(at: Self.path, options: options)
     let rows = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
     _ = try store.defineIndex(
@@ -50,9 +79,14 @@ struct SalvagedStore {
     for number in 0..<commits {
       let count = random.chance(10) ? random.pick(20...60) : random.pick(1...5)
       try store.write { transaction in
-        for _ in 0..<count { try Self.change(&transaction, number, rows, names, &random) }
+        for _ in 0..<count {
+          let bait = features.deceives && random.chance(20) ? Bait.bytes(store.engine.storeID, &random) : []
+          try Self.change(&transaction, number, rows, names, bait, &random)
+        }
       }
-      if compacts && number == commits * 2 / 3 { try store.compact() }
+      if features.compacts && number == commits * 2 / 3 {
+        for _ in 0..<(features.packs ? 2 : 1) { try store.compact() }
+      }
     }
     try store.close()
     image = fileSystem.currentImage
@@ -70,6 +104,7 @@ struct SalvagedStore {
 
   private static func change(
     _ transaction: inout WriteTransaction, _ number: Int, _ rows: Keyspace, _ names: Keyspace,
+    _ bait: [UInt8],
     _ random: inout SeededGenerator
   ) throws {
     let id = UInt64(random.pick(1...60))
@@ -78,7 +113,7 @@ struct SalvagedStore {
     let tag = withUnsafeBytes(of: (UInt32(number), UInt32.random(in: 0 ... .max, using: &random))) {
       Array($0)
     }
-    let value = tag + (0..<length).map { _ in UInt8.random(in: 0...3, using: &random) }
+    let value = tag + bait + (0..<length).map { _ in UInt8.random(in: 0...3, using: &random) }
     let key = Array("name \(id)".utf8)
     switch random.pick(0..<10) {
     case 0: try transaction.remove(id: id, in: rows)
@@ -99,19 +134,63 @@ struct SalvagedStore {
       guard case .segment(let number) = StoreFileName(Self.name(file)) else { continue }
       try (image.bytes(at: file) ?? []).withUnsafeBytes { bytes in
         var end: Int?
+        var groups: [(entry: GroupEntry, place: Int)] = []
+        var body: [UInt8] = []
         if try SegmentHeader(reading: bytes).generation > 0 {
           let footer = try RewrittenFooter(
             reading: bytes.part(bytes.count - RewrittenFooter.length, RewrittenFooter.length),
             store: superblock.store, number: number, fileLength: bytes.count)
           end = Int(footer.dataEnd)
-        }
-        var search = SegmentSearch(bytes, number, superblock.store, end: end, durableEnd: 0)
-        while case .frame(let header, let offset, let payload)? = search.next() {
-          frames.append((file, offset..<payload.upperBound, header.sequence, header.kind == .commitEnd))
-          try FramePayload.visitRecords(of: header, in: bytes.part(payload.lowerBound, payload.count)) {
-            note($0, file, payload.lowerBound + $1, header.sequence)
+          if let table = footer.groups(in: bytes) {
+            body = try Self.unpack(table, bytes, Int(footer.dataEnd))
+            groups = try (0..<table.count).map {
+              (try table.entry($0), footer.groupTableOffset + $0 * GroupEntry.length)
+            }
           }
         }
+        try (groups.isEmpty ? Array(bytes) : body).withUnsafeBytes {
+          try readFrames(in: $0, number, superblock.store, end, file, groups)
+        }
+      }
+    }
+  }
+
+  private static func unpack(_ table: GroupTable, _ file: UnsafeRawBufferPointer, _ end: Int) throws
+    -> [UInt8]
+  {
+    var body = [UInt8](repeating: 0, count: end)
+    for index in 0..<table.count {
+      let entry = try table.entry(index)
+      guard let stored = entry.stored(in: file) else { throw Violation("a group that is not in its file") }
+      let isRight = body.withUnsafeMutableBytes {
+        entry.unpack(
+          stored, into: UnsafeMutableRawBufferPointer(rebasing: $0[entry.offset..<entry.end]), LZ4Block.self)
+      }
+      guard isRight else { throw Violation("a group that does not unpack") }
+    }
+    return body
+  }
+
+  private mutating func readFrames(
+    in bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID, _ end: Int?, _ file: String,
+    _ groups: [(entry: GroupEntry, place: Int)]
+  ) throws {
+    var search = SegmentSearch(bytes, number, store, end: end, durableEnd: 0)
+    while case .frame(let header, let offset, let payload)? = search.next() {
+      let inFile = groups.filter { $0.entry.offset < payload.upperBound && offset < $0.entry.end }
+      let first = inFile.first?.entry.fileOffset ?? offset
+      frames.append(
+        Frame(
+          file: file, range: first..<(inFile.last?.entry.fileEnd ?? payload.upperBound),
+          sequence: header.sequence, isEnd: header.kind == .commitEnd, isGrouped: !groups.isEmpty))
+      try FramePayload.visitRecords(of: header, in: bytes.part(payload.lowerBound, payload.count)) {
+        let start = payload.lowerBound + $1
+        note($0, file, start, header.sequence)
+        guard let group = groups.first(where: { ($0.entry.offset..<$0.entry.end).contains(start) }) else {
+          return
+        }
+        records[records.count - 1].range = group.entry.fileOffset..<group.entry.fileEnd
+        records[records.count - 1].entry = group.place..<(group.place + GroupEntry.length)
       }
     }
   }
@@ -120,6 +199,11 @@ struct SalvagedStore {
     let keyspace = ["", "rows", "names"][Int(record.header.keyspace)]
     var value: [UInt8]? = record.header.kind == .tombstone ? nil : Array(record.value)
     var blobFile: String?
+    if record.header.kind == .packed,
+      let unpacked = try? DictionaryTable.unpacked(record, dictionary: { _ in nil })
+    {
+      value = unpacked
+    }
     if record.header.kind == .blob, let reference = try? BlobReference(in: record) {
       let name = Self.path + "/" + StoreFileName.blob(reference.number).string
       blobFile = name
@@ -160,5 +244,52 @@ struct SalvagedStore {
     }
     guard try store.verify().isClean else { throw Violation("the salvaged store is not well") }
     return content
+  }
+}
+
+/// Bytes that look like what salvage searches for, and that no checksum binds to where they stand.
+enum Bait {
+  static func bytes(_ store: StoreID, _ random: inout SeededGenerator) -> [UInt8] {
+    switch random.pick(0..<4) {
+    case 0: return entry(&random)
+    case 1: return entry(&random) + footer(store, &random)
+    case 2: return footer(StoreID(high: 1, low: 2), &random)
+    default:
+      // A right frame's header, of another place in this store.
+      let header = FrameHeader(
+        kind: .mark, part: 0, sequence: random.pick(1...200), payloadLength: 0, recordCount: 0,
+        recordDigest: 0,
+        chainDigest: 0, syncedOffset: 128)
+      var bytes = [UInt8](repeating: 0, count: FrameHeader.length)
+      let position = LogPosition(
+        segment: random.pick(1...4), offset: UInt64(8 * random.pick(1_000_000...2_000_000)))
+      bytes.withUnsafeMutableBytes { header.write(to: $0, store: store, position: position) }
+      return bytes
+    }
+  }
+
+  static func entry(_ random: inout SeededGenerator) -> [UInt8] {
+    let length = 8 * random.pick(1...500)
+    let entry = GroupEntry(
+      offset: SegmentHeader.length, unpackedLength: length, fileOffset: SegmentHeader.length,
+      storedLength: random.pick(1...length), checksum: .random(in: 0 ... .max, using: &random))
+    var bytes = [UInt8](repeating: 0, count: GroupEntry.length)
+    bytes.withUnsafeMutableBytes { entry.write(to: $0) }
+    return bytes
+  }
+
+  static func footer(_ store: StoreID, _ random: inout SeededGenerator) -> [UInt8] {
+    footer(store, number: random.pick(1...4), dataEnd: 8 * random.pick(20...200), fileEnd: nil)
+  }
+
+  /// - Parameter fileEnd: How long the file is that it says that it ends; nil: one with a group.
+  static func footer(_ store: StoreID, number: UInt64, dataEnd: Int, fileEnd: Int?) -> [UInt8] {
+    let footer = RewrittenFooter(
+      generation: 1, originalEnd: UInt64(dataEnd), dataEnd: UInt64(dataEnd), recordBytes: 0,
+      tombstoneBytes: 0,
+      lineCount: 0, mapDigest: 0, groups: fileEnd == nil ? (1, dataEnd) : nil)
+    var bytes = [UInt8](repeating: 0, count: RewrittenFooter.length)
+    bytes.withUnsafeMutableBytes { footer.write(to: $0, store: store, number: number) }
+    return bytes
   }
 }
