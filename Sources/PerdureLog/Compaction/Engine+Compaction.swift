@@ -1,0 +1,51 @@
+import PerdureFileIO
+import PerdureFormat
+
+// What a pass of compaction has the engine make durable (CompactionPass, steps 2 and 3).
+
+extension Engine {
+  /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that segments are
+  /// rewritten; and no opening begins with a checkpoint that is older. FORMAT.md, T5, T6 and T8.
+  ///
+  /// - Parameter withGroups: Whether frames may come to stand in groups.
+  func promiseDurability(
+    upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64), withGroups: Bool
+  ) throws {
+    try gate.waitUntilSynced(promise.end)
+    guard let superblock = try looking({ $0.superblock }) else { return }
+    if superblock.current.checkpoint != nil { try renewCheckpoint() }
+    try replaceSuperblock { superblock in
+      superblock.incompatibleFeatures |= FormatVersion.rewrittenSegments
+      if withGroups { superblock.incompatibleFeatures |= FormatVersion.groupedSegments }
+      guard superblock.durableEnd < promise.end else { return }
+      superblock.durableEnd = promise.end
+      superblock.durableSequence = max(superblock.durableSequence, promise.sequence)
+      superblock.nextBlob = max(superblock.nextBlob, promise.nextBlob)
+    }
+  }
+
+  /// A checkpoint of what is there now. Where none can be written, as on a full disk, none is named any more:
+  /// the next opening reads the whole log, and space is won all the same.
+  private func renewCheckpoint() throws {
+    do {
+      try checkpointer.perform(for: self)
+    } catch let error as StoreError where error.code == .closed || error.code == .poisoned {
+      throw error
+    } catch {
+      try checkIndex()
+      try replaceSuperblock { $0.checkpoint = nil }
+      // The next one is due when there is room.
+      try inTurn { state in state.tailBytes = max(state.tailBytes, state.logLengths.all) }
+    }
+  }
+
+  /// A rewritten segment has its name for good, or nobody knows what the directory holds.
+  func makeNamesDurable() throws {
+    do { try fileSystem.syncDirectory(directory) } catch {
+      let action = "Syncing the store's directory"
+      gate.poison(
+        StoreError(.poisoned, "\(action) failed. Close the store and open it again", cause: error))
+      throw StoreError.unsure(error, action)
+    }
+  }
+}
