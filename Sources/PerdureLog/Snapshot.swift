@@ -13,14 +13,19 @@ public final class Snapshot: Sendable {
   private let openedBlobs = OpenedBlobs()
   // Unsafe: the root is immutable, and freed only after `pin` is released.
   nonisolated(unsafe) let root: UnsafeMutablePointer<Root>
+  /// Whether `root` is the snapshot's own: what the engine has may not be walked any more.
+  private let isOutdated: Bool
 
   init(_ engine: Engine) {
     self.engine = engine
-    (pin, root) = engine.pinRoot()
-    if engine.place.isLeft { engine.join(root) }
+    let (pin, newest) = engine.pinRoot()
+    self.pin = pin
+    isOutdated = engine.place.isLeft && !engine.join(newest)
+    root = isOutdated ? Root.withoutNodes(newest) : newest
   }
 
   deinit {
+    if isOutdated { Root.free(root) }
     pin.release()
     if engine.pins.isAwaited { engine.noteRelease() }
     if engine.place.isLeft { engine.endPlace() }

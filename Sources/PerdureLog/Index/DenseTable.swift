@@ -21,6 +21,9 @@ struct DenseTable: @unchecked Sendable {
   /// Where its nodes may lie besides the arena's memory.
   var file = FileNodes.none
 
+  /// Leads nowhere from now on if it may have led into a file; its count stays.
+  mutating func letGoOfNodes() { if file.isSomewhere { (root, height) = (nil, 0) } }
+
   /// The greatest height: 64^11 > 2^64.
   static let heightLimit = 11
 

@@ -35,6 +35,9 @@ struct FileNodes: @unchecked Sendable {
 
   fileprivate init(_ checks: UnsafePointer<NodeChecks>?) { self.checks = checks }
 
+  /// Whether there is such a file.
+  var isSomewhere: Bool { checks != nil }
+
   /// Whether a node lies in the file; nothing is said of what it is.
   @inline(__always)
   func contains(_ node: UnsafeMutableRawPointer) -> Bool {

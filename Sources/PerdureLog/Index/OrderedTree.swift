@@ -29,6 +29,9 @@ struct OrderedTree: @unchecked Sendable {
   /// Where its nodes may lie besides the arena's memory.
   var file = FileNodes.none
 
+  /// Leads nowhere from now on if it may have led into a file; its count stays.
+  mutating func letGoOfNodes() { if file.isSomewhere { (root, height) = (nil, 0) } }
+
   /// The payload of `key`, nil if there is no such entry.
   ///
   /// - Complexity: O(log n).

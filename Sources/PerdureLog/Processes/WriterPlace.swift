@@ -144,11 +144,16 @@ extension Engine {
     }
   }
 
-  /// What a snapshot sees that was taken when the writer had left is kept, or is not to be read. L1
+  /// What a snapshot sees that was taken when the writer had left is kept from now on. L1
+  ///
+  /// - Returns: False if it is not: nodes in the file are to be walked no more, as they may be another
+  ///   writer's, and change while they are looked at.
   @inline(never)
-  func join(_ root: UnsafeMutablePointer<Root>) {
-    guard !place.join(root.pointee.sequence) else { return }
-    checkpoint?.nodes.noteDamage(Self.outdated)
+  func join(_ root: UnsafeMutablePointer<Root>) -> Bool {
+    if place.join(root.pointee.sequence) { return true }
+    guard let checkpoint else { return true }
+    checkpoint.nodes.noteDamage(Self.outdated)
+    return false
   }
 
   @inline(never)

@@ -61,6 +61,28 @@ struct Root {
     for id in firstIndex..<indexCount { indexMarks[id] = catalog.indexes[id].index.mark }
   }
 
+  /// The same with trees that lead nowhere if they led into a file: whoever has walked them asks whether that is
+  /// damaged (F3 in FileNodes.swift).
+  static func withoutNodes(_ root: UnsafeMutablePointer<Root>) -> UnsafeMutablePointer<Root> {
+    let (keyspaceCount, indexCount) = (root.pointee.keyspaceCount, root.pointee.indexCount)
+    let bare = allocate(keyspaceCount: keyspaceCount, indexCount: indexCount)
+    bare.pointee.version = root.pointee.version
+    bare.pointee.sequence = root.pointee.sequence
+    bare.pointee.end = root.pointee.end
+    bare.pointee.segments = root.pointee.segments
+    for id in 0..<keyspaceCount {
+      bare.pointee.keyspaces[id] = root.pointee.keyspaces[id]
+      bare.pointee.keyspaces[id].dense.letGoOfNodes()
+      bare.pointee.keyspaces[id].ordered.letGoOfNodes()
+    }
+    for id in 0..<indexCount {
+      bare.pointee.indexMarks[id] = root.pointee.indexMarks[id]
+      bare.pointee.indexes[id] = root.pointee.indexes[id]
+      bare.pointee.indexes[id].letGoOfNodes()
+    }
+    return bare
+  }
+
   static func free(_ root: UnsafeMutablePointer<Root>) { UnsafeMutableRawPointer(root).deallocate() }
 }
 

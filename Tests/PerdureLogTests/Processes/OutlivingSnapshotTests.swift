@@ -153,6 +153,53 @@ struct OutlivingSnapshotTests {
     #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
   }
 
+  @Test("What another writer has gone on from is not walked again, by no way to read")
+  func outdatedNodes() throws {
+    let memory = try MemoryStore()
+    var store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    let names = try store.keyspace("names", .bytes)
+    func put(_ round: UInt8, into store: Store) throws {
+      try store.write { transaction in
+        for id in 1...3000 as ClosedRange<UInt64> {
+          try transaction.put([round], id: id, in: try store.keyspace("rows", .dense))
+          let name = Array(repeating: round, count: 300) + Array("\(id)".utf8)
+          try transaction.put([round], key: name, in: try store.keyspace("names", .bytes))
+          let old = Array(repeating: round &- 1, count: 300) + Array("\(id)".utf8)
+          try transaction.remove(key: old, in: try store.keyspace("names", .bytes))
+        }
+      }
+      try store.checkpoint()
+    }
+    try put(1, into: store)
+    try store.close()
+    store = try memory.open()
+    let late = try store.keyspace("late", .dense)
+    try store.write { try $0.put([7], id: 7, in: late) }
+    // Each node of the file is checked now, and would not be again.
+    try store.snapshot().visitIDs(rows, from: 0) { _ in true }
+    try store.snapshot().forEachKey(in: names) { _ in true }
+    try store.close()
+    let other = try memory.open()
+    for round in 2...9 as ClosedRange<UInt8> { try put(round, into: other) }
+
+    let snapshot = store.snapshot()
+    let isRefused: (() throws -> Void) -> Void = { read in
+      let error = #expect(throws: StoreError.self) { try read() }
+      #expect(error?.code == .closed)
+    }
+    let name = Array(repeating: 1, count: 300) + Array("77".utf8)
+    isRefused { for id in 1...3000 as ClosedRange<UInt64> { _ = try snapshot.value(id: id, in: rows) } }
+    isRefused { _ = try snapshot.value(key: name, in: names) }
+    isRefused { _ = try snapshot.version(.id(5), in: rows) }
+    isRefused { try snapshot.withValues(ids: [1, 2, 3], in: rows) { _, _ in } }
+    isRefused { try snapshot.visitIDs(rows, from: 0) { _ in true } }
+    isRefused { try snapshot.forEachKey(in: names) { _ in true } }
+    isRefused { _ = try snapshot.count(in: rows, ids: 5...70) }
+    #expect(snapshot.count(in: rows) == 3000)
+    #expect(try snapshot.value(id: 7, in: late) == [7])
+  }
+
   @Test("A store that reads no file again leaves nothing behind")
   func nothingToKeep() throws {
     let memory = try MemoryStore()
