@@ -82,10 +82,14 @@ let package = Package(
       path: "Examples/DebianArchive/Graph", swiftSettings: settings),
     .executableTarget(
       name: "DebianArchive",
-      dependencies: ["Perdure", "DebianArchiveGraph", "DebianIndexReading", argumentParser],
+      // The engine and its files for the test that kills the import only.
+      dependencies: [
+        "Perdure", "PerdureLog", "PerdureFileIO", "DebianArchiveGraph", "DebianIndexReading", argumentParser,
+      ],
       path: "Examples/DebianArchive/Command", swiftSettings: settings),
 
     // Tests
+    .target(name: "ChildProcesses", path: "Tests/ChildProcesses", swiftSettings: settings),
     .testTarget(
       name: "PerdureFileIOTests", dependencies: ["PerdureFileIO", "PerdureTestSupport"],
       swiftSettings: settings),
@@ -93,7 +97,8 @@ let package = Package(
       name: "PerdureFormatTests", dependencies: ["PerdureFormat", "PerdureTestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "PerdureCompressionTests", dependencies: ["PerdureCompression", "PerdureTestSupport"],
+      name: "PerdureCompressionTests",
+      dependencies: ["PerdureCompression", "PerdureTestSupport", "ChildProcesses"],
       swiftSettings: settings),
     .testTarget(
       name: "PerdurePredicatesTests", dependencies: ["PerdurePredicates", "PerdureTestSupport"],
@@ -113,13 +118,15 @@ let package = Package(
       name: "PerdureMacrosTests", dependencies: ["PerdureMacros"], swiftSettings: settings),
     .testTarget(
       name: "PerdureTests",
-      dependencies: ["Perdure", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureTestSupport"],
+      dependencies: [
+        "Perdure", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureTestSupport", "ChildProcesses",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "DebianArchiveTests",
       dependencies: [
         "DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureCompression",
-        "PerdureLog", "PerdureTestSupport",
+        "PerdureLog", "PerdureTestSupport", "ChildProcesses",
       ],
       swiftSettings: settings),
     .testTarget(

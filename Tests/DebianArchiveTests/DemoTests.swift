@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import PerdureTestSupport
 import Testing
@@ -62,6 +63,30 @@ struct DemoTests {
     }
   }
 
+  @Test("A second run imports nothing again; what each step took and the store's size are told")
+  func secondRun() throws {
+    let stanzas = (0..<20).map { "Package: package-\($0)\nVersion: 1\nDepends: package-\($0 / 2)\n\n" }
+    let archive = try write(stanzas.joined(), "Packages")
+    for isFirst in [true, false] {
+      let run = try ChildRun(
+        built: "DebianArchive", [archive, "--store", "\(folder.path)/store.perdure"],
+        environment: ["PERDURE_DEMO_KILL_AT": "0"])
+      #expect(run.status == 0, "\(run.errors)")
+      func changes(_ what: String) throws -> Int {
+        let line = run.output.split(separator: "\n").first { $0.hasPrefix(what + " ") }
+        return try #require(line.flatMap { Int($0.dropFirst(what.count + 1)) }, "\(run.output)")
+      }
+      // What was changed in files between opening and the end of the import.
+      let changes = try changes("imported") - changes("opened")
+      #expect(isFirst ? changes > 0 : changes == 0, "\(changes)")
+      let times = try #require(run.output.split(separator: "Times, in seconds\n").last)
+      for step in ["find and scan the indexes", "open the store", "import", "close", "open again", "count"] {
+        #expect(times.contains("  \(step)  "), "\(run.output)")
+      }
+      #expect(times.contains("The store takes ") && times.contains(" MiB on the disk."))
+    }
+  }
+
   @Test("A bad index is told with its places, nothing that was saved is lost, and the whole one mends it")
   func badInput() throws {
     let good = try run(try write("Package: a\nVersion: 1\n\nPackage: b\nDepends: a\n\n", "good"))
@@ -90,22 +115,12 @@ struct DemoRun {
   let exitCode: Int32
 
   init(_ archive: String, store: String) throws {
-    let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
-    let process = Process()
-    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("DebianArchive")
-    process.arguments = [archive, "--store", store]
-    let errorFile = store + ".errors"
-    try Data().write(to: URL(fileURLWithPath: errorFile))
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = FileHandle(forWritingAtPath: errorFile)
-    try process.run()
-    output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
+    let run = try ChildRun(built: "DebianArchive", [archive, "--store", store])
+    output = run.output
     // Bars of progress go there too, a line each.
-    errors = try String(contentsOfFile: errorFile, encoding: .utf8)
-      .split(separator: "\n").filter { $0.contains(": ") && $0.contains(", line ") }.joined(separator: "\n")
-    exitCode = process.terminationStatus
+    errors = run.errors.split(separator: "\n").filter { $0.contains(": ") && $0.contains(", line ") }
+      .joined(separator: "\n")
+    exitCode = run.status
   }
 
   /// The number in the row with a name.

@@ -1,4 +1,6 @@
+import ChildProcesses
 import Foundation
+import PerdureTestSupport
 import Testing
 
 @testable import DebianIndexReading
@@ -111,9 +113,7 @@ struct ArchiveCountTests {
   @Test("has as many stanzas as an independent count finds")
   func stanzaCounts() throws {
     for file in try IndexLocator.indexes() {
-      let command = "'\(helper)' cat-file \"$1\" | grep -c '^Package:'"
-      let output = try #require(ToolRun.output(of: "sh", ["-c", command, "sh", file.path]))
-      let expected = try #require(Int(output.trimmingCharacters(in: .whitespacesAndNewlines)))
+      let expected = try Self.count(file)
       let problems = Collected<ArchiveProblem>()
       var reader = try StanzaReader(file: file) { problems.items.append($0) }
       var count = 0
@@ -125,5 +125,23 @@ struct ArchiveCountTests {
       #expect(problems.items.isEmpty)
       #expect(reader.storedBytesRead == file.byteCount)
     }
+  }
+
+  @Test("and the example prints as many, of indexes that are small enough for a test")
+  func printedCounts() throws {
+    for file in try IndexLocator.indexes() {
+      let expected = try Self.count(file)
+      guard expected <= 200 else { continue }
+      let folder = try TemporaryDirectory()
+      let run = try DemoRun(file.path, store: folder.file("store.perdure"))
+      #expect(run.number("stanzas read") == expected, "\(file.label)")
+    }
+  }
+
+  private static func count(_ file: IndexFile) throws -> Int {
+    let command = "'\(helper)' cat-file \"$1\" | grep -c '^Package:'"
+    let run = try ChildRun(URL(fileURLWithPath: "/bin/sh"), ["-c", command, "sh", file.path])
+    return try #require(
+      Int(run.output.trimmingCharacters(in: .whitespacesAndNewlines)), "\(run.output)\(run.errors)")
   }
 }

@@ -1,74 +1,84 @@
-import DebianArchiveGraph
+import ChildProcesses
 import Foundation
 import Perdure
 import PerdureLog
 import PerdureTestSupport
 import Testing
 
-/// Runs the example as a process of its own and kills it, again and again, until the import is through.
+/// Runs the example as a process of its own that ends itself, as `kill -9` would, in the middle of a change of its
+/// files: at any of the calls that an import makes, drawn at random and counted in calls, so that the machine's
+/// speed has no say. The store is kept from kill to kill, until the import is through. Some seconds of processor
+/// time: more than a hundred processes.
 @Suite("A killed import")
 struct KilledImportTests {
-  private static let batch = 10
-  private static let stanzaCount = 1_200
+  private static let batch = 5
+  private static let stanzaCount = 60
   private static let kills = 50
+
+  private enum Phase: CaseIterable {
+    case creating
+    case reopening
+    case importing
+    case closing
+  }
 
   @Test("Holds every acknowledged batch and at most the one in flight, whole, and goes on from there")
   func killed() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "perdure-kill-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let archive = folder.appendingPathComponent("Packages")
-    try Self.makeArchive().write(to: archive, atomically: true, encoding: .utf8)
-    let store = folder.appendingPathComponent("store.perdure").path
+    let folder = try TemporaryDirectory()
+    let (archive, store) = (folder.file("Packages"), folder.file("store.perdure"))
+    try Self.makeArchive().write(toFile: archive, atomically: true, encoding: .utf8)
+    let whole = try ImportRun(archive, store, batch: Self.batch, killAt: 0)
+    #expect(!whole.wasKilled)
+    let (opened, closed) = (try #require(whole.changes("opened")), try #require(whole.changes("closed")))
+    #expect(opened > 0 && closed > opened + Self.stanzaCount / Self.batch)
     var random = SeededGenerator.forTest("killed import")
-    var there = 0
-    var killed = 0
-    for attempt in 0..<(8 * Self.kills) where killed < Self.kills {
-      if there == Self.stanzaCount {
-        // On a fast machine the import is through before it was killed often enough: once more.
+    var state = (there: Self.stanzaCount, hasOpened: true)
+    var struck: [Phase: Int] = [:]
+    for _ in 0..<(8 * Self.kills) where Self.isWanting(struck) {
+      // Through: once more, from nothing.
+      if state.there == Self.stanzaCount, random.chance(50) {
         try FileManager.default.removeItem(atPath: store)
-        there = 0
+        state = (0, false)
       }
-      let run = try KilledRun(archive: archive.path, store: store, batch: Self.batch)
-      // Early, late, and in the middle of saves: a number of saves to wait for, and then a moment more.
-      let saves = attempt % 3 == 0 ? 0 : Int.random(in: 0...2, using: &random)
-      let seen = try run.kill(afterSaves: saves, microseconds: .random(in: 0...4_000, using: &random))
-      killed += run.wasKilled ? 1 : 0
-      guard FileManager.default.fileExists(atPath: store) else { continue }
+      let moment = Int.random(in: 1...(random.chance(50) ? opened : closed), using: &random)
+      let run = try ImportRun(archive, store, batch: Self.batch, killAt: moment)
+      if run.wasKilled { struck[Self.phase(of: run, hadOpened: state.hasOpened), default: 0] += 1 }
+      state.hasOpened = state.hasOpened || run.changes("opened") != nil
       // What a look into the store has found is as good as acknowledged.
-      there = try check(store, acknowledged: max(there, seen))
+      state.there = try check(store, acknowledged: max(state.there, run.lastSaved), state.hasOpened)
     }
-    #expect(killed == Self.kills)
-    try KilledRun(archive: archive.path, store: store, batch: Self.batch).finish()
-    _ = try check(store, acknowledged: Self.stanzaCount)
+    #expect(!Self.isWanting(struck), "\(struck)")
+    #expect(try !ImportRun(archive, store, batch: Self.batch, killAt: 0).wasKilled)
+    #expect(try check(store, acknowledged: Self.stanzaCount, true) == Self.stanzaCount)
+  }
+
+  /// Fifty kills, and each phase among what was struck.
+  private static func isWanting(_ struck: [Phase: Int]) -> Bool {
+    struck.values.reduce(0, +) < kills || struck.count < Phase.allCases.count
+  }
+
+  private static func phase(of run: ImportRun, hadOpened: Bool) -> Phase {
+    if run.changes("imported") != nil { return .closing }
+    if run.changes("opened") != nil { return .importing }
+    return hadOpened ? .reopening : .creating
   }
 
   /// Runs the command `perdure verify`, as somebody would who asks whether a store is well.
   private func verify(_ path: String) throws {
-    let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
-    let process = Process()
-    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("perdure")
-    process.arguments = ["verify", path]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(text)")
-    #expect(text.contains("graph: ") && text.hasSuffix(": clean\n"), "\(text)")
+    let run = try ChildRun(built: "perdure", ["verify", path])
+    #expect(run.status == 0 && !run.wasKilled, "\(run.output)\(run.errors)")
+    #expect(run.output.contains("graph: ") && run.output.hasSuffix(": clean\n"), "\(run.output)")
   }
 
   /// The store is well, and holds a whole number of batches with all that was acknowledged, and at most one
   /// more. Gives how many packages there are.
-  private func check(_ path: String, acknowledged: Int) throws -> Int {
+  private func check(_ path: String, acknowledged: Int, _ hasOpened: Bool) throws -> Int {
     let inspection: StoreInspection
     do {
       inspection = try StoreInspection(at: path)
     } catch {
       // Killed before the model was stored: there is nothing yet.
-      #expect(acknowledged == 0, "\(error)")
+      #expect(acknowledged == 0 && !hasOpened, "\(error)")
       return 0
     }
     try verify(path)
@@ -103,44 +113,27 @@ struct KilledImportTests {
   }
 }
 
-/// One run of the example's import.
-private final class KilledRun {
-  private let process = Process()
-  private let output = Pipe()
-  private(set) var wasKilled = false
+/// One run of the example's import, to its end or to the change that it ends itself in.
+private struct ImportRun {
+  private let lines: [Substring]
+  let wasKilled: Bool
 
-  init(archive: String, store: String, batch: Int) throws {
-    let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
-    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("DebianArchive")
-    process.arguments = [archive, "--store", store, "--batch", "\(batch)", "--import-only"]
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+  init(_ archive: String, _ store: String, batch: Int, killAt moment: Int) throws {
+    let run = try ChildRun(
+      built: "DebianArchive", [archive, "--store", store, "--batch", "\(batch)", "--import-only"],
+      environment: ["PERDURE_DEMO_KILL_AT": "\(moment)"])
+    lines = run.output.split(separator: "\n")
+    wasKilled = run.wasKilled
+    #expect(run.status == (wasKilled ? SIGKILL : 0), "\(run.output)\(run.errors)")
   }
 
-  /// Waits for some saves and a moment more, then kills. Gives the last stanza that was acknowledged.
-  func kill(afterSaves saves: Int, microseconds: UInt32) throws -> Int {
-    var text = ""
-    while text.count(where: { $0 == "\n" }) < saves {
-      let data = output.fileHandleForReading.availableData
-      if data.isEmpty { break }
-      text += String(decoding: data, as: UTF8.self)
-    }
-    usleep(microseconds)
-    wasKilled = process.isRunning
-    if wasKilled { Foundation.kill(process.processIdentifier, SIGKILL) }
-    process.waitUntilExit()
-    text += String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    return Self.lastSaved(in: text)
-  }
+  /// The last stanza that was acknowledged.
+  var lastSaved: Int { numbers("saved").max() ?? 0 }
 
-  func finish() throws {
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(text)")
-  }
+  /// How many changes there were when something was reached, if it was.
+  func changes(_ what: String) -> Int? { numbers(what).first }
 
-  private static func lastSaved(in text: String) -> Int {
-    text.split(separator: "\n").compactMap { $0.hasPrefix("saved ") ? Int($0.dropFirst(6)) : nil }.max() ?? 0
+  private func numbers(_ what: String) -> [Int] {
+    lines.compactMap { $0.hasPrefix(what + " ") ? Int($0.dropFirst(what.count + 1)) : nil }
   }
 }

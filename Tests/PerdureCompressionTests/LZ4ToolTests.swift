@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import PerdureCompression
 import PerdureTestSupport
@@ -25,12 +26,9 @@ struct LZ4ToolTests {
     let plain = folder.appending(path: "plain")
     let packed = folder.appending(path: "packed.lz4")
     try Data(bytes).write(to: plain)
-    let process = Process()
-    process.executableURL = URL(filePath: try #require(tool))
-    process.arguments = ["-q", "-f"] + options + [plain.path, packed.path]
-    try process.run()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    let run = try ChildRun(
+      URL(filePath: try #require(tool)), ["-q", "-f"] + options + [plain.path, packed.path])
+    #expect(run.status == 0, "\(run.errors)")
     let stream = Array(try Data(contentsOf: packed))
     #expect(try content(of: stream, pieceSize: 10_007) == bytes, "seed \(seed)")
     #expect(try content(of: stream, decoder: LZ4BlockDecoder.self) == bytes, "seed \(seed)")

@@ -45,8 +45,10 @@ struct DebianArchive: ParsableCommand {
       container: container, survey: survey, batchSize: batch, printsBatches: importOnly)
     try importRun.run()
     stopwatch.lap("import")
-    if importOnly { return try container.close() }
+    ImportKill.asked?.tell("imported")
     try container.close()
+    ImportKill.asked?.tell("closed")
+    if importOnly { return }
     stopwatch.lap("close")
     container = try open()
     stopwatch.lap("open again")
@@ -59,8 +61,11 @@ struct DebianArchive: ParsableCommand {
   }
 
   private func open() throws -> PersistentContainer {
-    let container = try PersistentContainer(name: "DebianArchive", classes: archiveClasses, at: store)
+    let container =
+      try ImportKill.asked?.container(at: store)
+      ?? PersistentContainer(name: "DebianArchive", classes: archiveClasses, at: store)
     try container.loadPersistentStores()
+    ImportKill.asked?.tell("opened")
     return container
   }
 }

@@ -1,0 +1,79 @@
+public import Foundation
+
+/// A program that a test has run to its end: what it printed and how it ended.
+///
+/// The wait is bounded: a program that prints nothing for two minutes is killed, and the test fails with what it
+/// had printed until then.
+public struct ChildRun: Sendable {
+  /// What it printed on standard output.
+  public let output: String
+  /// What it printed on standard error.
+  public let errors: String
+  /// Its exit code, or the signal that ended it.
+  public let status: Int32
+  /// Whether it was ended by a signal.
+  public let wasKilled: Bool
+
+  /// A program that did not go on.
+  public struct Silence: Error, CustomStringConvertible {
+    /// What it was, and what it had printed.
+    public let description: String
+  }
+
+  private static let silenceMax: Int32 = 120_000
+
+  /// Runs a program, with nothing on its standard input.
+  ///
+  /// - Parameter environment: What is set beside the environment of the tests.
+  /// - Throws: What `Process.run` throws; `Silence`.
+  public init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
+    let process = Process()
+    process.executableURL = executable
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let pipes = [Pipe(), Pipe()]
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = pipes[0]
+    process.standardError = pipes[1]
+    try process.run()
+    let (texts, isThrough) = Self.read(pipes)
+    if !isThrough { kill(process.processIdentifier, SIGKILL) }
+    process.waitUntilExit()
+    guard isThrough else {
+      throw Silence(
+        description: "\(executable.lastPathComponent) \(arguments) printed nothing for "
+          + "\(Self.silenceMax / 1_000) s, and was killed. Before that:\n\(texts[0])\n\(texts[1])")
+    }
+    (output, errors) = (texts[0], texts[1])
+    status = process.terminationStatus
+    wasKilled = process.terminationReason == .uncaughtSignal
+  }
+
+  /// Runs a program that was built beside the tests.
+  public init(built name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
+    try self.init(
+      tests.deletingLastPathComponent().appendingPathComponent(name), arguments, environment: environment)
+  }
+
+  /// Reads both pipes to their ends; false when nothing came for too long.
+  private static func read(_ pipes: [Pipe]) -> (texts: [String], isThrough: Bool) {
+    var waiting = pipes.map {
+      pollfd(fd: $0.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    }
+    var bytes = pipes.map { _ in [UInt8]() }
+    var isThrough = true
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while isThrough, waiting.contains(where: { $0.fd >= 0 }) {
+      let ready = poll(&waiting, nfds_t(waiting.count), silenceMax)
+      if ready < 0, errno == EINTR { continue }
+      isThrough = ready > 0
+      for place in waiting.indices where waiting[place].fd >= 0 && waiting[place].revents != 0 {
+        let count = Foundation.read(waiting[place].fd, &buffer, buffer.count)
+        // The end; an entry with a negative descriptor is passed over.
+        if count <= 0 { waiting[place].fd = -1 } else { bytes[place] += buffer[..<count] }
+      }
+    }
+    return (bytes.map { String(decoding: $0, as: UTF8.self) }, isThrough)
+  }
+}
