@@ -33,19 +33,31 @@ extension PerdureError {
     return error
   }
 
-  /// What helps, for each kind of conflict that there is: what is gone does not come back by a refresh.
+  /// What helps, for each kind of conflict that there is: what is gone does not come back by a refresh, which
+  /// takes back all the same what is deleted here too, and most links with what is gone.
   private static func advice(_ conflicts: [Conflict], in context: ContextCore) -> String {
-    let missing = conflicts.contains { $0.kind == .targetMissing }
-    let gone = conflicts.contains { $0.kind == .changed && isGone($0, in: context) }
-    let other = conflicts.contains { $0.kind != .targetMissing && !isGone($0, in: context) }
-    var sentences: [String] = []
-    if other { sentences.append("Refresh the objects in question and save again.") }
-    if missing {
-      sentences.append(
-        "What is linked to and gone stays gone, whatever is refreshed: link to something else or to nothing, "
-          + "or delete what is linked to it, and save again.")
+    var (refreshes, relinks, discards) = (false, false, false)
+    let view = context.store.view()
+    for conflict in conflicts {
+      guard let reference = context.graph.reference(of: conflict.objectID) else { continue }
+      switch conflict.kind {
+      case .targetMissing:
+        let isInRow = context.tracker.contains { $0.refers(to: reference) }
+        relinks = relinks || isInRow
+        refreshes = refreshes || !isInRow || context.tracker.contains { $0.isLinked(with: reference) }
+      case .changed where isGone(reference, view) && context.tracker[reference]?.changesAttributes == true:
+        discards = true
+      default: refreshes = true
+      }
     }
-    if gone {
+    var sentences: [String] = []
+    if refreshes { sentences.append("Refresh the objects in question and save again.") }
+    if relinks {
+      sentences.append(
+        (refreshes ? "A link that is refused even then leads to what is gone" : refreshDoesNotHelp)
+          + ": link to something else or to nothing, or delete what is linked to it, and save again.")
+    }
+    if discards {
       sentences.append(
         "Delete what was changed here and is gone, or discard its changes with "
           + "refresh(_:mergeChanges: false), and save again.")
@@ -53,10 +65,31 @@ extension PerdureError {
     return sentences.joined(separator: " ")
   }
 
+  private static let refreshDoesNotHelp =
+    "What is linked to and gone stays gone, whatever is refreshed"
+
   /// Whether another context has removed the object. What cannot be looked up is not gone.
-  private static func isGone(_ conflict: Conflict, in context: ContextCore) -> Bool {
-    guard let reference = context.graph.reference(of: conflict.objectID) else { return false }
-    do { return try context.store.view().version(of: reference) == nil } catch { return false }
+  private static func isGone(_ reference: ObjectReference, _ view: any StoreView) -> Bool {
+    do { return try view.version(of: reference) == nil } catch { return false }
+  }
+}
+
+extension ObjectOverlay {
+  /// Whether the changed row has a reference to an object.
+  fileprivate func refers(to other: ObjectReference) -> Bool {
+    !isDeleted && shape.columnSlots.contains { reference($0) == other }
+  }
+
+  /// Whether a link between the object and another was made that a refresh takes back when one of them is gone.
+  fileprivate func isLinked(with other: ObjectReference) -> Bool {
+    if isDeleted { return false }
+    return deltas.contains { reference == other ? !$0.delta.added.isEmpty : $0.delta.contains(other) == true }
+      || shape.columnSlots.contains { reference($0) == other && shape.relationship($0).inverseIsToOne }
+  }
+
+  /// Whether attributes are changed that a refresh leaves as they are.
+  fileprivate var changesAttributes: Bool {
+    !isDeleted && shape.properties.indices.contains { value($0) != nil && !shape.isRelationship($0) }
   }
 }
 

@@ -56,6 +56,41 @@ struct VanishedObjectTests {
     #expect(error?.message.contains("gone") == false)
   }
 
+  @Test("The error says a refresh helps where one does: deleted in both, or linked at both ends")
+  func refreshAdvice() throws {
+    func check(_ change: (Employee, Employee) -> Void) throws {
+      let (context, _, _) = try refused(change)
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.message.contains("Refresh the objects in question and save again.") == true)
+      context.refreshAllObjects()
+      try context.save()
+      #expect(!context.hasChanges)
+    }
+    try check { $1.managedObjectContext?.delete($1) }
+    try check { $0.friends.insert($1) }
+    try check { $1.friends.insert($0) }
+    try check { $0.spouse = $1 }
+  }
+
+  @Test("Limited links taken from what is gone are let go of by a refresh, and the error says so")
+  func limitedLinks() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let project = Project(context: context)
+    let workers = ["A", "B"].map { context.worker($0) }
+    for worker in workers { project.members.insert(worker) }
+    try context.save()
+    project.members.remove(workers[0])
+    let other = container.newContext()
+    other.delete(try other.same(project))
+    try other.save()
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.message.contains("Refresh the objects in question and save again.") == true)
+    context.refreshAllObjects()
+    try context.save()
+    #expect(!context.hasChanges)
+  }
+
   @Test("A one-to-one that led to it is let go of by a refresh, and the save goes through")
   func oneToOne() throws {
     let (context, kept, gone) = try refused { $0.spouse = $1 }
