@@ -37,10 +37,13 @@ struct ConstantFitting {
     let fitted = predicate.mapChildren(
       predicate: { fit($0, variables) }, expression: { fit($0, variables) })
     guard case .comparison(var comparison) = fitted else { return fitted }
-    if let kind = kind(comparison.left, variables) {
-      comparison.right = fit(constantsIn: comparison.right, to: kind)
-    } else if let kind = kind(comparison.right, variables) {
+    let (left, right) = (kind(comparison.left, variables), kind(comparison.right, variables))
+    // The other side decides; beside constants alone, what a constant is chosen among.
+    if let kind = right ?? (comparison.right.isConstant ? left : nil) {
       comparison.left = fit(constantsIn: comparison.left, to: kind)
+    }
+    if let kind = left ?? (comparison.left.isConstant ? right : nil) {
+      comparison.right = fit(constantsIn: comparison.right, to: kind)
     }
     return .comparison(comparison)
   }
@@ -59,8 +62,12 @@ struct ConstantFitting {
 
   private func fit(_ expression: FetchExpression, _ variables: [String: PathType]) -> FetchExpression {
     guard case .subquery(let collection, let variable, let predicate) = expression else {
-      return expression.mapChildren(
+      let fitted = expression.mapChildren(
         predicate: { fit($0, variables) }, expression: { fit($0, variables) })
+      guard case .set(let operation, let left, let right) = fitted, let kind = kind(fitted, variables) else {
+        return fitted
+      }
+      return .set(operation, fit(constantsIn: left, to: kind), fit(constantsIn: right, to: kind))
     }
     var inner = variables
     inner[variable] = type(collection, variables).element
@@ -79,8 +86,22 @@ struct ConstantFitting {
     case .keyPath(let path): follow(path, from: .object(entity))
     case .member(let base, let path): follow(path, from: type(base, variables))
     case .subquery(let collection, _, _): type(collection, variables)
+    case .element(let base, .first), .element(let base, .last): type(base, variables).element
+    case .conditional(_, let first, let second): common([first, second], variables)
+    case .aggregate(let elements): .many(common(elements, variables))
+    case .set(_, let left, let right): .many(common([left, right], variables))
     default: .any
     }
+  }
+
+  /// The kind that all parts have which are not constants.
+  private func common(_ parts: [FetchExpression], _ variables: [String: PathType]) -> PathType {
+    var common: FieldKind?
+    for part in parts where !part.isConstant {
+      guard let kind = kind(part, variables), common == nil || common == kind else { return .any }
+      common = kind
+    }
+    return common.map(PathType.value) ?? .any
   }
 
   private func follow(_ path: PropertyPath, from start: PathType) -> PathType {
@@ -89,6 +110,18 @@ struct ConstantFitting {
     } catch {
       // The check says what is wrong with the path.
       return .any
+    }
+  }
+}
+
+extension FetchExpression {
+  /// Whether the expression is a constant, or chooses among constants alone.
+  fileprivate var isConstant: Bool {
+    switch self {
+    case .constant: true
+    case .aggregate(let elements): elements.allSatisfy(\.isConstant)
+    case .conditional(_, let first, let second): first.isConstant && second.isConstant
+    default: false
     }
   }
 }

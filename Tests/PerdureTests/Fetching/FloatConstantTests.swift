@@ -9,6 +9,7 @@ private final class Reading: ManagedObject {
   var number: Int = 0
   var float: Float?
   var plain: Float?
+  @Relationship var group: ToMany<Reading>
 }
 
 /// A constant beside a Float attribute. A Float is there the number that it is, the number that it shows, and
@@ -141,6 +142,31 @@ struct FloatConstantTests {
     for _ in 0..<2 {
       #expect(try numbers(context, "number < 2 AND plain IN {0.1, number}") == [0])
       #expect(try numbers(context, "plain == TERNARY(number > 0, 9.99, 0.1)") == [0, 1])
+      // Three spellings of one question.
+      #expect(try numbers(context, "plain <= 9.99 AND float >= 9.99") == [1])
+      #expect(try numbers(context, "number == 1 AND 9.99 BETWEEN {plain, float}") == [1])
+      #expect(try numbers(context, "number == 1 AND 9.99 BETWEEN {9.99, float}") == [1])
+      #expect(try numbers(context, "9.99 IN {plain, float}") == [1])
+      #expect(try numbers(context, "{plain, 5} CONTAINS 9.99") == [1])
+      #expect(try numbers(context, "TERNARY(number == 1, plain, float) == 9.99") == [1])
+      #expect(try numbers(context, "number < 2 AND TERNARY(number == 1, plain, 9.99) == 9.99") == [0, 1])
+      #expect(try numbers(context, "9.9900001 IN {plain, float}") == [])
+      try context.save()
+    }
+  }
+
+  @Test("Elements of many Floats and sets of them are Floats beside a constant")
+  func elementsAndSets() throws {
+    let context = try context()
+    let all = try context.fetch(FetchRequest<Reading>())
+    let one = try #require(all.first { $0.number == 1 })
+    one.group.insert(one)
+    for _ in 0..<2 {
+      #expect(try numbers(context, "group.plain[FIRST] == 9.99") == [1])
+      #expect(try numbers(context, "group.plain[LAST] IN {9.99, 3}") == [1])
+      #expect(try numbers(context, "9.99 IN (group.plain UNION {0.5})") == [1])
+      #expect(try numbers(context, "number == 1 AND (group.plain MINUS {9.99}) == {}") == [1])
+      #expect(try numbers(context, "number == 1 AND (group.plain INTERSECT {9.99}) == {9.99}") == [1])
       try context.save()
     }
   }
