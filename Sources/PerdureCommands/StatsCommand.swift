@@ -27,7 +27,8 @@ struct StatsCommand: ConsoleCommand {
           ("path", .string(path)), ("store", .string(store.engine.identifier)),
           ("closedProperly", .bool(report.wasClosed)), ("tornTailBytes", .integer(report.tornTailBytes)),
           ("statistics", .object(fields)),
-          ("keyspaces", Self.object(keyspaces)), ("entities", Self.object(store.graph?.objectCounts ?? [])),
+          ("keyspaces", Self.object(keyspaces.map { ($0, $1) })),
+          ("entities", Self.object(store.graph?.objectCounts.map { ($0, $1) } ?? [])),
           ("indexes", Self.object(store.graph?.indexCounts ?? [])),
         ]).text)
       return .success
@@ -49,10 +50,6 @@ struct StatsCommand: ConsoleCommand {
 
   private static func object(_ counts: [(String, Int?)]) -> JSONText {
     .object(counts.map { ($0.0, $0.1.map { .integer($0) } ?? .null) })
-  }
-
-  private static func object(_ counts: [(String, Int)]) -> JSONText {
-    .object(counts.map { ($0.0, .integer($0.1)) })
   }
 
   /// Everything that the engine tells of itself, under its names.

@@ -8,6 +8,7 @@ struct FormatTableTests {
   private struct Row {
     let form: String
     let example: String
+    let cellCount: Int
   }
 
   private static let rows: [Row] = {
@@ -16,9 +17,12 @@ struct FormatTableTests {
     let text = (try? String(contentsOf: path, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").compactMap { line in
       guard line.hasPrefix("  /// | `"), line.hasSuffix("` |") else { return nil }
-      // Code may hold bars: columns end behind it.
-      let example = line.dropLast(3).components(separatedBy: " | `").last ?? ""
-      return Row(form: String(line.dropFirst(8)), example: example)
+      // A bar splits cells inside code too; where it is meant itself, it is escaped.
+      let cells = line.dropFirst(6).replacing("\\|", with: "\0").dropLast().split(separator: "|")
+        .map { $0.trimmingCharacters(in: .whitespaces).replacing("\0", with: "|") }
+      return Row(
+        form: cells.first ?? "", example: String((cells.last ?? "").dropFirst().dropLast()),
+        cellCount: cells.count)
     }
   }()
 
@@ -39,6 +43,12 @@ struct FormatTableTests {
       #expect(try again.evaluate(with: ada, variables: ["x": 36]), "\(row.example)")
       #expect(!(try FetchPredicate.not(predicate).evaluate(with: ada, variables: ["x": 36])))
     }
+  }
+
+  @Test("Every row of it has a form, a meaning and an example, and bars split nothing else")
+  func cells() {
+    for row in Self.rows { #expect(row.cellCount == 3, "\(row.form)") }
+    #expect(Self.rows.contains { $0.form == "`AND`, `&&`; `OR`, `||`" })
   }
 
   @Test("Every operator of a comparison is in it")

@@ -15,13 +15,15 @@ extension FetchPlanner {
 
   private func description(_ candidate: Candidate, _ residual: FetchPredicate) -> String {
     let direction = candidate.isReversed ? ", from its end" : ""
-    let about = if case .join = candidate.access { "about " } else { "" }
-    // A join's number is an estimate, and an index may know objects of other entities, which are left out.
+    let isEstimate = if case .join = candidate.access { true } else { false }
+    let about = isEstimate ? "about " : ""
     let count = min(candidate.count, rowTotal)
+    // An index may know objects of other entities, which are looked at and left out.
+    let entries = !isEstimate && count < candidate.count ? ", in \(candidate.count) entries" : ""
     var lines = [
       "fetch \(fetch.entity.name)",
       "  from \(candidate.words)\(direction)",
-      "  candidates: \(about)\(count) of \(rowTotal)",
+      "  candidates: \(about)\(count) of \(rowTotal)\(entries)",
     ]
     if residual != .true { lines.append("  filter: \(residual)") }
     if candidate.filtersEntities {

@@ -119,9 +119,9 @@ struct PredicateCheck {
     }
     if case .constant(let value) = comparison.right {
       let side = comparison.modifier == .direct ? left : left.element
-      try check(comparison.left, side, comparison.op, value)
+      try check(comparison.left, side, comparison.op, value, written: comparison.op)
     } else if case .constant(let value) = comparison.left, let op = comparison.op.exchanged {
-      try check(comparison.right, right, op, value)
+      try check(comparison.right, right, op, value, written: comparison.op)
     }
   }
 
@@ -144,16 +144,18 @@ struct PredicateCheck {
       entity: entity.name, key: key)
   }
 
+  /// - Parameter written: The operator as it stands in the predicate, where the operands may be exchanged.
   private func check(
-    _ expression: FetchExpression, _ type: PathType, _ op: FetchComparison.Operator, _ value: Value
+    _ expression: FetchExpression, _ type: PathType, _ op: FetchComparison.Operator, _ value: Value,
+    written: FetchComparison.Operator
   ) throws(FetchError) {
     switch (op, value) {
-    case (.between, .list(let list)) where list.count != 2: throw noCollection(expression, op, value)
+    case (.between, .list(let list)) where list.count != 2: throw noCollection(expression, written, value)
     case (.in, .list(let list)), (.between, .list(let list)):
       for element in list where !type.mayEqual(element) { throw mismatch(expression, type, element) }
     case (.in, .null), (.contains, .null), (.between, .null): break
     case (.in, .string): if !type.mayEqual(value) { throw mismatch(expression, type, value) }
-    case (.in, _), (.between, _): throw noCollection(expression, op, value)
+    case (.in, _), (.between, _): throw noCollection(expression, written, value)
     case (.contains, _): try checkHolds(expression, type, value)
     case (.beginsWith, _), (.endsWith, _), (.like, _), (.matches, _):
       if case .value(let kind) = type, kind != .string { throw noText(expression, kind, op) }
@@ -172,7 +174,7 @@ struct PredicateCheck {
     case .many(let element):
       if !element.element.mayEqual(value) { throw mismatch(expression, element.element, value) }
     case .value(.string): if !type.mayEqual(value) { throw mismatch(expression, type, value) }
-    case .value, .object: throw mismatch(expression, type, value, "is asked for")
+    case .value, .object: throw neverHolds(expression, type, value)
     }
   }
 
@@ -187,15 +189,18 @@ struct PredicateCheck {
       entity: entity.name, key: key)
   }
 
-  private func mismatch(
-    _ expression: FetchExpression, _ type: PathType, _ value: Value, _ verb: String = "is compared with"
-  ) -> FetchError {
+  private func mismatch(_ expression: FetchExpression, _ type: PathType, _ value: Value) -> FetchError {
+    mismatch(expression, type, "is compared with \(words(value)), which it never equals.")
+  }
+
+  private func neverHolds(_ expression: FetchExpression, _ type: PathType, _ value: Value) -> FetchError {
+    mismatch(expression, type, "is asked for \(words(value)), which it never holds.")
+  }
+
+  private func mismatch(_ expression: FetchExpression, _ type: PathType, _ why: String) -> FetchError {
     let key = expression.description
     return FetchError(
-      .typeMismatch,
-      "\(key) of \(entity.name) is \(type.words) and \(verb) \(words(value)), which it never "
-        + (verb == "is asked for" ? "holds." : "equals."),
-      entity: entity.name, key: key)
+      .typeMismatch, "\(key) of \(entity.name) is \(type.words) and \(why)", entity: entity.name, key: key)
   }
 
   private func words(_ value: Value) -> String {

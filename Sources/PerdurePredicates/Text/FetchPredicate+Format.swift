@@ -24,7 +24,7 @@ extension FetchPredicate {
   /// | `[c]`, `[d]`, `[cd]` | behind an operator: whatever case, whatever diacritics | `name ==[c] 'ADA'` |
   /// | `[n]` | texts are compared by their bytes, as they are | `name ==[n] 'Ada'` |
   /// | `NOT`, `!` | before `AND` and `OR` | `NOT age < 30 AND age < 40` |
-  /// | `AND`, `&&`; `OR`, `||` | `AND` before `OR` | `age == 36 OR age == 1 AND name == 'x'` |
+  /// | `AND`, `&&`; `OR`, `\|\|` | `AND` before `OR` | `age == 36 OR age == 1 AND name == 'x'` |
   /// | `ANY`, `SOME` | of at least one of many | `ANY company.employees.age < 30` |
   /// | `ALL` | of every one, also where there is none | `ALL company.employees.name != ''` |
   /// | `NONE` | of no one | `NONE company.employees.age > 99` |

@@ -168,7 +168,7 @@ struct FetchPlannerTests {
   func candidatesOfOthers() throws {
     let plan = try explain("Company", order: [FetchOrder("name")], limit: 3)
     #expect(plan.contains("from index on name: all of it"))
-    #expect(plan.contains("candidates: 50 of 50"), "\(plan)")
+    #expect(plan.contains("candidates: 50 of 50, in 1150 entries\n"), "\(plan)")
   }
 
   @Test("An attribute of a related object is looked up in the other entity's index")

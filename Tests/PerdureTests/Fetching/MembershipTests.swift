@@ -85,6 +85,16 @@ struct MembershipTests {
     }
   }
 
+  @Test("The message names the operator as it was written")
+  func operatorAsWritten() throws {
+    let (context, _, _) = try context()
+    for (format, start) in [("5 CONTAINS salary", "CONTAINS needs "), ("salary IN 5", "IN needs ")] {
+      let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: format))
+      let error = #expect(throws: FetchError.self) { try context.fetch(request) }
+      #expect(error?.message.hasPrefix(start) == true, "\(String(describing: error))")
+    }
+  }
+
   @Test("Who is in a collection is found by index, by rows and unsaved alike")
   func found() throws {
     let (context, workers, companies) = try context()
