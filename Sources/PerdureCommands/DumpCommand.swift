@@ -29,7 +29,8 @@ struct DumpCommand: ConsoleCommand {
 
       A record or an object that cannot be read is said to be in its line (with --json: the member problem) \
       and on the error stream, and the next one follows. Exit codes: 0 all was read; 1 some could not be \
-      read; 2 the store could not be opened, or has not got what is asked for.
+      read; 2 the store could not be opened, has not got what is asked for, or its index could not be \
+      read on, so that what was printed is not all.
       """)
 
   @Argument(help: "The store's directory.")

@@ -19,6 +19,9 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// The place of the store.
   public var location: Location
   /// Whether the store may only be read. Saving then fails.
+  ///
+  /// Another process may write it meanwhile. The container shows the store as it was when it was opened; to see what has
+  /// been saved since, close it and load the store again.
   public var isReadOnly: Bool
   /// What a save has survived when it returns.
   public var durability: Durability

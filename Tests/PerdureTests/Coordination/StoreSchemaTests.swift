@@ -26,6 +26,21 @@ struct StoreSchemaTests {
     }
   }
 
+  @Test("In words an index says its kind, whose it is, and which way it runs")
+  func titles() throws {
+    let schema = try TestModel.schema(indexed: true)
+    func title(_ name: String) throws -> String { schema.title(of: try #require(schema.index(named: name))) }
+    let links = try title("link/20")
+    #expect(links.hasPrefix("links ") && links.contains("."))
+    #expect(try title("linkrev/20") == "links back " + links.dropFirst(6))
+    #expect(try title("count/6").hasPrefix("count index "))
+    #expect(try title("rel/17").hasPrefix("relationship "))
+    #expect(try title("uniq/10").hasPrefix("unique index "))
+    let mixed = try title("attr/8,-12")
+    #expect(mixed.hasPrefix("index ") && mixed.contains("+") && mixed.hasSuffix(" descending"))
+    #expect(try !title("attr/12").hasSuffix(" descending"))
+  }
+
   @Test("An index is fed by the concrete entities below the one that declares it")
   func entities() throws {
     let schema = try TestModel.schema(indexed: true)
