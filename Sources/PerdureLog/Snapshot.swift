@@ -26,9 +26,7 @@ public final class Snapshot: Sendable {
 
   deinit {
     if isOutdated { Root.free(root) }
-    pin.release()
-    if engine.pins.isAwaited { engine.noteRelease() }
-    if engine.place.isLeft { engine.endPlace() }
+    engine.release(pin)
   }
 
   /// The sequence number of the last commit that the snapshot sees; 0 for an empty store.

@@ -23,7 +23,7 @@ extension Engine {
       throw error
     }
     guard let (source, pin) = try inTurn({ state in try takeSource(&state) }) else { return false }
-    defer { pin.release() }
+    defer { release(pin) }
     do {
       try gate.waitUntilSynced(source.root.pointee.end)
       if writer.isUnconfirmed {
@@ -53,7 +53,7 @@ extension Engine {
     guard state.tailBytes > 0, state.end > .start else { return nil }
     let (pin, root) = pinRoot()
     precondition(root == state.root, "In a turn the newest root is the committer's")
-    return (state.checkpointSource(pins.held()), pin)
+    return (state.checkpointSource(held(state)), pin)
   }
 
   /// Step 4; without a reference the superblock says once more what it said.

@@ -38,6 +38,9 @@ struct CommitterState: ~Copyable {
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
   /// The part of it that no root reads any more.
   private var releasedSegments: [SegmentTable.Outdated] = []
+  /// The versions that a compaction which is going on has to leave whole, in order. The control lets one go on
+  /// at a time, and none while the store is closed.
+  var compactedVersions: [UInt64] = []
   /// The first version that reads a segment's file as it is now, of those born or rewritten since opening.
   private var readableSince: [UInt64: UInt64] = [:]
   /// The first version that reads the segment table as it is now.

@@ -4,7 +4,8 @@ import PerdureFormat
 // Compaction: takes dead records out of segments that are no longer written, while everybody goes on.
 //
 //  1  In the committer's turn: perhaps the log begins a new segment; the newest root and every root that is
-//     held become keepers, each with a pin. The counts say which segments are worth it.
+//     held become keepers, and the committer notes that they have to stay. The counts say which segments are
+//     worth it.
 //  2  The log is synced up to there, and a superblock says so, and that rewritten segments may follow.
 //  3  For each segment, oldest first, outside every turn: mark what stays; if that is worth it, copy it into
 //     a new file, sync, rename it over the old one, sync the directory.
@@ -31,8 +32,8 @@ struct CompactionLimits {
   var choose: (([CompactionCandidate]) -> Set<UInt64>)?
   /// Called with the versions that are kept for snapshots.
   var didKeep: (_ versions: [UInt64]) -> Void = { _ in }
-  /// Called for each segment that was looked at: its number, and the bytes that only snapshots keep in it.
-  var didLook: (_ number: UInt64, _ held: UInt64) -> Void = { _, _ in }
+  /// Called for each segment that was looked at: its number, and what only snapshots keep in it.
+  var didLook: (_ number: UInt64, _ held: [HeldGarbage.Share]) -> Void = { _, _ in }
   /// Called with every few bytes that are written or read; throws to give up.
   var pace: (_ bytes: Int) throws -> Void = { _ in }
   /// Called between segments: done, and in all. False: stop.
@@ -77,9 +78,8 @@ struct CompactionPass {
 
   private let engine: Engine
   private let limits: CompactionLimits
+  /// Their roots stay until the pass ends (`CommitterState.compactedVersions`): snapshots may go meanwhile.
   private let keepers: Keepers
-  /// One for each keeper: snapshots may go meanwhile.
-  private let pins: [Pin]
   /// By number.
   private var members: [UInt64: Member] = [:]
   private let numbers: [UInt64]
@@ -99,10 +99,7 @@ struct CompactionPass {
     // So that closing the last segment, in the turn, finds next to nothing to sync.
     if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
     var pass = try engine.inTurn { try CompactionPass(engine, limits, report, &$0) }
-    defer {
-      for pin in pass.pins { pin.release() }
-      engine.giveBackFiles()
-    }
+    defer { engine.endPass() }
     try engine.promiseDurability(upTo: pass.promise, withGroups: pass.makesGroups)
     try pass.compactAll()
     report = pass.report
@@ -121,9 +118,9 @@ struct CompactionPass {
     self.report = report
     let isWritten = state.end.offset > UInt64(SegmentHeader.length)
     if limits.rollsLog && isWritten { try engine.rollLogIfThereIsRoom(&state) }
-    let roots = state.roots(heldBy: engine.pins.heldAndAwaited())
+    let roots = state.roots(heldBy: engine.heldAndAwaited(state))
     keepers = Keepers(roots, state.catalog)
-    pins = roots.map { engine.pins.pinOwn($0.pointee.version) }
+    state.compactedVersions = roots.map(\.pointee.version)
     promise = (state.end, state.root.pointee.sequence, state.nextBlob)
     let last = state.end.segment
     numbers = state.segments.segments.keys.filter { $0 != last }.sorted()
@@ -141,12 +138,6 @@ struct CompactionPass {
     chosen = Set(numbers)
     limits.didKeep(roots.dropLast().map(\.pointee.version))
     if let choose = limits.choose { chosen = choose(candidates) }
-  }
-
-  /// What is still dead in a segment, by what was live when the pass began, is there for snapshots.
-  private func noteHeld(_ number: UInt64) {
-    let isForSnapshots = keepers.count > 1
-    limits.didLook(number, isForSnapshots ? members[number]?.usage.deadBytes ?? 0 : 0)
   }
 
   private var candidates: [CompactionCandidate] {
@@ -173,7 +164,6 @@ struct CompactionPass {
         lackOfRoom = error
         continue
       }
-      noteHeld(number)
     }
     _ = limits.progress(numbers.count, numbers.count, report)
   }
@@ -235,6 +225,7 @@ struct CompactionPass {
     }
     // What a damaged index does not lead to is not dead. F3
     try engine.checkIndex()
+    limits.didLook(segment.number, marking.held)
     let worth = try worthOfWriting(member, &marking)
     guard worth != .nothing else {
       if marking.recordsDropped == 0 { cleaned = cleanedHere }

@@ -20,10 +20,12 @@ struct CompactionPolicy: Hashable, Sendable {
     /// What could go, tombstones included: they go as soon as what they removed is gone.
     var garbageBytes: UInt64 { totalBytes - min(totalBytes, liveBytes) }
 
-    /// The same without dead bytes that snapshots hold.
-    func without(held: UInt64) -> Totals {
+    /// The same without garbage that snapshots hold.
+    func without(held: HeldGarbage.Bytes) -> Totals {
       var totals = self
-      totals.totalBytes -= min(held, deadBytes)
+      let tombstones = min(held.tombstones, tombstoneBytes)
+      totals.tombstoneBytes -= tombstones
+      totals.totalBytes -= min(min(held.dead, deadBytes) + tombstones, totalBytes)
       return totals
     }
   }

@@ -4,9 +4,10 @@ import PerdureFileIO
 ///
 /// It holds the engine only while it works, so a store that is let go of goes.
 ///
-/// Garbage that snapshots hold cannot be won, so it is left out of account, segment by segment, as the last run that
-/// looked at the segment found it; until a snapshot goes. Otherwise the segments of one old snapshot, which are
-/// nothing but garbage, would be chosen again and again before those where there is something to win.
+/// Garbage that snapshots hold cannot be won, so it is left out of account until they go (`HeldGarbage`).
+///
+/// Invariant: that a snapshot has gone is taken note of before files are given back and pins looked at, not after. So
+/// one that goes meanwhile is either seen to have gone, or there is a note of it and one more round.
 // Unchecked: what changes is guarded by `lock`.
 final class Compactor: @unchecked Sendable {
   private let lock = Lock()
@@ -15,9 +16,7 @@ final class Compactor: @unchecked Sendable {
   private var isStopped = false
   private var isStarted = false
   private var counts = Counts()
-  /// Dead bytes that snapshots hold, by segment, and the versions of these snapshots.
-  private var held: [UInt64: UInt64] = [:]
-  private var holders: [UInt64] = []
+  private var garbage = HeldGarbage()
   private var hasReleased = false
   private let policy: CompactionPolicy
 
@@ -26,15 +25,16 @@ final class Compactor: @unchecked Sendable {
     var runs = 0
     /// Why the last run failed; nil after one that did not.
     var failure: String?
-    /// Garbage that the last run had to leave.
+    /// Garbage that the last run had to leave, but for what snapshots hold.
     var futileBytes: UInt64 = 0
-    /// The part of the garbage that snapshots hold.
-    var heldBytes: UInt64 = 0
   }
 
   init(_ policy: CompactionPolicy) { self.policy = policy }
 
   var current: Counts { lock.withLock { counts } }
+
+  /// The part of the garbage that snapshots hold.
+  var heldBytes: HeldGarbage.Bytes { lock.withLock { garbage.bytes } }
 
   /// Called by the committer after a commit.
   @inline(__always)
@@ -43,7 +43,10 @@ final class Compactor: @unchecked Sendable {
   }
 
   /// Whether a run has left garbage, or is about to, because of snapshots.
-  var isHeldBack: Bool { lock.withLock { !holders.isEmpty } }
+  var isHeldBack: Bool { lock.withLock { garbage.isAny } }
+
+  /// Whether snapshots have gone since somebody has last looked at the pins.
+  var isToldOfReleases: Bool { lock.withLock { hasReleased } }
 
   /// Whether there is nothing that its thread is about to do.
   var isIdle: Bool { lock.withLock { !isWanted } }
@@ -65,7 +68,7 @@ final class Compactor: @unchecked Sendable {
 
   /// Whether there is something to win. With the lock.
   private func isDue(_ totals: CompactionPolicy.Totals) -> Bool {
-    policy.isDue(totals.without(held: counts.heldBytes), futile: counts.futileBytes)
+    policy.isDue(totals.without(held: garbage.bytes), futile: counts.futileBytes)
   }
 
   private func want(_ engine: Engine, _ totals: CompactionPolicy.Totals) {
@@ -76,7 +79,7 @@ final class Compactor: @unchecked Sendable {
     counts.failure = "The system gave no thread to compact on"
     // Asked again when there is more garbage.
     isWanted = false
-    counts.futileBytes = totals.without(held: counts.heldBytes).garbageBytes
+    counts.futileBytes = totals.without(held: garbage.bytes).garbageBytes
   }
 
   func stop() {
@@ -89,7 +92,6 @@ final class Compactor: @unchecked Sendable {
   private func work(_ engine: () -> Engine?) {
     while waitUntilWanted() {
       guard let engine = engine() else { return }
-      if lock.withLock({ hasReleased }) { engine.giveBackFiles() }
       // Garbage may have come meanwhile, with the last commit for a long time.
       while runIfDue(engine) {}
       lock.withLock { isWanted = hasReleased }
@@ -108,15 +110,15 @@ final class Compactor: @unchecked Sendable {
   /// - Returns: Whether there was.
   @discardableResult
   func runIfDue(_ engine: Engine) -> Bool {
-    forgetHeld(engine)
+    takeReleases(engine)
+    forget(unless: pinned(in: engine))
     let totals = engine.usageTotals
     guard lock.withLock({ isDue(totals) }) else { return false }
     let result = Result { try engine.compact(limits(engine, totals)) }
     let after = engine.usageTotals
     lock.withLock {
-      counts.heldBytes = held.values.reduce(0, +)
-      if counts.heldBytes == 0 { holders = [] }
-      counts.futileBytes = after.without(held: counts.heldBytes).garbageBytes
+      garbage.endRun()
+      counts.futileBytes = after.without(held: garbage.bytes).garbageBytes
       switch result {
       case .success:
         counts.runs += 1
@@ -128,27 +130,39 @@ final class Compactor: @unchecked Sendable {
     return true
   }
 
-  /// Takes back into account what snapshots have held, if one of them has gone.
-  private func forgetHeld(_ engine: Engine) {
-    // The next one that goes has to say so as well.
-    let pinned = isHeldBack ? engine.pins.heldAndAwaited() : engine.pins.held()
-    lock.withLock {
-      hasReleased = false
-      if holders.allSatisfy({ pinned.mayHold($0...$0) }) { return }
-      (held, holders) = ([:], [])
-      (counts.heldBytes, counts.futileBytes) = (0, 0)
+  // What follows is one after the other, and apart for tests: snapshots go in between.
+
+  /// Gives back the files of snapshots that have gone.
+  private func takeReleases(_ engine: Engine) {
+    let (isAny, hasFailed) = lock.withLock {
+      defer { hasReleased = false }
+      return (hasReleased, counts.failure != nil)
     }
+    guard isAny else { return }
+    let before = hasFailed ? engine.replacedSegmentBytes : 0
+    engine.giveBackFiles()
+    // For the run that failed there may be room now.
+    if hasFailed, engine.replacedSegmentBytes < before { lock.withLock { counts.futileBytes = 0 } }
+  }
+
+  /// What is held; the next one that goes has to say so as well.
+  func pinned(in engine: Engine) -> PinnedVersions {
+    isHeldBack ? engine.pins.heldAndAwaited(published: engine.version) : engine.pins.held()
+  }
+
+  /// Takes back into account what snapshots have held that are gone.
+  func forget(unless pinned: PinnedVersions) {
+    lock.withLock { garbage.forget { pinned.mayHold($0...$0) } }
   }
 
   private func limits(_ engine: Engine, _ totals: CompactionPolicy.Totals) -> CompactionLimits {
     var limits = CompactionLimits()
-    let heldBytes = lock.withLock { counts.heldBytes }
     limits.rollsLog = policy.closesLast(engine.lastSegmentUsage)
-    limits.choose = { [self] candidates in choose(candidates, totals.without(held: heldBytes)) }
-    limits.didKeep = { [self] versions in lock.withLock { holders = versions } }
-    limits.didLook = { [self] number, held in lock.withLock { self.held[number] = held } }
+    limits.choose = { [self] candidates in choose(candidates, totals) }
+    limits.didKeep = { [self] versions in lock.withLock { garbage.beginRun(keeping: versions) } }
+    limits.didLook = { [self] number, held in lock.withLock { garbage.note(number, held) } }
     var next = Clock.nowNanoseconds()
-    limits.pace = { [policy, unowned engine] bytes in
+    limits.pace = { [self, unowned engine] bytes in
       guard bytes > 0, let speed = policy.speed(engine.usageTotals.without(held: heldBytes)) else {
         return try engine.compaction.checkNotStopped()
       }
@@ -161,10 +175,11 @@ final class Compactor: @unchecked Sendable {
   private func choose(_ candidates: [CompactionCandidate], _ totals: CompactionPolicy.Totals) -> Set<UInt64> {
     let numbers = Set(candidates.map(\.number))
     let known = lock.withLock {
-      held = held.filter { numbers.contains($0.key) }
-      return held
+      garbage.forgetSegments(except: numbers)
+      return garbage
     }
-    return policy.choose(candidates.map { $0.without(held: known[$0.number] ?? 0) }, totals)
+    return policy.choose(
+      candidates.map { $0.without(held: known.bytes(in: $0.number).dead) }, totals.without(held: known.bytes))
   }
 }
 

@@ -18,33 +18,52 @@ struct Keepers {
     kinds = catalog.keyspaces.map(\.kind)
   }
 
-  /// How many states are kept.
-  var count: Int { roots.count }
-
   /// Every record that was dead at this sequence number is seen by none of them.
   var cleanedThrough: UInt64 { roots[0].pointee.sequence }
 
   /// The newest state.
   var sequence: UInt64 { roots[roots.count - 1].pointee.sequence }
 
-  /// Whether one of them leads to the record that commit `sequence` wrote.
-  func see(_ record: Record, at address: RecordAddress, of sequence: UInt64) -> Bool {
-    let id = Int(record.header.keyspace)
+  /// The version of the oldest state, if it is not the newest.
+  var oldestHolder: UInt64? { roots.count > 1 ? roots[0].pointee.version : nil }
+
+  /// Who leads to a record.
+  enum Sight {
+    case nobody
+    /// The newest state, and perhaps others.
+    case newest
+    /// Only states before the newest; the oldest of these has the version.
+    case holder(UInt64)
+  }
+
+  /// Which of them lead to the record that commit `sequence` wrote.
+  ///
+  /// - Complexity: a look at one state; at two, where an old one leads to the record.
+  func sight(of record: Record, at address: RecordAddress, of sequence: UInt64) -> Sight {
     // The catalog is kept as it grew: its entries build on each other.
-    if id == 0 { return true }
-    guard let root = first(from: sequence), id < kinds.count, id < root.pointee.keyspaceCount else {
-      return false
+    if record.header.keyspace == 0 { return .newest }
+    guard let index = first(from: sequence), leads(roots[index], to: record, at: address) else {
+      return .nobody
     }
+    let newest = roots.count - 1
+    if index == newest || leads(roots[newest], to: record, at: address) { return .newest }
+    return .holder(roots[index].pointee.version)
+  }
+
+  private func leads(_ root: UnsafeMutablePointer<Root>, to record: Record, at address: RecordAddress) -> Bool
+  {
+    let id = Int(record.header.keyspace)
+    guard id < kinds.count, id < root.pointee.keyspaceCount else { return false }
     return root.pointee.keyspaces[id].word(for: record.key, kinds[id]) == address.rawValue
   }
 
-  private func first(from sequence: UInt64) -> UnsafeMutablePointer<Root>? {
+  private func first(from sequence: UInt64) -> Int? {
     var (low, high) = (0, roots.count)
     while low < high {
       let middle = (low + high) / 2
       if roots[middle].pointee.sequence < sequence { low = middle + 1 } else { high = middle }
     }
-    return low < roots.count ? roots[low] : nil
+    return low < roots.count ? low : nil
   }
 }
 

@@ -10,6 +10,9 @@ struct SegmentMarking {
   /// Bytes that the frames take when they are rewritten.
   private(set) var dataBytes = 0
   private(set) var map: OffsetMapBuilder
+  /// Dead records that stay, by the oldest version that holds them, and tombstones that stay for the oldest of all.
+  private var heldRecords: [HeldGarbage.Share] = []
+  private var heldTombstoneBytes: UInt64 = 0
 
   private let keepers: Keepers
   private let cleaned: CleanedSegments
@@ -60,12 +63,35 @@ struct SegmentMarking {
         return false
       }
       tombstoneBytes += bytes
-    } else if !keepers.see(record, at: address, of: sequence) {
-      recordsDropped += 1
-      return false
+      if sequence > keepers.cleanedThrough { heldTombstoneBytes += bytes }
+    } else {
+      switch keepers.sight(of: record, at: address, of: sequence) {
+      case .newest: break
+      case .holder(let version): note(bytes, heldBy: version)
+      case .nobody:
+        recordsDropped += 1
+        return false
+      }
     }
     recordBytes += bytes
     return true
+  }
+
+  /// Records stand in the order of their commits, so that one version follows another.
+  private mutating func note(_ bytes: UInt64, heldBy version: UInt64) {
+    let share = HeldGarbage.Share(version: version, bytes: HeldGarbage.Bytes(dead: bytes))
+    if let last = heldRecords.indices.last, heldRecords[last].version == version {
+      heldRecords[last].bytes += share.bytes
+    } else {
+      heldRecords.append(share)
+    }
+  }
+
+  /// What stays for snapshots alone.
+  var held: [HeldGarbage.Share] {
+    guard let oldest = keepers.oldestHolder, heldTombstoneBytes > 0 else { return heldRecords }
+    let tombstones = HeldGarbage.Bytes(tombstones: heldTombstoneBytes)
+    return heldRecords + [HeldGarbage.Share(version: oldest, bytes: tombstones)]
   }
 
   /// Bytes of the rewritten file; after `finish()`.

@@ -6,17 +6,45 @@
 // commit does.
 
 extension Engine {
-  /// A snapshot has gone, and somebody waits for that.
+  /// Releases what `pinRoot` has pinned, and tells who waits for that.
+  @inline(__always)
+  func release(_ pin: Pin) {
+    pin.release()
+    if pins.isAwaited(pin) { noteRelease() }
+    if place.isLeft { endPlace() }
+  }
+
   @inline(never)
-  func noteRelease() {
+  private func noteRelease() {
     guard pins.takeAwaited() else { return }
     compactor?.noteRelease(in: self)
   }
 
+  /// The versions that have to stay: of readers, and of a compaction that is going on. In a turn.
+  func held(_ state: borrowing CommitterState) -> PinnedVersions {
+    pins.held().adding(state.compactedVersions)
+  }
+
+  /// The same, by who leaves files in place, or garbage, for readers (PinTable, P4).
+  func heldAndAwaited(_ state: borrowing CommitterState) -> PinnedVersions {
+    pins.heldAndAwaited(published: state.root.pointee.version).adding(state.compactedVersions)
+  }
+
+  /// Bytes of segment files that have lost their names and are read by old snapshots.
+  var replacedSegmentBytes: Int { (try? looking { $0.outdatedSegmentBytes }) ?? 0 }
+
+  /// A compaction needs no more what it has kept.
+  func endPass() {
+    giveBackFiles { state in state.compactedVersions = [] }
+  }
+
   /// Lets go of files that nobody reads any more, and of memory.
-  func giveBackFiles() {
+  ///
+  /// - Parameter prepare: Done before, in the turn.
+  func giveBackFiles(_ prepare: (inout CommitterState) -> Void = { _ in }) {
     // A store that is closed has nothing to let go of but everything.
     _ = try? inTurn { state in
+      prepare(&state)
       reclaim(&state)
       removeUnreachableBlobs(&state)
     }
@@ -24,8 +52,12 @@ extension Engine {
 
   /// Lets go of what nobody can reach any more; in a turn.
   func reclaim(_ state: inout CommitterState) {
-    guard state.mayHoldBackSegments else { return state.reclaim(pins.held()) }
-    state.reclaim(pins.heldAndAwaited())
+    guard state.mayHoldBackSegments else {
+      let pinned = held(state)
+      return state.reclaim(pinned)
+    }
+    let pinned = heldAndAwaited(state)
+    state.reclaim(pinned)
     endAwaiting(state)
   }
 
@@ -33,8 +65,9 @@ extension Engine {
   func removeUnreachableBlobs(_ state: inout CommitterState) {
     guard !state.retiredBlobs.isEmpty else { return }
     // Other openings are asked after the commits that let go of the files were written. X1
+    let pinned = heldAndAwaited(state)
     let free = state.retiredBlobs.takeFree(
-      pins.heldAndAwaited(), published: state.root.pointee.version, synced: gate.syncedEnd,
+      pinned, published: state.root.pointee.version, synced: gate.syncedEnd,
       readers: { readers.needs() })
     endAwaiting(state)
     discardBlobs(free)

@@ -11,9 +11,12 @@ import Synchronization
 ///      the reader sees the new root. An unsettled slot with version v protects every root of v or later.
 ///  P3  A slot is marked as unsettled until its reader has loaded the root; then it holds exactly that
 ///      root's version, and protects that root alone. So it is known which roots are held, but for a moment.
-///  P4  `isAwaited` is set before the slots are scanned by who will not look again soon, and asked by who has
+///  P4  `awaited` is raised before the slots are scanned by who will not look again soon, and asked by who has
 ///      released one (all sequentially consistent): so either the scan finds the slot free, or who has freed it
 ///      knows that somebody waits for that.
+///  P5  `awaited` is the version that was published when somebody looked. What is held back had gone by then, so
+///      only a slot that was claimed with an older version can hold it. A slot that was claimed with that one or
+///      later was not in the way, even while it was unsettled (P1), and nobody need hear of its end.
 final class PinTable: Sendable {
   private static let slotsAChunk = 64
   private static let chunksMax = 4096
@@ -23,15 +26,14 @@ final class PinTable: Sendable {
   private static let stride = 8
   /// Set while a reader has not yet found its root. P3
   fileprivate static let unsettled: UInt64 = 1 << 63
-  /// Set in pins of the store's own, which are no snapshots.
-  private static let ownPin: UInt64 = 1 << 62
-  private static let versionMask = ownPin - 1
+  private static let versionMask = unsettled - 1
 
   // Unsafe: written under `growth` only, before `chunkCount` says that they are there; freed in deinit.
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
   private let chunkCount = Atomic<Int>(0)
   private let growth = Lock()
-  private let awaited = Atomic<Bool>(false)
+  /// 0: nobody waits. P4, P5
+  private let awaited = Atomic<UInt64>(0)
 
   init() {
     chunks = .allocate(capacity: Self.chunksMax)
@@ -44,13 +46,8 @@ final class PinTable: Sendable {
   }
 
   /// Claims a slot for `version`, which is not 0; the reader then loads the root and settles the pin.
-  func pin(_ version: UInt64) -> Pin { claim(version | Self.unsettled) }
-
-  /// Claims a slot for the store's own use, settled. In the committer's turn, for a version that is
-  /// published or pinned.
-  func pinOwn(_ version: UInt64) -> Pin { claim(version | Self.ownPin) }
-
-  private func claim(_ word: UInt64) -> Pin {
+  func pin(_ version: UInt64) -> Pin {
+    let word = version | Self.unsettled
     var start = Int(truncatingIfNeeded: currentThreadHash())
     while true {
       let count = chunkCount.load(ordering: .acquiring)
@@ -61,7 +58,7 @@ final class PinTable: Sendable {
             slot.pointee.compareExchange(expected: 0, desired: word, ordering: .sequentiallyConsistent)
               .exchanged
           {
-            return Pin(slot: slot)
+            return Pin(slot: slot, claimed: version)
           }
         }
       }
@@ -70,7 +67,7 @@ final class PinTable: Sendable {
     }
   }
 
-  /// The versions that snapshots, and the store itself, hold.
+  /// The versions that are held.
   func held() -> PinnedVersions {
     var held = PinnedVersions()
     forEachPin { word in
@@ -80,7 +77,7 @@ final class PinTable: Sendable {
       } else {
         held.unsettledFrom = min(held.unsettledFrom ?? version, version)
       }
-      if word & Self.ownPin == 0 { held.snapshots.append(version) }
+      held.snapshots.append(version)
     }
     held.exact.sort()
     held.snapshots.sort()
@@ -88,19 +85,27 @@ final class PinTable: Sendable {
   }
 
   /// The same, by who leaves files in place, or garbage, for what is held. P4
-  func heldAndAwaited() -> PinnedVersions {
-    awaited.store(true, ordering: .sequentiallyConsistent)
+  ///
+  /// - Parameter published: The version that is published, or was; what is held back went with it or before. P5
+  func heldAndAwaited(published: UInt64) -> PinnedVersions {
+    // Raised only: two may wait, for things that went with different versions.
+    awaited.max(published, ordering: .sequentiallyConsistent)
     return held()
   }
 
   /// Whether somebody wants to know of pins that go. P4
+  var isAwaited: Bool { awaited.load(ordering: .sequentiallyConsistent) != 0 }
+
+  /// Whether somebody may wait for this one, which has just been released. P4, P5
   @inline(__always)
-  var isAwaited: Bool { awaited.load(ordering: .sequentiallyConsistent) }
+  func isAwaited(_ released: Pin) -> Bool {
+    released.claimed < awaited.load(ordering: .sequentiallyConsistent)
+  }
 
   /// One has gone; once is enough until somebody looks at the pins again.
   ///
   /// - Returns: Whether somebody wanted to know.
-  func takeAwaited() -> Bool { awaited.exchange(false, ordering: .sequentiallyConsistent) }
+  func takeAwaited() -> Bool { awaited.exchange(0, ordering: .sequentiallyConsistent) != 0 }
 
   /// Whether anything is pinned.
   var isAnyHeld: Bool {
@@ -112,7 +117,7 @@ final class PinTable: Sendable {
   /// How many snapshots there are.
   var count: Int {
     var count = 0
-    forEachPin { if $0 & Self.ownPin == 0 { count += 1 } }
+    forEachPin { _ in count += 1 }
     return count
   }
 
@@ -145,6 +150,8 @@ final class PinTable: Sendable {
 // Unchecked: the slot is an atomic in memory that the pin table keeps for its own lifetime.
 struct Pin: @unchecked Sendable {
   let slot: UnsafeMutablePointer<Atomic<UInt64>>
+  /// The version that it was claimed with: that of the reader's root, or an older one. P1
+  let claimed: UInt64
 
   /// The reader has found its root. P3
   func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }
@@ -161,6 +168,15 @@ struct PinnedVersions {
   var unsettledFrom: UInt64?
   /// The versions of snapshots, in order; of those not settled, one that is not above.
   var snapshots: [UInt64] = []
+
+  /// The same with versions, in order, that stay for another reason.
+  func adding(_ versions: [UInt64]) -> PinnedVersions {
+    if versions.isEmpty { return self }
+    var all = self
+    all.exact += versions
+    all.exact.sort()
+    return all
+  }
 
   /// Whether somebody may hold any root.
   var holdsAny: Bool { unsettledFrom != nil || !exact.isEmpty }

@@ -31,7 +31,7 @@ extension Engine {
   private func writeLastCheckpoint(_ state: inout CommitterState) -> CheckpointReference? {
     guard options.checkpoints.isDueAtClose(tail: state.tailBytes), state.end > .start else { return nil }
     if reserve.isShort && !reserve.restore() { return nil }
-    let source = state.checkpointSource(pins.held())
+    let source = state.checkpointSource(held(state))
     checkpointer.writer.isCancelled = { false }
     let result = Result { try checkpointer.writer.write(source) }
     checkpointer.count(result.map { _ in true })
