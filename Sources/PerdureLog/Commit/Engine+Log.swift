@@ -107,6 +107,7 @@ extension Engine {
       try gate.waitUntilSynced(state.end)
       state.segments.setEnd(Int(state.end.offset), of: last.number)
     }
+    try state.segments.reserve(number)
     let header = SegmentHeader(
       store: storeID, number: number, capacity: UInt64(capacity), firstSequence: firstSequence,
       predecessorEnd: state.end)
@@ -188,11 +189,11 @@ extension Engine {
 
 extension FileIOError {
   /// Whether the system refused before it had done all of it, and what was synced before is as it was: the
-  /// file was not made or not mapped, or a write found no room. A sync that fails is none of these, whatever
-  /// its code.
+  /// file was not made or not mapped, there was no memory for its place, or a write found no room. A sync
+  /// that fails is none of these, whatever its code.
   fileprivate var isRefusal: Bool {
     switch operation {
-    case "open", "create", "map": true
+    case "open", "create", "map", "reserve": true
     case "write": code.isLackOfRoom || code == .fileTooLarge
     default: false
     }

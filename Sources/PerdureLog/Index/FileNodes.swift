@@ -4,15 +4,15 @@ import Synchronization
 
 // Nodes where they lie in a mapped index file, each checked when somebody first comes to it.
 //
-// An opening must not cost what the index is long, so nothing of it is read then but the root block. Whoever goes
-// from a node to a child asks here: a bit for each unit of the file says that the node there was checked. The
-// check needs what the parent says of the child (level, entries, tag: CountWord.swift); so a tree is bound to its
-// root block node by node, and what was never checked is never read.
+// An opening must not cost what the index is long, so nothing of it is read then but the root block.
+// Whoever goes from a node to a child asks here: a bit for each unit of the file says that the node there
+// was checked. The check needs what the parent says of the child (level, entries, tag: CountWord.swift); so
+// a tree is bound to its root block node by node, and what was never checked is never read.
 //
-// Trees are walked by code that cannot fail, and a damaged node must not become a wrong answer. So damage is a
-// fact about the file: it is noted before anything is returned, and what is returned is a substitute, a node in
-// memory that can be walked and changed without harm and leads to substitutes only. Whoever has walked asks
-// `isDamaged` before the result is used for anything that somebody sees.
+// Trees are walked by code that cannot fail, and a damaged node must not become a wrong answer. So damage
+// is a fact about the file: it is noted before anything is returned, and what is returned is a substitute,
+// a node in memory that can be walked and changed without harm and leads to substitutes only. Whoever has
+// walked asks `isDamaged` before the result is used for anything that somebody sees.
 //
 // Invariants
 //  F1  A node in the file is read only after it was checked. What leads there was checked before, or is in
@@ -152,8 +152,8 @@ private struct NodeChecks: ~Copyable {
     (UInt(bitPattern: node) &- start) / UInt(NodeSlot.unitByteCount)
   }
 
-  /// Whether a node was checked, and is what this parent wants of it: in a file that somebody made to be wrong, two
-  /// parents may lead to one node.
+  /// Whether a node was checked, and is what this parent wants of it: in a file that somebody made to be
+  /// wrong, two parents may lead to one node.
   @inline(__always)
   func isChecked(_ node: UnsafeMutableRawPointer, as nodeClass: NodeClass, level: Int) -> Bool {
     let unit = unit(of: node)
@@ -206,17 +206,20 @@ final class MappedNodes: @unchecked Sendable {
   let file: UnsafeRawBufferPointer
   let lastSegment: UInt64
   private let checks: UnsafeMutablePointer<NodeChecks>
-  /// Zeros, of which those take memory that somebody asks for: the file's length is no measure of what is in it.
+  /// Zeros, of which those take memory that somebody asks for: the file's length is no measure of what is in
+  /// it.
   private let bits: ReservedMemory
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
 
   /// - Parameter file: The mapped file, which lives longer than this.
   /// - Parameter lastSegment: Where the log ended: no entry leads behind it.
-  init(_ file: UnsafeRawBufferPointer, lastSegment: UInt64) {
+  /// - Throws: `.outOfMemory`.
+  init(_ file: UnsafeRawBufferPointer, lastSegment: UInt64) throws(FileIOError) {
     self.file = file
     self.lastSegment = lastSegment
     let bitWordCount = file.count / NodeSlot.unitByteCount / 64 + 1
-    self.bits = ReservedMemory(byteCount: 2 * bitWordCount * MemoryLayout<Atomic<UInt64>>.stride)
+    self.bits = try ReservedMemory(
+      byteCount: 2 * bitWordCount * MemoryLayout<Atomic<UInt64>>.stride, for: "checks of the index")
     let bits = self.bits.base.bindMemory(to: Atomic<UInt64>.self, capacity: 2 * bitWordCount)
     damageFlag = .allocate(capacity: 1)
     damageFlag.initialize(to: Atomic(false))

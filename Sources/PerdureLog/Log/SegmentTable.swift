@@ -26,11 +26,13 @@ final class SegmentTable {
 
     private static let allocatedMax = 4096
 
-    init(capacity: Int) {
+    /// - Throws: `.outOfMemory`, of a large one.
+    init(capacity: Int) throws(FileIOError) {
       self.capacity = capacity
       if capacity > Self.allocatedMax {
         // Zeros are empty entries.
-        let memory = ReservedMemory(byteCount: capacity * MemoryLayout<Entry>.stride)
+        let memory = try ReservedMemory(
+          byteCount: capacity * MemoryLayout<Entry>.stride, for: "the table of segments")
         entries = memory.base.bindMemory(to: Entry.self, capacity: capacity)
         reserved = memory
       } else {
@@ -57,12 +59,18 @@ final class SegmentTable {
     }
   }
 
-  private var memory = Memory(capacity: 64)
+  private var memory: Memory
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
   /// The one that was added last: commits write to it, and ask no dictionary.
   // Not checked for exclusivity: nothing that is called while it changes comes back to the table.
   @exclusivity(unchecked) private var newest: Segment?
+
+  /// - Parameter number: The last segment that it will have, as far as is known.
+  /// - Throws: `.outOfMemory`.
+  init(reaching number: UInt64) throws(FileIOError) {
+    memory = try Memory(capacity: Self.capacity(64, toHold: number))
+  }
 
   var entries: UnsafeMutablePointer<Entry> { memory.entries }
   var capacity: Int { memory.capacity }
@@ -85,9 +93,20 @@ final class SegmentTable {
     }
   }
 
+  /// There is room for it already (`reserve`).
   func add(_ segment: Segment) {
-    if Int(segment.number) >= capacity { grow(toHold: Int(segment.number)) }
+    precondition(segment.number < capacity, "room in the table comes before the segment")
     set(segment, end: 0)
+  }
+
+  /// Makes room for a segment that is to be born. Should that fail, nothing has changed.
+  ///
+  /// - Throws: `.outOfMemory`.
+  func reserve(_ number: UInt64) throws(FileIOError) {
+    guard number >= capacity else { return }
+    let larger = try copy(capacity: Self.capacity(capacity, toHold: number))
+    outgrown.append(memory)
+    memory = larger
   }
 
   func setEnd(_ end: Int, of number: UInt64) { entries[Int(number)].end = end }
@@ -107,7 +126,9 @@ final class SegmentTable {
   func replace(with segment: Segment, dropping void: [UInt64]) -> AnyObject {
     let outdated = memory
     let end = entries[Int(segment.number)].end
-    memory = copy(capacity: capacity)
+    // The file has its name already: there is no way back, and memory that lacks stops the program as it does
+    // everywhere.
+    do { memory = try copy(capacity: capacity) } catch { fatalError("\(error)") }
     for number in void { remove(number) }
     set(segment, end: end)
     return outdated
@@ -119,16 +140,15 @@ final class SegmentTable {
     if segment.number >= newest?.number ?? 0 { newest = segment }
   }
 
-  private func copy(capacity: Int) -> Memory {
-    let larger = Memory(capacity: capacity)
+  private func copy(capacity: Int) throws(FileIOError) -> Memory {
+    let larger = try Memory(capacity: capacity)
     for number in segments.keys { larger.entries[Int(number)] = entries[Int(number)] }
     return larger
   }
 
-  private func grow(toHold number: Int) {
+  private static func capacity(_ capacity: Int, toHold number: UInt64) -> Int {
     var larger = capacity
     while larger <= number { larger *= 2 }
-    outgrown.append(memory)
-    memory = copy(capacity: larger)
+    return larger
   }
 }

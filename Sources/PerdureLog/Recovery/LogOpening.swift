@@ -80,7 +80,7 @@ struct LogOpening {
     var replay = Replay(NodeArena())
     var scan = LogScan(superblock.current)
     try read(chain, &scan, &replay, &report)
-    var state = makeState(replay, scan, chain, &report)
+    var state = try makeState(replay, scan, chain, &report)
     try buildIndexes(&state, &report)
     if state.nextBlob > 1 { state.liveBlobs = try Self.liveBlobs(state) }
     return state
@@ -98,7 +98,7 @@ struct LogOpening {
       throw error
     }
     try checkpoint.checkNodes()
-    var state = makeState(replay, scan, chain, &report)
+    var state = try makeState(replay, scan, chain, &report)
     state.indexFileByteCount = checkpoint.byteCountInUse
     guard let tail = replay.tail else {
       preconditionFailure("a replay behind a checkpoint notes what it does")
@@ -157,9 +157,9 @@ struct LogOpening {
 extension LogOpening {
   private func makeState(
     _ replay: borrowing Replay, _ scan: LogScan, _ chain: SegmentChain, _ report: inout RecoveryReport
-  ) -> CommitterState {
+  ) throws(FileIOError) -> CommitterState {
     report.tornTailBytes = Self.tornBytes(chain, scan.end)
-    let segments = Self.table(of: chain, upTo: scan.end)
+    let segments = try Self.table(of: chain, upTo: scan.end)
     let catalog = replay.catalog
     let root = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
     for (id, trees) in replay.keyspaces.enumerated() { root.pointee.keyspaces[id] = trees }
@@ -187,8 +187,10 @@ extension LogOpening {
 
   /// The segments that the log is in. Those behind its end hold parts of a commit that never
   /// finished, and are void as soon as the next one is born.
-  private static func table(of chain: SegmentChain, upTo end: LogPosition) -> SegmentTable {
-    let segments = SegmentTable()
+  private static func table(of chain: SegmentChain, upTo end: LogPosition) throws(FileIOError)
+    -> SegmentTable
+  {
+    let segments = try SegmentTable(reaching: end.segment)
     for link in chain.links where link.segment.number <= end.segment {
       segments.add(link.segment, endingAt: link.end)
     }

@@ -49,7 +49,8 @@ struct OpenedCheckpoint {
 
 extension OpenedCheckpoint {
   /// - Parameter chain: All segments on the way.
-  /// - Parameter copiesFile: Whether the file is read into memory and not mapped: nobody keeps it from changing.
+  /// - Parameter copiesFile: Whether the file is read into memory and not mapped: nobody keeps it from
+  ///   changing.
   init(
     _ reference: CheckpointReference, in directory: String, _ mode: FileMode, _ superblock: SuperblockFile,
     _ chain: SegmentChain, _ fileSystem: any FileSystem, copiesFile: Bool = false
@@ -68,7 +69,7 @@ extension OpenedCheckpoint {
       root = try Self.readRoot(reference, in: bytes)
       usage = try Self.readUsage(root)
       try Self.check(root, chain, superblock.current, name)
-      nodes = MappedNodes(bytes, lastSegment: root.end.segment)
+      nodes = try MappedNodes(bytes, lastSegment: root.end.segment)
       catalog = try Self.readCatalog(root, nodes, chain)
       keyspaces = try Self.keyspaces(of: root, catalog, nodes)
       indexes = try Self.indexes(of: root, nodes)
@@ -86,8 +87,9 @@ extension OpenedCheckpoint {
   }
 
   private static func copy(of file: any File, _ length: Int) throws(FileIOError) -> FileMapping {
-    // Zeros where nothing was written, and where the file has become shorter, which is found when it is verified.
-    let memory = ReservedMemory(byteCount: length)
+    // Zeros where nothing was written, and where the file has become shorter, which is found when it is
+    // verified.
+    let memory = try ReservedMemory(byteCount: length, for: "a copy of the index")
     let copy = UnsafeMutableRawBufferPointer(start: memory.base, count: length)
     // The memory goes with the last who holds the mapping.
     let mapping = FileMapping(base: memory.base, length: length) { _ = memory }
@@ -142,7 +144,8 @@ extension OpenedCheckpoint {
     guard let first = root.keyspaces.first else {
       throw FormatError(.illegalField, in: "checkpoint root", at: 48)
     }
-    let segments = SegmentTable()
+    let last = chain.links.map(\.segment.number).max() ?? 0
+    let segments = try SegmentTable(reaching: last)
     for link in chain.links { segments.add(link.segment, endingAt: link.end) }
     let view = Root.allocate(keyspaceCount: 1, indexCount: 0)
     defer { Root.free(view) }

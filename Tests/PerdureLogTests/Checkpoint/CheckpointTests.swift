@@ -52,7 +52,7 @@ struct CheckpointedStore {
     }
     var found: [Range<Int>] = []
     try bytes.withUnsafeBytes { file in
-      let mapped = MappedNodes(file, lastSegment: root.end.segment)
+      let mapped = try MappedNodes(file, lastSegment: root.end.segment)
       for keyspace in root.keyspaces {
         let table = try DenseTable(TreeImage(keyspace.dense), in: mapped.records)
         if let top = table.root { Self.visit(DenseNode(top), in: mapped.records) { found.append($0) } }

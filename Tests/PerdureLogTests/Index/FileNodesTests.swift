@@ -185,7 +185,7 @@ struct FileNodesTests {
     where !(ordered..<(ordered + 1024)).contains(place) && !(dense..<(dense + 1088)).contains(place) {
       file.bytes[place] = 0xEE
     }
-    let mapped = file.map()
+    let mapped = try file.map()
     let tree = try OrderedTree(written.ordered, in: mapped.entries)
     let table = try DenseTable(written.dense, in: mapped.entries)
     #expect(tree.count == 1500 && table.count == 1500 && !mapped.isDamaged)
@@ -258,7 +258,7 @@ struct FileNodesTests {
 extension MemoryIndexFile {
   /// Children in the file whose parents do not say their tag.
   fileprivate func untaggedCount(_ image: TreeImage) throws -> Int {
-    let mapped = map()
+    let mapped = try map()
     let tree = try OrderedTree(image, in: mapped.entries)
     func count(_ node: OrderedNode) -> Int {
       if node.isLeaf { return 0 }

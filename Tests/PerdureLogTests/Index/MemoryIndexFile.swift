@@ -71,8 +71,8 @@ final class MemoryIndexFile {
   }
 
   /// The nodes as an opening finds them: none of them checked.
-  func map(lastSegment: UInt64 = 0) -> MappedNodes {
-    mapped.append(MappedNodes(used, lastSegment: lastSegment))
+  func map(lastSegment: UInt64 = 0) throws -> MappedNodes {
+    mapped.append(try MappedNodes(used, lastSegment: lastSegment))
     return mapped[mapped.count - 1]
   }
 

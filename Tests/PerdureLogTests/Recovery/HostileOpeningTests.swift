@@ -11,7 +11,8 @@ import Testing
   import Glibc
 #endif
 
-/// Files that no writer made: something else in their place, numbers that are far apart, lengths that hold nothing.
+/// Files that no writer made: something else in their place, numbers that are far apart, lengths that hold
+/// nothing.
 @Suite("Opening a store with files that nobody should have made")
 struct HostileOpeningTests {
   private static let value = [UInt8](repeating: 7, count: 60)
@@ -127,24 +128,25 @@ struct HostileOpeningTests {
 
   // MARK: - Numbers that are far apart
 
-  /// The most memory that this process had, in bytes; nil where the system does not say.
-  private static func peakBytes() -> Int? {
+  /// What the system says of this process's memory, in bytes; nil where it does not say.
+  private static func memoryBytes(_ name: String) -> Int? {
     guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),
       let bytes = try? file.read(1 << 16, at: 0)
     else { return nil }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    let line = lines.first { $0.hasPrefix("VmHWM:") }
+    let line = lines.first { $0.hasPrefix(name + ":") }
     return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 << 10 }
   }
 
   private static func expectLittleMemory() {
-    if let peak = peakBytes() { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
+    if let peak = memoryBytes("VmHWM") { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
   }
 
   @Test("Segment numbers that are far apart cost no memory, and the store goes on up to the last")
   func farSegment() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      alarm(300)
       let store = path + "/s.perdure"
       try Self.make(at: store)
       // Somebody's file, with a name like that of a segment.
@@ -181,6 +183,7 @@ struct HostileOpeningTests {
   func holes() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      alarm(300)
       let store = path + "/s.perdure"
       try Self.make(at: store)
       let fileSystem = POSIXFileSystem()
@@ -209,6 +212,79 @@ struct HostileOpeningTests {
       }
       _ = try Store.salvage(from: store, to: path + "/salvaged", options: Self.options())
       Self.expectLittleMemory()
+    }
+  }
+
+  /// Allows this process half a gibibyte of address space more than it has; false where the system cannot.
+  private static func limitAddressSpace() -> Bool {
+    #if os(Linux)
+      guard let size = memoryBytes("VmSize") else { return false }
+      let length = rlim_t(size + 512 << 20)
+      var limit = rlimit(rlim_cur: length, rlim_max: length)
+      return setrlimit(.init(RLIMIT_AS.rawValue), &limit) == 0
+    #else
+      return false
+    #endif
+  }
+
+  /// Has the log go on in a segment of nearly the last number there is.
+  private static func makeFarSegment(at path: String) throws {
+    try make(at: path)
+    let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string
+    try POSIXFileSystem().open(path + "/" + name, .create).close()
+    let store = try Store(at: path, options: options())
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...100 as ClosedRange<UInt64> {
+      // Until the last segment is full.
+      _ = try? store.write(durability: .relaxed) { try $0.put(value, id: 1000 + id, in: rows) }
+    }
+    try store.close()
+  }
+
+  @Test("Without memory for hostile lengths the log is read, or the error says what lacks")
+  func noAddressSpace() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      alarm(300)
+      let (long, far) = (path + "/long.perdure", path + "/far.perdure")
+      try Self.make(at: long)
+      let fileSystem = POSIXFileSystem()
+      try fileSystem.open(long + "/" + StoreFileName.index(1).string, .readWrite).write([1], at: 1 << 40)
+      try Self.makeFarSegment(at: far)
+      let growing = path + "/growing.perdure"
+      try Self.make(at: growing)
+      let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string
+      try fileSystem.open(growing + "/" + name, .create).close()
+      guard Self.limitAddressSpace() else { return }
+      // The index is built from the log, whether it would have been mapped or copied.
+      for (readOnly, registers) in [(true, true), (true, false), (false, true)] {
+        var options = Self.options(readOnly: readOnly)
+        options.registersAsReader = registers
+        let store = try Store(at: long, options: options)
+        #expect(store.recoveryReport.indexRebuild?.reason.contains("no memory") == true)
+        try Self.read(store)
+        try store.close()
+      }
+      // A log that has no place in the table of segments cannot be read.
+      for readOnly in [true, false] {
+        let error = #expect(throws: StoreError.self) {
+          try Store(at: far, options: Self.options(readOnly: readOnly))
+        }
+        #expect(error?.code == .io && error?.cause?.code == .outOfMemory)
+      }
+      // Nor does it go on there: the commit is refused, and what was there stays.
+      let store = try Store(at: growing, options: Self.options())
+      let rows = try store.keyspace("rows", .dense)
+      for _ in 0..<2 {
+        let error = #expect(throws: StoreError.self) {
+          for id in 1...80 as ClosedRange<UInt64> {
+            try store.write(durability: .relaxed) { try $0.put(Self.value, id: 1000 + id, in: rows) }
+          }
+        }
+        #expect(error?.code == .io && error?.cause?.code == .outOfMemory)
+        try Self.read(store)
+      }
+      try store.close()
     }
   }
 
