@@ -13,9 +13,9 @@ import PerdureFormat
 ///  F3  After `stop` no other engine is shown: the one that is closed stays.
 ///  F4  `seen` is how things stood before the last opening began: if they are the same now, that opening saw
 ///      everything. It belongs to the refresh that runs.
-///  F5  An engine that came to a damaged node of the index file is replaced though nothing was committed since, and
-///      who comes after it reads an index file as a whole before it uses it: the node may be in the newest checkpoint
-///      too. What is not whole is built from the log.
+///  F5  An engine that came to a damaged node of the index file is replaced though nothing was committed
+///      since, and who comes after it, and no later one, reads an index file as a whole before it uses it:
+///      the node may be in the newest checkpoint too. What is not whole is built from the log.
 // Unchecked: what varies is guarded by `lock`.
 final class Follower: @unchecked Sendable {
   private let refreshing = Lock()
@@ -41,9 +41,8 @@ final class Follower: @unchecked Sendable {
       let look = try? StoreLook(engine.directory, engine.fileSystem)
       let isDamaged = engine.isIndexDamaged
       if let look, look == seen, !isDamaged { return false }
-      var options = engine.options
-      if isDamaged { options.checksIndexAtOpening = true }
-      let (next, _) = try Recovery.open(engine.directory, options)
+      // Beside the options: these are of the next refreshes too. F5
+      let (next, _) = try Recovery.open(engine.directory, engine.options, suspectsIndex: isDamaged)
       let after = try next.looking { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
       seen = look
@@ -76,8 +75,8 @@ extension Store {
   /// reads again after this, from a checkpoint that is whole, or from the log.
   ///
   /// - Returns: Whether there is something new.
-  /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`, `.notAStore` when the directory holds another store
-  ///   or none; what could be read before can be read still. `.readOnly` when the store was opened for
+  /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`, `.notAStore` when the directory holds another
+  ///   store or none; what could be read before can be read still. `.readOnly` when the store was opened for
   ///   writing, which always shows what is newest.
   /// - Complexity: when nothing has changed, the superblock and the directory are read; otherwise as opening
   ///   the store.

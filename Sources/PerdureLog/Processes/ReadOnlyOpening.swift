@@ -3,21 +3,22 @@ import PerdureFormat
 
 // Opening for reading, while somebody may be writing.
 //
-// A writer is never asked to wait, so what is read in several steps (superblock, directory, headers of segments,
-// checkpoint, log) may be of several moments. An attempt counts only if it could have been of one:
+// A writer is never asked to wait, so what is read in several steps (superblock, directory, headers of
+// segments, checkpoint, log) may be of several moments. An attempt counts only if it could have been of one:
 //
 //  R1  The superblock is read first, then the directory, then the segments are opened, then the superblock is
 //      read once more, then it is asked how long the segments are, and only then are frames read.
 //  R2  The attempt ends at a commit that is not before the durable end of the second superblock. So it has
 //      everything that made a record dead which a rewritten segment among those opened lacks: a writer
 //      promises that in a superblock before the segment takes its name (T6).
-//  R3  What looks wrong is judged only if superblock, directory and the log's length are the same before and after
-//      the attempt. Otherwise it may be a file that came, went or was rewritten in between, and is tried again.
-//  R4  A frame that is half written, and a segment that is just being born, look like a torn tail, which is the
-//      end of the log for whoever reads: what is behind is not there yet.
+//  R3  What looks wrong is judged only if superblock, directory and the log's length are the same before
+//      and after the attempt. Otherwise it may be a file that came, went or was rewritten in between, and
+//      is tried again.
+//  R4  A frame that is half written, and a segment that is just being born, look like a torn tail, which is
+//      the end of the log for whoever reads: what is behind is not there yet.
 //
-// How many commits R2 finds varies with the moment; that they are whole, in order and without a gap follows from the
-// log itself.
+// How many commits R2 finds varies with the moment; that they are whole, in order and without a gap follows
+// from the log itself.
 
 /// What an opening for reading needs to know of whoever writes.
 struct OpeningBesideWriter {
@@ -28,6 +29,8 @@ struct OpeningBesideWriter {
   let fileSystem: any FileSystem
   /// Whether nobody keeps the writer from using the index's units again.
   let copiesIndex: Bool
+  /// Whether the index was found damaged before, so that it is read as a whole before it is used.
+  let suspectsIndex: Bool
   /// How things stood when the attempt began; nil: an index that cannot be used is taken as it is.
   let look: StoreLook?
 
@@ -78,11 +81,13 @@ struct ReadOnlyOpening {
 
   private let path: String
   private let options: StoreOptions
+  private let suspectsIndex: Bool
   private let table: ReaderTable
 
-  init(_ path: String, _ options: StoreOptions) {
+  init(_ path: String, _ options: StoreOptions, _ suspectsIndex: Bool) {
     self.path = path
     self.options = options
+    self.suspectsIndex = suspectsIndex
     table = ReaderTable(directory: path, fileSystem: options.fileSystem)
   }
 
@@ -111,7 +116,8 @@ struct ReadOnlyOpening {
     var opening = LogOpening(
       directory, superblock, path, options,
       beside: OpeningBesideWriter(
-        path: path, fileSystem: options.fileSystem, copiesIndex: registration == nil, look: look))
+        path: path, fileSystem: options.fileSystem, copiesIndex: registration == nil,
+        suspectsIndex: suspectsIndex, look: look))
     let state = try opening.run(&report)
     let place = ReadingPlace(registration: registration, checkpoint: superblock.current.checkpoint)
     if let registration {

@@ -61,7 +61,8 @@ struct LogOpening {
         let opened = try OpenedCheckpoint(
           reference, in: path, mode, superblock, chain, options.fileSystem, copiesFile: copiesFile)
         // A copy is read as a whole anyway, and may have been made while units were used again.
-        if options.checksIndexAtOpening || copiesFile { try opened.checkAll() }
+        let suspects = beside?.suspectsIndex ?? false
+        if options.checksIndexAtOpening || suspects || copiesFile { try opened.checkAll() }
         let state = try readTail(behind: opened, chain, &report)
         checkpoint = opened
         return state

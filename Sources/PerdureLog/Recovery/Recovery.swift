@@ -3,19 +3,24 @@ import PerdureFormat
 
 /// Opening a store: the numbered steps of FORMAT.md, "Recovery", in that order.
 enum Recovery {
-  static func open(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport) {
+  /// - Parameter suspectsIndex: Whether an index file is read as a whole before it is used, whatever the
+  ///   options say. Of openings for reading.
+  static func open(
+    _ path: String, _ options: StoreOptions, suspectsIndex: Bool = false
+  ) throws -> (Engine, RecoveryReport) {
     do {
-      return try openChecked(path, options)
+      return try openChecked(path, options, suspectsIndex)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")
     }
   }
 
-  private static func openChecked(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport)
-  {
+  private static func openChecked(
+    _ path: String, _ options: StoreOptions, _ suspectsIndex: Bool
+  ) throws -> (Engine, RecoveryReport) {
     try prepareDirectory(path, options)
     try checkIsStore(path, options)
-    if options.isReadOnly { return try ReadOnlyOpening(path, options).run() }
+    if options.isReadOnly { return try ReadOnlyOpening(path, options, suspectsIndex).run() }
     let fileSystem = options.fileSystem
     var report = RecoveryReport()
     // 1. The writer's place.
