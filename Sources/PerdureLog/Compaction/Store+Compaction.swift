@@ -39,8 +39,8 @@ extension Store {
   /// readers for nothing. It goes oldest segment first; each one is done when its part is, so what was done
   /// stays if it is stopped, if it fails or if the power goes.
   ///
-  /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if their records have
-  /// lived long and stand in no groups yet.
+  /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if their records
+  /// have lived long and stand in no groups yet.
   ///
   /// - Parameter progress: Called between segments, on this thread; false stops. It must not close the store.
   /// On a medium without room it uses what was held back for it (`StoreOptions.reserveBytes`), and holds it
@@ -79,12 +79,16 @@ extension Engine {
     // Replaced files give their room back when a pass is over, so one that had to leave segments, and has won
     // something, is followed by another; and one that has won nothing gets what was held back.
     var report = CompactionReport()
+    var isOnReserve = false
+    defer { if isOnReserve { reserve.takeBack() } }
     while true {
       let rewritten = report.segmentsRewritten
       let lackOfRoom = try CompactionPass.run(self, limits, &report)
       if reserve.isShort && lackOfRoom == nil { reserve.restore() }
       guard let lackOfRoom, !report.wasCancelled else { return report }
-      if report.segmentsRewritten == rewritten && !reserve.giveUp(.compaction) { throw lackOfRoom }
+      if report.segmentsRewritten > rewritten { continue }
+      guard !isOnReserve && reserve.lend() else { throw lackOfRoom }
+      isOnReserve = true
     }
   }
 

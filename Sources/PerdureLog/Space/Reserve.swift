@@ -29,6 +29,9 @@ final class Reserve: @unchecked Sendable {
   private let fileSystem: any FileSystem
   private var wanted = ReserveSize()
   private var held: [Part: UInt64] = [:]
+  /// Whether a compaction is using its part: until it is over nothing is held back again, or a checkpoint that
+  /// the compaction asks for would take it away.
+  private var isLent = false
   private let short = Atomic<Bool>(false)
 
   /// - Parameter numbers: Of the files that are there.
@@ -77,6 +80,26 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
+  /// Gives the part for compaction back to the medium until `takeBack`.
+  ///
+  /// - Returns: Whether there was any; if not, nothing is lent.
+  func lend() -> Bool {
+    lock.withLock {
+      guard remove(.compaction) else { return false }
+      short.store(true, ordering: .relaxed)
+      isLent = true
+      return true
+    }
+  }
+
+  /// The compaction is over: what it was lent is held back again as far as there is room.
+  func takeBack() {
+    lock.withLock {
+      isLent = false
+      fill()
+    }
+  }
+
   @discardableResult
   private func remove(_ part: Part) -> Bool {
     guard held[part, default: 0] > 0 else { return false }
@@ -85,6 +108,7 @@ final class Reserve: @unchecked Sendable {
   }
 
   private func fill() {
+    if isLent { return }
     do {
       // Compaction first: who can compact can do the rest.
       for part in [Part.compaction, .removals] { try fill(part) }

@@ -99,6 +99,35 @@ struct FullDiskTests {
     #expect(try store.verify().isClean)
   }
 
+  @Test("Compaction uses what is held back for it, and ends, when the newest checkpoint says everything")
+  func currentCheckpoint() throws {
+    let disk = CrampedStore(capacityBytes: 900_000)
+    let store = try disk.open { $0.checkpoints = .manual }
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...400 as ClosedRange<UInt64> {
+      try store.write { try $0.put(CrampedStore.value(id), id: id, in: rows) }
+    }
+    var snapshot: Snapshot? = store.snapshot()
+    for id in 1...400 as ClosedRange<UInt64> where id % 10 == 0 {
+      try store.write { try $0.remove(id: id, in: rows) }
+    }
+    // Now the last segment is empty, and the log goes nowhere beyond the checkpoint.
+    try store.compact()
+    try store.checkpoint()
+    try disk.takeWhatIsFree()
+    #expect(snapshot?.count(in: rows) == 400)
+    snapshot = nil
+    var steps = 0
+    let report = try store.compact { _ in
+      steps += 1
+      return steps < 1000
+    }
+    #expect(!report.wasCancelled && report.segmentsRewritten > 0)
+    #expect(try !store.statistics.isShortOfRoom)
+    #expect(store.snapshot().count(in: rows) == 360)
+    #expect(try store.verify().isClean)
+  }
+
   @Test("A commit that finds no room leaves the store as it was, whatever it was about to do")
   func refusedCommit() throws {
     let disk = CrampedStore(capacityBytes: 300_000)
