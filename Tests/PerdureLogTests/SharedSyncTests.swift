@@ -1,17 +1,20 @@
-import Foundation
+import Dispatch
 import PerdureFileIO
 import PerdureLog
 import Synchronization
 import Testing
 
-/// A file system that counts the syncs of segments, and holds the first one after it was told to until it is told
-/// to go on.
+/// A file system that counts the syncs of segments, and holds the first one after it was told to until it is
+/// told to go on.
 private final class HeldSyncs: ForwardingFileSystem, Sendable {
   struct State {
     var syncs = 0
     var holds = false
     var isHeld = false
   }
+
+  /// Given once when the held sync may go on.
+  let goOn = DispatchSemaphore(value: 0)
 
   let behind: any FileSystem = InMemoryFileSystem()
   let state = Mutex(State())
@@ -24,11 +27,12 @@ private final class HeldSyncs: ForwardingFileSystem, Sendable {
   func willSync() {
     let waits = state.withLock { state in
       state.syncs += 1
-      let waits = state.holds
+      let waits = state.holds && !state.isHeld
       state.isHeld = state.isHeld || waits
       return waits
     }
-    if waits { SharedSyncTests.wait { self.state.withLock { !$0.holds } } }
+    // Longer than the test waits for anything: nothing hangs.
+    if waits { _ = goOn.wait(timeout: .now() + 180) }
   }
 }
 
@@ -49,25 +53,11 @@ private final class HeldFile: ForwardingFile {
 
 @Suite("Commits that share a sync")
 struct SharedSyncTests {
-  /// So many turns are given to others before a test gives up: nothing hangs.
-  private static let turns = 2_000_000
-
-  /// Lets other threads run until something holds.
-  static func wait(_ holds: () -> Bool) {
-    var left = turns
-    while left > 0, !holds() {
-      left -= 1
-      sched_yield()
-    }
-  }
-
-  /// Lets other tasks run until something holds.
-  private static func wait(_ holds: () throws -> Bool) async rethrows {
-    var left = turns
-    while left > 0, try !holds() {
-      left -= 1
-      await Task.yield()
-    }
+  /// Waits until something holds that others bring about, however busy the machine is. Who waits for more
+  /// than a minute has failed; what is asked for afterwards says so.
+  private static func wait(_ holds: () throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try !holds(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(1)) }
   }
 
   @Test("Commits that come while a sync is under way wait for one more, and not for one each")
@@ -87,11 +77,11 @@ struct SharedSyncTests {
       for writer in 1...20 as ClosedRange<UInt64> {
         group.addTask { try await store.write { try $0.put([1], id: writer, in: rows) } }
         // The first one's sync is under way before the others come.
-        if writer == 1 { await Self.wait { fileSystem.state.withLock { $0.isHeld } } }
+        if writer == 1 { try await Self.wait { fileSystem.state.withLock { $0.isHeld } } }
       }
       try await Self.wait { try store.statistics.commitsSinceOpen == commits + 20 }
       #expect(try store.statistics.commitsSinceOpen == commits + 20)
-      fileSystem.state.withLock { $0.holds = false }
+      fileSystem.goOn.signal()
       try await group.waitForAll()
     }
     #expect(fileSystem.state.withLock { $0.isHeld })
