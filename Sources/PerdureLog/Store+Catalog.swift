@@ -4,11 +4,12 @@ extension Store {
   /// The keyspace of this name; it is made if there is none.
   ///
   /// - Throws: `StoreError`: `.invalidArgument` when it exists with the other kind, or the name is
-  ///   empty or longer than 255 bytes of UTF-8; what `write` throws.
+  ///   empty or longer than 255 bytes of UTF-8; `.readOnly` when there is none, and the store was opened for
+  ///   reading; what `write` throws.
   public func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace {
     if let known = try engine.looking({ try $0.catalog.keyspace(named: name, of: kind) }) { return known }
-    try engine.checkWritable()
     try StoreLimits.check(name: name)
+    try engine.checkWritable(toMake: "keyspace \(name)")
     return try engine.inTurn { state in
       // Somebody may have made it since.
       if let known = try state.catalog.keyspace(named: name, of: kind) { return known }
@@ -44,7 +45,7 @@ extension Store {
       if let known = state.catalog.index(named: definition.name), known.definition == definition {
         return known.index
       }
-      try engine.checkWritable()
+      try engine.checkWritable(toMake: "index \(definition.name) of this definition")
       try engine.check(definition, state.catalog)
       var catalog = state.catalog
       let index = catalog.setIndex(definition)
@@ -78,6 +79,16 @@ extension Catalog {
 extension Engine {
   func checkWritable() throws(StoreError) {
     if options.isReadOnly { throw StoreError(.readOnly, "The store was opened for reading only") }
+  }
+
+  /// - Parameter missing: What has to be made, as the store has none.
+  fileprivate func checkWritable(toMake missing: String) throws(StoreError) {
+    guard options.isReadOnly else { return }
+    throw StoreError(
+      .readOnly,
+      "The store has no \(missing), and none can be made in one that was opened for reading only; check the "
+        + "name, open the store for writing once to make it, or refresh it when somebody has made it since",
+      at: directory)
   }
 
   /// Commits one record of keyspace 0 together with the catalog that it makes true.

@@ -79,7 +79,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     var text = "\(code): \(message)"
     if !conflicts.isEmpty { text += ": \(conflicts.summary)" }
     if let place { text += " (\(place))" }
-    if let cause { text += ": \(cause)" }
+    // Who holds a lock, and what to do about it, the message has said.
+    if let cause, code != .locked { text += ": \(cause)" }
     return text
   }
 }
@@ -94,7 +95,7 @@ extension StoreError {
       return StoreError(
         .locked,
         "The store is open for writing elsewhere\(holder); close it there first, or open it for reading only",
-        cause: cause)
+        at: cause.path, cause: cause)
     }
     if cause.code.isLackOfRoom {
       return StoreError(

@@ -280,8 +280,35 @@ struct StoreTests {
     let store = try memory.open()
     let error = #expect(throws: StoreError.self) { try memory.open() }
     #expect(error?.code == .locked)
+    // Once who, once where, and once what to do.
+    let text = try #require(error).description
+    let holder = try #require(error?.cause?.detail)
+    #expect(text.ranges(of: holder).count == 1, "\(text)")
+    #expect(text.ranges(of: "/LOCK").count == 1, "\(text)")
+    #expect(text.contains("close it there first") && !text.contains("Wait until"), "\(text)")
     try store.close()
     #expect(throws: Never.self) { try memory.open() }
+  }
+
+  @Test("A store that was opened for reading names the keyspace or index that it lacks, and says what to do")
+  func missing() throws {
+    let memory = try MemoryStore()
+    let writer = try memory.open()
+    let rows = try writer.keyspace("rows", .dense)
+    try writer.close()
+    var options = memory.options
+    options.isReadOnly = true
+    let reader = try Store(at: "/store.perdure", options: options)
+    #expect(try reader.keyspace("rows", .dense) == rows)
+    for (name, open) in [
+      ("keyspace people", { _ = try reader.keyspace("people", .dense) }),
+      ("index byName", { _ = try reader.defineIndex(.slices("byName", rows, .valueRest(offset: 0))) }),
+    ] as [(String, () throws -> Void)] {
+      let error = #expect(throws: StoreError.self) { try open() }
+      #expect(error?.code == .readOnly)
+      let text = try #require(error).message
+      #expect(text.contains("has no \(name)") && text.contains("open the store for writing"), "\(text)")
+    }
   }
 
   @Test("A closed store takes no more writes, and shows what it held when it was closed")
