@@ -14,7 +14,8 @@ public struct IndexDefinition: Hashable, Sendable {
 
   /// Where the entries of an index come from.
   public enum Source: Hashable, Sendable {
-    /// From the records of these keyspaces, by an extractor known under this name.
+    /// From the records of these keyspaces, by an extractor known under this name. No two records, of one of
+    /// these keyspaces or of two, may give the same key with the same reference (`IndexExtractor`).
     case records(keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
     /// From another index whose keys begin with a group's 8-byte reference: an entry a group,
     /// keyed by how many entries the group has (8 bytes big-endian). Groups of none have no entry.

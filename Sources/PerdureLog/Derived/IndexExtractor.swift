@@ -15,6 +15,12 @@ public protocol IndexExtractorFactory: Sendable {
 
 /// Says which entries of an index belong to a record. It must be a pure function of the record:
 /// the same bytes give the same entries, today and in ten years.
+///
+/// An entry is an index key and a reference, and belongs to one record: two records must not give the same
+/// key with the same reference. The index has such an entry once, so that it goes with the first of them
+/// that is removed or changed, and verification (V4) finds that it is missing. References that tell records
+/// apart, as the id of a dense keyspace does among the records of that keyspace, are enough; where they do
+/// not, the key has to. One record may give the same entry twice.
 public protocol IndexExtractor: Sendable {
   /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
   func extract(
@@ -31,7 +37,7 @@ public struct IndexEntries: ~Copyable {
 
   init() { bytes.reserveCapacity(256) }
 
-  /// Adds an entry.
+  /// Adds an entry; no other record may give the same one (`IndexExtractor`).
   ///
   /// - Parameter key: At most 65,000 bytes; a longer one is cut there. No key of an index may be
   ///   the beginning of another: give keys of one length, or end them (`IndexKey.text`).
@@ -46,8 +52,8 @@ public struct IndexEntries: ~Copyable {
     finish(reference)
   }
 
-  /// As `add(key:reference:)` with a key that is appended to the buffer it is given; false takes back what was
-  /// appended.
+  /// As `add(key:reference:)` with a key that is appended to the buffer it is given; false takes back what
+  /// was appended.
   package mutating func add(reference: UInt64, appendingKey: (inout [UInt8]) -> Bool) {
     let start = bytes.count
     let hasKey = appendingKey(&bytes)

@@ -12,7 +12,9 @@
 ///     let ada = KeyRange.prefix(IndexKey.text("Ada".utf8))
 ///     try snapshot.forEachEntry(in: byName, range: ada) { _, id in … }
 ///
-/// A reference is 8 bytes: byte-string keys shorter than that have no entry.
+/// A reference is 8 bytes: byte-string keys shorter than that have no entry. Longer ones may share these 8
+/// bytes: then the slices must take in what tells the records apart, the rest of the key say, as no two
+/// records may give the same entry (`IndexExtractor`).
 public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   /// The name that definitions use.
   public static let name = "slices"

@@ -318,7 +318,8 @@ struct Verification {
       else {
         let extra = hasHere && (!hasThere || KeyBytes.compare(here.key, there.key) < 0)
         report.add(
-          .derivedIndex, at: "index \(index.name)", extra ? "an entry too many" : "an entry is missing")
+          .derivedIndex, at: "index \(index.name)",
+          extra ? "an entry too many" : "an entry is missing, or was of two records and went with one")
         return
       }
     }

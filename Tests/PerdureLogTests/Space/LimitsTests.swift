@@ -152,6 +152,25 @@ struct LimitsTests {
     }
   }
 
+  @Test("Two records that give the same entry of an index share it, and V4 says so when one of them has gone")
+  func sharedEntries() throws {
+    let store = try open()
+    let texts = try store.keyspace("texts", .bytes)
+    let parameters = SliceExtractor.parameters([.value(offset: 0, length: 1)], reference: .keyPrefix)
+    let index = try store.defineIndex(
+      IndexDefinition(
+        name: "i",
+        source: .records(keyspaces: [texts], extractor: SliceExtractor.name, parameters: parameters)))
+    let keys = [1, 2].map { [UInt8](repeating: 7, count: 8) + [$0] }
+    try store.write { transaction in for key in keys { try transaction.put([5], key: key, in: texts) } }
+    #expect(try store.snapshot().count(in: index) == 1)
+    #expect(try store.verify().isClean)
+    try store.write { try $0.remove(key: keys[0], in: texts) }
+    let findings = try store.verify().findings
+    #expect(findings.map(\.invariant) == [.derivedIndex])
+    #expect(findings.first?.description.contains("of two records and went with one") == true)
+  }
+
   @Test(
     "When no number is left for another segment, a commit that needs one is refused and the store goes on")
   func segments() throws {
