@@ -91,8 +91,9 @@ public protocol FileSystem: Sendable {
   ///
   /// Never waits: what is no regular file is refused.
   ///
-  /// - Throws: `.notFound`, `.alreadyExists` (mode `.create`), `.isADirectory`, `.notAFile`, `.permissionDenied`,
-  ///   `.readOnly`, `.noSpace`, `.tooManyOpenFiles`; a file that was absent is still absent.
+  /// - Throws: `.notFound`, `.alreadyExists` (mode `.create`), `.isADirectory`, `.notAFile`,
+  ///   `.permissionDenied`, `.readOnly`, `.noSpace`, `.tooManyOpenFiles`; a file that was absent is still
+  ///   absent.
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
 
   /// Gives the file or directory at `source` the name `destination`, replacing a file or an empty
@@ -133,7 +134,8 @@ public protocol FileSystem: Sendable {
   ///
   /// - Parameter holder: A line for people, kept with the lock (on a disk: written into the file) and
   ///   quoted to whoever is refused.
-  /// - Throws: `.locked`, whose message quotes the holder (the last one to have come, if shared); `.permissionDenied`, `.readOnly`, `.notSupported`. Nothing is held.
+  /// - Throws: `.locked`, whose message quotes the holder (the last one to have come, if shared);
+  ///   `.permissionDenied`, `.readOnly`, `.notSupported`. Nothing is held.
   func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
   /// How many bytes this process may still write on the volume that holds `path`, at this moment.

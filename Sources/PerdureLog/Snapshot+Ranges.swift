@@ -5,6 +5,9 @@ import PerdureFormat
 extension Snapshot {
   /// Visits the ids of a range in order, with their values in place.
   ///
+  /// Where nothing else says whether ids or byte strings are meant, say it: `ids: 0 ... .max`, or the type
+  /// of what the closure takes.
+  ///
   /// - Parameter descending: From the last to the first.
   /// - Parameter body: Returns false to stop.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
@@ -19,6 +22,8 @@ extension Snapshot {
   }
 
   /// Visits the keys of a range in bytewise order, with their values in place.
+  ///
+  /// Where nothing else says whether ids or byte strings are meant, say it: `range: .all`.
   ///
   /// - Parameter descending: From the last to the first.
   /// - Parameter body: Returns false to stop.

@@ -115,9 +115,13 @@ public final class Store: Sendable {
   /// is not reclaimed while it lives.
   ///
   /// A closed store gives what it held when it was closed: another `Store` that has been opened since may
-  /// have gone on. If it has, and no snapshot was kept meanwhile, values may be gone: reading one is an error.
+  /// have gone on. If it has, and no snapshot was kept meanwhile, values may be gone: reading one is an
+  /// error.
   ///
-  /// - Complexity: O(1); no lock is taken.
+  /// - Complexity: O(1); no lock is taken. Of a closed store that was writing, the first snapshot takes a
+  ///   place among the readers: a lock in this process, files that are opened and locked, a superblock that
+  ///   is read. Where it can have no place it holds the writer's, and who opens the store is told `.locked`
+  ///   until the last such snapshot is gone; its release gives the place up.
   public func snapshot() -> Snapshot { Snapshot(engine) }
 
   /// Waits until everything committed so far is durable.
@@ -127,10 +131,11 @@ public final class Store: Sendable {
     try engine.gate.waitUntilSynced(end)
   }
 
-  /// Makes everything durable, marks the store as closed and lets go of it. Snapshots go on
-  /// reading: what they see is kept from later writers as it is kept from this one, by a place among the readers
-  /// (`readers`). Where none can be had the store stays locked until the last of them is gone. Closing twice is allowed; a store that goes out of scope without it is as after a
-  /// crash of the process: whole, and recovered by the next opening.
+  /// Makes everything durable, marks the store as closed and lets go of it. Snapshots go on reading: what
+  /// they see is kept from later writers as it is kept from this one, by a place among the readers
+  /// (`readers`). Where none can be had the store stays locked until the last of them is gone. Closing
+  /// twice is allowed; a store that goes out of scope without it is as after a crash of the process: whole,
+  /// and recovered by the next opening.
   /// - Throws: `StoreError` when the last sync fails; the store is closed all the same.
   public func close() throws {
     follower?.stop()

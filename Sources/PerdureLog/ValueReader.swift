@@ -31,7 +31,7 @@ public final class ValueReader {
   /// Calls `body` with the bytes of a range, piece by piece and in order: at most 64 KiB at once of a value
   /// with its own file. Returning false stops.
   ///
-  /// - Parameter range: Within `0..<count`; nil: the whole value.
+  /// - Parameter range: Within `0..<count`, or the program stops; nil: the whole value.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws. What was handed out before
   ///   is right.
   public func forEachPiece(of range: Range<UInt64>? = nil, _ body: (RawSpan) throws -> Bool) throws {
@@ -40,7 +40,7 @@ public final class ValueReader {
 
   /// A copy of a part of the value.
   ///
-  /// - Parameter range: Within `0..<count`.
+  /// - Parameter range: Within `0..<count`, or the program stops.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func bytes(in range: Range<UInt64>) throws -> [UInt8] {
     var bytes: [UInt8] = []

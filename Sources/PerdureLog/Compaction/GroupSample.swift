@@ -3,14 +3,15 @@ import PerdureFormat
 
 /// How much shorter frames become in groups, judged by some of them before anything is written.
 ///
-/// Taken are pieces as long as a group, as far from each other as there is room, or everything where that is no
-/// more. A piece begins and ends anywhere: what repeats itself in a group does so in any bytes of that length.
+/// Taken are pieces as long as a group, as far from each other as there is room, or everything where that is
+/// no more. A piece begins and ends anywhere: what repeats itself in a group does so in any bytes of that
+/// length.
 struct GroupSample {
   /// Bytes that were tried, and what they take in groups, with the entries of these.
   private(set) var frameBytes = 0
   private(set) var storedBytes = 0
 
-  /// How many pieces are tried at most: about a tenth of a second of processor time, beside minutes for the whole.
+  /// How many pieces are tried at most: of groups and segments as they are by default, 1 MiB of 64.
   static let pieceCountMax = 16
 
   /// - Parameter frames: All frames of a segment as they are.

@@ -4,9 +4,10 @@ import PerdureFormat
 //
 // It lies in the file; its checksum is right, and it stands in its own slot; it has the class, the level, the
 // number of entries and the tag that its parent, or the root block, says. Every offset and length in it stays
-// inside of it, its children lie in the file, the blocks of long keys are whole and those that it was written with
-// (its checksum goes on over theirs); and where entries lead to records, each is an address word of a segment that is there to be asked. The order of keys is the checksum's
-// business: only a writer that was wrong could break it, and the verification of the store notices that.
+// inside of it, its children lie in the file, the blocks of long keys are whole and those that it was written
+// with (its checksum goes on over theirs); and where entries lead to records, each is an address word of a
+// segment that is there to be asked. The order of keys is the checksum's business: only a writer that was
+// wrong could break it, and the verification of the store notices that.
 
 /// What a parent says of its child, or a root block of a root.
 struct ExpectedNode {

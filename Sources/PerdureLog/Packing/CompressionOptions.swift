@@ -10,8 +10,8 @@ public struct CompressionOptions: Hashable, Sendable {
     case off
     /// It is compressed by itself: for values of a kilobyte and more that repeat themselves.
     case eachValue
-    /// It is compressed with a dictionary of what the values of its keyspace have in common, also when each is
-    /// short. Until the keyspace has one, by itself.
+    /// It is compressed with a dictionary of what the values of its keyspace have in common, also when each
+    /// is short. Until the keyspace has one, by itself.
     case dictionary
   }
 
@@ -27,8 +27,8 @@ public struct CompressionOptions: Hashable, Sendable {
 
   /// Shorter values are stored as they are.
   ///
-  /// Unit: bytes. Range: 16 to 1,048,576 (1 MiB). Default: 48. Why: what little a shorter value could save, the
-  /// padding of records mostly eats.
+  /// Unit: bytes. Range: 16 to 1,048,576 (1 MiB). Default: 48. Why: what little a shorter value could save,
+  /// the padding of records mostly eats.
   public var valueBytesMin = 48
 
   /// The longest dictionary that is made.
@@ -38,29 +38,31 @@ public struct CompressionOptions: Hashable, Sendable {
   public var dictionaryBytes = 16 << 10
 
   /// Whether dictionaries are made without being asked for: the first when enough was written, another when
-  /// values shrink clearly less than they did. It happens at the end of a call that writes, about once in many
-  /// thousands, and takes that call some tenths of a second.
+  /// values shrink clearly less than they did. It happens at the end of a call that writes, about once in
+  /// many thousands, and takes that call some tenths of a second.
   ///
   /// Default: true. Why: a dictionary that nobody thinks of helps nobody. Say false to choose the moments
   /// yourself, with `Store.trainDictionary(for:)`.
   public var trainsAutomatically = true
 
-  /// Whether compaction compresses records that have lived long, in groups of about 64 KiB: those of a segment that
-  /// was compacted before, or that is in the older three quarters of the log. Values that are packed already stay so.
-  /// Compacting by hand (`Store.compact(progress:)`) does it with all of these segments that become a twentieth
-  /// shorter, judged by a sample before anything is written; the background with those that it rewrites anyway. A segment that stands in groups stays so when it is rewritten, whatever this says then.
+  /// Whether compaction compresses records that have lived long, in groups of about 64 KiB: those of a
+  /// segment that was compacted before, or that is in the older three quarters of the log. Values that are
+  /// packed already stay so. Compacting by hand (`Store.compact(progress:)`) does it with all of these
+  /// segments that become a twentieth shorter, judged by a sample before anything is written; the
+  /// background with those that it rewrites anyway. A segment that stands in groups stays so when it is
+  /// rewritten, whatever this says then.
   ///
   /// The graph keeps a copy of each cold row that it passes until its view of the store is replaced.
   ///
-  /// Default: false. Why: groups of small values of one kind are 2 times shorter and more, but the first read in
-  /// a group has to open all of it, which takes some 20 microseconds.
+  /// Default: false. Why: groups of small values of one kind are 2 times shorter and more, but the first
+  /// read in a group has to open all of it, which takes some 20 microseconds.
   public var groupsColdRecords = false
 
-  /// How much of such groups is kept in memory as it is unpacked, for the next reads in them. Of a store that is
-  /// opened for reading too.
+  /// How much of such groups is kept in memory as it is unpacked, for the next reads in them. Of a store
+  /// that is opened for reading too.
   ///
-  /// Unit: bytes. Range: 0 to 1,073,741,824 (1 GiB). Default: 16 MiB. Why: 256 groups, so that walks and what is
-  /// read again and again find theirs; what is cold is not read often.
+  /// Unit: bytes. Range: 0 to 1,073,741,824 (1 GiB). Default: 16 MiB. Why: 256 groups, so that walks and
+  /// what is read again and again find theirs; what is cold is not read often.
   public var groupCacheBytes = 16 << 20
 
   /// How long groups become, in bytes as they are unpacked; tests have shorter ones.
