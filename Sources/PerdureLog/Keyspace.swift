@@ -7,6 +7,9 @@ public enum KeyspaceKind: UInt8, Sendable, Hashable {
 }
 
 /// A named set of keys in a store. A commit may span several; it is atomic over all of them.
+///
+/// A store refuses one of another store, unless it has a keyspace with the same number, name and kind itself:
+/// stores that were laid out alike take each other's, and mean their own.
 public struct Keyspace: Hashable, Sendable {
   /// The number by which records name the keyspace; 0 is the store's own catalog.
   public let id: UInt32

@@ -5,8 +5,9 @@ import PerdureFormat
 /// Bytes handed to closures are borrowed: they are good until the closure returns, and are
 /// nobody's to keep.
 ///
-/// A keyspace or index of another store is refused: reads throw `StoreError` with code `.invalidArgument`,
-/// and those that throw nothing have no such key. One that came later than the snapshot is empty in it.
+/// A keyspace or index of another store (`Keyspace` says what tells them apart) is refused: reads throw
+/// `StoreError` with code `.invalidArgument`, and those that throw nothing have no such key. One that came later
+/// than the snapshot is empty in it. To ask for a key of the other kind stops the program.
 public final class Snapshot: Sendable {
   let engine: Engine
   private let pin: Pin

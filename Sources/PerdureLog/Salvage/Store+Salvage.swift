@@ -23,7 +23,8 @@ extension Store {
   /// - Parameter progress: Hears how far the work is: bytes done, bytes in all. Throw from it to cancel.
   /// - Returns: What was found, given back, and lost.
   /// - Throws: `StoreError`: `.notAStore` when there is neither a superblock nor a segment,
-  ///   `.invalidArgument` when the target is not empty, `.unsupportedFormat`, `.io`; what `progress` throws.
+  ///   `.invalidArgument` when the target is not empty, `.unsupportedFormat`, `.io` (also when nothing
+  ///   is there); what `progress` throws.
   ///   The target is then removed.
   /// - Complexity: reads every segment twice, and the blob files of all keys; memory for one segment and two
   ///   indexes.
