@@ -117,12 +117,16 @@ extension StoreError {
     StoreError(.io, "\(action) failed", cause: cause)
   }
 
+  /// What to do about a store that does not open.
+  static let beyondRepair =
+    "nothing was changed: restore the store from a backup, or make a new one of what can be read "
+    + "(`perdure salvage`, Store.salvage)"
+
   static func corruption(_ error: FormatError, segment: UInt64, offset: Int) -> StoreError {
     let code: Code = error.reason == .unsupported ? .unsupportedFormat : .corruption
     return StoreError(
       code,
-      "\(error); nothing was changed: restore the store from a backup, or make a new one of what can be "
-        + "read (`perdure salvage`, Store.salvage)",
+      "\(error); \(beyondRepair)",
       at: "\(StoreFileName.segment(segment).string), byte \(offset)")
   }
 

@@ -65,7 +65,7 @@ final class SuperblockFile: @unchecked Sendable {
         isUnknown ? .unsupportedFormat : .corruption,
         isUnknown
           ? "The store needs a newer version of Perdure: \(error)"
-          : "No copy of the superblock is valid: \(error); nothing was changed: restore the store from a backup",
+          : "No copy of the superblock is valid: \(error); \(StoreError.beyondRepair)",
         at: "\(StoreFileName.superblock.string), byte \(error.offset)")
     }
   }

@@ -143,7 +143,7 @@ struct LogOpening {
     guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
     else {
       throw StoreError(
-        .corruption, "The log ends before what was promised durable; restore the store from a backup",
+        .corruption, "The log ends before what was promised durable; \(StoreError.beyondRepair)",
         at: scan.end.description)
     }
     report.segments = links.count
