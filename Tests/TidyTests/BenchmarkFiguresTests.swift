@@ -117,6 +117,19 @@ struct BenchmarkFiguresTests {
     #expect(checked > 300)
   }
 
+  @Test("Every duration on the front page was measured for that engine")
+  func summary() throws {
+    let known = try durations()
+    let table = try rows("summary", in: "README.md")
+    let engines = try #require(table.first).dropFirst()
+    try #require(table.count >= 10)
+    for row in table.dropFirst(2) {
+      for (engine, cell) in zip(engines, row.dropFirst()) where Self.isDuration(cell) {
+        #expect(known["hashed-100 " + engine]?.contains(cell) == true, "\(row[0]), \(engine): \(cell)")
+      }
+    }
+  }
+
   @Test("Every duration that the goals are held against was measured")
   func goals() throws {
     let known = try durations()

@@ -45,6 +45,23 @@ struct ReportTests {
     #expect(processor.text.contains("| read random | 20 ns | 40 ns |"))
   }
 
+  @Test("The front page has a few rows without the floor, and says how many of all rows are won")
+  func summary() {
+    let all = [
+      measurement("floor", .readRandom, ns: 1), measurement("Perdure", .readRandom, ns: 20),
+      measurement("LMDB", .readRandom, ns: 40), measurement("Perdure", .getMany64, ns: 30),
+      measurement("LMDB", .getMany64, ns: 20), measurement("Perdure", .ycsbB, ns: 5),
+    ]
+    #expect(
+      ResultTable.summary(all, .elapsed) == """
+        | 1000 records | Perdure | LMDB |
+        | --- | ---: | ---: |
+        | read random | 20 ns | 40 ns |
+
+        Ahead of the best of them on 1 of 2 rows, by elapsed time.
+        """)
+  }
+
   @Test("A goal is met, not met, or not measured")
   func goals() {
     let all = [

@@ -6,14 +6,14 @@ struct TablesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tables", abstract: "Write the results into the tables of the documents.",
     discussion: """
-      Between the marks <!-- name --> and <!-- /name -->, for the names log, goals, settings, compression and opening.
+      Between the marks <!-- name --> and <!-- /name -->, for the names log, summary, goals, settings, compression and opening.
       """)
 
   @Option(help: "The folder of the results.")
   var results = "Benchmarks/results"
 
   @Option(parsing: .upToNextOption, help: "The documents.")
-  var documents = ["Benchmarks/README.md", "ARCHITECTURE.md"]
+  var documents = ["README.md", "Benchmarks/README.md", "ARCHITECTURE.md"]
 
   @Flag(help: "Processor time of all threads instead of elapsed time: where other work was on the machine.")
   var processorTime = false
@@ -44,6 +44,7 @@ struct TablesCommand: ParsableCommand {
     let settings = try EngineName.allCases.map { try $0.description }
     return [
       ("log", tables.map(\.text).joined(separator: "\n\n")),
+      ("summary", ResultTable.summary(measurements, time)),
       ("goals", Goal.table(ResultSet(measurements, time), compression)),
       ("settings", settings.map { "- \($0.title): \($0.settings)" }.joined(separator: "\n")),
       ("compression", CompressionFigure.table(compression)),

@@ -9,7 +9,7 @@ struct ResultTable {
   let shape: Shape
   let records: Int
   let results: ResultSet
-  private let engines: [String]
+  let engines: [String]
 
   /// From here on a store has many records, as those of the part "large".
   static let largeCount = 5_000_000
@@ -55,25 +55,38 @@ struct ResultTable {
   }
 
   private func row(_ kind: ResultRow) -> String? {
-    let found = engines.map { engine in
-      kind.workloads.compactMap { results[$0, engine, shape, records] }
-    }
-    let values = found.map { $0.isEmpty ? nil : kind.value($0) }
+    let values = values(kind)
     guard values.contains(where: { $0 != nil }) else { return nil }
     let cells = values.map { $0.map(kind.format) ?? "–" }
-    let ratios = [ratio(values, to: Self.peers), ratio(values, to: [FloorEngine.name])]
-    let rounds = Set(found.flatMap { $0.map(\.rounds) }).sorted()
+    let ratios = [ratioText(values, to: Self.peers), ratioText(values, to: [FloorEngine.name])]
+    let rounds = Set(engines.flatMap { measured(kind, $0).map(\.rounds) }).sorted()
     let all = [kind.title] + cells + ratios + [rounds.map { "\($0)" }.joined(separator: ", ")]
     return "| \(all.joined(separator: " | ")) |"
   }
 
-  /// Below 1: Perdure is ahead of the best of these.
-  private func ratio(_ values: [Double?], to others: [String]) -> String {
+  private func measured(_ kind: ResultRow, _ engine: String) -> [Measurement] {
+    kind.workloads.compactMap { results[$0, engine, shape, records] }
+  }
+
+  /// One for each engine.
+  func values(_ kind: ResultRow) -> [Double?] {
+    engines.map { engine in
+      let found = measured(kind, engine)
+      return found.isEmpty ? nil : kind.value(found)
+    }
+  }
+
+  private func ratioText(_ values: [Double?], to others: [String]) -> String {
+    guard let ratio = ratio(values, to: others) else { return "–" }
+    return ratio <= 1 ? "**\(Format.ratio(ratio))**" : Format.ratio(ratio)
+  }
+
+  /// Up to 1: Perdure is ahead of the best of these.
+  func ratio(_ values: [Double?], to others: [String]) -> Double? {
     let theirs = zip(engines, values).compactMap { others.contains($0) ? $1 : nil }
     guard let place = engines.firstIndex(of: PerdureEngine.name), let ours = values[place],
       let best = theirs.min(), best > 0
-    else { return "–" }
-    let text = Format.ratio(ours / best)
-    return ours <= best ? "**\(text)**" : text
+    else { return nil }
+    return ours / best
   }
 }
