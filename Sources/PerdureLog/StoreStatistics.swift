@@ -113,7 +113,7 @@ extension Store {
   public var statistics: StoreStatistics {
     get throws {
       try engine.looking { state in
-        let root = state.root.pointee
+        let root = state.root
         let keys = state.catalog.keyspaces.dropFirst().reduce(0) { $0 + root.trees(of: $1).count($1.kind) }
         let entries = state.catalog.indexes.reduce(0) { $0 + root.tree(of: $1.index).count }
         let sealed = state.segments.segments.filter { $0.key != state.end.segment }
@@ -123,7 +123,8 @@ extension Store {
         let compactions = engine.compactor?.current
         let packing = engine.packing?.current ?? PackingCounts()
         return StoreStatistics(
-          sequence: root.sequence, keys: keys, indexEntries: entries, segments: state.segments.segments.count,
+          sequence: root.pointee.sequence, keys: keys, indexEntries: entries,
+          segments: state.segments.segments.count,
           logBytes: sealed + state.end.offset,
           oldestSnapshots: state.oldestSnapshots(engine.pins.held(), max: 8),
           liveRecordBytes: totals.liveBytes, deadRecordBytes: totals.deadBytes,

@@ -186,7 +186,7 @@ struct CheckpointWriter: ~Copyable {
     of source: CheckpointSource, number: UInt64, to file: IndexFile
   ) throws -> CheckpointRoot {
     var writer = NodeWriter(to: file)
-    let root = source.root.pointee
+    let root = source.root
     let keyspaces = try source.catalog.keyspaces.map { keyspace in
       let trees = root.trees(of: keyspace)
       return switch keyspace.kind {
@@ -201,7 +201,7 @@ struct CheckpointWriter: ~Copyable {
         isComplete: isComplete, hasDuplicates: source.duplicated.contains(entry.index.id))
     }
     return CheckpointRoot(
-      number: number, end: root.end, sequence: root.sequence, nextBlob: source.nextBlob,
+      number: number, end: root.pointee.end, sequence: root.pointee.sequence, nextBlob: source.nextBlob,
       unitsInUse: UInt64(file.slots.unitsInUse), keyspaces: keyspaces, indexes: indexes,
       blobs: source.blobs.sorted(), segmentUsage: source.segmentUsage)
   }

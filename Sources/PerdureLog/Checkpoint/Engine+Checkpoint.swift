@@ -58,10 +58,10 @@ extension Engine {
 
   /// Step 4; without a reference the superblock says once more what it said.
   private func name(_ reference: CheckpointReference?, _ source: CheckpointSource) throws {
-    let root = source.root.pointee
+    let root = source.root
     try replaceSuperblock { superblock in
-      superblock.durableEnd = max(superblock.durableEnd, root.end)
-      superblock.durableSequence = max(superblock.durableSequence, root.sequence)
+      superblock.durableEnd = max(superblock.durableEnd, root.pointee.end)
+      superblock.durableSequence = max(superblock.durableSequence, root.pointee.sequence)
       superblock.nextBlob = max(superblock.nextBlob, source.nextBlob)
       if let reference { superblock.checkpoint = reference }
     }

@@ -258,9 +258,9 @@ struct CommitterState: ~Copyable {
 
   /// Notes blob files that the published root, or the one that is about to be, does not name.
   mutating func retire(blobs numbers: [UInt64]) {
-    let root = root.pointee
+    let (version, sequence, end) = (root.pointee.version, root.pointee.sequence, root.pointee.end)
     for number in numbers {
-      retiredBlobs.retire(number, version: root.version, sequence: root.sequence, end: root.end)
+      retiredBlobs.retire(number, version: version, sequence: sequence, end: end)
     }
   }
 

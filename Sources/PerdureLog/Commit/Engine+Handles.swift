@@ -73,9 +73,8 @@ extension Snapshot {
   /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
   @inline(__always)
   func trees(of keyspace: Keyspace) throws(StoreError) -> KeyspaceRoot {
-    let root = root.pointee
-    guard Int(keyspace.id) < root.keyspaceCount else { return KeyspaceRoot() }
-    let trees = root.keyspaces[Int(keyspace.id)]
+    guard Int(keyspace.id) < root.pointee.keyspaceCount else { return KeyspaceRoot() }
+    let trees = root.pointee.keyspaces[Int(keyspace.id)]
     guard trees.mark == keyspace.mark else { throw Self.foreign(keyspace) }
     return trees
   }
@@ -83,7 +82,7 @@ extension Snapshot {
   /// For reads that cannot throw: the same, but empty trees if the handle is one of another store.
   @inline(__always)
   func knownTrees(of keyspace: Keyspace) -> KeyspaceRoot {
-    let trees = root.pointee.trees(of: keyspace)
+    let trees = root.trees(of: keyspace)
     return trees.mark == keyspace.mark ? trees : KeyspaceRoot()
   }
 
@@ -94,10 +93,9 @@ extension Snapshot {
   /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
   @inline(__always)
   func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
-    let root = root.pointee
-    guard Int(index.id) < root.indexCount else { return OrderedTree() }
-    guard root.indexMarks[Int(index.id)] == index.mark else { throw Self.foreign(index) }
-    return root.indexes[Int(index.id)]
+    guard Int(index.id) < root.pointee.indexCount else { return OrderedTree() }
+    guard root.pointee.indexMarks[Int(index.id)] == index.mark else { throw Self.foreign(index) }
+    return root.pointee.indexes[Int(index.id)]
   }
 
   @inline(never)

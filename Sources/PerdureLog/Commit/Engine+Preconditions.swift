@@ -29,7 +29,7 @@ extension Engine {
     case .indexRangeUnchanged(let index, let range, let snapshot):
       try checkAvailable(index)
       let old = try snapshot.tree(of: index)
-      let isUnchanged = OrderedTree.isUnchanged(index: range, from: old, to: root.pointee.tree(of: index))
+      let isUnchanged = OrderedTree.isUnchanged(index: range, from: old, to: root.tree(of: index))
       // It may be of another opening, with an index file of its own. F3
       try snapshot.check(old.file)
       return isUnchanged
@@ -37,14 +37,14 @@ extension Engine {
       let old = try snapshot.tree(of: keyspace)
       let isUnchanged = range.withRaw {
         OrderedTree.isUnchanged(
-          in: $0, from: old, to: root.pointee.trees(of: keyspace).ordered)
+          in: $0, from: old, to: root.trees(of: keyspace).ordered)
       }
       try snapshot.check(old.file)
       return isUnchanged
     case .idRangeUnchanged(let keyspace, let ids, let snapshot):
       let old = try snapshot.trees(of: keyspace).dense
       let isUnchanged = DenseTable.isUnchanged(
-        in: ids, from: old, to: root.pointee.trees(of: keyspace).dense)
+        in: ids, from: old, to: root.trees(of: keyspace).dense)
       try snapshot.check(old.file)
       return isUnchanged
     }
@@ -52,9 +52,9 @@ extension Engine {
 
   private func word(_ key: Key, _ keyspace: Keyspace, _ root: UnsafeMutablePointer<Root>) -> UInt64? {
     switch key {
-    case .id(let id): root.pointee.trees(of: keyspace).dense.get(id)
+    case .id(let id): root.trees(of: keyspace).dense.get(id)
     case .bytes(let bytes):
-      bytes.withUnsafeBytes { root.pointee.trees(of: keyspace).ordered.get($0) }
+      bytes.withUnsafeBytes { root.trees(of: keyspace).ordered.get($0) }
     }
   }
 }

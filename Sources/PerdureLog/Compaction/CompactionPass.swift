@@ -120,7 +120,7 @@ struct CompactionPass {
     if limits.rollsLog && isWritten { try engine.rollLogIfThereIsRoom(&state) }
     let roots = state.roots(heldBy: engine.heldAndAwaited(state))
     keepers = Keepers(roots, state.catalog)
-    state.compactedVersions = roots.map(\.pointee.version)
+    state.compactedVersions = roots.map { $0.pointee.version }
     promise = (state.end, state.root.pointee.sequence, state.nextBlob)
     let last = state.end.segment
     numbers = state.segments.segments.keys.filter { $0 != last }.sorted()
@@ -136,7 +136,7 @@ struct CompactionPass {
         number, cleanedThrough: usage.deadBytes == 0 ? keepers.sequence : segment.header.cleanedThrough)
     }
     chosen = Set(numbers)
-    limits.didKeep(roots.dropLast().map(\.pointee.version))
+    limits.didKeep(roots.dropLast().map { $0.pointee.version })
     if let choose = limits.choose { chosen = choose(candidates) }
   }
 

@@ -20,7 +20,7 @@ public struct StoredValues: ~Copyable {
   public func value(key: [UInt8], inKeyspaceNamed name: String) throws -> [UInt8]? {
     guard let keyspace = catalog.keyspace(named: name), keyspace.kind == .bytes else { return nil }
     return try key.withUnsafeBytes { key in
-      guard let word = reader.root.pointee.trees(of: keyspace).ordered.get(key) else { return nil }
+      guard let word = reader.root.trees(of: keyspace).ordered.get(key) else { return nil }
       var hold = GroupHold()
       defer { hold.release() }
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)

@@ -4,7 +4,10 @@ import PerdureFormat
 ///
 /// The writer makes one for each commit; readers reach it through a pin (`PinTable`). Freeing
 /// follows the rule of `NodeArena`: a root is let go when it is the newest no more, and no pin holds it.
-struct Root {
+///
+/// It is read where it is, field by field, and never copied as a whole: the committer writes a field that is its own
+/// while readers look at the others.
+struct Root: ~Copyable {
   /// The arena's version that this root was published with.
   var version: UInt64
   /// The last commit that it holds.
@@ -22,16 +25,6 @@ struct Root {
   var indexes: UnsafeMutablePointer<OrderedTree>
   /// By index id: the marks of those that readers may name.
   var indexMarks: UnsafeMutablePointer<UInt64>
-
-  /// The tree of an index; empty if the index came later than this root.
-  func tree(of index: DerivedIndex) -> OrderedTree {
-    Int(index.id) < indexCount ? indexes[Int(index.id)] : OrderedTree()
-  }
-
-  /// The index of a keyspace; empty if the keyspace came later than this root.
-  func trees(of keyspace: Keyspace) -> KeyspaceRoot {
-    Int(keyspace.id) < keyspaceCount ? keyspaces[Int(keyspace.id)] : KeyspaceRoot()
-  }
 
   /// A root with empty trees, in one block of memory: every commit makes one.
   static func allocate(keyspaceCount: Int, indexCount: Int) -> UnsafeMutablePointer<Root> {
@@ -84,6 +77,18 @@ struct Root {
   }
 
   static func free(_ root: UnsafeMutablePointer<Root>) { UnsafeMutableRawPointer(root).deallocate() }
+}
+
+extension UnsafeMutablePointer<Root> {
+  /// The tree of an index; empty if the index came later than this root.
+  func tree(of index: DerivedIndex) -> OrderedTree {
+    Int(index.id) < pointee.indexCount ? pointee.indexes[Int(index.id)] : OrderedTree()
+  }
+
+  /// The index of a keyspace; empty if the keyspace came later than this root.
+  func trees(of keyspace: Keyspace) -> KeyspaceRoot {
+    Int(keyspace.id) < pointee.keyspaceCount ? pointee.keyspaces[Int(keyspace.id)] : KeyspaceRoot()
+  }
 }
 
 /// The index of one keyspace; which of the two is used follows from the keyspace's kind.

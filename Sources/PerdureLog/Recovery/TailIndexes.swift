@@ -155,7 +155,7 @@ struct TailChanges {
     return try came.filter { word in
       let record = try reader.record(at: word, &hold)
       let keyspace = catalog.keyspaces[Int(record.header.keyspace)]
-      return root.pointee.trees(of: keyspace).word(for: record.key, keyspace.kind) == word
+      return root.trees(of: keyspace).word(for: record.key, keyspace.kind) == word
     }
   }
 

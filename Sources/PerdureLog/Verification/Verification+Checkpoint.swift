@@ -43,7 +43,7 @@ extension Verification {
         report.add(.checkpoint, at: place, "there is no keyspace \(keyspace.name)")
         return
       }
-      let now = root.pointee.trees(of: keyspace)
+      let now = root.trees(of: keyspace)
       let agrees =
         switch keyspace.kind {
         case .dense: Self.agree(now.dense, then.dense, upTo: end)

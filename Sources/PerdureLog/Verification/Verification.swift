@@ -152,14 +152,14 @@ struct Verification {
   /// V7: goes through every tree from end to end.
   mutating func checkOrder() throws {
     for keyspace in catalog.keyspaces {
-      let trees = root.pointee.trees(of: keyspace)
+      let trees = root.trees(of: keyspace)
       switch keyspace.kind {
       case .dense: checkOrder(of: trees.dense, "keyspace \(keyspace.name)")
       case .bytes: checkOrder(of: trees.ordered, "keyspace \(keyspace.name)")
       }
     }
     for entry in catalog.indexes {
-      checkOrder(of: root.pointee.tree(of: entry.index), "index \(entry.index.name)")
+      checkOrder(of: root.tree(of: entry.index), "index \(entry.index.name)")
     }
     try tell(logBytes)
   }
@@ -206,7 +206,7 @@ struct Verification {
       let id = Int(keyspace.id)
       // One that the log does not make is as good as empty; that it is there V9 says.
       let there = id < replay.keyspaces.count ? replay.keyspaces[id] : KeyspaceRoot()
-      let here = root.pointee.trees(of: keyspace)
+      let here = root.trees(of: keyspace)
       if !Self.haveSameWords(keyspace.kind, here, there) {
         let (count, logged) = (here.count(keyspace.kind), there.count(keyspace.kind))
         report.add(
@@ -241,7 +241,7 @@ struct Verification {
     // Said by `checkOrder`, which came to every node.
     if engine.isIndexDamaged { return }
     for keyspace in catalog.keyspaces {
-      let trees = root.pointee.trees(of: keyspace)
+      let trees = root.trees(of: keyspace)
       switch keyspace.kind {
       case .dense:
         var cursor = DenseCursor(trees.dense)
@@ -262,7 +262,7 @@ struct Verification {
 
   private func tellRecords() throws {
     guard report.records % Self.progressStepRecords == 0 else { return }
-    let keys = catalog.keyspaces.reduce(1) { $0 + root.pointee.trees(of: $1).count($1.kind) }
+    let keys = catalog.keyspaces.reduce(1) { $0 + root.trees(of: $1).count($1.kind) }
     try tell(logBytes + UInt64(Double(logBytes) * Double(report.records) / Double(keys)))
   }
 
@@ -303,12 +303,12 @@ struct Verification {
     }
     report.findingCount += duplicates.count - duplicates.listed.count
     for entry in catalog.indexes where available.contains(entry.index.id) {
-      compare(entry.index, rebuilt.pointee.tree(of: entry.index))
+      compare(entry.index, rebuilt.tree(of: entry.index))
     }
   }
 
   private mutating func compare(_ index: DerivedIndex, _ expected: OrderedTree) {
-    var here = OrderedCursor(root.pointee.tree(of: index))
+    var here = OrderedCursor(root.tree(of: index))
     var there = OrderedCursor(expected)
     while true {
       let (hasHere, hasThere) = (here.next(), there.next())
