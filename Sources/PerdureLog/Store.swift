@@ -19,7 +19,7 @@ public final class Store: Sendable {
   ///
   /// - Parameter path: The store's directory; by custom its name ends in `.perdure`.
   /// - Throws: `StoreError`: `.locked`, `.notAStore`, `.unsupportedFormat`, `.corruption` (nothing
-  ///   was changed), `.io`, `.invalidArgument`.
+  ///   was changed), `.io`, `.invalidArgument`; what `StoreOptions.recoveryProgress` throws.
   /// - Complexity: reads what the log has behind the newest checkpoint; without one that can be used, the
   ///   whole log, once.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {

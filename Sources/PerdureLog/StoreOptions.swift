@@ -80,10 +80,12 @@ public struct StoreOptions: Sendable {
   /// Default: none. Why: what an index needs beside the built-in extractors, its program brings along.
   public var indexExtractors: [String: any IndexExtractorFactory] = [:]
 
-  /// Hears how far a long recovery is: bytes read, bytes in all. Called on the opening thread.
+  /// Hears how far a long recovery is: bytes of the log that were read, bytes that have to be. Called on the thread that
+  /// opens (or goes on, `Store.refresh()`), after each mebibyte and at the end. Throw from it to give the opening up:
+  /// nothing of the store was changed then, and what was thrown is what the opening throws.
   ///
   /// Default: nil. Why: few programs have a place to show it.
-  public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) -> Void)?
+  public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) throws -> Void)?
 
   /// Whether the store compacts itself in the background when enough of the log is garbage.
   ///

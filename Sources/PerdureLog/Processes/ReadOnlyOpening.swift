@@ -100,6 +100,7 @@ struct ReadOnlyOpening {
         return try open(registration, look: attempt < Self.attemptsMax / 2 ? look : nil)
       } catch {
         if error is OpeningBesideWriter.Moved { continue }
+        if error is LogOpening.GivenUp { throw error }
         if look == (try? StoreLook(path, options.fileSystem)) { throw error }
       }
     }

@@ -130,16 +130,18 @@ struct LogOpening {
     }
     let total = links.reduce(0) { $0 + length($1) }
     var done: UInt64 = 0
+    var told: UInt64 = 0
     for (index, link) in links.enumerated() {
       let skipped = link.segment.number == start.segment ? start.offset : 0
       try scan.read(
         link, isLast: index == links.count - 1,
         // Of groups it hears of more bytes than the file has.
-        progress: { options.recoveryProgress?(done + min($0 - skipped, length(link)), total) },
+        progress: { try tell(done + min($0 - skipped, length(link)), of: total, &told) },
         apply: { try replay.apply($0) })
       done += length(link)
     }
     try scan.finish()
+    if done > 0 { try tell(done, of: total, &told, always: true) }
     guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
     else {
       throw StoreError(
@@ -151,6 +153,19 @@ struct LogOpening {
     report.commits = scan.sequence
     vouched = max(vouched, scan.vouched)
   }
+
+  /// The opening was given up by who hears how far it is.
+  struct GivenUp: Error { let cause: any Error }
+
+  private func tell(
+    _ done: UInt64, of total: UInt64, _ told: inout UInt64, always: Bool = false
+  ) throws(GivenUp) {
+    guard let hear = options.recoveryProgress, always || done >= told + Self.progressStepBytes else { return }
+    told = done
+    do { try hear(done, total) } catch { throw GivenUp(cause: error) }
+  }
+
+  private static let progressStepBytes: UInt64 = 1 << 20
 }
 
 // MARK: - The state

@@ -50,7 +50,7 @@ struct LogScan {
 
   /// Reads one segment. `apply` gets the frames of each commit that is complete.
   mutating func read(
-    _ link: SegmentChain.Link, isLast: Bool, progress: (UInt64) -> Void, apply: ([Part]) throws -> Void
+    _ link: SegmentChain.Link, isLast: Bool, progress: (UInt64) throws -> Void, apply: ([Part]) throws -> Void
   ) throws {
     if link.segment.map != nil { return try readRewritten(link, isLast: isLast, progress, apply) }
     if followsRewritten { sequence = link.segment.header.firstSequence - 1 }
@@ -69,13 +69,14 @@ struct LogScan {
         else { throw StoreError.corruption(error, segment: number, offset: offset + error.offset) }
         return
       }
-      progress(UInt64(offset))
+      try progress(UInt64(offset))
     }
   }
 
   /// Reads a segment that compaction has rewritten; what began before and goes on into it is complete.
   private mutating func readRewritten(
-    _ link: SegmentChain.Link, isLast: Bool, _ progress: (UInt64) -> Void, _ apply: ([Part]) throws -> Void
+    _ link: SegmentChain.Link, isLast: Bool, _ progress: (UInt64) throws -> Void,
+    _ apply: ([Part]) throws -> Void
   ) throws {
     let segment = link.segment
     guard let footer = segment.footer, !isLast else {
@@ -86,7 +87,7 @@ struct LogScan {
     parts.removeAll()
     try Self.visitFrames(of: segment, upTo: Int(footer.originalEnd), superblock.store) { part in
       try apply([part])
-      progress(part.position.offset)
+      try progress(part.position.offset)
     }
     followsRewritten = true
   }

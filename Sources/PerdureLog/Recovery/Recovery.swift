@@ -12,6 +12,8 @@ enum Recovery {
       return try openChecked(path, options, suspectsIndex)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")
+    } catch let error as LogOpening.GivenUp {
+      throw error.cause
     }
   }
 
