@@ -18,7 +18,7 @@ struct CompactCommand: ConsoleCommand {
   var json = false
 
   func perform(on console: Console) throws -> ExitCode {
-    let store = try OpenedStore(forWritingAt: path).engine
+    let store = try OpenedStore(forWritingAt: path, on: console).engine
     let report = try console.withProgress("compacting") { show in
       try store.compact { progress in
         show(UInt64(progress.segmentsDone), UInt64(progress.segmentsTotal))

@@ -71,7 +71,7 @@ struct DumpCommand: ConsoleCommand {
   }
 
   func perform(on console: Console) throws -> ExitCode {
-    let store = try OpenedStore(at: path)
+    let store = try OpenedStore(at: path, on: console)
     if let entity { return try dumpObjects(of: entity, in: store, console) }
     return try dumpRecords(of: store.engine, console)
   }

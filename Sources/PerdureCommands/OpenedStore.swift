@@ -6,16 +6,31 @@ struct OpenedStore {
   let engine: Store
   let graph: StoreInspection?
 
-  init(at path: String) throws { try self.init(at: path, isReadOnly: true) }
+  /// - Parameter console: Is shown how far a long opening is.
+  init(at path: String, on console: Console) throws {
+    self = try Self.open(path, isReadOnly: true, console)
+  }
 
   /// As its program would: a graph's indexes are kept up.
-  init(forWritingAt path: String) throws { try self.init(at: path, isReadOnly: false) }
+  init(forWritingAt path: String, on console: Console) throws {
+    self = try Self.open(path, isReadOnly: false, console)
+  }
 
-  private init(at path: String, isReadOnly: Bool) throws {
-    var options = StoreOptions()
-    options.checksIndexAtOpening = true
-    options.isReadOnly = isReadOnly
-    options.createsIfMissing = false
+  private static func open(_ path: String, isReadOnly: Bool, _ console: Console) throws -> Self {
+    let progress = OpeningProgress()
+    return try console.withProgress("opening") { show in
+      progress.show = show
+      defer { progress.show = nil }
+      var options = StoreOptions()
+      options.checksIndexAtOpening = true
+      options.isReadOnly = isReadOnly
+      options.createsIfMissing = false
+      options.recoveryProgress = { progress.show?($0, $1) }
+      return try Self(path, options)
+    }
+  }
+
+  private init(_ path: String, _ options: StoreOptions) throws {
     do {
       let graph = try StoreInspection(of: path, options: options)
       self.graph = graph
@@ -26,4 +41,10 @@ struct OpenedStore {
       graph = nil
     }
   }
+}
+
+/// Leads from the options, which a store keeps, to a console that hears of the opening only.
+// Unchecked: used by the thread that opens, and empty from then on.
+private final class OpeningProgress: @unchecked Sendable {
+  var show: ((UInt64, UInt64) -> Void)?
 }

@@ -14,7 +14,7 @@ struct StatsCommand: ConsoleCommand {
   var json = false
 
   func perform(on console: Console) throws -> ExitCode {
-    let store = try OpenedStore(at: path)
+    let store = try OpenedStore(at: path, on: console)
     let report = store.engine.recoveryReport
     let statistics = try store.engine.statistics
     let fields =

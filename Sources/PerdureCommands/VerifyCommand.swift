@@ -20,11 +20,13 @@ struct VerifyCommand: ConsoleCommand {
   var json = false
 
   func perform(on console: Console) throws -> ExitCode {
-    let store = try OpenedStore(at: path)
+    let store = try OpenedStore(at: path, on: console)
     let engine = try console.withProgress("verifying") { try store.engine.verify(progress: $0) }
     // Said before the graph is looked at, which may take long.
     if !json { show(engine, on: console) }
-    let graph = store.graph?.verifyGraph()
+    let graph = try store.graph.map { graph in
+      try console.withProgress("verifying the graph") { try graph.verifyGraph(progress: $0) }
+    }
     if json {
       console.print(Self.text(path, engine, graph).text)
     } else if let graph {

@@ -52,6 +52,13 @@ struct Outcome {
   }
 }
 
+extension Console {
+  /// Nobody listens.
+  static var silent: Console {
+    Console(output: { _ in }, errors: { _ in }, isTerminal: false, now: { .zero })
+  }
+}
+
 @Suite("The command perdure")
 struct CommandTests {
   let directory: TemporaryDirectory
@@ -144,6 +151,21 @@ struct CommandTests {
     #expect(outcome.lines.last == "graph: 2 objects, 0 links: clean")
   }
 
+  @Test("On a terminal, how far opening and verification are is shown, and wiped away")
+  func progressOfVerification() throws {
+    let graph = try makeGraph()
+    let fileSystem = POSIXFileSystem()
+    for name in try fileSystem.contents(of: graph) where name.hasSuffix(".index") {
+      try fileSystem.remove(graph + "/" + name)
+    }
+    let outcome = try Outcome("verify", graph, isTerminal: true)
+    for work in ["opening", "verifying", "verifying the graph"] {
+      #expect(outcome.errors.contains("\r\(work) [##############################] 100 %"), "\(work)")
+    }
+    #expect(outcome.errors.hasSuffix(" \r"))
+    #expect(outcome.lines.last?.hasSuffix("clean") == true)
+  }
+
   @Test("verify of a store with a damaged value names the invariant, and exits with 1")
   func verifyDamaged() throws {
     let store = try Store(at: path)
@@ -174,7 +196,7 @@ struct CommandTests {
   func damagedRow() throws {
     let path = try makeBoats()
     // With the index in its file, opening does not read the log.
-    let opened = try OpenedStore(forWritingAt: path)
+    let opened = try OpenedStore(forWritingAt: path, on: .silent)
     try opened.engine.checkpoint()
     try opened.engine.close()
     try damage("Biber", in: path)

@@ -51,23 +51,37 @@ package struct GraphVerification {
   private var report = GraphVerificationReport()
   /// More findings than this say nothing more.
   private let findingsMax: Int
+  private let steps: VerificationSteps
 
+  /// - Parameter goesOn: Hears now and then how far the work is, in rows and entries, of how many; false ends it.
   package init(
-    _ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000
+    _ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000,
+    goesOn: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) {
     self.view = view
     self.schema = schema
     self.model = model
     self.findingsMax = findingsMax
+    steps = VerificationSteps(of: goesOn == nil ? 0 : Self.stepCount(view, schema), goesOn)
+  }
+
+  /// Rows, and entries that are looked at; an index that cannot be counted counts for nothing.
+  private static func stepCount(_ view: any StoreView, _ schema: StoreSchema) -> Int {
+    let rows = schema.entities.compactMap { $0 }.filter { $0.layouts != nil }
+      .reduce(0) { $0 + view.rowCount(entity: $1.number) }
+    return schema.indexes.indices.reduce(rows) { sum, position in
+      guard schema.indexes[position].isVerified else { return sum }
+      return sum + ((try? view.entryCount(StoreIndex(rawValue: position), .all)) ?? 0)
+    }
   }
 
   /// Reads every row and follows every reference and link. What cannot be read is a finding.
   package consuming func run() -> GraphVerificationReport {
-    for entity in schema.entities {
+    for entity in schema.entities where !steps.isStopped {
       guard let entity, entity.layouts != nil else { continue }
       attempt(1, entity.name) { try $0.checkRows(of: entity) }
     }
-    for position in schema.indexes.indices {
+    for position in schema.indexes.indices where !steps.isStopped {
       let index = StoreIndex(rawValue: position)
       if case .links(let property) = schema.indexes[position].kind {
         attempt(3, schema.indexes[position].name) { try $0.checkLinks(index, property) }
@@ -104,7 +118,7 @@ package struct GraphVerification {
       } catch {
         found.findings.append(.init(invariant: 1, place: name(reference), message: "\(error)"))
       }
-      return found.findings.count < findingsMax
+      return found.findings.count < findingsMax && steps.next()
     }
   }
 
@@ -135,7 +149,7 @@ package struct GraphVerification {
       found.links += 1
       guard key.count == 8 else {
         found.findings.append(.init(invariant: 3, place: "a link", message: "its key has \(key.count) bytes"))
-        return found.findings.count < findingsMax
+        return found.findings.count < findingsMax && steps.next()
       }
       let source = ObjectReference(rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
       for (end, entity) in [(source, ends.source), (target, ends.target)] {
@@ -144,7 +158,7 @@ package struct GraphVerification {
           .init(
             invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)) \(problem)"))
       }
-      return found.findings.count < findingsMax
+      return found.findings.count < findingsMax && steps.next()
     }
   }
 
@@ -162,7 +176,7 @@ package struct GraphVerification {
       } else {
         last = (Array(key), reference)
       }
-      return found.findings.count < findingsMax
+      return found.findings.count < findingsMax && steps.next()
     }
   }
 
@@ -222,5 +236,13 @@ package struct GraphVerification {
     let number = Int(reference.entityNumber)
     let entity = number < schema.entities.count ? schema.entities[number]?.name : nil
     return "\(entity ?? "entity \(number)")/p\(reference.id)"
+  }
+}
+
+extension IndexDefinition {
+  /// Whether its entries are looked at by themselves: links, and what is unique.
+  fileprivate var isVerified: Bool {
+    if case .links = kind { return true }
+    return isUnique
   }
 }

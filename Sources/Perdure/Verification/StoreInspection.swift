@@ -51,8 +51,26 @@ public struct StoreInspection: Sendable {
   }
 
   /// Checks that rows and links make a whole graph. A row that cannot be read is a finding, and the next one
-  /// follows. Complexity: reads every row once.
-  public func verifyGraph() -> GraphVerificationReport {
-    GraphVerification(store.view(), store.schema, store.model.model).run()
+  /// follows.
+  ///
+  /// - Parameter progress: Hears now and then how far the work is: rows and entries of indexes that were looked
+  ///   at, and how many there are. Throw from it to cancel.
+  /// - Throws: what `progress` throws, and nothing else.
+  /// - Complexity: reads every row once, every link, and what is unique.
+  public func verifyGraph(
+    progress: ((_ done: UInt64, _ total: UInt64) throws -> Void)? = nil
+  ) throws -> GraphVerificationReport {
+    let (view, model) = (store.view(), store.model.model)
+    guard let progress else { return GraphVerification(view, schema, model).run() }
+    return try withoutActuallyEscaping(progress) { progress in
+      var failure: (any Error)?
+      let goesOn = { (done: UInt64, total: UInt64) -> Bool in
+        do { try progress(done, total) } catch { failure = error }
+        return failure == nil
+      }
+      let report = GraphVerification(view, schema, model, goesOn: goesOn).run()
+      if let failure { throw failure }
+      return report
+    }
   }
 }

@@ -65,6 +65,20 @@ struct GraphVerificationTests {
     #expect(report.isClean && report.rows == 3 && report.links == 1)
   }
 
+  @Test("How far it is, is told, and last that everything was looked at; who has heard enough ends it")
+  func progress() throws {
+    struct Enough: Error {}
+    try store.close()
+    let inspection = try StoreInspection(at: "/staff.perdure", options: options)
+    var calls: [[UInt64]] = []
+    #expect(try inspection.verifyGraph { calls.append([$0, $1]) }.isClean)
+    // Three rows and a link.
+    #expect(calls == [[4, 4]])
+    #expect(throws: Enough.self) { try inspection.verifyGraph { _, _ in throw Enough() } }
+    #expect(try inspection.verifyGraph().rows == 3)
+    try inspection.engine.close()
+  }
+
   @Test("G1: a row that is cut short, and one of a layout that the model does not know")
   func row() throws {
     let rows = try rows(worker.entityNumber)
