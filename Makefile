@@ -36,10 +36,10 @@ test-release: setup ## Build and run all tests with optimisation
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
-# The value of 4 GiB goes where temporary files do: TMPDIR names a directory with 5 GiB of room.
-test-long: setup ## Ten minutes of kills, a value of 4 GiB, a million power cuts; with optimisation, an hour or two
+# What is long goes where temporary files do: TMPDIR names a directory with 20 GiB of room.
+test-long: setup ## Ten minutes of kills, a value of 4 GiB, 100 million keys, a million power cuts: an hour or two
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
-	PERDURE_KILLS=600 PERDURE_CRASH_STATES=1000000 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} \
+	PERDURE_KILLS=600 PERDURE_CRASH_STATES=1000000 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} PERDURE_KEYS=100000000 \
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
 demo: setup ## Import the Debian archive as an object graph and ask it questions

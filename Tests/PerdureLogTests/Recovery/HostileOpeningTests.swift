@@ -128,18 +128,8 @@ struct HostileOpeningTests {
 
   // MARK: - Numbers that are far apart
 
-  /// What the system says of this process's memory, in bytes; nil where it does not say.
-  private static func memoryBytes(_ name: String) -> Int? {
-    guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),
-      let bytes = try? file.read(1 << 16, at: 0)
-    else { return nil }
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    let line = lines.first { $0.hasPrefix(name + ":") }
-    return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 << 10 }
-  }
-
   private static func expectLittleMemory() {
-    if let peak = memoryBytes("VmHWM") { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
+    if let peak = ProcessMemory.bytes("VmHWM") { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
   }
 
   @Test("Segment numbers that are far apart cost no memory, and the store goes on up to the last")
@@ -218,7 +208,7 @@ struct HostileOpeningTests {
   /// Allows this process half a gibibyte of address space more than it has; false where the system cannot.
   private static func limitAddressSpace() -> Bool {
     #if os(Linux)
-      guard let size = memoryBytes("VmSize") else { return false }
+      guard let size = ProcessMemory.bytes("VmSize") else { return false }
       let length = rlim_t(size + 512 << 20)
       var limit = rlimit(rlim_cur: length, rlim_max: length)
       return setrlimit(.init(RLIMIT_AS.rawValue), &limit) == 0

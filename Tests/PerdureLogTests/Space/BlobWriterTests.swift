@@ -256,6 +256,40 @@ struct BlobWriterTests {
   }
 }
 
+@Suite("Memory of a value in pieces")
+struct StreamedValueMemoryTests {
+  @Test("256 MiB go in and out, and the process never has 32 MiB more than before")
+  func bounded() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
+      let store = try Store(at: path)
+      let rows = try store.keyspace("rows", .dense)
+      // What the process needs anyway.
+      try Self.pass(1 << 20, through: store, rows)
+      guard let before = ProcessMemory.bytes("VmHWM") else { return }
+      try Self.pass(256 << 20, through: store, rows)
+      let after = try #require(ProcessMemory.bytes("VmHWM"))
+      #expect(after - before < 32 << 20, "\((after - before) >> 20) MiB")
+      try store.close()
+    }
+  }
+
+  private static func pass(_ count: UInt64, through store: Store, _ rows: Keyspace) throws {
+    let writer = try store.makeBlobWriter()
+    let piece = [UInt8](repeating: 7, count: 1 << 20)
+    for _ in 0..<count >> 20 { try writer.append(piece) }
+    let blob = try writer.finish()
+    try store.write(durability: .processCrash) { try $0.put(blob, id: count, in: rows) }
+    let reader = try #require(try store.snapshot().reader(id: count, in: rows))
+    var length: UInt64 = 0
+    try reader.forEachPiece {
+      length += UInt64($0.byteCount)
+      return true
+    }
+    #expect(length == count)
+  }
+}
+
 /// `PERDURE_LONG_VALUES` names a directory on a volume with 5 GiB of room.
 @Suite("The longest value", .enabled(if: Environment.value(of: "PERDURE_LONG_VALUES") != nil))
 struct LongestValueTests {

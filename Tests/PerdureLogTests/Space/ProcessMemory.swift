@@ -1,0 +1,15 @@
+import PerdureFileIO
+
+/// What the system says of this process's memory.
+enum ProcessMemory {
+  /// - Parameter name: As Linux calls it: `VmHWM` is the most that was ever resident, `VmSize` the address space.
+  /// - Returns: Bytes; nil on other systems.
+  static func bytes(_ name: String) -> Int? {
+    guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),
+      let bytes = try? file.read(1 << 16, at: 0)
+    else { return nil }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    let line = lines.first { $0.hasPrefix(name + ":") }
+    return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 << 10 }
+  }
+}
