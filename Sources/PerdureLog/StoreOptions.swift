@@ -125,6 +125,14 @@ public struct StoreOptions: Sendable {
   /// segment of 64 MiB can be compacted then, whatever is left of it.
   public var reserveBytes = 72 << 20
 
+  /// How much of the log may wait for a sync before one begins in the background, whatever durability commits ask
+  /// for, and the file of the next segment is made. The birth of that segment, for which a commit waits, has to
+  /// wait for no more. Not public, because it is a matter of the medium and not of the program: less would be more
+  /// transactions of the file system, more a longer wait.
+  ///
+  /// Unit: bytes.
+  var syncAheadBytes: UInt64 = 4 << 20
+
   /// All defaults.
   public init() {}
 

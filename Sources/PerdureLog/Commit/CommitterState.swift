@@ -62,6 +62,8 @@ struct CommitterState: ~Copyable {
   var nextTailLook: UInt64 = .max
   /// From this place in the last segment on, more room may have to be held back.
   var nextReserveLook: UInt64 = .max
+  /// From this place in the last segment on, it is to be synced in the background.
+  var nextSyncAhead: UInt64 = .max
   /// Bytes that the newest checkpoint reaches.
   var indexFileByteCount = 0
 

@@ -62,7 +62,29 @@ extension Engine {
       state.statistics.logBytes += UInt64(bytes.count)
       state.tailBytes += UInt64(bytes.count)
       state.end = LogPosition(segment: extent.segment, offset: UInt64(extent.offset + bytes.count))
-      gate.didAppend(upTo: state.end, in: segment.file)
+      gate.didAppend(upTo: state.end)
+      if state.end.offset >= state.nextSyncAhead { syncAhead(&state) }
+    }
+  }
+
+  /// Has what is written so far synced in the background if it is much, and the next segment prepared: its birth,
+  /// which is in a commit's way, then finds little left to do.
+  private func syncAhead(_ state: inout CommitterState) {
+    let synced = gate.syncedEnd
+    var from = synced.segment == state.end.segment ? synced.offset : 0
+    if state.end.offset - from >= options.syncAheadBytes {
+      gate.syncAhead(state.end)
+      from = state.end.offset
+      prepareSegment(state.nextSegment)
+    }
+    state.nextSyncAhead = from + options.syncAheadBytes
+  }
+
+  private func prepareSegment(_ number: UInt64) {
+    guard number <= FormatLimits.segmentNumberMax else { return }
+    preparation.begin(number) { [gate] error in
+      let message = "A segment could not be prepared. Close the store and open it again"
+      gate.poison(StoreError(.poisoned, message, cause: error))
     }
   }
 
@@ -74,9 +96,6 @@ extension Engine {
       guard number <= FormatLimits.segmentNumberMax else { return }
       let firstSequence = state.root.pointee.sequence + 1
       try beginSegment(number, capacity: state.birthCapacity, firstSequence: firstSequence, &state)
-      if let segment = state.segments.segments[number] {
-        gate.didAppend(upTo: state.end, in: segment.file)
-      }
       // A checkpoint from now on has its place in the new segment.
       state.tailBytes += UInt64(SegmentHeader.length)
       showRoot(state.makeWorkingRoot(), &state)
@@ -118,6 +137,8 @@ extension Engine {
     state.segmentCapacity = capacity
     state.nextSegment = number + 1
     state.nextReserveLook = 0
+    state.nextSyncAhead = state.end.offset + options.syncAheadBytes
+    gate.didBegin(segment.file, at: state.end)
     removeVoidSegments(&state)
   }
 
@@ -125,13 +146,14 @@ extension Engine {
     _ header: SegmentHeader, _ state: inout CommitterState
   ) throws(FileIOError) -> Segment {
     let path = directory + "/" + StoreFileName.segment(header.number).string
-    let file = try fileSystem.open(path, .create)
+    let prepared = try preparation.takeOrMake(header.number)
+    let file = prepared.file
     do {
       var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
       bytes.withUnsafeMutableBytes { header.write(to: $0) }
       try file.write(bytes, at: 0)
       try file.sync(.full)
-      try fileSystem.syncDirectory(directory)
+      if !prepared.isNameDurable { try fileSystem.syncDirectory(directory) }
       return try Segment(header: header, file: file)
     } catch {
       if !error.isSync { giveUpBirth(of: header.number, file, path, &state) }
@@ -160,7 +182,7 @@ extension Engine {
     let number = state.nextSegment
     guard !state.voidSegments.isEmpty, number < FormatLimits.segmentNumberMax else { return }
     do {
-      try fileSystem.open(directory + "/" + StoreFileName.segment(number).string, .create).close()
+      try preparation.takeOrMake(number).file.close()
       state.nextSegment += 1
       try fileSystem.syncDirectory(directory)
       for void in state.voidSegments.sorted(by: >) {

@@ -16,6 +16,7 @@ final class Engine: @unchecked Sendable {
   let pins = PinTable()
   let gate: SyncGate
   let reserve: Reserve
+  let preparation: SegmentPreparation
   let compaction = CompactionControl()
   let compactor: Compactor?
   let storeID: StoreID
@@ -68,6 +69,7 @@ final class Engine: @unchecked Sendable {
     self.groups = groups
     self.gate = gate
     self.reserve = reserve
+    preparation = SegmentPreparation(in: directory, options.fileSystem)
     self.reading = reading
     readers = ReaderTable(directory: directory, fileSystem: options.fileSystem)
     place = WriterPlace(lock, readers)
@@ -83,6 +85,7 @@ final class Engine: @unchecked Sendable {
       nextFileNumber: nextIndexFile)
     checkpointer = Checkpointer(writer, options.checkpoints)
     state = recovered
+    state.nextSyncAhead = state.end.offset + options.syncAheadBytes
     noteTail(&state)
     holdReserve(&state)
     compactor?.note(state.usage.totals, of: self)
@@ -91,6 +94,7 @@ final class Engine: @unchecked Sendable {
   deinit {
     compactor?.stop()
     checkpointer.stop()
+    preparation.stop()
     gate.stop()
     state.freeRoots()
   }
@@ -157,6 +161,7 @@ final class Engine: @unchecked Sendable {
     compactor?.stop()
     compaction.stop()
     checkpointer.stop()
+    preparation.stop()
     turn.lock()
     defer { turn.unlock() }
     if state.isClosed { return }

@@ -14,12 +14,15 @@ import Synchronization
 ///  S2  A commit is acknowledged as durable only if `synced` has passed its end.
 ///  S3  After a failed sync the gate is poisoned for ever: nothing is retried, nothing more is
 ///      acknowledged, because the failed sync may have dropped what it was to write.
+///  S4  `appended` lies in `file`. Within a segment the committer moves it without the lock, which would cost
+///      every commit; into another segment with it, together with `file`.
 // Unchecked: everything below is guarded by `lock`, or atomic.
 final class SyncGate: @unchecked Sendable {
   private let lock = Lock()
   private let condition = Condition()
-  private var appended: LogPosition
-  private var synced: LogPosition
+  private let appended: Atomic<UInt64>
+  /// Changed with the lock only; every commit reads it, without.
+  private let synced: Atomic<UInt64>
   private var file: (any File)?
   private var isSyncing = false
   private var failure: StoreError?
@@ -37,13 +40,13 @@ final class SyncGate: @unchecked Sendable {
   private enum WorkerState { case none, running, stopped }
 
   init(synced: LogPosition, file: (any File)?) {
-    self.synced = synced
-    appended = synced
+    self.synced = Atomic(synced.packed)
+    appended = Atomic(synced.packed)
     self.file = file
   }
 
   /// What is durable now.
-  var syncedEnd: LogPosition { lock.withLock { synced } }
+  var syncedEnd: LogPosition { LogPosition(packed: synced.load(ordering: .acquiring)) }
 
   /// Why nothing more can be made durable; nil while all is well.
   var poison: StoreError? { isPoisoned.load(ordering: .acquiring) ? lock.withLock { failure } : nil }
@@ -51,15 +54,17 @@ final class SyncGate: @unchecked Sendable {
   /// How many syncs there were.
   var syncs: Int { lock.withLock { syncCount } }
 
-  /// The committer has written the log up to `end`, in `file`. Everything in earlier segments
-  /// has been synced (a segment is born only after that), so `synced` moves to the file's start.
-  func didAppend(upTo end: LogPosition, in file: any File) {
+  /// A segment was born: its header, which ends at `end`, and everything before it are durable.
+  func didBegin(_ file: any File, at end: LogPosition) {
     lock.withLock {
-      appended = end
       self.file = file
-      if synced.segment < end.segment { synced = LogPosition(segment: end.segment, offset: 0) }
+      appended.store(end.packed, ordering: .releasing)
+      synced.store(end.packed, ordering: .releasing)
     }
   }
+
+  /// The committer has written the log up to `end`, in the segment that was born last.
+  func didAppend(upTo end: LogPosition) { appended.store(end.packed, ordering: .releasing) }
 
   /// The committer could not write, or could not sync an old segment. S3
   func poison(_ error: StoreError) {
@@ -70,7 +75,7 @@ final class SyncGate: @unchecked Sendable {
   func waitUntilSynced(_ end: LogPosition) throws(StoreError) {
     lock.lock()
     defer { lock.unlock() }
-    while synced < end {
+    while syncedEnd < end {
       if let failure { throw failure }
       if isSyncing { condition.wait(lock) } else { lead() }
     }
@@ -86,6 +91,15 @@ final class SyncGate: @unchecked Sendable {
   /// Asks for a sync that covers `end`, and waits for nothing.
   func requestSync(_ end: LogPosition) { enqueue(Waiter(end: end, continuation: nil)) }
 
+  /// The same for somebody who can do without.
+  func syncAhead(_ end: LogPosition) {
+    lock.withLock {
+      guard syncedEnd < end, failure == nil, startWorker() else { return }
+      waiters.append(Waiter(end: end, continuation: nil))
+      condition.broadcast()
+    }
+  }
+
   /// Ends the worker thread and fails whoever still waits.
   func stop() {
     lock.withLock {
@@ -97,22 +111,21 @@ final class SyncGate: @unchecked Sendable {
 
   private func enqueue(_ waiter: Waiter) {
     lock.withLock {
-      if synced >= waiter.end { return resume(waiter, nil) }
+      if syncedEnd >= waiter.end { return resume(waiter, nil) }
       if let failure { return resume(waiter, failure) }
       waiters.append(waiter)
-      startWorker()
+      if !startWorker() {
+        fail(StoreError(.io, "The system gave no thread to sync on; use the synchronous calls"))
+      }
       condition.broadcast()
     }
   }
 
-  private func startWorker() {
-    guard case .none = worker else { return }
-    worker = .running
-    let started = PlatformThread.start(name: "perdure-sync") { self.work() }
-    if !started {
-      worker = .none
-      fail(StoreError(.io, "The system gave no thread to sync on; use the synchronous calls"))
-    }
+  /// - Returns: Whether there is a thread to sync on.
+  private func startWorker() -> Bool {
+    if case .none = worker, PlatformThread.start(name: "perdure-sync", { self.work() }) { worker = .running }
+    if case .running = worker { return true }
+    return false
   }
 
   private func work() {
@@ -126,7 +139,8 @@ final class SyncGate: @unchecked Sendable {
   /// Syncs once, with the lock given up meanwhile.
   private func lead() {
     isSyncing = true
-    let target = appended
+    // S4
+    let target = appended.load(ordering: .acquiring)
     let file = self.file
     lock.unlock()
     let result = Result { () throws(FileIOError) in try file?.sync(.full) }
@@ -135,7 +149,7 @@ final class SyncGate: @unchecked Sendable {
     syncCount += 1
     switch result {
     case .success:
-      if synced < target { synced = target }
+      if synced.load(ordering: .relaxed) < target { synced.store(target, ordering: .releasing) }
       resumeWaiters()
     case .failure(let error):
       fail(
@@ -157,7 +171,7 @@ final class SyncGate: @unchecked Sendable {
     let all = waiters
     waiters = []
     for waiter in all {
-      if synced >= waiter.end {
+      if syncedEnd >= waiter.end {
         resume(waiter, nil)
       } else if let failure {
         resume(waiter, failure)
@@ -170,4 +184,16 @@ final class SyncGate: @unchecked Sendable {
   private func resume(_ waiter: Waiter, _ error: StoreError?) {
     if let error { waiter.continuation?.resume(throwing: error) } else { waiter.continuation?.resume() }
   }
+}
+
+extension LogPosition {
+  /// A place of a log in one word, in the same order.
+  fileprivate var packed: UInt64 { segment &<< Self.offsetBits | offset }
+
+  fileprivate init(packed word: UInt64) {
+    self.init(segment: word &>> Self.offsetBits, offset: word & (1 &<< Self.offsetBits &- 1))
+  }
+
+  /// No segment is longer, nor its number above what is left of a word (FORMAT.md, section 17).
+  private static var offsetBits: UInt64 { 32 }
 }

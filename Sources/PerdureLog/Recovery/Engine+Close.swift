@@ -21,6 +21,8 @@ extension Engine {
           if let checkpoint { superblock.checkpoint = checkpoint }
         }
         removeUnreachableBlobs(&state)
+        // One that cannot be removed means nothing.
+        if let unborn = try? preparation.take(state.nextSegment) { try? fileSystem.remove(unborn.file.path) }
       } catch let error as FileIOError {
         throw StoreError.io(error, "Closing the store")
       }

@@ -29,6 +29,8 @@ struct CrashShape: Sendable, CustomStringConvertible {
   var sectorLength = 512
   var imagesPerOperationMax = 64
   var segmentCapacityBytes = 4096
+  /// How much of the log is synced in the background at once, and the next segment prepared; 0: nothing.
+  var syncAheadBytes: UInt64 = 0
 
   static let all = [
     CrashShape(description: "small commits, fine tears", sectorLength: 64),
@@ -68,6 +70,10 @@ struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "compaction into groups", commits: 40, blobOneIn: 12, checkpointOneIn: 6, reopensEvery: 9,
       compactsOneIn: 3, groups: true),
+    CrashShape(
+      description: "segments prepared, and the log synced, ahead of time", commits: 60, mishapOneIn: 8,
+      reopensEvery: 13, compactsOneIn: 12, durabilities: [.relaxed, .processCrash, .powerLoss],
+      syncAheadBytes: 500),
   ]
 }
 
@@ -86,6 +92,7 @@ struct CrashWorkload: Sendable {
     options.blobThresholdBytes = max(1024, shape.valueLengthMax + 16)
     options.checkpoints = .manual
     options.compactsAutomatically = false
+    if shape.syncAheadBytes > 0 { options.syncAheadBytes = shape.syncAheadBytes }
     if shape.checkpointOneIn > 0 { options.checkpoints.closeTailBytes = 0 }
     options.compression.groupsColdRecords = shape.groups
     options.compression.groupLengthTarget = 512

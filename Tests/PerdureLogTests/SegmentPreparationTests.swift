@@ -1,0 +1,239 @@
+import Dispatch
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A file system that counts what births of segments cost the thread that waits for them.
+private final class WatchedFileSystem: ForwardingFileSystem {
+  struct Counts {
+    /// Of each segment: bytes that were written, and up to where a sync covers them.
+    var written: [String: UInt64] = [:]
+    var synced: [String: UInt64] = [:]
+    /// The most bytes that one sync of a segment had before it, on the thread that is watched and on others.
+    var longestSync: UInt64 = 0
+    var longestSyncElsewhere: UInt64 = 0
+    var segmentsMade = 0
+    var directorySyncs = 0
+  }
+
+  let behind: any FileSystem
+  let counts = Guarded(Counts())
+  /// Given when a thread that is not watched has synced something.
+  let didSyncElsewhere = DispatchSemaphore(value: 0)
+  private let watched = currentThreadID()
+
+  init(_ behind: any FileSystem) { self.behind = behind }
+
+  var isWatched: Bool { currentThreadID() == watched }
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    let file = try behind.open(path, mode)
+    guard path.hasSuffix(".segment") else { return file }
+    if mode == .create, isWatched { counts.withLock { $0.segmentsMade += 1 } }
+    return WatchedFile(file, self)
+  }
+
+  func syncDirectory(_ path: String) throws(FileIOError) {
+    try behind.syncDirectory(path)
+    if isWatched { counts.withLock { $0.directorySyncs += 1 } } else { didSyncElsewhere.signal() }
+  }
+
+  fileprivate func willSync(_ path: String) -> UInt64 {
+    counts.withLock { counts in
+      let end = counts.written[path, default: 0]
+      let length = end - counts.synced[path, default: 0]
+      if isWatched {
+        counts.longestSync = max(counts.longestSync, length)
+      } else {
+        counts.longestSyncElsewhere = max(counts.longestSyncElsewhere, length)
+      }
+      return end
+    }
+  }
+
+  fileprivate func didSync(_ path: String, upTo end: UInt64) {
+    counts.withLock { $0.synced[path] = max($0.synced[path, default: 0], end) }
+    if !isWatched { didSyncElsewhere.signal() }
+  }
+}
+
+private final class WatchedFile: ForwardingFile {
+  let behind: any File
+  private let fileSystem: WatchedFileSystem
+
+  init(_ behind: any File, _ fileSystem: WatchedFileSystem) {
+    self.behind = behind
+    self.fileSystem = fileSystem
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
+    try behind.write(bytes, at: offset)
+    let end = offset + UInt64(bytes.count)
+    fileSystem.counts.withLock { $0.written[path] = max($0.written[path, default: 0], end) }
+  }
+
+  func sync(_ mode: SyncMode) throws(FileIOError) {
+    let end = fileSystem.willSync(path)
+    try behind.sync(mode)
+    fileSystem.didSync(path, upTo: end)
+  }
+}
+
+@Suite("Segments that are prepared")
+struct SegmentPreparationTests {
+  private static func value(_ id: UInt64) -> [UInt8] { [UInt8](repeating: UInt8(id % 251), count: 3000) }
+
+  private static func path(_ number: UInt64) -> String {
+    "/store.perdure/" + StoreFileName.segment(number).string
+  }
+
+  private func store(_ fileSystem: any FileSystem, syncAheadBytes: UInt64 = 16 << 10) throws -> Store {
+    var memory = try MemoryStore(segmentCapacityBytes: 128 << 10)
+    memory.options.checkpoints = .manual
+    memory.options.reserveBytes = 0
+    memory.options.durability = .processCrash
+    memory.options.syncAheadBytes = syncAheadBytes
+    memory.options.fileSystem = fileSystem
+    return try memory.open()
+  }
+
+  /// Waits until another thread has done something: looks once for each of its syncs. If none comes the test has
+  /// failed; what is asked for afterwards says so.
+  private func wait(_ fileSystem: WatchedFileSystem, _ holds: (WatchedFileSystem.Counts) -> Bool) {
+    while !holds(fileSystem.counts.withLock { $0 }) {
+      guard fileSystem.didSyncElsewhere.wait(timeout: .now() + 60) == .success else { return }
+    }
+  }
+
+  private func isThere(_ number: UInt64, _ fileSystem: any FileSystem) -> Bool {
+    (try? fileSystem.kind(of: Self.path(number))) == .file
+  }
+
+  @Test(
+    "A birth on a commit's way makes no file, and syncs no more than was written since the background did")
+  func birth() throws {
+    let fileSystem = WatchedFileSystem(InMemoryFileSystem())
+    let store = try store(fileSystem)
+    let rows = try store.keyspace("rows", .dense)
+    fileSystem.counts.withLock { $0 = WatchedFileSystem.Counts(written: $0.written, synced: $0.synced) }
+    var id: UInt64 = 0
+    while try store.statistics.segments < 4 {
+      id += 1
+      try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+      let end = try store.engine.looking { $0.end }
+      let next = try store.engine.looking { $0.nextSegment }
+      wait(fileSystem) { counts in
+        let last = Self.path(end.segment)
+        let synced = counts.synced[last, default: 0]
+        let isPrepared = synced <= 128 || isThere(next, fileSystem)
+        return end.offset - min(end.offset, synced) < 20 << 10 && isPrepared
+      }
+    }
+    let counts = fileSystem.counts.withLock { $0 }
+    #expect(counts.segmentsMade == 0 && counts.directorySyncs == 0)
+    #expect(counts.longestSync < 24 << 10 && counts.longestSyncElsewhere < 24 << 10)
+    #expect(try store.verify().isClean)
+    try store.close()
+  }
+
+  @Test("A birth that nobody prepared makes its file, and syncs all of the segment before")
+  func unprepared() throws {
+    let fileSystem = WatchedFileSystem(InMemoryFileSystem())
+    let store = try store(fileSystem, syncAheadBytes: .max / 2)
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...60 as ClosedRange<UInt64> {
+      try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+    }
+    let counts = fileSystem.counts.withLock { $0 }
+    #expect(counts.segmentsMade == 2 && counts.longestSync > 100 << 10)
+    #expect(counts.longestSyncElsewhere == 0)
+    try store.close()
+  }
+
+  /// Writes until the next segment is prepared.
+  private func prepare(
+    _ store: Store, _ fileSystem: WatchedFileSystem, from id: UInt64 = 1
+  ) throws -> UInt64 {
+    let rows = try store.keyspace("rows", .dense)
+    for id in id..<(id + 7) { try store.write { try $0.put(Self.value(id), id: id, in: rows) } }
+    let next = try store.engine.looking { $0.nextSegment }
+    wait(fileSystem) { _ in isThere(next, fileSystem) }
+    return next
+  }
+
+  @Test("A segment that is prepared is gone when the store is closed")
+  func closed() throws {
+    let fileSystem = WatchedFileSystem(InMemoryFileSystem())
+    let store = try store(fileSystem)
+    let next = try prepare(store, fileSystem)
+    #expect(isThere(next, fileSystem))
+    try store.close()
+    #expect(!isThere(next, fileSystem))
+  }
+
+  @Test("A segment that was prepared when the process ended is in nobody's way")
+  func left() throws {
+    let fileSystem = WatchedFileSystem(InMemoryFileSystem())
+    var left: [UInt64] = []
+    for round in 0..<3 as Range<UInt64> {
+      let store = try store(fileSystem)
+      left.append(try prepare(store, fileSystem, from: 1 + 7 * round))
+    }
+    #expect(isThere(left[2], fileSystem))
+    let store = try store(fileSystem)
+    let rows = try store.keyspace("rows", .dense)
+    for id in 100...150 as ClosedRange<UInt64> {
+      try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+    }
+    #expect(store.snapshot().count(in: rows) == 72)
+    #expect(try store.verify().isClean)
+    try store.close()
+    #expect(try self.store(fileSystem).snapshot().count(in: rows) == 72)
+  }
+
+  @Test("A sync that fails while a segment is prepared poisons the store", arguments: [false, true])
+  func failedSync(_ ofDirectory: Bool) throws {
+    let disk = SimulatedFileSystem()
+    let fileSystem = WatchedFileSystem(disk)
+    let store = try store(fileSystem)
+    let rows = try store.keyspace("rows", .dense)
+    try store.sync()
+    let next = try store.engine.looking { $0.nextSegment }
+    disk.inject(
+      ofDirectory
+        ? InjectedFailure(of: .syncDirectory, nth: 1, code: .mediaError)
+        : InjectedFailure(
+          of: .sync, nth: 1, code: .mediaError, pathContains: StoreFileName.segment(next).string))
+    let error = #expect(throws: StoreError.self) {
+      for id in 1...400 as ClosedRange<UInt64> {
+        try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+      }
+    }
+    // Of whoever is there first: the thread that prepares, or the birth that waits for it.
+    #expect(error?.code == .poisoned || error?.code == .io)
+    let later = #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 1, in: rows) } }
+    #expect(later?.code == .poisoned)
+  }
+
+  @Test("Where the system refuses a file ahead of time the birth asks for it once more")
+  func refused() throws {
+    let disk = SimulatedFileSystem()
+    let fileSystem = WatchedFileSystem(disk)
+    let store = try store(fileSystem)
+    let rows = try store.keyspace("rows", .dense)
+    let next = try store.engine.looking { $0.nextSegment }
+    disk.inject(
+      InjectedFailure(
+        of: .write, nth: 1, code: .noSpace, effect: .partialWrite(byteCount: 100),
+        pathContains: StoreFileName.segment(next).string))
+    for id in 1...60 as ClosedRange<UInt64> {
+      try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+    }
+    #expect(try store.statistics.segments == 2)
+    #expect(try store.verify().isClean)
+    try store.close()
+  }
+}
