@@ -88,7 +88,9 @@ public final class Store: Sendable {
     return (result, receipt.sequence)
   }
 
+  @inline(__always)
   func append<R>(_ body: (inout WriteTransaction) throws -> R) throws -> (R, CommitReceipt) {
+    let engine = engine
     try engine.checkWritable()
     var transaction = WriteTransaction(engine)
     let result: R
@@ -96,19 +98,7 @@ public final class Store: Sendable {
       engine.letGo(of: transaction.batch)
       throw error
     }
-    do {
-      let receipt = try engine.append(transaction.batch, transaction.preconditions)
-      for blob in transaction.batch.written { blob.didCommit() }
-      if transaction.packer.isUsed { engine.trainIfDue(transaction.packer.tallies) }
-      return (result, receipt)
-    } catch let error as StoreError where StoreError.leavingNothing.contains(error.code) {
-      engine.letGo(of: transaction.batch)
-      throw error
-    } catch {
-      // The log may name the files all the same: recovery will know.
-      for blob in transaction.batch.written { blob.didCommit() }
-      throw error
-    }
+    return (result, try engine.append(transaction))
   }
 
   /// Everything that is committed now, unchanging. Keep it no longer than needed: what it sees

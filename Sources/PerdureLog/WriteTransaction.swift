@@ -91,7 +91,7 @@ public struct WriteTransaction: ~Copyable {
     guard UInt64(value.count) <= StoreLimits.valueLengthMax else { throw StoreError.tooLong }
     try checkBatch(adding: RecordHeader.length + key.count + BlobReference.length)
     let reference = try engine.writeBlob(value)
-    batch.blobs.append(reference.number)
+    batch.note(blob: reference.number)
     append(key, reference, keyspace)
   }
 
@@ -129,7 +129,7 @@ extension WriteTransaction {
     try checkBatch(adding: RecordHeader.length + key.count + BlobReference.length)
     try blob.take()
     batch.note(keyspace)
-    batch.written.append(blob)
+    batch.note(blob)
     append(key, blob.reference, keyspace)
   }
 
@@ -144,6 +144,23 @@ extension WriteTransaction {
 }
 
 extension Engine {
+  /// Commits a transaction that is filled in.
+  func append(_ transaction: borrowing WriteTransaction) throws -> CommitReceipt {
+    do {
+      let receipt = try append(transaction.batch, transaction.preconditions)
+      didCommit(transaction.batch)
+      if transaction.packer.isUsed { trainIfDue(transaction.packer.tallies) }
+      return receipt
+    } catch let error as StoreError where StoreError.leavingNothing.contains(error.code) {
+      letGo(of: transaction.batch)
+      throw error
+    } catch {
+      // The log may name the files all the same: recovery will know.
+      didCommit(transaction.batch)
+      throw error
+    }
+  }
+
   /// Writes a blob file under a number that no file had before.
   func writeBlob(_ value: UnsafeRawBufferPointer) throws -> BlobReference {
     let number = try takeBlobNumber()
@@ -166,8 +183,15 @@ extension Engine {
 
   /// A batch was not committed: its blob files go, or wait for another one.
   func letGo(of batch: borrowing WriteBatch) {
-    discardBlobs(batch.blobs)
-    for blob in batch.written { blob.giveBack() }
+    guard let extras = batch.extras else { return }
+    discardBlobs(extras.blobs)
+    for blob in extras.written { blob.giveBack() }
+  }
+
+  /// The log names the files that a batch names, or may do so.
+  private func didCommit(_ batch: borrowing WriteBatch) {
+    guard let extras = batch.extras else { return }
+    for blob in extras.written { blob.didCommit() }
   }
 
   /// Removes blob files that nothing names.

@@ -27,13 +27,14 @@ struct CommitterState: ~Copyable {
   var voidSegments: [UInt64] = []
   let superblock: SuperblockFile?
   var isClosed = false
-  var encoderBuffer = RawBuffer(capacity: 64 << 10)
+  /// Lays commits out, one after another.
+  var encoder: LogEncoder
   /// Roots that readers may still look at, oldest first.
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
   /// How many of them nobody has looked at yet.
   private var unsortedRootCount = 0
   /// Memory of roots that nobody looks at any more, for the next ones; all for as many keyspaces and indexes.
-  private var spareRoots: [UnsafeMutablePointer<Root>] = []
+  private var spareRoots = PointerStack()
   /// What compaction has replaced, and the versions of roots that may read it.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
   /// The part of it that no root reads any more.
@@ -85,6 +86,7 @@ struct CommitterState: ~Copyable {
     self.superblock = superblock
     dictionaries.adopt(catalog)
     birthCapacity = Int(superblock?.current.segmentCapacity ?? 0)
+    encoder = LogEncoder(store: storeID, birthCapacity: birthCapacity)
   }
 
   /// A root like the published one, to be changed and published.
@@ -100,17 +102,21 @@ struct CommitterState: ~Copyable {
   }
 
   private mutating func copyRoot() -> UnsafeMutablePointer<Root> {
+    let (keyspaceCount, indexCount) = (root.pointee.keyspaceCount, root.pointee.indexCount)
     let next =
-      spareRoots.popLast()
-      ?? Root.allocate(keyspaceCount: root.pointee.keyspaceCount, indexCount: root.pointee.indexCount)
+      spareRoots.count > 0
+      ? spareRoots.pop().assumingMemoryBound(to: Root.self)
+      : Root.allocate(keyspaceCount: keyspaceCount, indexCount: indexCount)
     copyRoot(to: next)
     return next
   }
 
   private func copyRoot(to next: UnsafeMutablePointer<Root>) {
     next.pointee.keyspaces.update(from: root.pointee.keyspaces, count: root.pointee.keyspaceCount)
-    next.pointee.indexes.update(from: root.pointee.indexes, count: root.pointee.indexCount)
-    next.pointee.indexMarks.update(from: root.pointee.indexMarks, count: root.pointee.indexCount)
+    if root.pointee.indexCount > 0 {
+      next.pointee.indexes.update(from: root.pointee.indexes, count: root.pointee.indexCount)
+      next.pointee.indexMarks.update(from: root.pointee.indexMarks, count: root.pointee.indexCount)
+    }
     next.pointee.sequence = root.pointee.sequence
     next.pointee.end = root.pointee.end
     next.pointee.segments = segments.entries
@@ -123,7 +129,7 @@ struct CommitterState: ~Copyable {
       old.pointee.keyspaceCount == root.pointee.keyspaceCount
       && old.pointee.indexCount == root.pointee.indexCount
     if isLikePublished, spareRoots.count < Self.spareRootsMax {
-      spareRoots.append(old)
+      spareRoots.push(old)
     } else {
       Root.free(old)
     }
@@ -135,7 +141,7 @@ struct CommitterState: ~Copyable {
   /// Makes `next` the root; the one before stays until no reader can hold it.
   mutating func replaceRoot(_ next: UnsafeMutablePointer<Root>) {
     next.pointee.version = arena.publish()
-    root.pointee.replacedNanoseconds = Clock.nowNanoseconds()
+    root.pointee.replacedNanoseconds = Clock.coarseNanoseconds()
     retiredRoots.append(root)
     unsortedRootCount += 1
     let hasAsMany =
@@ -250,7 +256,6 @@ struct CommitterState: ~Copyable {
 
   /// Notes blob files that the published root is the first to name, or not to name.
   mutating func note(_ blobs: BlobChanges) {
-    if blobs.named.isEmpty && blobs.superseded.isEmpty { return }
     liveBlobs.formUnion(blobs.named)
     liveBlobs.subtract(blobs.superseded)
     let (version, sequence) = (root.pointee.version, root.pointee.sequence)
@@ -269,6 +274,9 @@ struct CommitterState: ~Copyable {
   /// Whether a state that somebody may hold names a blob file.
   var mayReadBlobs: Bool { !liveBlobs.isEmpty || !retiredBlobs.isEmpty }
 
+  /// Brings what the commit has changed into the counts. U3
+  mutating func applyUsageChange() { usageChange.apply(to: &usage) }
+
   /// Whether enough has been retired to make a look at the pins worth it.
   var shouldReclaim: Bool { arena.unsortedByteCount > 256 << 10 || unsortedRootCount >= 64 }
 
@@ -283,8 +291,7 @@ struct CommitterState: ~Copyable {
   }
 
   private mutating func freeSpareRoots() {
-    for spare in spareRoots { Root.free(spare) }
-    spareRoots = []
+    while spareRoots.count > 0 { Root.free(spareRoots.pop().assumingMemoryBound(to: Root.self)) }
   }
 }
 

@@ -50,39 +50,34 @@ extension Engine {
     _ prepare: (UnsafeMutablePointer<Root>) throws -> Void = { _ in }
   ) throws -> CommitReceipt {
     let next = state.makeWorkingRoot(for: newCatalog)
-    var encoder = makeEncoder(&state)
-    var blobs = BlobChanges()
-    var usageChange = UsageChange()
-    swap(&usageChange, &state.usageChange)
-    defer { swap(&usageChange, &state.usageChange) }
+    beginEncoding(&state)
+    var blobs: BlobChanges?
     do {
       try checkingIndex {
         try prepare(next)
-        try place(batch, into: next, &encoder, &blobs, &usageChange, state)
+        try place(batch, into: next, &blobs, &state)
       }
-      if encoder.isEmpty { return nothingToCommit(next, encoder, &state) }
-      if reserve.isShort { try checkRoom(for: usageChange) }
-      encoder.finish()
-      try checkNumbers(of: encoder)
-      try StoreLimits.check(commitParts: encoder.partCount)
+      if state.encoder.isEmpty { return nothingToCommit(next, &state) }
+      if reserve.isShort { try checkRoom(for: state.usageChange) }
+      state.encoder.finish()
+      try checkNumbers(of: state.encoder)
+      try StoreLimits.check(commitParts: state.encoder.partCount)
     } catch {
-      usageChange.removeAll()
-      giveUp(next, encoder, &state)
+      giveUp(next, &state)
       throw error
     }
     do {
-      try write(encoder, &state)
+      try writeEncoded(&state)
     } catch {
-      let mayUseReserve = error.code == .diskFull && usageChange.shrinksStore
-      usageChange.removeAll()
-      giveUp(next, encoder, &state)
+      let mayUseReserve = error.code == .diskFull && state.usageChange.shrinksStore
+      giveUp(next, &state)
       guard mayUseReserve, reserve.giveUp(.removals) else { throw error }
       return try append(batch, newCatalog, &state, prepare)
     }
-    usageChange.apply(to: &state.usage)
-    let receipt = commit(next, encoder, newCatalog, batch.recordCount, &state)
+    state.applyUsageChange()
+    let receipt = commit(next, newCatalog, batch.recordCount, &state)
     state.statistics.recordBytes += UInt64(batch.records.count)
-    state.note(blobs)
+    if let blobs { state.note(blobs) }
     removeUnreachableBlobs(&state)
     compactor?.note(state.usage.totals, of: self)
     if state.tailBytes >= state.nextTailLook { noteTail(&state) }
@@ -99,23 +94,20 @@ extension Engine {
     }
   }
 
-  private func makeEncoder(_ state: inout CommitterState) -> LogEncoder {
-    var buffer = RawBuffer()
-    swap(&buffer, &state.encoderBuffer)
+  private func beginEncoding(_ state: inout CommitterState) {
     let synced = gate.syncedEnd
     let syncedOffset =
       synced.segment == state.end.segment
       ? max(Int(synced.offset), SegmentHeader.length) : SegmentHeader.length
-    return LogEncoder(
-      store: storeID, sequence: state.root.pointee.sequence + 1, end: state.end, syncedOffset: syncedOffset,
-      segmentCapacity: state.segmentCapacity, nextSegment: state.nextSegment,
-      birthCapacity: state.birthCapacity, reusing: buffer)
+    state.encoder.begin(
+      sequence: state.root.pointee.sequence + 1, end: state.end, syncedOffset: syncedOffset,
+      segmentCapacity: state.segmentCapacity, nextSegment: state.nextSegment)
   }
 
   /// Steps 2, 3 and 4.
   private func place(
-    _ batch: borrowing WriteBatch, into next: UnsafeMutablePointer<Root>, _ encoder: inout LogEncoder,
-    _ blobs: inout BlobChanges, _ usageChange: inout UsageChange, _ state: borrowing CommitterState
+    _ batch: borrowing WriteBatch, into next: UnsafeMutablePointer<Root>, _ blobs: inout BlobChanges?,
+    _ state: inout CommitterState
   ) throws {
     // Made for the first record that an index is over: most commits of one record need none.
     var update: IndexUpdate?
@@ -123,10 +115,14 @@ extension Engine {
     var records = SealedRecords(in: bytesOfAll)
     while let (record, offset, length) = try records.next() {
       let bytes = bytesOfAll.part(offset, length)
-      let old = try place(record, bytes, into: next, &encoder, &update, &usageChange, state)
-      if record.header.kind == .blob { blobs.named.append(try BlobReference(in: record).number) }
+      let old = try place(record, bytes, into: next, &update, &state)
+      if record.header.kind == .blob {
+        if blobs == nil { blobs = BlobChanges() }
+        blobs?.named.append(try BlobReference(in: record).number)
+      }
       if let old, RecordAddress(rawValue: old).isBlob {
-        blobs.superseded.append(try blobNumber(at: old, encoder, state))
+        if blobs == nil { blobs = BlobChanges() }
+        blobs?.superseded.append(try blobNumber(at: old, state))
       }
     }
     guard let conflicts = update?.finish(), !conflicts.isEmpty else { return }
@@ -136,8 +132,7 @@ extension Engine {
 
   private func place(
     _ record: Record, _ bytes: UnsafeRawBufferPointer, into next: UnsafeMutablePointer<Root>,
-    _ encoder: inout LogEncoder, _ update: inout IndexUpdate?, _ usageChange: inout UsageChange,
-    _ state: borrowing CommitterState
+    _ update: inout IndexUpdate?, _ state: inout CommitterState
   ) throws -> UInt64? {
     let id = record.header.keyspace
     let keyspace = next.pointee.keyspaces + Int(id)
@@ -146,19 +141,19 @@ extension Engine {
     if record.header.kind == .tombstone {
       guard let shadowed = keyspace.pointee.remove(record.key, kind, in: state.arena) else { return nil }
       old = shadowed
-      usageChange.addTombstone(appendTombstone(record, shadowing: shadowed, to: &encoder))
+      state.usageChange.addTombstone(appendTombstone(record, shadowing: shadowed, to: &state.encoder))
     } else {
-      let address = encoder.append(bytes, isBlob: record.header.kind == .blob)
+      let address = state.encoder.append(bytes, isBlob: record.header.kind == .blob)
       old = keyspace.pointee.put(record.key, kind, address.rawValue, in: state.arena)
-      usageChange.add(address)
+      state.usageChange.add(address)
     }
-    if let old { usageChange.release(old) }
+    if let old { state.usageChange.release(old) }
     let derived = state.indexes.byKeyspace[Int(id)]
     if derived.isEmpty { return old }
     if update == nil { update = IndexUpdate(next.pointee.indexes, in: state.arena) }
     var hold = GroupHold()
     defer { hold.release() }
-    let oldRecord = try old.map { try self.record(at: $0, encoder, state, &hold) }
+    let oldRecord = try old.map { try self.record(at: $0, state, &hold) }
     try withValue(of: oldRecord) { oldValue in
       try withValue(of: record.header.kind == .tombstone ? nil : record) { newValue in
         for index in derived {
@@ -189,20 +184,17 @@ extension Engine {
     }
   }
 
-  private func blobNumber(
-    at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState
-  ) throws -> UInt64 {
+  private func blobNumber(at word: UInt64, _ state: borrowing CommitterState) throws -> UInt64 {
     var hold = GroupHold()
     defer { hold.release() }
-    return try BlobReference(in: record(at: word, encoder, state, &hold)).number
+    return try BlobReference(in: record(at: word, state, &hold)).number
   }
 
   private func record(
-    at word: UInt64, _ encoder: borrowing LogEncoder, _ state: borrowing CommitterState,
-    _ hold: inout GroupHold
+    at word: UInt64, _ state: borrowing CommitterState, _ hold: inout GroupHold
   ) throws -> Record {
     let address = RecordAddress(rawValue: word)
-    if let bytes = encoder.record(at: address) { return try Record(reading: bytes) }
+    if let bytes = state.encoder.record(at: address) { return try Record(reading: bytes) }
     return try RecordReader(root: state.root, verifiesChecksum: true).record(at: word, &hold)
   }
 
@@ -216,27 +208,25 @@ extension Engine {
   }
 
   private func nothingToCommit(
-    _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ state: inout CommitterState
+    _ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState
   ) -> CommitReceipt {
     let receipt = CommitReceipt(sequence: state.root.pointee.sequence, end: state.end)
-    giveUp(next, encoder, &state)
+    giveUp(next, &state)
     return receipt
   }
 
-  private func giveUp(
-    _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ state: inout CommitterState
-  ) {
+  private func giveUp(_ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState) {
+    state.usageChange.removeAll()
     state.arena.abandon()
     state.free(next)
-    state.encoderBuffer = encoder.takeBuffer()
   }
 
   /// Step 6.
   private func commit(
-    _ next: UnsafeMutablePointer<Root>, _ encoder: consuming LogEncoder, _ newCatalog: Catalog?,
-    _ recordCount: Int, _ state: inout CommitterState
+    _ next: UnsafeMutablePointer<Root>, _ newCatalog: Catalog?, _ recordCount: Int,
+    _ state: inout CommitterState
   ) -> CommitReceipt {
-    let receipt = CommitReceipt(sequence: encoder.sequence, end: state.end)
+    let receipt = CommitReceipt(sequence: state.encoder.sequence, end: state.end)
     next.pointee.sequence = receipt.sequence
     next.pointee.end = receipt.end
     next.pointee.segments = state.segments.entries
@@ -247,7 +237,6 @@ extension Engine {
       state.indexes = indexSet(for: catalog, next, excluding: state.incompleteIndexes)
       unavailableIndexes = state.indexes.unavailable
     }
-    state.encoderBuffer = encoder.takeBuffer()
     state.statistics.commits += 1
     state.statistics.records += recordCount
     state.replaceRoot(next)

@@ -26,7 +26,10 @@ extension Engine {
   func check(_ batch: borrowing WriteBatch, _ preconditions: [Precondition], _ catalog: Catalog)
     throws(StoreError)
   {
-    for index in batch.keyspaces.indices { try catalog.check(batch.keyspaces[index]) }
+    if let keyspace = batch.keyspace { try catalog.check(keyspace) }
+    if let extras = batch.extras {
+      for keyspace in extras.otherKeyspaces { try catalog.check(keyspace) }
+    }
     for precondition in preconditions { try check(precondition, catalog) }
   }
 

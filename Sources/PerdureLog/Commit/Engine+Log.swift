@@ -7,12 +7,12 @@ extension Engine {
   /// Where the system refused before all of it was there (no room, no file, no address space), the log ends
   /// again where it ended before, and the store goes on. After anything else nobody knows what of the commit
   /// is in the log: the store is poisoned.
-  func write(_ encoder: borrowing LogEncoder, _ state: inout CommitterState) throws(StoreError) {
+  func writeEncoded(_ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)
     do {
-      try checkRoom(for: encoder)
-      try writeExtents(of: encoder, &state)
-    } catch let error as FileIOError where error.isRefusal && !mayBeWhole(encoder, state) {
+      try checkRoom(for: state.encoder)
+      try writeExtents(&state)
+    } catch let error as FileIOError where error.isRefusal && !mayBeWhole(state) {
       state.takeBack(to: before)
       letGoOfVoidSegments(&state)
       throw .io(error, "Writing a commit")
@@ -41,24 +41,21 @@ extension Engine {
   }
 
   /// Whether all bytes of a commit may be in the log although writing them failed.
-  private func mayBeWhole(_ encoder: borrowing LogEncoder, _ state: borrowing CommitterState) -> Bool {
-    guard let segment = state.segments.segments[encoder.end.segment] else { return false }
+  private func mayBeWhole(_ state: borrowing CommitterState) -> Bool {
+    guard let segment = state.segments.segments[state.encoder.end.segment] else { return false }
     guard let size = try? segment.file.size() else { return true }
-    return size >= encoder.end.offset
+    return size >= state.encoder.end.offset
   }
 
-  private func writeExtents(of encoder: borrowing LogEncoder, _ state: inout CommitterState) throws {
-    for index in encoder.extents.indices {
-      let extent = encoder.extents[index]
+  private func writeExtents(_ state: inout CommitterState) throws {
+    for index in state.encoder.extents.indices {
+      let extent = state.encoder.extents[index]
       if let capacity = extent.birthCapacity {
-        try beginSegment(extent.segment, capacity: capacity, firstSequence: encoder.sequence, &state)
+        try beginSegment(extent.segment, capacity: capacity, firstSequence: state.encoder.sequence, &state)
       }
       guard !extent.bufferRange.isEmpty else { continue }
-      guard let segment = state.segments.segment(extent.segment) else {
-        preconditionFailure("an extent belongs to the last segment or to one that was just born")
-      }
-      let bytes = encoder.bytes(of: extent)
-      try segment.file.write(bytes, at: UInt64(extent.offset))
+      let bytes = state.encoder.bytes(of: extent)
+      try state.segments.write(bytes, at: UInt64(extent.offset), toLast: extent.segment)
       state.statistics.logBytes += UInt64(bytes.count)
       state.tailBytes += UInt64(bytes.count)
       state.end = LogPosition(segment: extent.segment, offset: UInt64(extent.offset + bytes.count))

@@ -25,8 +25,9 @@ struct ShortList<Element> {
   mutating func append(_ element: Element) {
     if first == nil { first = element } else { others.append(element) }
   }
-}
 
-extension ShortList where Element: Equatable {
-  func contains(_ element: Element) -> Bool { first == element || others.contains(element) }
+  mutating func removeAll() {
+    first = nil
+    if !others.isEmpty { others = [] }
+  }
 }

@@ -5,12 +5,10 @@ import PerdureFormat
 struct WriteBatch: ~Copyable {
   private(set) var records = RawBuffer()
   private(set) var recordCount = 0
-  /// Blob files written for this batch, to be removed if it is not committed.
-  var blobs: [UInt64] = []
-  /// Values that were written in pieces before, to be given back if it is not committed.
-  var written: [WrittenBlob] = []
-  /// The keyspaces of the records, as the caller named them.
-  private(set) var keyspaces = ShortList<Keyspace>()
+  /// The keyspace of the first record, as the caller named it.
+  private(set) var keyspace: Keyspace?
+  /// What few batches have.
+  private(set) var extras: Extras?
   private var lastNoted: (id: UInt32, mark: UInt64) = (0, 0)
 
   var isEmpty: Bool { recordCount == 0 }
@@ -24,7 +22,35 @@ struct WriteBatch: ~Copyable {
   @inline(never)
   private mutating func noteAnother(_ keyspace: Keyspace) {
     lastNoted = (keyspace.id, keyspace.mark)
-    if !keyspaces.contains(keyspace) { keyspaces.append(keyspace) }
+    if self.keyspace == nil {
+      self.keyspace = keyspace
+    } else if self.keyspace != keyspace {
+      let extras = makeExtras()
+      if !extras.otherKeyspaces.contains(keyspace) { extras.otherKeyspaces.append(keyspace) }
+    }
+  }
+
+  /// Notes a blob file that was written for this batch.
+  mutating func note(blob number: UInt64) { makeExtras().blobs.append(number) }
+
+  /// Notes a value that was written before.
+  mutating func note(_ blob: WrittenBlob) { makeExtras().written.append(blob) }
+
+  private mutating func makeExtras() -> Extras {
+    if let extras { return extras }
+    let made = Extras()
+    extras = made
+    return made
+  }
+
+  /// Apart, because even empty lists take time to let go of: a batch of one record would notice.
+  final class Extras {
+    /// Blob files written for the batch, to be removed if it is not committed.
+    fileprivate(set) var blobs: [UInt64] = []
+    /// Values that were written in pieces before, to be given back if it is not committed.
+    fileprivate(set) var written: [WrittenBlob] = []
+    /// Keyspaces of records beside the first one's.
+    fileprivate(set) var otherKeyspaces: [Keyspace] = []
   }
 
   /// Adds a record whose key and value the closure writes.

@@ -64,20 +64,24 @@ struct SegmentUsageTable: Equatable, Sendable {
 
   /// A record was added, and a key leads to it.
   mutating func add(_ address: RecordAddress) {
-    let bytes = UInt64(address.recordLengthMax)
-    usages[Int(address.segment)].liveBytes += bytes
-    usages[Int(address.segment)].totalBytes += bytes
-    totals.liveBytes += bytes
-    totals.totalBytes += bytes
+    add(liveBytes: UInt64(address.recordLengthMax), tombstoneBytes: 0, to: address.segment)
   }
 
   /// A tombstone was added.
   mutating func addTombstone(_ address: RecordAddress) {
-    let bytes = UInt64(address.recordLengthMax)
-    usages[Int(address.segment)].tombstoneBytes += bytes
-    usages[Int(address.segment)].totalBytes += bytes
-    totals.tombstoneBytes += bytes
-    totals.totalBytes += bytes
+    add(liveBytes: 0, tombstoneBytes: UInt64(address.recordLengthMax), to: address.segment)
+  }
+
+  /// Records were added, of which keys lead to some, and the others are tombstones.
+  fileprivate mutating func add(liveBytes: UInt64, tombstoneBytes: UInt64, to segment: UInt64) {
+    usages.change(Int(segment)) { usage in
+      usage.liveBytes += liveBytes
+      usage.tombstoneBytes += tombstoneBytes
+      usage.totalBytes += liveBytes + tombstoneBytes
+    }
+    totals.liveBytes += liveBytes
+    totals.tombstoneBytes += tombstoneBytes
+    totals.totalBytes += liveBytes + tombstoneBytes
   }
 
   /// No key of the newest root leads to the record any more.
@@ -87,9 +91,11 @@ struct SegmentUsageTable: Equatable, Sendable {
   @discardableResult
   mutating func release(_ address: RecordAddress) -> Bool {
     let bytes = UInt64(address.recordLengthMax)
-    let counted = min(bytes, usages[Int(address.segment)].liveBytes)
-    guard counted > 0 else { return false }
-    usages[Int(address.segment)].liveBytes -= counted
+    let counted = usages.change(Int(address.segment)) { usage in
+      let counted = min(bytes, usage.liveBytes)
+      usage.liveBytes -= counted
+      return counted
+    }
     totals.liveBytes -= counted
     return counted == bytes
   }
@@ -100,37 +106,69 @@ struct SegmentUsageTable: Equatable, Sendable {
 }
 
 /// What a commit changes about the counts, kept until it is known to succeed. U3
-struct UsageChange {
-  private var added: [RecordAddress] = []
-  private var tombstones: [RecordAddress] = []
-  private var released: [UInt64] = []
+struct UsageChange: ~Copyable {
+  /// What comes to one segment, in bytes.
+  private struct Added {
+    var segment: UInt64 = 0
+    var live: UInt64 = 0
+    var tombstones: UInt64 = 0
+  }
 
-  mutating func add(_ address: RecordAddress) { added.append(address) }
+  /// A commit adds to one segment after the other, and mostly to a single one: the last, and those before it.
+  private var last = Added()
+  private var earlier: [Added] = []
+  /// The words of records that go.
+  private var released = RawBuffer()
+  private var addedLength = 0
+  private var releasedLength = 0
 
-  mutating func addTombstone(_ address: RecordAddress) { tombstones.append(address) }
+  mutating func add(_ address: RecordAddress) {
+    turn(to: address.segment)
+    last.live += UInt64(address.recordLengthMax)
+    addedLength += address.recordLengthMax
+  }
 
-  mutating func release(_ word: UInt64) { released.append(word) }
+  mutating func addTombstone(_ address: RecordAddress) {
+    turn(to: address.segment)
+    last.tombstones += UInt64(address.recordLengthMax)
+  }
+
+  mutating func release(_ word: UInt64) {
+    released.extend(by: 8).storeBytes(of: word, as: UInt64.self)
+    releasedLength += RecordAddress(rawValue: word).recordLengthMax
+  }
+
+  @inline(__always)
+  private mutating func turn(to segment: UInt64) {
+    if segment == last.segment { return }
+    if last.segment != 0 { earlier.append(last) }
+    last = Added(segment: segment)
+  }
 
   /// Whether less is live than before.
-  var shrinksStore: Bool {
-    let gone = released.reduce(0) { $0 + RecordAddress(rawValue: $1).recordLengthMax }
-    return gone > added.reduce(0) { $0 + $1.recordLengthMax }
-  }
+  var shrinksStore: Bool { releasedLength > addedLength }
 
   /// Brings the changes into the table, and begins anew.
   mutating func apply(to table: inout SegmentUsageTable) {
-    for address in added { table.add(address) }
-    for address in tombstones { table.addTombstone(address) }
-    for word in released { table.release(RecordAddress(rawValue: word)) }
+    for added in earlier {
+      table.add(liveBytes: added.live, tombstoneBytes: added.tombstones, to: added.segment)
+    }
+    if last.segment != 0 {
+      table.add(liveBytes: last.live, tombstoneBytes: last.tombstones, to: last.segment)
+    }
+    let words = released.bytes
+    for offset in stride(from: 0, to: words.count, by: 8) {
+      table.release(RecordAddress(rawValue: words.load(fromByteOffset: offset, as: UInt64.self)))
+    }
     removeAll()
   }
 
   /// Begins anew; memory is kept unless it was unusually much.
   mutating func removeAll() {
-    let keeps = added.count + released.count < 1 << 16
-    if !added.isEmpty { added.removeAll(keepingCapacity: keeps) }
-    if !tombstones.isEmpty { tombstones.removeAll(keepingCapacity: keeps) }
-    if !released.isEmpty { released.removeAll(keepingCapacity: keeps) }
+    last = Added()
+    if !earlier.isEmpty { earlier = [] }
+    released.removeAll()
+    (addedLength, releasedLength) = (0, 0)
   }
 }
 

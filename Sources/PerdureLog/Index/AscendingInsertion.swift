@@ -46,8 +46,8 @@ struct AscendingInsertion: ~Copyable {
       return
     }
     let leaf = leaf(for: key)
-    var insertion = Insertion(key: key, payload: payload, arena: arena, file: tree.pointee.file)
-    let result = insertion.insert(intoLeaf: leaf, isLast: isLeafLast)
+    var insertion = Insertion(key: key, payload: payload, file: tree.pointee.file)
+    let result = insertion.insert(intoLeaf: leaf, isLast: isLeafLast, in: arena)
     if insertion.old == nil {
       added &+= 1
       tree.pointee.count &+= 1

@@ -152,7 +152,7 @@ extension NodeArena {
       forgetCreated(header)
       freeMemory(of: node)
     } else {
-      retire(node)
+      retire(header, byteCount: memoryByteCount(of: node))
     }
   }
 
@@ -161,19 +161,22 @@ extension NodeArena {
     let header = NodeHeader(node)
     let nodeClass = header.nodeClass
     precondition(nodeClass != .block, "blocks are never written")
-    let result = allocate(nodeClass, level: header.level)
-    // The last two header bytes belong to the owner and are copied with the rest.
-    let kept = NodeHeader.byteCount - 2
-    (result + kept).copyMemory(from: node + kept, byteCount: nodeClass.byteCount - kept)
+    let byteCount = nodeClass.byteCount
+    let result = takeSlot(in: slabs + Int(nodeClass.rawValue), byteCount: byteCount)
+    liveByteCount &+= byteCount
+    // Level, class and what belongs to the owner stay as they are.
+    result.copyMemory(from: node, byteCount: byteCount)
+    noteCreated(NodeHeader(result))
     switch nodeClass {
     case .orderedNode: OrderedNode(result).rebase(from: node)
     case .denseInner: DenseNode(result).rebase(from: node)
     case .denseLeaf, .block: break
     }
-    retire(node)
+    retire(header, byteCount: header.isInFile ? 0 : byteCount)
     return result
   }
 
+  @inline(__always)
   private func takeSlot(in slab: UnsafeMutablePointer<SlabState>, byteCount: Int) -> UnsafeMutableRawPointer {
     if let node = slab.pointee.firstFree {
       slab.pointee.firstFree = node.load(as: UnsafeMutableRawPointer?.self)
@@ -194,6 +197,7 @@ extension NodeArena {
     slab.pointee.unusedCount = Self.slabByteCount / byteCount
   }
 
+  @inline(__always)
   private func noteCreated(_ header: NodeHeader) {
     header.stamp = workingVersion
     header.createdIndex = created.count
@@ -209,11 +213,11 @@ extension NodeArena {
     NodeHeader(last).createdIndex = index
   }
 
-  private func retire(_ node: UnsafeMutableRawPointer) {
-    let header = NodeHeader(node)
+  /// - Parameter byteCount: What freeing the node gives back.
+  @inline(__always)
+  private func retire(_ header: NodeHeader, byteCount: Int) {
     precondition(header.isInFile || header.stamp < workingVersion, "N1: a node from the future")
-    retired.append(node, version: workingVersion)
-    let byteCount = memoryByteCount(of: node)
+    retired.append(header.base, version: workingVersion)
     retiredByteCount &+= byteCount
     unsortedByteCount &+= byteCount
   }
@@ -321,25 +325,28 @@ extension NodeArena {
       (pinned.unsettledFrom ?? 0) < workingVersion, "N3: a pin cannot be newer than what is published")
     var freedCount = 0
     if !held.isEmpty {
-      for element in held.takeUnheld(pinned) where letGo(element, pinned) { freedCount += 1 }
+      for element in held.takeUnheld(pinned) {
+        if letGo(element, byteCount: memoryByteCount(of: element.node), pinned) { freedCount += 1 }
+      }
     }
     while let element = retired.first, element.version <= end {
       retired.removeFirst()
-      unsortedByteCount -= memoryByteCount(of: element.node)
-      if letGo(element, pinned) { freedCount += 1 }
+      let byteCount = memoryByteCount(of: element.node)
+      unsortedByteCount -= byteCount
+      if letGo(element, byteCount: byteCount, pinned) { freedCount += 1 }
     }
     return freedCount
   }
 
   /// Frees a retired node, or files it under the version that holds it.
-  private func letGo(_ element: RetiredQueue.Element, _ pinned: PinnedVersions) -> Bool {
+  private func letGo(_ element: RetiredQueue.Element, byteCount: Int, _ pinned: PinnedVersions) -> Bool {
     let header = NodeHeader(element.node)
     let born = header.isInFile ? 0 : header.stamp
-    if let holder = pinned.newest(from: born, before: element.version) {
+    if !pinned.exact.isEmpty, let holder = pinned.newest(from: born, before: element.version) {
       held.file(element, under: holder)
       return false
     }
-    retiredByteCount -= memoryByteCount(of: element.node)
+    retiredByteCount -= byteCount
     free(element.node)
     return true
   }

@@ -81,7 +81,9 @@ struct NodeHeader {
   }
 
   var nodeClass: NodeClass {
-    get { NodeClass(rawValue: base.load(fromByteOffset: 13, as: UInt8.self)).unsafelyUnwrapped }
+    @inline(__always) get {
+      NodeClass(rawValue: base.load(fromByteOffset: 13, as: UInt8.self)).unsafelyUnwrapped
+    }
     nonmutating set { base.storeBytes(of: newValue.rawValue, toByteOffset: 13, as: UInt8.self) }
   }
 }

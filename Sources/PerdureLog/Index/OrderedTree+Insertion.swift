@@ -12,8 +12,8 @@ extension OrderedTree {
       count = 1
       return nil
     }
-    var insertion = Insertion(key: key, payload: payload, arena: arena, file: file)
-    let result = insertion.insert(into: OrderedNode(root), isLast: true)
+    var insertion = Insertion(key: key, payload: payload, file: file)
+    let result = insertion.insert(into: OrderedNode(root), isLast: true, in: arena)
     self.root = result.node
     if insertion.old == nil { count &+= 1 }
     if let right = result.right { growRoot(left: result.node, right: right, in: arena) }
@@ -57,7 +57,6 @@ extension OrderedNode {
 struct Insertion {
   let key: UnsafeRawBufferPointer
   let payload: UInt64
-  let arena: NodeArena
   let file: FileNodes
   /// The payload that was replaced.
   var old: UInt64?
@@ -67,10 +66,9 @@ struct Insertion {
   /// A node is laid out anew only if that leaves this much room; otherwise it is split.
   static let rebuildSlackByteCount = OrderedNode.byteCount / 16
 
-  init(key: UnsafeRawBufferPointer, payload: UInt64, arena: NodeArena, file: FileNodes) {
+  init(key: UnsafeRawBufferPointer, payload: UInt64, file: FileNodes) {
     self.key = key
     self.payload = payload
-    self.arena = arena
     self.file = file
   }
 
@@ -96,11 +94,12 @@ struct Insertion {
   }
 
   /// Inserts below `node`; `isLast` says that it is on the right edge of the tree.
-  mutating func insert(into node: OrderedNode, isLast: Bool) -> Result {
-    node.isLeaf ? insert(intoLeaf: node, isLast: isLast) : insert(intoInner: node, isLast: isLast)
+  mutating func insert(into node: OrderedNode, isLast: Bool, in arena: NodeArena) -> Result {
+    node.isLeaf
+      ? insert(intoLeaf: node, isLast: isLast, in: arena) : insert(intoInner: node, isLast: isLast, in: arena)
   }
 
-  mutating func insert(intoLeaf node: OrderedNode, isLast: Bool) -> Result {
+  mutating func insert(intoLeaf node: OrderedNode, isLast: Bool, in arena: NodeArena) -> Result {
     let place =
       node.endRun > 0 && node.isBehindLast(key)
       ? OrderedNode.SearchResult(index: node.count, isFound: false) : node.search(key)
@@ -118,13 +117,15 @@ struct Insertion {
       entry, at: place.index, in: OrderedNode(arena.writable(node.base)), isLast: isLast, arena: arena)
   }
 
-  private mutating func insert(intoInner node: OrderedNode, isLast: Bool) -> Result {
+  private mutating func insert(
+    intoInner node: OrderedNode, isLast: Bool, in arena: NodeArena
+  ) -> Result {
     let index = isLast && node.isBehindLast(key) ? node.count &- 1 : node.childIndex(for: key)
     let child = node.child(index, in: file)
     let isChildLast = isLast && index == node.count &- 1
     // The right edge is in the cache when insertions ascend.
     if !isChildLast { OrderedNode(child).prefetch() }
-    let result = insert(into: OrderedNode(child), isLast: isChildLast)
+    let result = insert(into: OrderedNode(child), isLast: isChildLast, in: arena)
     if result.node == child, old != nil { return Result(node: node.base) }
     let inner = OrderedNode(arena.writable(node.base))
     guard let right = result.right else {

@@ -15,17 +15,17 @@ struct LogEncoder: ~Copyable {
     var bufferRange: Range<Int>
   }
 
-  let store: StoreID
-  let sequence: UInt64
+  private let store: StoreID
+  private(set) var sequence: UInt64 = 0
   /// The capacity of segments to be born.
-  let capacity: Int
+  private let capacity: Int
   private(set) var extents = ShortList<Extent>()
-  private var buffer: RawBuffer
-  private var segment: UInt64
-  private var nextSegment: UInt64
-  private var segmentCapacity: Int
-  private var offset: Int
-  private var syncedOffset: Int
+  private var buffer = RawBuffer(capacity: 64 << 10)
+  private var segment: UInt64 = 0
+  private var nextSegment: UInt64 = 0
+  private var segmentCapacity = 0
+  private var offset = 0
+  private var syncedOffset = 0
   // The frame being filled: where it starts in the buffer, and its running sums.
   private var frameStart = -1
   private var frameOffset = 0
@@ -34,20 +34,30 @@ struct LogEncoder: ~Copyable {
   private var recordDigest: UInt32 = 0
   private var chainDigest: UInt32 = 0
 
-  init(
-    store: StoreID, sequence: UInt64, end: LogPosition, syncedOffset: Int, segmentCapacity: Int,
-    nextSegment: UInt64, birthCapacity: Int, reusing buffer: consuming RawBuffer
-  ) {
+  init(store: StoreID, birthCapacity: Int) {
     self.store = store
+    capacity = birthCapacity
+  }
+
+  /// Forgets the commit before and begins the next one.
+  ///
+  /// - Parameters:
+  ///   - end: Where the log ends.
+  ///   - segmentCapacity: That of the segment in which it does.
+  mutating func begin(
+    sequence: UInt64, end: LogPosition, syncedOffset: Int, segmentCapacity: Int, nextSegment: UInt64
+  ) {
     self.sequence = sequence
-    self.capacity = birthCapacity
     self.segmentCapacity = segmentCapacity
     self.syncedOffset = syncedOffset
     self.nextSegment = nextSegment
     segment = end.segment
     offset = Int(end.offset)
-    self.buffer = buffer
-    self.buffer.removeAll()
+    extents.removeAll()
+    buffer.removeAll()
+    frameStart = -1
+    part = 0
+    chainDigest = 0
   }
 
   /// Where the log will end when all extents are written.
@@ -93,9 +103,6 @@ struct LogEncoder: ~Copyable {
     }
     return nil
   }
-
-  /// Gives the buffer back for the next commit.
-  consuming func takeBuffer() -> RawBuffer { buffer }
 
   private mutating func makeRoom(for length: Int) {
     if frameStart >= 0 {

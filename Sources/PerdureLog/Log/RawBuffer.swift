@@ -62,8 +62,10 @@ struct RawBuffer: ~Copyable {
   }
 
   private mutating func grow(toHold needed: Int) {
-    let larger = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(needed, memory.count * 2, Self.firstCapacity), alignment: 8)
+    // As words: memory that is asked for with an alignment comes from a slower place.
+    let capacity = (max(needed, memory.count * 2, Self.firstCapacity) + 7) / 8
+    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+    let larger = UnsafeMutableRawBufferPointer(start: words, count: capacity * 8)
     larger.copyMemory(from: UnsafeRawBufferPointer(memory))
     memory.deallocate()
     memory = larger

@@ -63,8 +63,9 @@ final class SegmentTable {
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
   /// The one that was added last: commits write to it, and ask no dictionary.
-  // Not checked for exclusivity: nothing that is called while it changes comes back to the table.
-  @exclusivity(unchecked) private var newest: Segment?
+  // Not checked for exclusivity: nothing that is called while it changes comes back to the table. Unmanaged,
+  // because to count references costs each commit more than to find it: `segments` holds it.
+  @exclusivity(unchecked) private var newest: (number: UInt64, segment: Unmanaged<Segment>)?
 
   /// - Parameter number: The last segment that it will have, as far as is known.
   /// - Throws: `.outOfMemory`.
@@ -75,9 +76,13 @@ final class SegmentTable {
   var entries: UnsafeMutablePointer<Entry> { memory.entries }
   var capacity: Int { memory.capacity }
 
-  func segment(_ number: UInt64) -> Segment? {
-    if let newest, newest.number == number { return newest }
-    return segments[number]
+  /// Writes to the segment that was added last.
+  @inline(__always)
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, toLast number: UInt64) throws(FileIOError) {
+    guard let newest, newest.number == number else {
+      preconditionFailure("an extent belongs to the last segment or to one that was just born")
+    }
+    try newest.segment.takeUnretainedValue().file.write(bytes, at: offset)
   }
 
   /// - Parameter end: Where the log ends in it; nil: that stands in the root.
@@ -137,7 +142,7 @@ final class SegmentTable {
   private func set(_ segment: Segment, end: Int) {
     entries[Int(segment.number)] = Entry(base: segment.mapping.base, end: end, map: segment.map)
     segments[segment.number] = segment
-    if segment.number >= newest?.number ?? 0 { newest = segment }
+    if segment.number >= newest?.number ?? 0 { newest = (segment.number, .passUnretained(segment)) }
   }
 
   private func copy(capacity: Int) throws(FileIOError) -> Memory {

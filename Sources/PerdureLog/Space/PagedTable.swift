@@ -25,6 +25,14 @@ struct PagedTable<Element> {
     }
   }
 
+  /// Changes what stands at a number, in its place.
+  @inline(__always)
+  mutating func change<R>(_ number: Int, _ body: (inout Element) -> R) -> R {
+    let page = number >> Self.pageBits
+    if page >= pages.count || pages[page].isEmpty { addPage(page) }
+    return body(&pages[page][number & (1 << Self.pageBits - 1)])
+  }
+
   private mutating func addPage(_ page: Int) {
     if page >= pages.count {
       pages.append(contentsOf: repeatElement([], count: page + 1 - pages.count))
