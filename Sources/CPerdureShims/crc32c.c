@@ -34,6 +34,16 @@ static uint32_t update_by_table(uint32_t crc, const uint8_t *p, size_t n) {
 
 __attribute__((target("sse4.2"))) static uint32_t update_by_hardware(uint32_t crc, const uint8_t *p, size_t n) {
   uint64_t state = crc;
+  while (n >= 32) {
+    uint64_t words[4];
+    memcpy(words, p, 32);
+    state = _mm_crc32_u64(state, words[0]);
+    state = _mm_crc32_u64(state, words[1]);
+    state = _mm_crc32_u64(state, words[2]);
+    state = _mm_crc32_u64(state, words[3]);
+    p += 32;
+    n -= 32;
+  }
   while (n >= 8) {
     uint64_t word;
     memcpy(&word, p, 8);
@@ -42,7 +52,13 @@ __attribute__((target("sse4.2"))) static uint32_t update_by_hardware(uint32_t cr
     n -= 8;
   }
   crc = (uint32_t)state;
-  while (n--) crc = _mm_crc32_u8(crc, *p++);
+  if (n & 4) {
+    uint32_t word;
+    memcpy(&word, p, 4);
+    crc = _mm_crc32_u32(crc, word);
+    p += 4;
+  }
+  for (n &= 3; n > 0; n--) crc = _mm_crc32_u8(crc, *p++);
   return crc;
 }
 
