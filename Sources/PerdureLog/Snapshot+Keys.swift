@@ -40,6 +40,10 @@ extension Snapshot {
           try body(start + index, nil)
           continue
         }
+        if let value = try reader.put(at: word, keyspace: keyspace.id, key: key, &hold) {
+          try body(start + index, value.bytes)
+          continue
+        }
         let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
         try withContent(of: record) { try body(start + index, $0.bytes) }
       }

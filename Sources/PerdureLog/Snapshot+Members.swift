@@ -34,6 +34,9 @@ extension Snapshot {
     guard let word = try word(id: id, in: keyspace) else { return nil }
     var hold = GroupHold()
     defer { hold.release() }
+    if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+      return (value, RecordVersion(rawValue: word))
+    }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
     return (try keptContent(of: record, at: word, hold), RecordVersion(rawValue: word))
   }

@@ -1,4 +1,5 @@
 import PerdureFormat
+import Synchronization
 
 /// The store as it was at one commit. It never changes, and may be used and released on any thread.
 ///
@@ -11,18 +12,20 @@ import PerdureFormat
 public final class Snapshot: Sendable {
   let engine: Engine
   private let pin: Pin
-  private let openedBlobs = OpenedBlobs()
+  /// Made when somebody reads the first value that needs it: most snapshots live for one read of a plain one.
+  private let openedBlobs = AtomicLazyReference<OpenedBlobs>()
   // Unsafe: the root is immutable, and freed only after `pin` is released.
   nonisolated(unsafe) let root: UnsafeMutablePointer<Root>
   /// Whether `root` is the snapshot's own: what the engine has may not be walked any more.
   private let isOutdated: Bool
 
   init(_ engine: Engine) {
-    self.engine = engine
     let (pin, newest) = engine.pinRoot()
     self.pin = pin
     isOutdated = engine.place.isLeft && !engine.join(newest)
     root = isOutdated ? Root.withoutNodes(newest) : newest
+    // At the end: so the reference that it is given is the one that it keeps, and is counted once.
+    self.engine = engine
   }
 
   deinit {
@@ -36,6 +39,12 @@ public final class Snapshot: Sendable {
   /// F3, for what was read off a tree.
   @inline(__always)
   func check(_ file: FileNodes) throws(StoreError) { try engine.check(file) }
+
+  /// Values that do not stand in their records, for as long as the snapshot lives.
+  var openedValues: OpenedBlobs { openedBlobs.load() ?? openedBlobs.storeIfNil(OpenedBlobs()) }
+
+  /// Whether a value was read that had to be kept beside the records.
+  var hasOpenedValues: Bool { openedBlobs.load() != nil }
 
   var reader: RecordReader {
     RecordReader(root: root, verifiesChecksum: engine.options.verifiesChecksumsOnRead)
@@ -120,8 +129,12 @@ extension Snapshot {
     guard let word = try word(id: id, in: keyspace) else { return nil }
     var hold = GroupHold()
     defer { hold.release() }
+    let version = RecordVersion(rawValue: word)
+    if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+      return try body(value, version)
+    }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
-    return try withContent(of: record) { try body($0, RecordVersion(rawValue: word)) }
+    return try withContent(of: record) { try body($0, version) }
   }
 
   package func withBytes<R>(
@@ -132,6 +145,9 @@ extension Snapshot {
       guard let word = try word(key: key, in: keyspace) else { return nil }
       var hold = GroupHold()
       defer { hold.release() }
+      if let value = try reader.put(at: word, keyspace: keyspace.id, key: key, &hold) {
+        return try body(value)
+      }
       return try withContent(of: reader.record(at: word, keyspace: keyspace.id, key: key, &hold), body)
     }
   }
@@ -140,7 +156,7 @@ extension Snapshot {
   @inline(__always)
   func withContent<R>(of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     if record.header.kind.holdsPlainValue { return try body(record.value) }
-    return try engine.contents.withValueElsewhere(of: record, openedIn: openedBlobs, body)
+    return try engine.contents.withValueElsewhere(of: record, openedIn: openedValues, body)
   }
 
   /// The value of a record, which stays readable while the snapshot lives.
@@ -151,9 +167,9 @@ extension Snapshot {
     of record: Record, at word: UInt64, _ hold: GroupHold
   ) throws(StoreError) -> UnsafeRawBufferPointer {
     if record.header.kind.holdsPlainValue {
-      return hold.covers(record.value) ? openedBlobs.copiedValue(of: record, at: word) : record.value
+      return hold.covers(record.value) ? openedValues.copiedValue(of: record, at: word) : record.value
     }
-    return try engine.contents.keptValueElsewhere(of: record, at: word, in: openedBlobs)
+    return try engine.contents.keptValueElsewhere(of: record, at: word, in: openedValues)
   }
 }
 

@@ -100,6 +100,7 @@ final class Engine: @unchecked Sendable {
   }
 
   /// Pins the newest root. The caller releases the pin and keeps the engine alive until then.
+  @inline(__always)
   func pinRoot() -> (pin: Pin, root: UnsafeMutablePointer<Root>) {
     let pin = pins.pin(publishedVersion.load(ordering: .sequentiallyConsistent))
     let address = publishedRoot.load(ordering: .sequentiallyConsistent)

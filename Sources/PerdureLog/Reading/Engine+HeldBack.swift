@@ -10,14 +10,14 @@ extension Engine {
   @inline(__always)
   func release(_ pin: Pin) {
     pin.release()
-    if pins.isAwaited(pin) { noteRelease() }
-    if place.isLeft { endPlace() }
+    // One call behind both questions, or the engine is counted twice more at each release.
+    if pins.isAwaited(pin) || place.isLeft { didRelease(pin) }
   }
 
   @inline(never)
-  private func noteRelease() {
-    guard pins.takeAwaited() else { return }
-    compactor?.noteRelease(in: self)
+  private func didRelease(_ pin: Pin) {
+    if pins.isAwaited(pin), pins.takeAwaited() { compactor?.noteRelease(in: self) }
+    if place.isLeft { endPlace() }
   }
 
   /// The versions that have to stay: of readers, and of a compaction that is going on. In a turn.

@@ -30,6 +30,8 @@ final class PinTable: Sendable {
 
   // Unsafe: written under `growth` only, before `chunkCount` says that they are there; freed in deinit.
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
+  // Unsafe: the first chunk, which is there from the beginning; what is in it is atomic.
+  private nonisolated(unsafe) let firstChunk: UnsafeMutablePointer<Atomic<UInt64>>
   private let chunkCount = Atomic<Int>(0)
   private let growth = Lock()
   /// 0: nobody waits. P4, P5
@@ -37,7 +39,9 @@ final class PinTable: Sendable {
 
   init() {
     chunks = .allocate(capacity: Self.chunksMax)
-    addChunk(after: 0)
+    firstChunk = Self.makeChunk()
+    chunks[0] = firstChunk
+    chunkCount.store(1, ordering: .sequentiallyConsistent)
   }
 
   deinit {
@@ -46,9 +50,24 @@ final class PinTable: Sendable {
   }
 
   /// Claims a slot for `version`, which is not 0; the reader then loads the root and settles the pin.
+  @inline(__always)
   func pin(_ version: UInt64) -> Pin {
     let word = version | Self.unsettled
-    var start = Int(truncatingIfNeeded: currentThreadHash())
+    let start = Int(truncatingIfNeeded: currentThreadHash())
+    let slot = firstChunk + (start & (Self.slotsAChunk &- 1)) &* Self.stride
+    // Mostly this thread's slot of the time before is free, unless the thread has an older snapshot.
+    if slot.pointee.load(ordering: .relaxed) == 0,
+      slot.pointee.compareExchange(expected: 0, desired: word, ordering: .sequentiallyConsistent).exchanged
+    {
+      return Pin(slot: slot, claimed: version)
+    }
+    return pinElsewhere(version, from: start)
+  }
+
+  @inline(never)
+  private func pinElsewhere(_ version: UInt64, from start: Int) -> Pin {
+    let word = version | Self.unsettled
+    var start = start
     while true {
       let count = chunkCount.load(ordering: .acquiring)
       for chunk in 0..<count {
@@ -135,11 +154,15 @@ final class PinTable: Sendable {
       guard chunkCount.load(ordering: .relaxed) == count else { return }
       precondition(
         count < Self.chunksMax, "More than \(Self.chunksMax * Self.slotsAChunk) snapshots are open")
-      let chunk = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: Self.slotsAChunk * Self.stride)
-      for i in 0..<(Self.slotsAChunk * Self.stride) { (chunk + i).initialize(to: Atomic(0)) }
-      chunks[count] = chunk
+      chunks[count] = Self.makeChunk()
       chunkCount.store(count + 1, ordering: .sequentiallyConsistent)
     }
+  }
+
+  private static func makeChunk() -> UnsafeMutablePointer<Atomic<UInt64>> {
+    let chunk = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: slotsAChunk * stride)
+    for i in 0..<(slotsAChunk * stride) { (chunk + i).initialize(to: Atomic(0)) }
+    return chunk
   }
 
   /// Threads mostly differ in the middle bits of their numbers; the product's high bits have all of them.

@@ -53,22 +53,46 @@ struct RecordReader {
     at word: UInt64, keyspace: UInt32, id: UInt64, _ hold: inout GroupHold
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
     let bytes = try bytes(at: RecordAddress(rawValue: word), &hold)
-    let valueOffset = RecordHeader.length &+ 8
-    guard bytes.count >= valueOffset, !hold.covers(bytes) else { return nil }
-    let kindAndKeyLength = bytes.integer(at: 4, as: UInt32.self)
-    let valueLength = Int(bytes.integer(at: 12, as: UInt32.self))
-    guard kindAndKeyLength == Self.putOfID, bytes.integer(at: 8, as: UInt32.self) == keyspace,
-      bytes.integer(at: 16, as: UInt64.self) == id, valueLength <= bytes.count &- valueOffset,
-      valueLength <= FormatLimits.inlineValueLengthMax,
-      !verifiesChecksum
-        || Checksum.crc32c(bytes.part(4, valueOffset &+ valueLength &- 4))
-          == bytes.integer(at: 0, as: UInt32.self)
+    guard !hold.covers(bytes), let value = put(in: bytes, keyspace: keyspace, keyLength: 8),
+      bytes.integer(at: RecordHeader.length, as: UInt64.self) == id
     else { return nil }
-    return bytes.part(valueOffset, valueLength)
+    return value
   }
 
-  /// Bytes 4 to 7 of a record that puts an id: kind, a zero, and the key's length.
-  private static let putOfID = UInt32(RecordHeader.Kind.put.rawValue) | 8 << 16
+  /// The same for a byte-string key.
+  @inline(__always)
+  func put(
+    at word: UInt64, keyspace: UInt32, key: UnsafeRawBufferPointer, _ hold: inout GroupHold
+  ) throws(StoreError) -> UnsafeRawBufferPointer? {
+    let bytes = try bytes(at: RecordAddress(rawValue: word), &hold)
+    guard !hold.covers(bytes), let value = put(in: bytes, keyspace: keyspace, keyLength: key.count),
+      let start = bytes.baseAddress, let wanted = key.baseAddress,
+      KeyBytes.compare(start + RecordHeader.length, wanted, count: key.count) == 0
+    else { return nil }
+    return value
+  }
+
+  /// The value of the record that `bytes` begin with, if it puts a key of this length in this keyspace.
+  @inline(__always)
+  private func put(
+    in bytes: UnsafeRawBufferPointer, keyspace: UInt32, keyLength: Int
+  ) -> UnsafeRawBufferPointer? {
+    let valueOffset = RecordHeader.length &+ keyLength
+    guard bytes.count >= valueOffset, let start = bytes.baseAddress else { return nil }
+    // Bytes 4 to 11: kind, a zero, the key's length, and the keyspace.
+    let expected =
+      UInt64(RecordHeader.Kind.put.rawValue) | UInt64(truncatingIfNeeded: keyLength) &<< 16
+      | UInt64(keyspace) &<< 32
+    let valueLength = Int(start.integer(at: 12, as: UInt32.self))
+    guard start.integer(at: 4, as: UInt64.self) == expected,
+      valueLength <= min(bytes.count &- valueOffset, FormatLimits.inlineValueLengthMax)
+    else { return nil }
+    if verifiesChecksum {
+      let checked = UnsafeRawBufferPointer(start: start + 4, count: valueOffset &+ valueLength &- 4)
+      guard Checksum.crc32c(checked) == start.integer(at: 0, as: UInt32.self) else { return nil }
+    }
+    return UnsafeRawBufferPointer(start: start + valueOffset, count: valueLength)
+  }
 
   @inline(__always)
   func record(at word: UInt64, _ hold: inout GroupHold) throws(StoreError) -> Record {
