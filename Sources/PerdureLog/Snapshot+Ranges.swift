@@ -16,8 +16,12 @@ extension Snapshot {
     in keyspace: Keyspace, ids: ClosedRange<UInt64> = 0 ... .max, descending: Bool = false,
     _ body: (_ id: UInt64, _ value: RawSpan) throws -> Bool
   ) throws {
-    try visit(keyspace, ids: ids, descending: descending) { id, record, _, _ in
-      try withContent(of: record) { try body(id, $0.bytes) }
+    try visit(keyspace, ids: ids, descending: descending) { id, word, reader, hold in
+      if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+        return try body(id, value.bytes)
+      }
+      let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
+      return try withContent(of: record) { try body(id, $0.bytes) }
     }
   }
 
@@ -38,6 +42,9 @@ extension Snapshot {
     var hold = GroupHold()
     defer { hold.release() }
     try visit(tree(of: keyspace), range, descending: descending, reading: reader) { key, word in
+      if let value = try reader.put(at: word, keyspace: keyspace.id, key: key, &hold) {
+        return try body(key.bytes, value.bytes)
+      }
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
       return try withContent(of: record) { try body(key.bytes, $0.bytes) }
     }
@@ -115,8 +122,13 @@ extension Snapshot {
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
     _ body: (UInt64, UnsafeRawBufferPointer, RecordVersion) throws -> Bool
   ) throws {
-    try visit(keyspace, ids: ids, descending: descending) { id, record, word, hold in
-      try body(id, keptContent(of: record, at: word, hold), RecordVersion(rawValue: word))
+    try visit(keyspace, ids: ids, descending: descending) { id, word, reader, hold in
+      let version = RecordVersion(rawValue: word)
+      if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+        return try body(id, value, version)
+      }
+      let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
+      return try body(id, keptContent(of: record, at: word, hold), version)
     }
   }
 
@@ -152,9 +164,11 @@ extension Snapshot {
     try check(cursor.table.file)
   }
 
+  /// - Parameter body: Gets an id, the address of its record, and what to read that with.
+  @inline(__always)
   private func visit(
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
-    _ body: (UInt64, Record, UInt64, GroupHold) throws -> Bool
+    _ body: (UInt64, UInt64, RecordReader, inout GroupHold) throws -> Bool
   ) throws {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
     let reader = reader
@@ -166,16 +180,14 @@ extension Snapshot {
     while isAtEntry, ids.contains(cursor.id) {
       try check(cursor.table.file)
       cursor.prefetchAhead(reader, descending: descending)
-      let word = cursor.word
-      let id = cursor.id
-      let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
-      guard try body(id, record, word, hold) else { return }
+      guard try body(cursor.id, cursor.word, reader, &hold) else { return }
       isAtEntry = descending ? cursor.previous() : cursor.next()
     }
     try check(cursor.table.file)
   }
 
   /// - Parameter reader: What reads the records behind the entries, if anything does.
+  @inline(__always)
   private func visit(
     _ tree: OrderedTree, _ range: KeyRange, descending: Bool, reading reader: RecordReader? = nil,
     _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
@@ -183,28 +195,21 @@ extension Snapshot {
     try range.withRaw { range in
       var cursor = OrderedCursor(tree)
       var isAtEntry = descending ? cursor.seek(below: range.upper) : cursor.seek(lowerBound: range.lower)
+      // How many entries of the leaf are still to come: what is asked of a leaf is asked once.
+      var left = 0
       while isAtEntry {
-        try check(tree.file)
+        if left == 0 {
+          try check(tree.file)
+          left = cursor.countLeft(in: range, descending: descending)
+          if left == 0 { break }
+        }
+        left &-= 1
         if let reader { cursor.prefetchAhead(reader, descending: descending) }
-        let goesOn = try Self.visit(cursor.key, cursor.payload, range, descending: descending, body)
-        guard goesOn else { return }
+        guard try body(cursor.key, cursor.payload) else { return }
         isAtEntry = descending ? cursor.previous() : cursor.next()
       }
       try check(tree.file)
     }
-  }
-
-  @inline(__always)
-  private static func visit(
-    _ key: UnsafeRawBufferPointer, _ payload: UInt64, _ range: RawKeyRange, descending: Bool,
-    _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
-  ) rethrows -> Bool {
-    if descending {
-      guard KeyBytes.compare(key, range.lower) >= 0 else { return false }
-    } else if let upper = range.upper {
-      guard KeyBytes.compare(key, upper) < 0 else { return false }
-    }
-    return try body(key, payload)
   }
 }
 

@@ -68,31 +68,31 @@ struct DenseCursor {
     settle(table.place(atPosition: position), else: position < 0 ? .beforeFirst : .afterLast)
   }
 
+  @inline(__always)
   mutating func next() -> Bool {
-    switch place {
-    case .beforeFirst: return seekFirst()
-    case .afterLast: return false
-    case .onEntry:
-      let later = DenseNode(leaf.unsafelyUnwrapped).presence.bits(above: Int(id & 63))
-      if later == 0 { return seek(upperBound: id | 63) }
-      id = id & ~63 | UInt64(later.lowestBit)
-      return true
-    }
+    guard place == .onEntry else { return place == .beforeFirst && seekFirst() }
+    let later = DenseNode(leaf.unsafelyUnwrapped).presence.bits(above: Int(id & 63))
+    if later == 0 { return nextLeaf() }
+    id = id & ~63 | UInt64(later.lowestBit)
+    return true
   }
 
+  @inline(__always)
   mutating func previous() -> Bool {
-    switch place {
-    case .beforeFirst: return false
-    case .afterLast: return seekLast()
-    case .onEntry:
-      let earlier = DenseNode(leaf.unsafelyUnwrapped).presence.bits(below: Int(id & 63))
-      if earlier == 0 {
-        let start = id & ~63
-        return settle(start == 0 ? nil : table.lastPlace(through: start - 1), else: .beforeFirst)
-      }
-      id = id & ~63 | UInt64(earlier.highestBit)
-      return true
-    }
+    guard place == .onEntry else { return place == .afterLast && seekLast() }
+    let earlier = DenseNode(leaf.unsafelyUnwrapped).presence.bits(below: Int(id & 63))
+    if earlier == 0 { return previousLeaf() }
+    id = id & ~63 | UInt64(earlier.highestBit)
+    return true
+  }
+
+  @inline(never)
+  private mutating func nextLeaf() -> Bool { seek(upperBound: id | 63) }
+
+  @inline(never)
+  private mutating func previousLeaf() -> Bool {
+    let start = id & ~63
+    return settle(start == 0 ? nil : table.lastPlace(through: start - 1), else: .beforeFirst)
   }
 
   private mutating func settle(_ found: DensePlace?, else end: CursorPlace) -> Bool {

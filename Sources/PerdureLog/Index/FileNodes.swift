@@ -52,6 +52,14 @@ struct FileNodes: @unchecked Sendable {
     return checks.pointee.isDamaged
   }
 
+  /// Whether a child of an ordered node may be read as it is: somebody has checked it, or it is in memory. For who
+  /// looks ahead, and may not be the one who finds damage where nobody asked. F1
+  @inline(__always)
+  func isKnown(_ child: UnsafeMutableRawPointer, of parent: OrderedNode) -> Bool {
+    guard let checks, contains(child) else { return true }
+    return checks.pointee.isChecked(child, as: .orderedNode, level: parent.level &- 1)
+  }
+
   /// A child of an ordered node, checked if it is in the file. F1
   @inline(__always)
   func checked(

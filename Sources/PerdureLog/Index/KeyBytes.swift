@@ -33,6 +33,35 @@ enum KeyBytes {
     return left.count &- right.count
   }
 
+  /// Copies bytes between places that do not overlap: short ones, for which a call would cost more than the copy.
+  @inline(__always)
+  static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, count: Int) {
+    if count >= 8 {
+      var offset = 0
+      let last = count &- 8
+      while offset < last {
+        target.storeBytes(
+          of: source.loadUnaligned(fromByteOffset: offset, as: UInt64.self), toByteOffset: offset,
+          as: UInt64.self)
+        offset &+= 8
+      }
+      // The last eight, some of them for the second time.
+      target.storeBytes(
+        of: source.loadUnaligned(fromByteOffset: last, as: UInt64.self), toByteOffset: last, as: UInt64.self)
+      return
+    }
+    var offset = 0
+    if count >= 4 {
+      target.storeBytes(of: source.loadUnaligned(as: UInt32.self), as: UInt32.self)
+      offset = 4
+    }
+    while offset < count {
+      target.storeBytes(
+        of: source.load(fromByteOffset: offset, as: UInt8.self), toByteOffset: offset, as: UInt8.self)
+      offset &+= 1
+    }
+  }
+
   /// How many leading bytes two strings share.
   static func commonPrefix(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)

@@ -11,10 +11,14 @@ struct OrderedCursor: ~Copyable {
   private var leaf: OrderedNode
   private var index = 0
   private var leafCount = 0
-  /// Whether nothing has been handed out by `forEachPayloadAhead` since the cursor came to its leaf.
-  private var isNewInLeaf = true
-  /// The leaf whose prefix the key buffer begins with.
+  /// Where the leaf's bodies begin.
+  private var bodies: UnsafeMutableRawPointer
+  /// Whether `forEachPayloadAhead` has to begin anew: the cursor did not come to its leaf behind it.
+  private var isAheadLost = true
+  private var ahead: Ahead
+  /// The leaf whose prefix the key buffer begins with, and how long that is.
   private var prefixOwner: UnsafeMutableRawPointer?
+  private var prefixLength = 0
 
   /// The inner nodes of the path by level, and where the path goes on in each.
   private let path: UnsafeMutablePointer<Step>
@@ -23,6 +27,17 @@ struct OrderedCursor: ~Copyable {
   private struct Step {
     var node: UnsafeMutableRawPointer
     var index: Int
+  }
+
+  /// How far a walk has looked ahead of the cursor.
+  private struct Ahead {
+    /// The leaf that it looks at: the cursor's, or the next one.
+    var leaf: OrderedNode
+    /// The next entry of it, and how many there are from there on.
+    var index = 0
+    var left = 0
+    /// How many entries were handed out, from the cursor's own on.
+    var count = 0
   }
 
   /// A cursor in front of the first entry.
@@ -34,6 +49,8 @@ struct OrderedCursor: ~Copyable {
     path = memory.bindMemory(to: Step.self, capacity: OrderedTree.heightLimit)
     keyBuffer = memory + pathByteCount
     leaf = OrderedNode(memory)
+    bodies = memory
+    ahead = Ahead(leaf: leaf)
   }
 
   deinit { UnsafeMutableRawPointer(path).deallocate() }
@@ -43,35 +60,93 @@ struct OrderedCursor: ~Copyable {
   /// The payload of the entry the cursor is on.
   var payload: UInt64 {
     precondition(isValid, "the cursor is on no entry")
-    return leaf.word(index)
+    return (bodies + index &* OrderedNode.leafBodyByteCount).loadUnaligned(fromByteOffset: 4, as: UInt64.self)
   }
 
   /// The key of the entry the cursor is on; its bytes are good until the cursor moves or goes.
   var key: UnsafeRawBufferPointer {
-    mutating get {
+    @inline(__always) mutating get {
       precondition(isValid, "the cursor is on no entry")
-      if leaf.isOutOfLine(index) { return leaf.key(index, in: keyBuffer) }
-      if prefixOwner == leaf.base { return leaf.key(index, behindPrefixIn: keyBuffer) }
-      prefixOwner = leaf.base
-      return leaf.key(index, in: keyBuffer)
+      let body = bodies + index &* OrderedNode.leafBodyByteCount
+      let reference = body.loadUnaligned(as: UInt16.self)
+      if reference & OrderedNode.outOfLineBit != 0 { return leaf.key(index, in: keyBuffer) }
+      if prefixOwner != leaf.base { takePrefix() }
+      let suffixLength = Int(body.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+      keyBuffer.storeBytes(of: leaf.head(index).bigEndian, toByteOffset: prefixLength, as: UInt32.self)
+      let restLength = suffixLength &- OrderedNode.headByteCount
+      if restLength > 0 {
+        let rest = keyBuffer + (prefixLength &+ OrderedNode.headByteCount)
+        KeyBytes.copy(leaf.base + Int(reference), to: rest, count: restLength)
+      }
+      return UnsafeRawBufferPointer(start: keyBuffer, count: prefixLength &+ suffixLength)
     }
   }
 
-  /// Hands out payloads of this leaf that a walk in one direction comes to soon: the one `distance` entries
-  /// ahead, and when the cursor has just come to the leaf those in between. Called at each entry, it hands
-  /// out each once.
+  private mutating func takePrefix() {
+    let prefix = leaf.prefix
+    prefixOwner = leaf.base
+    prefixLength = prefix.count
+    if let start = prefix.baseAddress, prefix.count > 0 {
+      keyBuffer.copyMemory(from: start, byteCount: prefix.count)
+    }
+  }
+
+  /// How many entries of this leaf are in a range, from the cursor's on in the direction of a walk.
+  func countLeft(in range: RawKeyRange, descending: Bool) -> Int {
+    precondition(isValid, "the cursor is on no entry")
+    if descending {
+      return range.lower.count == 0 ? index &+ 1 : max(0, index &+ 1 &- leaf.search(range.lower).index)
+    }
+    return max(0, (range.upper.map { leaf.search($0).index } ?? leafCount) &- index)
+  }
+
+  /// Hands out payloads that a walk in one direction comes to soon, up to the one `distance` entries ahead: of this
+  /// leaf, and of the next one below the same node. Called at each entry, it hands out each once, the first one
+  /// too.
   @inline(__always)
   mutating func forEachPayloadAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")
+    if isAheadLost { beginAhead(descending: descending) }
     let step = descending ? -1 : 1
-    var ahead = isNewInLeaf ? 1 : distance
-    isNewInLeaf = false
-    while ahead <= distance {
-      let other = index &+ step &* ahead
-      guard other >= 0, other < leafCount else { return }
-      body(leaf.word(other))
-      ahead &+= 1
+    while ahead.count <= distance {
+      if ahead.left == 0, !goAhead(descending: descending) { break }
+      body(ahead.leaf.word(ahead.index))
+      ahead.index &+= step
+      ahead.left &-= 1
+      ahead.count &+= 1
     }
+    // The next call is one entry further.
+    ahead.count &-= 1
+  }
+
+  @inline(never)
+  private mutating func beginAhead(descending: Bool) {
+    isAheadLost = false
+    ahead = Ahead(leaf: leaf, index: index, left: descending ? index &+ 1 : leafCount &- index)
+    neighbour(1, descending: descending)?.prefetch()
+  }
+
+  /// Looks at the next leaf, if it is known already; it was asked for when the cursor came to this one.
+  @inline(never)
+  private mutating func goAhead(descending: Bool) -> Bool {
+    guard ahead.leaf.base == leaf.base, let next = neighbour(1, descending: descending),
+      tree.file.isKnown(next.base, of: OrderedNode(path[1].node))
+    else { return false }
+    let count = next.count
+    ahead.leaf = next
+    ahead.index = descending ? count &- 1 : 0
+    ahead.left = count
+    neighbour(2, descending: descending)?.prefetch()
+    return count > 0
+  }
+
+  /// The leaf so many further below the same node: to be fetched or compared, not to be read (F1).
+  private func neighbour(_ distance: Int, descending: Bool) -> OrderedNode? {
+    guard tree.height > 1 else { return nil }
+    let inner = OrderedNode(path[1].node)
+    let slot = descending ? path[1].index &- distance : path[1].index &+ distance
+    guard slot >= 0, slot < inner.count else { return nil }
+    return OrderedNode(inner.childAddress(slot))
   }
 
   /// The number of entries in front of the one the cursor is on.
@@ -184,7 +259,8 @@ extension OrderedCursor {
   private mutating func arrive(at node: UnsafeMutableRawPointer) {
     leaf = OrderedNode(node)
     leafCount = leaf.count
-    isNewInLeaf = true
+    bodies = leaf.base + OrderedNode.bodiesOffset(leafCount)
+    isAheadLost = true
     place = .onEntry
   }
 
@@ -222,6 +298,7 @@ extension OrderedCursor {
         path[level].index = slot
         if level == 1, slot &+ 1 < inner.count { OrderedNode(inner.childAddress(slot &+ 1)).prefetch() }
         descendFirst(from: inner.child(slot, in: tree.file), level: level &- 1)
+        isAheadLost = ahead.leaf.base != leaf.base
         return true
       }
       level &+= 1
@@ -237,6 +314,7 @@ extension OrderedCursor {
         path[level].index = slot
         let child = OrderedNode(path[level].node).child(slot, in: tree.file)
         descendLast(from: child, level: level &- 1)
+        isAheadLost = ahead.leaf.base != leaf.base
         return true
       }
       level &+= 1

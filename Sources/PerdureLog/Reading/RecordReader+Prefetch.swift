@@ -4,6 +4,10 @@ import PerdureFormat
 // Records lie in the order in which they were written, so a read that goes by keys misses the cache for each
 // of them, and an address says how many lines to ask for. Asking is a hint: an address that is not
 // readable does no harm.
+//
+// A record begins at any multiple of eight bytes, so it may reach into a line more than its length says: lines are counted
+// from the one that it begins in. Of its length the address knows the class only; it is taken to be the middle of that, so
+// that more often than not what is asked for is what is read.
 
 extension RecordReader {
   /// How many records ahead a walk asks for.
@@ -18,12 +22,20 @@ extension RecordReader {
     guard word != 0 else { return }
     let address = RecordAddress(rawValue: word)
     guard let start = root.hint(of: address) else { return }
-    let end = min(address.recordLengthMax, Self.linesMax &* 64)
-    var offset = 0
-    while offset < end {
-      perdure_prefetch(start + offset)
-      offset &+= 64
-    }
+    var (line, end) = Self.linesAhead(of: address, at: UInt(bitPattern: start))
+    repeat {
+      perdure_prefetch(UnsafeRawPointer(bitPattern: line))
+      line &+= 64
+    } while line < end
+  }
+
+  /// Where the first line begins that is asked for, and where what is asked for ends.
+  @inline(__always)
+  static func linesAhead(of address: RecordAddress, at start: UInt) -> (first: UInt, end: UInt) {
+    let longest = address.recordLengthMax
+    // Classes end at 32, 48, 64, 96, 128, ...: one is a third or a quarter of its end wide.
+    let length = min(longest &- longest &>> 3, linesMax &* 64)
+    return (start & ~63, start &+ UInt(bitPattern: length))
   }
 }
 
