@@ -90,13 +90,16 @@ struct SegmentPreparationTests {
     "/store.perdure/" + StoreFileName.segment(number).string
   }
 
-  private func store(_ fileSystem: any FileSystem, syncAheadBytes: UInt64 = 16 << 10) throws -> Store {
+  private func store(
+    _ fileSystem: any FileSystem, syncAheadBytes: UInt64 = 16 << 10, isReadOnly: Bool = false
+  ) throws -> Store {
     var memory = try MemoryStore(segmentCapacityBytes: 128 << 10)
     memory.options.checkpoints = .manual
     memory.options.reserveBytes = 0
     memory.options.durability = .processCrash
     memory.options.syncAheadBytes = syncAheadBytes
     memory.options.fileSystem = fileSystem
+    memory.options.isReadOnly = isReadOnly
     return try memory.open()
   }
 
@@ -172,6 +175,23 @@ struct SegmentPreparationTests {
     #expect(isThere(next, fileSystem))
     try store.close()
     #expect(!isThere(next, fileSystem))
+  }
+
+  @Test("A reader follows what is committed to the last segment while the next one is prepared")
+  func reader() throws {
+    let fileSystem = WatchedFileSystem(InMemoryFileSystem())
+    let store = try store(fileSystem)
+    let rows = try store.keyspace("rows", .dense)
+    let next = try prepare(store, fileSystem)
+    let reader = try self.store(fileSystem, isReadOnly: true)
+    for id in 8...60 as ClosedRange<UInt64> {
+      try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+      #expect(try reader.refresh())
+      #expect(try reader.snapshot().value(id: id, in: rows) == Self.value(id))
+    }
+    #expect(try store.engine.looking { $0.end }.segment == next)
+    try reader.close()
+    try store.close()
   }
 
   @Test("A segment that was prepared when the process ended is in nobody's way")

@@ -49,19 +49,22 @@ struct OpeningBesideWriter {
 struct StoreLook: Equatable {
   let superblock: Superblock
   let segments: [UInt64]
-  /// Bytes of the last segment's file.
-  let lastLength: UInt64
+  /// Bytes of the file of the last segment that is born, and before it of those behind: it may be prepared for long
+  /// before it is born.
+  let lastLengths: [UInt64]
 
   init(_ path: String, _ fileSystem: any FileSystem) throws {
     superblock = try SuperblockFile.open(in: path, .read, fileSystem).current
     segments = try Recovery.Directory(path, fileSystem).segments
-    guard let last = segments.max() else {
-      lastLength = 0
-      return
+    var lengths: [UInt64] = []
+    for number in segments.sorted(by: >) {
+      let file = try fileSystem.open(path + "/" + StoreFileName.segment(number).string, .read)
+      defer { try? file.close() }
+      lengths.append(try file.size())
+      let header = try file.read(SegmentHeader.length, at: 0)
+      if (try? header.withUnsafeBytes { try SegmentHeader(reading: $0) }) != nil { break }
     }
-    let file = try fileSystem.open(path + "/" + StoreFileName.segment(last).string, .read)
-    defer { try? file.close() }
-    lastLength = try file.size()
+    lastLengths = lengths
   }
 }
 
