@@ -148,6 +148,29 @@ struct FileNodesTests {
     #expect(noticed > 20)
   }
 
+  @Test("Looking ahead stops before a node that nobody has checked, and finds no damage where nobody comes")
+  func lookingAhead() throws {
+    let written = try Written(1500)
+    let tree = try OrderedTree(written.ordered, in: written.file.map().entries)
+    var parent = OrderedNode(try #require(tree.root))
+    while parent.level > 1 { parent = OrderedNode(parent.childAddress(0)) }
+    let count = OrderedNode(parent.childAddress(0)).count
+    let place = parent.childAddress(1) + 200
+    place.storeBytes(of: ~place.load(as: UInt8.self), as: UInt8.self)
+    var cursor = OrderedCursor(tree)
+    expectTrue(cursor.seekFirst())
+    var handedOut = 0
+    for position in 1...count {
+      cursor.forEachPayloadAhead(8, descending: false) { _ in handedOut += 1 }
+      if position < count { expectTrue(cursor.next()) }
+    }
+    #expect(handedOut == count)
+    #expect(!tree.file.isDamaged)
+    _ = cursor.next()
+    #expect(tree.file.isDamaged)
+    withExtendedLifetime(written) {}
+  }
+
   @Test("A node that is whole but older than what leads to it is damage")
   func older() throws {
     let arena = NodeArena()
