@@ -1,8 +1,12 @@
 // Two contexts, three edits each, and every order in which their edits and saves can follow one another.
 //
-// What each acknowledged save did is replayed on a model of a few dictionaries. At the end the store must
-// show exactly the model's state: so no link is lost, no key is taken twice, and no reference leads to
-// nothing.
+// What each acknowledged save did is replayed on a model of a few sets. At the end the store must show exactly
+// the model's state: so no link is lost, no key is taken twice, and no reference leads to nothing.
+//
+// The two contexts are alike, so that two programs in one order of turns stand for their mirror image too.
+// Edits are seen by nobody else before they are saved: where three are saved at once, all that can matter of
+// an order of turns is how many edits the later context has made before the earlier one saves. Every such
+// case is run for every order of the edits; all orders of turns are run for one order of the edits.
 
 import Perdure
 import PerdureModel
@@ -22,16 +26,20 @@ private enum Edit: Int, CaseIterable, Sendable {
   /// Put the context's own worker into the project.
   case join
 
-  /// The ways to take three of them; the order in which they are done is drawn.
-  static let triples: [[Edit]] = {
-    var triples: [[Edit]] = []
-    for a in 0..<allCases.count {
-      for b in (a + 1)..<allCases.count {
-        for c in (b + 1)..<allCases.count { triples.append([allCases[a], allCases[b], allCases[c]]) }
+  /// Every order of any three that hold.
+  static func programs(where holds: (Edit, Edit, Edit) -> Bool) -> [[Edit]] {
+    allCases.flatMap { a in
+      allCases.flatMap { b in
+        allCases.compactMap { c in a != b && b != c && a != c && holds(a, b, c) ? [a, b, c] : nil }
       }
     }
-    return triples
-  }()
+  }
+
+  /// Every order of any three of delete, link, unlink and key.
+  static let ordered = programs { $0 != .join && $1 != .join && $2 != .join }
+
+  /// Any three of all, in one order.
+  static let sets = programs { $0.rawValue < $1.rawValue && $1.rawValue < $2.rawValue }
 }
 
 /// The identities of one company, its shared worker, one worker for each context, and a project.
@@ -44,13 +52,12 @@ private struct Scene {
 
   var workers: [ManagedObjectID] { [shared] + own }
 
-  init(_ container: PersistentContainer, key: String) throws {
-    let context = container.newContext()
+  /// Its objects are there once the context is saved.
+  init(_ context: ManagedObjectContext, key: String) {
     let company = context.company("C")
     let workers = ["shared", "first", "second"].map { context.worker($0) }
     let project = Project(context: context)
     workers[0].company = company
-    try context.save()
     self.company = company.objectID
     shared = workers[0].objectID
     own = [workers[1].objectID, workers[2].objectID]
@@ -84,8 +91,7 @@ private struct Expectation: Equatable {
   }
 
   /// What a new context sees. Looks at each relationship from both sides.
-  init(reading scene: Scene, in container: PersistentContainer) throws {
-    let context = container.newContext()
+  init(reading scene: Scene, in context: ManagedObjectContext) throws {
     let workers = try scene.workers.map { id in
       try #require(try context.existingObject(with: id) as? Employee)
     }
@@ -116,6 +122,8 @@ private final class Actor {
   private let worker: Employee
   private let project: Project
   private var unsaved: [Edit] = []
+  /// Whether a save was refused.
+  private(set) var wasRefused = false
 
   init(_ container: PersistentContainer, _ scene: Scene, _ number: Int, retries: Bool) throws {
     context = container.newContext()
@@ -145,6 +153,7 @@ private final class Actor {
   /// Saves; when that is refused, either on top of the newest state or not at all.
   func save(_ expectation: inout Expectation) {
     if tryToSave(&expectation) { return }
+    wasRefused = true
     if retries {
       context.refreshAllObjects()
       if tryToSave(&expectation) { return }
@@ -167,26 +176,48 @@ private final class Actor {
   }
 }
 
-@Suite("Two contexts at once")
-struct InterleavingTests {
-  private enum Step {
+/// Two programs, and the order in which they go on.
+private struct Play {
+  enum Step {
     case edit(Edit)
     case save
   }
 
-  /// Every way to merge two sequences of a length: for each step, whose turn it is.
-  private static func merges(_ length: Int) -> [[Int]] {
+  /// What each context does in each of its turns.
+  let programs: [[[Step]]]
+  /// Whose turn it is.
+  let turns: [Int]
+
+  /// Each edit is a turn, and one save is the last.
+  static func savedAtOnce(_ edits: [[Edit]], _ turns: [Int]) -> Play {
+    Play(programs: edits.map { $0.map { [.edit($0)] } + [[.save]] }, turns: turns)
+  }
+
+  /// Each edit is a turn with its save.
+  static func savedEach(_ edits: [[Edit]], _ turns: [Int]) -> Play {
+    Play(programs: edits.map { $0.map { [.edit($0), .save] } }, turns: turns)
+  }
+
+  /// Every way to merge two sequences of a length.
+  static func merges(_ length: Int) -> [[Int]] {
     (0..<(1 << (2 * length))).compactMap { bits in
       guard bits.nonzeroBitCount == length else { return nil }
       return (0..<(2 * length)).map { bits >> $0 & 1 }
     }
   }
 
-  /// Runs two programs in one order of turns.
-  private func run(
-    _ container: PersistentContainer, _ programs: [[[Step]]], _ turns: [Int], key: String, retries: Bool
-  ) throws {
-    let scene = try Scene(container, key: key)
+  /// One merge of three edits and a save each for each number of edits before the other one's save.
+  static let savesFirst: [[Int]] = [0, 1].flatMap { first in
+    (0...3).map { count in
+      let before = [Int](repeating: 1 - first, count: count) + [Int](repeating: first, count: 4)
+      return before + [Int](repeating: 1 - first, count: 4 - count)
+    }
+  }
+
+  /// - Returns: What the store must show, and whether a save was refused.
+  func run(
+    _ container: PersistentContainer, _ scene: Scene, retries: Bool
+  ) throws -> (expectation: Expectation, wasRefused: Bool) {
     var expectation = Expectation(scene)
     let actors = try (0..<2).map { try Actor(container, scene, $0, retries: retries) }
     var positions = [0, 0]
@@ -199,63 +230,69 @@ struct InterleavingTests {
       }
       positions[turn] += 1
     }
-    let found = try Expectation(reading: scene, in: container)
-    #expect(found == expectation, "programs \(programs), turns \(turns), retries \(retries)")
+    return (expectation, actors.contains { $0.wasRefused })
   }
+}
 
+@Suite("Two contexts at once")
+struct InterleavingTests {
+  /// Runs what is made of each pair of programs, all on one store of the engine: first without another try
+  /// when a save is refused, and where that made a difference, with one.
   private func runAll(
-    _ kind: StoreKind, _ program: ([Edit]) -> [[Step]], length: Int, retries: Bool
+    _ programs: [[Edit]], _ plays: (_ first: [Edit], _ second: [Edit]) -> [Play]
   ) throws {
-    let stores = try StoreSupply(kind)
-    var random = SeededGenerator.forTest("interleavings")
-    var number = 0
-    for first in Edit.triples {
-      for second in Edit.triples {
-        for turns in Self.merges(length) {
-          number += 1
-          // The engine gets every fourth: the orders are the same, and a run takes longer.
-          if kind == .engine, number % 4 != 0 { continue }
-          let programs = [first, second].map { program($0.shuffled(using: &random)) }
-          try run(stores.next(), programs, turns, key: "key \(number)", retries: retries)
-        }
+    let container = try Staff.container(.engine)
+    for first in programs.indices {
+      for second in first..<programs.count {
+        let plays = plays(programs[first], programs[second])
+        let refused = try run(plays, in: container, retries: false)
+        _ = try run(refused, in: container, retries: true)
       }
     }
   }
 
-  @Test(
-    "Three edits and a save each, in every order", arguments: StoreKind.allCases, [false, true])
-  func savesAtTheEnd(_ kind: StoreKind, _ retries: Bool) throws {
-    try runAll(
-      kind, { $0.map { [.edit($0)] } + [[.save]] }, length: 4, retries: retries)
-  }
-
-  @Test("Three saved edits each, in every order", arguments: StoreKind.allCases, [false, true])
-  func savesAfterEachEdit(_ kind: StoreKind, _ retries: Bool) throws {
-    try runAll(kind, { $0.map { [.edit($0), .save] } }, length: 3, retries: retries)
-  }
-
-  /// Containers for scene after scene: the naive store is slow when it is full, the engine when it is opened.
-  private final class StoreSupply {
-    private let kind: StoreKind
-    private let model: ManagedObjectModel
-    private let schema: StoreSchema
-    private var shared: PersistentContainer?
-
-    init(_ kind: StoreKind) throws {
-      self.kind = kind
-      model = try ManagedObjectModel(Staff.entities)
-      schema = StoreSchema(try StoredModel.initial(for: model))
+  /// - Returns: The plays in which a save was refused.
+  private func run(_ plays: [Play], in container: PersistentContainer, retries: Bool) throws -> [Play] {
+    // Scenes are made and looked at together: that is most of the work otherwise.
+    let maker = container.newContext()
+    let number = try maker.count(for: FetchRequest<Employee>())
+    let scenes = plays.indices.map { Scene(maker, key: "key \(number + $0)") }
+    try maker.save()
+    let results = try zip(plays, scenes).map { try $0.run(container, $1, retries: retries) }
+    let reader = container.newContext()
+    for (position, scene) in scenes.enumerated() {
+      let found = try Expectation(reading: scene, in: reader)
+      #expect(found == results[position].expectation, "\(plays[position]), retries \(retries)")
     }
+    return zip(plays, results).filter { $1.wasRefused }.map { $0.0 }
+  }
 
-    func next() throws -> PersistentContainer {
-      if kind == .engine, let shared { return shared }
-      let schema = schema
-      let container = PersistentContainer(
-        name: "Staff", model: model, classes: Staff.classes, description: .inMemory,
-        factory: kind == .engine ? .standard : StoreFactory { _, _ in ReferenceStore(schema) })
-      try container.loadPersistentStores()
-      shared = container
-      return container
+  @Test(
+    "Three saved edits each of delete, link, unlink and key: every choice, every order, all interleavings")
+  func savesAfterEachEdit() throws {
+    let turns = Play.merges(3)
+    try runAll(Edit.ordered) { first, second in
+      turns.map { .savedEach([first, second], $0) }
+    }
+  }
+
+  @Test(
+    "Three of them and a save each: every choice and order, and any number before the other one's save")
+  func savesAtTheEnd() throws {
+    try runAll(Edit.ordered) { first, second in
+      Play.savesFirst.map { .savedAtOnce([first, second], $0) }
+    }
+  }
+
+  @Test(
+    "Every choice of three of five edits, their order drawn, saved one by one or at once: all interleavings"
+  )
+  func drawn() throws {
+    var random = SeededGenerator.forTest("interleavings")
+    let (ofThree, ofFour) = (Play.merges(3), Play.merges(4))
+    try runAll(Edit.sets) { first, second in
+      func edits() -> [[Edit]] { [first.shuffled(using: &random), second.shuffled(using: &random)] }
+      return ofThree.map { .savedEach(edits(), $0) } + ofFour.map { .savedAtOnce(edits(), $0) }
     }
   }
 }
