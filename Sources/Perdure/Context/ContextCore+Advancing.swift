@@ -15,6 +15,7 @@ extension ContextCore {
       guard let object = overlay.object else { continue }
       if overlay.isNew { retire(object) } else { object.header.pointee.overlay = nil }
     }
+    vanished = []
     view = store.view()
     beginEpoch()
   }
@@ -26,6 +27,7 @@ extension ContextCore {
     if let overlay = object.overlay, !overlay.isNew {
       if mergeChanges { rebase(overlay) } else { discard(overlay) }
     }
+    if mergeChanges, let overlay = object.overlay { letGoOfVanishedTargets(overlay) }
     if !mergeChanges, object.overlay?.isNew != true { object.header.pointee.dropRow() }
   }
 
@@ -35,6 +37,7 @@ extension ContextCore {
     // left out for it.
     advance()
     for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
+    for overlay in tracker.ordered.joined() { letGoOfVanishedTargets(overlay) }
     for object in identityMap.objects where object.overlay == nil { object.header.pointee.dropRow() }
   }
 
@@ -44,6 +47,7 @@ extension ContextCore {
     for overlay in tracker.removeAll().joined() { overlay.object?.header.pointee.overlay = nil }
     for object in identityMap.objects { retire(object) }
     recentGroups.removeAll()
+    vanished = []
     view = store.view()
     beginEpoch()
   }
@@ -63,6 +67,7 @@ extension ContextCore {
     }
     view = newest
     beginEpoch()
+    findVanished()
     rebaseDeltas()
     // Delete rules have to be applied to what others have linked since.
     for overlay in tracker.ordered.joined() where overlay.isDeleted { tracker.propagateLater(overlay) }
@@ -94,8 +99,12 @@ extension ContextCore {
       return noteReadFailure(error, overlay.reference)
     }
     if newest == nil, overlay.isDeleted {
-      if let object = identityMap.object(overlay.reference) { retire(object) }
+      if let object = identityMap.object(overlay.reference) {
+        retire(object)
+        object.header.pointee.hasVanished = true
+      }
       tracker.remove(overlay.reference)
+      vanished.insert(overlay.reference)
       return
     }
     guard let newest else { return letGoOfVanished(overlay) }
@@ -124,6 +133,13 @@ extension ContextCore {
     }
     object.header.pointee.dropRow()
     vanish(object)
+  }
+
+  /// So do links with it that nothing at its end knows of.
+  private func letGoOfVanishedTargets(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.relationships {
+      letGoOfVanishedTargets(overlay.reference, relationship)
+    }
   }
 
   /// Forgets the unsaved changes of one object, at the other ends too.
@@ -191,6 +207,7 @@ extension ContextCore {
   private func rebaseColumns(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships where relationship.form == .column {
       guard relationship.inverseSlot != nil, let value = overlay.value(relationship.slot) else { continue }
+      if hasVanished(overlay.reference) { continue }
       let stored = overlay.isNew ? nil : storedColumn(overlay.reference, relationship.slot)
       var current: ObjectReference?
       if case .reference(let target) = value { current = target }
@@ -198,7 +215,7 @@ extension ContextCore {
       if let stored, let slot = deltaSlot(relationship, at: stored) {
         changeDelta(stored, slot) { $0.remove(overlay.reference) }
       }
-      if let current, let slot = deltaSlot(relationship, at: current) {
+      if let current, !hasVanished(current), let slot = deltaSlot(relationship, at: current) {
         changeDelta(current, slot) { $0.add(overlay.reference) }
       }
     }
@@ -207,6 +224,7 @@ extension ContextCore {
   /// Others may have paired the objects of a one-to-one relationship that is changed here. Unsaved changes
   /// are on top, so who they take a partner from lets go of it.
   private func rebasePairs(_ overlay: ObjectOverlay) {
+    if hasVanished(overlay.reference) { return }
     for relationship in overlay.shape.columns where relationship.inverseIsToOne {
       guard let value = overlay.value(relationship.slot) else { continue }
       var current: ObjectReference?

@@ -109,7 +109,8 @@ final class ContextChanges: PendingChanges {
   func touches(entity: UInt16) -> Bool { core.tracker.touches(entity: entity) }
 
   func changedObjects(of entity: UInt16) -> [ObjectReference] {
-    core.tracker.overlays(ofEntity: entity).filter { !$0.isDeleted }.map(\.reference)
+    core.tracker.overlays(ofEntity: entity)
+      .filter { !$0.isDeleted && !core.hasVanished($0.reference) }.map(\.reference)
   }
 
   func touchedObjects(of entity: UInt16) -> [ObjectReference] {

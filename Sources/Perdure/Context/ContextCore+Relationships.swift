@@ -37,12 +37,14 @@ extension ContextCore {
   /// The object at the other end of a to-one relationship.
   func target(of owner: ObjectReference, _ relationship: RelationshipShape) -> ObjectReference? {
     relationship.form == .column
-      ? column(owner, relationship.slot) : targets(of: owner, relationship).first
+      ? shown(column(owner, relationship.slot), of: owner) : targets(of: owner, relationship).first
   }
 
   /// The objects at the other end, in no particular order.
   func targets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
-    if relationship.form == .column { return column(owner, relationship.slot).map { [$0] } ?? [] }
+    if relationship.form == .column {
+      return shown(column(owner, relationship.slot), of: owner).map { [$0] } ?? []
+    }
     var result: [ObjectReference] = []
     appendTargets(of: owner, tracker[owner], relationship, to: &result)
     return result
@@ -60,17 +62,26 @@ extension ContextCore {
     guard let delta = overlay?.delta(relationship.slot) else { return }
     if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
     result.append(contentsOf: delta.added.ordered)
+    if !vanished.isEmpty { hideVanished(owner, in: &result) }
+  }
+
+  @inline(never)
+  private func hideVanished(_ owner: ObjectReference, in targets: inout [ObjectReference]) {
+    if vanished.contains(owner) { targets.removeAll() } else { targets.removeAll(where: vanished.contains) }
   }
 
   /// The number of objects at the other end. Reads no row unless the relationship is a column.
   func targetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
-    if relationship.form == .column { return column(owner, relationship.slot) == nil ? 0 : 1 }
+    if relationship.form == .column {
+      return shown(column(owner, relationship.slot), of: owner) == nil ? 0 : 1
+    }
+    if !vanished.isEmpty { return targets(of: owner, relationship).count }
     let overlay = tracker[owner]
     let stored = overlay?.isNew == true ? 0 : storedEntryCount(relationship.index, owner)
     return stored + (overlay?.delta(relationship.slot)?.countDifference ?? 0)
   }
 
-  /// Whether an object is at the other end.
+  /// Whether an object is at the other end, though it may have vanished.
   func contains(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
@@ -213,7 +224,9 @@ extension ContextCore {
 
   /// Disconnects whatever a to-one relationship holds.
   func clear(_ owner: ObjectReference, _ relationship: RelationshipShape) {
-    guard let target = target(of: owner, relationship) else { return }
+    let target =
+      relationship.form == .column ? column(owner, relationship.slot) : target(of: owner, relationship)
+    guard let target else { return }
     disconnect(owner, relationship, target)
   }
 
@@ -259,7 +272,7 @@ extension ContextCore {
     guard let inverse = inverse(of: relationship, at: target) else { return }
     if inverse.form == .column {
       if column(target, inverse.slot) == source { setColumn(target, inverse.slot, .null) }
-    } else {
+    } else if !hasVanished(target), !hasVanished(source) {
       changeDelta(target, inverse.slot) { $0.remove(source) }
     }
   }

@@ -46,6 +46,7 @@ extension ContextCore {
   /// What was pending is stored now.
   private func follow(_ newView: any StoreView) {
     view = newView
+    vanished = []
     beginEpoch()
     var groups = tracker.removeAll()
     for position in groups.indices {

@@ -9,6 +9,7 @@
 //   +Fetch          fetches
 //   +Save           the save, step by step; SavePlan and Validation hold its rules
 //   +Advancing      how the view moves on: rollback, refresh, reset
+//   +Vanished       what others have removed and is changed or linked to here
 //   DeletePropagation  the delete rules
 //
 // Invariants:
@@ -16,6 +17,7 @@
 //   C2. An object has an entry in the tracker if and only if a save or rollback would do something about it.
 //   C3. Deltas of relationships agree with the changed columns (see rebaseDeltas).
 //   C4. A save that fails changes neither the store nor the context.
+//   C5, C6 are about what others have removed: ContextCore+Vanished.swift.
 
 internal import PerdurePredicates
 
@@ -34,6 +36,8 @@ final class ContextCore {
   @exclusivity(unchecked) var identityMap = IdentityMap()
   @exclusivity(unchecked) var recentGroups = RecentGroups()
   @exclusivity(unchecked) var statistics = ContextStatistics()
+  /// What others have removed, of what unsaved changes are about or lead to (C5).
+  @exclusivity(unchecked) var vanished: Set<ObjectReference> = []
   /// Room for what an index gives, used from one walk to the next.
   @exclusivity(unchecked) var found: [ObjectReference] = []
   /// Instances in memory, those that are gone included. While there are any, the context keeps itself alive.

@@ -79,6 +79,9 @@ public struct PerdureError: Error, Sendable {
     public let objectID: ManagedObjectID
     /// What both objects have, for each property of the constraint; empty where none is broken.
     public internal(set) var values: [Value] = []
+    /// For a target that is missing: the objects with unsaved links to it. Their relationships show nothing there
+    /// since the context has moved on; set them, to nil or to something else, or discard their changes.
+    public internal(set) var linkedFrom: [ManagedObjectID] = []
 
     init(kind: Kind, objectID: ManagedObjectID) {
       self.kind = kind
@@ -120,12 +123,19 @@ extension PerdureError.Conflict: CustomStringConvertible {
     switch kind {
     case .changed: "\(objectID) was changed or deleted by another context"
     case .targetMissing:
-      "\(objectID) is linked to, and does not exist any more: link to something else, or to nothing, or "
-        + "delete what is linked to it"
+      "\(objectID) is linked to\(Self.words(linkedFrom)), and does not exist any more: link to something else, "
+        + "or to nothing, or delete what is linked to it"
     case .linksChanged: "\(objectID) was linked or unlinked by another context"
     case .duplicate(let constraint, let existing):
       "\(objectID) has the same \(Self.words(constraint, values)) as \(existing)"
     }
+  }
+
+  /// The first few of the objects that link: by a, b and 7 more.
+  private static func words(_ sources: [ManagedObjectID]) -> String {
+    if sources.isEmpty { return "" }
+    let more = sources.count > 3 ? " and \(sources.count - 3) more" : ""
+    return " by " + sources.prefix(3).map { "\($0)" }.joined(separator: ", ") + more
   }
 
   /// Properties with their values: email "x".

@@ -36,7 +36,7 @@ extension PerdureError {
   /// What helps, for each kind of conflict that there is: what is gone does not come back by a refresh, which
   /// takes back all the same what is deleted here too, and most links with what is gone.
   private static func advice(_ conflicts: [Conflict], in context: ContextCore) -> String {
-    var (refreshes, relinks, discards) = (false, false, false)
+    var (refreshes, relinks, discards, isDone) = (false, false, false, false)
     let view = context.store.view()
     for conflict in conflicts {
       guard let reference = context.graph.reference(of: conflict.objectID) else { continue }
@@ -47,11 +47,14 @@ extension PerdureError {
         refreshes = refreshes || !isInRow || context.tracker.contains { $0.isLinked(with: reference) }
       case .changed where isGone(reference, view) && context.tracker[reference]?.changesAttributes == true:
         discards = true
-      default: refreshes = true
+      default:
+        refreshes = true
+        isDone = isDone || context.tracker.isDeleted(reference) && isGone(reference, view)
       }
     }
     var sentences: [String] = []
     if refreshes { sentences.append("Refresh the objects in question and save again.") }
+    if isDone { sentences.append("What is deleted both here and elsewhere is done with that.") }
     if relinks {
       sentences.append(
         (refreshes ? "A link that is refused even then leads to what is gone" : refreshDoesNotHelp)
@@ -80,6 +83,13 @@ extension ObjectOverlay {
     !isDeleted && shape.columnSlots.contains { reference($0) == other }
   }
 
+  /// Whether an unsaved link leads from the object to another.
+  fileprivate func links(to other: ObjectReference) -> Bool {
+    if isDeleted { return false }
+    return refers(to: other)
+      || deltas.contains { !shape.relationship($0.slot).isInColumn && $0.delta.added.contains(other) }
+  }
+
   /// Whether a link between the object and another was made that a refresh takes back when one of them is gone.
   fileprivate func isLinked(with other: ObjectReference) -> Bool {
     if isDeleted { return false }
@@ -101,6 +111,8 @@ extension PerdureError.Conflict {
       self.init(kind: .changed, objectID: context.objectID(of: reference))
     case .rowExists(let reference):
       self.init(kind: .targetMissing, objectID: context.objectID(of: reference))
+      linkedFrom = context.tracker.ordered.joined().filter { $0.links(to: reference) }
+        .map { context.objectID(of: $0.reference) }
     case .rangeUnchanged(_, let range):
       guard let reference = ObjectReference(bareKey: range.lower) else { return nil }
       self.init(kind: .linksChanged, objectID: context.objectID(of: reference))

@@ -70,7 +70,7 @@ extension ContextCore {
   func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     if overlay.isDeleted {
       details += deniedDeletes(overlay)
-    } else {
+    } else if !hasVanished(overlay.reference) {
       addBrokenRules(overlay, to: &details)
     }
   }

@@ -41,7 +41,10 @@ extension ManagedObject {
 
   @inline(never)
   private func slowColumnValue(_ slot: Int) -> Value {
-    if let value = overlay?.value(slot) { return value }
+    if let value = overlay?.value(slot) {
+      guard case .reference(let target) = value else { return value }
+      return core.shown(target, of: reference) == nil ? .null : value
+    }
     guard loadRow(), let row = header.pointee.loadedRow, let layouts = shape.storage.layouts else {
       return .null
     }

@@ -18,11 +18,12 @@ extension ManagedObject {
   /// Whether the object is new and the next save makes its row.
   public var isInserted: Bool { state == .inserted }
 
-  /// Whether the object has a row and unsaved changes, its relationships included.
+  /// Whether the object is not new and has unsaved changes, its relationships included. They stay when another
+  /// context has removed the object (`isDeleted`), for the save to refuse.
   public var isUpdated: Bool { state == .updated }
 
   /// Whether the next save removes the object, or another context has removed it. False again after the save.
-  public var isDeleted: Bool { state == .deleted || header.pointee.hasVanished }
+  public var isDeleted: Bool { state == .deleted || core.isRemovedElsewhere(self) }
 
   /// Whether the object is inserted, updated or deleted.
   public var hasChanges: Bool { state.isPending }

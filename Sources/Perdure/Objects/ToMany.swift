@@ -32,7 +32,9 @@ public struct ToMany<Element: ManagedObject> {
   /// Whether an object is at the other end. Loads at most that object's row. An object of another store is
   /// not.
   public func contains(_ object: Element) -> Bool {
-    guard let context = owner.context, context.knows(object) else { return false }
+    guard let context = owner.context, context.knows(object), !context.hasVanished(object.reference),
+      !context.hasVanished(owner.reference)
+    else { return false }
     return context.contains(owner.reference, owner.shape.relationship(slot), object.reference)
   }
 
@@ -66,6 +68,7 @@ public struct ToMany<Element: ManagedObject> {
     guard let context = owner.contextForConnecting() else { return }
     let relationship = owner.shape.relationship(slot)
     for target in owner.relatedReferences(slot) { context.disconnect(owner.reference, relationship, target) }
+    context.letGoOfVanishedTargets(owner.reference, relationship)
   }
 
   /// Connects exactly these objects.
@@ -77,6 +80,7 @@ public struct ToMany<Element: ManagedObject> {
     for target in owner.relatedReferences(slot) where !kept.contains(target) {
       context.disconnect(owner.reference, relationship, target)
     }
+    context.letGoOfVanishedTargets(owner.reference, relationship)
     insert(contentsOf: wanted)
   }
 }

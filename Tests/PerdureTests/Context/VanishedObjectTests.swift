@@ -140,6 +140,113 @@ struct VanishedObjectTests {
   }
 
   @Test(
+    "An object that was linked to here and is gone shows so in its context, whatever moved that on",
+    arguments: [false, true])
+  func linkedTo(refreshesAll: Bool) throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (worker, company, project) = (context.worker("W"), context.company("C"), Project(context: context))
+    try context.save()
+    worker.company = company
+    worker.bookmarks.insert(project)
+    let other = container.newContext()
+    other.delete(try other.same(company))
+    other.delete(try other.same(project))
+    try other.save()
+    #expect(worker.company === company && !company.isDeleted, "the context has not moved on")
+    if refreshesAll {
+      context.refreshAllObjects()
+    } else {
+      context.refresh(Department(context: context), mergeChanges: true)
+    }
+    #expect(company.isDeleted && !company.isUpdated && !company.hasChanges && company.name == "")
+    #expect(company.workers.isEmpty && company.workerCount == 0)
+    #expect(worker.company == nil && worker.value(forKey: "company") == nil)
+    #expect(worker.bookmarks.isEmpty && !worker.bookmarks.contains(project) && project.isDeleted)
+    #expect(!context.updatedObjects.contains(company) && context.updatedObjects.contains(worker))
+    func count<T: ManagedObject>(
+      _ format: String, _ arguments: ManagedObject..., of type: T.Type
+    ) throws -> Int {
+      try context.count(
+        for: FetchRequest<T>(predicate: try FetchPredicate(format: format, argumentArray: arguments)))
+    }
+    #expect(try count("SELF == %@", company, of: Company.self) == 0)
+    #expect(try count("workers.@count == 1", of: Company.self) == 0)
+    #expect(try context.fetch(FetchRequest<Company>()).isEmpty)
+    #expect(try count("company != nil", of: Employee.self) == 0)
+    #expect(try count("company == nil AND bookmarks.@count == 0", of: Employee.self) == 1)
+    #expect(throws: PerdureError.self) { try context.existingObject(with: company.objectID) }
+    // The edit is not forgotten: the save says what it was, until it is taken back.
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    let conflict = error?.conflicts.first { $0.objectID == company.objectID }
+    #expect(conflict?.kind == .targetMissing && conflict?.linkedFrom == [worker.objectID])
+    #expect(error?.description.contains("is linked to by \(worker.objectID), and") == true)
+    worker.company = nil
+    worker.bookmarks.removeAll()
+    try context.save()
+    #expect(!context.hasChanges)
+    try expectWhole(container)
+  }
+
+  @Test("An object that was changed here and is gone counts as deleted, and no fetch finds it")
+  func changed() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (worker, company, friend) = (context.worker("W"), context.company("C"), context.worker("F"))
+    try context.save()
+    worker.salary = 2000
+    worker.company = company
+    worker.friends.insert(friend)
+    let other = container.newContext()
+    other.delete(try other.same(worker))
+    try other.save()
+    context.refresh(company, mergeChanges: true)
+    #expect(worker.isDeleted && worker.hasChanges && worker.salary == 2000 && worker.name == "")
+    #expect(worker.company == nil && company.workers.isEmpty && company.workerCount == 0)
+    #expect(worker.friends.isEmpty && friend.friends.isEmpty)
+    #expect(try context.fetch(FetchRequest<Employee>()) == [friend])
+    #expect(try context.count(for: Employee.fetchRequest { $0.salary == 2000 }) == 0)
+    #expect(try context.count(for: Company.fetchRequest { $0.workers.count > 0 }) == 0)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.conflicts.contains { $0.objectID == worker.objectID } == true)
+    context.refresh(worker, mergeChanges: false)
+    #expect(worker.isDeleted && !worker.hasChanges)
+    context.refreshAllObjects()
+    try context.save()
+    #expect(!context.hasChanges)
+    try expectWhole(container)
+  }
+
+  @Test("An object that nobody changed here is deleted as soon as the context has moved on")
+  func untouched() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let worker = context.worker("W")
+    try context.save()
+    #expect(!worker.isDeleted && worker.name == "W")
+    let other = container.newContext()
+    other.delete(try other.same(worker))
+    try other.save()
+    #expect(!worker.isDeleted)
+    context.refreshAllObjects()
+    #expect(worker.isDeleted && worker.name == "")
+  }
+
+  @Test("Deleted in two contexts, the later one is told that a refresh is all that it takes")
+  func deletedInBoth() throws {
+    let (context, kept, gone) = try refused { kept, gone in
+      kept.mentor = gone
+      kept.managedObjectContext?.delete(gone)
+    }
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.message.contains("What is deleted both here and elsewhere is done with that.") == true)
+    context.refreshAllObjects()
+    #expect(kept.mentor == nil && gone.isDeleted)
+    try context.save()
+    #expect(!context.hasChanges)
+  }
+
+  @Test(
     "Changed attributes are not lost: the save refuses until they are discarded, or the object deleted"
   )
   func attributes() throws {

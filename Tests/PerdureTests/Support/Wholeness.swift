@@ -42,8 +42,6 @@ func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel)
         guard let inverse = property.inverse else { continue }
         let back = model.schemas[inverse.entity].properties[inverse.slot].name
         for target in objects(object.value(forKey: property.name)) {
-          // What another context has removed has no ends any more; the save refuses to link to it.
-          guard (try? context.existingObject(with: target.objectID)) != nil else { continue }
           if objects(target.value(forKey: back)).contains(object) { continue }
           found.append("\(object).\(property.name) has \(target), whose \(back) does not have it")
         }
