@@ -24,8 +24,10 @@ public final class Store: Sendable {
   ///   whole log, once.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try options.validate()
+    // One that cannot be had is judged by the opening, and the first refresh opens anew.
+    let look = options.isReadOnly ? try? StoreLook(path, options.fileSystem) : nil
     (opened, recoveryReport) = try Recovery.open(path, options)
-    follower = options.isReadOnly ? Follower(opened) : nil
+    follower = options.isReadOnly ? Follower(opened, seen: look) : nil
   }
 
   deinit {

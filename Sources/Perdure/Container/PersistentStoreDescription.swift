@@ -20,8 +20,11 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var location: Location
   /// Whether the store may only be read. Saving then fails.
   ///
-  /// Another process may write it meanwhile. The container shows the store as it was when it was opened; to see what has
-  /// been saved since, close it and load the store again.
+  /// Another process may write it meanwhile. What that has saved is seen by new contexts, and by those that move
+  /// on: by `rollback()`, `reset()`, `refreshAllObjects()`, `refresh(_:mergeChanges:)`, and at the start of each
+  /// `perform`. Each of these looks at a few files; when something was saved since, it costs what loading the store
+  /// costs. Where the newest state cannot be shown, the context's next fetch throws, with the reason as `cause`:
+  /// error 134100 says that the writer has changed the model, and that a container with that model can read on.
   public var isReadOnly: Bool
   /// What a save has survived when it returns.
   public var durability: Durability

@@ -16,6 +16,7 @@ extension ContextCore {
       if overlay.isNew { retire(object) } else { object.header.pointee.overlay = nil }
     }
     vanished = []
+    refreshStore()
     view = store.view()
     beginEpoch()
   }
@@ -48,8 +49,23 @@ extension ContextCore {
     for object in identityMap.objects { retire(object) }
     recentGroups.removeAll()
     vanished = []
+    refreshStore()
     view = store.view()
     beginEpoch()
+  }
+
+  /// Where the store is only read: goes on to what another process has saved. When that cannot be had, the view
+  /// stays as it was, and the next fetch says so.
+  func refreshStore() {
+    guard isReadOnly, readFailure == nil else { return }
+    do { try store.refresh() } catch {
+      var failure = PerdureError(
+        .readFailed,
+        "The newest state of the store cannot be shown. The context fetches nothing until it is rolled back or "
+          + "reset, which tries again.")
+      failure.cause = error
+      readFailure = failure
+    }
   }
 
   /// No new object is left, and no change that was made on top of what could not be read.
@@ -60,6 +76,7 @@ extension ContextCore {
 
   /// Moves on to the newest state of the store; unsaved changes stay as they are.
   func advance() {
+    refreshStore()
     let newest = store.view()
     guard newest.sequence != view.sequence else { return }
     for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {

@@ -58,10 +58,11 @@ extension ContextCore {
     } catch {
       var failure = PerdureError(
         .saveFailed,
-        "The store could not reserve an id for a new object. The context cannot save until it is "
-          + "rolled back or reset."
-      )
-      failure.cause = error
+        (isReadOnly
+          ? "The store was opened for reading only, and has no id for a new object."
+          : "The store could not reserve an id for a new object.")
+          + " The context cannot save until it is rolled back or reset.")
+      if !isReadOnly { failure.cause = error }
       readFailure = readFailure ?? failure
       return allocator.provisional(entity)
     }

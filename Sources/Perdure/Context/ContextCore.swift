@@ -63,6 +63,10 @@ final class ContextCore {
     self.ownership = ownership
     view = source.store.view()
     memory = memoryOwner.memory
+    if isReadOnly {
+      refreshStore()
+      view = store.view()
+    }
   }
 
   deinit {

@@ -136,8 +136,8 @@ extension ManagedObjectContext {
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.save() }
 
-  /// Forgets all unsaved changes and moves on to the newest state of the store, in a container that only reads
-  /// to the one that it was opened on.
+  /// Forgets all unsaved changes and moves on to the newest state of the store, also where another process
+  /// writes it.
   ///
   /// Inserted objects are gone; others are as the store has them.
   public func rollback() { core.rollback() }

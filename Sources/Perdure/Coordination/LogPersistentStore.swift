@@ -16,6 +16,8 @@
 //  L3  No row is written whose uniqueness cannot be judged, because the index of the constraint could not be made
 //      when the store was opened (a row in a file of its own is damaged or gone). Reading off such an index is
 //      refused by the engine.
+//  L4  A store that only reads shows states of the model that it was opened with alone: rows and indexes of
+//      another one could not be read. `shown` is the newest of them; where the store may be written it is nil.
 
 internal import PerdureFileIO
 package import PerdureLog
@@ -31,6 +33,7 @@ package final class LogPersistentStore: PersistentStore {
   private let ids: IDReservations
   /// Constraints that cannot be judged (L3), by the number of an entity whose objects they are about.
   let unjudged: [UInt16: String]
+  private let shown: Guarded<Snapshot?>
 
   package var identifier: String { store.identifier }
 
@@ -62,13 +65,32 @@ package final class LogPersistentStore: PersistentStore {
       keyspaces = try LogKeyspaces(schema, meta, in: store)
       ids = IDReservations(store, keyspaces)
       unjudged = schema.constraints(among: store.recoveryReport.unavailableIndexes)
+      shown = Guarded(isReadOnly ? store.snapshot() : nil)
     } catch {
       try? store.close()
       throw error
     }
   }
 
-  package func view() -> any StoreView { LogStoreView(store.snapshot(), schema, keyspaces) }
+  package func view() -> any StoreView {
+    LogStoreView(shown.withLock { $0 } ?? store.snapshot(), schema, keyspaces)
+  }
+
+  package func refresh() throws {
+    guard shown.withLock({ $0 != nil }) else { return }
+    do { try store.refresh() } catch let error as StoreError where error.code == .closed { return }
+    let newest = store.snapshot()
+    guard try StoredModelRecord.stored(in: newest, keyspaces.meta)?.isEqual(to: model) == true else {
+      throw PerdureError(
+        .incompatibleModel,
+        "The store has been given another model since it was opened; what was saved before can be read still. "
+          + "To read on, open it with a container that has that model.")
+    }
+    // Somebody else may have been faster, and have seen more.
+    shown.withLock { shown in
+      if let before = shown, before.sequence < newest.sequence { shown = newest }
+    }
+  }
 
   package func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
     try ids.take(count, of: entity)

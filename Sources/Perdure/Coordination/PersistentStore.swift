@@ -219,8 +219,16 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Names the store for ever; part of the URI form of object ids.
   var identifier: String { get }
 
-  /// The newest state. O(1).
+  /// The newest state, of a store that only reads the one that it was opened on or last refreshed to. O(1).
   func view() -> any StoreView
+
+  /// Goes on to what another process has committed since, in a store that only reads; elsewhere, and when the
+  /// store is closed, nothing happens.
+  ///
+  /// - Throws: the store's error when the newest state cannot be read or has another model. The views that are
+  ///   taken then are those that were taken before.
+  /// - Complexity: a look at a few files when nothing has been committed, otherwise as opening the store.
+  func refresh() throws
 
   /// Applies a change atomically (S2) and returns a view at or after it.
   ///
@@ -234,4 +242,8 @@ package protocol PersistentStore: AnyObject, Sendable {
 
   /// Ends the use of the store. Views taken earlier stay readable.
   func close() throws
+}
+
+extension PersistentStore {
+  package func refresh() throws {}
 }

@@ -10,7 +10,7 @@ enum StoredModelRecord {
   static func adopt(
     _ model: ManagedObjectModel?, in store: Store, _ meta: Keyspace, isReadOnly: Bool
   ) throws -> StoredModel {
-    let stored = try store.snapshot().value(key: key, in: meta).map { try StoredModel(decoding: $0) }
+    let stored = try stored(in: store.snapshot(), meta)
     let wanted = try next(stored, model, in: store)
     if let stored, stored.isEqual(to: wanted) { return stored }
     guard !isReadOnly else {
@@ -21,6 +21,10 @@ enum StoredModelRecord {
     try store.write { try $0.put(wanted.encode(), key: key, in: meta) }
     try store.reloadExtractors()
     return wanted
+  }
+
+  static func stored(in snapshot: Snapshot, _ meta: Keyspace) throws -> StoredModel? {
+    try snapshot.value(key: key, in: meta).map { try StoredModel(decoding: $0) }
   }
 
   private static func next(

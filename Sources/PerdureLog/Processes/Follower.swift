@@ -24,7 +24,8 @@ final class Follower: @unchecked Sendable {
   private var isStopped = false
   private var seen: StoreLook?
 
-  init(_ engine: Engine) { newest = engine }
+  /// - Parameter seen: How things stood before the engine was opened. F4
+  init(_ engine: Engine, seen: StoreLook?) { (newest, self.seen) = (engine, seen) }
 
   var engine: Engine { lock.withLock { newest } }
 

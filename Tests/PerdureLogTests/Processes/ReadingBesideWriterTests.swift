@@ -325,6 +325,25 @@ struct ReadingBesideWriterTests {
     }
   }
 
+  @Test("A refresh opens the store anew only when something has changed, the first one too")
+  func costOfRefresh() throws {
+    let witnessed = try WitnessedStore(SeededGenerator.forTest("cost of a refresh"))
+    try witnessed.commit()
+    let stepping = SteppingFileSystem(witnessed.fileSystem)
+    let reader = try witnessed.reader(on: stepping)
+    func calls(isNew: Bool) throws -> Int {
+      stepping.run(before: .max) {}
+      #expect(try reader.refresh() == isNew)
+      return stepping.callCount
+    }
+    let first = try calls(isNew: false)
+    #expect(try calls(isNew: false) == first)
+    try witnessed.commit()
+    let anew = try calls(isNew: true)
+    #expect(anew > 2 * first, "\(anew) calls, and \(first) when nothing has changed")
+    #expect(try calls(isNew: false) == first)
+  }
+
   @Test("Only what was opened for reading is refreshed")
   func refused() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("refused refresh"))
