@@ -1,3 +1,5 @@
+import PerdureFormat
+
 /// How the keys of a keyspace look.
 public enum KeyspaceKind: UInt8, Sendable, Hashable {
   /// Keys are 64-bit ids, best given out densely from 1: the index is a table.
@@ -8,8 +10,8 @@ public enum KeyspaceKind: UInt8, Sendable, Hashable {
 
 /// A named set of keys in a store. A commit may span several; it is atomic over all of them.
 ///
-/// A store refuses one of another store, unless it has a keyspace with the same number, name and kind itself:
-/// stores that were laid out alike take each other's, and mean their own.
+/// A store refuses one of another store. A copy of a store's files is the same store in this: both take each
+/// other's, and mean their own.
 public struct Keyspace: Hashable, Sendable {
   /// The number by which records name the keyspace; 0 is the store's own catalog.
   public let id: UInt32
@@ -17,23 +19,26 @@ public struct Keyspace: Hashable, Sendable {
   public let name: String
   /// How its keys look.
   public let kind: KeyspaceKind
-  /// What the name and the kind come to: tells the keyspaces of two stores apart that have the same number.
+  /// What the store, the name and the kind come to: tells the keyspaces of two stores apart that have the same
+  /// number.
   let mark: UInt64
 
-  init(id: UInt32, name: String, kind: KeyspaceKind) {
+  /// - Parameter store: Nil for the catalog, which every store has.
+  init(id: UInt32, name: String, kind: KeyspaceKind, of store: StoreID? = nil) {
     (self.id, self.name, self.kind) = (id, name, kind)
-    mark = HandleMark.of(name, kind.rawValue)
+    mark = HandleMark.of(name, kind.rawValue, store)
   }
 
   static let catalog = Keyspace(id: 0, name: "", kind: .bytes)
 }
 
 /// Keyspaces and derived indexes are numbered by each store for itself, so a number alone says nothing in
-/// another store. A commit compares names; reads, which have no time for that, compare these marks.
+/// another store. A commit compares names too; reads, which have no time for that, compare these marks.
 enum HandleMark {
-  /// FNV-1a over the name and what else counts. Two names share a mark once in 2^64.
-  static func of(_ name: String, _ kind: UInt8) -> UInt64 {
-    let start: UInt64 = 0xcbf2_9ce4_8422_2325
+  /// FNV-1a over the name and what else counts, from a start of the store's own. Two handles share a mark once
+  /// in 2^64.
+  static func of(_ name: String, _ kind: UInt8, _ store: StoreID?) -> UInt64 {
+    let start = 0xcbf2_9ce4_8422_2325 ^ (store?.high ?? 0)
     return (Array(name.utf8) + [kind]).reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 }

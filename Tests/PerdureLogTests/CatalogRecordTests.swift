@@ -32,7 +32,7 @@ struct CatalogRecordTests {
   private var index: DerivedIndex { DerivedIndex(id: 0, name: "by", isUnique: true) }
 
   private func catalogOfTwo() throws -> Catalog {
-    var catalog = Catalog()
+    var catalog = Catalog(of: nil)
     try apply(CatalogRecord.keyspace(people), to: &catalog)
     try apply(CatalogRecord.keyspace(names), to: &catalog)
     return catalog

@@ -180,6 +180,35 @@ struct ForeignHandleTests {
     #expect(try snapshot.count(in: byFirst) == 1)
   }
 
+  @Test("One of a store that is laid out alike is refused, and is not equal to this one's")
+  func twins() throws {
+    let memories = try [MemoryStore(), MemoryStore()]
+    var stores = try memories.map { try $0.open() }
+    for isReopened in [false, true] {
+      if isReopened {
+        try stores[0].checkpoint()
+        for store in stores { try store.close() }
+        stores = try memories.map { try $0.open() }
+      }
+      let films = try stores.map { try $0.keyspace("films", .dense) }
+      let indexes = try zip(stores, films).map {
+        try $0.defineIndex(.slices("by first", $1, .value(offset: 0, length: 1)))
+      }
+      #expect(films[0] != films[1] && films[0].id == films[1].id && films[0].name == films[1].name)
+      #expect(indexes[0] != indexes[1])
+      let snapshot = stores[0].snapshot()
+      expectRefused(films[1]) { try stores[0].write { try $0.put([1], id: 1, in: films[1]) } }
+      expectRefused(films[1]) { _ = try snapshot.value(id: 1, in: films[1]) }
+      #expect(snapshot.count(in: films[1]) == 0)
+      let error = #expect(throws: StoreError.self) { _ = try snapshot.count(in: indexes[1]) }
+      #expect(error?.code == .invalidArgument)
+      #expect(throws: StoreError.self) {
+        try stores[0].write { $0.require(.indexRangeUnchanged(indexes[1], .all, since: snapshot)) }
+      }
+      try stores[0].write { try $0.put([1], id: 1, in: films[0]) }
+    }
+  }
+
   @Test("One of an earlier opening is good, and one that is younger than the snapshot is empty in it")
   func goodHandles() throws {
     let memory = try MemoryStore()

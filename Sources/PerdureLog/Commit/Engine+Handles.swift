@@ -15,7 +15,7 @@ extension Catalog {
 
   /// As for keyspaces. What the index is made of may have changed since the handle was given out.
   func check(_ index: DerivedIndex) throws(StoreError) {
-    guard Int(index.id) < indexes.count, indexes[Int(index.id)].index.name == index.name else {
+    guard Int(index.id) < indexes.count, indexes[Int(index.id)].index.mark == index.mark else {
       throw .foreign("Index", index.name, index.id, "Store.defineIndex(_:)")
     }
   }

@@ -4,6 +4,8 @@ import PerdureFormat
 ///
 /// A value: the committer changes a copy and publishes it with the commit that says so.
 struct Catalog: Sendable {
+  /// The store, which handles are told by.
+  private let store: StoreID?
   /// By id; ids are given out without gaps. The first is the catalog itself.
   private(set) var keyspaces: [Keyspace] = [.catalog]
   /// By id.
@@ -17,6 +19,8 @@ struct Catalog: Sendable {
     var index: DerivedIndex
     var definition: IndexDefinition
   }
+
+  init(of store: StoreID?) { self.store = store }
 
   func keyspace(named name: String) -> Keyspace? { keyspaceIDs[name].map { keyspaces[Int($0)] } }
 
@@ -38,7 +42,7 @@ struct Catalog: Sendable {
 
   /// The catalog with one more keyspace.
   mutating func addKeyspace(_ name: String, _ kind: KeyspaceKind) -> Keyspace {
-    let keyspace = Keyspace(id: UInt32(keyspaces.count), name: name, kind: kind)
+    let keyspace = Keyspace(id: UInt32(keyspaces.count), name: name, kind: kind, of: store)
     keyspaces.append(keyspace)
     keyspaceIDs[name] = keyspace.id
     return keyspace
@@ -48,7 +52,7 @@ struct Catalog: Sendable {
   /// its groups name it as it is then.
   mutating func setIndex(_ definition: IndexDefinition) -> DerivedIndex {
     let id = indexIDs[definition.name] ?? UInt32(indexes.count)
-    let index = DerivedIndex(id: id, name: definition.name, isUnique: definition.isUnique)
+    let index = DerivedIndex(id: id, name: definition.name, isUnique: definition.isUnique, of: store)
     let entry = IndexEntry(index: index, definition: definition)
     if Int(id) < indexes.count { indexes[Int(id)] = entry } else { indexes.append(entry) }
     indexIDs[definition.name] = id
@@ -75,8 +79,8 @@ extension Catalog {
   ///
   /// A definition may name an index with a higher number than its own, if it replaced another: so all are
   /// made first, and defined then.
-  init(_ records: [CatalogRecord.Entry]) throws(FormatError) {
-    self.init()
+  init(_ records: [CatalogRecord.Entry], of store: StoreID) throws(FormatError) {
+    self.init(of: store)
     let sorted = records.sorted { $0.order < $1.order }
     for record in sorted where record.isIndex {
       guard let name = record.name else { throw FormatError(.illegalField, in: "catalog key", at: 1) }

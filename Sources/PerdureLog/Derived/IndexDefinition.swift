@@ -38,11 +38,11 @@ public struct DerivedIndex: Hashable, Sendable {
   public let name: String
   /// Whether an index key may lead to one reference only.
   public let isUnique: Bool
-  /// What the name comes to: tells the indexes of two stores apart that have the same number.
+  /// What the store and the name come to: tells the indexes of two stores apart that have the same number.
   let mark: UInt64
 
-  init(id: UInt32, name: String, isUnique: Bool) {
+  init(id: UInt32, name: String, isUnique: Bool, of store: StoreID? = nil) {
     (self.id, self.name, self.isUnique) = (id, name, isUnique)
-    mark = HandleMark.of(name, 0)
+    mark = HandleMark.of(name, 0, store)
   }
 }

@@ -78,7 +78,7 @@ struct LogOpening {
   private mutating func readAll(_ chain: SegmentChain, _ report: inout RecoveryReport) throws
     -> CommitterState
   {
-    var replay = Replay(NodeArena())
+    var replay = Replay(NodeArena(), of: superblock.current.store)
     var scan = LogScan(superblock.current)
     try read(chain, &scan, &replay, &report)
     var state = try makeState(replay, scan, chain, &report)

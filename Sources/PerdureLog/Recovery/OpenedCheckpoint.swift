@@ -70,7 +70,7 @@ extension OpenedCheckpoint {
       usage = try Self.readUsage(root)
       try Self.check(root, chain, superblock.current, name)
       nodes = try MappedNodes(bytes, lastSegment: root.end.segment)
-      catalog = try Self.readCatalog(root, nodes, chain)
+      catalog = try Self.readCatalog(root, nodes, chain, store)
       keyspaces = try Self.keyspaces(of: root, catalog, nodes)
       indexes = try Self.indexes(of: root, nodes)
       formerRootSlots = superblock.former.compactMap(\.checkpoint).filter {
@@ -139,7 +139,7 @@ extension OpenedCheckpoint {
 
   /// The catalog as it was then; its records are read in the log.
   private static func readCatalog(
-    _ root: CheckpointRoot, _ nodes: MappedNodes, _ chain: SegmentChain
+    _ root: CheckpointRoot, _ nodes: MappedNodes, _ chain: SegmentChain, _ store: StoreID
   ) throws -> Catalog {
     guard let first = root.keyspaces.first else {
       throw FormatError(.illegalField, in: "checkpoint root", at: 48)
@@ -164,7 +164,7 @@ extension OpenedCheckpoint {
       records.append(CatalogRecord.Entry(key: Array(record.key), value: Array(record.value)))
     }
     try nodes.check()
-    let catalog = try Catalog(records)
+    let catalog = try Catalog(records, of: store)
     guard catalog.keyspaces.count == root.keyspaces.count, catalog.indexes.count == root.indexes.count else {
       throw FormatError(.illegalField, in: "checkpoint root", at: 48)
     }

@@ -3,7 +3,7 @@ import PerdureFormat
 /// Puts the commits of the log into an index that begins empty, or with a checkpoint.
 struct Replay: ~Copyable {
   let arena: NodeArena
-  private(set) var catalog = Catalog()
+  private(set) var catalog: Catalog
   /// By keyspace id.
   private(set) var keyspaces: [KeyspaceRoot] = [KeyspaceRoot()]
   /// One more than the highest blob number that any record named.
@@ -13,7 +13,10 @@ struct Replay: ~Copyable {
   /// What changed since the checkpoint; nil without one.
   private(set) var tail: TailChanges?
 
-  init(_ arena: NodeArena) { self.arena = arena }
+  init(_ arena: NodeArena, of store: StoreID) {
+    self.arena = arena
+    catalog = Catalog(of: store)
+  }
 
   init(_ arena: NodeArena, from checkpoint: OpenedCheckpoint) {
     self.arena = arena

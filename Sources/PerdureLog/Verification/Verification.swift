@@ -89,7 +89,7 @@ struct Verification {
   /// V1, V3, V9 and V11: reads the log as recovery would, and compares.
   mutating func checkLog(_ state: borrowing CommitterState) throws {
     guard let superblock = state.superblock?.current else { return }
-    var replay = Replay(NodeArena())
+    var replay = Replay(NodeArena(), of: superblock.store)
     var scan = LogScan(superblock)
     var cancellation: (any Error)?
     do {
