@@ -53,6 +53,11 @@ extension StoreSchema {
     of path: PropertyPath, from start: PathType, asked: EntityStorage
   ) throws(FetchError) -> PathType {
     let end = try type(of: path.names[...], from: start, asked: asked)
+    if let aggregate = path.aggregate, aggregate.takesValues {
+      try end.checkAggregate(
+        FetchExpression.keyPath(path).description, "@\(aggregate.rawValue)", asked,
+        addsUp: aggregate == .sum || aggregate == .avg)
+    }
     switch path.aggregate {
     case nil: return end
     case .count: return .value(.int64)
@@ -82,5 +87,37 @@ extension PathType {
   /// The elements of a collection; anything else is its own single element.
   var element: PathType {
     if case .many(let element) = self { element.element } else { self }
+  }
+}
+
+extension PathType {
+  /// Of objects nothing is least, greatest or a sum, and texts do not add up either.
+  ///
+  /// - Throws: `FetchError` when these are what the operator is asked to work on.
+  func checkAggregate(
+    _ key: String, _ operation: String, _ asked: EntityStorage, addsUp: Bool
+  ) throws(FetchError) {
+    let found: String
+    switch element {
+    case .any, .many: return
+    case .object(let entity): found = "objects of \(entity.name): name one of their attributes"
+    case .value(let kind):
+      if !addsUp || kind.isNumeric || kind == .date { return }
+      found = "\(kind.words): name an attribute with numbers"
+    }
+    throw FetchError(
+      .typeMismatch,
+      "\(operation) works on \(addsUp ? "numbers" : "values"), and \(key) of \(asked.name) gives it "
+        + "\(found), or ask for @count.", entity: asked.name, key: key)
+  }
+}
+
+extension CollectionOperator {
+  /// Whether it makes one value of many.
+  fileprivate var takesValues: Bool {
+    switch self {
+    case .sum, .avg, .min, .max: true
+    case .count, .unionOfObjects, .distinctUnionOfObjects: false
+    }
   }
 }

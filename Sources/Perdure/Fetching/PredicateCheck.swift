@@ -49,8 +49,12 @@ struct PredicateCheck {
     case .keyPath(let path): return try follow(path, from: .object(entity))
     case .member(let base, let path): return try follow(path, from: try type(base, variables))
     case .element(let base, let index): return try element(index, try type(base, variables), variables)
-    case .function(_, let arguments):
-      for argument in arguments { _ = try type(argument, variables) }
+    case .function(let function, let arguments):
+      for argument in arguments {
+        let type = try type(argument, variables)
+        guard let addsUp = function.addsUp else { continue }
+        try type.checkAggregate(argument.description, "\(function.rawValue)", entity, addsUp: addsUp)
+      }
       return .any
     case .aggregate(let elements):
       for element in elements { _ = try type(element, variables) }
@@ -234,6 +238,17 @@ extension FetchComparison.Operator {
   fileprivate var takesManyOnRight: Bool { self == .in || self == .between }
 }
 
+extension FetchFunction {
+  /// Of those that make one value of a collection: whether the values have to be numbers.
+  fileprivate var addsUp: Bool? {
+    switch self {
+    case .sum, .average, .median, .standardDeviation: true
+    case .min, .max, .mode: false
+    default: nil
+    }
+  }
+}
+
 extension PathType {
   fileprivate var isMany: Bool {
     if case .many = self { true } else { false }
@@ -289,7 +304,7 @@ extension FieldKind {
     }
   }
 
-  fileprivate var words: String {
+  var words: String {
     switch self {
     case .absent: "nothing"
     case .bool: "a truth value"

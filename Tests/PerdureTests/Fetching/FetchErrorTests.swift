@@ -53,6 +53,32 @@ struct FetchErrorTests {
     #expect(try error("ANY age == 1")?.code == .notARelationship)
   }
 
+  @Test("What makes one value of many is refused where it is asked to make it of objects, or a sum of texts")
+  func aggregates() throws {
+    for format in [
+      "tags.@sum.holders > 1", "employees.@avg.boss > 1", "employees.@min.company == nil",
+      "employees.boss.@max == nil", "employees.@sum.name > 1", "employees.@avg.code > 1",
+      "sum:(employees.boss) > 1", "max:(employees) > 1", "average:(employees.name) > 1",
+      "SUBQUERY(employees, $e, $e.reports.@sum.badge > 1).@count > 0", "employees.@sum > 1",
+    ] {
+      let entity = format.hasPrefix("tags") ? "Employee" : "Company"
+      let error = try #require(try error(format, entity: entity), "\(format)")
+      #expect(error.code == .typeMismatch, "\(format)")
+      #expect(error.message.contains("@count"), "\(error.message)")
+    }
+    #expect(
+      try error("employees.@sum.boss > 1", entity: "Company")?.message
+        == "@sum works on numbers, and employees.@sum.boss of Company gives it objects of Employee: name one of "
+        + "their attributes, or ask for @count.")
+    for format in [
+      "employees.@sum.age > 1", "employees.@max.name == 'x'", "employees.@avg.score > 1",
+      "employees.@min.hired == nil", "max:(employees.age) > 1", "sum:({1, 2}) > employees.@count",
+      "employees.@sum.active > 1", "employees.@count > 1", "employees.@unionOfObjects.boss.@count > 1",
+    ] {
+      #expect(try error(format, entity: "Company") == nil, "\(format)")
+    }
+  }
+
   @Test("A comparison with a value of another kind is a mistake")
   func types() throws {
     #expect(try error("name == 3")?.code == .typeMismatch)
