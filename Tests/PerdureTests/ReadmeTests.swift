@@ -38,7 +38,7 @@ private func runGraphExample() async throws {
   for worker in try context.fetch(request) { print(worker.name) }
   // end
   // README 2
-  var best = Worker.fetchRequest { $0.salary.in(1000..<5000) && $0.company != nil }
+  var best = Worker.fetchRequest { $0.salary.in(5000..<9000) && $0.company != nil }
   best.sortDescriptors = [FetchOrder(\Worker.salary, ascending: false), FetchOrder("company.name")]
   best.fetchLimit = 10
   print(try context.explain(best))  // which index is used, and what is looked at
@@ -62,6 +62,7 @@ private func runGraphExample() async throws {
   }
   context.delete(ada)  // acme.workers is empty once the save, or a fetch, has applied it
   try context.save()
+  try container.close()  // the next opening has nothing to catch up on
   // end
 }
 
@@ -88,6 +89,7 @@ struct ReadmeTests {
     }
     let printed = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
     #expect(printed.contains("Ada\n"))
+    #expect(printed.contains("index on salary"), "the plan that is explained uses one")
     #expect(printed.contains("counts: 0 1\nworkers: [\"Ada\"]\n"))
     #expect(printed.contains("Company.name must be unique"))
     #expect(printed.contains(" has the same name \"Acme\" as x-perdure://"))
