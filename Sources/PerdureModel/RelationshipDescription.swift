@@ -23,7 +23,8 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var minCount: Int
   /// How many objects may be at the other end: 1 makes the relationship to-one, 0 means no limit.
   public var maxCount: Int
-  /// Whether an object may be saved with nothing at the other end.
+  /// Whether an object may be saved with nothing at the other end. If not, a save of one without is error 1570 for
+  /// a to-one and 1580 for a to-many relationship.
   public var isOptional: Bool
   /// What deleting an object does to the other end.
   public var deleteRule: DeleteRule

@@ -19,9 +19,9 @@ public struct PerdureError: Error, Sendable {
 
     /// Several objects or properties are invalid; `details` lists all.
     public static let multipleValidationErrors = Code(rawValue: 1560)
-    /// A property that is not optional has no value.
+    /// An attribute or a to-one relationship that is not optional has no value.
     public static let missingMandatoryProperty = Code(rawValue: 1570)
-    /// A to-many relationship has fewer objects than it must have.
+    /// A to-many relationship has fewer objects than it must have: at least one when it is not optional.
     public static let relationshipLacksMinimumCount = Code(rawValue: 1580)
     /// A to-many relationship has more objects than it may have.
     public static let relationshipExceedsMaximumCount = Code(rawValue: 1590)

@@ -53,12 +53,14 @@ enum PropertyRules {
     let value = Value.integer(Int64(count))
     if count < relationship.minCount {
       return (
-        .relationshipLacksMinimumCount, value, "must have at least \(relationship.minCount) objects"
+        .relationshipLacksMinimumCount, value,
+        "must have at least \(counted(relationship.minCount, "object"))"
       )
     }
     if relationship.maxCount > 0, count > relationship.maxCount {
       return (
-        .relationshipExceedsMaximumCount, value, "must have at most \(relationship.maxCount) objects"
+        .relationshipExceedsMaximumCount, value,
+        "must have at most \(counted(relationship.maxCount, "object"))"
       )
     }
     return nil

@@ -77,7 +77,8 @@ final class RelationshipShape: Sendable {
     inverseIsToOne = inverse?.kind == .toOne
     deleteRule = property.deleteRule
     isOptional = property.isOptional
-    minCount = property.minCount
+    // What is not optional has one.
+    minCount = property.isOptional ? property.minCount : max(1, property.minCount)
     maxCount = property.maxCount
   }
 }

@@ -1,4 +1,5 @@
 import Perdure
+import PerdureModel
 import PerdurePredicates
 import Testing
 
@@ -196,5 +197,36 @@ struct SaveTests {
     context.refreshAllObjects()
     try context.save()
     #expect(try container.newContext().same(worker).company == nil)
+  }
+
+  @Test("A to-many relationship that is not optional is not saved empty, whatever its least number")
+  func mandatoryToMany() throws {
+    for minCount in [0, 1, 2] {
+      let model = try ManagedObjectModel([
+        EntityDescription(
+          "Team",
+          properties: [
+            .toMany("players", "Player", inverse: "team", optional: false, minCount: minCount)
+          ]),
+        EntityDescription("Player", properties: [.toOne("team", "Team", inverse: "players")]),
+      ])
+      let container = PersistentContainer(
+        name: "Teams", model: model, classes: [], description: .inMemory,
+        factory: StoreKind.current.factory)
+      try container.loadPersistentStores()
+      let context = container.newContext()
+      let team = context.insertNewObject(forEntityName: "Team")
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .relationshipLacksMinimumCount)
+      let least = minCount == 2 ? "2 objects" : "1 object"
+      #expect(error?.details.first?.rule == "must have at least \(least)")
+      for _ in 0..<max(1, minCount) {
+        context.insertNewObject(forEntityName: "Player").setValue(team, forKey: "team")
+      }
+      try context.save()
+      let players = try context.fetch(FetchRequest<ManagedObject>(entityName: "Player"))
+      for player in players { player.setValue(nil as ManagedObject?, forKey: "team") }
+      #expect(throws: PerdureError.self) { try context.save() }
+    }
   }
 }
