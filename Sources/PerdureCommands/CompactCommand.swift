@@ -38,7 +38,7 @@ struct CompactCommand: ConsoleCommand {
         ]).text)
     } else {
       console.print(
-        "\(report.segmentsRewritten) of \(report.segmentsExamined) segments rewritten, "
+        "\(report.segmentsRewritten) of \(counted(report.segmentsExamined, "segment")) rewritten, "
           + "\(report.segmentsRemoved) removed: \(report.bytesBefore) bytes before, \(report.bytesAfter) after"
       )
     }

@@ -20,6 +20,20 @@ package struct PerdureCommand: ParsableCommand {
     ])
 
   package init() {}
+
+  /// The command that a command line asks for.
+  ///
+  /// - Parameter arguments: Without the program's name.
+  /// - Throws: What is wrong with them, for `exit(withError:)`.
+  package static func command(for arguments: [String]) throws -> any ParsableCommand {
+    let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+    if let first = arguments.first, !first.hasPrefix("-"), !(names + ["help"]).contains(first) {
+      throw ValidationError(
+        "There is no subcommand \"\(first)\"; there are \(names.dropLast().joined(separator: ", ")) and "
+          + "\(names.last ?? "")")
+    }
+    return try parseAsRoot(arguments)
+  }
 }
 
 extension ExitCode {

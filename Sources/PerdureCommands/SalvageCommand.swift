@@ -1,4 +1,5 @@
 import ArgumentParser
+import Perdure
 import PerdureLog
 
 /// Makes a new store of what can still be read of a damaged one.
@@ -33,26 +34,30 @@ struct SalvageCommand: ConsoleCommand {
   private func show(_ report: SalvageReport, on console: Console) {
     for damage in report.damages { console.print("\(damage)") }
     if report.damageCount > report.damages.count {
-      console.print("and \(report.damageCount - report.damages.count) damaged places more")
+      console.print("and \(counted(report.damageCount - report.damages.count, "damaged place")) more")
     }
     for contents in report.contents {
       let older =
         contents.keysMaybeOlder == 0 ? "" : ", of which \(contents.keysMaybeOlder) may have been newer"
       let name = contents.isNameLost ? " (its name is gone)" : ""
-      console.print("keyspace \(contents.keyspace)\(name): \(contents.keys) keys\(older)")
+      console.print("keyspace \(contents.keyspace)\(name): \(counted(contents.keys, "key"))\(older)")
     }
     if !report.commitsIncomplete.isEmpty {
-      console.print("\(report.commitsIncomplete.count) commits came back in part")
+      console.print("\(counted(report.commitsIncomplete.count, "commit")) came back in part")
     }
     for lost in report.commitsLost {
-      console.print("commits \(lost.lowerBound) to \(lost.upperBound): nothing certain came back")
+      let numbers =
+        lost.count == 1 ? "commit \(lost.lowerBound)" : "commits \(lost.lowerBound) to \(lost.upperBound)"
+      console.print("\(numbers): nothing certain came back")
     }
     if report.recordsUnfinished > 0 {
-      console.print("\(report.recordsUnfinished) records of commits that were never finished were left out")
+      let records = counted(report.recordsUnfinished, "record")
+      console.print("left out because their commits were never finished: \(records)")
     }
     console.print(
-      "\(report.keys) keys from \(report.records) records in \(report.segments) segments: "
-        + (report.isClean ? "no damage" : "\(report.damageCount) damaged places"))
+      "\(counted(report.keys, "key")) from \(counted(report.records, "record")) in "
+        + "\(counted(report.segments, "segment")): "
+        + (report.isClean ? "no damage" : counted(report.damageCount, "damaged place")))
   }
 
   private func text(_ report: SalvageReport) -> JSONText {

@@ -37,20 +37,26 @@ struct VerifyCommand: ConsoleCommand {
 
   private func show(_ engine: VerificationReport, on console: Console) {
     for finding in engine.findings { console.print("\(finding)") }
+    // How many there are is known when all of them could be read.
+    let readsWhole = !engine.findings.contains { $0.invariant == .log }
+    let commits = readsWhole ? counted(engine.commits, "commit") + ", " : ""
     console.print(
-      "log: \(engine.commits) commits, \(engine.records) records, \(engine.indexEntries) index entries, "
-        + "\(engine.blobs) blob files: \(summary(engine.findingCount))")
+      "log: \(commits)\(counted(engine.records, "record")), "
+        + "\(counted(engine.indexEntries, "index entry", plural: "index entries")), "
+        + "\(counted(engine.blobs, "blob file")): \(summary(engine.findingCount))")
   }
 
   private func show(_ graph: GraphVerificationReport, on console: Console) {
     for finding in graph.findings { console.print("\(finding)") }
     let left = graph.referencesLeft
-    let leftText = left == 0 ? "" : ", \(left) references to deleted objects left by the rule noAction"
+    let leftText =
+      left == 0 ? "" : ", \(counted(left, "reference")) to deleted objects left by the rule noAction"
     console.print(
-      "graph: \(graph.rows) objects, \(graph.links) links\(leftText): \(summary(graph.findings.count))")
+      "graph: \(counted(graph.rows, "object")), \(counted(graph.links, "link"))\(leftText): "
+        + summary(graph.findings.count))
   }
 
-  private func summary(_ count: Int) -> String { count == 0 ? "clean" : "\(count) findings" }
+  private func summary(_ count: Int) -> String { count == 0 ? "clean" : counted(count, "finding") }
 
   private static func text(
     _ path: String, _ engine: VerificationReport, _ graph: GraphVerificationReport?

@@ -2,4 +2,9 @@ import ArgumentParser
 import PerdureCommands
 
 // The program `perdure`. What it does is in PerdureCommands, where tests reach it.
-PerdureCommand.main()
+do {
+  var command = try PerdureCommand.command(for: Array(CommandLine.arguments.dropFirst()))
+  try command.run()
+} catch {
+  PerdureCommand.exit(withError: error)
+}

@@ -45,7 +45,7 @@ struct Outcome {
     var errors = ""
     let console = Console(
       output: { lines.append($0) }, errors: { errors += $0 }, isTerminal: isTerminal, now: { .zero })
-    let command = try PerdureCommand.parseAsRoot(arguments)
+    let command = try PerdureCommand.command(for: arguments)
     code = try #require(command as? any ConsoleCommand).report(on: console)
     self.lines = lines
     self.errors = errors
@@ -178,6 +178,7 @@ struct CommandTests {
     let outcome = try Outcome("verify", path)
     #expect(outcome.code == .findings)
     #expect(outcome.lines.contains { $0.hasPrefix("V6 at \(name)") })
+    #expect(outcome.lines.last == "log: 7 commits, 8 records, 0 index entries, 1 blob file: 1 finding")
     let json = try Outcome("verify", path, "--json")
     #expect(json.code == .findings)
     #expect(json.lines[0].contains("\"clean\":false") && json.lines[0].contains("\"invariant\":\"V6\""))
@@ -206,6 +207,9 @@ struct CommandTests {
     let graph = try #require(outcome.lines.firstIndex { $0.hasPrefix("G1 at Boat/p2: ") })
     #expect(engine < graph)
     #expect(outcome.lines[graph].contains("perdure salvage"))
+    // The log cannot be read to its end either, so nobody knows how many commits there are.
+    let log = try #require(outcome.lines.first { $0.hasPrefix("log: ") })
+    #expect(!log.contains("commit") && log.contains(" finding"), "\(log)")
     #expect(outcome.lines.last?.hasPrefix("graph: 3 objects") == true)
     #expect(try Outcome("verify", path, "--json").code == .findings)
     let dump = try Outcome("dump", path, "--entity", "Boat")
@@ -329,6 +333,15 @@ struct CommandTests {
         })
   }
 
+  @Test("A subcommand that there is not is named, and those that there are")
+  func unknownSubcommand() throws {
+    let error = #expect(throws: (any Error).self) { try Outcome("vrfy", path) }
+    let message = PerdureCommand.message(for: try #require(error))
+    #expect(
+      message == "There is no subcommand \"vrfy\"; there are verify, stats, dump, salvage and compact")
+    #expect(PerdureCommand.exitCode(for: try #require(error)) == .validationFailure)
+  }
+
   // MARK: - salvage
 
   @Test("salvage of a damaged store gives back the rest, says what is damaged, and exits with 1")
@@ -338,7 +351,7 @@ struct CommandTests {
     let outcome = try Outcome("salvage", path, target)
     #expect(outcome.code == .findings)
     #expect(outcome.lines.contains { $0.contains("records are damaged") })
-    #expect(outcome.lines.last == "4 keys from 6 records in 1 segments: 1 damaged places")
+    #expect(outcome.lines.last == "4 keys from 6 records in 1 segment: 1 damaged place")
     #expect(try Outcome("verify", target).code == .success)
     let again = try Outcome("salvage", path, target)
     #expect(again.code == .failed && again.errors.contains("invalidArgument"))
@@ -367,7 +380,7 @@ struct CommandTests {
     try store.close()
     let outcome = try Outcome("compact", path)
     #expect(outcome.code == .success)
-    #expect(outcome.lines.count == 1 && outcome.lines[0].hasPrefix("1 of 1 segments rewritten"))
+    #expect(outcome.lines.count == 1 && outcome.lines[0].hasPrefix("1 of 1 segment rewritten"))
     #expect(try Outcome("verify", path).code == .success)
     #expect(try Outcome("dump", path, "--keyspace", "numbers").lines.last == "numbers\t3\t#6\t\"aaa\"")
     let graph = try makeGraph()

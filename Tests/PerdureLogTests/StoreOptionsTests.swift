@@ -20,6 +20,25 @@ struct StoreOptionsTests {
     }
   }
 
+  @Test("An empty path, and a folder that is not there, are named with what to do")
+  func paths() throws {
+    var options = StoreOptions()
+    options.fileSystem = InMemoryFileSystem()
+    func error(at path: String) -> StoreError? {
+      #expect(throws: StoreError.self) { try Store(at: path, options: options) }
+    }
+    for isReadOnly in [false, true] {
+      options.isReadOnly = isReadOnly
+      #expect(error(at: "")?.code == .invalidArgument)
+      #expect(error(at: "")?.message.contains("path of the store is empty") == true)
+    }
+    options.isReadOnly = false
+    let missing = error(at: "/no/folder/store.perdure")
+    #expect(missing?.code == .io && missing?.cause?.code == .notFound)
+    #expect(missing?.place == "/no/folder/store.perdure")
+    #expect(missing?.message.contains("The folder that the store is to be made in is not there") == true)
+  }
+
   @Test("The defaults open a store, and so does each end of each range")
   func ends() throws {
     #expect(try opens { _ in })

@@ -70,13 +70,24 @@ enum Recovery {
   }
 
   private static func prepareDirectory(_ path: String, _ options: StoreOptions) throws {
+    if path.isEmpty {
+      throw StoreError(.invalidArgument, "The path of the store is empty; give the one of its directory")
+    }
     switch try options.fileSystem.kind(of: path) {
     case .directory: return
     case nil:
       guard options.createsIfMissing, !options.isReadOnly else {
         throw StoreError.noStore(at: path)
       }
-      try options.fileSystem.createDirectory(path)
+      do throws(FileIOError) {
+        try options.fileSystem.createDirectory(path)
+      } catch {
+        guard error.code == .notFound else { throw error }
+        throw StoreError(
+          .io, "The folder that the store is to be made in is not there; make it, or check the path",
+          at: path,
+          cause: error)
+      }
     case .file, .other:
       throw StoreError(.notAStore, "A store is a directory, and this is not one; check the path", at: path)
     }

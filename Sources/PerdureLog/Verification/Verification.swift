@@ -112,6 +112,7 @@ struct Verification {
       try scan.finish()
     } catch let error as StoreError where cancellation == nil {
       report.add(.log, at: error.place ?? "the log", error.message)
+      report.commits = scan.sequence
       return
     }
     try tell(logBytes)
@@ -281,7 +282,7 @@ struct Verification {
         report.add(.blob, at: error.place ?? "keyspace \(keyspace.name)", error.message)
       }
     } catch {
-      report.add(.address, at: error.place ?? "keyspace \(keyspace.name)", error.message)
+      report.addRecord(at: error.place ?? "keyspace \(keyspace.name)", error.message)
     }
   }
 

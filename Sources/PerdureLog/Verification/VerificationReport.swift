@@ -49,7 +49,7 @@ public struct VerificationReport: Sendable {
   public internal(set) var findingCount = 0
   /// The most findings that are listed.
   public static let findingsListedMax = 10_000
-  /// Commits whose frames were read.
+  /// Commits whose frames were read: all up to the first that does not read.
   public internal(set) var commits: UInt64 = 0
   /// Records whose address and checksum were checked.
   public internal(set) var records = 0
@@ -58,6 +58,9 @@ public struct VerificationReport: Sendable {
   /// Blob files that were read.
   public internal(set) var blobs = 0
 
+  /// The first unreadable record of each place, where it stands in `findings`, and how many there are.
+  private var unreadable: [String: (finding: Finding, position: Int?, count: Int)] = [:]
+
   /// Whether nothing was found.
   public var isClean: Bool { findingCount == 0 }
 
@@ -65,5 +68,21 @@ public struct VerificationReport: Sendable {
     findingCount += 1
     guard findings.count < Self.findingsListedMax else { return }
     findings.append(Finding(invariant: invariant, place: place, message: message))
+  }
+
+  /// Adds a record that does not read. Those that lie in one place, a group of records, are one finding.
+  mutating func addRecord(at place: String, _ message: String) {
+    let finding = Finding(invariant: .address, place: place, message: message)
+    if let known = unreadable[place], known.finding.message == message {
+      unreadable[place]?.count += 1
+      guard let position = known.position else { return }
+      let count = known.count + 1
+      findings[position] = Finding(
+        invariant: .address, place: place, message: "\(message) (\(count) records)")
+      return
+    }
+    let position = findings.count < Self.findingsListedMax ? findings.count : nil
+    if unreadable.count < Self.findingsListedMax { unreadable[place] = (finding, position, 1) }
+    add(.address, at: place, message)
   }
 }
