@@ -9,6 +9,7 @@ extension Snapshot {
 
   /// Calls `body` for each key with its place in `keys` and its value, nil where there is none; in the order
   /// of `keys`. The span is good until `body` returns.
+  /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
   /// - Complexity: O(k log n) for k of n keys, in several times less time than as many single reads.
   public func withValues(

@@ -10,6 +10,7 @@ extension Snapshot {
   ///
   /// - Parameter descending: From the last to the first.
   /// - Parameter body: Returns false to stop.
+  /// - Precondition: The keyspace has ids for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
   /// - Complexity: O(log n) to begin, then O(1) an entry.
   public func forEach(
@@ -31,6 +32,7 @@ extension Snapshot {
   ///
   /// - Parameter descending: From the last to the first.
   /// - Parameter body: Returns false to stop.
+  /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
   /// - Complexity: O(log n) to begin, then O(1) an entry.
   public func forEach(
@@ -52,6 +54,7 @@ extension Snapshot {
 
   /// Visits the keys of a range in bytewise order, without reading their values.
   /// - Parameter body: Returns false to stop.
+  /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there; what `body` throws.
   public func forEachKey(
     in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
@@ -62,6 +65,7 @@ extension Snapshot {
   }
 
   /// How many ids of the keyspace are in a range.
+  /// - Precondition: The keyspace has ids for keys.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   /// - Complexity: O(log n).
   public func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws(StoreError) -> Int {
@@ -73,6 +77,7 @@ extension Snapshot {
   }
 
   /// How many keys of the keyspace are in a range.
+  /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   /// - Complexity: O(log n).
   public func count(in keyspace: Keyspace, range: KeyRange) throws(StoreError) -> Int {

@@ -55,32 +55,38 @@ public final class Snapshot: Sendable {
 
 extension Snapshot {
   /// A copy of the value of an id, or nil.
+  /// - Precondition: The keyspace has ids for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func value(id: UInt64, in keyspace: Keyspace) throws -> [UInt8]? {
     try withBytes(id: id, in: keyspace) { Array($0) }
   }
 
   /// A copy of the value of a byte-string key, or nil.
+  /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
     try withBytes(key: key, in: keyspace) { Array($0) }
   }
 
   /// Calls `body` with the value of an id, in place. Nil if there is none.
+  /// - Precondition: The keyspace has ids for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
   public func withValue<R>(id: UInt64, in keyspace: Keyspace, _ body: (RawSpan) throws -> R) throws -> R? {
     try withBytes(id: id, in: keyspace) { try body($0.bytes) }
   }
 
   /// Calls `body` with the value of a byte-string key, in place. Nil if there is none.
+  /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
   public func withValue<R>(key: [UInt8], in keyspace: Keyspace, _ body: (RawSpan) throws -> R) throws -> R? {
     try withBytes(key: key, in: keyspace) { try body($0.bytes) }
   }
 
   /// Names the record that the key has now; nil if it is not there. For `Precondition.unchanged`.
+  /// - Precondition: The key is of the keyspace's kind.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   public func version(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
+    precondition(keyspace.kind == key.kind, "Keyspace \(keyspace.name) has keys of kind \(keyspace.kind)")
     switch key {
     case .id(let id): return try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
     case .bytes(let bytes):
@@ -92,6 +98,7 @@ extension Snapshot {
   }
 
   /// Whether the key is there.
+  /// - Precondition: The key is of the keyspace's kind.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   public func contains(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> Bool {
     try version(key, in: keyspace) != nil
@@ -182,6 +189,7 @@ extension Snapshot {
 
   /// Calls `body` for each id with its place in `ids` and its value, nil where there is none; in
   /// the order that the log likes best, which is not that of `ids`.
+  /// - Precondition: The keyspace has ids for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
   public func withValues(
     ids: [UInt64], in keyspace: Keyspace, _ body: (_ position: Int, _ value: RawSpan?) throws -> Void

@@ -70,6 +70,7 @@ extension ValueReader: @unchecked Sendable {}
 
 extension Snapshot {
   /// Reads the value of an id in pieces; nil if there is none.
+  /// - Precondition: The keyspace has ids for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func reader(id: UInt64, in keyspace: Keyspace) throws -> ValueReader? {
     precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
@@ -81,6 +82,7 @@ extension Snapshot {
   }
 
   /// Reads the value of a byte-string key in pieces; nil if there is none.
+  /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func reader(key: [UInt8], in keyspace: Keyspace) throws -> ValueReader? {
     precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
