@@ -218,11 +218,13 @@ struct CompactionPass {
     let segment = member.segment
     var cleanedHere = cleaned
     cleanedHere.update(segment.number, cleanedThrough: keepers.cleanedThrough)
-    var marking = SegmentMarking(segment.number, originalEnd: member.end, keepers, cleanedHere)
+    var marking = SegmentMarking(
+      segment.number, originalEnd: member.end, keepers, cleanedHere, keysStay: !segment.isGrouped)
     try visitFrames(of: member) {
       try marking.visit($0)
       try limits.pace(0)
     }
+    marking.endVisits()
     // What a damaged index does not lead to is not dead. F3
     try engine.checkIndex()
     limits.didLook(segment.number, marking.held)

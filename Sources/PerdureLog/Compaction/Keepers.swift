@@ -5,7 +5,7 @@ import PerdureFormat
 ///
 /// A record is visible from the commit that made it until the one that makes it dead, and never again. So
 /// among the roots with its commit or a later one, the first decides: if a record is not in that one, it is
-/// in none. One look at one root is enough for each record, however many snapshots are held.
+/// in none. One look at one root is enough for each record, however many snapshots are held (`KeeperLook`).
 struct Keepers {
   /// In order of their sequence numbers; the newest root is the last.
   private let roots: [UnsafeMutablePointer<Root>]
@@ -28,7 +28,7 @@ struct Keepers {
   var oldestHolder: UInt64? { roots.count > 1 ? roots[0].pointee.version : nil }
 
   /// Who leads to a record.
-  enum Sight {
+  enum Sight: Equatable {
     case nobody
     /// The newest state, and perhaps others.
     case newest
@@ -36,28 +36,29 @@ struct Keepers {
     case holder(UInt64)
   }
 
-  /// Which of them lead to the record that commit `sequence` wrote.
+  /// What one of them has of a keyspace; nil if it does not know it.
+  func trees(of keyspace: Int, in state: Int) -> (root: KeyspaceRoot, kind: KeyspaceKind)? {
+    guard keyspace < kinds.count, keyspace < roots[state].pointee.keyspaceCount else { return nil }
+    return (roots[state].pointee.keyspaces[keyspace], kinds[keyspace])
+  }
+
+  /// Which of them lead to a record, when the first that could does.
   ///
-  /// - Complexity: a look at one state; at two, where an old one leads to the record.
-  func sight(of record: Record, at address: RecordAddress, of sequence: UInt64) -> Sight {
-    // The catalog is kept as it grew: its entries build on each other.
-    if record.header.keyspace == 0 { return .newest }
-    guard let index = first(from: sequence), leads(roots[index], to: record, at: address) else {
-      return .nobody
-    }
+  /// - Complexity: nothing where that is the newest, otherwise a look at the newest.
+  func sight(
+    ofKey key: UnsafeRawBufferPointer, _ keyspace: Int, at address: RecordAddress, leadingIn state: Int
+  ) -> Sight {
     let newest = roots.count - 1
-    if index == newest || leads(roots[newest], to: record, at: address) { return .newest }
-    return .holder(roots[index].pointee.version)
+    if state == newest { return .newest }
+    if let trees = trees(of: keyspace, in: newest), trees.root.word(for: key, trees.kind) == address.rawValue
+    {
+      return .newest
+    }
+    return .holder(roots[state].pointee.version)
   }
 
-  private func leads(_ root: UnsafeMutablePointer<Root>, to record: Record, at address: RecordAddress) -> Bool
-  {
-    let id = Int(record.header.keyspace)
-    guard id < kinds.count, id < root.pointee.keyspaceCount else { return false }
-    return root.pointee.keyspaces[id].word(for: record.key, kinds[id]) == address.rawValue
-  }
-
-  private func first(from sequence: UInt64) -> Int? {
+  /// The first of these states that has what commit `sequence` wrote, if any has: the one to look at.
+  func firstState(from sequence: UInt64) -> Int? {
     var (low, high) = (0, roots.count)
     while low < high {
       let middle = (low + high) / 2

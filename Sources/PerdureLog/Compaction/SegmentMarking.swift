@@ -1,6 +1,10 @@
 import PerdureFormat
 
 /// The first of two walks over a segment that is compacted: what of it stays.
+///
+/// Records are judged some at a time (`KeeperLook`), because a look into the index is a cache miss on every level: so
+/// what a frame comes to is known only when all of its records are judged. Nothing of a frame's bytes is looked at
+/// after `visit` has returned, but for keys, and those only where the bytes stay (`keysStay`).
 struct SegmentMarking {
   /// Bytes of the records that stay, by their size classes, as `SegmentUsage` counts them.
   private(set) var recordBytes: UInt64 = 0
@@ -13,16 +17,34 @@ struct SegmentMarking {
   /// Dead records that stay, by the oldest version that holds them, and tombstones that stay for the oldest of all.
   private var heldRecords: [HeldGarbage.Share] = []
   private var heldTombstoneBytes: UInt64 = 0
+  /// Frames with records that are yet to be judged.
+  private var frames: [Frame] = []
+  private var look: KeeperLook
 
   private let keepers: Keepers
   private let cleaned: CleanedSegments
   private let segment: UInt64
+  private let keysStay: Bool
+
+  private struct Frame {
+    /// Where its header was first written.
+    var place: Int
+    /// Of records that stay.
+    var keptBytes: Int
+    /// How many records of it are yet to be judged.
+    var openCount: Int
+  }
 
   /// - Parameter cleaned: With the segment itself as it will be when it has been rewritten.
-  init(_ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments) {
+  /// - Parameter keysStay: Whether the bytes of a frame are there until all were visited.
+  init(
+    _ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments, keysStay: Bool
+  ) {
     self.segment = segment
     self.keepers = keepers
     self.cleaned = cleaned
+    self.keysStay = keysStay
+    look = KeeperLook(keepers)
     map = OffsetMapBuilder(originalEnd: originalEnd)
   }
 
@@ -30,51 +52,98 @@ struct SegmentMarking {
   var dropsAnything: Bool { recordsDropped > 0 || tombstonesDropped > 0 }
 
   mutating func visit(_ part: LogScan.Part) throws(FormatError) {
-    var keptBytes = 0
+    guard let place = part.recordOffset(at: -FrameHeader.length) else {
+      throw FormatError(.illegalField, in: "offset map", at: 0)
+    }
+    // Frames of nothing but tombstones ask about nothing, and end all the same.
+    if frames.count >= KeeperLook.countMax { judge() }
+    frames.append(Frame(place: place, keptBytes: 0, openCount: 0))
     var records = SealedRecords(in: part.payload)
     while let (record, offset, length) = try records.next() {
       guard let original = part.recordOffset(at: offset) else {
         throw FormatError(.illegalField, in: "offset map", at: 0)
       }
-      if try keeps(record, original, part.header.sequence) {
-        map.keep(original, length: length)
-        keptBytes += length
-      }
+      try visit(record, original, length, part.header.sequence)
     }
-    guard keptBytes > 0 else { return }
-    guard let header = part.recordOffset(at: -FrameHeader.length) else {
-      throw FormatError(.illegalField, in: "offset map", at: 0)
-    }
-    map.keep(header, length: FrameHeader.length)
-    dataBytes += FrameHeader.length + keptBytes
+    if !keysStay { judge() }
   }
 
-  private mutating func keeps(_ record: Record, _ original: Int, _ sequence: UInt64) throws(FormatError)
-    -> Bool
-  {
+  private mutating func visit(
+    _ record: Record, _ original: Int, _ length: Int, _ sequence: UInt64
+  ) throws(FormatError) {
     let address = RecordAddress(
       segment: segment, offset: original, recordLength: record.header.paddedLength,
       isBlob: record.header.kind == .blob)
-    let bytes = UInt64(address.recordLengthMax)
+    let last = frames.count - 1
     if record.header.kind == .tombstone {
-      let shadowed = try Tombstone(reading: record.value).shadowed?.segment ?? segment
-      if cleaned.areClean(upTo: shadowed, at: sequence) {
-        tombstonesDropped += 1
-        return false
-      }
-      tombstoneBytes += bytes
-      if sequence > keepers.cleanedThrough { heldTombstoneBytes += bytes }
+      guard try keeps(tombstone: record, UInt64(address.recordLengthMax), sequence) else { return }
+      map.keep(original, length: length)
+      frames[last].keptBytes += length
     } else {
-      switch keepers.sight(of: record, at: address, of: sequence) {
-      case .newest: break
-      case .holder(let version): note(bytes, heldBy: version)
-      case .nobody:
-        recordsDropped += 1
-        return false
+      frames[last].openCount += 1
+      look.add(record, at: address, length: length, of: sequence)
+      if look.isFull { judge() }
+    }
+  }
+
+  private mutating func keeps(
+    tombstone: Record, _ bytes: UInt64, _ sequence: UInt64
+  ) throws(FormatError) -> Bool {
+    let shadowed = try Tombstone(reading: tombstone.value).shadowed?.segment ?? segment
+    if cleaned.areClean(upTo: shadowed, at: sequence) {
+      tombstonesDropped += 1
+      return false
+    }
+    tombstoneBytes += bytes
+    recordBytes += bytes
+    if sequence > keepers.cleanedThrough { heldTombstoneBytes += bytes }
+    return true
+  }
+
+  /// Judges the records that were visited and are yet to be judged.
+  private mutating func judge() {
+    look.find()
+    var next = 0
+    for index in frames.indices {
+      for record in look.candidates[next..<(next + frames[index].openCount)] {
+        guard stays(record) else { continue }
+        map.keep(record.address.offset, length: record.length)
+        frames[index].keptBytes += record.length
       }
+      next += frames[index].openCount
+      frames[index].openCount = 0
+    }
+    precondition(next == look.candidates.count, "each record is of one frame")
+    look.removeAll()
+    // More of the last frame's records may be to come.
+    for frame in frames.dropLast() { end(frame) }
+    frames.removeFirst(max(0, frames.count - 1))
+  }
+
+  private mutating func end(_ frame: Frame) {
+    guard frame.keptBytes > 0 else { return }
+    map.keep(frame.place, length: FrameHeader.length)
+    dataBytes += FrameHeader.length + frame.keptBytes
+  }
+
+  private mutating func stays(_ record: KeeperLook.Candidate) -> Bool {
+    let bytes = UInt64(record.address.recordLengthMax)
+    switch record.sight {
+    case .newest: break
+    case .holder(let version): note(bytes, heldBy: version)
+    case .nobody:
+      recordsDropped += 1
+      return false
     }
     recordBytes += bytes
     return true
+  }
+
+  /// All frames were visited: what they come to is known from now on.
+  mutating func endVisits() {
+    judge()
+    for frame in frames { end(frame) }
+    frames = []
   }
 
   /// Records stand in the order of their commits, so that one version follows another.
