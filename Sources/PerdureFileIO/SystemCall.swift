@@ -201,7 +201,18 @@ extension SystemCall {
     static func nameThisThread(_ name: String) {
       let file = open("/proc/thread-self/comm", flags: O_WRONLY)
       guard file.errno == 0 else { return }
-      _ = Array(name.utf8).withUnsafeBytes { write(file.value, $0, at: 0) }
+      // A file without places: it takes no write at one.
+      _ = Array(name.utf8).withUnsafeBytes { bytes in
+        repeating {
+          #if canImport(Glibc)
+            Glibc.write(file.value, bytes.baseAddress, bytes.count)
+          #elseif canImport(Musl)
+            Musl.write(file.value, bytes.baseAddress, bytes.count)
+          #else
+            Android.write(file.value, bytes.baseAddress, bytes.count)
+          #endif
+        }
+      }
       _ = close(file.value)
     }
   }

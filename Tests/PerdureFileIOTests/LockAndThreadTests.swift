@@ -42,6 +42,21 @@ struct LockAndThreadTests {
     #expect(shared.threadIDs.isDisjoint(with: [currentThreadID()]))
   }
 
+  #if os(Linux)
+    @Test("A thread has the name that it was started with")
+    func name() {
+      let shared = Shared()
+      let found = Guarded<[UInt8]>([])
+      PlatformThread.start(name: "perdure-test-name") {
+        let comm = try? POSIXFileSystem().open("/proc/thread-self/comm", .read).read(64, at: 0)
+        found.withLock { $0 = comm ?? [] }
+        shared.finish()
+      }
+      shared.waitForThreads(1)
+      #expect(String(decoding: found.withLock { $0 }, as: UTF8.self) == "perdure-test-na\n")
+    }
+  #endif
+
   @Test("A lock is given up when its body throws")
   func throwing() {
     let lock = Lock()
