@@ -102,8 +102,8 @@ public struct StoreOptions: Sendable {
   /// and each byte is written about three times, also under updates that favour no key.
   public var compactionGarbageRatio = 0.18
 
-  /// How fast background compaction writes while garbage is near the ratio. With more garbage it is faster,
-  /// and with twice the ratio nothing holds it back.
+  /// How fast background compaction writes while garbage is near the ratio; with more garbage it is faster. To
+  /// keep up with garbage that is being made it writes as fast as that takes, whatever is said here.
   ///
   /// Unit: bytes in a second. Range: 1,048,576 (1 MiB) up. Default: 64 MiB. Why: a fraction of what any disk
   /// does, so that others get theirs.

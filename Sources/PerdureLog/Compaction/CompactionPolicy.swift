@@ -7,7 +7,7 @@ struct CompactionPolicy: Hashable, Sendable {
   var garbageRatio: Double
   /// Below so many dead bytes nothing is worth a compaction.
   var deadBytesMin: UInt64
-  /// Bytes written in a second while garbage is near the ratio.
+  /// Bytes written in a second while garbage is near the ratio, beside what garbage that comes makes necessary.
   var bytesPerSecond: Double
 
   /// Counts of the whole log.
@@ -73,11 +73,18 @@ struct CompactionPolicy: Hashable, Sendable {
     return garbage / (2 - garbage) * Double(candidate.age + 1)
   }
 
-  /// How fast to write, in bytes a second; nil: as fast as it goes, because garbage grows faster than it
-  /// is taken away.
-  func speed(_ totals: Totals) -> Double? {
-    guard totals.totalBytes > 0, garbageRatio > 0 else { return nil }
-    let excess = Double(totals.garbageBytes) / Double(totals.totalBytes) / garbageRatio
-    return excess > 2 ? nil : bytesPerSecond * max(1, excess * excess)
+  /// How fast to write while no garbage comes, in bytes a second.
+  func speed(_ totals: Totals) -> Double { bytesPerSecond * excess(totals) }
+
+  /// How many bytes are written at once, however fast, for garbage that has come: so much as it takes, under
+  /// updates that favour no key, to win as much in the segments that hold most.
+  func bytesToWrite(forGarbage bytes: UInt64, _ totals: Totals) -> Double {
+    2 * Double(bytes) * excess(totals)
+  }
+
+  /// Garbage divided by what may be; 1 for less.
+  private func excess(_ totals: Totals) -> Double {
+    guard totals.totalBytes > 0, garbageRatio > 0 else { return 1 }
+    return max(1, Double(totals.garbageBytes) / Double(totals.totalBytes) / garbageRatio)
   }
 }

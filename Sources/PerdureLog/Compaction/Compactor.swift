@@ -161,13 +161,12 @@ final class Compactor: @unchecked Sendable {
     limits.choose = { [self] candidates in choose(candidates, totals) }
     limits.didKeep = { [self] versions in lock.withLock { garbage.beginRun(keeping: versions) } }
     limits.didLook = { [self] number, held in lock.withLock { garbage.note(number, held) } }
-    var next = Clock.nowNanoseconds()
+    var pace = CompactionPace(policy, totals.without(held: heldBytes), now: Clock.nowNanoseconds())
     limits.pace = { [self, unowned engine] bytes in
-      guard bytes > 0, let speed = policy.speed(engine.usageTotals.without(held: heldBytes)) else {
-        return try engine.compaction.checkNotStopped()
-      }
-      next = max(next, Clock.nowNanoseconds()) + UInt64(Double(bytes) / speed * 1e9)
-      try engine.compaction.sleep(untilNanoseconds: next)
+      guard bytes > 0 else { return try engine.compaction.checkNotStopped() }
+      let totals = engine.usageTotals.without(held: heldBytes)
+      let start = pace.pass(bytes, totals, now: Clock.nowNanoseconds())
+      try engine.compaction.sleep(untilNanoseconds: start)
     }
     return limits
   }

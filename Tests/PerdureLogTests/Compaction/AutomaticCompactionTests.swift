@@ -143,8 +143,34 @@ struct AutomaticCompactionTests {
     #expect(!policy.isDue(totals(8500, 10_000), futile: 0))
     #expect(!policy.isDue(totals(7000, 10_000), futile: 2900))
     #expect(policy.isDue(totals(7000, 10_000), futile: 2000))
-    #expect(policy.speed(totals(5000, 10_000)) == nil)
-    #expect(policy.speed(totals(8000, 10_000)) == 1e6)
+  }
+
+  @Test("With more garbage compaction is faster, and what comes while it goes on is kept up with at once")
+  func pace() {
+    let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
+    func totals(garbage: UInt64) -> CompactionPolicy.Totals {
+      CompactionPolicy.Totals(liveBytes: 10_000_000 - garbage, totalBytes: 10_000_000, tombstoneBytes: 0)
+    }
+    #expect(policy.speed(totals(garbage: 1_000_000)) == 1e6)
+    #expect(policy.speed(totals(garbage: 2_000_000)) == 1e6)
+    #expect(policy.speed(totals(garbage: 5_000_000)) == 2.5e6)
+    #expect(policy.bytesToWrite(forGarbage: 1000, totals(garbage: 2_000_000)) == 2000)
+    #expect(policy.bytesToWrite(forGarbage: 1000, totals(garbage: 5_000_000)) == 5000)
+
+    var pace = CompactionPace(policy, totals(garbage: 2_000_000), now: 1_000_000_000)
+    // Nothing comes: a millisecond for a thousand bytes, counted from when they could be written.
+    #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_000_000) == 1_001_000_000)
+    #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_500_000) == 1_002_000_000)
+    #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_010_000_000) == 1_011_000_000)
+    // A segment was rewritten: less than before is no garbage that came.
+    #expect(pace.pass(1000, totals(garbage: 1_000_000), now: 1_011_000_000) == 1_012_000_000)
+    // For a thousand bytes of garbage two thousand are written at once; the next ones wait.
+    #expect(pace.pass(2000, totals(garbage: 1_001_000), now: 1_012_000_000) == 1_012_000_000)
+    #expect(pace.pass(1000, totals(garbage: 1_001_000), now: 1_012_000_000) == 1_013_000_000)
+    // What is written at once is bounded: when no more comes there is no long rush.
+    let credit = Int(CompactionPace.creditMax)
+    #expect(pace.pass(credit, totals(garbage: 9_000_000), now: 1_013_000_000) == 1_013_000_000)
+    #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_013_000_000) == 1_014_000_000)
   }
 
   @Test("Of two segments with as much garbage the older one is chosen, and never one without")

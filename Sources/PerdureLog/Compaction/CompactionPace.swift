@@ -1,0 +1,38 @@
+/// When a run of compaction may write: values in, values out.
+///
+/// It keeps up with garbage that comes, however fast that is: what it takes to win as much may be written at
+/// once. Beside that it writes with the speed of the policy. So a store that is written hard is compacted hard, and
+/// one that is left alone, or whose commits wait for the disk, in a fraction of what the disk does, whatever
+/// garbage there is.
+struct CompactionPace {
+  /// How much may be written in a rush when no more garbage comes, in bytes.
+  static let creditMax = 4.0 * 1024 * 1024
+
+  private let policy: CompactionPolicy
+  /// Garbage when that was last asked.
+  private var garbageBytes: UInt64
+  /// Bytes that may be written at once.
+  private var credit = 0.0
+  /// From when on the next bytes may be written, in nanoseconds.
+  private var next: UInt64
+
+  init(_ policy: CompactionPolicy, _ totals: CompactionPolicy.Totals, now: UInt64) {
+    self.policy = policy
+    garbageBytes = totals.garbageBytes
+    next = now
+  }
+
+  /// Some bytes are about to be written.
+  ///
+  /// - Returns: When they may be, in nanoseconds.
+  mutating func pass(_ bytes: Int, _ totals: CompactionPolicy.Totals, now: UInt64) -> UInt64 {
+    // Less than before: a segment was rewritten.
+    let grown = totals.garbageBytes - min(garbageBytes, totals.garbageBytes)
+    garbageBytes = totals.garbageBytes
+    credit = min(credit + policy.bytesToWrite(forGarbage: grown, totals), Self.creditMax)
+    let free = min(credit, Double(bytes))
+    credit -= free
+    next = max(next, now) + UInt64((Double(bytes) - free) / policy.speed(totals) * 1e9)
+    return next
+  }
+}
