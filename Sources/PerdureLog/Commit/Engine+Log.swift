@@ -64,15 +64,16 @@ extension Engine {
     }
   }
 
-  /// Has what is written so far synced in the background if it is much, and the next segment prepared: its birth,
-  /// which is in a commit's way, then finds little left to do.
+  /// Has the next segment prepared, and what is written so far synced in the background if that is much: the
+  /// birth, which is in a commit's way, then finds little left to do. Where commits wait for their own syncs
+  /// there is never much to sync, and the file is all that the birth would have to wait for.
   private func syncAhead(_ state: inout CommitterState) {
+    prepareSegment(state.nextSegment)
     let synced = gate.syncedEnd
     var from = synced.segment == state.end.segment ? synced.offset : 0
     if state.end.offset - from >= options.syncAheadBytes {
       gate.syncAhead(state.end)
       from = state.end.offset
-      prepareSegment(state.nextSegment)
     }
     state.nextSyncAhead = from + options.syncAheadBytes
   }
