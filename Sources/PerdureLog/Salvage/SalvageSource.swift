@@ -43,7 +43,7 @@ struct SalvageSource {
     let files = try Recovery.Directory(path, fileSystem)
     guard files.hasSuperblock || !files.segments.isEmpty else { throw StoreError.noStore(at: path) }
     try readSuperblock(files.hasSuperblock, &report)
-    let headers = try readHeaders(files.segments)
+    let headers = withoutUnborn(try readHeaders(files.segments))
     store = superblock?.store ?? Self.mostFrequent(headers.compactMap { $0.header?.store })
     if store == nil { store = blobStore(files.blobs) }
     if store == nil { store = try Self.storeOfFrames(headers, self) }
@@ -78,6 +78,24 @@ struct SalvageSource {
       let header = try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
       return SourceSegment(number: number, name: name, size: size, header: header)
     }
+  }
+
+  /// Without what is left of segments that were prepared, or whose creation was cut short: behind the last one
+  /// with a header, files of zeros of which nothing was promised. Recovery takes them for the same (FORMAT.md, R4).
+  private func withoutUnborn(_ files: [SourceSegment]) -> [SourceSegment] {
+    let last = files.last { $0.header != nil }?.number ?? 0
+    let promised = superblock?.durableEnd.segment ?? 0
+    return files.filter { $0.number <= max(last, promised) || !isZero($0) }
+  }
+
+  private func isZero(_ segment: SourceSegment) -> Bool {
+    for start in stride(from: 0, to: segment.size, by: 64 << 10) {
+      let count = min(64 << 10, segment.size - start)
+      guard let bytes = try? read(segment.name, UInt64(start), count), bytes.count == count,
+        bytes.allSatisfy({ $0 == 0 })
+      else { return false }
+    }
+    return true
   }
 
   private static func mostFrequent(_ stores: [StoreID]) -> StoreID? {
