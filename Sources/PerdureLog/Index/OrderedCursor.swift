@@ -13,8 +13,8 @@ struct OrderedCursor: ~Copyable {
   private var leafCount = 0
   /// Where the leaf's bodies begin.
   private var bodies: UnsafeMutableRawPointer
-  /// Whether `forEachPayloadAhead` has to begin anew: the cursor did not come to its leaf behind it.
-  private var isAheadLost = true
+  /// The way that `ahead` goes.
+  private var aheadWay = Way.none
   private var ahead: Ahead
   /// The leaf whose prefix the key buffer begins with, and how long that is.
   private var prefixOwner: UnsafeMutableRawPointer?
@@ -29,7 +29,14 @@ struct OrderedCursor: ~Copyable {
     var index: Int
   }
 
-  /// How far a walk has looked ahead of the cursor.
+  private enum Way {
+    /// `forEachPayloadAhead` has to begin anew: the cursor did not come to its leaf behind it.
+    case none
+    case ascending
+    case descending
+  }
+
+  /// How far a walk has looked ahead of the cursor. What is left in the leaf is so in one direction alone.
   private struct Ahead {
     /// The leaf that it looks at: the cursor's, or the next one.
     var leaf: OrderedNode
@@ -106,7 +113,7 @@ struct OrderedCursor: ~Copyable {
   @inline(__always)
   mutating func forEachPayloadAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")
-    if isAheadLost { beginAhead(descending: descending) }
+    if aheadWay != (descending ? .descending : .ascending) { beginAhead(descending: descending) }
     let step = descending ? -1 : 1
     while ahead.count <= distance {
       if ahead.left == 0, !goAhead(descending: descending) { break }
@@ -121,7 +128,7 @@ struct OrderedCursor: ~Copyable {
 
   @inline(never)
   private mutating func beginAhead(descending: Bool) {
-    isAheadLost = false
+    aheadWay = descending ? .descending : .ascending
     ahead = Ahead(leaf: leaf, index: index, left: descending ? index &+ 1 : leafCount &- index)
     neighbour(1, descending: descending)?.prefetch()
   }
@@ -260,7 +267,7 @@ extension OrderedCursor {
     leaf = OrderedNode(node)
     leafCount = leaf.count
     bodies = leaf.base + OrderedNode.bodiesOffset(leafCount)
-    isAheadLost = true
+    aheadWay = .none
     place = .onEntry
   }
 
@@ -290,6 +297,7 @@ extension OrderedCursor {
   }
 
   private mutating func nextLeaf() -> Bool {
+    let way = aheadWay
     var level = 1
     while level < tree.height {
       let inner = OrderedNode(path[level].node)
@@ -298,7 +306,7 @@ extension OrderedCursor {
         path[level].index = slot
         if level == 1, slot &+ 1 < inner.count { OrderedNode(inner.childAddress(slot &+ 1)).prefetch() }
         descendFirst(from: inner.child(slot, in: tree.file), level: level &- 1)
-        isAheadLost = ahead.leaf.base != leaf.base
+        if way == .ascending, ahead.leaf.base == leaf.base { aheadWay = way }
         return true
       }
       level &+= 1
@@ -307,6 +315,7 @@ extension OrderedCursor {
   }
 
   private mutating func previousLeaf() -> Bool {
+    let way = aheadWay
     var level = 1
     while level < tree.height {
       let slot = path[level].index &- 1
@@ -314,7 +323,7 @@ extension OrderedCursor {
         path[level].index = slot
         let child = OrderedNode(path[level].node).child(slot, in: tree.file)
         descendLast(from: child, level: level &- 1)
-        isAheadLost = ahead.leaf.base != leaf.base
+        if way == .descending, ahead.leaf.base == leaf.base { aheadWay = way }
         return true
       }
       level &+= 1

@@ -61,6 +61,34 @@ struct OrderedCursorTests {
     expectTrue((2..<count / 500).contains(unforeseen))
   }
 
+  @Test("A walk that turns hands out what it comes to on its new way, and nothing but payloads")
+  func payloadsAheadAfterTurn() {
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    for payload in 0..<10000 {
+      withUnsafeBytes(of: UInt64(payload).bigEndian) { key in
+        _ = tree.put(key, UInt64(payload), in: arena)
+      }
+    }
+    for turn in 1...120 {
+      for descending in [false, true] {
+        var cursor = OrderedCursor(tree)
+        expectTrue(descending ? cursor.seekLast() : cursor.seekFirst())
+        for _ in 0..<turn {
+          cursor.forEachPayloadAhead(8, descending: descending) { expectTrue($0 < 10000) }
+          expectTrue(descending ? cursor.previous() : cursor.next())
+        }
+        for _ in 0..<min(turn, 20) {
+          let here = Int(cursor.payload)
+          cursor.forEachPayloadAhead(8, descending: !descending) { payload in
+            expectTrue((0...8).contains(descending ? Int(payload) - here : here - Int(payload)))
+          }
+          expectTrue(descending ? cursor.next() : cursor.previous())
+        }
+      }
+    }
+  }
+
   /// How many nodes have leaves below them.
   private func parentCount(of tree: OrderedTree) -> Int {
     func count(_ node: OrderedNode) -> Int {
