@@ -255,4 +255,28 @@ struct SegmentPreparationTests {
     #expect(try store.verify().isClean)
     try store.close()
   }
+
+  @Test(
+    "The log goes on where it was when the system refused the header in a prepared segment, all of it",
+    arguments: [0, 1, 128])
+  func refusedHeader(_ writtenByteCount: Int) throws {
+    let disk = SimulatedFileSystem()
+    let fileSystem = WatchedFileSystem(disk)
+    let store = try store(fileSystem)
+    let next = try prepare(store, fileSystem)
+    wait(fileSystem) { $0.synced[Self.path(next), default: 0] > 0 }
+    let last = try store.engine.looking { $0.end }.segment
+    disk.inject(
+      InjectedFailure(
+        of: .write, nth: 1, code: .noSpace, effect: .partialWrite(byteCount: writtenByteCount),
+        pathContains: StoreFileName.segment(next).string))
+    #expect(throws: StoreError.self) { try store.engine.inTurn { try store.engine.rollLog(&$0) } }
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put(Self.value(8), id: 8, in: rows) }
+    // What there is of a header may come back with a power cut, and says that the log ended before this commit.
+    let isBlank = writtenByteCount == 0
+    #expect(try store.engine.looking { $0.end }.segment == (isBlank ? last : next))
+    try store.close()
+    #expect(try self.store(fileSystem).snapshot().count(in: rows) == 8)
+  }
 }

@@ -161,15 +161,21 @@ extension Engine {
 
   /// Removes what is there of a segment that was not born.
   ///
-  /// If its header may be whole, it may come back with a power cut. It says where the log ended, so the log
+  /// What is there of its header may come back with a power cut. It says where the log ended, so the log
   /// must not go on there: the next frame begins a segment of its own.
   private func giveUpBirth(
     of number: UInt64, _ file: any File, _ path: String, _ state: inout CommitterState
   ) {
-    let size = (try? file.size()) ?? .max
-    if size >= UInt64(SegmentHeader.length) { state.segmentCapacity = 0 }
+    if !isBlank(file) { state.segmentCapacity = 0 }
     // It never held a frame, so its number may be used again, unless the name stays.
     if (try? fileSystem.remove(path)) == nil { state.nextSegment = number + 1 }
+  }
+
+  /// Whether nothing of a header is in a file. How long it is does not say so: one that was prepared is as
+  /// long as a header before there is one.
+  private func isBlank(_ file: any File) -> Bool {
+    guard let bytes = try? file.read(SegmentHeader.length, at: 0) else { return false }
+    return bytes.allSatisfy { $0 == 0 }
   }
 
   /// Segments of a commit that was taken back hold room, perhaps the last that there was. Their numbers are
