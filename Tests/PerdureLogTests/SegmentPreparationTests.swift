@@ -256,6 +256,21 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
+  @Test("A sync that failed is handed on to everyone who asks, also when somebody began anew in between")
+  func failureStays() throws {
+    let disk = SimulatedFileSystem()
+    try disk.createDirectory("/store.perdure")
+    disk.inject(InjectedFailure(of: .sync, nth: 1, code: .mediaError))
+    let preparation = SegmentPreparation(in: "/store.perdure", disk)
+    preparation.begin(2) { _ in }
+    for _ in 0..<2 {
+      let error = #expect(throws: FileIOError.self) { _ = try preparation.take(2) }
+      #expect(error?.isSync == true)
+      preparation.begin(2) { _ in }
+    }
+    preparation.stop()
+  }
+
   @Test(
     "The log goes on where it was when the system refused the header in a prepared segment, all of it",
     arguments: [0, 1, 128])

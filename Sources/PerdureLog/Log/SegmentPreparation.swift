@@ -6,8 +6,12 @@ import PerdureFormat
 //
 // Invariants
 //  A1  A prepared file holds zeros where its header will stand, and nothing else: it is not born, and means nothing.
-//  A2  One thread at a time works on it; after `stop` nothing here touches the directory any more.
-//  A3  A sync that failed is handed on (S5), and the file is never used.
+//  A2  It has one thread at a time, and after `stop` none. Whoever has the committer's turn may still make a
+//      file.
+//  A3  A sync that failed is handed on (S5) to everyone who asks from then on; no file is made or used any
+//      more.
+//  A4  `take` waits, under the turn, for a thread that asks for the gate's lock: who holds that one must ask
+//      for nothing here.
 
 /// Makes the files of segments that are to be born.
 // Unchecked: what varies is guarded by `lock`.
@@ -35,19 +39,21 @@ final class SegmentPreparation: @unchecked Sendable {
     self.fileSystem = fileSystem
   }
 
-  /// Begins to make the file on a thread of its own, unless there is one or one is being made.
+  /// Begins to make the file on a thread of its own, unless there is one, or one is being made, or a sync has
+  /// failed.
   ///
   /// - Parameter didFail: Told of a sync that failed.
   func begin(_ number: UInt64, didFail: @escaping @Sendable (FileIOError) -> Void) {
     lock.withLock {
-      guard prepared == nil, !isRunning, !isStopped else { return }
+      guard prepared == nil, failure == nil, !isRunning, !isStopped else { return }
       isRunning = PlatformThread.start(name: "perdure-segment") { [self] in
         let result = Result { () throws(FileIOError) in try prepare(number) }
         if case .failure(let error) = result, error.isSync { didFail(error) }
         lock.withLock {
           switch result {
           case .success(let made): prepared = made
-          case .failure(let error): failure = error.isSync ? error : nil
+          case .failure(let error) where error.isSync: failure = error
+          case .failure: break
           }
           isRunning = false
           condition.broadcast()
