@@ -73,7 +73,8 @@ public final class POSIXFileSystem: FileSystem {
     try check("syncDirectory", path)
     let directory = SystemCall.openDirectory(path)
     guard directory.errno == 0 else {
-      throw FileIOError(errno: directory.errno, operation: "syncDirectory", path: path)
+      // Nothing was asked to be synced: this is no sync that failed.
+      throw FileIOError(errno: directory.errno, operation: "open", path: path)
     }
     defer { _ = SystemCall.close(directory.value) }
     try check("syncDirectory", path) { SystemCall.syncDirectory(directory.value) }

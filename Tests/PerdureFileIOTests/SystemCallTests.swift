@@ -21,6 +21,15 @@ struct SystemCallTests {
     }
   }
 
+  @Test("A directory that cannot be opened was not asked to sync: the error is none of a sync that failed")
+  func unopenedDirectory() throws {
+    let directory = try TemporaryDirectory()
+    let error = #expect(throws: FileIOError.self) {
+      try POSIXFileSystem().syncDirectory(directory.file("none"))
+    }
+    #expect(error?.code == .notFound && error?.operation == "open" && error?.isSync == false)
+  }
+
   @Test("A write of which the system takes a part is gone on with, and fails where the system stops it")
   func shortWrite() async throws {
     let directory = try TemporaryDirectory()

@@ -23,6 +23,8 @@ private final class WatchedFileSystem: ForwardingFileSystem {
   let counts = Guarded(Counts())
   /// Given when a thread that is not watched has synced something.
   let didSyncElsewhere = DispatchSemaphore(value: 0)
+  /// What the next directory sync of a thread that is not watched fails with.
+  let refusal = Guarded<FileIOError?>(nil)
   private let watched = currentThreadID()
 
   init(_ behind: any FileSystem) { self.behind = behind }
@@ -37,6 +39,7 @@ private final class WatchedFileSystem: ForwardingFileSystem {
   }
 
   func syncDirectory(_ path: String) throws(FileIOError) {
+    if !isWatched, let refusal = refusal.withLock({ $0.take() }) { throw refusal }
     try behind.syncDirectory(path)
     if isWatched { counts.withLock { $0.directorySyncs += 1 } } else { didSyncElsewhere.signal() }
   }
@@ -293,5 +296,20 @@ struct SegmentPreparationTests {
     #expect(try store.engine.looking { $0.end }.segment == (isBlank ? last : next))
     try store.close()
     #expect(try self.store(fileSystem).snapshot().count(in: rows) == 8)
+  }
+
+  @Test("A directory that cannot be opened while a segment is prepared is in nobody's way")
+  func refusedDirectory() throws {
+    let fileSystem = WatchedFileSystem(InMemoryFileSystem())
+    let store = try store(fileSystem)
+    let path = "/store.perdure"
+    fileSystem.refusal.withLock { $0 = FileIOError(.tooManyOpenFiles, operation: "open", path: path) }
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...60 as ClosedRange<UInt64> {
+      try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+    }
+    #expect(fileSystem.refusal.withLock { $0 } == nil)
+    #expect(try store.verify().isClean)
+    try store.close()
   }
 }
