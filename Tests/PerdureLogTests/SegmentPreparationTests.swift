@@ -196,6 +196,35 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
+  @Test("A reader opens while a commit goes on into a prepared segment, whenever that is")
+  func readerOpening() throws {
+    for call in 0... {
+      let fileSystem = WatchedFileSystem(InMemoryFileSystem())
+      let store = try store(fileSystem)
+      let next = try prepare(store, fileSystem)
+      let rows = try store.keyspace("rows", .dense)
+      var id: UInt64 = 100
+      func put() throws {
+        id += 1
+        try store.write { try $0.put(Self.value(id), id: id, in: rows) }
+      }
+      while try store.engine.looking({ $0.end }).offset < 124 << 10 { try put() }
+      let before = store.snapshot().count(in: rows)
+      let stepping = SteppingFileSystem(fileSystem)
+      // Its header is read as zeros, and before anyone looks behind it there may be frames.
+      stepping.run(before: call) { for _ in 0..<3 { try put() } }
+      let reader = try self.store(stepping, isReadOnly: true)
+      let isThrough = stepping.isWaiting
+      #expect(stepping.failure == nil)
+      let count = reader.snapshot().count(in: rows)
+      #expect(count >= before && count <= store.snapshot().count(in: rows), "before call \(call)")
+      #expect(try store.engine.looking { $0.end }.segment == (isThrough ? next - 1 : next))
+      try reader.close()
+      try store.close()
+      if isThrough { return #expect(call > 10) }
+    }
+  }
+
   @Test("A segment that was prepared when the process ended is in nobody's way")
   func left() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
