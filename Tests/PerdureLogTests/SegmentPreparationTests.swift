@@ -341,4 +341,35 @@ struct SegmentPreparationTests {
     #expect(try store.verify().isClean)
     try store.close()
   }
+
+  @Test(
+    "A commit that goes on into a prepared segment and is taken back there is gone, its segments too",
+    arguments: [2, 3])
+  func takenBack(_ write: Int) throws {
+    let disk = SimulatedFileSystem()
+    let store = try store(disk, .powerLoss)
+    let rows = try store.keyspace("rows", .dense)
+    let next = try store.engine.looking { $0.nextSegment }
+    // Of the second segment of the commit the zeros are written; not the header, or no frame.
+    disk.inject(
+      InjectedFailure(
+        of: .write, nth: write, code: .noSpace, effect: .partialWrite(byteCount: 100),
+        pathContains: StoreFileName.segment(next + 1).string))
+    let error = #expect(throws: StoreError.self) {
+      try store.write { batch in
+        for id in 1...100 as ClosedRange<UInt64> { try batch.put(Self.value(id), id: id, in: rows) }
+      }
+    }
+    #expect(error?.code == .diskFull)
+    try store.write { try $0.put(Self.value(7), id: 7, in: rows) }
+    #expect(try store.engine.looking { $0.end }.segment > next && !isThere(next, disk))
+    var explorer = CrashExplorer(seed: 1)
+    explorer.imagesPerOperationMax = 4
+    for image in explorer.images(of: disk.journal, after: disk.journal.operationCount) {
+      let again = try self.store(image.fileSystem())
+      #expect(try again.snapshot().value(id: 7, in: rows) == Self.value(7))
+      #expect(try again.snapshot().count(in: rows) == 1 && again.verify().isClean)
+    }
+    try store.close()
+  }
 }
