@@ -275,7 +275,12 @@ struct Verification {
     defer { hold.release() }
     do {
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
-      if record.header.kind == .packed { try engine.contents.dictionaries.unpacked(record).deallocate() }
+      if record.header.kind == .packed {
+        // Each by itself: no place of the log is named.
+        do { try engine.contents.dictionaries.unpacked(record).deallocate() } catch {
+          report.add(.address, at: error.place ?? "keyspace \(keyspace.name)", error.message)
+        }
+      }
       guard record.header.kind == .blob else { return }
       report.blobs += 1
       do { _ = try engine.blobs.read(BlobReference(in: record)) } catch {
