@@ -73,8 +73,9 @@ extension Engine {
     for keyspace: Keyspace, _ options: CompressionOptions, isAutomatic: Bool
   ) throws -> TrainedDictionary? {
     let known = try looking { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
-    let snapshot = Snapshot(self)
-    let samples = try snapshot.samples(
+    // The snapshot goes with the samples taken: training takes long, and a store that is let go of meanwhile
+    // would have to keep its place for it.
+    let samples = try Snapshot(self).samples(
       of: keyspace, byteCount: options.dictionaryBytes * 64, prefersNew: known != nil)
     let trained = DictionaryTrainer.train(on: samples, lengthMax: options.dictionaryBytes)
     let saved = 1000 - trained.perMille
