@@ -9,9 +9,14 @@ import PerdureFormat
 ///
 /// All methods may be called from any thread.
 public final class Store: Sendable {
-  private let opened: Engine
-  /// Of a store that was opened for reading: what goes on to newer states.
-  let follower: Follower?
+  /// Where the engine comes from. That of a store which reads is the follower's alone: with the engine goes its
+  /// place among the readers.
+  private enum Source {
+    case writing(Engine)
+    case reading(Follower)
+  }
+
+  private let source: Source
   /// What opening found.
   public let recoveryReport: RecoveryReport
 
@@ -26,8 +31,9 @@ public final class Store: Sendable {
     try options.validate()
     // One that cannot be had is judged by the opening, and the first refresh opens anew.
     let look = options.isReadOnly ? try? StoreLook(path, options.fileSystem) : nil
+    let opened: Engine
     (opened, recoveryReport) = try Recovery.open(path, options)
-    follower = options.isReadOnly ? Follower(opened, seen: look) : nil
+    source = options.isReadOnly ? .reading(Follower(opened, seen: look)) : .writing(opened)
   }
 
   deinit {
@@ -35,7 +41,17 @@ public final class Store: Sendable {
     engine.abandon()
   }
 
-  var engine: Engine { follower?.engine ?? opened }
+  var engine: Engine {
+    switch source {
+    case .writing(let engine): engine
+    case .reading(let follower): follower.engine
+    }
+  }
+
+  /// Of a store that was opened for reading: what goes on to newer states.
+  var follower: Follower? {
+    if case .reading(let follower) = source { follower } else { nil }
+  }
 
   /// The store's directory.
   public var path: String { engine.directory }

@@ -48,7 +48,8 @@ final class Follower: @unchecked Sendable {
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
       seen = look
       guard after > before || isDamaged && after == before else { return false }
-      try show(next)
+      // The one before goes behind the lock, if no snapshot has it: that takes time. F1
+      try withExtendedLifetime(engine) { try show(next) }
       return after > before
     }
   }

@@ -158,6 +158,26 @@ struct HeldSpaceTests {
     try store.expect(8, in: reader.snapshot())
   }
 
+  @Test("A reader that has been refreshed holds its newest state, and gives up the place of the one before")
+  func refreshed() throws {
+    let store = try OverwrittenStore(valueLength: 2000)
+    try store.overwrite(0)
+    var options = store.memory.options
+    options.isReadOnly = true
+    let reader = try Store(at: "/store.perdure", options: options)
+    let first = try #require(try store.store.readers.first?.sequence)
+    for round in 1...3 as ClosedRange<UInt8> {
+      try store.overwrite(round)
+      #expect(try reader.refresh())
+      #expect(try store.store.readers.count == 1)
+    }
+    #expect(try #require(try store.store.readers.first?.sequence) > first)
+    try store.overwrite(4)
+    #expect(try store.blobCount() == 2 * Int(OverwrittenStore.rowCount))
+    try store.expect(3, in: reader.snapshot())
+    try reader.close()
+  }
+
   @Test("What only a snapshot that has gone could see is won back, though nothing is committed")
   func won() throws {
     let store = try OverwrittenStore(valueLength: 300)
