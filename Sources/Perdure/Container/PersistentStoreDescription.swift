@@ -25,6 +25,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// `perform`. Each of these looks at a few files; when something was saved since, it costs what loading the store
   /// costs. Where the newest state cannot be shown, the context's next fetch throws, with the reason as `cause`:
   /// error 134100 says that the writer has changed the model, and that a container with that model can read on.
+  /// Fetches after that one read the state before, and each time that the context is to move on it is tried again.
   public var isReadOnly: Bool
   /// What a save has survived when it returns.
   public var durability: Durability

@@ -57,18 +57,26 @@ extension ContextCore {
   /// Where the store is only read: goes on to what another process has saved. When that cannot be had, the view
   /// stays as it was, and the next fetch says so.
   func refreshStore() {
-    guard isReadOnly, readFailure == nil else { return }
+    guard isReadOnly else { return }
+    refreshFailure = nil
     do { try store.refresh() } catch {
       var failure = PerdureError(
         .readFailed,
         "The newest state of the store cannot be shown. The context fetches nothing until it is rolled back or "
           + "reset, which tries again.")
       failure.cause = error
-      readFailure = failure
+      refreshFailure = failure
     }
   }
 
   /// No new object is left, and no change that was made on top of what could not be read.
+  /// Says once that the context could not move on.
+  func throwRefreshFailure() throws(PerdureError) {
+    guard let failure = refreshFailure else { return }
+    refreshFailure = nil
+    throw failure
+  }
+
   private func forgetFailure() {
     readFailure = nil
     allocator.forgetProvisional()

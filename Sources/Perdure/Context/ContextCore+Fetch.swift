@@ -58,6 +58,7 @@ extension ContextCore {
 
   private func executor<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchExecutor {
     checkOwner()
+    try throwRefreshFailure()
     if request.includesPendingChanges { propagateDeletes() }
     if let readFailure { throw readFailure }
     var query = try request.query(graph.store, entityOfClass: try entityName(of: request))

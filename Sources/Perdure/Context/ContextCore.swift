@@ -51,6 +51,8 @@ final class ContextCore {
   weak var handle: ManagedObjectContext?
   /// The first error that an accessor met and could not throw. The next fetch or save throws it.
   var readFailure: PerdureError?
+  /// Why the context could not move on when it was last told to. The next fetch throws it, once.
+  var refreshFailure: PerdureError?
   /// The memory of the objects, also behind a plain pointer.
   let memoryOwner = ObjectMemoryOwner()
   let memory: UnsafeMutablePointer<ObjectMemory>

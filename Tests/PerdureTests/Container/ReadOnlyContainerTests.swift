@@ -119,6 +119,11 @@ struct ReadOnlyContainerTests {
     #expect(error?.code == .readFailed)
     #expect((error?.cause as? PerdureError)?.code == .incompatibleModel)
     #expect(held.name == "W0")
+    // Said once each time that it is tried; what was saved before can be read.
+    #expect(try Self.workers(context) == 1)
+    let another = pair.reader.newContext()
+    #expect(throws: PerdureError.self) { try Self.workers(another) }
+    #expect(try another.fetch(FetchRequest<Employee>()).map(\.name) == ["W0"])
     let reader = PersistentContainer(
       name: "reader", model: model, classes: Staff.classes,
       description: .init(path: pair.path, isReadOnly: true))
@@ -127,6 +132,26 @@ struct ReadOnlyContainerTests {
     try reader.close()
     try pair.close()
     try next.close()
+  }
+
+  @Test("A newest state that cannot be had once is an error of the next fetch alone, and is asked for again")
+  func passingFailure() throws {
+    let (container, failing) = try UnreadableStore.container(isReadOnly: true)
+    let background = container.newBackgroundContext()
+    let context = container.newContext()
+    failing.set([.newest])
+    try background.performAndWait { (context) throws in
+      #expect(throws: PerdureError.self) { try Self.workers(context) }
+      #expect(try Self.workers(context) == 0)
+      context.refreshAllObjects()
+      let error = #expect(throws: PerdureError.self) { try Self.workers(context) }
+      #expect(error?.code == .readFailed && error?.cause is UnreadableStore.Failure)
+    }
+    context.refreshAllObjects()
+    failing.set([])
+    #expect(try background.performAndWait { try Self.workers($0) } == 0)
+    context.refreshAllObjects()
+    #expect(try Self.workers(context) == 0)
   }
 
   @Test("An object that is inserted all the same says at the save that the container only reads")

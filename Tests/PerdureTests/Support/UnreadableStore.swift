@@ -14,6 +14,8 @@ final class UnreadableStore: PersistentStore {
     case rows
     /// Indexes and links.
     case entries
+    /// What has been committed since, of a store that is only read.
+    case newest
   }
 
   struct Failure: Error {}
@@ -45,6 +47,11 @@ final class UnreadableStore: PersistentStore {
 
   func view() -> any StoreView { UnreadableView(inner.view(), failing) }
 
+  func refresh() throws {
+    try failing.check(.newest)
+    try inner.refresh()
+  }
+
   func commit(_ change: StoreChange) throws -> any StoreView {
     var change = change
     if let view = change.view as? UnreadableView { change.view = view.inner }
@@ -58,11 +65,13 @@ final class UnreadableStore: PersistentStore {
   func close() throws { try inner.close() }
 
   /// A container on such a store, with the graph of `Staff`.
-  static func container() throws -> (PersistentContainer, Switch) {
+  static func container(isReadOnly: Bool = false) throws -> (PersistentContainer, Switch) {
     let model = try Staff.container().managedObjectModel
     let store = UnreadableStore(try StoreKind.current.factory.open(.inMemory, model))
+    var description = PersistentStoreDescription.inMemory
+    description.isReadOnly = isReadOnly
     let container = PersistentContainer(
-      name: "Staff", model: model, classes: Staff.classes, description: .inMemory,
+      name: "Staff", model: model, classes: Staff.classes, description: description,
       factory: StoreFactory { _, _ in store })
     try container.loadPersistentStores()
     return (container, store.failing)
