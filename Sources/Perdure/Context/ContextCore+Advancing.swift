@@ -55,21 +55,21 @@ extension ContextCore {
   }
 
   /// Where the store is only read: goes on to what another process has saved. When that cannot be had, the view
-  /// stays as it was, and the next fetch says so.
+  /// stays as it was, and the next fetch says so. Nothing has been changed on top of it, so that is all: those
+  /// after it read what could be read before, and whatever moves the context on tries again.
   func refreshStore() {
     guard isReadOnly else { return }
     refreshFailure = nil
     do { try store.refresh() } catch {
       var failure = PerdureError(
         .readFailed,
-        "The newest state of the store cannot be shown. The context fetches nothing until it is rolled back or "
-          + "reset, which tries again.")
+        "The newest state of the store cannot be shown; the one before can be fetched from still. Whatever moves "
+          + "the context on, as a refresh does, tries again.")
       failure.cause = error
       refreshFailure = failure
     }
   }
 
-  /// No new object is left, and no change that was made on top of what could not be read.
   /// Says once that the context could not move on.
   func throwRefreshFailure() throws(PerdureError) {
     guard let failure = refreshFailure else { return }
@@ -77,6 +77,7 @@ extension ContextCore {
     throw failure
   }
 
+  /// No new object is left, and no change that was made on top of what could not be read.
   private func forgetFailure() {
     readFailure = nil
     allocator.forgetProvisional()
@@ -143,7 +144,9 @@ extension ContextCore {
   /// or its changes are discarded.
   private func letGoOfVanished(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.columns where overlay.value(relationship.slot) != nil {
+      let partner = pairedPartner(overlay.reference, relationship)
       setColumn(overlay.reference, relationship, nil)
+      if let partner { restorePair(partner.owner, partner.relationship) }
     }
     for relationship in overlay.shape.relationships {
       guard case .links = relationship.form, let delta = overlay.delta(relationship.slot) else { continue }
@@ -158,6 +161,44 @@ extension ContextCore {
     }
     object.header.pointee.dropRow()
     vanish(object)
+  }
+
+  /// The other end of a one-to-one relationship with a column at both ends, if it leads back.
+  private func pairedPartner(
+    _ reference: ObjectReference, _ relationship: RelationshipShape
+  ) -> (owner: ObjectReference, relationship: RelationshipShape)? {
+    guard let target = column(reference, relationship.slot), target != reference,
+      let inverse = inverse(of: relationship, at: target), inverse.form == .column,
+      column(target, inverse.slot) == reference
+    else { return nil }
+    return (target, inverse)
+  }
+
+  /// What was taken from one-to-one partners in the store for a link with what has vanished is theirs again: it
+  /// was not asked for by itself, and others may have made the pair since. Not if that leads elsewhere here.
+  private func restorePair(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+    guard let overlay = tracker[owner], !overlay.isNew, !overlay.isDeleted else { return }
+    if let stored = storedColumn(owner, relationship.slot) {
+      guard !hasVanished(stored), !tracker.isDeleted(stored),
+        let inverse = inverse(of: relationship, at: stored), inverse.form == .column
+      else { return }
+      let current = column(stored, inverse.slot)
+      guard current == nil || current == owner else { return }
+      setColumn(owner, relationship, stored)
+      unmarkStored(stored, inverse.slot)
+    }
+    unmarkStored(owner, relationship.slot)
+  }
+
+  /// Forgets that a reference was changed, if it is as the store has it.
+  private func unmarkStored(_ reference: ObjectReference, _ slot: Int) {
+    guard let overlay = tracker[reference], overlay.changesRow, !overlay.isNew else { return }
+    let stored = storedColumn(reference, slot).map(Value.reference) ?? .null
+    overlay.unmark { $0 == slot && $1 == stored }
+    if overlay.changesRow || overlay.isDeleted { return }
+    overlay.baseVersion = nil
+    dropIfUnchanged(overlay)
+    if tracker[reference] == nil { identityMap.object(reference)?.header.pointee.dropRow() }
   }
 
   /// So do links with it that nothing at its end knows of.

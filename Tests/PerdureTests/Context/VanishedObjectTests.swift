@@ -102,6 +102,57 @@ struct VanishedObjectTests {
     #expect(!context.hasChanges && gone.isDeleted)
   }
 
+  @Test(
+    "Letting go of a one-to-one undoes no pair that another context has made meanwhile",
+    arguments: [false, true])
+  func pairMadeElsewhere(movesOnFirst: Bool) throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let workers = ["kept", "gone", "z"].map { context.worker($0) }
+    let (kept, gone, z) = (workers[0], workers[1], workers[2])
+    try context.save()
+    kept.spouse = gone
+    kept.name = "changed"
+    let other = container.newContext()
+    other.delete(try other.same(gone))
+    try other.same(kept).spouse = try other.same(z)
+    try other.save()
+    if movesOnFirst {
+      context.refresh(context.worker("new"), mergeChanges: true)
+      #expect(kept.spouse == nil && z.spouse == nil)
+    }
+    context.refreshAllObjects()
+    #expect(kept.spouse === z && z.spouse === kept && !z.hasChanges)
+    try context.save()
+    let third = container.newContext()
+    #expect(try third.same(kept).spouse?.objectID == z.objectID && third.same(kept).name == "changed")
+    #expect(try third.same(z).spouse?.objectID == kept.objectID)
+    try expectWhole(container)
+  }
+
+  @Test("Letting go of a one-to-one gives back the partner that was left for it, unless that has another one")
+  func partnerLeft() throws {
+    for remarries in [false, true] {
+      let container = try Staff.container()
+      let context = container.newContext()
+      let workers = ["kept", "gone", "left", "other"].map { context.worker($0) }
+      let (kept, gone, left, another) = (workers[0], workers[1], workers[2], workers[3])
+      kept.spouse = left
+      try context.save()
+      kept.spouse = gone
+      if remarries { left.spouse = another }
+      let other = container.newContext()
+      other.delete(try other.same(gone))
+      try other.save()
+      context.refreshAllObjects()
+      #expect(kept.spouse === (remarries ? nil : left))
+      #expect(left.spouse === (remarries ? another : kept))
+      #expect(context.hasChanges == remarries)
+      try context.save()
+      try expectWhole(container)
+    }
+  }
+
   @Test("So is a one-to-one whose reference lies in the row that is gone")
   func columnInVanishedRow() throws {
     let container = try Staff.container()
