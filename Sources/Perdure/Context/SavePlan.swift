@@ -8,7 +8,9 @@
 //   a row that is removed               no relation or link index has gained or lost an entry with it as key:
 //                                       what the delete rules saw is all there is
 //   the target of a one-to-one column   the same for the relation index: nobody else points at it
-//   a to-many with count limits         the same for its own index: the count that was validated is the count
+//   a to-many with count limits         the same for its own index: the count that was validated is the count.
+//                                       Where links are only added that needs a greatest number, where they are
+//                                       only removed a least one
 //
 // Adding a link changes no row, so two contexts may add links to one object at the same time.
 
@@ -108,7 +110,7 @@ struct SavePlan {
 
   private mutating func writeLinks(_ overlay: ObjectOverlay, _ slot: Int, _ delta: LinkDelta) {
     let relationship = overlay.shape.relationship(slot)
-    if relationship.hasCountLimits { requireRange(relationship.index, overlay.reference) }
+    if relationship.isLimited(in: delta) { requireRange(relationship.index, overlay.reference) }
     guard case .links(let links, true) = relationship.form else { return }
     for target in delta.added.ordered {
       change.linksAdded.append(StoreLink(index: links, source: overlay.reference, target: target))

@@ -51,6 +51,12 @@ final class RelationshipShape: Sendable {
   /// Whether a save has to count the objects at the other end.
   var hasCountLimits: Bool { isToMany && (minCount > 0 || maxCount > 0) }
 
+  /// Whether a change can break a limit together with what another context changes: additions only a greatest
+  /// number, removals only a least one.
+  func isLimited(in delta: LinkDelta) -> Bool {
+    isToMany && (maxCount > 0 && !delta.added.isEmpty || minCount > 0 && !delta.removed.isEmpty)
+  }
+
   init?(
     _ property: PropertySchema, _ storage: PropertyStorage, inverse: PropertySchema?, schema: StoreSchema
   ) {

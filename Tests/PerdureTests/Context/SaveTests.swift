@@ -229,4 +229,45 @@ struct SaveTests {
       #expect(throws: PerdureError.self) { try context.save() }
     }
   }
+
+  @Test("Two contexts may add to a relationship with a least number, and may not both remove from it")
+  func additionsBesideLeastNumber() throws {
+    for minCount in [0, 2] {
+      let model = try ManagedObjectModel([
+        EntityDescription(
+          "Team",
+          properties: [
+            .toMany("players", "Player", inverse: "team", optional: false, minCount: minCount)
+          ]),
+        EntityDescription("Player", properties: [.toOne("team", "Team", inverse: "players")]),
+      ])
+      let container = PersistentContainer(
+        name: "Teams", model: model, classes: [], description: .inMemory,
+        factory: StoreKind.current.factory)
+      try container.loadPersistentStores()
+      func addPlayer(_ context: ManagedObjectContext, _ team: ManagedObject) {
+        context.insertNewObject(forEntityName: "Player").setValue(team, forKey: "team")
+      }
+      let contexts = (0..<2).map { _ in container.newContext() }
+      let team = contexts[0].insertNewObject(forEntityName: "Team")
+      for _ in 0..<max(1, minCount) { addPlayer(contexts[0], team) }
+      try contexts[0].save()
+      contexts[1].refreshAllObjects()
+      let same = try contexts[1].existingObject(with: team.objectID)
+      addPlayer(contexts[0], team)
+      addPlayer(contexts[1], same)
+      try contexts[0].save()
+      try contexts[1].save()
+      contexts[0].refreshAllObjects()
+      let request = FetchRequest<ManagedObject>(entityName: "Player")
+      let players = try contexts.map { try $0.fetch(request).sorted { "\($0.objectID)" < "\($1.objectID)" } }
+      #expect(players[0].count == max(1, minCount) + 2)
+      // Each leaves enough by itself.
+      players[0][0].setValue(nil as ManagedObject?, forKey: "team")
+      players[1][1].setValue(nil as ManagedObject?, forKey: "team")
+      try contexts[0].save()
+      let error = #expect(throws: PerdureError.self) { try contexts[1].save() }
+      #expect(error?.code == .mergeConflict)
+    }
+  }
 }
