@@ -91,7 +91,7 @@ extension PathType {
 }
 
 extension PathType {
-  /// Of objects nothing is least, greatest or a sum, and texts do not add up either.
+  /// Of objects nothing is least, greatest or a sum, and texts and dates do not add up either.
   ///
   /// - Throws: `FetchError` when these are what the operator is asked to work on.
   func checkAggregate(
@@ -102,7 +102,7 @@ extension PathType {
     case .any, .many: return
     case .object(let entity): found = "objects of \(entity.name): name one of their attributes"
     case .value(let kind):
-      if !addsUp || kind.isNumeric || kind == .date { return }
+      if !addsUp || kind.isNumeric { return }
       found = "\(kind.words): name an attribute with numbers"
     }
     throw FetchError(

@@ -60,6 +60,7 @@ struct FetchErrorTests {
       "employees.boss.@max == nil", "employees.@sum.name > 1", "employees.@avg.code > 1",
       "sum:(employees.boss) > 1", "max:(employees) > 1", "average:(employees.name) > 1",
       "SUBQUERY(employees, $e, $e.reports.@sum.badge > 1).@count > 0", "employees.@sum > 1",
+      "employees.@sum.hired > 1", "average:(employees.hired) == nil",
     ] {
       let entity = format.hasPrefix("tags") ? "Employee" : "Company"
       let error = try #require(try error(format, entity: entity), "\(format)")
