@@ -210,6 +210,7 @@ extension ContextCore {
 
   /// Forgets the unsaved changes of one object, at the other ends too.
   private func discard(_ overlay: ObjectOverlay) {
+    let wasDeleted = overlay.isDeleted
     overlay.isDeleted = false
     for relationship in overlay.shape.relationships {
       switch relationship.form {
@@ -234,6 +235,8 @@ extension ContextCore {
     if overlay.changesRow { overlay.discardValues() }
     overlay.baseVersion = nil
     dropIfUnchanged(overlay)
+    // C5 leaves out what is deleted here.
+    if wasDeleted { addIfVanished(overlay.reference) }
   }
 
   /// The reference in a column as the store has it.

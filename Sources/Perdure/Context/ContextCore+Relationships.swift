@@ -75,10 +75,13 @@ extension ContextCore {
     if relationship.form == .column {
       return shown(column(owner, relationship.slot), of: owner) == nil ? 0 : 1
     }
-    if !vanished.isEmpty { return targets(of: owner, relationship).count }
+    if hasVanished(owner) { return 0 }
     let overlay = tracker[owner]
     let stored = overlay?.isNew == true ? 0 : storedEntryCount(relationship.index, owner)
-    return stored + (overlay?.delta(relationship.slot)?.countDifference ?? 0)
+    guard let delta = overlay?.delta(relationship.slot) else { return stored }
+    // The store has no entry that leads to what has no row, and no column's delta has any (C6).
+    let hidden = vanished.isEmpty ? 0 : delta.added.ordered.count { vanished.contains($0) }
+    return stored + delta.countDifference - hidden
   }
 
   /// Whether an object is at the other end, though it may have vanished.

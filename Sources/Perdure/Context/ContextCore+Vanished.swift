@@ -34,7 +34,7 @@ extension ContextCore {
     }
   }
 
-  private func addIfVanished(_ reference: ObjectReference) {
+  func addIfVanished(_ reference: ObjectReference) {
     if let overlay = tracker[reference], overlay.isNew || overlay.isDeleted { return }
     guard !vanished.contains(reference) else { return }
     do {

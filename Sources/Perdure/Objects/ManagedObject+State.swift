@@ -22,7 +22,8 @@ extension ManagedObject {
   /// context has removed the object (`isDeleted`), for the save to refuse.
   public var isUpdated: Bool { state == .updated }
 
-  /// Whether the next save removes the object, or another context has removed it. False again after the save.
+  /// Whether the next save removes the object, or another context has removed it. False again after a save that
+  /// removed it; of what another context has removed it stays true.
   public var isDeleted: Bool { state == .deleted || core.isRemovedElsewhere(self) }
 
   /// Whether the object is inserted, updated or deleted.

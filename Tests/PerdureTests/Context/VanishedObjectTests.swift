@@ -283,6 +283,42 @@ struct VanishedObjectTests {
     #expect(worker.isDeleted && worker.name == "")
   }
 
+  @Test("A deletion that is taken back shows what is gone as deleted, and no relationship leads there")
+  func deletionTakenBack() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (kept, gone) = (context.worker("kept"), context.worker("gone"))
+    try context.save()
+    kept.mentor = gone
+    let other = container.newContext()
+    other.delete(try other.same(gone))
+    try other.save()
+    context.delete(gone)
+    context.refresh(gone, mergeChanges: false)
+    #expect(gone.isDeleted && kept.mentor == nil)
+    let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "mentor != nil"))
+    #expect(try context.count(for: request) == 0)
+  }
+
+  @Test("Counting a relationship reads none of it, also when something else has vanished")
+  func counting() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (kept, gone, company) = (context.worker("kept"), context.worker("gone"), context.company("C"))
+    kept.company = company
+    try context.save()
+    kept.mentor = gone
+    kept.friends.insert(gone)
+    let other = container.newContext()
+    other.delete(try other.same(gone))
+    try other.save()
+    context.refresh(company, mergeChanges: true)
+    #expect(gone.isDeleted && kept.friends.count == 0 && gone.friends.count == 0)
+    let before = context.statistics.relationshipRequestCount
+    #expect(company.workers.count == 1)
+    #expect(context.statistics.relationshipRequestCount == before)
+  }
+
   @Test("Deleted in two contexts, the later one is told that a refresh is all that it takes")
   func deletedInBoth() throws {
     let (context, kept, gone) = try refused { kept, gone in
