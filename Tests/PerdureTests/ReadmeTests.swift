@@ -62,7 +62,7 @@ private func runGraphExample() async throws {
   }
   context.delete(ada)  // acme.workers is empty once the save, or a fetch, has applied it
   try context.save()
-  try container.close()  // the next opening has nothing to catch up on
+  try container.close()  // lets go of the store, for the next opening
   // end
 }
 

@@ -44,7 +44,7 @@ public struct ToMany<Element: ManagedObject> {
     return owner.relatedReferences(slot).map { context.objectID(of: $0) }
   }
 
-  /// Connects an object.
+  /// Connects an object. One that has been removed (`isDeleted`) is not connected; nothing changes then.
   public func insert(_ object: Element) {
     guard let context = owner.contextForConnecting() else { return }
     let relationship = owner.shape.relationship(slot)
