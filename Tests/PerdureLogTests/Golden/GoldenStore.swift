@@ -47,17 +47,7 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     .dropLast().joined(separator: "/") + "/Stores"
 
   /// Its files, without the folder.
-  func files() throws -> [String: [UInt8]] { try Self.files(in: path) }
-
-  static func files(in folder: String) throws -> [String: [UInt8]] {
-    let fileSystem = POSIXFileSystem()
-    var files: [String: [UInt8]] = [:]
-    for name in try fileSystem.contents(of: folder) {
-      let file = try fileSystem.open(folder + "/" + name, .read)
-      files[name] = try file.read(Int(file.size()), at: 0)
-    }
-    return files
-  }
+  func files() throws -> [String: [UInt8]] { try POSIXFileSystem().files(in: path) }
 
   /// Writes files where none are.
   static func write(_ files: [String: [UInt8]], to folder: String) throws {

@@ -47,15 +47,6 @@ private final class UnwritableFile: ForwardingFile {
 
 @Suite("Reading on a medium that cannot be written")
 struct UnwritableMediumTests {
-  private static func files(_ fileSystem: any FileSystem) throws -> [String: [UInt8]] {
-    var files: [String: [UInt8]] = [:]
-    for name in try fileSystem.contents(of: WitnessedStore.path) {
-      let file = try fileSystem.open(WitnessedStore.path + "/" + name, .read)
-      files[name] = try file.read(Int(file.size()), at: 0)
-    }
-    return files
-  }
-
   @Test(
     "A store is opened and read there, whether it was closed or not, and with a table of readers or without",
     arguments: [true, false], [true, false])
@@ -69,7 +60,7 @@ struct UnwritableMediumTests {
     let last = try witnessed.last
     if closes { try witnessed.writer.close() }
     witnessed.kill()
-    let before = try Self.files(witnessed.fileSystem)
+    let before = try witnessed.fileSystem.files(in: WitnessedStore.path)
     #expect(before.keys.contains("READERS") == hasReaders)
 
     let store = try witnessed.reader(on: UnwritableFileSystem(witnessed.fileSystem))
@@ -85,7 +76,7 @@ struct UnwritableMediumTests {
     #expect(error?.code == .readOnly)
     try store.close()
     try witnessed.check(snapshot, "seed \(random.seed), closed")
-    #expect(try Self.files(witnessed.fileSystem) == before)
+    #expect(try witnessed.fileSystem.files(in: WitnessedStore.path) == before)
   }
 
   @Test("A store is not opened for writing there, and is told why")

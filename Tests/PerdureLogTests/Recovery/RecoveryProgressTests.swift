@@ -57,15 +57,6 @@ struct RecoveryProgressTests {
     return try Store(at: Self.path, options: options)
   }
 
-  private func files() throws -> [String: [UInt8]] {
-    var found: [String: [UInt8]] = [:]
-    for name in try fileSystem.contents(of: Self.path) {
-      let file = try fileSystem.open(Self.path + "/" + name, .read)
-      found[name] = try file.read(Int(file.size()), at: 0)
-    }
-    return found
-  }
-
   @Test(
     "Is told about once a mebibyte of log, ever further, and last that all was read",
     arguments: [false, true])
@@ -93,13 +84,14 @@ struct RecoveryProgressTests {
 
   @Test("Who throws gives the opening up: nothing was changed, and the next one has everything")
   func givenUp() throws {
-    let before = try files()
+    let before = try fileSystem.files(in: Self.path)
     for readOnly in [false, true] {
       for callsMax in [1, 3] {
         let listener = Listener(callsMax: callsMax)
         #expect(throws: Listener.Enough.self) { try open(listener, readOnly: readOnly) }
         #expect(listener.all.count == callsMax)
-        for (name, bytes) in try files() where name.hasSuffix(".segment") || name == "SUPERBLOCK" {
+        let after = try fileSystem.files(in: Self.path)
+        for (name, bytes) in after where name.hasSuffix(".segment") || name == "SUPERBLOCK" {
           #expect(before[name] == bytes)
         }
       }

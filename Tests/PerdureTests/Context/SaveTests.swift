@@ -199,21 +199,24 @@ struct SaveTests {
     #expect(try container.newContext().same(worker).company == nil)
   }
 
+  /// A store of teams that must not be without players.
+  private static func teams(minCount: Int) throws -> PersistentContainer {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "Team",
+        properties: [.toMany("players", "Player", inverse: "team", optional: false, minCount: minCount)]),
+      EntityDescription("Player", properties: [.toOne("team", "Team", inverse: "players")]),
+    ])
+    let container = PersistentContainer(
+      name: "Teams", model: model, classes: [], description: .inMemory, factory: StoreKind.current.factory)
+    try container.loadPersistentStores()
+    return container
+  }
+
   @Test("A to-many relationship that is not optional is not saved empty, whatever its least number")
   func mandatoryToMany() throws {
     for minCount in [0, 1, 2] {
-      let model = try ManagedObjectModel([
-        EntityDescription(
-          "Team",
-          properties: [
-            .toMany("players", "Player", inverse: "team", optional: false, minCount: minCount)
-          ]),
-        EntityDescription("Player", properties: [.toOne("team", "Team", inverse: "players")]),
-      ])
-      let container = PersistentContainer(
-        name: "Teams", model: model, classes: [], description: .inMemory,
-        factory: StoreKind.current.factory)
-      try container.loadPersistentStores()
+      let container = try Self.teams(minCount: minCount)
       let context = container.newContext()
       let team = context.insertNewObject(forEntityName: "Team")
       let error = #expect(throws: PerdureError.self) { try context.save() }
@@ -233,18 +236,7 @@ struct SaveTests {
   @Test("Two contexts may add to a relationship with a least number, and may not both remove from it")
   func additionsBesideLeastNumber() throws {
     for minCount in [0, 2] {
-      let model = try ManagedObjectModel([
-        EntityDescription(
-          "Team",
-          properties: [
-            .toMany("players", "Player", inverse: "team", optional: false, minCount: minCount)
-          ]),
-        EntityDescription("Player", properties: [.toOne("team", "Team", inverse: "players")]),
-      ])
-      let container = PersistentContainer(
-        name: "Teams", model: model, classes: [], description: .inMemory,
-        factory: StoreKind.current.factory)
-      try container.loadPersistentStores()
+      let container = try Self.teams(minCount: minCount)
       func addPlayer(_ context: ManagedObjectContext, _ team: ManagedObject) {
         context.insertNewObject(forEntityName: "Player").setValue(team, forKey: "team")
       }
