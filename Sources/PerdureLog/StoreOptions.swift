@@ -98,12 +98,13 @@ public struct StoreOptions: Sendable {
   /// found it; no run is begun for less than 8 MiB, or an eighth of a segment where that is less (but never for
   /// less than 1 MiB).
   ///
-  /// Unit: a part of 1. Range: 0.05 to 0.9. Default: 0.18. Why: the log stays below 1.25 times what is live,
-  /// and each byte is written about three times, also under updates that favour no key.
+  /// Unit: a part of 1. Range: 0.05 to 0.9. Default: 0.18. Why: the log stays near 1.25 times what is live
+  /// under updates that favour no key (`make bench-log`, its part "steady", says how near), and above where commits come
+  /// faster than one thread can read, look up and write; each byte is written two to three times.
   public var compactionGarbageRatio = 0.18
 
-  /// How fast background compaction writes while garbage is near the ratio; with more garbage it is faster. To
-  /// keep up with garbage that is being made it writes as fast as that takes, whatever is said here.
+  /// How fast background compaction writes while garbage is near the ratio; with more garbage it is faster. For
+  /// garbage that comes while it writes it is not held back.
   ///
   /// Unit: bytes in a second. Range: 1,048,576 (1 MiB) up. Default: 64 MiB. Why: a fraction of what any disk
   /// does, so that others get theirs.

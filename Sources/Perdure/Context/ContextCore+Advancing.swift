@@ -163,6 +163,13 @@ extension ContextCore {
     vanish(object)
   }
 
+  /// So do links with it that nothing at its end knows of.
+  private func letGoOfVanishedTargets(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.relationships {
+      letGoOfVanishedTargets(overlay.reference, relationship)
+    }
+  }
+
   /// The other end of a one-to-one relationship with a column at both ends, if it leads back.
   private func pairedPartner(
     _ reference: ObjectReference, _ relationship: RelationshipShape
@@ -201,13 +208,6 @@ extension ContextCore {
     if tracker[reference] == nil { identityMap.object(reference)?.header.pointee.dropRow() }
   }
 
-  /// So do links with it that nothing at its end knows of.
-  private func letGoOfVanishedTargets(_ overlay: ObjectOverlay) {
-    for relationship in overlay.shape.relationships {
-      letGoOfVanishedTargets(overlay.reference, relationship)
-    }
-  }
-
   /// Forgets the unsaved changes of one object, at the other ends too.
   private func discard(_ overlay: ObjectOverlay) {
     let wasDeleted = overlay.isDeleted
@@ -217,7 +217,9 @@ extension ContextCore {
       case .column:
         guard overlay.value(relationship.slot) != nil else { continue }
         let stored = storedColumn(overlay.reference, relationship.slot)
+        let partner = hasVanished(overlay.reference) ? pairedPartner(overlay.reference, relationship) : nil
         setColumn(overlay.reference, relationship, stored)
+        if let partner { restorePair(partner.owner, partner.relationship) }
         // It may be deleted: then its delete rules have let go of this object, and must again.
         if let stored { propagateAgain(stored) }
       case .links:

@@ -9,8 +9,9 @@
 //                                       what the delete rules saw is all there is
 //   the target of a one-to-one column   the same for the relation index: nobody else points at it
 //   a to-many with count limits         the same for its own index: the count that was validated is the count.
-//                                       Where links are only added that needs a greatest number, where they are
-//                                       only removed a least one
+//                                       Where links are only added that needs a greatest number, or a least one
+//                                       that they do not reach by themselves where none is allowed too; where they
+//                                       are only removed a least one
 //
 // Adding a link changes no row, so two contexts may add links to one object at the same time.
 

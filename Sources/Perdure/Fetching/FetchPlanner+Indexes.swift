@@ -130,7 +130,7 @@ extension FetchPlanner {
     let ranges =
       used.isEmpty
       ? "all of it"
-      : "\(match.ranges.count) \(match.ranges.count == 1 ? "range" : "ranges") by "
+      : "\(counted(match.ranges.count, "range")) by "
         + used.joined(separator: ", ")
     return "\(kind) on \(names.joined(separator: ", ")): \(ranges)"
   }

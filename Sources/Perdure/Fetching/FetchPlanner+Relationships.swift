@@ -137,7 +137,7 @@ extension FetchPlanner {
       isOrdered: isOrder || fetch.order.isEmpty, filtersEntities: overshoots(definition),
       count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }, costPerCandidate: 3,
       settled: slotBounds.bounds.areExact ? slotBounds.conjuncts : [],
-      words: "count index on \(name): \(ranges.count) \(ranges.count == 1 ? "range" : "ranges")")
+      words: "count index on \(name): \(counted(ranges.count, "range"))")
   }
 
   /// Bounds on a whole number as ranges of bare counts; nil when zero, which has no entry, is within them.

@@ -51,10 +51,13 @@ final class RelationshipShape: Sendable {
   /// Whether a save has to count the objects at the other end.
   var hasCountLimits: Bool { isToMany && (minCount > 0 || maxCount > 0) }
 
-  /// Whether a change can break a limit together with what another context changes: additions only a greatest
-  /// number, removals only a least one.
+  /// Whether a change can break a limit together with what another context changes: additions a greatest number,
+  /// removals a least one. What is optional may be emptied by the other: then additions have to reach the least
+  /// number by themselves.
   func isLimited(in delta: LinkDelta) -> Bool {
-    isToMany && (maxCount > 0 && !delta.added.isEmpty || minCount > 0 && !delta.removed.isEmpty)
+    guard isToMany else { return false }
+    if maxCount > 0, !delta.added.isEmpty { return true }
+    return minCount > 0 && (!delta.removed.isEmpty || isOptional && delta.added.count < minCount)
   }
 
   init?(

@@ -44,7 +44,8 @@ public struct ToMany<Element: ManagedObject> {
     return owner.relatedReferences(slot).map { context.objectID(of: $0) }
   }
 
-  /// Connects an object. One that has been removed (`isDeleted`) is not connected; nothing changes then.
+  /// Connects an object. One that another save has removed is not connected; one that is deleted here is let go
+  /// of again by its delete rules.
   public func insert(_ object: Element) {
     guard let context = owner.contextForConnecting() else { return }
     let relationship = owner.shape.relationship(slot)

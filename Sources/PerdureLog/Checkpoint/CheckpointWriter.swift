@@ -74,8 +74,10 @@ struct CheckpointWriter: ~Copyable {
     do {
       return try writeUnguarded(source)
     } catch {
-      // For lack of room it may be tried again. After a failed sync nobody knows what the file holds.
-      let isPassing = (error as? FileIOError)?.code.isLackOfRoom ?? false
+      // For lack of room, or of a number for a file, it may be tried again. After a failed sync nobody knows what
+      // the file holds.
+      let code = (error as? FileIOError)?.code
+      let isPassing = code?.isLackOfRoom ?? false || code == .tooManyOpenFiles
       let isSync = (error as? FileIOError)?.isSync ?? false
       if !(error is IndexFile.Cancelled), isSync || !isPassing { failure = error }
       throw error

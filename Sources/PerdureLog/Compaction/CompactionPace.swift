@@ -1,11 +1,11 @@
 /// When a run of compaction may write: values in, values out.
 ///
-/// It keeps up with garbage that comes, however fast that is: what it takes to win as much may be written at
-/// once. Beside that it writes with the speed of the policy. So a store that is written hard is compacted hard, and
-/// one that is left alone, or whose commits wait for the disk, in a fraction of what the disk does, whatever
-/// garbage there is.
+/// For garbage that comes it is not held back: what it takes to win as much may be written at once, up to some
+/// mebibytes. Beside that it writes with the speed of the policy. So a store that is written hard is compacted
+/// hard, and one that is left alone, or whose commits wait for the disk, in a fraction of what the disk does,
+/// whatever garbage there is.
 struct CompactionPace {
-  /// How much may be written in a rush when no more garbage comes, in bytes.
+  /// How much may be written in a rush, in bytes: also for garbage that came while a segment was read.
   static let creditMax = 4.0 * 1024 * 1024
 
   private let policy: CompactionPolicy

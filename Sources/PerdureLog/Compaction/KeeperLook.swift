@@ -18,7 +18,7 @@ struct KeeperLook {
     fileprivate(set) var sight = Keepers.Sight.nobody
   }
 
-  /// How many are looked up at once: more wait no less.
+  /// How many are gathered; those of one keyspace and state are looked up together.
   static let countMax = 64
 
   private(set) var candidates: [Candidate] = []

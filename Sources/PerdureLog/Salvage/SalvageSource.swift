@@ -80,8 +80,8 @@ struct SalvageSource {
     }
   }
 
-  /// Without what is left of segments that were prepared, or whose creation was cut short: behind the last one
-  /// with a header, files of zeros of which nothing was promised. Recovery takes them for the same (FORMAT.md, R4).
+  /// Without what is left of segments that were prepared: behind the last one with a header, files of zeros of
+  /// which nothing was promised. Recovery takes them for the same (FORMAT.md, B6 and R4).
   private func withoutUnborn(_ files: [SourceSegment]) -> [SourceSegment] {
     let last = files.last { $0.header != nil }?.number ?? 0
     let promised = superblock?.durableEnd.segment ?? 0

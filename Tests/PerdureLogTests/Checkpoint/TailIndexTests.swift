@@ -239,6 +239,21 @@ struct CheckpointFailureTests {
     #expect(try again.verify().isClean)
   }
 
+  @Test("For lack of a number for its file a checkpoint is not made, and the next one is")
+  func tooManyOpenFiles() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([1], id: 1, in: rows) }
+    simulated.inject(InjectedFailure(of: .create, code: .tooManyOpenFiles, pathContains: ".index"))
+    let error = #expect(throws: StoreError.self) { try store.checkpoint() }
+    #expect(error?.cause?.code == .tooManyOpenFiles)
+    try store.checkpoint()
+    store.engine.abandon()
+    let again = try memory.open()
+    #expect(again.recoveryReport.checkpointSequence > 0 && again.recoveryReport.logBytes == 0)
+    #expect(try again.snapshot().value(id: 1, in: rows) == [1])
+  }
+
   @Test(
     "After a sync of it that failed the store goes on without checkpoints, and the one before still counts")
   func failedSync() throws {

@@ -199,12 +199,14 @@ struct SaveTests {
     #expect(try container.newContext().same(worker).company == nil)
   }
 
-  /// A store of teams that must not be without players.
-  private static func teams(minCount: Int) throws -> PersistentContainer {
+  /// A store of teams with players.
+  private static func teams(minCount: Int, optional: Bool = false) throws -> PersistentContainer {
     let model = try ManagedObjectModel([
       EntityDescription(
         "Team",
-        properties: [.toMany("players", "Player", inverse: "team", optional: false, minCount: minCount)]),
+        properties: [
+          .toMany("players", "Player", inverse: "team", optional: optional, minCount: minCount)
+        ]),
       EntityDescription("Player", properties: [.toOne("team", "Team", inverse: "players")]),
     ])
     let container = PersistentContainer(
@@ -230,6 +232,31 @@ struct SaveTests {
       let players = try context.fetch(FetchRequest<ManagedObject>(entityName: "Player"))
       for player in players { player.setValue(nil as ManagedObject?, forKey: "team") }
       #expect(throws: PerdureError.self) { try context.save() }
+    }
+  }
+
+  @Test("Additions that do not reach the least number conflict with who empties what may be empty")
+  func additionsBesideEmptying() throws {
+    for (added, isRefused) in [(1, true), (2, false)] {
+      let container = try Self.teams(minCount: 2, optional: true)
+      let contexts = (0..<2).map { _ in container.newContext() }
+      let team = contexts[0].insertNewObject(forEntityName: "Team")
+      let players = (0..<2).map { _ in contexts[0].insertNewObject(forEntityName: "Player") }
+      for player in players { player.setValue(team, forKey: "team") }
+      try contexts[0].save()
+      contexts[1].refreshAllObjects()
+      let same = try contexts[1].existingObject(with: team.objectID)
+      for player in players { player.setValue(nil as ManagedObject?, forKey: "team") }
+      try contexts[0].save()
+      for _ in 0..<added {
+        contexts[1].insertNewObject(forEntityName: "Player").setValue(same, forKey: "team")
+      }
+      if isRefused {
+        let error = #expect(throws: PerdureError.self) { try contexts[1].save() }
+        #expect(error?.code == .mergeConflict)
+      } else {
+        try contexts[1].save()
+      }
     }
   }
 

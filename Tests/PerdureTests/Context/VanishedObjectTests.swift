@@ -130,6 +130,45 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
+  @Test("Nor does discarding the changes of what is gone")
+  func pairMadeElsewhereAndDiscarded() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let workers = ["kept", "gone", "z"].map { context.worker($0) }
+    let (kept, gone, z) = (workers[0], workers[1], workers[2])
+    try context.save()
+    kept.spouse = gone
+    gone.name = "changed"
+    let other = container.newContext()
+    other.delete(try other.same(gone))
+    try other.same(kept).spouse = try other.same(z)
+    try other.save()
+    context.refresh(gone, mergeChanges: false)
+    context.refreshAllObjects()
+    #expect(kept.spouse === z && z.spouse === kept)
+    try context.save()
+    let third = container.newContext()
+    #expect(try third.same(kept).spouse?.objectID == z.objectID)
+    try expectWhole(container)
+  }
+
+  @Test("What is gone is not connected: the relationship keeps what it had")
+  func connectingWhatIsGone() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let workers = ["W", "mentor", "gone"].map { context.worker($0) }
+    let (worker, mentor, gone) = (workers[0], workers[1], workers[2])
+    worker.mentor = mentor
+    try context.save()
+    let other = container.newContext()
+    other.delete(try other.same(gone))
+    try other.save()
+    context.refreshAllObjects()
+    worker.mentor = gone
+    worker.friends.insert(gone)
+    #expect(worker.mentor === mentor && worker.friends.isEmpty && !context.hasChanges && gone.isDeleted)
+  }
+
   @Test("Letting go of a one-to-one gives back the partner that was left for it, unless that has another one")
   func partnerLeft() throws {
     for remarries in [false, true] {
