@@ -6,7 +6,7 @@ ARGS ?=
 # Passed on to `swift test`:  make test TEST_ARGS="--filter PerdureLogTests"
 TEST_ARGS ?=
 
-SOURCES := Package.swift Sources Tests Examples Benchmarks
+SOURCES := Package.swift Sources Tests Proof Examples Benchmarks
 # A wrong import direction never builds. Warnings stop a build only where STRICT is set, so that a newer
 # compiler with new warnings does not lock anybody out.
 BUILD_FLAGS := --explicit-target-dependency-import-check error
@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-tables test-benchmarks clean
+.PHONY: help setup build test test-release test-long prove demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-tables test-benchmarks clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -41,6 +41,11 @@ test-long: setup ## Ten minutes of kills, a value of 4 GiB, 100 million keys, a 
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
 	PERDURE_KILLS=600 PERDURE_CRASH_STATES=1000000 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} PERDURE_KEYS=100000000 \
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
+
+# PROVE=slice is minutes, PROVE=hours ten times as much; ARGS chooses campaigns, a seed, a scale.
+PROVE ?= full
+prove: setup ## Try to break the store: power cuts, failing disks, flipped bits, kills; 45 minutes
+	$(SWIFT) run -c release $(BUILD_FLAGS) perdure-prove --proof $(PROVE) $(ARGS)
 
 demo: setup ## Import the Debian archive as an object graph and ask it questions
 	$(SWIFT) run -c release $(BUILD_FLAGS) DebianArchive $(ARGS)

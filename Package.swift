@@ -88,6 +88,20 @@ let package = Package(
       ],
       path: "Examples/DebianArchive/Command", swiftSettings: settings),
 
+    // The proof: what attacks the store, the program that runs it, and a slice of it as tests. Made of the
+    // public interface and PerdureTestSupport, as users' own suites are.
+    .target(
+      name: "PerdureProving", dependencies: ["PerdureFileIO", "PerdureLog", "PerdureTestSupport"],
+      path: "Proof/Proving", swiftSettings: settings),
+    .executableTarget(
+      name: "perdure-prove",
+      dependencies: ["PerdureProving", "PerdureFileIO", "PerdureTestSupport", argumentParser],
+      path: "Proof/Command", swiftSettings: settings),
+    .testTarget(
+      name: "ProofTests",
+      dependencies: ["PerdureProving", "PerdureFileIO", "PerdureLog", "PerdureTestSupport"],
+      path: "Proof/Tests", swiftSettings: settings),
+
     // Tests
     .target(name: "ChildProcesses", path: "Tests/ChildProcesses", swiftSettings: settings),
     .testTarget(
@@ -107,6 +121,7 @@ let package = Package(
       name: "PerdureLogTests",
       dependencies: [
         "PerdureLog", "PerdureFormat", "PerdureCompression", "PerdureFileIO", "PerdureTestSupport",
+        "PerdureProving",
       ],
       // Files that tests read where they are.
       exclude: ["Golden/Stores"],

@@ -132,7 +132,7 @@ public struct StoreOptions: Sendable {
   /// transactions of the file system, more a longer wait.
   ///
   /// Unit: bytes.
-  var syncAheadBytes: UInt64 = 4 << 20
+  package var syncAheadBytes: UInt64 = 4 << 20
 
   /// All defaults.
   public init() {}

@@ -1,3 +1,4 @@
+import PerdureProving
 import Testing
 
 @testable import PerdureLog

@@ -1,6 +1,7 @@
 import Dispatch
 import PerdureFileIO
 import PerdureLog
+import PerdureTestSupport
 import Synchronization
 import Testing
 

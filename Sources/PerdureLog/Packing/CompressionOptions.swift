@@ -66,7 +66,7 @@ public struct CompressionOptions: Hashable, Sendable {
   public var groupCacheBytes = 16 << 20
 
   /// How long groups become, in bytes as they are unpacked; tests have shorter ones.
-  var groupLengthTarget = FormatLimits.groupLengthTarget
+  package var groupLengthTarget = FormatLimits.groupLengthTarget
 
   /// All defaults.
   public init() {}

@@ -1,5 +1,6 @@
 import PerdureFileIO
 import PerdureFormat
+import PerdureProving
 import PerdureTestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import PerdureFileIO
+import PerdureProving
 import PerdureTestSupport
 import Testing
 

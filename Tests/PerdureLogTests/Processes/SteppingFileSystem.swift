@@ -1,4 +1,5 @@
 import PerdureFileIO
+import PerdureTestSupport
 
 /// Runs something before one of the calls that go through it: what somebody else does at that moment.
 ///

@@ -1,6 +1,7 @@
 import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
+import PerdureProving
 import PerdureTestSupport
 
 @testable import PerdureLog

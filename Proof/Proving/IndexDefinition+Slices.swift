@@ -1,8 +1,8 @@
-@testable import PerdureLog
+package import PerdureLog
 
 extension IndexDefinition {
   /// An index over slices of the records of one keyspace.
-  static func slices(
+  package static func slices(
     _ name: String, _ keyspace: Keyspace, _ slices: SliceExtractor.Slice..., isUnique: Bool = false
   ) -> IndexDefinition {
     let source = Source.records(

@@ -1,8 +1,8 @@
 import PerdureFileIO
+import PerdureLog
+import PerdureProving
 import PerdureTestSupport
 import Testing
-
-@testable import PerdureLog
 
 /// Every state that a power cut may leave, over programs of several shapes. The seed is printed;
 /// `PERDURE_SEED` runs it again.

@@ -1,29 +1,34 @@
 import PerdureFileIO
-import PerdureTestSupport
-
-@testable import PerdureLog
+package import PerdureLog
 
 /// Where a value stands: the name of its keyspace, and its key.
-struct CrashKey: Hashable, Sendable {
-  var keyspace: String
-  var key: Key
+package struct CrashKey: Hashable, Sendable {
+  package var keyspace: String
+  package var key: Key
+
+  package init(keyspace: String, key: Key) {
+    self.keyspace = keyspace
+    self.key = key
+  }
 }
 
 /// What a store must hold after each commit.
 ///
 /// Commits are noted as what they change, by sequence number, so that several writers may note
 /// theirs in any order; the content after a commit is what all up to it add up to.
-final class CrashHistory: Sendable {
-  typealias Content = [CrashKey: [UInt8]]
-  typealias Change = [(key: CrashKey, value: [UInt8]?)]
+package final class CrashHistory: Sendable {
+  package typealias Content = [CrashKey: [UInt8]]
+  package typealias Change = [(key: CrashKey, value: [UInt8]?)]
 
   private let changes = Guarded<[UInt64: Change]>([:])
 
+  package init() {}
+
   /// A commit with this number was made.
-  func note(_ sequence: UInt64, _ change: Change) { changes.withLock { $0[sequence] = change } }
+  package func note(_ sequence: UInt64, _ change: Change) { changes.withLock { $0[sequence] = change } }
 
   /// The content after every commit up to `last`. Commits that nobody noted changed the catalog only.
-  func contents(upTo last: UInt64) -> [Content] {
+  package func contents(upTo last: UInt64) -> [Content] {
     let changes = changes.withLock { $0 }
     var contents: [Content] = [[:]]
     for sequence in 1..<(max(last, 1) + 1) {
@@ -37,11 +42,13 @@ final class CrashHistory: Sendable {
 
 /// Holds a store against its history: it has the content after some prefix of the commits, with
 /// every commit that was acknowledged as durable, and is well in itself.
-struct CrashOracle: Sendable {
-  let contents: [CrashHistory.Content]
+package struct CrashOracle: Sendable {
+  package let contents: [CrashHistory.Content]
+
+  package init(contents: [CrashHistory.Content]) { self.contents = contents }
 
   /// - Parameter promised: The last commit that was acknowledged as durable.
-  func check(_ store: Store, promised: UInt64) throws {
+  package func check(_ store: Store, promised: UInt64) throws {
     let snapshot = store.snapshot()
     guard snapshot.sequence >= promised else {
       throw Violation("commit \(promised) was promised, and the log ends at \(snapshot.sequence)")
@@ -59,7 +66,7 @@ struct CrashOracle: Sendable {
   }
 
   /// Everything that is in a store.
-  static func content(of store: Store) throws -> CrashHistory.Content {
+  package static func content(of store: Store) throws -> CrashHistory.Content {
     var found: CrashHistory.Content = [:]
     let snapshot = store.snapshot()
     for keyspace in try store.keyspaces {
@@ -82,8 +89,8 @@ struct CrashOracle: Sendable {
 }
 
 /// What a check has found.
-struct Violation: Error, CustomStringConvertible {
-  let description: String
+package struct Violation: Error, CustomStringConvertible {
+  package let description: String
 
-  init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 }

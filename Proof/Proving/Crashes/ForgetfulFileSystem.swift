@@ -1,10 +1,10 @@
-import PerdureFileIO
-import PerdureTestSupport
+package import PerdureFileIO
+package import PerdureTestSupport
 
 /// A file system that reports one kind of sync as done and does nothing: an engine above it is as
 /// wrong as one that leaves that sync out.
-final class ForgetfulFileSystem: ForwardingFileSystem {
-  enum Omission: CaseIterable, Sendable {
+package final class ForgetfulFileSystem: ForwardingFileSystem {
+  package enum Omission: CaseIterable, Sendable {
     /// The sync of a superblock before it gets its name (C2).
     case newSuperblock
     /// The sync of the directory after the superblock got its name (C3).
@@ -32,24 +32,24 @@ final class ForgetfulFileSystem: ForwardingFileSystem {
     case rewrittenName
 
     /// Whether it takes a compaction to notice.
-    var isOfCompaction: Bool { self == .rewrittenSegment || self == .rewrittenName }
+    package var isOfCompaction: Bool { self == .rewrittenSegment || self == .rewrittenName }
   }
 
-  let behind: any FileSystem
+  package let behind: any FileSystem
   private let omission: Omission
   private let lastCreated = Guarded<String>("")
 
-  init(_ behind: SimulatedFileSystem, without omission: Omission) {
+  package init(_ behind: SimulatedFileSystem, without omission: Omission) {
     self.behind = behind
     self.omission = omission
   }
 
-  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+  package func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
     if mode == .create { lastCreated.withLock { $0 = path } }
     return ForgetfulFile(try behind.open(path, mode), without: omission)
   }
 
-  func syncDirectory(_ path: String) throws(FileIOError) {
+  package func syncDirectory(_ path: String) throws(FileIOError) {
     let last = lastCreated.withLock { $0 }
     let isForgotten =
       switch omission {

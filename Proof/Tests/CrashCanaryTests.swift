@@ -1,21 +1,13 @@
 import PerdureFileIO
+import PerdureLog
+import PerdureProving
 import PerdureTestSupport
 import Testing
-
-@testable import PerdureLog
 
 /// Engines that are wrong on purpose: what the search through crashes is worth shows here.
 @Suite("A sync that is left out is noticed")
 struct CrashCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
-
-  private static let shape = CrashShape(
-    description: "canary", commits: 30, operations: 1...8, blobOneIn: 6, checkpointOneIn: 3,
-    reopensEvery: 9)
-
-  private static let compacting = CrashShape(
-    description: "compacting canary", commits: 40, operations: 1...4, blobOneIn: 0, reopensEvery: 20,
-    compactsOneIn: 2, segmentCapacityBytes: 4096)
 
   /// A history may happen not to need the sync that is missing (none of its commits waits at the wrong
   /// moment, or no sampled disk shows it); so many histories in a row do not.
@@ -23,7 +15,7 @@ struct CrashCanaryTests {
 
   @Test("Each sync that FORMAT.md asks for, by itself", arguments: ForgetfulFileSystem.Omission.allCases)
   func omission(_ omission: ForgetfulFileSystem.Omission) async throws {
-    try await expectCaught(omission.isOfCompaction ? Self.compacting : Self.shape) {
+    try await expectCaught(omission.isOfCompaction ? .compactingCanary : .canary) {
       let fileSystem = SimulatedFileSystem()
       return (ForgetfulFileSystem(fileSystem, without: omission), fileSystem)
     }
@@ -31,7 +23,7 @@ struct CrashCanaryTests {
 
   @Test("All of them")
   func everySync() async throws {
-    try await expectCaught(Self.shape) {
+    try await expectCaught(.canary) {
       let fileSystem = SimulatedFileSystem(ignoresSync: true)
       return (fileSystem, fileSystem)
     }

@@ -1,38 +1,45 @@
-import PerdureFileIO
-import PerdureTestSupport
-
-@testable import PerdureLog
+package import PerdureFileIO
+package import PerdureLog
+package import PerdureTestSupport
 
 /// What kind of program writes to the store.
-struct CrashShape: Sendable, CustomStringConvertible {
-  var description: String
-  var commits = 40
-  var writers = 1
-  var operations = 1...6
-  var valueLengthMax = 300
+package struct CrashShape: Sendable, CustomStringConvertible {
+  package var description: String
+  package var commits = 40
+  package var writers = 1
+  package var operations = 1...6
+  package var valueLengthMax = 300
   /// One value in so many is above the blob threshold; 0: none.
-  var blobOneIn = 24
+  package var blobOneIn = 24
   /// One commit in so many is redefined, refused or otherwise out of the ordinary; 0: none.
-  var mishapOneIn = 0
+  package var mishapOneIn = 0
   /// After one commit in so many a checkpoint is made by hand, and one at each close; 0: none.
-  var checkpointOneIn = 0
-  var reopensEvery = 17
+  package var checkpointOneIn = 0
+  package var reopensEvery = 17
   /// One step in so many compacts the store, one in twice as many with a snapshot held; 0: none.
-  var compactsOneIn = 0
+  package var compactsOneIn = 0
   /// Whether compaction puts what lives long into groups.
-  var groups = false
+  package var groups = false
   /// Whether values are compressed, and one step in so many makes a dictionary; 0: neither.
-  var trainsOneIn = 0
+  package var trainsOneIn = 0
   /// Whether writers wait for their syncs without a thread.
-  var isAsynchronous = false
-  var durabilities = Durability.allCases
-  var sectorLength = 512
-  var imagesPerOperationMax = 64
-  var segmentCapacityBytes = 4096
+  package var isAsynchronous = false
+  package var durabilities = Durability.allCases
+  package var sectorLength = 512
+  package var imagesPerOperationMax = 64
+  package var segmentCapacityBytes = 4096
   /// How much of the log is synced in the background at once, and the next segment prepared; 0: nothing.
-  var syncAheadBytes: UInt64 = 0
+  package var syncAheadBytes: UInt64 = 0
 
-  static let all = [
+  /// For engines that are wrong on purpose: a little of everything.
+  package static let canary = CrashShape(
+    description: "canary", commits: 30, operations: 1...8, blobOneIn: 6, checkpointOneIn: 3, reopensEvery: 9)
+
+  package static let compactingCanary = CrashShape(
+    description: "compacting canary", commits: 40, operations: 1...4, blobOneIn: 0, reopensEvery: 20,
+    compactsOneIn: 2, segmentCapacityBytes: 4096)
+
+  package static let all = [
     CrashShape(description: "small commits, fine tears", sectorLength: 64),
     CrashShape(description: "chains over segments", commits: 24, operations: 1...40, valueLengthMax: 700),
     CrashShape(
@@ -78,15 +85,20 @@ struct CrashShape: Sendable, CustomStringConvertible {
 }
 
 /// A small program that writes, as a store's user would.
-struct CrashWorkload: Sendable {
-  static let path = "/s.perdure"
+package struct CrashWorkload: Sendable {
+  package static let path = "/s.perdure"
 
-  let shape: CrashShape
-  let seed: UInt64
-  let history = CrashHistory()
+  package let shape: CrashShape
+  package let seed: UInt64
+  package let history = CrashHistory()
+
+  package init(shape: CrashShape, seed: UInt64) {
+    self.shape = shape
+    self.seed = seed
+  }
 
   /// The options of every opening, but for the file system.
-  var options: StoreOptions {
+  package var options: StoreOptions {
     var options = StoreOptions()
     options.segmentCapacityBytes = shape.segmentCapacityBytes
     options.blobThresholdBytes = max(1024, shape.valueLengthMax + 16)
@@ -106,7 +118,7 @@ struct CrashWorkload: Sendable {
     return options
   }
 
-  func open(on fileSystem: any FileSystem, readOnly: Bool = false) throws -> Store {
+  package func open(on fileSystem: any FileSystem, readOnly: Bool = false) throws -> Store {
     var options = options
     options.fileSystem = fileSystem
     options.isReadOnly = readOnly
@@ -114,7 +126,7 @@ struct CrashWorkload: Sendable {
   }
 
   /// Runs to the end; gives what the store must hold after each commit.
-  func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> CrashOracle {
+  package func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> CrashOracle {
     var random = SeededGenerator(seed: seed)
     var last: UInt64 = 0
     var done = 0

@@ -1,0 +1,4 @@
+import PerdureProving
+
+/// All campaigns, in the order in which they run.
+let campaigns: [any Campaign] = []
