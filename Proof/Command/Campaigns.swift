@@ -1,4 +1,6 @@
 import PerdureProving
 
 /// All campaigns, in the order in which they run.
-let campaigns: [any Campaign] = []
+let campaigns: [any Campaign] = [
+  CrashCampaign()
+]

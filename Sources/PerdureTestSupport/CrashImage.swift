@@ -3,7 +3,7 @@
 /// A value: cheap to copy, and a `SimulatedFileSystem` made from it leaves it alone.
 public struct CrashImage: Sendable, Hashable {
   indirect enum Node: Sendable, Hashable {
-    case file([UInt8])
+    case file(FileBytes)
     case directory([String: Node])
   }
 
@@ -29,8 +29,8 @@ public struct CrashImage: Sendable, Hashable {
       guard case .directory(let entries) = node, let next = entries[String(name)] else { return nil }
       node = next
     }
-    guard case .file(let bytes) = node else { return nil }
-    return bytes
+    guard case .file(let file) = node else { return nil }
+    return file.bytes
   }
 
   /// Gives the file at `path` other bytes, to see what damage does.
@@ -53,7 +53,7 @@ public struct CrashImage: Sendable, Hashable {
     if case .directory(let inner)? = entries[name] {
       entries[name] = .directory(replacing(names.dropFirst(), in: inner, with: bytes))
     } else {
-      entries[name] = .file(bytes)
+      entries[name] = .file(FileBytes(bytes))
     }
     return entries
   }
@@ -75,25 +75,23 @@ public struct CrashImage: Sendable, Hashable {
 
 extension CrashImage {
   /// A number that differs for images that differ, but for one chance in 2^64; only within one process.
-  var fingerprint: Int {
-    var hasher = Hasher()
-    Self.combine(root, into: &hasher)
-    return hasher.finalize()
-  }
+  var fingerprint: Int { Self.fingerprint(root) }
 
-  /// Hashes bytes as a whole, which is much faster than what `Hashable` does element by element.
-  private static func combine(_ entries: [String: Node], into hasher: inout Hasher) {
-    hasher.combine(entries.count)
-    for (name, node) in entries.sorted(by: { $0.key < $1.key }) {
+  /// Names differ, so that their order needs no thought: the sum of what is hashed name by name.
+  private static func fingerprint(_ entries: [String: Node]) -> Int {
+    var sum = entries.count
+    for (name, node) in entries {
+      var hasher = Hasher()
       hasher.combine(name)
       switch node {
       case .file(let bytes):
-        hasher.combine(bytes.count)
-        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        hasher.combine(bytes.fingerprint)
       case .directory(let inner):
         hasher.combine(-1)
-        combine(inner, into: &hasher)
+        hasher.combine(fingerprint(inner))
       }
+      sum &+= hasher.finalize()
     }
+    return sum
   }
 }

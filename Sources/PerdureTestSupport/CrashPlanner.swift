@@ -10,11 +10,21 @@ struct CrashPlanner: Sendable {
   var sectorLength: Int
   var makesGarbage: Bool
 
-  /// Fates for all of `pending`, a different list for each crash.
-  func crashes(_ pending: [PendingChange], random: inout SeededGenerator) -> [[Fate]] {
+  /// Fates for all of `pending`, a different list for each crash, and whether these are all there are.
+  func crashes(
+    _ pending: [PendingChange], random: inout SeededGenerator
+  ) -> (fates: [[Fate]], isExhaustive: Bool) {
     let options = pending.map(options(for:))
-    return cartesianProduct(options) ?? sample(options, random: &random)
+    guard let all = cartesianProduct(options) else { return (sample(options, random: &random), false) }
+    return (all, pending.allSatisfy(isTornInEveryWay))
   }
+
+  private func isTornInEveryWay(_ change: PendingChange) -> Bool {
+    guard case .write(let write) = change.body else { return true }
+    return write.sectorCount(sectorLength) <= Self.sectorsTornInEveryWayMax
+  }
+
+  private static let sectorsTornInEveryWayMax = 4
 
   /// The ways to lose one change: kept first, lost second, then the others.
   func options(for change: PendingChange) -> [Fate] {
@@ -33,7 +43,7 @@ struct CrashPlanner: Sendable {
 
   /// Ways to tear a write: all of them if it has few sectors, or else prefixes, suffixes and single holes.
   private func tornSectors(_ count: Int) -> [[Bool]] {
-    if count <= 4 {
+    if count <= Self.sectorsTornInEveryWayMax {
       return (0..<1 << count).dropFirst().dropLast().map { mask in
         (0..<count).map { mask & 1 << $0 != 0 }
       }

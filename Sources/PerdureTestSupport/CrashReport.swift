@@ -6,9 +6,12 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   public let operation: Int
   /// What was lost.
   public let losses: Set<CrashLoss>
+  /// How many recoveries had been cut before.
+  public let recoveries: Int
   /// The disk, for looking at it again.
   public let image: CrashImage
-  /// The operations before the crash, one a line, the newest last; each pending one with its fate.
+  /// The operations before the crash, one a line, the newest last; each pending one with its fate. Those of the
+  /// workload first, then those of each recovery that was cut.
   public let trace: [String]
   /// The seed by which the same crash is found again.
   public let seed: UInt64
@@ -17,8 +20,9 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   public var description: String {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")
+    let place = recoveries == 0 ? "" : " of recovery \(recoveries)"
     return """
-      After a loss of power behind operation #\(operation) (\(kinds)): \(reason)
+      After a loss of power behind operation #\(operation)\(place) (\(kinds)): \(reason)
       \(lines)
       On the disk: \(image.paths.joined(separator: " "))
       To run it again: PERDURE_SEED=\(seed)
@@ -32,19 +36,33 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public let seed: UInt64
   /// How many operations the workload made.
   public internal(set) var operationCount = 0
+  /// After how many operations, of the workload and of recoveries, every disk was built that can be left, sectors
+  /// torn in every way.
+  public internal(set) var exhaustedOperationCount = 0
+  /// After how many there were more than `CrashExplorer.imagesPerOperationMax`, or writes of more than four
+  /// sectors, so that the telling ones and a random choice of the others were built.
+  public internal(set) var sampledOperationCount = 0
   /// How many disks were built.
   public internal(set) var imageCount = 0
   /// How many of them had contents that no other had.
-  public internal(set) var distinctImageCount = 0
-  /// How many were checked: each distinct disk once for each number of acknowledgements.
+  public var distinctImageCount: Int { distinctImageCounts.reduce(0, +) }
+  /// The same by how many recoveries had been cut when the disk was first seen: at 0, those left by a loss of power
+  /// during the workload; at 1, during the recovery from one; and so on.
+  public internal(set) var distinctImageCounts: [Int]
+  /// How many were checked: each distinct disk, and once more when more had been acknowledged.
   public internal(set) var checkedCount = 0
+  /// In how many recoveries the power was cut again.
+  public internal(set) var recoveryCount = 0
   /// How many of the disks built had each kind of loss.
   public internal(set) var lossCounts: [CrashLoss: Int] = [:]
+  /// The distinct disks by operation and loss.
+  public internal(set) var matrix = CrashMatrix()
   /// The first check that failed; the exploration ends there.
   public internal(set) var violation: CrashViolation?
 
-  init(seed: UInt64) {
+  init(seed: UInt64, recoveryDepth: Int) {
     self.seed = seed
+    distinctImageCounts = [Int](repeating: 0, count: recoveryDepth + 1)
   }
 
   /// Throws the violation, if there is one.
@@ -57,9 +75,12 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     let losses = CrashLoss.allCases.compactMap { kind in
       lossCounts[kind].map { "\(kind.rawValue) \($0)" }
     }
+    let depths = distinctImageCounts.dropFirst().map { "\($0)" }.joined(separator: " + ")
+    let recovered = depths.isEmpty ? "" : " (\(depths) during \(recoveryCount) recoveries)"
     return """
       \(operationCount) operations, \(imageCount) disks (\(losses.joined(separator: ", "))), \
-      \(distinctImageCount) distinct, \(checkedCount) checked, PERDURE_SEED=\(seed)\
+      \(distinctImageCount) distinct\(recovered), \(checkedCount) checked; all after \
+      \(exhaustedOperationCount) operations, some after \(sampledOperationCount), PERDURE_SEED=\(seed)\
       \(violation.map { "\n\($0)" } ?? "")
       """
   }

@@ -12,56 +12,95 @@ extension DurabilityModel {
     }
     return zip(pending, wished).map { demanded.contains($0.number) ? .kept : $1 }
   }
-
-  /// The disk that results if each pending change meets its fate.
-  func image(_ fates: [Fate], sectorLength: Int, seed: UInt64) -> CrashImage {
-    var directories = directories
-    var writes: [NodeID: [(PendingChange, PendingChange.Write, Fate)]] = [:]
-    for (change, fate) in zip(pending, fates) where fate != .lost {
-      switch change.body {
-      case .entries(let entries):
-        for entry in entries { directories[entry.directory, default: [:]][entry.name] = entry.node }
-      case .write(let write):
-        writes[write.file, default: []].append((change, write, fate))
-      }
-    }
-    var builder = ImageBuilder(directories: directories, directoryNodes: directoryNodes) { file in
-      var bytes = files[file] ?? []
-      let durableLength = bytes.count
-      for (change, write, fate) in writes[file] ?? [] {
-        let noise = SeededGenerator(seed: seed).derived(UInt64(change.number))
-        bytes.apply(write, fate, sectorLength: sectorLength, durableLength: durableLength, noise: noise)
-      }
-      return bytes
-    }
-    return CrashImage(root: builder.entries(of: Self.rootNode))
-  }
 }
 
-/// Walks down from the root; what no durable name leads to is not on the disk.
-private struct ImageBuilder {
-  let directories: [UInt64: [String: UInt64]]
-  let directoryNodes: Set<UInt64>
-  let bytes: (UInt64) -> [UInt8]
-  /// Guards against a directory that out-of-order renames have put into itself.
-  private var onTheWay: Set<UInt64> = []
+/// A disk that goes from operation to operation, and the disks that a loss of power would leave of it.
+///
+/// Files that come out the same are made once, and shared by all disks: most of the work is in their bytes.
+struct DiskCutter {
+  private(set) var model: DurabilityModel
+  private let sectorLength: Int
+  private let seed: UInt64
+  /// The pending writes of each file, as positions in `pending`.
+  private var writes: [UInt64: [Int]] = [:]
+  /// What became of a file's pending writes, and what the file is then. Forgotten when these change.
+  private var made: [UInt64: [[Fate]: FileBytes]] = [:]
 
-  init(
-    directories: [UInt64: [String: UInt64]], directoryNodes: Set<UInt64>, bytes: @escaping (UInt64) -> [UInt8]
-  ) {
-    self.directories = directories
-    self.directoryNodes = directoryNodes
-    self.bytes = bytes
+  /// So many versions of a file are kept.
+  private static let madeMax = 256
+
+  init(_ start: DurabilityModel, sectorLength: Int, seed: UInt64) {
+    model = start
+    self.sectorLength = sectorLength
+    self.seed = seed
+    findWrites()
   }
 
-  mutating func entries(of directory: UInt64) -> [String: CrashImage.Node] {
+  var pending: [PendingChange] { model.pending }
+
+  mutating func apply(_ event: DiskEvent, operation: Int) {
+    model.apply(event, operation: operation)
+    switch event {
+    case .write(let write): made[write.file] = nil
+    case .sync(let file, _), .forget(let file): made[file] = nil
+    case .create, .remove, .rename, .syncDirectory, .ignored: break
+    }
+    findWrites()
+  }
+
+  private mutating func findWrites() {
+    writes.removeAll(keepingCapacity: true)
+    for (position, change) in pending.enumerated() {
+      if case .write(let write) = change.body { writes[write.file, default: []].append(position) }
+    }
+  }
+
+  /// The disk that results if each pending change meets its fate.
+  mutating func image(_ fates: [Fate]) -> CrashImage {
+    var directories = model.directories
+    for (change, fate) in zip(pending, fates) where fate != .lost {
+      guard case .entries(let entries) = change.body else { continue }
+      for entry in entries { directories[entry.directory, default: [:]][entry.name] = entry.node }
+    }
+    var onTheWay: Set<UInt64> = []
+    return CrashImage(root: entries(of: DurabilityModel.rootNode, in: directories, fates, &onTheWay))
+  }
+
+  /// Walks down; what no durable name leads to is not on the disk.
+  ///
+  /// - Parameter onTheWay: Guards against a directory that out-of-order renames have put into itself.
+  private mutating func entries(
+    of directory: UInt64, in directories: [UInt64: [String: UInt64]], _ fates: [Fate],
+    _ onTheWay: inout Set<UInt64>
+  ) -> [String: CrashImage.Node] {
     guard onTheWay.insert(directory).inserted else { return [:] }
     defer { onTheWay.remove(directory) }
     var entries: [String: CrashImage.Node] = [:]
     for (name, node) in directories[directory] ?? [:] {
-      let isDirectory = directoryNodes.contains(node)
-      entries[name] = isDirectory ? .directory(self.entries(of: node)) : .file(bytes(node))
+      if model.directoryNodes.contains(node) {
+        entries[name] = .directory(self.entries(of: node, in: directories, fates, &onTheWay))
+      } else {
+        entries[name] = .file(bytes(of: node, fates))
+      }
     }
     return entries
+  }
+
+  private mutating func bytes(of file: UInt64, _ fates: [Fate]) -> FileBytes {
+    let durable = model.files[file] ?? .empty
+    guard let positions = writes[file] else { return durable }
+    let own = positions.map { fates[$0] }
+    if let bytes = made[file]?[own] { return bytes }
+    var bytes = durable.bytes
+    for position in positions where fates[position] != .lost {
+      guard case .write(let write) = pending[position].body else { continue }
+      let noise = SeededGenerator(seed: seed).derived(UInt64(pending[position].number))
+      bytes.apply(
+        write, fates[position], sectorLength: sectorLength, durableLength: durable.bytes.count, noise: noise)
+    }
+    let result = FileBytes(bytes)
+    if made[file]?.count ?? 0 >= Self.madeMax { made[file] = nil }
+    made[file, default: [:]][own] = result
+    return result
   }
 }

@@ -21,7 +21,7 @@ struct DurabilityModel: Sendable {
   typealias NodeID = UInt64
 
   /// The durable bytes of files that have some, and the durable entries of directories that have some.
-  var files: [NodeID: [UInt8]] = [:]
+  var files: [NodeID: FileBytes] = [:]
   var directories: [NodeID: [String: NodeID]] = [:]
 
   /// The numbers of all directories, durable or not.
@@ -128,7 +128,7 @@ extension DurabilityModel {
   }
 
   /// Puts a node where the disk has it from the beginning.
-  mutating func place(_ node: NodeID, _ name: String, in directory: NodeID, bytes: [UInt8]?) {
+  mutating func place(_ node: NodeID, _ name: String, in directory: NodeID, bytes: FileBytes?) {
     directories[directory, default: [:]][name] = node
     if let bytes { files[node] = bytes } else { directoryNodes.insert(node) }
   }
@@ -156,7 +156,9 @@ extension DurabilityModel {
     var settled = Set(pending.filter(isCovered).map(\.number))
     guard !settled.isEmpty else { return }
     demand(&settled)
-    for change in pending where settled.contains(change.number) { makeDurable(change) }
+    var written: [NodeID: [UInt8]] = [:]
+    for change in pending where settled.contains(change.number) { makeDurable(change, &written) }
+    for (file, bytes) in written { files[file] = FileBytes(bytes) }
     pending.removeAll { settled.contains($0.number) }
     barriers.removeAll { $0.covered.isSubset(of: settled) }
   }
@@ -172,11 +174,12 @@ extension DurabilityModel {
     }
   }
 
-  private mutating func makeDurable(_ change: PendingChange) {
+  /// - Parameter written: The bytes of files that were written to; a file's are made once for all of its writes.
+  private mutating func makeDurable(_ change: PendingChange, _ written: inout [NodeID: [UInt8]]) {
     switch change.body {
     case .write(let write):
       forgetOverwritten(by: write)
-      files[write.file, default: []].overlay(write.bytes, at: write.offset)
+      written[write.file, default: files[write.file]?.bytes ?? []].overlay(write.bytes, at: write.offset)
     case .entries(let entries):
       for entry in entries { directories[entry.directory, default: [:]][entry.name] = entry.node }
       forgetOlderEntries(than: change, entries)

@@ -39,8 +39,8 @@ extension SimulatedFileSystem.State {
       switch node {
       case .file(let bytes):
         let id = Self.added { () throws(FileIOError) in try tree.createFile(inner, for: "load") }
-        contents[id] = Self.content(bytes)
-        usedBytes += UInt64(bytes.count)
+        contents[id] = Self.content(bytes.bytes)
+        usedBytes += UInt64(bytes.bytes.count)
         disk.place(id, name, in: directory, bytes: bytes)
       case .directory(let entries):
         let id = Self.added { () throws(FileIOError) in try tree.createDirectory(inner) }
@@ -57,7 +57,7 @@ extension SimulatedFileSystem.State {
 
   private func entries(of directory: NameTree.NodeID) -> [String: CrashImage.Node] {
     tree.entries(of: directory).mapValues { node in
-      tree.isDirectory(node) ? .directory(entries(of: node)) : .file(contents[node]?.bytes ?? [])
+      tree.isDirectory(node) ? .directory(entries(of: node)) : .file(FileBytes(contents[node]?.bytes ?? []))
     }
   }
 

@@ -49,20 +49,36 @@ package struct CrashOracle: Sendable {
 
   /// - Parameter promised: The last commit that was acknowledged as durable.
   package func check(_ store: Store, promised: UInt64) throws {
-    let snapshot = store.snapshot()
-    guard snapshot.sequence >= promised else {
-      throw Violation("commit \(promised) was promised, and the log ends at \(snapshot.sequence)")
+    try check(store, StoreCrashCheck.Promise(upTo: promised))
+  }
+
+  func check(_ store: Store, _ promise: StoreCrashCheck.Promise) throws {
+    let sequence = store.snapshot().sequence
+    guard sequence >= promise.least else {
+      throw Violation("commit \(promise.least) was promised, and the log ends at \(sequence)")
     }
-    guard snapshot.sequence < contents.count else {
-      throw Violation("there never was a commit \(snapshot.sequence)")
+    let last = min(sequence, promise.base ?? sequence)
+    guard last < contents.count, sequence - last <= promise.addedMax else {
+      throw Violation("there never was a commit \(sequence)")
     }
-    guard try Self.content(of: store) == contents[Int(snapshot.sequence)] else {
-      throw Violation("the content after commit \(snapshot.sequence) is not what it was")
+    guard try Self.content(of: store) == content(after: last, addedUpTo: sequence) else {
+      throw Violation("the content after commit \(sequence) is not what it was")
     }
     // Whatever the power cut left: a checkpoint that a superblock names was durable before.
     if let rebuild = store.recoveryReport.indexRebuild { throw Violation("\(rebuild)") }
     let report = try store.verify()
     guard report.isClean else { throw Violation("\(report.findings)") }
+  }
+
+  /// The row of a commit that followed a recovery.
+  static func addedID(_ sequence: UInt64) -> UInt64 { 5_000_000 + sequence }
+
+  private func content(after last: UInt64, addedUpTo sequence: UInt64) -> CrashHistory.Content {
+    var content = contents[Int(last)]
+    for added in last..<sequence {
+      content[CrashKey(keyspace: "rows", key: .id(Self.addedID(added + 1)))] = [1, 2, 3]
+    }
+    return content
   }
 
   /// Everything that is in a store.

@@ -30,6 +30,10 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
     case rewrittenSegment
     /// The sync of the directory after that, before what became void goes (T7, T9).
     case rewrittenName
+    /// Every sync of a file.
+    case everyFile
+    /// Every sync of a directory.
+    case everyName
 
     /// Whether it takes a compaction to notice.
     package var isOfCompaction: Bool { self == .rewrittenSegment || self == .rewrittenName }
@@ -59,6 +63,7 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
       case .indexName: path != "/" && last.hasSuffix(".index")
       case .rewrittenName: path != "/" && last.hasSuffix(".segment.tmp")
       case .blobName: path != "/" && last.hasSuffix(".blob")
+      case .everyName: true
       default: false
       }
     if !isForgotten { try behind.syncDirectory(path) }
@@ -84,6 +89,7 @@ private final class ForgetfulFile: ForwardingFile {
       case .log: path.hasSuffix(".segment") && !isEmptySegment
       case .blob: path.hasSuffix(".blob")
       case .index: path.hasSuffix(".index")
+      case .everyFile: true
       default: false
       }
     if !isForgotten { try behind.sync(mode) }

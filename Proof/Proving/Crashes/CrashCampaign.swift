@@ -1,0 +1,144 @@
+import PerdureFileIO
+import PerdureTestSupport
+
+// Cuts the power after every operation of many small programs, and again during the recoveries.
+//
+// Every disk is opened and held against the history of its program (see StoreCrashCheck). A disk counts once, whatever
+// program left it, and when it has passed. Programs of a kind run, each with other random choices, until the kind has had
+// its share of the disks; all kinds have the same share.
+
+/// Loss of power, during work and during recovery.
+package struct CrashCampaign: Campaign {
+  package let name = "crashes"
+  package let summary = "power cuts after every operation, and during recovery, three times in a row"
+
+  private let subjects: [any CrashSubject]
+
+  /// The disks of a full proof.
+  package static let statesFull = 1_000_000
+
+  /// - Parameter others: Kinds of programs beside those that use the engine alone.
+  package init(beside others: [any CrashSubject] = []) { subjects = CrashShape.all + others }
+
+  /// One more kind of program alone.
+  package init(only subject: any CrashSubject) { subjects = [subject] }
+
+  package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    let tallies = try await tallies(plan, progress)
+    var result = CampaignResult()
+    let sum = tallies.reduce(into: CrashTally(name: "all")) { $0 += $1 }
+    result.counts.crashStates = sum.states
+    result.counts.recoveryCrashes = sum.recoveryStates
+    result.report = CrashTally.table(tallies + [sum]) + ["", "after which operation, and what was lost:"]
+    result.report += sum.matrix.lines
+    result.violations = tallies.compactMap { tally in
+      tally.violation.map { ProofViolation("\(tally.name): \($0)", command: plan.command(for: self)) }
+    }
+    return result
+  }
+
+  /// What was tried of each kind of program.
+  package func tallies(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> [CrashTally] {
+    let quota = plan.quota(Self.statesFull) / subjects.count + 1
+    let shared = CrashShared(total: quota * subjects.count, progress)
+    let tallies = try await withThrowingTaskGroup(of: (Int, CrashTally).self) { group in
+      for (number, subject) in subjects.enumerated() {
+        let seed = SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed
+        group.addTask { (number, try await Self.explore(subject, seed, states: quota, shared)) }
+      }
+      return try await group.reduce(into: [Int: CrashTally]()) { $0[$1.0] = $1.1 }
+    }
+    return tallies.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  /// Runs programs of a kind until so many new disks have been looked at.
+  private static func explore(
+    _ subject: some CrashSubject, _ seed: UInt64, states: Int, _ shared: CrashShared
+  ) async throws -> CrashTally {
+    var tally = CrashTally(name: subject.name)
+    var aim = CrashAim(states: states)
+    while tally.states < states, !shared.isOver {
+      let round = tally.programs
+      let fileSystem = SimulatedFileSystem()
+      let program = subject.program(seed: seed &+ UInt64(round))
+      let check = try await program.run(on: fileSystem, fileSystem.marker)
+      var explorer = CrashExplorer(seed: seed &+ UInt64(round))
+      explorer.sectorLength = subject.sectorLengths[round % subject.sectorLengths.count]
+      explorer.recoveryDepth = 3
+      aim.prepare(&explorer, operations: fileSystem.operationCount, tally)
+      let report = explorer.examine(fileSystem.journal, check) { context, isDuringRecovery in
+        guard shared.isNew(context) else { return }
+        tally.add(context, isDuringRecovery: isDuringRecovery)
+      }
+      tally.add(report)
+      aim.learn(explorer, report)
+      if report.violation != nil { shared.end() }
+    }
+    return tally
+  }
+}
+
+/// What all kinds of programs of one campaign have in common.
+private final class CrashShared: Sendable {
+  private struct State {
+    /// The disks that were counted.
+    var seen: Set<Int> = []
+    var isOver = false
+  }
+
+  private let state = Guarded(State())
+  private let total: Int
+  private let progress: ProofProgress
+
+  init(total: Int, _ progress: ProofProgress) { (self.total, self.progress) = (total, progress) }
+
+  var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Something was found: nothing more is begun.
+  func end() { state.withLock { $0.isOver = true } }
+
+  /// Whether this disk was never counted before.
+  func isNew(_ context: CrashContext) -> Bool {
+    guard state.withLock({ $0.seen.insert(context.fingerprint).inserted }) else { return false }
+    progress.advance(of: total, "power cuts")
+    return true
+  }
+}
+
+/// How much is tried of one program, so that the share of its kind is about full, with enough from recoveries.
+private struct CrashAim {
+  /// How many new disks the crashes behind one operation were so far, with twelve images of it, and
+  /// those in one recovery.
+  private var operationYield = 12.0
+  private var recoveryYield = 4.0
+  private let states: Int
+
+  /// How many disks a cut in a recovery shall leave for one that was recovered, at each depth. So about
+  /// a third of all disks come from recoveries.
+  private static let recoveryRatio = 0.25
+  private static let imagesMax = 48.0
+  /// Fewer, and the telling losses (`CrashPlanner`) would be all there is.
+  private static let imagesMin = 12.0
+
+  init(states: Int) { self.states = states }
+
+  func prepare(_ explorer: inout CrashExplorer, operations: Int, _ tally: CrashTally) {
+    let missing = Double(states - tally.states)
+    let least = max(1, Double(operations) * operationYield)
+    explorer.imagesPerOperationMax = Int(min(Self.imagesMax, max(1, missing / least) * Self.imagesMin))
+    explorer.operationsOneIn = max(1, Int(least / missing))
+    explorer.recoveriesOneIn = max(1, Int((recoveryYield / Self.recoveryRatio).rounded()))
+    // No kind has more than its share; a disk may be checked twice (CrashExamination, W1).
+    explorer.checksMax = Int(missing * 1.15) + 1
+  }
+
+  mutating func learn(_ explorer: CrashExplorer, _ report: CrashReport) {
+    let operations = report.operationCount / explorer.operationsOneIn
+    if operations > 20, report.checkedCount < explorer.checksMax {
+      let yield = Double(report.distinctImageCount) / Double(operations)
+      operationYield = max(0.5, yield * Self.imagesMin / Double(explorer.imagesPerOperationMax))
+    }
+    let recovered = report.distinctImageCount - report.distinctImageCounts[0]
+    if report.recoveryCount > 20 { recoveryYield = Double(recovered) / Double(report.recoveryCount) }
+  }
+}

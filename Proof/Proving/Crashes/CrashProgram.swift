@@ -1,0 +1,52 @@
+package import PerdureFileIO
+package import PerdureTestSupport
+
+/// A program that writes to a store, on a disk whose power will be cut.
+package protocol CrashProgram: Sendable {
+  associatedtype Check: CrashCheck
+
+  /// Runs to the end, and says to `marker` what was acknowledged.
+  ///
+  /// - Returns: What a disk that it left is held against.
+  func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> Check
+}
+
+/// Recovers a store from a disk that a power cut left, and holds it against what the program did.
+package protocol CrashCheck: Sendable {
+  associatedtype Recovered
+
+  /// Opens the store. The power is cut during this too.
+  func recover(_ fileSystem: SimulatedFileSystem, _ context: CrashContext) throws -> Recovered
+
+  /// Throws when something is lost, half there, or wrong.
+  func verify(_ recovered: Recovered, _ context: CrashContext) throws
+
+  /// Whether the power went in a recovery, and not in what a check did after it.
+  func isDuringRecovery(_ context: CrashContext) -> Bool
+}
+
+/// One kind of program.
+package protocol CrashSubject: Sendable {
+  associatedtype Program: CrashProgram
+
+  /// For the table.
+  var name: String { get }
+  /// How many bytes the disk writes as one, of one program after the other.
+  var sectorLengths: [Int] { get }
+
+  /// The program that makes these random choices.
+  func program(seed: UInt64) -> Program
+}
+
+extension CrashExplorer {
+  /// Tries what `check` was made for.
+  package func examine(
+    _ journal: CrashJournal, _ check: some CrashCheck,
+    counting count: (CrashContext, Bool) -> Void = { _, _ in }
+  ) -> CrashReport {
+    examine(journal, recover: check.recover) { recovered, context in
+      try check.verify(recovered, context)
+      count(context, check.isDuringRecovery(context))
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import PerdureLog
+
+/// A process that has the store open for reading, beside the one that writes.
+struct CrashReader: Sendable {
+  private let store: Store
+  private let history: CrashHistory
+
+  init(_ store: Store, _ history: CrashHistory) { (self.store, self.history) = (store, history) }
+
+  /// Goes on to what is committed now, and looks whether it is that.
+  func follow() throws {
+    try store.refresh()
+    let last = store.snapshot().sequence
+    guard try CrashOracle.content(of: store) == history.contents(upTo: last)[Int(last)] else {
+      throw Violation("a reader sees what commit \(last) did not leave")
+    }
+  }
+}

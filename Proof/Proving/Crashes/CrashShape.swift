@@ -1,0 +1,98 @@
+package import PerdureLog
+
+/// What kind of program writes to the store.
+package struct CrashShape: Sendable, CustomStringConvertible {
+  package var description: String
+  package var commits = 40
+  package var writers = 1
+  package var operations = 1...6
+  package var valueLengthMax = 300
+  /// One value in so many is above the blob threshold; 0: none.
+  package var blobOneIn = 24
+  /// One commit in so many is redefined, refused or otherwise out of the ordinary; 0: none.
+  package var mishapOneIn = 0
+  /// After one commit in so many a checkpoint is made by hand, and one at each close; 0: none.
+  package var checkpointOneIn = 0
+  package var reopensEvery = 17
+  /// One step in so many compacts the store, one in twice as many with a snapshot held; 0: none.
+  package var compactsOneIn = 0
+  /// Whether compaction puts what lives long into groups.
+  package var groups = false
+  /// Whether values are compressed, and one step in so many makes a dictionary; 0: neither.
+  package var trainsOneIn = 0
+  /// Whether writers wait for their syncs without a thread.
+  package var isAsynchronous = false
+  package var durabilities = Durability.allCases
+  package var sectorLength = 512
+  package var imagesPerOperationMax = 64
+  package var segmentCapacityBytes = 4096
+  /// Of six operations so many are removals.
+  package var removalsOf6 = 2
+  /// So many processes have the store open for reading, and follow.
+  package var readers = 0
+  /// How much of the log is synced in the background at once, and the next segment prepared; 0: nothing.
+  package var syncAheadBytes: UInt64 = 0
+
+  /// For engines that are wrong on purpose: a little of everything.
+  package static let canary = CrashShape(
+    description: "canary", commits: 30, operations: 1...8, blobOneIn: 6, checkpointOneIn: 3, reopensEvery: 9)
+
+  package static let compactingCanary = CrashShape(
+    description: "compacting canary", commits: 40, operations: 1...4, blobOneIn: 0, reopensEvery: 20,
+    compactsOneIn: 2, segmentCapacityBytes: 4096)
+
+  /// Each about as much of the campaign as any other.
+  package static let all = [
+    CrashShape(description: "puts, one at a time", commits: 60, operations: 1...1, removalsOf6: 0),
+    CrashShape(description: "removals", commits: 60, operations: 1...3, removalsOf6: 4),
+    CrashShape(description: "small commits, fine tears", sectorLength: 64),
+    CrashShape(description: "batches", commits: 30, operations: 20...60, valueLengthMax: 40, blobOneIn: 0),
+    CrashShape(
+      description: "commits over several segments", commits: 24, operations: 1...40, valueLengthMax: 700),
+    CrashShape(
+      description: "values longer than a segment", commits: 24, operations: 1...4, valueLengthMax: 9000,
+      blobOneIn: 0, reopensEvery: 5),
+    CrashShape(description: "blob files", operations: 1...3, blobOneIn: 3, reopensEvery: 9),
+    CrashShape(
+      description: "rotation", commits: 50, operations: 1...2, valueLengthMax: 1200, blobOneIn: 0,
+      durabilities: [.relaxed, .ordered, .powerLoss]),
+    CrashShape(description: "preconditions that fail, and mishaps", commits: 60, mishapOneIn: 2),
+    CrashShape(description: "opened and closed again and again", commits: 40, reopensEvery: 2),
+    CrashShape(
+      description: "three writers", commits: 20, writers: 3, mishapOneIn: 6, isAsynchronous: true,
+      sectorLength: 128),
+    CrashShape(description: "compaction", commits: 50, blobOneIn: 12, reopensEvery: 13, compactsOneIn: 4),
+    CrashShape(
+      description: "compaction of chains", commits: 30, operations: 1...40, valueLengthMax: 700,
+      reopensEvery: 9, compactsOneIn: 3),
+    CrashShape(
+      description: "compaction and checkpoints", commits: 40, blobOneIn: 12, checkpointOneIn: 4,
+      reopensEvery: 7, compactsOneIn: 4),
+    CrashShape(
+      description: "compaction beside three writers", commits: 20, writers: 3, mishapOneIn: 9,
+      compactsOneIn: 8, sectorLength: 128),
+    CrashShape(
+      description: "nothing promised until the end", commits: 60, reopensEvery: 30,
+      durabilities: [.relaxed, .processCrash, .ordered]),
+    CrashShape(description: "checkpoints", commits: 36, checkpointOneIn: 2, reopensEvery: 9),
+    CrashShape(
+      description: "checkpoints, blob files and mishaps", commits: 30, blobOneIn: 4, mishapOneIn: 3,
+      checkpointOneIn: 3, reopensEvery: 4),
+    CrashShape(
+      description: "checkpoints beside three writers", commits: 12, writers: 3, blobOneIn: 0,
+      checkpointOneIn: 5, sectorLength: 128),
+    CrashShape(
+      description: "dictionaries that change", commits: 40, valueLengthMax: 120,
+      checkpointOneIn: 6, reopensEvery: 9, compactsOneIn: 9, trainsOneIn: 4),
+    CrashShape(
+      description: "compaction into groups", commits: 40, blobOneIn: 12, checkpointOneIn: 6, reopensEvery: 9,
+      compactsOneIn: 3, groups: true),
+    CrashShape(
+      description: "segments prepared ahead of time", commits: 60, mishapOneIn: 8,
+      reopensEvery: 13, compactsOneIn: 12, durabilities: [.relaxed, .processCrash, .powerLoss],
+      syncAheadBytes: 500),
+    CrashShape(
+      description: "reader processes that follow", commits: 36, blobOneIn: 8, checkpointOneIn: 4,
+      reopensEvery: 12, compactsOneIn: 6, readers: 2),
+  ]
+}

@@ -1,0 +1,63 @@
+package import PerdureTestSupport
+
+/// What was tried of one kind of program.
+package struct CrashTally: Sendable {
+  package let name: String
+  package private(set) var programs = 0
+  package private(set) var operations = 0
+  /// Distinct disks that passed, by how many recoveries had been cut.
+  package private(set) var statesByDepth: [Int] = [0, 0, 0, 0]
+  /// Disks that a power cut in a recovery left; not those that one in a commit after a recovery left.
+  package private(set) var recoveryStates = 0
+  package private(set) var exhausted = 0
+  package private(set) var sampled = 0
+  package private(set) var matrix = CrashMatrix()
+  package private(set) var violation: CrashViolation?
+
+  package init(name: String) { self.name = name }
+
+  package var states: Int { statesByDepth.reduce(0, +) }
+
+  mutating func add(_ context: CrashContext, isDuringRecovery: Bool) {
+    statesByDepth[context.recoveries] += 1
+    recoveryStates += isDuringRecovery ? 1 : 0
+    matrix.add(context)
+  }
+
+  mutating func add(_ report: CrashReport) {
+    programs += 1
+    operations += report.operationCount
+    exhausted += report.exhaustedOperationCount
+    sampled += report.sampledOperationCount
+    violation = violation ?? report.violation
+  }
+
+  package static func += (sum: inout CrashTally, other: CrashTally) {
+    sum.programs += other.programs
+    sum.operations += other.operations
+    for depth in sum.statesByDepth.indices { sum.statesByDepth[depth] += other.statesByDepth[depth] }
+    sum.recoveryStates += other.recoveryStates
+    sum.exhausted += other.exhausted
+    sum.sampled += other.sampled
+    sum.matrix += other.matrix
+    sum.violation = sum.violation ?? other.violation
+  }
+
+  /// A line for each; the last is the sum of the others.
+  package static func table(_ tallies: [CrashTally]) -> [String] {
+    let sum = max(1, tallies.last?.states ?? 1)
+    let header = [
+      "workload", "programs", "operations", "disks", "%", "depth 1", "depth 2", "depth 3", "in recovery",
+      "all tried", "sampled",
+    ]
+    let rows = tallies.map { tally in
+      [tally.name]
+        + [
+          tally.programs, tally.operations, tally.states, tally.states * 1000 / sum, tally.statesByDepth[1],
+          tally.statesByDepth[2], tally.statesByDepth[3], tally.recoveryStates, tally.exhausted,
+          tally.sampled,
+        ].enumerated().map { $0.offset == 3 ? "\($0.element / 10).\($0.element % 10)" : "\($0.element)" }
+    }
+    return TextTable.lines([header] + rows)
+  }
+}

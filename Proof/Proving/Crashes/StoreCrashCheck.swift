@@ -1,0 +1,104 @@
+package import PerdureFileIO
+import PerdureLog
+package import PerdureTestSupport
+
+// What is promised of a store after a power cut, and after more of them during the recovery.
+//
+// A recovery may be followed by a commit before the power goes again. Such commits are marked, and are of one row
+// each, so that what the store must hold follows from the content before the first of them.
+
+/// Opens a store that a workload wrote, and holds it against the workload's history.
+package struct StoreCrashCheck: CrashCheck {
+  package let workload: CrashWorkload
+  package let oracle: CrashOracle
+  /// What stands before the disk while the store is opened: for an engine that is wrong then.
+  package var opening: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
+
+  package struct Recovered {
+    let store: Store
+    let fileSystem: SimulatedFileSystem
+    /// The commit that followed the recovery, if one did.
+    let added: UInt64?
+  }
+
+  /// What a store must hold.
+  struct Promise {
+    /// The last commit that must be there.
+    private(set) var least: UInt64 = 0
+    /// The last commit before those that followed recoveries; nil if none did.
+    private(set) var base: UInt64?
+    private(set) var addedMax = 0
+
+    private static let addedFlag = 1 << 40
+
+    static func label(ofAdded sequence: UInt64) -> Int { Int(sequence) | addedFlag }
+
+    static func isAdded(_ label: Int) -> Bool { label & addedFlag != 0 }
+
+    init(upTo least: UInt64) { self.least = least }
+
+    init(_ context: CrashContext) {
+      least = UInt64((context.acknowledged.map { $0 & ~Self.addedFlag }).max() ?? 0)
+      for label in context.begun where Self.isAdded(label) { add(UInt64(label & ~Self.addedFlag)) }
+    }
+
+    mutating func add(_ sequence: UInt64) {
+      base = base ?? sequence - 1
+      addedMax += 1
+    }
+
+    /// This commit was acknowledged.
+    mutating func require(_ sequence: UInt64) { least = max(least, sequence) }
+  }
+
+  package func recover(
+    _ fileSystem: SimulatedFileSystem, _ context: CrashContext
+  ) throws -> Recovered {
+    let promise = Promise(context)
+    if context.operation % 7 == 0, promise.least > 0 {
+      try oracle.check(try workload.open(on: fileSystem, readOnly: true), promise)
+    }
+    let store = try workload.open(on: opening(fileSystem))
+    // What a recovery has shown to anybody is as good as promised.
+    let sequence = store.snapshot().sequence
+    if sequence > promise.least { fileSystem.marker.acknowledge(Int(sequence)) }
+    guard context.operation % 5 == 0, promise.least > 0 else {
+      return Recovered(store: store, fileSystem: fileSystem, added: nil)
+    }
+    let added = Promise.label(ofAdded: sequence + 1)
+    fileSystem.marker.begin(added)
+    let rows = try store.keyspace("rows", .dense)
+    let (_, written) = try store.write {
+      try $0.put([1, 2, 3], id: CrashOracle.addedID(sequence + 1), in: rows)
+    }
+    guard written == sequence + 1 else { throw Violation("commit \(written) came behind \(sequence)") }
+    fileSystem.marker.acknowledge(added)
+    return Recovered(store: store, fileSystem: fileSystem, added: written)
+  }
+
+  package func verify(_ recovered: Recovered, _ context: CrashContext) throws {
+    var promise = Promise(context)
+    if let added = recovered.added {
+      promise.add(added)
+      promise.require(added)
+    }
+    try oracle.check(recovered.store, promise)
+    // The log goes on behind whatever the crash left, and is as whole as before.
+    guard recovered.added != nil, context.operation % 10 == 0 else { return }
+    try recovered.store.compact()
+    try recovered.store.close()
+    try oracle.check(try workload.open(on: recovered.fileSystem), promise)
+  }
+
+  package func isDuringRecovery(_ context: CrashContext) -> Bool {
+    context.recoveries > 0 && !context.begun.contains(where: Promise.isAdded)
+  }
+}
+
+extension CrashShape: CrashSubject {
+  package var name: String { description }
+
+  package var sectorLengths: [Int] { [sectorLength, 4096, 512] }
+
+  package func program(seed: UInt64) -> CrashWorkload { CrashWorkload(shape: self, seed: seed) }
+}

@@ -1,0 +1,133 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+/// A number in a file, which is replaced by a rename. The opening finishes a replacement that was cut, as it can
+/// tell: the copy is whole when its two bytes add up.
+private struct TinyCell {
+  let number: Int?
+
+  static func set(_ number: UInt8, on fileSystem: SimulatedFileSystem, syncs: Bool = true) throws {
+    let copy = try fileSystem.open("/copy", .create)
+    try copy.write([number, ~number], at: 0)
+    if syncs { try copy.sync(.full) }
+    try fileSystem.rename("/copy", to: "/cell")
+    try fileSystem.syncDirectory("/")
+  }
+
+  /// - Parameter syncs: Whether a copy that is finished is made durable before it takes the place of the cell.
+  init(recovering fileSystem: SimulatedFileSystem, syncs: Bool = true) throws {
+    if try fileSystem.kind(of: "/copy") != nil {
+      let copy = try fileSystem.open("/copy", .readWrite)
+      if let number = try Self.number(in: copy) {
+        // Another way to finish it: in place, which takes a sync.
+        let cell = try fileSystem.open(
+          "/cell", try fileSystem.kind(of: "/cell") == nil ? .create : .readWrite)
+        try cell.write([UInt8(number), ~UInt8(number)], at: 0)
+        if syncs { try cell.sync(.full) }
+        if syncs { try fileSystem.syncDirectory("/") }
+      }
+      try fileSystem.remove("/copy")
+      try fileSystem.syncDirectory("/")
+    }
+    number = try fileSystem.kind(of: "/cell") == nil ? nil : Self.number(in: fileSystem.open("/cell", .read))
+  }
+
+  private static func number(in file: any File) throws -> Int? {
+    let bytes = try file.read(Int(try file.size()), at: 0)
+    return bytes.count == 2 && bytes[0] == ~bytes[1] ? Int(bytes[0]) : nil
+  }
+}
+
+private struct Lost: Error {}
+
+@Suite("Crashes during recovery")
+struct RecoveryExplorationTests {
+  private func run(depth: Int, oneIn: Int = 1, syncs: Bool) throws -> CrashReport {
+    var explorer = CrashExplorer(seed: 3)
+    explorer.recoveryDepth = depth
+    explorer.recoveriesOneIn = oneIn
+    return try explorer.explore { fileSystem, marker in
+      for number in 1...4 {
+        try TinyCell.set(UInt8(number), on: fileSystem)
+        marker.acknowledge(number)
+      }
+    } recover: { fileSystem, _ in
+      let cell = try TinyCell(recovering: fileSystem, syncs: syncs)
+      if let number = cell.number { fileSystem.marker.acknowledge(number) }
+      return cell
+    } verify: { cell, context in
+      guard cell.number ?? 0 >= context.acknowledged.max() ?? 0 else { throw Lost() }
+    }
+  }
+
+  @Test("A recovery that leaves a sync out is found by cutting the power in it, and not before")
+  func unsyncedRecovery() throws {
+    #expect(try run(depth: 0, syncs: false).violation == nil)
+    let violation = try #require(try run(depth: 1, syncs: false).violation)
+    #expect(violation.recoveries == 1)
+    #expect(violation.description.contains("of recovery 1"))
+    #expect(violation.trace.contains { $0.contains("recovery 1 begins") })
+    #expect(violation.trace.first?.contains("create /copy") == true)
+  }
+
+  @Test("Disks are counted by the number of recoveries that were cut, each once")
+  func depths() throws {
+    var before = try run(depth: 0, syncs: true)
+    #expect(before.recoveryCount == 0)
+    for depth in 1...2 {
+      let report = try run(depth: depth, syncs: true)
+      try report.check()
+      #expect(report.distinctImageCounts.count == depth + 1)
+      #expect(report.distinctImageCount > before.distinctImageCount)
+      #expect(report.recoveryCount > before.recoveryCount)
+      before = report
+    }
+  }
+
+  @Test("One recovery in so many is cut, and the report says of how many")
+  func sampling() throws {
+    let few = try run(depth: 0, oneIn: 1, syncs: true)
+    #expect(few.recoveryCount == 0)
+    var explorer = CrashExplorer(seed: 1)
+    explorer.recoveryDepth = 1
+    explorer.imagesPerOperationMax = 16
+    func recoveries(oneIn: Int) throws -> Int {
+      explorer.recoveriesOneIn = oneIn
+      return try explorer.explore { fileSystem, _ in
+        for number in 0..<20 { try fileSystem.createDirectory("/\(number)") }
+      } recover: { _, _ in
+      } verify: { _, _ in
+      }.recoveryCount
+    }
+    let (all, some) = (try recoveries(oneIn: 1), try recoveries(oneIn: 10))
+    #expect(some > all / 20 && some < all / 5, "\(some) of \(all)")
+  }
+
+  @Test("The report says after how many operations all disks were tried, and after how many some")
+  func exhaustion() throws {
+    var explorer = CrashExplorer(seed: 1)
+    explorer.imagesPerOperationMax = 16
+    let report = try explorer.explore { fileSystem, _ in
+      for number in 0..<10 { try fileSystem.createDirectory("/\(number)") }
+    } verify: { _, _ in
+    }
+    // With four names pending there are 16 disks; before the first operation there is one.
+    #expect(report.exhaustedOperationCount == 5)
+    #expect(report.sampledOperationCount == 6)
+  }
+
+  @Test("A table counts the distinct disks by operation and loss")
+  func matrix() throws {
+    let report = try CrashExplorer(seed: 1).explore { fileSystem, _ in
+      try fileSystem.createDirectory("/a")
+      try fileSystem.syncDirectory("/")
+    } verify: { _, _ in
+    }
+    #expect(report.matrix[nil, .nothing] == 1)
+    #expect(report.matrix[.createDirectory, .nothing] == 1)
+    #expect(report.matrix[.syncDirectory, .nothing] == 0, "the same disk as one before")
+    #expect(report.matrix.operations == [.createDirectory])
+    #expect(report.matrix.lines.count == 3)
+  }
+}
