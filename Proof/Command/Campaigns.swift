@@ -2,5 +2,6 @@ import PerdureProving
 
 /// All campaigns, in the order in which they run.
 let campaigns: [any Campaign] = [
-  CrashCampaign()
+  CrashCampaign(),
+  ModelsCampaign(),
 ]

@@ -1,0 +1,267 @@
+package import PerdureFileIO
+import PerdureLog
+
+// One history on one store: each step is done by the store and by the model, and their answers are compared.
+
+/// What a history that went well came to.
+package struct HistoryOutcome: Equatable, Sendable {
+  /// Answers that were held against the model's.
+  package var answers = 0
+  /// All answers but those of upkeep, and the content at the end, as bytes that the store gave.
+  package var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  mutating func add(_ number: UInt64) { digest = (digest ^ number) &* 0x100_0000_01b3 }
+}
+
+/// A step whose answer was not the model's.
+package struct HistoryFailure: Error, CustomStringConvertible {
+  package var step: Int
+  package var what: String
+
+  package var description: String { "step \(step): \(what)" }
+}
+
+package final class HistoryRun {
+  let history: History
+  let subject: any HistorySubject
+  let scratch = HistoryComparison()
+  var model: HistoryModel
+  var outcome = HistoryOutcome()
+  private let fileSystem: any FileSystem
+  private let path: String
+  private var opened: Store?
+  private var reader: Store?
+  private var options: HistoryOptions
+  var spaces: [Keyspace] = []
+  var indexes: [DerivedIndex] = []
+
+  /// A state that can still be asked, and what it must answer.
+  struct State {
+    var snapshot: Snapshot
+    var content: HistoryContent
+  }
+
+  private var held = [State?](repeating: nil, count: HistoryView.slots)
+  private var followed: State?
+
+  private init(
+    _ history: History, _ subject: any HistorySubject, _ fileSystem: any FileSystem, _ path: String
+  ) {
+    (self.history, self.subject, self.fileSystem, self.path) = (history, subject, fileSystem, path)
+    model = HistoryModel(history.universe)
+    options = history.options
+  }
+
+  /// Runs a history to its end.
+  ///
+  /// - Parameter path: Of a directory that is not there yet.
+  /// - Parameter beside: Called before each step, with the path of the store: what happens to its files
+  ///   meanwhile.
+  /// - Throws: `HistoryFailure`.
+  package static func run(
+    _ history: History, on subject: any HistorySubject = WholeStore(), _ fileSystem: any FileSystem,
+    at path: String = "/h.perdure", beside: (Int) throws -> Void = { _ in }
+  ) throws -> HistoryOutcome {
+    let run = HistoryRun(history, subject, fileSystem, path)
+    var number = -1
+    do {
+      try run.open()
+      for (next, step) in history.steps.enumerated() {
+        number = next
+        try beside(next)
+        try run.take(step)
+      }
+      number = history.steps.count
+      try run.finish()
+      return run.outcome
+    } catch {
+      let step = history.steps.indices.contains(number) ? "\(history.steps[number].line.name): " : ""
+      throw HistoryFailure(step: number, what: "\(step)\(error)")
+    }
+  }
+
+  var store: Store {
+    get throws {
+      guard let opened else { throw Violation("the store could not be opened again") }
+      return opened
+    }
+  }
+
+  /// An answer was as it had to be.
+  func answered(_ number: UInt64) {
+    outcome.answers += 1
+    outcome.add(number)
+  }
+
+  func expect(_ isTrue: Bool, _ message: @autoclosure () -> String) throws {
+    if !isTrue { throw Violation(message()) }
+  }
+
+  func expectSequence(_ number: UInt64, _ what: @autoclosure () -> String) throws {
+    let number = subject.sequence(number)
+    try expect(
+      number == model.content.sequence, "\(what()) has number \(number), not \(model.content.sequence)")
+  }
+
+  func state(_ view: HistoryView) throws -> State {
+    switch view {
+    case .held(let slot):
+      if let state = held[slot] {
+        return State(snapshot: subject.held(state.snapshot, of: try store), content: state.content)
+      }
+    case .reader: if let followed { return followed }
+    case .newest: break
+    }
+    return try newest()
+  }
+
+  private func newest() throws -> State {
+    let snapshot = try store.snapshot()
+    try expectSequence(snapshot.sequence, "the newest state")
+    return State(snapshot: snapshot, content: model.content)
+  }
+
+  private func take(_ step: HistoryStep) throws {
+    switch step {
+    case .read(let view, let read):
+      let state = try state(view)
+      try check(read, state.snapshot, state.content)
+    case .commit(let commit): try take(commit)
+    case .transaction(let transaction): try take(transaction)
+    case .hold(let slot): held[slot] = try newest()
+    case .letGo(let slot): held[slot] = nil
+    case .compact: try subject.compact(store)
+    case .checkpoint: try store.checkpoint()
+    case .train(let space):
+      guard options.compression == 2 else { return }
+      if try store.trainDictionary(for: spaces[Int(space.rawValue)]) != nil { model.advance() }
+    case .sync: try store.sync()
+    case .verify: try verify()
+    case .lookAround: try lookAround()
+    case .reopen(let next, let closes):
+      if closes { try store.close() }
+      opened = nil
+      options = next
+      try open(wasClosed: closes)
+    case .follow: try follow()
+    case .unfollow:
+      followed = nil
+      try reader?.close()
+      reader = nil
+    }
+  }
+
+  // MARK: - The store
+
+  private func storeOptions(readOnly: Bool = false) -> StoreOptions {
+    var options = options.storeOptions(on: fileSystem)
+    options.isReadOnly = readOnly
+    subject.adapt(&options)
+    return options
+  }
+
+  private func open(wasClosed: Bool? = nil) throws {
+    let store = try Store(at: path, options: storeOptions())
+    opened = store
+    if let wasClosed {
+      let report = store.recoveryReport
+      try expect(report.wasClosed == wasClosed, "the recovery takes the store for closed, or for not closed")
+      try expect(report.indexRebuild == nil, "the index had to be built: \(report)")
+      try expectSequence(store.snapshot().sequence, "what was opened")
+    }
+    let spaces = try HistorySpace.allCases.map { try store.keyspace("\($0)", $0.kind) }
+    let indexes = try defineIndexes(spaces, store)
+    if self.spaces.isEmpty {
+      (self.spaces, self.indexes) = (spaces, indexes)
+      model.setSequence(subject.sequence(store.snapshot().sequence))
+    }
+    try expect(spaces == self.spaces && indexes == self.indexes, "keyspaces or indexes are others")
+  }
+
+  private func defineIndexes(_ spaces: [Keyspace], _ store: Store) throws -> [DerivedIndex] {
+    let (rows, links) = (spaces[0], spaces[2])
+    let groups = try store.defineIndex(
+      IndexDefinition(
+        name: "groups",
+        source: .records(
+          keyspaces: [rows], extractor: subject.groupExtractor,
+          parameters: SliceExtractor.parameters([.value(offset: 0, length: 8)]))))
+    let backlinks = IndexDefinition(
+      name: "backlinks",
+      source: .records(
+        keyspaces: [links], extractor: SliceExtractor.name,
+        parameters: SliceExtractor.parameters([.key(offset: 8, length: 8)], reference: .keyPrefix)))
+    return [
+      groups, try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups))),
+      try store.defineIndex(.slices("serials", rows, .value(offset: 8, length: 8), isUnique: true)),
+      try store.defineIndex(backlinks),
+    ]
+  }
+
+  private func follow() throws {
+    if let reader {
+      try reader.refresh()
+    } else {
+      reader = try Store(at: path, options: storeOptions(readOnly: true))
+    }
+    guard let snapshot = reader?.snapshot() else { return }
+    try expectSequence(snapshot.sequence, "what a reader sees")
+    followed = State(snapshot: snapshot, content: model.content)
+  }
+
+  private func verify() throws {
+    let report = try store.verify()
+    try expect(report.isClean, "\(report.findings.prefix(5))")
+    outcome.answers += 1
+  }
+
+  private func lookAround() throws {
+    let store = try store
+    let names = try store.keyspaces.map(\.name)
+    try expect(names == HistorySpace.allCases.map { "\($0)" }, "the keyspaces are \(names)")
+    let defined = try store.indexes.map(\.index)
+    try expect(defined == indexes, "the indexes are \(defined)")
+    let statistics = try store.statistics
+    try expectSequence(statistics.sequence, "the statistics")
+    let content = model.content
+    try expect(statistics.keys == content.counts.reduce(0, +), "\(statistics.keys) keys are counted")
+    let entries = HistoryIndex.allCases.reduce(0) {
+      $0 + content.entries(of: $1, 0..<$1.limit(history.universe), model.keys.ids, history.universe).count
+    }
+    try expect(
+      statistics.indexEntries == entries, "\(statistics.indexEntries) entries are counted, not \(entries)")
+    outcome.answers += 1
+  }
+
+  // MARK: - The end
+
+  private func finish() throws {
+    for state in held {
+      if let state {
+        try checkAll(State(snapshot: subject.held(state.snapshot, of: store), content: state.content))
+      }
+    }
+    if let followed { try checkAll(followed) }
+    try verify()
+    try store.close()
+    opened = nil
+    try open(wasClosed: true)
+    try checkAll(newest())
+    try verify()
+    try reader?.close()
+    try store.close()
+  }
+
+  private func checkAll(_ state: State) throws {
+    let all = HistoryWalk(limit: .max, isDescending: false)
+    for space in HistorySpace.allCases {
+      let range = HistoryRange(0, history.universe.count(space))
+      try check(.scan(space, range, all), state.snapshot, state.content)
+      try check(.count(space, range), state.snapshot, state.content)
+    }
+    for index in HistoryIndex.allCases {
+      try check(
+        .index(index, HistoryRange(0, index.limit(history.universe)), all), state.snapshot, state.content)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package import PerdureLog
+
+/// What histories are run on: the store, with a place to break it at for tests of the histories themselves.
+package protocol HistorySubject: Sendable {
+  /// What is committed in place of what was asked for.
+  func filter(_ changes: [HistoryChange]) -> [HistoryChange]
+  func filter(_ preconditions: [Precondition]) -> [Precondition]
+  /// What is read in place of a snapshot that is held.
+  func held(_ snapshot: Snapshot, of store: Store) -> Snapshot
+  func compact(_ store: Store) throws
+  /// The number of a commit, as the history knows it.
+  func sequence(_ number: UInt64) -> UInt64
+  /// The options of every opening.
+  func adapt(_ options: inout StoreOptions)
+  /// What makes the entries of the index over groups.
+  var groupExtractor: String { get }
+}
+
+// As the store is.
+extension HistorySubject {
+  package func filter(_ changes: [HistoryChange]) -> [HistoryChange] { changes }
+  package func filter(_ preconditions: [Precondition]) -> [Precondition] { preconditions }
+  package func held(_ snapshot: Snapshot, of store: Store) -> Snapshot { snapshot }
+  package func compact(_ store: Store) throws { try store.compact() }
+  package func sequence(_ number: UInt64) -> UInt64 { number }
+  package func adapt(_ options: inout StoreOptions) {}
+  package var groupExtractor: String { SliceExtractor.name }
+}
+
+/// The store as it is.
+package struct WholeStore: HistorySubject {
+  package init() {}
+}

@@ -1,0 +1,134 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+
+/// Random histories against a model, under random options; and each eighth of them again under other options,
+/// where it has to give the same answers.
+package struct ModelsCampaign: Campaign {
+  package let name = "models"
+  package let summary = "random histories against a model, under random options, and again under others"
+
+  /// Answers in a full proof.
+  private static let answersFull = 10_000_000
+  private let subject: any HistorySubject
+
+  package init(on subject: any HistorySubject = WholeStore()) { self.subject = subject }
+
+  private struct Part {
+    var answers = 0
+    var histories = 0
+    var variants = 0
+    var onDisk = 0
+    var violation: ProofViolation?
+  }
+
+  package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    let quota = plan.quota(Self.answersFull)
+    // Many short ones where there is time for little: as many kinds of them as can be.
+    let steps = min(4_000, max(200, quota / 100))
+    var sum = Part()
+    var violations: [ProofViolation] = []
+    try await withThrowingTaskGroup(of: Part.self) { group in
+      var next: UInt64 = 0
+      func add() {
+        let number = next
+        next += 1
+        group.addTask { try part(number, steps: steps, plan) }
+      }
+      for _ in 0..<Self.tasks { add() }
+      for try await part in group {
+        sum.answers += part.answers
+        sum.histories += part.histories
+        sum.variants += part.variants
+        sum.onDisk += part.onDisk
+        if let violation = part.violation { violations.append(violation) }
+        progress.advance(part.answers, of: quota, "answers held against a model's")
+        if sum.answers < quota && violations.isEmpty { add() }
+      }
+    }
+    var result = CampaignResult()
+    result.counts.modelOperations = sum.answers
+    result.violations = violations
+    result.report = [
+      "\(sum.answers) answers in \(sum.histories) histories of \(steps) steps, \(sum.onDisk) of them on a disk",
+      "\(sum.variants) histories again under other options: the same answers, the same content",
+    ]
+    return result
+  }
+
+  /// More than there are processors here or there: a history waits now and then.
+  private static let tasks = 4
+
+  private func part(_ number: UInt64, steps: Int, _ plan: ProofPlan) throws -> Part {
+    var part = Part()
+    let random = SeededGenerator(seed: plan.seed).derived(number)
+    let medium = Medium(number)
+    if medium == .disk { part.onDisk += 1 }
+    // Every sync is waited for there.
+    let history = HistoryGenerator.history(seed: random.seed, steps: medium == .disk ? steps / 8 : steps)
+    do {
+      let outcome = try medium.run(history, subject)
+      part.histories += 1
+      part.answers += outcome.answers
+      guard number % 8 == 0 else { return part }
+      for round in 1...2 as ClosedRange<UInt64> {
+        let variant = HistoryGenerator.variant(of: history, seed: random.derived(round).seed)
+        let again: HistoryOutcome
+        do { again = try Medium.memory.run(variant, subject) } catch let failure as HistoryFailure {
+          part.violation = violation(variant, .memory, failure, number, plan)
+          return part
+        }
+        part.variants += 1
+        part.answers += again.answers
+        guard again.digest == outcome.digest else {
+          let failure = HistoryFailure(
+            step: 0, what: "two runs under different options give different answers")
+          part.violation = violation(variant, .memory, failure, number, plan)
+          return part
+        }
+      }
+    } catch let failure as HistoryFailure {
+      part.violation = violation(history, medium, failure, number, plan)
+    }
+    return part
+  }
+
+  /// What is printed of a failure: the shortest history that fails, as a test can run it.
+  private func violation(
+    _ history: History, _ medium: Medium, _ failure: HistoryFailure, _ number: UInt64, _ plan: ProofPlan
+  ) -> ProofViolation {
+    let shrunk = HistoryShrinking.shrink(history) { candidate in
+      do {
+        _ = try medium.run(candidate, subject)
+        return nil
+      } catch { return "\(error)" }
+    }
+    let what = shrunk.map { "history \(number), \($0.reason)\n\($0.history)" }
+    return ProofViolation(
+      what ?? "history \(number), \(failure); not when it ran again. All of it:\n\(history)",
+      command: plan.command(for: self))
+  }
+}
+
+extension ModelsCampaign {
+  /// Where a history runs.
+  enum Medium: Sendable {
+    case memory
+    case simulated
+    case disk
+
+    init(_ number: UInt64) {
+      self = number % 32 == 31 ? .disk : number % 8 == 5 ? .simulated : .memory
+    }
+
+    func run(_ history: History, _ subject: any HistorySubject) throws -> HistoryOutcome {
+      switch self {
+      case .memory: return try HistoryRun.run(history, on: subject, InMemoryFileSystem())
+      case .simulated: return try HistoryRun.run(history, on: subject, SimulatedFileSystem())
+      case .disk:
+        let directory = try TemporaryDirectory()
+        return try HistoryRun.run(history, on: subject, POSIXFileSystem(), at: directory.file("h.perdure"))
+      }
+    }
+  }
+}

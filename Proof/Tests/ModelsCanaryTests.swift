@@ -1,0 +1,162 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// Stores that are wrong on purpose: what histories against a model are worth shows here.
+@Suite("Histories find a store that is wrong")
+struct ModelsCanaryTests {
+  @Test("A tombstone that is forgotten")
+  func tombstone() throws { #expect(try failure(of: ForgottenTombstones()) != nil) }
+
+  @Test("An entry that an index does not get, although it is well in itself")
+  func entry() throws {
+    let found = try #require(try failure(of: MissingEntries()))
+    #expect(!found.what.contains("V4"))
+  }
+
+  @Test("A precondition that nobody checks")
+  func precondition() throws {
+    let found = try #require(try failure(of: UncheckedConditions()))
+    #expect(found.what.contains("it was committed, and should not"))
+  }
+
+  @Test("A snapshot that sees later commits")
+  func stale() throws { #expect(try failure(of: MovingSnapshots()) != nil) }
+
+  @Test("A compaction that loses a record which is live")
+  func compaction() throws { #expect(try failure(of: LossyCompactions()) != nil) }
+
+  @Test("A checksum that is not checked; one that is checked names the place", arguments: [false, true])
+  func checksum(isChecked: Bool) throws {
+    let value = HistoryValue(length: 300, serial: 9, style: .noise, seed: 5)
+    let place = HistoryPlace(.rows, 1)
+    let history = History(
+      universe: HistoryUniverse(seed: 1, ids: 4, names: 4, side: 2), options: HistoryOptions(),
+      steps: [.commit(HistoryCommit([HistoryChange(place, value)])), .read(.newest, .get(place))])
+    let fileSystem = InMemoryFileSystem()
+    let found = #expect(throws: HistoryFailure.self) {
+      try HistoryRun.run(
+        history, on: Checksums(areChecked: isChecked), fileSystem,
+        beside: { step in
+          if step == 1 { try flipBit(of: value.bytes, in: fileSystem) }
+        })
+    }
+    #expect(found?.what.contains("has another value") == !isChecked)
+    #expect(found?.what.contains("corruption") == isChecked)
+  }
+
+  @Test("A failing history is shrunk to what makes it fail, and fails again as it is printed")
+  func shrunk() throws {
+    func reason(_ history: History) -> String? {
+      do {
+        _ = try HistoryRun.run(history, on: UncheckedConditions(), InMemoryFileSystem())
+        return nil
+      } catch { return "\(error)" }
+    }
+    let random = SeededGenerator.forTest("shrinking histories")
+    let failing = try #require(
+      (0..<100 as Range<UInt64>).lazy.map {
+        HistoryGenerator.history(seed: random.derived($0).seed, steps: 60)
+      }
+      .first { reason($0) != nil })
+    let shrunk = try #require(HistoryShrinking.shrink(failing, trialsMax: 400, reason))
+    print(shrunk.history)
+    #expect(shrunk.history.steps.count <= 4)
+    #expect(try reason(History("\(shrunk.history)")) != nil)
+  }
+
+  /// What the first history of many finds.
+  private func failure(of subject: any HistorySubject) throws -> HistoryFailure? {
+    let random = SeededGenerator.forTest("\(subject)")
+    for number in 0..<200 as Range<UInt64> {
+      let history = HistoryGenerator.history(seed: random.derived(number).seed, steps: 120)
+      do { _ = try HistoryRun.run(history, on: subject, InMemoryFileSystem()) } catch let failure
+        as HistoryFailure
+      {
+        print("history \(number): \(failure.description.prefix(200))")
+        return failure
+      }
+    }
+    return nil
+  }
+
+  private func flipBit(of value: [UInt8], in fileSystem: InMemoryFileSystem) throws {
+    for name in try fileSystem.contents(of: "/h.perdure") where name.hasSuffix(".segment") {
+      let file = try fileSystem.open("/h.perdure/\(name)", .readWrite)
+      let count = Int(try file.size())
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+      defer { buffer.deallocate() }
+      _ = try file.read(into: buffer, at: 0)
+      guard let start = Array(buffer).firstRange(of: value)?.lowerBound else { continue }
+      buffer[start + 100] ^= 4
+      try file.write(UnsafeRawBufferPointer(buffer), at: 0)
+      return
+    }
+    Issue.record("the value stands in no segment")
+  }
+}
+
+// MARK: - What is wrong with them
+
+private struct ForgottenTombstones: HistorySubject {
+  func filter(_ changes: [HistoryChange]) -> [HistoryChange] {
+    changes.contains { $0.value != nil } ? changes.filter { $0.value != nil } : changes
+  }
+}
+
+private struct UncheckedConditions: HistorySubject {
+  func filter(_ preconditions: [Precondition]) -> [Precondition] { [] }
+}
+
+private struct MovingSnapshots: HistorySubject {
+  func held(_ snapshot: Snapshot, of store: Store) -> Snapshot { store.snapshot() }
+}
+
+private struct Checksums: HistorySubject {
+  let areChecked: Bool
+  func adapt(_ options: inout StoreOptions) { options.verifiesChecksumsOnRead = areChecked }
+}
+
+/// An index whose extractor passes over one id in five.
+private struct MissingEntries: HistorySubject, IndexExtractorFactory {
+  let groupExtractor = "forgetful"
+
+  func adapt(_ options: inout StoreOptions) { options.indexExtractors[groupExtractor] = self }
+
+  func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
+    Forgetful(whole: try SliceExtractor().makeExtractor(parameters: parameters, in: store))
+  }
+
+  private struct Forgetful: IndexExtractor {
+    let whole: any IndexExtractor
+
+    func extract(
+      keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+      into entries: inout IndexEntries
+    ) {
+      if key[0] % 5 != 0 { whole.extract(keyspace: keyspace, key: key, value: value, into: &entries) }
+    }
+  }
+}
+
+/// Takes a row out after each compaction, in a commit that it says nothing of.
+private final class LossyCompactions: HistorySubject {
+  private let hidden = Guarded(0)
+
+  func sequence(_ number: UInt64) -> UInt64 { number - UInt64(hidden.withLock { $0 }) }
+
+  func compact(_ store: Store) throws {
+    try store.compact()
+    let rows = try store.keyspace("rows", .dense)
+    var first: UInt64?
+    try store.snapshot().forEach(in: rows) { (id: UInt64, _: RawSpan) in
+      first = id
+      return false
+    }
+    guard let first else { return }
+    try store.write { try $0.remove(id: first, in: rows) }
+    hidden.withLock { $0 += 1 }
+  }
+}

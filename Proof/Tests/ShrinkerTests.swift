@@ -1,0 +1,62 @@
+import PerdureTestSupport
+import Testing
+
+@Suite("The shrinker")
+struct ShrinkerTests {
+  @Test("Of many elements it leaves those that the failure needs, in their order")
+  func needed() {
+    let result = Shrinker<Int>().shrink(Array(0..<1_000)) {
+      $0.contains(3) && $0.contains(701) && $0.contains(998)
+    }
+    #expect(result.elements == [3, 701, 998])
+    #expect(result.isMinimal)
+    #expect(result.trials < 200)
+  }
+
+  @Test("It puts simpler elements in the places of those that are left")
+  func simpler() {
+    let result = Shrinker<Int>().shrink([50, 7, 90, 4], simplifying: { $0 > 0 ? [0, $0 / 2, $0 - 1] : [] }) {
+      $0.reduce(0, +) >= 60
+    }
+    #expect(result.isMinimal)
+    #expect(result.elements == [60])
+  }
+
+  @Test("What fails without any element comes down to nothing")
+  func nothing() {
+    #expect(Shrinker<Int>().shrink([1, 2, 3]) { _ in true }.elements.isEmpty)
+  }
+
+  @Test("What fails only as it is stays as it is")
+  func everything() {
+    let result = Shrinker<Int>().shrink([1, 2, 3]) { $0 == [1, 2, 3] }
+    #expect(result.elements == [1, 2, 3])
+    #expect(result.isMinimal)
+  }
+
+  @Test(
+    "It tries no more often than it may, and says that more could be tried; what it gives fails all the same")
+  func bounded() {
+    var shrinker = Shrinker<Int>()
+    shrinker.trialsMax = 12
+    var trials = 0
+    let result = shrinker.shrink(Array(0..<500)) {
+      trials += 1
+      return $0.contains(77) && $0.contains(300)
+    }
+    #expect(trials == 12 && result.trials == 12)
+    #expect(!result.isMinimal)
+    #expect(result.elements.contains(77) && result.elements.contains(300) && result.elements.count < 500)
+  }
+
+  @Test("Any failure that a few elements cause is found out, down to these")
+  func random() {
+    var random = SeededGenerator.forTest("shrinking")
+    for _ in 0..<40 {
+      let count = random.pick(1...400)
+      let needed = Set((0..<random.pick(1...4)).map { _ in random.pick(0..<count) })
+      let result = Shrinker<Int>().shrink(Array(0..<count)) { needed.isSubset(of: $0) }
+      #expect(result.elements == needed.sorted())
+    }
+  }
+}
