@@ -91,7 +91,10 @@ let package = Package(
     // The proof: what attacks the store, the program that runs it, and a slice of it as tests. Made of the
     // public interface and PerdureTestSupport, as users' own suites are.
     .target(
-      name: "PerdureProving", dependencies: ["PerdureFileIO", "PerdureLog", "PerdureTestSupport"],
+      name: "PerdureProving",
+      dependencies: [
+        "PerdureFileIO", "PerdureFormat", "PerdureCompression", "PerdureLog", "PerdureTestSupport",
+      ],
       path: "Proof/Proving", swiftSettings: settings),
     .executableTarget(
       name: "perdure-prove",

@@ -4,4 +4,5 @@ import PerdureProving
 let campaigns: [any Campaign] = [
   CrashCampaign(),
   ModelsCampaign(),
+  RotCampaign(),
 ]

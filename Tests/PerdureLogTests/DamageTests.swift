@@ -91,63 +91,10 @@ struct DamagedStore {
   var last: UInt64 { UInt64(contents.count - 1) }
 }
 
+/// What happens to single bits, lengths and sectors: the campaign `rot` (Proof).
 @Suite("A damaged store")
 struct DamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
-
-  /// All of a file, but of the superblock only what slots use, and some of the rest.
-  private static func places(in file: String, _ count: Int) -> [Int] {
-    guard file.hasSuffix("SUPERBLOCK") else { return Array(0..<count) }
-    return (0..<count).filter { $0 % 4096 < 128 || $0 % 4096 >= 4090 || $0 % 97 == 0 }
-  }
-
-  @Test(
-    "Any bit that changes in a closed store is an error, or of no account; never a wrong value, nor a loss")
-  func bits() throws {
-    let store = try DamagedStore(closing: true)
-    #expect(store.files.count == 7)
-    #expect(try store.outcome(store.image.fileSystem()) == store.last)
-    var random = SeededGenerator(seed: seed)
-    print("PERDURE_SEED=\(seed)")
-    var (errors, fine) = (0, 0)
-    for file in store.files {
-      let bytes = store.bytes(file)
-      for place in Self.places(in: file, bytes.count) {
-        var damaged = bytes
-        let bit = Int.random(in: 0..<8, using: &random)
-        damaged[place] ^= 1 << bit
-        do {
-          let sequence = try store.outcome(store.withFile(file, damaged))
-          if sequence == nil { errors += 1 } else { fine += 1 }
-          guard sequence == nil || sequence == store.last else { throw Violation("silent loss") }
-          let isLog = file.hasSuffix(".segment") || file.hasSuffix(".blob")
-          guard !isLog || sequence == nil else { throw Violation("damage that nothing notices") }
-        } catch {
-          Issue.record("\(file), byte \(place), bit \(bit): \(error)")
-          return
-        }
-      }
-    }
-    print("bits: \(errors) errors, \(fine) of no account")
-  }
-
-  @Test("A closed store that was cut short anywhere is an error, never a loss")
-  func truncations() throws {
-    let store = try DamagedStore(closing: true)
-    for file in store.files {
-      let bytes = store.bytes(file)
-      for length in stride(from: 0, to: bytes.count, by: file.hasSuffix("SUPERBLOCK") ? 128 : 3) {
-        let sequence = try store.outcome(store.withFile(file, Array(bytes[..<length])))
-        if sequence != nil && sequence != store.last { Issue.record("\(file) cut to \(length): silent loss") }
-        if sequence != nil && !file.hasSuffix("SUPERBLOCK") {
-          Issue.record("\(file) cut to \(length): unnoticed")
-        }
-      }
-      let fileSystem = store.image.fileSystem()
-      try fileSystem.remove(file)
-      #expect(try store.outcome(fileSystem) == nil, "\(file) removed")
-    }
-  }
 
   @Test("In a store that was not closed, nothing but the last commit can be taken for a torn tail")
   func unclosed() throws {
@@ -168,24 +115,6 @@ struct DamageTests {
       lost += 1
     }
     #expect(lost > 0)
-  }
-
-  @Test("Noise in any place is an error, or of no account")
-  func noise() throws {
-    let store = try DamagedStore(closing: true)
-    var random = SeededGenerator(seed: seed)
-    print("PERDURE_SEED=\(seed)")
-    for _ in 0..<600 {
-      let file = try #require(store.files.randomElement(using: &random))
-      var bytes = store.bytes(file)
-      let start = Int.random(in: 0..<bytes.count, using: &random)
-      let end = min(bytes.count, start + Int.random(in: 1...600, using: &random))
-      for place in start..<end {
-        bytes[place] = Bool.random(using: &random) ? .random(in: 0...255, using: &random) : 0
-      }
-      let sequence = try store.outcome(store.withFile(file, bytes))
-      #expect(sequence == nil || sequence == store.last)
-    }
   }
 
   @Test("A value that is damaged can be replaced, and does not keep an index from being defined again")

@@ -29,7 +29,7 @@ struct RecordReader {
     let record = try record(at: word, &hold)
     guard record.header.keyspace == keyspace, record.header.keyLength == key.count,
       Self.isEqual(record.key, key)
-    else { throw Self.misplaced(RecordAddress(rawValue: word)) }
+    else { throw misplaced(RecordAddress(rawValue: word)) }
     return record
   }
 
@@ -40,7 +40,7 @@ struct RecordReader {
     let record = try record(at: word, &hold)
     guard record.header.keyspace == keyspace, record.header.keyLength == 8,
       record.key.integer(at: 0, as: UInt64.self) == id
-    else { throw Self.misplaced(RecordAddress(rawValue: word)) }
+    else { throw misplaced(RecordAddress(rawValue: word)) }
     return record
   }
 
@@ -101,7 +101,7 @@ struct RecordReader {
     do {
       return try Record(reading: bytes, verifyingChecksum: verifiesChecksum)
     } catch {
-      throw .corruption(error, segment: address.segment, offset: address.offset)
+      throw damaged(error, address)
     }
   }
 
@@ -135,8 +135,13 @@ struct RecordReader {
   }
 
   @inline(never)
-  private static func misplaced(_ address: RecordAddress) -> StoreError {
-    .corruption(
-      FormatError(.misplaced, in: "record", at: 0), segment: address.segment, offset: address.offset)
+  private func misplaced(_ address: RecordAddress) -> StoreError {
+    damaged(FormatError(.misplaced, in: "record", at: 0), address)
+  }
+
+  /// Names the byte of the file: in a rewritten segment an address says where the record stood at first.
+  @inline(never)
+  private func damaged(_ error: FormatError, _ address: RecordAddress) -> StoreError {
+    .corruption(error, segment: address.segment, offset: root.offset(of: address) ?? address.offset)
   }
 }

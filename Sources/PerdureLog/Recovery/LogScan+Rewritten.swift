@@ -38,6 +38,17 @@ extension LogScan {
     }
   }
 
+  /// Reads one of these frames, verified.
+  static func visitFrame(of segment: Segment, at offset: Int, upTo end: Int, _ store: StoreID) throws {
+    do {
+      let offsets = try segment.map.map { try $0.pointee.verified(segment.mapping.base) }
+      var body = segment.body(upTo: end)
+      _ = try readFrame(in: &body, at: offset, of: segment, offsets, store)
+    } catch let error as FormatError {
+      throw StoreError.corruption(error, segment: segment.number, offset: offset + error.offset)
+    }
+  }
+
   private static func readFrame(
     in body: inout SegmentBody, at offset: Int, of segment: Segment, _ offsets: OffsetMap?,
     _ store: StoreID

@@ -1,0 +1,44 @@
+import PerdureFileIO
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// What a single try may cost: no bytes may make a store hang, or take memory without end.
+enum ProofLimits {
+  /// Bytes that reading a damaged store may take.
+  static let memoryMax = 64 << 20
+
+  /// What some tries have cost.
+  struct Cost: Sendable {
+    /// Of the slowest, in seconds of a processor, so that what else a machine does makes no difference.
+    var seconds = 0.0
+    var samples = 0
+
+    func worst(_ other: Cost) -> Cost {
+      Cost(seconds: max(seconds, other.seconds), samples: samples + other.samples)
+    }
+  }
+
+  /// What this thread has taken of a processor so far, in seconds.
+  static func now() -> Double {
+    var time = timespec()
+    guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return 0 }
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  static func cost(since start: Double) -> Cost { Cost(seconds: now() - start, samples: 1) }
+
+  /// Bytes of this process that are in memory; nil where the system does not say.
+  static func residentBytes() -> Int? {
+    guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),
+      let bytes = try? file.read(1 << 16, at: 0)
+    else { return nil }
+    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 << 10 }
+  }
+}

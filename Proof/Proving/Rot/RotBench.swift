@@ -1,0 +1,221 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+
+/// How a flipped bit was looked at.
+package enum RotMethod: String, CaseIterable, Sendable {
+  /// The value was read through every path that leads to it.
+  case record = "read"
+  /// The frame was read, as recovery, verification and compaction read it.
+  case frame = "frame read"
+  /// What is checked as a whole was checked: a node of the index, a map, the slots of the superblock.
+  case page = "page checked"
+  /// The store was opened anew, and read in.
+  case opening = "opened"
+  /// The open store was read in, which never comes there.
+  case beside = "read beside"
+}
+
+/// Something wrong on purpose, so that it can be seen that it is found.
+package enum RotCanary: Sendable {
+  /// Records are read without their checksums.
+  case uncheckedRecords
+  /// Whatever bit flips in a record, its checksum fits.
+  case repairedRecords
+  /// Whatever bit flips in a node of the index, nobody looks.
+  case uncheckedNodes
+}
+
+/// Flips bits of a store that is open on files of its own, and puts them back.
+final class RotBench {
+  enum Outcome: Equatable { case right, namedError }
+
+  private let store: RotStore
+  private let canary: RotCanary?
+  private let fileSystem: InMemoryFileSystem
+  private var files: [String: any File] = [:]
+  private var opened: Store
+  private var keyspaces: [String: Keyspace] = [:]
+  private var indexes: [String: DerivedIndex] = [:]
+  private var pages: [IndexPage] = []
+  private var random: SeededGenerator
+  private let keys: [CrashKey]
+  private let counts: [String: Int]
+
+  init(_ store: RotStore, keys: [CrashKey], _ canary: RotCanary?, _ random: SeededGenerator) throws {
+    self.store = store
+    self.canary = canary
+    self.random = random
+    self.keys = keys
+    counts = store.content.keys.reduce(into: [:]) { $0[$1.keyspace, default: 0] += 1 }
+    fileSystem = try store.fileSystem()
+    opened = try Self.open(fileSystem, canary)
+    for name in store.files.keys { files[name] = try fileSystem.open(RotStore.path + "/" + name, .readWrite) }
+    for keyspace in try opened.keyspaces { keyspaces[keyspace.name] = keyspace }
+    for (index, _) in try opened.indexes { indexes[index.name] = index }
+    pages = try opened.indexPages()
+  }
+
+  private static func open(_ fileSystem: any FileSystem, _ canary: RotCanary?) throws -> Store {
+    var options = RotStore.options(on: fileSystem)
+    options.verifiesChecksumsOnRead = canary != .uncheckedRecords
+    return try Store(at: RotStore.path, options: options)
+  }
+
+  private func write(_ byte: UInt8, at offset: Int, of name: String) throws {
+    try withUnsafeBytes(of: byte) { try files[name]?.write($0, at: UInt64(offset)) }
+  }
+
+  /// Flips a bit, sees what `methods` make of it, and puts it back.
+  ///
+  /// - Returns: What came of each method, or what went wrong.
+  func flip(
+    bit: Int, of part: RotPart, _ methods: [RotMethod], isThorough: Bool
+  ) throws -> (outcomes: [Outcome], violation: String?) {
+    guard let bytes = store.files[part.file] else { return ([], "\(part.file) is not there") }
+    let place = part.range.lowerBound + bit / 8
+    try write(bytes[place] ^ 1 << UInt8(bit % 8), at: place, of: part.file)
+    if canary == .repairedRecords, part.kind == .liveRecord { try repair(part) }
+    defer { if canary == .repairedRecords, part.kind == .liveRecord { try? restore(part, bytes) } }
+    var outcomes: [Outcome] = []
+    var violation: String?
+    for method in methods {
+      do { outcomes.append(try look(method, part, isThorough)) } catch {
+        let where_ = "bit \(bit % 8) of byte \(place) of \(part.file) (\(part.kind), \(method.rawValue))"
+        violation = "\(where_): \(error)"
+      }
+    }
+    try write(bytes[place], at: place, of: part.file)
+    return (outcomes, violation)
+  }
+
+  // MARK: - What is seen of it
+
+  private func look(_ method: RotMethod, _ part: RotPart, _ isThorough: Bool) throws -> Outcome {
+    switch method {
+    case .record: return try lookAtRecord(part)
+    case .frame:
+      return try mustFail(part) { try opened.readFrame(at: part.place.lowerBound, ofSegment: part.segment) }
+    case .page: return try lookAtPage(part)
+    case .beside:
+      try check(random.pick(keys), opened.snapshot(), opened, part)
+      return .right
+    case .opening: return try lookAtOpening(part, isThorough)
+    }
+  }
+
+  private func lookAtPage(_ part: RotPart) throws -> Outcome {
+    if let page = part.page {
+      return try mustFail(part) { if canary != .uncheckedNodes { try opened.check(pages[page]) } }
+    }
+    guard let file = files[part.file] else { throw Violation("no file") }
+    let bytes = try file.read(Int(file.size()), at: 0)
+    if part.kind != .superblock {
+      guard try RotPages.isNoticed(inMapOf: bytes, part) else {
+        throw Violation("damage that nothing notices")
+      }
+      return .namedError
+    }
+    try RotPages.checkSuperblock(bytes, before: store.files[part.file] ?? [])
+    return .right
+  }
+
+  /// Every path that leads to the value gives an error that names the place; not even the right value, as all of
+  /// these bytes are under a checksum.
+  private func lookAtRecord(_ part: RotPart) throws -> Outcome {
+    guard let key = part.key, let keyspace = keyspaces[key.keyspace] else { throw Violation("no key") }
+    let snapshot = opened.snapshot()
+    switch key.key {
+    case .id(let id):
+      _ = try mustFail(part) { _ = try snapshot.value(id: id, in: keyspace) }
+      _ = try mustFail(part) { try snapshot.withValues(ids: [id], in: keyspace) { _, _ in } }
+      _ = try mustFail(part) { try snapshot.forEach(in: keyspace, ids: id...id) { _, _ in true } }
+      if part.kind == .blob {
+        return try mustFail(part) { try snapshot.reader(id: id, in: keyspace)?.forEachPiece { _ in true } }
+      }
+      return try mustFail(part) { _ = try snapshot.record(id: id, in: keyspace) }
+    case .bytes(let bytes):
+      _ = try mustFail(part) { _ = try snapshot.value(key: bytes, in: keyspace) }
+      _ = try mustFail(part) { try snapshot.withValues(keys: [bytes], in: keyspace) { _, _ in } }
+      return try mustFail(part) {
+        try snapshot.forEach(in: keyspace, range: .prefix(bytes)) { (_: RawSpan, _: RawSpan) in true }
+      }
+    }
+  }
+
+  private func lookAtOpening(_ part: RotPart, _ isThorough: Bool) throws -> Outcome {
+    let store: Store
+    do { store = try Self.open(fileSystem, canary) } catch let error as StoreError {
+      try checkNames(error, part)
+      return .namedError
+    }
+    let snapshot = store.snapshot()
+    guard snapshot.sequence == self.store.sequence else {
+      throw Violation("the store went back to commit \(snapshot.sequence) of \(self.store.sequence)")
+    }
+    if let rebuild = store.recoveryReport.indexRebuild, !rebuild.place.hasPrefix(part.file) {
+      throw Violation("\(rebuild) does not name it")
+    }
+    var outcome = Outcome.right
+    for (name, count) in counts {
+      guard let keyspace = keyspaces[name], snapshot.count(in: keyspace) == count else {
+        throw Violation("\(name) has another number of keys")
+      }
+    }
+    for key in [part.key].compactMap({ $0 }) + (0..<4).map({ _ in random.pick(keys) })
+    where try check(key, snapshot, store, part) == .namedError { outcome = .namedError }
+    if isThorough, try RotReading.check(store, self.store, { try checkNames($0, part) }) {
+      outcome = .namedError
+    }
+    return outcome
+  }
+
+  @discardableResult
+  private func check(
+    _ key: CrashKey, _ snapshot: Snapshot, _ store: Store, _ part: RotPart
+  ) throws -> Outcome {
+    guard let keyspace = keyspaces[key.keyspace] else { throw Violation("no key") }
+    let value: [UInt8]?
+    do {
+      switch key.key {
+      case .id(let id): value = try snapshot.value(id: id, in: keyspace)
+      case .bytes(let bytes): value = try snapshot.value(key: bytes, in: keyspace)
+      }
+    } catch let error as StoreError {
+      try checkNames(error, part)
+      return .namedError
+    }
+    guard value == self.store.content[key] else { throw Violation("\(key) has a wrong value, or none") }
+    return .right
+  }
+
+  private func mustFail(_ part: RotPart, _ body: () throws -> Void) throws -> Outcome {
+    do { try body() } catch let error as StoreError {
+      try checkNames(error, part)
+      return .namedError
+    }
+    throw Violation("damage that nothing notices")
+  }
+
+  /// An error says that it is corruption, and where: the file, and a byte of what is damaged.
+  private func checkNames(_ error: StoreError, _ part: RotPart) throws {
+    guard error.code == .corruption || error.code == .unsupportedFormat, let place = error.place,
+      place.contains(part.file)
+    else { throw Violation("the error does not name the file: \(error)") }
+    guard part.namesByte, let byte = place.split(separator: " ").last.flatMap({ Int($0) }) else { return }
+    guard part.place.contains(byte) else { throw Violation("the error names byte \(byte): \(error)") }
+  }
+
+  // MARK: - Canaries
+
+  private func repair(_ part: RotPart) throws {
+    guard let file = files[part.file] else { return }
+    let bytes = try file.read(part.range.count, at: UInt64(part.range.lowerBound))
+    let checksum = RotChecksum.ofRecord(bytes)
+    try file.write(checksum, at: UInt64(part.range.lowerBound))
+  }
+
+  private func restore(_ part: RotPart, _ bytes: [UInt8]) throws {
+    try files[part.file]?.write(Array(bytes[part.range]), at: UInt64(part.range.lowerBound))
+  }
+}

@@ -1,0 +1,288 @@
+import PerdureCompression
+import PerdureFormat
+package import PerdureLog
+import PerdureTestSupport
+
+/// A stretch of a store's file, and what reads it.
+package struct RotPart: Sendable {
+  /// What stands there.
+  package enum Kind: CaseIterable, Hashable, Sendable {
+    case superblock, segmentHeader, frameHeader, mark, groups, groupTable, offsetMap, footer
+    /// A record that a key leads to.
+    case liveRecord
+    /// A record that no key leads to any more, and a removal.
+    case deadRecord
+    /// A definition: every opening reads it.
+    case definition
+    /// Zeros behind a record.
+    case recordPadding
+    /// Zeros between structures of a file, or behind them.
+    case filePadding
+    case blob, indexHeader, rootBlock, indexNode, keyBlock, freeUnits, readers, lock
+  }
+
+  package var kind: Kind
+  package var file: String
+  package var range: Range<Int>
+  /// A key whose value cannot be read when these bytes are damaged; or that is read to come here.
+  package var key: CrashKey?
+  /// The bytes that an error may name, of the file.
+  package var place: Range<Int>
+  /// Frames behind the checkpoint: every opening reads them.
+  package var isTail = false
+  /// The node of the index that is checked, for nodes and their blocks.
+  package var page: Int?
+}
+
+/// All parts of a store: each byte of each file is in one.
+package struct RotLayout: Sendable {
+  package private(set) var parts: [RotPart] = []
+  private let files: [String: [UInt8]]
+  private let names: [UInt32: (name: String, isDense: Bool)]
+  private let store: StoreID
+  private let checkpoint: CheckpointReference?
+  private let tailStart: LogPosition?
+  /// Where the newest record of each key is among the parts.
+  package private(set) var newest: [CrashKey: Int] = [:]
+  /// The parts that the records of a keyspace cannot be read without: its definition, and dictionaries.
+  package private(set) var definitions: [String: Set<Int>] = [:]
+  /// Blob files by the keys that they are values of.
+  package private(set) var blobs: [UInt64: CrashKey] = [:]
+
+  /// - Parameter opened: The store with these files, open.
+  package init(_ files: [String: [UInt8]], opened: Store) throws {
+    self.files = files
+    let superblock = try (files["SUPERBLOCK"] ?? []).withUnsafeBytes { try Superblock.newest(in: $0) }
+    store = superblock.store
+    checkpoint = superblock.checkpoint
+    tailStart = try superblock.checkpoint.map { try Self.root($0, files).1.end }
+    names = Dictionary(
+      uniqueKeysWithValues: try opened.keyspaces.map { ($0.id, ($0.name, $0.kind == .dense)) })
+    for name in files.keys.sorted() { try add(name, opened) }
+    addKeys()
+    try checkWhole()
+  }
+
+  private static func root(
+    _ reference: CheckpointReference, _ files: [String: [UInt8]]
+  ) throws -> (Range<Int>, CheckpointRoot) {
+    let bytes = files[StoreFileName.index(reference.indexFile).string] ?? []
+    let start = 64 * Int(reference.rootSlot)
+    let range = start..<(start + Int(reference.rootLength))
+    return (range, try bytes.withUnsafeBytes { try CheckpointRoot(reading: .init(rebasing: $0[range])) })
+  }
+
+  /// Says of what has no key of its own which key leads there.
+  private mutating func addKeys() {
+    for (key, part) in newest { parts[part].key = key }
+    var ofFile: [String: CrashKey] = [:]
+    for part in parts { if let key = part.key, part.kind != .blob { ofFile[part.file] = key } }
+    for index in parts.indices {
+      switch parts[index].kind {
+      case .offsetMap, .groupTable, .filePadding: parts[index].key = ofFile[parts[index].file]
+      case .blob:
+        guard case .blob(let number)? = StoreFileName(parts[index].file) else { continue }
+        parts[index].key = blobs[number]
+      default: continue
+      }
+    }
+  }
+
+  /// Every byte is in one part, so that a bit that was tried was tried once.
+  private func checkWhole() throws {
+    for (name, bytes) in files {
+      var end = 0
+      for part in parts.filter({ $0.file == name }).sorted(by: { $0.range.lowerBound < $1.range.lowerBound })
+      {
+        guard part.range.lowerBound == end else { throw Violation("\(name) has no part at \(end): \(part)") }
+        end = part.range.upperBound
+      }
+      guard end == bytes.count else { throw Violation("\(name) has no part at \(end)") }
+    }
+  }
+
+  private mutating func add(
+    _ kind: RotPart.Kind, _ file: String, _ range: Range<Int>, place: Range<Int>? = nil
+  ) {
+    guard !range.isEmpty else { return }
+    parts.append(RotPart(kind: kind, file: file, range: range, place: place ?? range))
+  }
+
+  private mutating func add(_ name: String, _ opened: Store) throws {
+    let count = files[name]?.count ?? 0
+    switch StoreFileName(name) {
+    case .superblock:
+      for slot in 0..<4 { add(.superblock, name, (4096 * slot)..<(4096 * slot + 4096), place: 0..<count) }
+    case .segment(let number): try addSegment(name, number)
+    case .blob: add(.blob, name, 0..<count)
+    case .index(let number): try addIndex(name, number, opened)
+    case .lock: add(.lock, name, 0..<count)
+    default: add(.readers, name, 0..<count)
+    }
+  }
+}
+
+// MARK: - Segments
+
+extension RotLayout {
+  private mutating func addSegment(_ name: String, _ number: UInt64) throws {
+    let file = files[name] ?? []
+    try file.withUnsafeBytes { bytes in
+      let header = try SegmentHeader(reading: bytes)
+      add(.segmentHeader, name, 0..<SegmentHeader.length)
+      guard header.generation > 0 else {
+        let end = try addFrames(of: bytes, upTo: bytes.count, name, number)
+        return add(.filePadding, name, end..<bytes.count)
+      }
+      let footer = try RewrittenFooter(
+        reading: .init(rebasing: bytes[(bytes.count - RewrittenFooter.length)...]), store: store,
+        number: number, fileLength: bytes.count)
+      if let groups = footer.groups(in: bytes) {
+        try addGroups(groups, of: bytes, footer, name, number)
+      } else {
+        let end = try addFrames(of: bytes, upTo: Int(footer.dataEnd), name, number)
+        add(.filePadding, name, end..<footer.mapOffset, place: 0..<file.count)
+      }
+      add(.offsetMap, name, footer.mapOffset..<footer.groupTableOffset, place: 0..<file.count)
+      add(.groupTable, name, footer.groupTableOffset..<footer.offset, place: 0..<file.count)
+      add(.footer, name, footer.offset..<footer.fileLength, place: 0..<file.count)
+    }
+  }
+
+  /// Frames that stand in the file as they are; gives where they end.
+  private mutating func addFrames(
+    of bytes: UnsafeRawBufferPointer, upTo end: Int, _ name: String, _ number: UInt64
+  ) throws -> Int {
+    var offset = SegmentHeader.length
+    while offset < end {
+      let position = LogPosition(segment: number, offset: UInt64(offset))
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
+      guard let header = try? FrameHeader(reading: rest, store: store, position: position) else { break }
+      let frame = offset..<(offset + FrameHeader.length + Int(header.payloadLength))
+      let first = parts.count
+      add(header.kind == .mark ? .mark : .frameHeader, name, offset..<(offset + 64), place: frame)
+      try addRecords(in: bytes, (offset + 64)..<frame.upperBound, name, frame)
+      if let tailStart, position >= tailStart {
+        for part in first..<parts.count { parts[part].isTail = true }
+      }
+      offset = frame.upperBound
+    }
+    return offset
+  }
+
+  private mutating func addRecords(
+    in bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ name: String, _ frame: Range<Int>
+  ) throws {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let record = try Record(reading: .init(rebasing: bytes[offset..<range.upperBound]))
+      let whole = offset..<(offset + record.header.unpaddedLength)
+      let kind: RotPart.Kind = record.header.keyspace == 0 ? .definition : .deadRecord
+      let index = parts.count
+      add(kind, name, whole, place: frame)
+      note(record, at: index)
+      offset += record.header.paddedLength
+      add(.recordPadding, name, whole.upperBound..<offset, place: frame)
+    }
+  }
+
+  /// The record is what its key leads to, until another one comes.
+  ///
+  /// - Parameter index: The part of the record, or of its group.
+  private mutating func note(_ record: Record, at index: Int) {
+    if record.header.keyspace == 0 { return noteDefinition(record, at: index) }
+    guard let keyspace = names[record.header.keyspace] else { return }
+    let key: Key =
+      keyspace.isDense ? .id(record.key.integer(at: 0, as: UInt64.self)) : .bytes(Array(record.key))
+    let place = CrashKey(keyspace: keyspace.name, key: key)
+    if let before = newest[place], parts[before].kind == .liveRecord { parts[before].kind = .deadRecord }
+    guard record.header.kind != .tombstone else {
+      newest[place] = nil
+      return
+    }
+    newest[place] = index
+    if parts[index].kind == .deadRecord { parts[index].kind = .liveRecord }
+    guard record.header.kind == .blob, let reference = try? BlobReference(reading: record.value) else {
+      return
+    }
+    blobs[reference.number] = place
+  }
+
+  private mutating func noteDefinition(_ record: Record, at index: Int) {
+    switch record.key.first {
+    case 1: definitions[String(decoding: record.key.dropFirst(), as: UTF8.self), default: []].insert(index)
+    case 3: for (name, _) in names.values { definitions[name, default: []].insert(index) }
+    default: break
+    }
+  }
+
+  private mutating func addGroups(
+    _ groups: GroupTable, of bytes: UnsafeRawBufferPointer, _ footer: RewrittenFooter, _ name: String,
+    _ number: UInt64
+  ) throws {
+    var body = [UInt8](repeating: 0, count: SegmentHeader.length)
+    var end = SegmentHeader.length
+    var starts: [(offset: Int, part: Int)] = []
+    for index in 0..<groups.count {
+      let entry = try groups.entry(index)
+      body += try Self.unpacked(entry, in: bytes)
+      starts.append((entry.offset, parts.count))
+      add(.groups, name, entry.fileOffset..<entry.fileEnd)
+      end = entry.fileEnd
+    }
+    add(.filePadding, name, end..<footer.mapOffset, place: 0..<bytes.count)
+    try body.withUnsafeBytes { body in
+      try visitRecords(of: body, upTo: Int(footer.dataEnd), number) { record, offset in
+        guard let group = starts.last(where: { $0.offset <= offset }) else { return }
+        note(record, at: group.part)
+      }
+    }
+  }
+
+  private static func unpacked(_ entry: GroupEntry, in bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
+    guard let stored = entry.stored(in: bytes) else { throw Violation("a group behind the end of its file") }
+    if entry.isPlain { return Array(stored.prefix(entry.storedLength)) }
+    let block = UnsafeRawBufferPointer(rebasing: stored.prefix(entry.storedLength))
+    return try LZ4Block.decompress(block, size: entry.unpackedLength)
+  }
+
+  private func visitRecords(
+    of body: UnsafeRawBufferPointer, upTo end: Int, _ number: UInt64, _ visit: (Record, Int) -> Void
+  ) throws {
+    var offset = SegmentHeader.length
+    while offset < end {
+      let rest = UnsafeRawBufferPointer(rebasing: body[offset..<end])
+      let position = LogPosition(segment: number, offset: UInt64(offset))
+      let header = try FrameHeader(reading: rest, store: store, position: position)
+      let start = offset + FrameHeader.length
+      offset = start + Int(header.payloadLength)
+      try FramePayload.visitRecords(of: header, in: .init(rebasing: body[start..<offset])) { record, place in
+        visit(record, start + place)
+      }
+    }
+  }
+}
+
+// MARK: - The index file
+
+extension RotLayout {
+  private mutating func addIndex(_ name: String, _ number: UInt64, _ opened: Store) throws {
+    let count = files[name]?.count ?? 0
+    var found: [(RotPart.Kind, Range<Int>, Int?)] = [(.indexHeader, 0..<64, nil)]
+    if let checkpoint, checkpoint.indexFile == number {
+      found.append((.rootBlock, try Self.root(checkpoint, files).0, nil))
+      for (index, page) in try opened.indexPages().enumerated() {
+        found.append((.indexNode, page.range, index))
+        for block in page.blocks { found.append((.keyBlock, block, index)) }
+      }
+    }
+    var end = 0
+    for (kind, range, page) in found.sorted(by: { $0.1.lowerBound < $1.1.lowerBound }) {
+      add(.freeUnits, name, end..<range.lowerBound, place: 0..<count)
+      add(kind, name, range, place: 0..<count)
+      parts[parts.count - 1].page = page
+      end = range.upperBound
+    }
+    add(.freeUnits, name, end..<count, place: 0..<count)
+  }
+}

@@ -1,0 +1,299 @@
+package import PerdureFileIO
+package import PerdureLog
+import PerdureTestSupport
+
+/// A closed store with everything in it that a store can have, as files, and what has to be read in it.
+///
+/// Segments that compaction has rewritten, some into groups, and such as it never touched; commits that go over
+/// several segments; removals; values by themselves, packed with either of two dictionaries, and in files of their
+/// own; an index file with tables and trees, long keys, units that are free again, and a log behind it; plain, unique
+/// and counting indexes. Its bytes are the same for a seed, but for the store's identity and what follows from it.
+package struct RotStore: Sendable {
+  /// An entry of a derived index.
+  package struct Entry: Hashable, Sendable {
+    package var index: String
+    package var key: [UInt8]
+    package var reference: UInt64
+  }
+
+  package static let path = "/s.perdure"
+
+  /// By name, without the directory.
+  package private(set) var files: [String: [UInt8]] = [:]
+  /// The files as they were at some time before.
+  package private(set) var older: [[String: [UInt8]]] = []
+  package let content: CrashHistory.Content
+  /// All values that a key ever had.
+  package let history: [CrashKey: Set<[UInt8]>]
+  package private(set) var entries: [Entry] = []
+  /// The last commit.
+  package let sequence: UInt64
+
+  /// As many rounds as make a mebibyte.
+  package static let roundsOfMebibyte = 18
+
+  /// - Parameter rounds: How much of everything; 0 makes the smallest store that has all of it, 1 one of
+  ///   200 KiB, and each more adds about 50.
+  package init(rounds: Int, seed: UInt64) throws {
+    var builder = try RotStoreBuilder(rounds: rounds, seed: seed)
+    try builder.build()
+    files = try builder.files()
+    older = builder.older
+    content = builder.content
+    history = builder.history
+    sequence = builder.sequence
+    let store = try Store(at: Self.path, options: Self.options(on: fileSystem()))
+    try Self.visitEntries(of: store) { entries.append($0) }
+  }
+
+  package var byteCount: Int { files.values.reduce(0) { $0 + $1.count } }
+
+  /// A file system of its own, with the files, and others in the place of some.
+  package func fileSystem(
+    replacing others: [String: [UInt8]] = [:]
+  ) throws(FileIOError) -> InMemoryFileSystem {
+    let fileSystem = InMemoryFileSystem()
+    try fileSystem.createDirectory(Self.path)
+    for (name, bytes) in files {
+      try fileSystem.open(Self.path + "/" + name, .create).write(others[name] ?? bytes, at: 0)
+    }
+    return fileSystem
+  }
+
+  /// How it is read: nothing that was unpacked once is kept.
+  package static func options(on fileSystem: any FileSystem, isReadOnly: Bool = true) -> StoreOptions {
+    var options = RotStoreBuilder.options(on: fileSystem)
+    options.isReadOnly = isReadOnly
+    options.compression.groupCacheBytes = 0
+    return options
+  }
+
+  /// Visits every entry of every derived index.
+  package static func visitEntries(of store: Store, _ body: (Entry) throws -> Void) throws {
+    let snapshot = store.snapshot()
+    for (index, _) in try store.indexes {
+      try snapshot.forEachEntry(in: index) { key, reference in
+        try body(Entry(index: index.name, key: key.withUnsafeBytes { Array($0) }, reference: reference))
+        return true
+      }
+    }
+  }
+}
+
+/// Writes such a store.
+private struct RotStoreBuilder {
+  let rounds: Int
+  private let isSmallest: Bool
+  /// Of segments: a file costs every opening some time.
+  let capacity: Int
+  let fileSystem = InMemoryFileSystem()
+  var random: SeededGenerator
+  var content: CrashHistory.Content = [:]
+  var history: [CrashKey: Set<[UInt8]>] = [:]
+  var older: [[String: [UInt8]]] = []
+  var sequence: UInt64 = 0
+
+  init(rounds: Int, seed: UInt64) throws {
+    self.rounds = max(1, rounds)
+    isSmallest = rounds == 0
+    capacity = rounds == 0 ? 4096 : rounds > 4 ? 64 << 10 : 16 << 10
+    random = SeededGenerator(seed: seed)
+  }
+
+  static func options(on fileSystem: any FileSystem, groups: Bool = false) -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.blobThresholdBytes = 1024
+    options.durability = .relaxed
+    options.checkpoints = .manual
+    options.compactsAutomatically = false
+    options.reserveBytes = 0
+    options.compression.modes = ["packed": .dictionary]
+    options.compression.trainsAutomatically = false
+    options.compression.dictionaryBytes = 1024
+    options.compression.valueBytesMin = 16
+    options.compression.groupsColdRecords = groups
+    options.compression.groupLengthTarget = 2048
+    return options
+  }
+
+  mutating func build() throws {
+    try fileSystem.createDirectory(RotStore.path)
+    try inStore { builder, store in
+      try builder.define(in: store)
+      try builder.putRewritten(in: store)
+      try store.compact()
+    }
+    try keep()
+    try inStore(groups: true) { builder, store in
+      try builder.putGrouped(in: store)
+      for _ in 0..<2 { try store.compact() }
+      try store.checkpoint()
+    }
+    try keep()
+    try inStore { builder, store in
+      try builder.putNames(in: store)
+      try builder.putPacked(in: store)
+      try builder.putBlobs(in: store)
+      try store.checkpoint()
+      try builder.putChains(in: store)
+      try store.checkpoint()
+      try builder.putTail(in: store)
+    }
+    // For the file of those who read.
+    _ = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))
+  }
+
+  private mutating func inStore(
+    groups: Bool = false, _ body: (inout RotStoreBuilder, Store) throws -> Void
+  ) throws {
+    var options = Self.options(on: fileSystem, groups: groups)
+    options.segmentCapacityBytes = capacity
+    let store = try Store(at: RotStore.path, options: options)
+    try body(&self, store)
+    sequence = store.snapshot().sequence
+    try store.close()
+  }
+
+  private mutating func keep() throws { older.append(try files()) }
+
+  func files() throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for name in try fileSystem.contents(of: RotStore.path) {
+      let file = try fileSystem.open(RotStore.path + "/" + name, .read)
+      files[name] = try file.read(Int(file.size()), at: 0)
+    }
+    return files
+  }
+
+  // MARK: - What is in it
+
+  private func define(in store: Store) throws {
+    let rows = try store.keyspace("rows", .dense)
+    _ = try store.keyspace("cold", .dense)
+    _ = try store.keyspace("names", .bytes)
+    _ = try store.keyspace("packed", .dense)
+    let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
+    _ = try store.defineIndex(.slices("ids", rows, .value(offset: 8, length: 8), isUnique: true))
+    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
+  }
+
+  /// What is done to one key of a commit; nil removes it.
+  private typealias Change = (key: Key, value: [UInt8]?)
+
+  private mutating func commit(_ changes: [Change], _ name: String, in store: Store) throws {
+    let kind: KeyspaceKind = name == "names" ? .bytes : .dense
+    let keyspace = try store.keyspace(name, kind)
+    try store.write { transaction in
+      for (key, value) in changes {
+        switch (key, value) {
+        case (.id(let id), let value?): try transaction.put(value, id: id, in: keyspace)
+        case (.id(let id), nil): try transaction.remove(id: id, in: keyspace)
+        case (.bytes(let bytes), let value?): try transaction.put(value, key: bytes, in: keyspace)
+        case (.bytes(let bytes), nil): try transaction.remove(key: bytes, in: keyspace)
+        }
+      }
+    }
+    for (key, value) in changes {
+      let place = CrashKey(keyspace: name, key: key)
+      content[place] = value
+      if let value { history[place, default: []].insert(value) }
+    }
+  }
+
+  private mutating func noise(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in .random(in: 0...255, using: &random) }
+  }
+
+  /// A value of `rows`: a group, what is the only one of its kind, and noise.
+  private mutating func row(_ id: UInt64, length: Int) -> [UInt8] {
+    func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+    return bigEndian(id % 7) + bigEndian(id) + noise(length)
+  }
+
+  private mutating func text(_ count: Int) -> [UInt8] {
+    let words = ["a log ", "of frames, ", "each whole ", "or torn; ", "what was synced ", "stays. "]
+    var bytes: [UInt8] = []
+    while bytes.count < count { bytes += Array(random.pick(words).utf8) }
+    return Array(bytes.prefix(count))
+  }
+
+  /// How many ids a round has.
+  private var idCount: UInt64 { isSmallest ? 16 : 64 }
+
+  /// Noise, so that compaction does not put it into groups; every third of it was overwritten, and some is gone.
+  private mutating func putRewritten(in store: Store) throws {
+    for round in 0..<UInt64(rounds) {
+      let ids = (idCount * round)..<(idCount * (round + 1))
+      for _ in 0..<2 {
+        for start in stride(from: ids.lowerBound, to: ids.upperBound, by: 16) {
+          let some = (start..<(start + 16)).filter { content[key($0)] == nil || $0 % 3 == 0 }
+          // Of the even rounds keys and headers are too small a part for groups to be worth it.
+          let least = round % 2 == 0 ? 500 : 20
+          try commit(
+            some.map { (.id($0), row($0, length: least + Int($0 * 7 % 200))) }, "rows", in: store)
+        }
+      }
+      try commit([(.id(ids.lowerBound + 5), nil)], "rows", in: store)
+    }
+  }
+
+  private func key(_ id: UInt64) -> CrashKey { CrashKey(keyspace: "rows", key: .id(id)) }
+
+  /// Text, so that it does.
+  private mutating func putGrouped(in store: Store) throws {
+    for round in 0..<UInt64(rounds) {
+      for _ in 0..<2 {
+        let ids = (idCount * round)..<(idCount * (round + 1))
+        try commit(ids.map { (.id($0), text(60 + Int($0 % 90))) }, "cold", in: store)
+      }
+    }
+  }
+
+  /// Short and long keys; some were removed, and one came again.
+  private mutating func putNames(in store: Store) throws {
+    try commit([(.bytes([]), noise(3))], "names", in: store)
+    for round in 0..<rounds {
+      var keys = (0..<12).map { Array("name \(round) \($0)".utf8) }
+      keys += [3, 180, 201, 300, 900].map { [UInt8(truncatingIfNeeded: round)] + noise($0) }
+      try commit(keys.map { (.bytes($0), noise(30)) }, "names", in: store)
+      try commit([(.bytes(keys[2]), nil), (.bytes(keys[14]), nil)], "names", in: store)
+      try commit([(.bytes(keys[2]), [1, 2, 3])], "names", in: store)
+    }
+  }
+
+  /// Some without a dictionary, and some with either of two.
+  private mutating func putPacked(in store: Store) throws {
+    for part in 0..<3 as Range<UInt64> {
+      if part > 0 { _ = try store.trainDictionary(for: store.keyspace("packed", .dense)) }
+      for round in 0..<UInt64(rounds) {
+        let ids = (1000 * part + 16 * round)..<(1000 * part + 16 * round + 16)
+        try commit(ids.map { (.id($0), text(100 + Int($0 % 50))) }, "packed", in: store)
+      }
+    }
+  }
+
+  private mutating func putBlobs(in store: Store) throws {
+    try commit([(.id(1 << 40), row(1 << 40, length: 1100))], "rows", in: store)
+    let length = rounds > 4 ? 66_000 : 1200
+    try commit([(.id(1 << 41), row(1 << 41, length: length)), (.id(1 << 42), nil)], "rows", in: store)
+  }
+
+  /// A commit longer than a segment, and one that is mostly overwritten.
+  private mutating func putChains(in store: Store) throws {
+    for start in [1 << 20, 1 << 20 + 100] as [UInt64] {
+      let ids = start..<(start + (isSmallest ? 25 : rounds > 4 ? 400 : 100))
+      try commit(ids.map { (.id($0), row($0, length: 200)) }, "rows", in: store)
+    }
+  }
+
+  private mutating func putTail(in store: Store) throws {
+    for id in 1...4 as ClosedRange<UInt64> {
+      try commit(
+        [(.id(id), row(id, length: 40)), (.id(100 + id), id % 2 == 0 ? row(100 + id, length: 9) : nil)],
+        "rows", in: store)
+    }
+    try commit([(.bytes(Array("last".utf8)), noise(9)), (.bytes([]), nil)], "names", in: store)
+    try commit([(.id(1 << 43), row(1 << 43, length: 1100))], "rows", in: store)
+  }
+}

@@ -1,0 +1,159 @@
+// What media do to bytes: to those of one file, as a value that can be printed, kept and done again.
+
+/// A way in which the bytes of a file are no longer what was written.
+///
+/// For tests of whatever reads files. Every single bit of a file, one after the other:
+///
+///     for damage in Damage.bits(of: bytes.count) {
+///       #expect(reads(damage.applied(to: bytes)) != .wrongly)
+///     }
+///
+/// Or a thousand random ones:
+///
+///     var random = SeededGenerator.forTest("damage")
+///     for _ in 0..<1000 {
+///       let damage = Damage.random(in: bytes.count, using: &random)
+///       #expect(reads(damage.applied(to: bytes)) != .wrongly, "\(damage), seed \(random.seed)")
+///     }
+///
+/// Places behind the end of the bytes are left out: damage made for one file can be done to a shorter one.
+public enum Damage: Hashable, Sendable {
+  /// A bit is the other way round: bit `n % 8` of byte `n / 8`.
+  case bit(Int)
+  /// The file ends after so many bytes.
+  case truncation(Int)
+  /// Zeros stand there: a sector that was never written.
+  case zeros(Range<Int>)
+  /// Noise stands there, of this seed.
+  case noise(Range<Int>, seed: UInt64)
+  /// What stands at `from` stands at `to` too: a write that went to the wrong place.
+  case copy(from: Int, to: Int, length: Int)
+  /// What stands at one place stands at the other.
+  case exchange(Int, Int, length: Int)
+  /// Bytes of something else stand there: of another file, or of what the file was before.
+  case foreign([UInt8], at: Int)
+  /// The file is another one: that of an earlier time, say.
+  case replacement([UInt8])
+}
+
+extension Damage: CustomStringConvertible {
+  /// What is done, and where.
+  public var description: String {
+    switch self {
+    case .bit(let bit): "bit \(bit % 8) of byte \(bit / 8) flipped"
+    case .truncation(let length): "cut to \(length) bytes"
+    case .zeros(let range): "zeros in \(range)"
+    case .noise(let range, let seed): "noise of seed \(seed) in \(range)"
+    case .copy(let from, let to, let length): "\(length) bytes of \(from) at \(to) too"
+    case .exchange(let a, let b, let length): "\(length) bytes of \(a) and \(b) exchanged"
+    case .foreign(let bytes, let offset): "\(bytes.count) bytes of something else at \(offset)"
+    case .replacement(let bytes): "another file of \(bytes.count) bytes"
+    }
+  }
+}
+
+extension Damage {
+  /// Does it.
+  ///
+  /// - Complexity: O(n) for the bytes that change.
+  public func apply(to bytes: inout [UInt8]) {
+    switch self {
+    case .bit(let bit):
+      if bytes.indices.contains(bit / 8) { bytes[bit / 8] ^= 1 << UInt8(bit % 8) }
+    case .truncation(let length): bytes.removeLast(max(0, bytes.count - max(0, length)))
+    case .zeros(let range):
+      for place in range.clamped(to: bytes.indices) { bytes[place] = 0 }
+    case .noise(let range, let seed):
+      var random = SeededGenerator(seed: seed)
+      for place in range.clamped(to: bytes.indices) { bytes[place] = .random(in: 0...255, using: &random) }
+    case .copy(let from, let to, let length):
+      Self.put(Self.part(bytes, from, length), at: to, in: &bytes)
+    case .exchange(let a, let b, let length):
+      let (first, second) = (Self.part(bytes, a, length), Self.part(bytes, b, length))
+      Self.put(second, at: a, in: &bytes)
+      Self.put(first, at: b, in: &bytes)
+    case .foreign(let foreign, let offset): Self.put(foreign[...], at: offset, in: &bytes)
+    case .replacement(let others): bytes = others
+    }
+  }
+
+  /// The bytes with the damage.
+  public func applied(to bytes: [UInt8]) -> [UInt8] {
+    var damaged = bytes
+    apply(to: &damaged)
+    return damaged
+  }
+
+  private static func part(_ bytes: [UInt8], _ start: Int, _ length: Int) -> ArraySlice<UInt8> {
+    bytes[(start..<(start + length)).clamped(to: bytes.indices)]
+  }
+
+  private static func put(_ new: ArraySlice<UInt8>, at offset: Int, in bytes: inout [UInt8]) {
+    let range = (offset..<(offset + new.count)).clamped(to: bytes.indices)
+    bytes.replaceSubrange(range, with: new.prefix(range.count))
+  }
+}
+
+// All of a kind.
+extension Damage {
+  /// Each bit of a file of so many bytes, in order.
+  public static func bits(of count: Int) -> some Sequence<Damage> {
+    (0..<(8 * count)).lazy.map { .bit($0) }
+  }
+
+  /// Each length that a file of so many bytes can be cut to.
+  public static func truncations(of count: Int) -> some Sequence<Damage> {
+    (0..<count).lazy.map { .truncation($0) }
+  }
+
+  /// What can happen to each sector of a file: it is zeros, noise, its neighbour, exchanged with another one, written
+  /// where another one should be, or a sector of something else.
+  ///
+  /// - Parameters:
+  ///   - count: The file's length.
+  ///   - sector: The length of a sector: 512 or 4,096.
+  ///   - others: Bytes that sectors of something else are taken from; none if empty.
+  public static func sectors(
+    of count: Int, sector: Int, others: [UInt8] = [], using random: inout SeededGenerator
+  ) -> [Damage] {
+    precondition(sector > 0, "A sector has bytes.")
+    var all: [Damage] = []
+    for start in stride(from: 0, to: count, by: sector) {
+      let range = start..<min(count, start + sector)
+      let other = Int.random(in: 0...((count - 1) / sector), using: &random) * sector
+      all.append(.zeros(range))
+      all.append(.noise(range, seed: random.next()))
+      all.append(.copy(from: start >= sector ? start - sector : start + sector, to: start, length: sector))
+      all.append(.exchange(start, other, length: min(sector, count - max(start, other))))
+      all.append(.copy(from: start, to: other, length: sector))
+      if others.count >= sector {
+        let place = Int.random(in: 0...(others.count - sector) / sector, using: &random) * sector
+        all.append(.foreign(Array(others[place..<(place + sector)]), at: start))
+      }
+    }
+    return all
+  }
+
+  /// Any damage to a file of so many bytes.
+  ///
+  /// - Parameter count: 1 or more.
+  public static func random(in count: Int, using random: inout SeededGenerator) -> Damage {
+    precondition(count > 0, "An empty file cannot be damaged.")
+    let place = Int.random(in: 0..<count, using: &random)
+    let sector = random.pick([512, 512, 4096])
+    let start = place / sector * sector
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0...2: return .bit(8 * place + Int.random(in: 0..<8, using: &random))
+    case 3: return .zeros(start..<min(count, start + sector))
+    case 4:
+      let end = min(count, place + Int.random(in: 1...1500, using: &random))
+      return .noise(place..<end, seed: random.next())
+    case 5: return .truncation(place)
+    default:
+      let other = Int.random(in: 0..<count, using: &random) / sector * sector
+      return random.chance(50)
+        ? .copy(from: other, to: start, length: sector)
+        : .exchange(other, start, length: min(sector, count - max(start, other)))
+    }
+  }
+}
