@@ -4,5 +4,6 @@ import PerdureProving
 let campaigns: [any Campaign] = [
   CrashCampaign(),
   ModelsCampaign(),
+  RacesCampaign(),
   RotCampaign(),
 ]

@@ -27,65 +27,6 @@ struct ConcurrencyTests {
     if let error = state.withLock({ $0.error }) { throw error }
   }
 
-  private func number(_ bytes: [UInt8]?) -> Int { Int(bytes?.first ?? 0) }
-
-  @Test("A constraint over two keys holds, though every writer sees only a snapshot: no write skew")
-  func writeSkew() throws {
-    let store = try MemoryStore().open()
-    let onCall = try store.keyspace("on call", .dense)
-    try store.write { transaction in
-      for id in 0..<2 as Range<UInt64> { try transaction.put([1], id: id, in: onCall) }
-    }
-    let conflicts = Guarded(0)
-    try threads(4) { thread in
-      for round in 0..<300 {
-        let (mine, other) = (thread % 2, 1 - thread % 2)
-        let snapshot = store.snapshot()
-        let isOn = try number(snapshot.value(id: mine, in: onCall)) == 1
-        // Nobody may leave if the other has left.
-        if try isOn && number(snapshot.value(id: other, in: onCall)) == 0 { continue }
-        do {
-          try store.write(durability: .relaxed) { transaction in
-            try transaction.require(.unchanged(onCall, .id(other), snapshot.version(.id(other), in: onCall)))
-            try transaction.require(.unchanged(onCall, .id(mine), snapshot.version(.id(mine), in: onCall)))
-            try transaction.put([isOn ? 0 : 1], id: mine, in: onCall)
-          }
-        } catch let error as StoreError where error.code == .conflict {
-          conflicts.withLock { $0 += 1 }
-        }
-        let now = store.snapshot()
-        let sum = try number(now.value(id: 0, in: onCall)) + number(now.value(id: 1, in: onCall))
-        guard sum >= 1 else { throw Violation("nobody is on call after round \(round)") }
-      }
-    }
-    #expect(try store.verify().isClean)
-    print("write skew: \(conflicts.withLock { $0 }) conflicts")
-  }
-
-  @Test("Increments under a precondition are never lost")
-  func lostUpdates() throws {
-    let store = try MemoryStore().open()
-    let counters = try store.keyspace("counters", .bytes)
-    try store.write { try $0.put([0, 0], key: [7], in: counters) }
-    try threads(4) { _ in
-      var done = 0
-      while done < 100 {
-        let snapshot = store.snapshot()
-        let value = try snapshot.value(key: [7], in: counters) ?? [0, 0]
-        let next = Int(value[0]) + Int(value[1]) << 8 + 1
-        do {
-          try store.write(durability: .processCrash) { transaction in
-            try transaction.require(
-              .unchanged(counters, .bytes([7]), snapshot.version(.bytes([7]), in: counters)))
-            try transaction.put([UInt8(next & 0xFF), UInt8(next >> 8)], key: [7], in: counters)
-          }
-          done += 1
-        } catch let error as StoreError where error.code == .conflict {}
-      }
-    }
-    #expect(try store.snapshot().value(key: [7], in: counters) == [0x90, 0x01])
-  }
-
   @Test("A snapshot shows one commit whole, also when it is held while many commits follow")
   func snapshotsAreWhole() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)

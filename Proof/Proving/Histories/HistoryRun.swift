@@ -116,7 +116,7 @@ package final class HistoryRun {
   }
 
   private func newest() throws -> State {
-    let snapshot = try store.snapshot()
+    let snapshot = subject.snapshot(of: try store)
     try expectSequence(snapshot.sequence, "the newest state")
     return State(snapshot: snapshot, content: model.content)
   }

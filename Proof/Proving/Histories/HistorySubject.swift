@@ -5,6 +5,8 @@ package protocol HistorySubject: Sendable {
   /// What is committed in place of what was asked for.
   func filter(_ changes: [HistoryChange]) -> [HistoryChange]
   func filter(_ preconditions: [Precondition]) -> [Precondition]
+  /// What is taken for the newest state.
+  func snapshot(of store: Store) -> Snapshot
   /// What is read in place of a snapshot that is held.
   func held(_ snapshot: Snapshot, of store: Store) -> Snapshot
   func compact(_ store: Store) throws
@@ -20,6 +22,7 @@ package protocol HistorySubject: Sendable {
 extension HistorySubject {
   package func filter(_ changes: [HistoryChange]) -> [HistoryChange] { changes }
   package func filter(_ preconditions: [Precondition]) -> [Precondition] { preconditions }
+  package func snapshot(of store: Store) -> Snapshot { store.snapshot() }
   package func held(_ snapshot: Snapshot, of store: Store) -> Snapshot { snapshot }
   package func compact(_ store: Store) throws { try store.compact() }
   package func sequence(_ number: UInt64) -> UInt64 { number }

@@ -1,0 +1,240 @@
+// What transactions that ran at the same time say they saw and did, held against what a store promises:
+//
+//  Snapshots. A transaction reads one state: that after commit number `snapshot`, whole, from first to last.
+//  Order. A commit that was acknowledged before a transaction began is in its snapshot, and one that began later is
+//      not. A commit has a number of its own, above its snapshot's.
+//  Conditions. What a guarded transaction has read was the same when it was committed, and no other transaction
+//      had written it in between. Guarded transactions therefore are serializable, in the order of their numbers. One
+//      that was refused had read something that was written since.
+//
+// Every value that is written is a tag that no other write has, so a value that was read says whose write it is.
+// The check is a function of the record alone. It takes O(n log n) for n reads and writes.
+
+/// One transaction, as it was recorded by who ran it.
+package struct RaceTransaction: Sendable {
+  package enum Outcome: Hashable, Sendable {
+    /// With this number.
+    case committed(UInt64)
+    case refused
+    /// It wrote nothing.
+    case readOnly
+  }
+
+  /// What was found or put: 0 for nothing.
+  package struct Access: Hashable, Sendable {
+    package var key: Int
+    package var tag: UInt64
+
+    package init(_ key: Int, _ tag: UInt64) { (self.key, self.tag) = (key, tag) }
+  }
+
+  /// Ticks of one clock for all: before its snapshot was asked for, when it was there, and when the end was known.
+  package var began: UInt64 = 0
+  package var started: UInt64 = 0
+  package var ended: UInt64 = 0
+  /// The last commit that it sees.
+  package var snapshot: UInt64 = 0
+  /// What it read before it wrote.
+  package var reads: [Access] = []
+  package var writes: [Access] = []
+  package var outcome = Outcome.readOnly
+  /// Whether all that it read was a condition of its commit.
+  package var isGuarded = false
+
+  package init() {}
+
+  var commit: UInt64? {
+    if case .committed(let number) = outcome { number } else { nil }
+  }
+}
+
+/// Something that a store has promised not to happen.
+package struct RaceFinding: Sendable, CustomStringConvertible {
+  package enum Anomaly: String, Hashable, Sendable {
+    case dirtyRead, thinAir, futureRead, staleRead, fracturedRead, nonRepeatableRead
+    case lostUpdate, writeSkew, refusedForNothing, sharedNumber, reversedOrder, otherEnd
+  }
+
+  package var anomaly: Anomaly
+  package var what: String
+
+  package var description: String { "\(anomaly.rawValue): \(what)" }
+}
+
+/// Looks for anomalies.
+package struct RaceChecker {
+  private struct Version {
+    var commit: UInt64
+    var tag: UInt64
+    var transaction: Int
+  }
+
+  private let transactions: [RaceTransaction]
+  /// What was committed to each key, by commit.
+  private var versions: [Int: [Version]] = [:]
+  /// Who wrote a tag.
+  private var writers: [UInt64: Int] = [:]
+  private var findings: [RaceFinding] = []
+
+  private init(_ transactions: [RaceTransaction]) { self.transactions = transactions }
+
+  /// - Parameter end: What each key had when all were done; nil: nobody looked.
+  package static func check(_ transactions: [RaceTransaction], end: [RaceTransaction.Access]? = nil)
+    -> [RaceFinding]
+  {
+    var checker = RaceChecker(transactions)
+    checker.collect()
+    for number in transactions.indices {
+      checker.checkReads(number)
+      checker.checkConditions(number)
+    }
+    checker.checkOrder()
+    for access in end ?? [] where checker.version(access.key, upTo: .max)?.tag ?? 0 != access.tag {
+      checker.add(
+        .otherEnd, "key \(access.key) has \(access.tag) at the end, and not what was committed last")
+    }
+    return checker.findings
+  }
+
+  private mutating func add(_ anomaly: RaceFinding.Anomaly, _ what: String) {
+    findings.append(RaceFinding(anomaly: anomaly, what: what))
+  }
+
+  private mutating func collect() {
+    var numbers: [UInt64: Int] = [:]
+    for (number, transaction) in transactions.enumerated() {
+      for write in transaction.writes where write.tag != 0 { writers[write.tag] = number }
+      guard let commit = transaction.commit else { continue }
+      if let other = numbers.updateValue(number, forKey: commit) {
+        add(.sharedNumber, "\(other) and \(number) are both commit \(commit)")
+      }
+      for write in transaction.writes {
+        versions[write.key, default: []].append(Version(commit: commit, tag: write.tag, transaction: number))
+      }
+    }
+    for key in versions.keys { versions[key]?.sort { $0.commit < $1.commit } }
+  }
+
+  /// What a key had after a commit; nil: nobody had written it.
+  private func version(_ key: Int, upTo commit: UInt64) -> Version? {
+    guard let all = versions[key] else { return nil }
+    var (low, high) = (0, all.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if all[middle].commit <= commit { low = middle + 1 } else { high = middle }
+    }
+    return low == 0 ? nil : all[low - 1]
+  }
+
+  // MARK: - Snapshots
+
+  private mutating func checkReads(_ number: Int) {
+    let transaction = transactions[number]
+    var seen: [Int: UInt64] = [:]
+    for read in transaction.reads {
+      if let before = seen.updateValue(read.tag, forKey: read.key), before != read.tag {
+        add(.nonRepeatableRead, "\(number) read \(before) and then \(read.tag) of key \(read.key)")
+      }
+    }
+    for read in transaction.reads {
+      let expected = version(read.key, upTo: transaction.snapshot)
+      guard read.tag != expected?.tag ?? 0 else { continue }
+      let what = "\(number), which sees commit \(transaction.snapshot), read \(read.tag) of key \(read.key)"
+      add(anomaly(of: read, in: transaction, expected), what)
+    }
+  }
+
+  /// What kind of wrong read it is.
+  private func anomaly(
+    of read: RaceTransaction.Access, in transaction: RaceTransaction, _ expected: Version?
+  ) -> RaceFinding.Anomaly {
+    if read.tag != 0 {
+      guard let writer = writers[read.tag] else { return .thinAir }
+      guard let commit = transactions[writer].commit else { return .dirtyRead }
+      if commit > transaction.snapshot { return .futureRead }
+    }
+    guard let expected else { return .futureRead }
+    // Another part of the commit whose write is missing here was seen.
+    let others = Set(transactions[expected.transaction].writes)
+    return transaction.reads.contains { $0.key != read.key && others.contains($0) }
+      ? .fracturedRead : .staleRead
+  }
+
+  // MARK: - Conditions
+
+  private mutating func checkConditions(_ number: Int) {
+    let transaction = transactions[number]
+    guard transaction.isGuarded, transaction.outcome != .readOnly else { return }
+    let written = Set(transaction.writes.map(\.key))
+    if let commit = transaction.commit {
+      for read in transaction.reads {
+        // What was not there, came and went again in between is as it was.
+        guard let last = version(read.key, upTo: commit - 1), last.commit > transaction.snapshot,
+          last.tag != read.tag
+        else { continue }
+        add(
+          written.contains(read.key) ? .lostUpdate : .writeSkew,
+          "\(number) read key \(read.key) as of commit \(transaction.snapshot) and was commit \(commit), after commit "
+            + "\(last.commit) had written it")
+      }
+      return
+    }
+    let hasReason = transaction.reads.contains {
+      version($0.key, upTo: .max).map { $0.commit > transaction.snapshot } ?? false
+    }
+    if !hasReason { add(.refusedForNothing, "\(number) was refused, and nobody had written what it read") }
+  }
+
+  // MARK: - Order
+
+  private mutating func checkOrder() {
+    let commits = transactions.indices.filter { transactions[$0].commit != nil }
+    for number in commits {
+      let transaction = transactions[number]
+      guard let commit = transaction.commit, commit <= transaction.snapshot else { continue }
+      add(.reversedOrder, "\(number) is commit \(commit), and saw commit \(transaction.snapshot)")
+    }
+    checkAcknowledged(commits)
+    checkFuture(commits)
+  }
+
+  /// What was acknowledged before a transaction began is in its snapshot.
+  private mutating func checkAcknowledged(_ commits: [Int]) {
+    let byEnd = commits.sorted { transactions[$0].ended < transactions[$1].ended }
+    var next = 0
+    var newest: (commit: UInt64, number: Int) = (0, -1)
+    for number in transactions.indices.sorted(by: { transactions[$0].began < transactions[$1].began }) {
+      while next < byEnd.count, transactions[byEnd[next]].ended < transactions[number].began {
+        if let commit = transactions[byEnd[next]].commit, commit > newest.commit {
+          newest = (commit, byEnd[next])
+        }
+        next += 1
+      }
+      guard newest.commit > transactions[number].snapshot else { continue }
+      add(
+        .staleRead,
+        "\(number) sees commit \(transactions[number].snapshot), and \(newest.number) was acknowledged as commit "
+          + "\(newest.commit) before it began")
+    }
+  }
+
+  /// What began when a snapshot was there already is not in it.
+  private mutating func checkFuture(_ commits: [Int]) {
+    let byBegin = commits.sorted { transactions[$0].began > transactions[$1].began }
+    var next = 0
+    var oldest: (commit: UInt64, number: Int) = (.max, -1)
+    for number in transactions.indices.sorted(by: { transactions[$0].started > transactions[$1].started }) {
+      while next < byBegin.count, transactions[byBegin[next]].began > transactions[number].started {
+        if let commit = transactions[byBegin[next]].commit, commit < oldest.commit {
+          oldest = (commit, byBegin[next])
+        }
+        next += 1
+      }
+      guard oldest.commit <= transactions[number].snapshot else { continue }
+      add(
+        .futureRead,
+        "\(number) sees commit \(transactions[number].snapshot), and \(oldest.number), which began later, is commit "
+          + "\(oldest.commit)")
+    }
+  }
+}

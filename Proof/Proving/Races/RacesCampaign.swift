@@ -1,0 +1,57 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+
+/// Several threads read and write one store, while it is compacted and gets checkpoints; what they saw is checked
+/// for snapshot isolation, for the order of acknowledged commits, and for conditions that hold.
+package struct RacesCampaign: Campaign {
+  package let name = "races"
+  package let summary = "threads that read and write at once: snapshots, order, lost updates, write skew"
+
+  /// Transactions in a full proof.
+  private static let transactionsFull = 1_500_000
+  /// On each of three threads, in one store.
+  private static let transactionsOfThread = 300
+  private let subject: any HistorySubject
+
+  package init(on subject: any HistorySubject = WholeStore()) { self.subject = subject }
+
+  package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    let quota = plan.quota(Self.transactionsFull)
+    var result = CampaignResult()
+    var (done, stores, commits, refused, reads) = (0, 0, 0, 0, 0)
+    let root = SeededGenerator(seed: plan.seed)
+    while done < quota && result.violations.isEmpty {
+      let seed = root.derived(UInt64(stores)).seed
+      stores += 1
+      let count: Int
+      do {
+        let (transactions, end) = try await RaceRun.run(
+          on: subject, seed: seed, transactions: min(Self.transactionsOfThread, quota / 3 + 1))
+        count = transactions.count
+        for transaction in transactions {
+          reads += transaction.reads.count
+          if transaction.outcome == .refused { refused += 1 }
+          if case .committed = transaction.outcome { commits += 1 }
+        }
+        let findings = RaceChecker.check(transactions, end: end)
+        if !findings.isEmpty {
+          let listed = findings.prefix(10).map(\.description).joined(separator: "\n")
+          let what = "store \(stores - 1), \(findings.count) findings in \(count) transactions:\n\(listed)"
+          result.violations.append(ProofViolation(what, command: plan.command(for: self)))
+        }
+      } catch {
+        let what = "store \(stores - 1): \(error)"
+        result.violations.append(ProofViolation(what, command: plan.command(for: self)))
+        break
+      }
+      done += count
+      progress.advance(count, of: quota, "transactions of threads that race")
+    }
+    result.counts.modelOperations = reads + commits + refused
+    result.report = [
+      "\(done) transactions on \(stores) stores: \(commits) committed, \(refused) refused, \(reads) reads"
+    ]
+    return result
+  }
+}

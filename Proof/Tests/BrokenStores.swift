@@ -1,0 +1,79 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureProving
+
+// Stores that are wrong on purpose.
+
+struct ForgottenTombstones: HistorySubject {
+  func filter(_ changes: [HistoryChange]) -> [HistoryChange] {
+    changes.contains { $0.value != nil } ? changes.filter { $0.value != nil } : changes
+  }
+}
+
+struct UncheckedConditions: HistorySubject {
+  func filter(_ preconditions: [Precondition]) -> [Precondition] { [] }
+}
+
+struct MovingSnapshots: HistorySubject {
+  func held(_ snapshot: Snapshot, of store: Store) -> Snapshot { store.snapshot() }
+}
+
+struct Checksums: HistorySubject {
+  let areChecked: Bool
+  func adapt(_ options: inout StoreOptions) { options.verifiesChecksumsOnRead = areChecked }
+}
+
+/// An index whose extractor passes over one id in five.
+struct MissingEntries: HistorySubject, IndexExtractorFactory {
+  let groupExtractor = "forgetful"
+
+  func adapt(_ options: inout StoreOptions) { options.indexExtractors[groupExtractor] = self }
+
+  func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
+    Forgetful(whole: try SliceExtractor().makeExtractor(parameters: parameters, in: store))
+  }
+
+  private struct Forgetful: IndexExtractor {
+    let whole: any IndexExtractor
+
+    func extract(
+      keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+      into entries: inout IndexEntries
+    ) {
+      if key[0] % 5 != 0 { whole.extract(keyspace: keyspace, key: key, value: value, into: &entries) }
+    }
+  }
+}
+
+/// Takes a row out after each compaction, in a commit that it says nothing of.
+final class LossyCompactions: HistorySubject {
+  private let hidden = Guarded(0)
+
+  func sequence(_ number: UInt64) -> UInt64 { number - UInt64(hidden.withLock { $0 }) }
+
+  func compact(_ store: Store) throws {
+    try store.compact()
+    let rows = try store.keyspace("rows", .dense)
+    var first: UInt64?
+    try store.snapshot().forEach(in: rows) { (id: UInt64, _: RawSpan) in
+      first = id
+      return false
+    }
+    guard let first else { return }
+    try store.write { try $0.remove(id: first, in: rows) }
+    hidden.withLock { $0 += 1 }
+  }
+}
+
+/// The newest state is that which was the newest when somebody asked before.
+final class OldSnapshots: HistorySubject {
+  private let last = Guarded<Snapshot?>(nil)
+
+  func snapshot(of store: Store) -> Snapshot {
+    let newest = store.snapshot()
+    return last.withLock { last in
+      defer { last = newest }
+      return last ?? newest
+    }
+  }
+}

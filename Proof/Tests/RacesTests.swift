@@ -1,0 +1,168 @@
+import PerdureLog
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// Several threads at one store. These also run under the thread sanitizer.
+@Suite("Threads that race")
+struct RacesTests {
+  @Test("What threads saw that read and wrote at once is snapshots, in order, and conditions that held")
+  func slice() async throws {
+    let seed = SeededGenerator.forTest("races").seed
+    let result = try await RacesCampaign().run(ProofPlan(seed: seed, scale: 0.002), .silent)
+    for violation in result.violations { Issue.record("\(violation)") }
+    for line in result.report { print(line) }
+    #expect(result.counts.modelOperations >= 3_000)
+  }
+
+  @Test("Conditions that nobody checks are found: lost updates and write skew")
+  func unchecked() async throws {
+    let found = try await anomalies(of: UncheckedConditions())
+    #expect(found.isSuperset(of: [.lostUpdate, .writeSkew]))
+  }
+
+  @Test("A snapshot that sees later commits is found")
+  func moving() async throws {
+    let found = try await anomalies(of: MovingSnapshots())
+    #expect(found.contains(.nonRepeatableRead) && found.contains(.futureRead))
+  }
+
+  @Test("A snapshot without a commit that was acknowledged before is found")
+  func old() async throws {
+    #expect(try await anomalies(of: OldSnapshots()).contains(.staleRead))
+  }
+
+  private func anomalies(of subject: any HistorySubject) async throws -> Set<RaceFinding.Anomaly> {
+    let seed = SeededGenerator.forTest("races of \(type(of: subject))").seed
+    let (transactions, end) = try await RaceRun.run(on: subject, seed: seed, transactions: 250)
+    return Set(RaceChecker.check(transactions, end: end).map(\.anomaly))
+  }
+}
+
+/// Histories by hand, with what is wrong with them.
+@Suite("The checker of races")
+struct RaceCheckerTests {
+  private typealias Anomaly = RaceFinding.Anomaly
+
+  /// A transaction that takes so long: it begins, has its snapshot one tick later, and ends.
+  private func transaction(
+    _ ticks: ClosedRange<UInt64>, sees snapshot: UInt64, reads: [Int: UInt64] = [:],
+    writes: [Int: UInt64] = [:],
+    _ outcome: RaceTransaction.Outcome = .readOnly, guarded: Bool = false
+  ) -> RaceTransaction {
+    var transaction = RaceTransaction()
+    (transaction.began, transaction.started, transaction.ended) = (
+      ticks.lowerBound, ticks.lowerBound + 1, ticks.upperBound
+    )
+    transaction.snapshot = snapshot
+    transaction.reads = reads.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) }
+    transaction.writes = writes.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) }
+    transaction.outcome = outcome
+    transaction.isGuarded = guarded
+    return transaction
+  }
+
+  private func anomalies(_ transactions: RaceTransaction..., end: [Int: UInt64]? = nil) -> Set<Anomaly> {
+    let end = end.map { $0.map { RaceTransaction.Access($0.key, $0.value) } }
+    return Set(RaceChecker.check(transactions, end: end).map(\.anomaly))
+  }
+
+  private var first: RaceTransaction { transaction(1...4, sees: 0, writes: [1: 11, 2: 12], .committed(1)) }
+
+  @Test("Transactions one after another, and ones that overlap and leave each other alone, are in order")
+  func fine() {
+    #expect(
+      anomalies(
+        first, transaction(5...20, sees: 1, reads: [1: 11], writes: [1: 21], .committed(2), guarded: true),
+        transaction(6...20, sees: 1, reads: [2: 12], writes: [2: 32], .committed(3), guarded: true),
+        transaction(7...30, sees: 1, reads: [1: 11, 2: 12]),
+        transaction(31...40, sees: 3, reads: [1: 21, 2: 32]),
+        end: [1: 21, 2: 32]
+      ).isEmpty)
+  }
+
+  @Test("A lost update")
+  func lostUpdate() {
+    #expect(
+      anomalies(
+        first, transaction(5...20, sees: 1, reads: [1: 11], writes: [1: 21], .committed(2), guarded: true),
+        transaction(6...20, sees: 1, reads: [1: 11], writes: [1: 31], .committed(3), guarded: true))
+        == [.lostUpdate])
+  }
+
+  @Test("Write skew, but not where nothing was demanded")
+  func writeSkew() {
+    func history(guarded: Bool) -> Set<Anomaly> {
+      anomalies(
+        first,
+        transaction(
+          5...20, sees: 1, reads: [1: 11, 2: 12], writes: [1: 21], .committed(2), guarded: guarded),
+        transaction(6...20, sees: 1, reads: [1: 11, 2: 12], writes: [2: 32], .committed(3), guarded: guarded))
+    }
+    #expect(history(guarded: true) == [.writeSkew])
+    #expect(history(guarded: false).isEmpty)
+  }
+
+  @Test("A read that gives something else the second time")
+  func nonRepeatable() {
+    var reader = transaction(5...30, sees: 1, reads: [1: 11])
+    reader.reads.append(.init(1, 21))
+    let writer = transaction(8...9, sees: 1, writes: [1: 21], .committed(2))
+    #expect(anomalies(first, writer, reader) == [.nonRepeatableRead, .futureRead])
+  }
+
+  @Test("A read of what was there before the snapshot's last commit")
+  func staleRead() {
+    let writer = transaction(5...9, sees: 1, writes: [1: 21], .committed(2))
+    #expect(anomalies(first, writer, transaction(10...20, sees: 2, reads: [1: 11])) == [.staleRead])
+  }
+
+  @Test("A snapshot that misses a commit which was acknowledged before it was asked for")
+  func staleSnapshot() {
+    let writer = transaction(5...9, sees: 1, writes: [1: 21], .committed(2))
+    #expect(anomalies(first, writer, transaction(10...20, sees: 1, reads: [1: 11])) == [.staleRead])
+    #expect(anomalies(first, writer, transaction(9...20, sees: 1, reads: [1: 11])).isEmpty)
+  }
+
+  @Test("A commit of which a half is seen")
+  func fractured() {
+    let writer = transaction(5...9, sees: 1, writes: [1: 21, 2: 22], .committed(2))
+    #expect(
+      anomalies(first, writer, transaction(10...20, sees: 2, reads: [1: 21, 2: 12])) == [.fracturedRead])
+  }
+
+  @Test("A snapshot that sees what began later")
+  func future() {
+    let writer = transaction(10...12, sees: 1, writes: [1: 21], .committed(2))
+    #expect(anomalies(first, writer, transaction(5...20, sees: 2, reads: [1: 21])) == [.futureRead])
+  }
+
+  @Test("What was refused, or never written, is read by nobody")
+  func dirty() {
+    let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused)
+    #expect(anomalies(first, refused, transaction(10...20, sees: 1, reads: [1: 21])) == [.dirtyRead])
+    #expect(anomalies(first, transaction(10...20, sees: 1, reads: [1: 99])) == [.thinAir])
+  }
+
+  @Test("A refusal has a reason; what came and went again is none to refuse, and none needed to")
+  func refusals() {
+    let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
+    #expect(anomalies(first, refused) == [.refusedForNothing])
+    #expect(anomalies(first, refused, transaction(6...7, sees: 1, writes: [2: 52], .committed(2))).isEmpty)
+    #expect(
+      anomalies(
+        first, transaction(5...6, sees: 1, writes: [3: 53], .committed(2)),
+        transaction(7...8, sees: 2, writes: [3: 0], .committed(3)),
+        transaction(5...20, sees: 1, reads: [3: 0], writes: [1: 61], .committed(4), guarded: true)
+      ).isEmpty)
+  }
+
+  @Test("Numbers of commits are each one's own, and above what it saw; the end is what was committed last")
+  func numbers() {
+    let second = transaction(2...9, sees: 0, writes: [3: 23], .committed(1))
+    #expect(anomalies(first, second) == [.sharedNumber])
+    #expect(anomalies(transaction(1...4, sees: 1, writes: [1: 11], .committed(1))) == [.reversedOrder])
+    #expect(anomalies(first, end: [1: 12]) == [.otherEnd])
+    #expect(anomalies(first, end: [1: 11, 3: 0]).isEmpty)
+  }
+}
