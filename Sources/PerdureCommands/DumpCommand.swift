@@ -25,7 +25,9 @@ struct DumpCommand: ConsoleCommand {
       A line a record: keyspace, key, the sequence number of the commit that wrote it after #, and the \
       value, with tabs between. Keys are text, or 0x and hexadecimal digits; ids are numbers. With --json a \
       line is an object with the members keyspace, key, sequence and value; bytes that are not UTF-8 are \
-      {"hex": "…"}. With --entity a line is an object; attributes of type Data are always {"hex": "…"}.
+      {"hex": "…"}. With --entity a line is an object; attributes of type Data are always {"hex": "…"}. To-many \
+      relationships are not in it: the objects at their other ends name this one, and many-to-many links are \
+      records of their own, in keyspaces whose names begin with link/.
 
       A record or an object that cannot be read is said to be in its line (with --json: the member problem) \
       and on the error stream, and the next one follows. Exit codes: 0 all was read; 1 some could not be \

@@ -22,11 +22,15 @@ extension Store {
   }
 
   /// All keyspaces, oldest first.
+  ///
+  /// - Throws: `StoreError`: `.closed`.
   public var keyspaces: [Keyspace] {
     get throws { try engine.looking { Array($0.catalog.keyspaces.dropFirst()) } }
   }
 
   /// All derived indexes with their definitions, oldest first.
+  ///
+  /// - Throws: `StoreError`: `.closed`.
   public var indexes: [(index: DerivedIndex, definition: IndexDefinition)] {
     get throws { try engine.looking { $0.catalog.indexes.map { ($0.index, $0.definition) } } }
   }

@@ -229,10 +229,12 @@ struct ForeignHandleTests {
     #expect(try again.keyspaces == [rows])
   }
 
-  @Test("A dictionary for it is not made")
-  func dictionaries() throws {
+  @Test(
+    "A dictionary for it is not made, whatever is compressed",
+    arguments: [CompressionOptions.Mode.dictionary, .off])
+  func dictionaries(_ mode: CompressionOptions.Mode) throws {
     var memory = try MemoryStore()
-    memory.options.compression.mode = .dictionary
+    memory.options.compression.mode = mode
     let store = try memory.open()
     _ = try store.keyspace("rows", .dense)
     expectRefused(foreign[0]) { _ = try store.trainDictionary(for: foreign[0]) }

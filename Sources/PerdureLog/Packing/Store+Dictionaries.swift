@@ -19,13 +19,15 @@ extension Store {
   /// With `CompressionOptions.trainsAutomatically` this need not be called.
   ///
   /// - Returns: The dictionary; nil if none would make values a twentieth shorter: nothing was written then.
-  /// - Throws: `StoreError`: `.invalidArgument` when the options do not compress values of this keyspace with
-  ///   dictionaries, or when the store has 2,047 dictionaries already; what `write` throws.
+  /// - Throws: `StoreError`: `.invalidArgument` when the keyspace is another store's, when the options do not
+  ///   compress values of this keyspace with dictionaries, or when the store has 2,047 dictionaries already; what
+  ///   `write` throws.
   /// - Complexity: reads about 64 times the dictionary's length of values; some tenths of a second. Commits go
   ///   on meanwhile.
   @discardableResult
   public func trainDictionary(for keyspace: Keyspace) throws -> TrainedDictionary? {
     try engine.checkWritable()
+    try engine.looking { try $0.catalog.check(keyspace) }
     guard let packing = engine.packing, packing.options.mode(of: keyspace) == .dictionary else {
       throw StoreError(
         .invalidArgument,

@@ -8,10 +8,16 @@ struct Goal {
   /// What an engine has; nil if it was not measured.
   var value: (ResultSet, _ engine: String) -> Double?
 
-  /// A table in Markdown.
+  /// A table in Markdown, and in how many of its rows Perdure is ahead of the best peer.
   static func table(_ results: ResultSet, _ compression: [CompressionFigure]) -> String {
-    let head = ["| | floor | best peer | goal | Perdure | |", "|---|---:|---:|---:|---:|---|"]
-    return (head + all(compression).map { $0.row(results) }).joined(separator: "\n")
+    let head = [
+      "| | floor | best peer | goal | Perdure | | / best peer |", "|---|---:|---:|---:|---:|---|---:|",
+    ]
+    let goals = all(compression)
+    let ratios = goals.compactMap { $0.ratioToBest(results) }
+    let count =
+      "Ahead of the best peer on \(ratios.count { $0 <= 1 }) of the \(ratios.count) rows that a peer has a figure in."
+    return (head + goals.map { $0.row(results) } + ["", count]).joined(separator: "\n")
   }
 
   private static func all(_ compression: [CompressionFigure]) -> [Goal] {
@@ -20,14 +26,26 @@ struct Goal {
 
   private func row(_ results: ResultSet) -> String {
     let floor = value(results, FloorEngine.name)
-    let best = ResultTable.peers.compactMap { peer in value(results, peer).map { (peer, $0) } }
-      .min { $0.1 < $1.1 }
+    let best = best(results)
     let ours = value(results, PerdureEngine.name)
     let cells = [
-      title, floor.map(format) ?? "–", best.map { "\(format($0.1)) (\($0.0))" } ?? "–", format(bound),
+      title, floor.map(format) ?? "–", best.map { "\(format($0.value)) (\($0.peer))" } ?? "–", format(bound),
       ours.map(format) ?? "–", ours.map { isMet(by: $0) ? "met" : "**not met**" } ?? "not measured",
+      ratioToBest(results).map { $0 <= 1 ? "**\(Format.ratio($0))**" : Format.ratio($0) } ?? "–",
     ]
     return "| \(cells.joined(separator: " | ")) |"
+  }
+
+  private func best(_ results: ResultSet) -> (peer: String, value: Double)? {
+    ResultTable.peers.compactMap { peer in value(results, peer).map { (peer, $0) } }.min { $0.1 < $1.1 }
+  }
+
+  /// What Perdure has beside what the best peer has; nil where only one of them has a figure.
+  private func ratioToBest(_ results: ResultSet) -> Double? {
+    guard let ours = value(results, PerdureEngine.name), let best = best(results), best.value > 0 else {
+      return nil
+    }
+    return ours / best.value
   }
 
   private func isMet(by value: Double) -> Bool { isLeast ? value >= bound : value <= bound }
