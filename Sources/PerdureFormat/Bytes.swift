@@ -18,6 +18,9 @@ extension UnsafeRawBufferPointer {
   /// The offset of the first byte in the range that is not zero; nil when all are.
   @inlinable package func firstNonZero(in range: Range<Int>) -> Int? {
     var offset = range.lowerBound
+    while offset &+ 8 <= range.upperBound, loadUnaligned(fromByteOffset: offset, as: UInt64.self) == 0 {
+      offset &+= 8
+    }
     while offset < range.upperBound {
       if self[offset] != 0 { return offset }
       offset &+= 1

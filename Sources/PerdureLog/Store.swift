@@ -33,7 +33,9 @@ public final class Store: Sendable {
     let look = options.isReadOnly ? try? StoreLook(path, options.fileSystem) : nil
     let opened: Engine
     (opened, recoveryReport) = try Recovery.open(path, options)
-    source = options.isReadOnly ? .reading(Follower(opened, seen: look)) : .writing(opened)
+    source =
+      options.isReadOnly
+      ? .reading(Follower(opened, seen: look, framesEnd: recoveryReport.framesEnd)) : .writing(opened)
   }
 
   deinit {

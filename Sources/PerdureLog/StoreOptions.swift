@@ -134,6 +134,9 @@ public struct StoreOptions: Sendable {
   /// Unit: bytes.
   package var syncAheadBytes: UInt64 = 4 << 20
 
+  /// How far ahead of the log its file gets its length. Not public for the same reason.
+  package var logRoom = LogRoom()
+
   /// All defaults.
   public init() {}
 

@@ -102,6 +102,8 @@ struct SegmentPreparationTests {
     memory.options.reserveBytes = 0
     memory.options.durability = durability
     memory.options.syncAheadBytes = syncAheadBytes
+    // What is counted is how far the files were written.
+    memory.options.logRoom.bytesMax = 0
     memory.options.fileSystem = fileSystem
     memory.options.isReadOnly = isReadOnly
     return try memory.open()

@@ -65,6 +65,8 @@ struct CommitterState: ~Copyable {
   var nextReserveLook: UInt64 = .max
   /// From this place in the last segment on, it is to be synced in the background.
   var nextSyncAhead: UInt64 = .max
+  /// Up to this place in the last segment its file had its length before the log came there.
+  var roomEnd: UInt64 = 0
   /// Bytes that the newest checkpoint reaches.
   var indexFileByteCount = 0
 

@@ -40,11 +40,15 @@ extension Engine {
     throw FileIOError(.noSpace, operation: "write", path: directory)
   }
 
-  /// Whether all bytes of a commit may be in the log although writing them failed.
+  /// Whether all bytes of a commit may be in the log although writing them failed. How long the file is does not
+  /// say so: it may have been longer than the log before (`LogRoom`).
   private func mayBeWhole(_ state: borrowing CommitterState) -> Bool {
-    guard let segment = state.segments.segments[state.encoder.end.segment] else { return false }
-    guard let size = try? segment.file.size() else { return true }
-    return size >= state.encoder.end.offset
+    guard let last = state.encoder.extents.indices.last,
+      let segment = state.segments.segments[state.encoder.end.segment]
+    else { return false }
+    let extent = state.encoder.extents[last]
+    guard extent.segment == segment.number else { return true }
+    return segment.file.mayHold(state.encoder.bytes(of: extent), at: UInt64(extent.offset))
   }
 
   private func writeExtents(_ state: inout CommitterState) throws {
@@ -61,6 +65,26 @@ extension Engine {
       state.end = LogPosition(segment: extent.segment, offset: UInt64(extent.offset + bytes.count))
       gate.didAppend(upTo: state.end)
       if state.end.offset >= state.nextSyncAhead { syncAhead(&state) }
+      if state.end.offset > state.roomEnd { try makeRoom(&state) }
+    }
+  }
+
+  /// Gives the last segment's file a length ahead of the log where commits wait for syncs (`LogRoom`).
+  private func makeRoom(_ state: inout CommitterState) throws(FileIOError) {
+    let synced = gate.syncedEnd
+    guard synced.segment == state.end.segment,
+      let length = options.logRoom.length(
+        end: state.end.offset, synced: synced.offset, capacity: UInt64(state.segmentCapacity))
+    else { return }
+    state.roomEnd = length
+    do {
+      try withUnsafeBytes(of: UInt8(0)) { zero throws(FileIOError) in
+        try state.segments.write(zero, at: length - 1, toLast: state.end.segment)
+      }
+      state.statistics.logBytes += 1
+    } catch {
+      // Without it syncs take longer; the commit itself has its room.
+      guard error.code.isLackOfRoom || error.code == .fileTooLarge else { throw error }
     }
   }
 
@@ -136,6 +160,7 @@ extension Engine {
     state.nextSegment = number + 1
     state.nextReserveLook = 0
     state.nextSyncAhead = state.end.offset + options.syncAheadBytes
+    state.roomEnd = 0
     gate.didBegin(segment.file, at: state.end)
     removeVoidSegments(&state)
   }
@@ -223,6 +248,18 @@ extension FileIOError {
     case "write": code.isLackOfRoom || code == .fileTooLarge
     default: false
     }
+  }
+}
+
+extension File {
+  /// Whether these bytes may stand at a place: what cannot be read may.
+  fileprivate func mayHold(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> Bool {
+    for start in stride(from: 0, to: bytes.count, by: 64 << 10) {
+      let expected = bytes.part(start, min(64 << 10, bytes.count - start))
+      guard let found = try? read(expected.count, at: offset + UInt64(start)) else { return true }
+      if !found.elementsEqual(expected) { return false }
+    }
+    return true
   }
 }
 

@@ -11,8 +11,9 @@ import PerdureFormat
 ///  F1  One refresh at a time; `lock` is held for moments only.
 ///  F2  The sequence number never falls, whatever is found: an engine that is behind is not shown.
 ///  F3  After `stop` no other engine is shown: the one that is closed stays.
-///  F4  `seen` is how things stood before the last opening began: if they are the same now, that opening saw
-///      everything. It belongs to the refresh that runs.
+///  F4  `seen` is how things stood before the last opening began, and `framesEnd` how far in the log it came: if
+///      they are the same now and no whole frame stands there, that opening saw everything. A file may have had
+///      its length before the log came there. Both belong to the refresh that runs.
 ///  F5  An engine that came to a damaged node of the index file is replaced though nothing was committed
 ///      since, and who comes after it, and no later one, reads an index file as a whole before it uses it:
 ///      the node may be in the newest checkpoint too. What is not whole is built from the log.
@@ -23,9 +24,13 @@ final class Follower: @unchecked Sendable {
   private var newest: Engine
   private var isStopped = false
   private var seen: StoreLook?
+  private var framesEnd: LogPosition
 
   /// - Parameter seen: How things stood before the engine was opened. F4
-  init(_ engine: Engine, seen: StoreLook?) { (newest, self.seen) = (engine, seen) }
+  /// - Parameter framesEnd: Where the right frames ended then.
+  init(_ engine: Engine, seen: StoreLook?, framesEnd: LogPosition) {
+    (newest, self.seen, self.framesEnd) = (engine, seen, framesEnd)
+  }
 
   var engine: Engine { lock.withLock { newest } }
 
@@ -41,16 +46,39 @@ final class Follower: @unchecked Sendable {
       // One that cannot be had is judged by the opening. F4
       let look = try? StoreLook(engine.directory, engine.fileSystem)
       let isDamaged = engine.isIndexDamaged
-      if let look, look == seen, !isDamaged { return false }
+      if let look, look == seen, !isDamaged, !hasFrame(behind: engine) { return false }
       // Beside the options: these are of the next refreshes too. F5
-      let (next, _) = try Recovery.open(engine.directory, engine.options, suspectsIndex: isDamaged)
+      let (next, report) = try Recovery.open(engine.directory, engine.options, suspectsIndex: isDamaged)
       let after = try next.looking { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
-      seen = look
+      (seen, framesEnd) = (look, report.framesEnd)
       guard after > before || isDamaged && after == before else { return false }
       // The one before goes behind the lock, if no snapshot has it: that takes time. F1
       try withExtendedLifetime(engine) { try show(next) }
       return after > before
+    }
+  }
+
+  /// Whether a whole frame stands where the last opening found none. One that cannot be read is judged by the
+  /// opening.
+  private func hasFrame(behind engine: Engine) -> Bool {
+    let path = engine.directory + "/" + StoreFileName.segment(framesEnd.segment).string
+    guard framesEnd.segment > 0 else { return false }
+    do {
+      let file = try engine.fileSystem.open(path, .read)
+      defer { try? file.close() }
+      let bytes = try file.read(FrameHeader.length, at: framesEnd.offset)
+      let header = try bytes.withUnsafeBytes {
+        try FrameHeader(reading: $0, store: engine.storeID, position: framesEnd)
+      }
+      // A long one is not worth reading twice.
+      guard header.payloadLength <= FormatLimits.framePayloadTarget else { return true }
+      let place = framesEnd.offset + UInt64(FrameHeader.length)
+      let payload = try file.read(Int(header.payloadLength), at: place)
+      try payload.withUnsafeBytes { try FramePayload.verify(header, $0) }
+      return true
+    } catch {
+      return !(error is FormatError)
     }
   }
 

@@ -11,9 +11,10 @@ import PerdureFormat
 //  R2  The attempt ends at a commit that is not before the durable end of the second superblock. So it has
 //      everything that made a record dead which a rewritten segment among those opened lacks: a writer
 //      promises that in a superblock before the segment takes its name (T6).
-//  R3  What looks wrong is judged only if superblock, directory and the log's length are the same before
-//      and after the attempt. Otherwise it may be a file that came, went or was rewritten in between, and
-//      is tried again.
+//  R3  What looks wrong is judged only if superblock, directory and the lengths of the log's files are the same
+//      before and after the attempt, and the next attempt finds the same. Otherwise it may be a file that came,
+//      went or was rewritten in between, or frames that came into the zeros behind the log (B7), and is tried
+//      again.
 //  R4  A frame that is half written, and a segment that is just being born, look like a torn tail, which is
 //      the end of the log for whoever reads: what is behind is not there yet.
 //
@@ -97,6 +98,7 @@ struct ReadOnlyOpening {
   func run() throws -> (Engine, RecoveryReport) {
     // X1: before anything is read that has to stay.
     let registration = options.registersAsReader ? ReaderRegistration.take(in: table) : nil
+    var finding: String?
     for attempt in 1..<Self.attemptsMax {
       let look = try? StoreLook(path, options.fileSystem)
       do {
@@ -104,7 +106,9 @@ struct ReadOnlyOpening {
       } catch {
         if error is OpeningBesideWriter.Moved { continue }
         if error is LogOpening.GivenUp { throw error }
-        if look == (try? StoreLook(path, options.fileSystem)) { throw error }
+        let isStill = look == (try? StoreLook(path, options.fileSystem))
+        if isStill, finding == "\(error)" { throw error }
+        finding = isStill ? "\(error)" : nil
       }
     }
     throw StoreError(

@@ -174,7 +174,12 @@ extension LogOpening {
   private func makeState(
     _ replay: borrowing Replay, _ scan: LogScan, _ chain: SegmentChain, _ report: inout RecoveryReport
   ) throws(FileIOError) -> CommitterState {
+    report.framesEnd = scan.reached
     report.tornTailBytes = Self.tornBytes(chain, scan.end)
+    if report.tornTailBytes > 0, Self.hasCleanTail(chain, scan.end) {
+      report.logBytes -= min(report.logBytes, report.tornTailBytes)
+      report.tornTailBytes = 0
+    }
     let segments = try Self.table(of: chain, upTo: scan.end)
     let catalog = replay.catalog
     let root = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
@@ -211,6 +216,14 @@ extension LogOpening {
       segments.add(link.segment, endingAt: link.end)
     }
     return segments
+  }
+
+  /// Whether nothing but zeros follows the end of the log (FORMAT.md, B7).
+  private static func hasCleanTail(_ chain: SegmentChain, _ end: LogPosition) -> Bool {
+    guard let last = chain.links.last, last.segment.number == end.segment else { return false }
+    let length = Int(min(last.size, UInt64(last.segment.capacity)))
+    let bytes = UnsafeRawBufferPointer(start: last.segment.mapping.base, count: length)
+    return last.size == UInt64(length) && bytes.isZero(in: Int(end.offset)..<length)
   }
 
   private static func tornBytes(_ chain: SegmentChain, _ end: LogPosition) -> UInt64 {

@@ -28,6 +28,8 @@ struct LogScan {
   private(set) var sequence: UInt64 = 0
   /// Up to where the frames that were read say that the log was synced.
   private(set) var vouched = LogPosition.start
+  /// Where the right frames end in the last segment, those of a commit that is not whole as well.
+  private(set) var reached = LogPosition.start
   private var parts: [Part] = []
   /// Where reading begins.
   private let start: LogPosition
@@ -59,6 +61,7 @@ struct LogScan {
     let bytes = UnsafeRawBufferPointer(start: link.segment.mapping.base, count: Int(length))
     var offset = number == start.segment ? Int(start.offset) : SegmentHeader.length
     if parts.isEmpty { end = LogPosition(segment: number, offset: UInt64(offset)) }
+    defer { reached = LogPosition(segment: number, offset: UInt64(offset)) }
     while offset < bytes.count {
       do {
         offset = try readFrame(in: bytes, at: offset, of: number, apply)

@@ -1,3 +1,5 @@
+import PerdureFormat
+
 /// What opening a store found, and what it did about it.
 public struct RecoveryReport: Sendable {
   /// Whether the store was made by this opening.
@@ -30,6 +32,9 @@ public struct RecoveryReport: Sendable {
   public var duplicateCount = 0
   /// Names of derived indexes that nothing given to this opening can maintain.
   public var unavailableIndexes: [String] = []
+
+  /// Where the right frames of the log end: behind them a reader finds what is new.
+  var framesEnd = LogPosition.start
 
   /// Why an index was built from the log although there was one on disk.
   public struct IndexRebuild: Sendable, CustomStringConvertible {

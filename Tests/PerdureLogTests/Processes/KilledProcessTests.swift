@@ -29,6 +29,7 @@ private enum Bank {
     options.compactsAutomatically = false
     options.durability = .processCrash
     options.reserveBytes = 0
+    options.logRoom = .always(upTo: 4000)
     return try Store(at: path, options: options)
   }
 

@@ -112,7 +112,7 @@ struct ReadingBesideWriterTests {
   @Test("A commit that is only partly in the file is not there yet, wherever it is cut")
   func partly() throws {
     let random = SeededGenerator.forTest("partly written")
-    let witnessed = try WitnessedStore(random, segmentCapacityBytes: 64 << 10)
+    let witnessed = try WitnessedStore(random, segmentCapacityBytes: 64 << 10, hasRoom: false)
     for _ in 0..<2 { try witnessed.commit() }
     let image = InMemoryFileSystem()
     try image.createDirectory(WitnessedStore.path)

@@ -29,7 +29,7 @@ final class WitnessedStore {
 
   init(
     _ random: SeededGenerator, _ fileSystem: any FileSystem = InMemoryFileSystem(),
-    segmentCapacityBytes: Int = 8 << 10
+    segmentCapacityBytes: Int = 8 << 10, hasRoom: Bool? = nil
   ) throws {
     self.fileSystem = fileSystem
     self.random = random
@@ -39,6 +39,7 @@ final class WitnessedStore {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     options.durability = .processCrash
+    if hasRoom ?? self.random.chance(50) { options.logRoom = .always(upTo: 1000) }
     if self.random.chance(50) {
       options.compression.groupsColdRecords = true
       options.compression.groupLengthTarget = 1000

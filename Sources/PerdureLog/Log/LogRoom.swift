@@ -1,0 +1,34 @@
+// How much longer than the log the file of its last segment is made.
+//
+// A sync of a file that has become longer makes its new length durable as well, which takes a transaction of the
+// file system besides the bytes: some third of the time that a sync of one small commit takes (ext4, measured). So
+// where commits wait for syncs, the file gets a length ahead of them, with zeros, which FORMAT.md calls a clean
+// tail (R8): they take no room on the medium, and the log goes on in them, after a crash as well (B7).
+
+/// Decides how long the file of the last segment is to be. Values in, values out.
+package struct LogRoom: Sendable {
+  /// How far the file reaches beyond the log at most. More would be more zeros to look over when a store is opened
+  /// that was not closed.
+  package var bytesMax: UInt64 = 256 << 10
+
+  /// Less is not worth a write.
+  package var bytesMin: UInt64 = 4096
+
+  /// The room is that part of what the segment holds already, so that a short log stays a short file.
+  package var share: UInt64 = 16
+
+  /// Where more than this waits for a sync nobody waits for each commit.
+  package var unsyncedMax: UInt64 = 64 << 10
+
+  package init() {}
+
+  /// - Parameter end: Where the log ends in the segment.
+  /// - Parameter synced: Up to where the segment is durable.
+  /// - Returns: How long the file is to be now; nil: as long as it is.
+  func length(end: UInt64, synced: UInt64, capacity: UInt64) -> UInt64? {
+    guard end - min(end, synced) <= unsyncedMax else { return nil }
+    let room = min(bytesMax, end / share)
+    let length = min(capacity, end + room)
+    return room >= bytesMin && length > end ? length : nil
+  }
+}

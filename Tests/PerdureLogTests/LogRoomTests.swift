@@ -1,0 +1,244 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+extension LogRoom {
+  /// From the first commit on, whoever waits for syncs.
+  static func always(upTo bytes: UInt64) -> LogRoom {
+    var room = LogRoom()
+    (room.bytesMax, room.bytesMin, room.share, room.unsyncedMax) = (bytes, 1, 1, .max)
+    return room
+  }
+}
+
+@Suite("A log whose file has its length before the log comes there")
+struct LogRoomTests {
+  private static let path = "/s.perdure"
+  private static let segment = path + "/0000000000000001.segment"
+
+  private let fileSystem = SimulatedFileSystem()
+
+  private func options(_ room: LogRoom = .always(upTo: 2000)) -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = 16 << 10
+    options.reserveBytes = 0
+    options.checkpoints = .manual
+    options.compactsAutomatically = false
+    options.logRoom = room
+    return options
+  }
+
+  private func open(_ room: LogRoom = .always(upTo: 2000)) throws -> (Store, Keyspace) {
+    let store = try Store(at: Self.path, options: options(room))
+    return (store, try store.keyspace("rows", .dense))
+  }
+
+  private func size() throws -> UInt64 { try fileSystem.open(Self.segment, .read).size() }
+
+  private func end(of store: Store) throws -> UInt64 { try store.engine.looking { $0.end.offset } }
+
+  private func value(_ id: UInt64) -> [UInt8] {
+    [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: 100)
+  }
+
+  @Test("The room is a part of what there is, up to a most, where commits wait for syncs, within the segment")
+  func policy() {
+    let room = LogRoom()
+    let (mebibyte, capacity): (UInt64, UInt64) = (1 << 20, 64 << 20)
+    #expect(room.length(end: mebibyte, synced: mebibyte, capacity: capacity) == mebibyte + 65_536)
+    let long = 32 * mebibyte
+    #expect(room.length(end: long, synced: long, capacity: capacity) == long + 262_144)
+    // Too little to be worth it, and just enough.
+    #expect(room.length(end: 65_535, synced: 65_535, capacity: capacity) == nil)
+    #expect(room.length(end: 65_536, synced: 65_536, capacity: capacity) == 65_536 + 4096)
+    // Nobody waits for syncs.
+    #expect(room.length(end: mebibyte, synced: mebibyte - 65_537, capacity: capacity) == nil)
+    #expect(room.length(end: mebibyte, synced: mebibyte - 65_536, capacity: capacity) != nil)
+    // The end of the segment.
+    #expect(room.length(end: mebibyte, synced: mebibyte, capacity: mebibyte + 10) == mebibyte + 10)
+    #expect(room.length(end: mebibyte, synced: mebibyte, capacity: mebibyte) == nil)
+    #expect(room.length(end: mebibyte, synced: mebibyte, capacity: 0) == nil)
+  }
+
+  @Test("Durable commits find their length there; others make the file longer by themselves only")
+  func lengths() throws {
+    var room = LogRoom.always(upTo: 2000)
+    room.unsyncedMax = 300
+    let (store, rows) = try open(room)
+    var lengths: Set<UInt64> = []
+    for id in 1...20 as ClosedRange<UInt64> {
+      try store.write { try $0.put(value(id), id: id, in: rows) }
+      #expect(try size() >= end(of: store))
+      lengths.insert(try size())
+    }
+    #expect(lengths.count < 8, "20 commits, and the file became longer \(lengths.count) times")
+    for id in 21...60 as ClosedRange<UInt64> {
+      try store.write(durability: .processCrash) { try $0.put(value(id), id: id, in: rows) }
+    }
+    #expect(try size() == end(of: store))
+    try store.close()
+  }
+
+  @Test("Who opens it after a crash goes on in the same segment, and finds no torn tail")
+  func goesOn() throws {
+    for round in 0..<4 as Range<UInt64> {
+      let (store, rows) = try open()
+      #expect(store.recoveryReport.tornTailBytes == 0)
+      #expect(store.snapshot().count(in: rows) == Int(round) * 5)
+      for id in round * 5 + 1...round * 5 + 5 { try store.write { try $0.put(value(id), id: id, in: rows) } }
+      #expect(try size() > end(of: store))
+      #expect(try store.statistics.segments == 1)
+      #expect(try store.verify().isClean)
+      if round == 2 { try store.close() } else { store.engine.abandon() }
+    }
+    let report = try Store.salvage(from: Self.path, to: "/new.perdure", options: options())
+    #expect(report.isClean && report.keysMaybeOlder == 0, "\(report)")
+    let new = try Store(at: "/new.perdure", options: options())
+    #expect(new.snapshot().count(in: try new.keyspace("rows", .dense)) == 20)
+  }
+
+  @Test("A reader finds what came into the room, and opens nothing anew when nothing did")
+  func reading() throws {
+    let (store, rows) = try open()
+    try store.write { try $0.put(value(1), id: 1, in: rows) }
+    var reading = options()
+    reading.isReadOnly = true
+    let reader = try Store(at: Self.path, options: reading)
+    var steps = 0
+    for id in 2...30 as ClosedRange<UInt64> {
+      let engine = reader.engine
+      #expect(try !reader.refresh())
+      #expect(reader.engine === engine)
+      let before = try size()
+      try store.write { try $0.put(value(id), id: id, in: rows) }
+      if try size() == before { steps += 1 }
+      #expect(try reader.refresh())
+      #expect(try reader.snapshot().value(id: id, in: try reader.keyspace("rows", .dense)) == value(id))
+    }
+    #expect(steps > 15)
+  }
+
+  @Test("A frame of which a part has come is not new to a reader, and the whole one is")
+  func halfAFrame() throws {
+    let (store, rows) = try open()
+    try store.write { try $0.put(value(1), id: 1, in: rows) }
+    let start = Int(try end(of: store))
+    try store.write { try $0.put(value(2), id: 2, in: rows) }
+    let end = Int(try end(of: store))
+    var image = fileSystem.currentImage
+    let bytes = try #require(image.bytes(at: Self.segment))
+    image.setBytes(bytes[..<start] + [UInt8](repeating: 0, count: bytes.count - start), at: Self.segment)
+    let files = image.fileSystem()
+    var reading = options()
+    (reading.isReadOnly, reading.fileSystem) = (true, files)
+    let reader = try Store(at: Self.path, options: reading)
+    let engine = reader.engine
+    let file = try files.open(Self.segment, .readWrite)
+    for cut in stride(from: start, to: end, by: 8) {
+      try file.write(Array(bytes[start..<cut]), at: UInt64(start))
+      #expect(try !reader.refresh(), "\(cut - start) of \(end - start) bytes")
+      #expect(reader.engine === engine)
+    }
+    try file.write(Array(bytes[start..<end]), at: UInt64(start))
+    #expect(try reader.refresh())
+    #expect(reader.snapshot().count(in: try reader.keyspace("rows", .dense)) == 2)
+  }
+
+  @Test("A commit that finds no room in it is taken back; one that is in it whole leaves nobody sure")
+  func refusals() throws {
+    let (store, rows) = try open()
+    for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
+    #expect(try size() > end(of: store) + 300)
+    func refuse(after count: Int, _ id: UInt64) -> StoreError? {
+      fileSystem.inject(
+        InjectedFailure(
+          of: .write, code: .noSpace, effect: .partialWrite(byteCount: count), pathContains: ".segment"))
+      defer { fileSystem.removeInjectedFailures() }
+      return #expect(throws: StoreError.self) { try store.write { try $0.put(value(id), id: id, in: rows) } }
+    }
+    #expect(refuse(after: 100, 4)?.code == .diskFull)
+    try store.write { try $0.put(value(5), id: 5, in: rows) }
+    #expect(refuse(after: 1 << 20, 6)?.code == .io)
+    store.engine.abandon()
+    let (again, same) = try open()
+    #expect(try again.snapshot().value(id: 4, in: same) == nil)
+    for id in [1, 2, 3, 5] as [UInt64] { #expect(try again.snapshot().value(id: id, in: same) == value(id)) }
+    #expect(try again.verify().isClean)
+  }
+
+  @Test("Without room for the length commits go on as if there were none")
+  func noLength() throws {
+    let (store, rows) = try open(.always(upTo: 100))
+    for id in 1...10 as ClosedRange<UInt64> {
+      // The first write is the commit's, the second the length.
+      fileSystem.inject(InjectedFailure(of: .write, nth: 2, code: .noSpace, pathContains: ".segment"))
+      try store.write { try $0.put(value(id), id: id, in: rows) }
+      fileSystem.removeInjectedFailures()
+    }
+    #expect(try size() == end(of: store))
+    #expect(store.snapshot().count(in: rows) == 10)
+  }
+
+  /// A program that opens the store three times, and what it may leave.
+  private struct Program {
+    let history = CrashHistory()
+    var options: StoreOptions
+
+    func run(_ random: inout SeededGenerator, _ marker: CrashMarker) throws -> CrashOracle {
+      var last: UInt64 = 0
+      for _ in 0..<3 {
+        let store = try Store(at: LogRoomTests.path, options: options)
+        let rows = try store.keyspace("rows", .dense)
+        for _ in 0..<14 {
+          let id = UInt64.random(in: 1...6, using: &random)
+          let value = [UInt8](repeating: UInt8.random(in: 0...1, using: &random), count: Int(id) * 40)
+          let durability: Durability = random.chance(70) ? .powerLoss : .processCrash
+          let (_, sequence) = try store.write(durability: durability) { try $0.put(value, id: id, in: rows) }
+          history.note(sequence, [(CrashKey(keyspace: "rows", key: .id(id)), value)])
+          if durability == .powerLoss { marker.acknowledge(Int(sequence)) }
+          last = sequence
+        }
+        if random.chance(50) { try store.close() } else { store.engine.abandon() }
+      }
+      return CrashOracle(contents: history.contents(upTo: last))
+    }
+
+    func check(_ image: CrashImage, _ oracle: CrashOracle, promised: UInt64) throws {
+      var options = options
+      options.fileSystem = image.fileSystem()
+      let store = try Store(at: LogRoomTests.path, options: options)
+      try oracle.check(store, promised: promised)
+      let rows = try store.keyspace("afterwards", .dense)
+      try store.write { try $0.put([1], id: 1, in: rows) }
+      store.engine.abandon()
+      let again = try Store(at: LogRoomTests.path, options: options)
+      guard try again.snapshot().value(id: 1, in: rows) == [1], try again.verify().isClean else {
+        throw Violation("the log has not gone on")
+      }
+    }
+  }
+
+  @Test("Whatever a power cut leaves of it, every durable commit is there, and the log goes on")
+  func powerCuts() throws {
+    let seed = SeededGenerator.seedFromEnvironment()
+    var random = SeededGenerator(seed: seed)
+    var options = options(.always(upTo: 700))
+    options.segmentCapacityBytes = 4096
+    let program = Program(options: options)
+    let oracle = try program.run(&random, fileSystem.marker)
+    var explorer = CrashExplorer(seed: seed)
+    explorer.imagesPerOperationMax = 32
+    explorer.sectorLength = 64
+    let report = explorer.examine(fileSystem.journal) { image, context in
+      try program.check(image, oracle, promised: UInt64(context.acknowledged.max() ?? 0))
+    }
+    print("with room: \(report)")
+    try report.check()
+    #expect(report.distinctImageCount > 200)
+  }
+}
