@@ -42,6 +42,12 @@ struct Keepers {
     return (roots[state].pointee.keyspaces[keyspace], kinds[keyspace])
   }
 
+  /// Whether a record's key is as long as its keyspace wants it.
+  func canHoldKey(of record: RecordHeader) -> Bool {
+    guard record.keyspace < kinds.count, kinds[Int(record.keyspace)] == .dense else { return true }
+    return record.keyLength == 8
+  }
+
   /// Which of them lead to a record, when the first that could does.
   ///
   /// - Complexity: nothing where that is the newest, otherwise a look at the newest.

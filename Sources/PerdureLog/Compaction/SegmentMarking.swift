@@ -71,6 +71,10 @@ struct SegmentMarking {
   private mutating func visit(
     _ record: Record, _ original: Int, _ length: Int, _ sequence: UInt64
   ) throws(FormatError) {
+    // Nobody who opened the store from a checkpoint has looked at it.
+    guard keepers.canHoldKey(of: record.header) else {
+      throw FormatError(.illegalField, in: "record", at: 6)
+    }
     let address = RecordAddress(
       segment: segment, offset: original, recordLength: record.header.paddedLength,
       isBlob: record.header.kind == .blob)
