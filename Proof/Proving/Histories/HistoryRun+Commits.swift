@@ -26,6 +26,7 @@ extension HistoryRun {
       let sequence = try commit()
       guard case .committed = verdict else { throw Violation("it was committed, and should not: \(verdict)") }
       try expectSequence(sequence, "a commit")
+      outcome.tally.commits += 1
       answered(1)
     } catch let error as StoreError where error.code == .conflict {
       try check(error, verdict)
@@ -42,10 +43,12 @@ extension HistoryRun {
       try expect(
         failed == expected.sorted() && failed.count == error.conflicts.count && error.isRetryable,
         "conditions \(expected.sorted()) do not hold, and the conflict is \(error)")
+      outcome.tally.conflicts += 1
       answered(UInt64(2 + failed.count))
     case .duplicates(let expected):
       try expect(!error.isRetryable, "a duplicate is no reason to try again: \(error)")
       try checkDuplicates(error, expected)
+      outcome.tally.duplicates += 1
       answered(UInt64(200 + expected.count))
     }
   }
@@ -190,11 +193,13 @@ extension HistoryRun {
       }
       guard case .committed(let sequence) = verdict else { throw Violation("it was committed: \(verdict)") }
       try expect(subject.sequence(result.sequence) == sequence, "a transaction has number \(result.sequence)")
+      outcome.tally.commits += 1
       answered(UInt64(10 + attempts))
     } catch let error as StoreError where error.code == .conflict {
       // That of the commit in between was held against the model where it came.
       if case .conflict = verdict {
         try expect(error.isRetryable, "it can be tried again: \(error)")
+        outcome.tally.conflicts += 1
         answered(3)
       } else {
         try check(error, verdict)

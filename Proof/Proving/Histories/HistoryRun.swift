@@ -9,8 +9,42 @@ package struct HistoryOutcome: Equatable, Sendable {
   package var answers = 0
   /// All answers but those of upkeep, and the content at the end, as bytes that the store gave.
   package var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+  package var tally = HistoryTally()
 
   mutating func add(_ number: UInt64) { digest = (digest ^ number) &* 0x100_0000_01b3 }
+}
+
+/// How often what happened in histories.
+package struct HistoryTally: Equatable, Sendable {
+  package var commits = 0
+  package var conflicts = 0
+  package var duplicates = 0
+  /// Answers of snapshots that were held, and of other openings.
+  package var heldReads = 0
+  package var readerReads = 0
+  package var openings = 0
+  package var compactions = 0
+  package var checkpoints = 0
+  package var verifications = 0
+
+  static func += (sum: inout HistoryTally, other: HistoryTally) {
+    for count in [
+      \.commits, \.conflicts, \.duplicates, \.heldReads, \.readerReads, \.openings, \.compactions,
+      \.checkpoints,
+      \.verifications,
+    ] as [WritableKeyPath<HistoryTally, Int>] {
+      sum[keyPath: count] += other[keyPath: count]
+    }
+  }
+
+  var report: [String] {
+    [
+      "\(commits) commits, \(conflicts) refused for a condition and \(duplicates) for a duplicate",
+      "\(heldReads) answers of snapshots that were held, \(readerReads) of openings beside",
+      "\(openings) openings, \(compactions) compactions, \(checkpoints) checkpoints by hand, \(verifications) "
+        + "verifications",
+    ]
+  }
 }
 
 /// A step whose answer was not the model's.
@@ -126,12 +160,17 @@ package final class HistoryRun {
     case .read(let view, let read):
       let state = try state(view)
       try check(read, state.snapshot, state.content)
+      count(view)
     case .commit(let commit): try take(commit)
     case .transaction(let transaction): try take(transaction)
     case .hold(let slot): held[slot] = try newest()
     case .letGo(let slot): held[slot] = nil
-    case .compact: try subject.compact(store)
-    case .checkpoint: try store.checkpoint()
+    case .compact:
+      try subject.compact(store)
+      outcome.tally.compactions += 1
+    case .checkpoint:
+      try store.checkpoint()
+      outcome.tally.checkpoints += 1
     case .train(let space):
       guard options.compression == 2 else { return }
       if try store.trainDictionary(for: spaces[Int(space.rawValue)]) != nil { model.advance() }
@@ -151,6 +190,14 @@ package final class HistoryRun {
     }
   }
 
+  private func count(_ view: HistoryView) {
+    switch view {
+    case .held(let slot): if held[slot] != nil { outcome.tally.heldReads += 1 }
+    case .reader: if followed != nil { outcome.tally.readerReads += 1 }
+    case .newest: break
+    }
+  }
+
   // MARK: - The store
 
   private func storeOptions(readOnly: Bool = false) -> StoreOptions {
@@ -163,6 +210,7 @@ package final class HistoryRun {
   private func open(wasClosed: Bool? = nil) throws {
     let store = try Store(at: path, options: storeOptions())
     opened = store
+    outcome.tally.openings += 1
     if let wasClosed {
       let report = store.recoveryReport
       try expect(report.wasClosed == wasClosed, "the recovery takes the store for closed, or for not closed")
@@ -213,6 +261,7 @@ package final class HistoryRun {
     let report = try store.verify()
     try expect(report.isClean, "\(report.findings.prefix(5))")
     outcome.answers += 1
+    outcome.tally.verifications += 1
   }
 
   private func lookAround() throws {

@@ -19,6 +19,7 @@ package struct ModelsCampaign: Campaign {
     var histories = 0
     var variants = 0
     var onDisk = 0
+    var tally = HistoryTally()
     var violation: ProofViolation?
   }
 
@@ -41,6 +42,7 @@ package struct ModelsCampaign: Campaign {
         sum.histories += part.histories
         sum.variants += part.variants
         sum.onDisk += part.onDisk
+        sum.tally += part.tally
         if let violation = part.violation { violations.append(violation) }
         progress.advance(part.answers, of: quota, "answers held against a model's")
         if sum.answers < quota && violations.isEmpty { add() }
@@ -49,10 +51,11 @@ package struct ModelsCampaign: Campaign {
     var result = CampaignResult()
     result.counts.modelOperations = sum.answers
     result.violations = violations
-    result.report = [
-      "\(sum.answers) answers in \(sum.histories) histories of \(steps) steps, \(sum.onDisk) of them on a disk",
-      "\(sum.variants) histories again under other options: the same answers, the same content",
-    ]
+    result.report =
+      [
+        "\(sum.answers) answers in \(sum.histories) histories of \(steps) steps, \(sum.onDisk) of them on a disk",
+        "\(sum.variants) histories again under other options: the same answers, the same content",
+      ] + sum.tally.report
     return result
   }
 
@@ -70,6 +73,7 @@ package struct ModelsCampaign: Campaign {
       let outcome = try medium.run(history, subject)
       part.histories += 1
       part.answers += outcome.answers
+      part.tally += outcome.tally
       guard number % 8 == 0 else { return part }
       for round in 1...2 as ClosedRange<UInt64> {
         let variant = HistoryGenerator.variant(of: history, seed: random.derived(round).seed)
@@ -80,6 +84,7 @@ package struct ModelsCampaign: Campaign {
         }
         part.variants += 1
         part.answers += again.answers
+        part.tally += again.tally
         guard again.digest == outcome.digest else {
           let failure = HistoryFailure(
             step: 0, what: "two runs under different options give different answers")
