@@ -6,4 +6,5 @@ let campaigns: [any Campaign] = [
   ModelsCampaign(),
   RacesCampaign(),
   RotCampaign(),
+  FailureCampaign(),
 ]

@@ -23,8 +23,8 @@ extension FileIOError.Code {
       case EDQUOT: .quotaExceeded
       case EFBIG, EOVERFLOW: .fileTooLarge
       case EMFILE, ENFILE: .tooManyOpenFiles
-      case EWOULDBLOCK, EAGAIN: .locked
-      case EBUSY, ETXTBSY: .busy
+      // Of a lock that is taken the caller knows (`init(errno:operation:path:)`).
+      case EWOULDBLOCK, EAGAIN, EBUSY, ETXTBSY: .busy
       case EIO, ENXIO, ENODEV, ESTALE: .mediaError
       case EINVAL, ELOOP, EXDEV, ESPIPE, EILSEQ: .invalidArgument
       case ENAMETOOLONG: .nameTooLong
@@ -41,9 +41,26 @@ extension FileIOError.Code {
 
 extension FileIOError {
   /// The error for a system call that left `errno`.
-  package init(errno: Int32, operation: String, path: String, offset: UInt64? = nil) {
-    self.init(Code(errno: errno), operation: operation, path: path, offset: offset, errno: errno)
+  package init(
+    errno: Int32, operation: String, path: String, offset: UInt64? = nil, detail: String? = nil
+  ) {
+    let isTaken = operation == "lock" && KnownErrno.isLockHeld(errno)
+    self.init(
+      isTaken ? .locked : Code(errno: errno), operation: operation, path: path, offset: offset, errno: errno,
+      detail: detail)
   }
+}
+
+/// The error numbers that tests have the system say.
+package enum ErrorNumber {
+  package static let mediaError = EIO
+  package static let noSpace = ENOSPC
+  package static let quotaExceeded = EDQUOT
+  package static let interrupted = EINTR
+  package static let again = EAGAIN
+  package static let tooManyFiles = EMFILE
+  package static let readOnly = EROFS
+  package static let accessDenied = EACCES
 }
 
 /// The error numbers by which code outside this file decides what to do next.

@@ -12,6 +12,10 @@ public struct InjectedFailure: Sendable {
     case nothing
     /// A write stores this many bytes of its beginning, or all of them, before it fails.
     case partialWrite(byteCount: Int)
+    /// A read gives this many bytes of those that it was asked for, or one fewer than there are, and reports
+    /// no error: the file seems to end there. Where there is nothing to be read the call is as ever. Calls
+    /// other than reads fail.
+    case partialRead(byteCount: Int)
     /// A sync forgets the writes it was asked to make durable: they can be read, yet no later sync makes
     /// them durable. Some systems do so after a medium error.
     case forgetsWrites
@@ -32,6 +36,9 @@ public struct InjectedFailure: Sendable {
   /// The code of the error.
   public var code: FileIOError.Code
 
+  /// The system's number for the error; 0 if it is said to come from no system.
+  public var errno: Int32 = 0
+
   /// What is left behind.
   public var effect: Effect
 
@@ -50,12 +57,46 @@ public struct InjectedFailure: Sendable {
     self.effect = effect
     self.pathContains = pathContains
   }
+
+  /// Describes a failure by the system's number for it, as `EINTR`. The code is what a file system of the
+  /// operating system makes of it.
+  ///
+  /// - Parameter nth: 1 or more.
+  public init(
+    of operation: FileOperation?, nth: Int = 1, repeats: Bool = false, errno: Int32,
+    effect: Effect = .nothing, pathContains: String? = nil
+  ) {
+    self.init(
+      of: operation, nth: nth, repeats: repeats, code: FileIOError.Code(errno: errno), effect: effect,
+      pathContains: pathContains)
+    self.errno = errno
+  }
+}
+
+extension InjectedFailure: CustomStringConvertible {
+  /// What fails, and how.
+  public var description: String {
+    let call = operation.map { "call of \($0.rawValue)" } ?? "call"
+    let number = errno == 0 ? "" : " (errno \(errno))"
+    let place = pathContains.map { " to \($0)" } ?? ""
+    return "\(call) \(nth)\(place)\(repeats ? " and all later ones" : ""): \(code)\(number), \(effect)"
+  }
+
+  func error(_ operation: FileOperation, path: String, offset: UInt64? = nil) -> FileIOError {
+    guard errno == 0 else {
+      return FileIOError(
+        errno: errno, operation: operation.rawValue, path: path, offset: offset, detail: "injected")
+    }
+    return FileIOError(code, operation: operation.rawValue, path: path, offset: offset, detail: "injected")
+  }
 }
 
 /// The failures of one file system that are still to come, and how often one has struck.
 struct FailurePlan: Sendable {
   private var failures: [InjectedFailure] = []
   private(set) var struckCount = 0
+  private(set) var lastStruck: InjectedFailure?
+  private(set) var callCounts: [FileOperation: Int] = [:]
 
   mutating func add(_ failure: InjectedFailure) {
     failures.append(failure)
@@ -67,6 +108,7 @@ struct FailurePlan: Sendable {
 
   /// The failure that strikes this call, if any; counts the call down for all that it concerns.
   mutating func strike(_ operation: FileOperation, path: String) -> InjectedFailure? {
+    callCounts[operation, default: 0] += 1
     guard !failures.isEmpty else { return nil }
     var struck: InjectedFailure?
     for index in failures.indices where failures[index].concerns(operation, path: path) {
@@ -74,7 +116,10 @@ struct FailurePlan: Sendable {
       if struck == nil && failures[index].isDue { struck = failures[index] }
     }
     failures.removeAll { $0.nth <= 0 && !$0.repeats }
-    if struck != nil { struckCount += 1 }
+    if let struck {
+      struckCount += 1
+      lastStruck = struck
+    }
     return struck
   }
 }

@@ -31,7 +31,18 @@ final class SimulatedFile: File {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
-    try check(.read)
+    try checkOpen(.read)
+    let failure = state.withLock { $0.failures.strike(.read, path: path) }
+    guard let failure else { return try readAll(into: buffer, at: offset) }
+    guard case .partialRead(let count) = failure.effect else { throw failure.error(.read, path: path) }
+    let start = Int(clamping: offset)
+    let all = min(buffer.count, content.count - min(start, content.count))
+    return try readAll(into: .init(rebasing: buffer.prefix(max(0, min(count, all - 1)))), at: offset)
+  }
+
+  private func readAll(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(FileIOError) -> Int {
     try FileRange.check(buffer.count, at: offset, operation: "read", path: path)
     return content.read(into: buffer, at: offset)
   }
@@ -49,14 +60,14 @@ final class SimulatedFile: File {
     guard !isClosed.exchange(true, ordering: .relaxed) else { return }
     locks.releaseAll()
     if let failure = state.withLock({ $0.failures.strike(.close, path: path) }) {
-      throw injected(failure, .close)
+      throw failure.error(.close, path: path)
     }
   }
 
   private func check(_ operation: FileOperation) throws(FileIOError) {
     try checkOpen(operation)
     if let failure = state.withLock({ $0.failures.strike(operation, path: path) }) {
-      throw injected(failure, operation)
+      throw failure.error(operation, path: path)
     }
   }
 
@@ -65,19 +76,15 @@ final class SimulatedFile: File {
       throw FileIOError(.closed, operation: operation.rawValue, path: path)
     }
   }
-
-  private func injected(_ failure: InjectedFailure, _ operation: FileOperation, at offset: UInt64? = nil)
-    -> FileIOError
-  {
-    FileIOError(
-      failure.code, operation: operation.rawValue, path: path, offset: offset, detail: "injected")
-  }
 }
 
-// Locks. A failure is injected as one of `.lock`.
+// Locks. A failure is injected as one of `.lock`. What the system says of a lock that is taken is an answer.
 extension SimulatedFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
-    try check(.lock)
+    do { try check(.lock) } catch {
+      if error.code == .locked { return false }
+      throw error
+    }
     guard isWritable else { throw FileIOError(.permissionDenied, operation: "tryLock", path: path) }
     return locks.take(range)
   }
@@ -106,7 +113,7 @@ extension SimulatedFile {
         if case .partialWrite(let count) = failure.effect {
           try store(bytes.prefix(count), at: offset, &state)
         }
-        throw injected(failure, .write, at: offset)
+        throw failure.error(.write, path: path, offset: offset)
       }
       let room = roomFor(bytes.count, at: offset, state)
       try store(bytes.prefix(room), at: offset, &state)
@@ -122,7 +129,7 @@ extension SimulatedFile {
       if let failure = state.failures.strike(.sync, path: path) {
         let forgets = failure.effect == .forgetsWrites
         state.journal.record(.sync, "\(path) failed", forgets ? .forget(file: node) : .ignored)
-        throw injected(failure, .sync)
+        throw failure.error(.sync, path: path)
       }
       let event = state.ignoresSync ? DiskEvent.ignored : .sync(file: node, mode)
       state.journal.record(.sync, "\(path) \(mode)", event)

@@ -69,6 +69,16 @@ extension SimulatedFileSystem {
     state.withLock { $0.failures.struckCount }
   }
 
+  /// The injected failure that has struck last; its `nth` has been counted down.
+  public var lastInjectedFailure: InjectedFailure? {
+    state.withLock { $0.failures.lastStruck }
+  }
+
+  /// How many calls of each kind there were, those that failed by injection included.
+  public var callCounts: [FileOperation: Int] {
+    state.withLock { $0.failures.callCounts }
+  }
+
   /// The disk as it would be if everything pending reached it: what callers see now.
   public var currentImage: CrashImage {
     state.withLock { $0.image() }
@@ -158,7 +168,7 @@ extension SimulatedFileSystem {
   ) throws(FileIOError) -> Result {
     try state.withLock { state throws(FileIOError) in
       if let failure = state.failures.strike(operation, path: path) {
-        throw FileIOError(failure.code, operation: operation.rawValue, path: path, detail: "injected")
+        throw failure.error(operation, path: path)
       }
       return try body(&state)
     }

@@ -17,7 +17,7 @@ struct FileIOErrorTests {
       (ENOENT, FileIOError.Code.notFound), (EEXIST, .alreadyExists), (EACCES, .permissionDenied),
       (EPERM, .permissionDenied), (EROFS, .readOnly), (ENOSPC, .noSpace), (EDQUOT, .quotaExceeded),
       (EFBIG, .fileTooLarge), (EMFILE, .tooManyOpenFiles), (ENFILE, .tooManyOpenFiles),
-      (EWOULDBLOCK, .locked), (EBUSY, .busy), (EIO, .mediaError), (EINVAL, .invalidArgument),
+      (EWOULDBLOCK, .busy), (EBUSY, .busy), (EIO, .mediaError), (EINVAL, .invalidArgument),
       (EXDEV, .invalidArgument), (ENAMETOOLONG, .nameTooLong), (ENOTDIR, .notADirectory),
       (EISDIR, .isADirectory), (ENOTEMPTY, .directoryNotEmpty), (ENOMEM, .outOfMemory),
       (ENOSYS, .notSupported), (ENOTSUP, .notSupported), (EBADF, .closed), (ECHILD, .other), (0, .other),
@@ -35,6 +35,14 @@ struct FileIOErrorTests {
         + "Free space on the volume.")
     #expect("\(error.code)" == "noSpace")
     #expect(error.errno == ENOSPC && error.offset == 4096 && error.path == "/a/b")
+  }
+
+  @Test("That a call has to be made again says of a lock, and of nothing else, that somebody has it")
+  func again() {
+    #expect(FileIOError(errno: EAGAIN, operation: "lock", path: "/a").code == .locked)
+    for operation in ["open", "read", "write", "sync"] {
+      #expect(FileIOError(errno: EAGAIN, operation: operation, path: "/a").code == .busy)
+    }
   }
 
   @Test("A detail stands behind the meaning")

@@ -45,6 +45,42 @@ struct InjectedFailureTests {
     #expect(failed == Set(FileOperation.allCases.map(\.rawValue)))
   }
 
+  @Test("A read that ends early gives fewer bytes than there are, and none of them is wrong")
+  func shortRead() throws {
+    let fileSystem = SimulatedFileSystem()
+    let file = try fileSystem.open("/a", .create)
+    try file.write(utf8: "abcdef", at: 0)
+    for (asked, given, expected) in [(6, 2, "ab"), (3, 100, "ab"), (100, 100, "abcde"), (4, 0, "")] {
+      fileSystem.inject(InjectedFailure(of: .read, effect: .partialRead(byteCount: given)))
+      #expect(try file.read(asked, at: 0) == Array(expected.utf8))
+    }
+    #expect(fileSystem.injectedFailureCount == 4)
+    fileSystem.inject(InjectedFailure(of: .read, effect: .partialRead(byteCount: 1)))
+    #expect(try file.read(4, at: 6) == [])
+    #expect(try file.read(4, at: 4) == Array("ef".utf8))
+    #expect(fileSystem.callCounts == [.create: 1, .write: 1, .read: 6])
+  }
+
+  @Test("A number of the system becomes the error that the operating system's files would throw")
+  func numbers() throws {
+    let fileSystem = SimulatedFileSystem()
+    let file = try fileSystem.open("/a", .create)
+    for (kind, code) in [
+      (FailureKind.mediaError, FileIOError.Code.mediaError), (.noSpace, .noSpace), (.interrupted, .other),
+      (.quotaExceeded, .quotaExceeded), (.again, .busy), (.tooManyFiles, .tooManyOpenFiles),
+      (.readOnly, .readOnly), (.accessDenied, .permissionDenied),
+    ] {
+      fileSystem.inject(kind.failure(nth: 1, repeats: false))
+      let error = #expect(throws: FileIOError.self) { try file.sync(.full) }
+      #expect(error?.code == code && error?.errno != 0)
+      #expect(fileSystem.lastInjectedFailure?.code == code)
+    }
+    // Of a lock the same number says that somebody has it.
+    fileSystem.inject(FailureKind.again.failure(nth: 1, repeats: true))
+    expectError(.locked) { _ = try fileSystem.lock("/l", .exclusive, holder: "me") }
+    #expect(try !file.tryLock(0..<1))
+  }
+
   @Test("A failure strikes once, or for ever, and only where it was aimed")
   func once() throws {
     let fileSystem = SimulatedFileSystem()

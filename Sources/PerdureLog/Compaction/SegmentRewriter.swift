@@ -136,9 +136,18 @@ struct SegmentRewriter: ~Copyable {
   ///
   /// - Throws: Before the file has the name: the segment is as it was.
   func takePlace(in directory: String, _ cache: GroupCache) throws -> Segment {
-    let segment = try Segment(rewritten: header, file: file, cache)
+    let segment = try readBack(cache)
     try fileSystem.rename(path, to: directory + "/" + StoreFileName.segment(header.number).string)
     return segment
+  }
+
+  private func readBack(_ cache: GroupCache) throws -> Segment {
+    do { return try Segment(rewritten: header, file: file, cache) } catch let error as FormatError {
+      throw StoreError(
+        .corruption,
+        "A segment was rewritten and does not read as it was written: \(error); the store is as it was",
+        at: path)
+    }
   }
 
   /// Removes what was written so far. What cannot be removed now, the next writer removes.

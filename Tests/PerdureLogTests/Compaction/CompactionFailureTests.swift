@@ -36,6 +36,21 @@ struct CompactionFailureTests {
     return store
   }
 
+  @Test("A rewritten segment that does not read as it was written is left out, and said with a place")
+  func unreadableResult() throws {
+    let fileSystem = SimulatedFileSystem()
+    let store = try Self.make(fileSystem)
+    let content = try CrashOracle.content(of: store)
+    fileSystem.inject(
+      InjectedFailure(of: .read, effect: .partialRead(byteCount: 60), pathContains: ".segment.tmp"))
+    let error = #expect(throws: StoreError.self) { try store.compact() }
+    #expect(error?.code == .corruption && error?.place?.hasSuffix(".segment.tmp") == true)
+    #expect(fileSystem.injectedFailureCount == 1)
+    #expect(try CrashOracle.content(of: store) == content)
+    try store.compact()
+    #expect(try store.verify().isClean && CrashOracle.content(of: store) == content)
+  }
+
   @Test(
     "Whichever call fails, nothing is lost; the store goes on, or says that it cannot and is whole when opened",
     arguments: [FileIOError.Code.mediaError, .noSpace], [false, true])

@@ -66,6 +66,30 @@ private struct CrampedStore {
 
 @Suite("On a full disk")
 struct FullDiskTests {
+  @Test("A full disk stops writing, loses nothing, and can be read and opened")
+  func fullDisk() throws {
+    let fileSystem = SimulatedFileSystem(capacityBytes: 60_000)
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = 8192
+    var promised: UInt64 = 0
+    for _ in 0..<3 {
+      let store = try Store(at: "/s.perdure", options: options)
+      let rows = try store.keyspace("rows", .dense)
+      #expect(store.snapshot().count(in: rows) >= Int(promised))
+      let error = #expect(throws: StoreError.self) {
+        while true {
+          try store.write { try $0.put([UInt8](repeating: 7, count: 500), id: promised + 1, in: rows) }
+          promised += 1
+        }
+      }
+      #expect(error?.code == .diskFull && error?.cause?.code == .noSpace)
+      try store.close()
+      for id in 1...promised { #expect(try store.snapshot().value(id: id, in: rows)?.count == 500) }
+    }
+    #expect(promised > 50)
+  }
+
   @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
   func life() throws {
     let disk = CrampedStore(capacityBytes: 700_000)

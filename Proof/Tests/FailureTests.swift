@@ -1,0 +1,49 @@
+import PerdureFileIO
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// A slice of the campaign that fails every call. The seed is printed; `PERDURE_SEED` runs it again.
+@Suite("When the system lets the store down")
+struct FailureTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  @Test("Whichever call fails in whichever way, what was promised is kept, and the store says what happened")
+  func slice() async throws {
+    let result = try await FailureCampaign().run(ProofPlan(seed: seed, scale: 0.003), .silent)
+    print("\(result.counts.ioFailures) failures, PERDURE_SEED=\(seed)")
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.ioFailures > 150)
+  }
+
+  @Test("Every single call of one program, with what systems do most: fail, stop in a write, drop pages")
+  func everyCall() async throws {
+    var campaign = FailureCampaign()
+    campaign.workloads = campaign.workloads.filter { $0.name == "a little of everything" }
+    campaign.kinds = [.mediaError, .shortWrite, .syncDropsPages]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 1), .silent)
+    print("\(result.counts.ioFailures) failures")
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.ioFailures > 250)
+  }
+
+  @Test("There are 50 programs and more, and each has a name of its own")
+  func programs() {
+    let names = FailureWorkload.all.map(\.name)
+    #expect(names.count >= 50 && Set(names).count == names.count)
+  }
+
+  @Test(
+    "An engine that does not look at what a call says is caught",
+    arguments: SwallowingFileSystem.Ignored.allCases)
+  func canary(_ ignored: SwallowingFileSystem.Ignored) async throws {
+    var campaign = FailureCampaign()
+    campaign.disguise = { SwallowingFileSystem($0, ignoring: ignored) }
+    campaign.workloads = campaign.workloads.filter { $0.name == "compaction and checkpoints" }
+    campaign.kinds = [.mediaError, .syncDropsPages]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 1), .silent)
+    let violation = try #require(result.violations.first)
+    #expect(violation.command.hasPrefix("PERDURE_FAILURE='compaction and checkpoints|"))
+    print("\(ignored): after \(result.counts.ioFailures) failures: \(violation.what.prefix(200))")
+  }
+}

@@ -1,0 +1,73 @@
+import PerdureFileIO
+
+/// The ways in which a system fails a program that stores something.
+///
+/// What a file system of the operating system never lets through, because it makes an interrupted call again and
+/// goes on with a transfer that ended early, comes through here: other file systems may not be so patient, and
+/// the program above should be right all the same.
+public enum FailureKind: String, Sendable, Hashable, CaseIterable {
+  /// `EIO`: the medium failed.
+  case mediaError = "EIO"
+  /// `ENOSPC`: the volume is full.
+  case noSpace = "ENOSPC"
+  /// `EDQUOT`: the user's share of the volume is used up.
+  case quotaExceeded = "EDQUOT"
+  /// `EINTR`: a signal came, and the call was not made again.
+  case interrupted = "EINTR"
+  /// `EAGAIN`: not now. As an answer to who asks for a lock: somebody has it.
+  case again = "EAGAIN"
+  /// `EMFILE`: the process has too many files open.
+  case tooManyFiles = "EMFILE"
+  /// `EROFS`: the volume can only be read, all of a sudden, as after an error of the medium.
+  case readOnly = "EROFS"
+  /// `EACCES`: the process may not do that.
+  case accessDenied = "EACCES"
+  /// A read gives fewer bytes than it was asked for, though the file goes on.
+  case shortRead = "short read"
+  /// A write stores a part of its bytes and fails: in turn with `ENOSPC` and with `EIO`.
+  case shortWrite = "short write"
+  /// A sync fails, and what it was to make durable can be read, but no later sync makes it durable.
+  case syncDropsPages = "sync drops"
+  /// The volume is found to be full only when a sync has to find places for what was written.
+  case noSpaceAtSync = "ENOSPC at sync"
+
+  /// The only kind of call that fails so; nil: any.
+  public var operation: FileOperation? {
+    switch self {
+    case .shortRead: .read
+    case .shortWrite: .write
+    case .syncDropsPages, .noSpaceAtSync: .sync
+    default: nil
+    }
+  }
+
+  /// The nth call, of those that can fail so, fails. How much of it is done varies with `nth`.
+  public func failure(nth: Int, repeats: Bool) -> InjectedFailure {
+    InjectedFailure(
+      of: operation, nth: nth, repeats: repeats, errno: errno(nth), effect: effect(nth))
+  }
+
+  private func errno(_ nth: Int) -> Int32 {
+    switch self {
+    case .mediaError, .shortRead, .syncDropsPages: ErrorNumber.mediaError
+    case .noSpace, .noSpaceAtSync: ErrorNumber.noSpace
+    case .quotaExceeded: ErrorNumber.quotaExceeded
+    case .interrupted: ErrorNumber.interrupted
+    case .again: ErrorNumber.again
+    case .tooManyFiles: ErrorNumber.tooManyFiles
+    case .readOnly: ErrorNumber.readOnly
+    case .accessDenied: ErrorNumber.accessDenied
+    case .shortWrite: nth.isMultiple(of: 2) ? ErrorNumber.mediaError : ErrorNumber.noSpace
+    }
+  }
+
+  private func effect(_ nth: Int) -> InjectedFailure.Effect {
+    let lengths = [1 << 20, 0, 60, 200, 511, 4096]
+    return switch self {
+    case .shortRead: .partialRead(byteCount: lengths[nth % lengths.count])
+    case .shortWrite: .partialWrite(byteCount: lengths[nth % lengths.count])
+    case .syncDropsPages, .noSpaceAtSync: .forgetsWrites
+    default: .nothing
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@Suite("A sweep over all failures")
+struct FailureSweepTests {
+  /// Writes three files of one byte, as durable as can be; says which of them it has.
+  private static func program(_ fileSystem: any FileSystem) -> [String] {
+    var done: [String] = []
+    for name in ["/a", "/b", "/c"] {
+      do {
+        let file = try fileSystem.open(name, .create)
+        try file.write([7], at: 0)
+        try file.sync(.full)
+        try fileSystem.syncDirectory("/")
+        done.append(name)
+      } catch { continue }
+    }
+    return done
+  }
+
+  private static func verify(_ done: [String], _ fileSystem: SimulatedFileSystem) throws {
+    var explorer = CrashExplorer(seed: 1)
+    explorer.imagesPerOperationMax = 8
+    for image in explorer.images(of: fileSystem.journal, after: fileSystem.operationCount) {
+      for name in done where image.bytes(at: name) != [7] { throw Lost(name: name) }
+    }
+  }
+
+  private struct Lost: Error {
+    let name: String
+  }
+
+  @Test("A program that keeps what it says passes, and each of its calls has failed once and for ever")
+  func sound() throws {
+    let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
+    try report.check()
+    // Four calls a file; one read, write or sync of them.
+    #expect(report.runs[.mediaError] == 24 && report.runs[.interrupted] == 24)
+    #expect(report.runs[.shortWrite] == 6 && report.runs[.syncDropsPages] == 6)
+    #expect(report.runs[.shortRead] == nil)
+    #expect(report.struckCount == 8 * 24 + 3 * 6)
+  }
+
+  @Test("A part of a sweep is chosen by its seed")
+  func part() throws {
+    var sweep = FailureSweep(seed: 5)
+    sweep.part = 0.3
+    let report = sweep.run(program: Self.program, verify: Self.verify)
+    #expect((20...110).contains(report.struckCount))
+    #expect(report.runs == sweep.run(program: Self.program, verify: Self.verify).runs)
+  }
+
+  @Test("A program that does not look at a sync is told so, with the call and a way to repeat it")
+  func broken() throws {
+    let program = { (fileSystem: SimulatedFileSystem) throws -> [String] in
+      let file = try fileSystem.open("/a", .create)
+      try file.write([7], at: 0)
+      try? file.sync(.full)
+      try fileSystem.syncDirectory("/")
+      return ["/a"]
+    }
+    let tolerant = { (fileSystem: SimulatedFileSystem) in (try? program(fileSystem)) ?? [] }
+    let violation = try #require(
+      FailureSweep(seed: 1).run(program: tolerant, verify: Self.verify).violation)
+    let (kind, failure) = (try #require(violation.kind), try #require(violation.failure))
+    #expect(violation.description.contains("Lost") && violation.trace.contains { $0.contains("sync /a") })
+    let again = FailureSweep(seed: 2).run(only: failure, kind, program: tolerant, verify: Self.verify)
+    #expect(again.violation?.reason == violation.reason)
+  }
+}
