@@ -135,8 +135,31 @@ extension File {
   public func read(_ count: Int, at offset: UInt64) throws(FileIOError) -> [UInt8] {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
     defer { buffer.deallocate() }
-    let done = try read(into: buffer, at: offset)
+    let done = try readToEnd(into: buffer, at: offset)
     return Array(buffer.prefix(done))
+  }
+
+  /// As `read(into:at:)`, of a file that may give less than it has: goes on until the buffer is full or the
+  /// file ends. Who takes a part of a file for all of it takes what is behind for never written.
+  ///
+  /// - Throws: `.mediaError` too, where the file says that it goes on and gives nothing.
+  package func readToEnd(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(FileIOError) -> Int {
+    var done = try read(into: buffer, at: offset)
+    while done < buffer.count {
+      let place = offset + UInt64(done)
+      guard try size() > place else { break }
+      let more = try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), at: place)
+      if more == 0 {
+        guard try size() > place else { break }
+        throw FileIOError(
+          .mediaError, operation: "read", path: path, offset: place,
+          detail: "the file goes on here, and gives nothing")
+      }
+      done += more
+    }
+    return done
   }
 }
 

@@ -50,12 +50,12 @@ final class FailureRun {
     let struck = base.injectedFailureCount
     let store: Store
     do { store = try Store(at: Self.path, options: options) } catch let error as StoreError {
-      guard base.injectedFailureCount > struck else { throw Violation("without a failure: \(error)") }
-      let isFit = isFit(error) || error.code == .locked && error.cause?.operation == "lock"
       // There may be none yet.
-      guard isFit || error.code == .notAStore && acknowledged == 0 else {
-        throw Violation("opening: \(error)")
-      }
+      let isStruck = base.injectedFailureCount > struck
+      if error.code == .notAStore && acknowledged == 0 && (readOnly || isStruck) { return nil }
+      guard isStruck else { throw Violation("without a failure: \(error)") }
+      let isFit = isFit(error) || error.code == .locked && error.cause?.operation == "lock"
+      guard isFit else { throw Violation("opening: \(error)") }
       return nil
     }
     let sequence = store.snapshot().sequence

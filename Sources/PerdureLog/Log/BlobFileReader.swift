@@ -43,7 +43,9 @@ struct BlobFileReader: Sendable {
     let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
     let offset = UInt64(BlobHeader.length) + start
     let done: Int
-    do { done = try file.read(into: bytes, at: offset) } catch { throw .io(error, "Reading a blob file") }
+    do { done = try file.readToEnd(into: bytes, at: offset) } catch {
+      throw .io(error, "Reading a blob file")
+    }
     guard done == count else { throw BlobFiles.corruption(reference, .incomplete, Int(offset) + done) }
     let expected = table.withUnsafeBytes { $0.integer(at: 4 * chunk, as: UInt32.self) }
     guard Checksum.crc32c(UnsafeRawBufferPointer(bytes)) == expected else {

@@ -97,7 +97,7 @@ extension OpenedCheckpoint {
     while offset < length, let data = try file.nextData(from: UInt64(offset)), data < UInt64(length) {
       let piece = UnsafeMutableRawBufferPointer(rebasing: copy[Int(data)...].prefix(1 << 20))
       offset = Int(data) + piece.count
-      if try file.read(into: piece, at: data) < piece.count { break }
+      if try file.readToEnd(into: piece, at: data) < piece.count { break }
     }
     return mapping
   }

@@ -56,7 +56,7 @@ enum TailJudge {
     while offset < FormatLimits.segmentCapacityMax, let data = try file.nextData(from: UInt64(offset)) {
       guard data < UInt64(FormatLimits.segmentCapacityMax) else { break }
       let start = max(offset, Int(data) - Int(data) % FormatLimits.alignment)
-      let count = try file.read(into: buffer, at: UInt64(start))
+      let count = try file.readToEnd(into: buffer, at: UInt64(start))
       let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
       if firstFrame(in: bytes, from: 0, at: start, segment: segment, store: store) != nil { return true }
       guard count == buffer.count else { break }

@@ -72,6 +72,7 @@ struct Salvage: ~Copyable {
     try writer.define(index.state, &report)
     var scan = SalvageScan(source)
     try visitSegments(half: 1) { salvage, segment, content, progress in
+      salvage.noteUnreadable(content, in: segment)
       try scan.visit(segment, content, progress: progress) { event in
         guard case .record(let record, let word, _, _) = event, record.header.kind != .tombstone,
           salvage.index.isNewest(word, record)
@@ -81,6 +82,17 @@ struct Salvage: ~Copyable {
       }
     }
     try writer.finish(&report)
+  }
+
+  /// What the medium gave in the first pass, and does not give now: what was found there is not given back.
+  private mutating func noteUnreadable(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
+    for range in content.unreadable {
+      let isKnown = report.damages.contains {
+        $0.reason == .unreadable && $0.file == segment.name && Int($0.offset) <= range.lowerBound
+          && range.upperBound <= Int($0.offset) + Int($0.length)
+      }
+      if !isKnown { report.add(.unreadable, in: segment.name, range.lowerBound, range.count) }
+    }
   }
 
   /// Reads one segment after the other, and tells how far that is.

@@ -39,7 +39,7 @@ final class SegmentContent {
     for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
       let part = start..<min(start + step, range.upperBound)
       do {
-        _ = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[part]), at: UInt64(start))
+        _ = try file.readToEnd(into: UnsafeMutableRawBufferPointer(rebasing: memory[part]), at: UInt64(start))
       } catch  where step > Self.blockLength {
         read(file, part, Self.blockLength)
       } catch {
