@@ -1,3 +1,4 @@
+import Foundation
 import PerdureProving
 
 /// All campaigns, in the order in which they run.
@@ -7,4 +8,6 @@ let campaigns: [any Campaign] = [
   RacesCampaign(),
   RotCampaign(),
   FailureCampaign(),
+  KillCampaign(executable: Bundle.main.executablePath ?? CommandLine.arguments[0]),
+  SoakCampaign(),
 ]

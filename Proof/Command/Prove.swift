@@ -12,7 +12,8 @@ struct Prove: AsyncParsableCommand {
     discussion: """
       Each campaign prints what it tried. The last line is one JSON object with the counts. The exit code is 0 when \
       nothing was lost, half there or wrong, and 1 otherwise; every violation comes with the command that shows it again.
-      """)
+      """,
+    subcommands: [KillChildCommand.self])
 
   /// How much is tried.
   enum Proof: String, CaseIterable, ExpressibleByArgument {

@@ -1,0 +1,29 @@
+import ArgumentParser
+import Foundation
+import PerdureLog
+import PerdureProving
+
+/// What the campaign `kills` starts, and kills.
+struct KillChildCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "kill-child", shouldDisplay: false)
+
+  enum Role: String, ExpressibleByArgument {
+    case write, read
+    case writeEarly = "write-early"
+  }
+
+  @Argument var role: Role
+  @Argument var directory: String
+  @Argument var seed: UInt64
+  @Argument var durability: Int
+
+  func run() throws {
+    KillChild.endLater()
+    switch role {
+    case .read: try KillChild.read(directory, seed: seed)
+    case .write, .writeEarly:
+      guard let durability = Durability(rawValue: durability) else { throw ValidationError("No durability") }
+      try KillChild.write(directory, seed: seed, durability, isEarly: role == .writeEarly)
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+
+/// Kills processes that write to a store and read it, thousands of times, some in the middle of a write.
+package struct KillCampaign: Campaign {
+  package let name = "kills"
+  package let summary =
+    "processes that write are killed, with and without syncs, beside readers, and in the midst of a write"
+
+  private let executable: String
+  /// Whether children say that a step is made before it is, which must be noticed.
+  package var isEarly = false
+
+  /// - Parameter executable: A program that takes `kill-child` with the arguments of `arguments(…)`.
+  package init(executable: String) { self.executable = executable }
+
+  package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    let directory = try TemporaryDirectory()
+    let shim = try await SystemShim.make(in: directory.path)
+    let total = plan.quota(2000)
+    let lanes = min(2, total)
+    return try await withThrowingTaskGroup(of: KillTally.self) { group in
+      for lane in 0..<lanes {
+        group.addTask {
+          let seed = SeededGenerator(seed: plan.seed).derived(UInt64(lane)).seed
+          var run = KillLane(self, executable, directory.file("\(lane)"), seed, shim)
+          let kills = total / lanes + (lane < total % lanes ? 1 : 0)
+          return try await run.kill(kills) { progress.advance(of: total, name) }
+        }
+      }
+      let tally = try await group.reduce(into: KillTally()) { $0.add($1) }
+      var result = tally.result(hasShim: shim != nil)
+      result.violations = tally.violations.map { ProofViolation($0, command: plan.command(for: self)) }
+      return result
+    }
+  }
+}
+
+/// What came of the kills.
+struct KillTally {
+  var writers = 0
+  var readers = 0
+  var torn = 0
+  var rough = 0
+  var verified = 0
+  var steps: UInt64 = 0
+  var byDurability: [Durability: Int] = [:]
+  var violations: [String] = []
+
+  mutating func add(_ other: KillTally) {
+    writers += other.writers
+    readers += other.readers
+    torn += other.torn
+    rough += other.rough
+    verified += other.verified
+    steps += other.steps
+    byDurability.merge(other.byDurability, uniquingKeysWith: +)
+    violations += other.violations
+  }
+
+  func result(hasShim: Bool) -> CampaignResult {
+    var result = CampaignResult()
+    result.counts.kills = writers + readers
+    let levels = Durability.allCases.map { "\($0) \(byDurability[$0] ?? 0)" }.joined(separator: ", ")
+    result.report = [
+      "\(writers) writers were killed (\(levels)) and \(readers) readers; \(steps) steps were found, all as written",
+      "\(verified) stores were verified",
+      hasShim
+        ? "\(torn) writers were killed by a write that was cut short, \(rough) were interrupted at every other call"
+        : "skipped: writes that are cut short, as there is no C compiler for the library that does so",
+    ]
+    return result
+  }
+}
+
+/// One store after the other, and the processes that are killed at it.
+private struct KillLane {
+  private let campaign: KillCampaign
+  private let executable: String
+  private let directory: String
+  private let shim: SystemShim?
+  private var random: SeededGenerator
+  private var seed: UInt64 = 0
+  private var model = KillModel(seed: 0)
+  private var tally = KillTally()
+
+  /// A new store is made after so many kills.
+  private static let killsPerStore = 80
+
+  init(
+    _ campaign: KillCampaign, _ executable: String, _ directory: String, _ seed: UInt64, _ shim: SystemShim?
+  ) {
+    self.campaign = campaign
+    self.executable = executable
+    self.directory = directory
+    self.shim = shim
+    random = SeededGenerator(seed: seed)
+  }
+
+  mutating func kill(_ count: Int, onKill: () -> Void) async throws -> KillTally {
+    for number in 0..<count where tally.violations.isEmpty {
+      if number % Self.killsPerStore == 0 { try begin() }
+      do {
+        try await killOnce(number)
+        try check(number)
+      } catch let violation as Violation {
+        tally.violations.append("after \(number + 1) kills: \(violation)")
+      } catch let error as StoreError {
+        tally.violations.append("after \(number + 1) kills: \(error)")
+      }
+      onKill()
+    }
+    return tally
+  }
+
+  private mutating func begin() throws {
+    let fileSystem = POSIXFileSystem()
+    if try fileSystem.kind(of: directory) != nil { try fileSystem.removeTree(directory) }
+    try fileSystem.createDirectory(directory)
+    seed = random.next()
+    model = KillModel(seed: seed)
+  }
+
+  private mutating func killOnce(_ number: Int) async throws {
+    let durability = random.pick(Durability.allCases)
+    var environment: [String: String] = [:]
+    let isTorn = shim != nil && number % 4 == 1
+    let isRough = shim != nil && number % 8 == 3
+    if let shim, isTorn {
+      environment = shim.tearing(
+        write: .random(in: 1...120, using: &random), percent: .random(in: 0...99, using: &random))
+    } else if let shim, isRough {
+      environment = shim.rough
+    }
+    let role = campaign.isEarly ? "write-early" : "write"
+    let writer = try ChildProcess(
+      executable, ["kill-child", role, directory, "\(seed)", "\(durability.rawValue)"],
+      environment: environment)
+    let reader =
+      number % 4 == 0
+      ? try ChildProcess(executable, ["kill-child", "read", directory, "\(seed)", "0"]) : nil
+    let milliseconds = Int.random(in: 0...80, using: &random)
+    let end: ChildProcess.End
+    if isTorn {
+      end = await writer.wait(milliseconds: 5_000)
+    } else {
+      try await Task.sleep(nanoseconds: UInt64(milliseconds) * 1_000_000)
+      end = writer.kill()
+    }
+    let readerEnd = reader?.kill()
+    guard end == ChildProcess.killed else { throw Violation("a writer ended by itself: \(end)") }
+    guard readerEnd == nil || readerEnd == ChildProcess.killed else {
+      throw Violation("a reader ended by itself: \(String(describing: readerEnd))")
+    }
+    tally.writers += 1
+    tally.readers += reader == nil ? 0 : 1
+    tally.torn += isTorn ? 1 : 0
+    tally.rough += isRough ? 1 : 0
+    tally.byDurability[durability, default: 0] += 1
+  }
+
+  /// Everything that was acknowledged is there, as a whole, and nothing else.
+  private mutating func check(_ number: Int) throws {
+    let store = try Store(at: KillChild.storePath(directory), options: KillChild.options(readOnly: false))
+    let rows = try store.keyspace("rows", .dense)
+    guard let found = KillModel(seed: seed, reading: try KillChild.contents(store.snapshot(), rows)) else {
+      throw Violation("the rows are not what any step leaves")
+    }
+    let acknowledged = try AcknowledgedStep(directory).get()
+    guard found.count >= acknowledged, found.count >= model.count else {
+      throw Violation(
+        "step \(max(acknowledged, model.count)) was acknowledged, and \(found.count) is the last")
+    }
+    tally.steps += found.count - model.count
+    while model.count < found.count { _ = model.advance() }
+    guard model.steps == found.steps else { throw Violation("step \(found.count) left other rows") }
+    if number % 10 == 0 {
+      let report = try store.verify()
+      guard report.isClean else { throw Violation("verify: \(report.findings)") }
+      tally.verified += 1
+    }
+    if number % 2 == 0 { try store.close() }
+  }
+}

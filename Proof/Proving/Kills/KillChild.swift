@@ -1,0 +1,96 @@
+import PerdureFileIO
+package import PerdureLog
+import PerdureTestSupport
+
+/// What a process does that is going to be killed. It never ends by itself but for a complaint.
+package enum KillChild {
+  /// Writes one step after the other, and notes the number of the last that was acknowledged in a file beside the store.
+  ///
+  /// - Parameter isEarly: Whether it notes steps before they are made, which is wrong.
+  package static func write(_ directory: String, seed: UInt64, _ durability: Durability, isEarly: Bool) throws
+  {
+    let store = try Store(at: storePath(directory), options: options(readOnly: false))
+    let rows = try store.keyspace("rows", .dense)
+    guard var model = KillModel(seed: seed, reading: try contents(store.snapshot(), rows)) else {
+      throw Violation("the rows are not what any step leaves")
+    }
+    let note = try AcknowledgedStep(directory)
+    var random = SeededGenerator(seed: seed).derived(model.count)
+    while true {
+      let changes = model.advance()
+      if isEarly { try note.set(model.count) }
+      try store.write(durability: durability) { transaction in
+        for (id, value) in changes {
+          if let value {
+            try transaction.put(value, id: id, in: rows)
+          } else {
+            try transaction.remove(id: id, in: rows)
+          }
+        }
+      }
+      if durability >= .processCrash && !isEarly { try note.set(model.count) }
+      switch Int.random(in: 0..<60, using: &random) {
+      case 0: try store.compact()
+      case 1, 2: try store.checkpoint()
+      default: break
+      }
+    }
+  }
+
+  /// Follows whoever writes; every state that it sees is one that some step leaves, and none is older than the one
+  /// before.
+  package static func read(_ directory: String, seed: UInt64) throws {
+    while true {
+      guard let store = try? Store(at: storePath(directory), options: options(readOnly: true)) else {
+        continue
+      }
+      var last: UInt64 = 0
+      for _ in 0..<100 {
+        try store.refresh()
+        guard let rows = try store.keyspaces.first else { continue }
+        guard let model = KillModel(seed: seed, reading: try contents(store.snapshot(), rows)) else {
+          throw Violation("a reader sees rows that no step leaves, at commit \(store.snapshot().sequence)")
+        }
+        guard model.count >= last else { throw Violation("a reader sees step \(model.count) after \(last)") }
+        last = model.count
+      }
+    }
+  }
+
+  static func storePath(_ directory: String) -> String { directory + "/s.perdure" }
+
+  static func options(readOnly: Bool) -> StoreOptions {
+    var options = StoreOptions()
+    options.isReadOnly = readOnly
+    options.segmentCapacityBytes = 32 << 10
+    options.blobThresholdBytes = 1024
+    options.reserveBytes = 0
+    return options
+  }
+
+  static func contents(_ snapshot: Snapshot, _ rows: Keyspace) throws -> [UInt64: [UInt8]] {
+    var found: [UInt64: [UInt8]] = [:]
+    try snapshot.forEach(in: rows) { (id: UInt64, value: RawSpan) in
+      found[id] = value.withUnsafeBytes { Array($0) }
+      return true
+    }
+    return found
+  }
+}
+
+/// The last step that was acknowledged: eight bytes in a file that the end of a process leaves as they are.
+struct AcknowledgedStep {
+  private let file: any File
+
+  init(_ directory: String) throws {
+    let (path, fileSystem) = (directory + "/acknowledged", POSIXFileSystem())
+    file = try fileSystem.open(path, try fileSystem.kind(of: path) == nil ? .create : .readWrite)
+  }
+
+  func set(_ step: UInt64) throws {
+    try file.write(withUnsafeBytes(of: step.bigEndian) { Array($0) }, at: 0)
+  }
+
+  /// 0 when there was none.
+  func get() throws -> UInt64 { KillModel.integer(try file.read(8, at: 0)) }
+}

@@ -1,0 +1,250 @@
+package import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+
+/// Uses one store for a while as a program would, and looks whether anything grows that should not.
+package struct SoakCampaign: Campaign {
+  package let name = "soak"
+  package let summary =
+    "a store is used for a while: memory, open files, room and the longest waits, as slopes"
+
+  /// What the store stands on; the proof of the proof puts one that forgets to close files.
+  package var fileSystem: any FileSystem = POSIXFileSystem()
+
+  /// Whether growing memory counts: not where others use the process too.
+  package var looksAtMemory = true
+
+  package init() {}
+
+  package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    let directory = try TemporaryDirectory()
+    let seconds = 60 * plan.scale
+    var result = CampaignResult()
+    var run = SoakRun(directory.path, fileSystem, SeededGenerator(seed: plan.seed))
+    do { try run.use(seconds: seconds, progress, name) } catch let violation as Violation {
+      result.violations.append(ProofViolation("\(violation)", command: plan.command(for: self)))
+    }
+    run.judge(memoryToo: looksAtMemory)
+    result.violations += run.leaks.map { ProofViolation($0, command: plan.command(for: self)) }
+    result.counts.modelOperations = run.checkedCount
+    result.report = run.lines
+    return result
+  }
+}
+
+/// One store, used at random by one thread, beside what the store does by itself.
+private struct SoakRun {
+  private let path: String
+  private let directory: String
+  private let fileSystem: any FileSystem
+  private var random: SeededGenerator
+  private var store: Store?
+  private var model: [UInt64: UInt64] = [:]
+  private var held: [(snapshot: Snapshot, id: UInt64, step: UInt64?)] = []
+  private var step: UInt64 = 0
+  private(set) var checkedCount = 0
+  private var counts: [String: Int] = [:]
+  private var memory = SoakSeries("resident memory, MiB")
+  private var openFiles = SoakSeries("open files of the store")
+  private var space = SoakSeries("bytes in the directory for each live byte")
+  private var tail = SoakSeries("commits: 99.9 of 100 within, ms")
+  private var latencies: [Double] = []
+  private(set) var leaks: [String] = []
+
+  private static let rowCount: UInt64 = 4000
+  private static let sampleCount = 60.0
+
+  init(_ directory: String, _ fileSystem: any FileSystem, _ random: SeededGenerator) {
+    self.directory = directory
+    path = directory + "/s.perdure"
+    self.fileSystem = fileSystem
+    self.random = random
+  }
+
+  var lines: [String] {
+    let done = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    return [memory, openFiles, space, tail].map(\.line) + ["\(done); \(checkedCount) values were as written"]
+  }
+
+  mutating func use(seconds: Double, _ progress: ProofProgress, _ name: String) throws {
+    let start = ContinuousClock.now
+    var nextSample = 1 / Self.sampleCount
+    try open()
+    while true {
+      let elapsed = start.duration(to: .now).components
+      let done = (Double(elapsed.seconds) + Double(elapsed.attoseconds) * 1e-18) / seconds
+      if done >= 1 { break }
+      if done >= nextSample, let store {
+        try sample(store, minutes: done * seconds / 60)
+        nextSample += 1 / Self.sampleCount
+        progress.advance(of: Int(Self.sampleCount), name)
+      }
+      if Int.random(in: 0..<1000, using: &random) == 0 {
+        try close()
+        try open()
+      } else if let store {
+        try act(on: store)
+      }
+    }
+    try close()
+  }
+
+  private mutating func open() throws {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = 256 << 10
+    options.blobThresholdBytes = 4096
+    options.durability = .processCrash
+    options.compression = .dictionaries
+    options.compression.dictionaryBytes = 4096
+    store = try Store(at: path, options: options)
+  }
+
+  /// Nothing of a store that is closed, and that nobody looks at any more, stays open.
+  private mutating func close() throws {
+    note("closed")
+    if let store {
+      let rows = try rows(of: store)
+      for held in held { try check(held.snapshot, held.id, held.step, rows) }
+      held = []
+      if counts["closed"]?.isMultiple(of: 8) == true {
+        guard try store.verify().isClean else { throw Violation("verify: \(try store.verify().findings)") }
+      }
+      try store.close()
+    }
+    store = nil
+    guard let count = ProcessMeter.openFilesInTheEnd(below: directory), count > 0, leaks.isEmpty else {
+      return
+    }
+    leaks.append("\(count) files of a store that was closed stay open")
+  }
+
+  private func rows(of store: Store) throws -> Keyspace { try store.keyspace("rows", .dense) }
+
+  private mutating func note(_ what: String) { counts[what, default: 0] += 1 }
+
+  private mutating func act(on store: Store) throws {
+    let rows = try rows(of: store)
+    switch Int.random(in: 0..<1000, using: &random) {
+    case ..<600: try commit(to: store, rows)
+    case ..<900:
+      let id = UInt64.random(in: 0..<Self.rowCount, using: &random)
+      try check(store.snapshot(), id, model[id], rows)
+    case ..<940: try scan(store, rows)
+    case ..<980: try hold(store, rows)
+    case ..<990: try stream(to: store, rows)
+    case ..<996:
+      note("checkpoints")
+      try store.checkpoint()
+    case ..<999:
+      note("compactions")
+      try store.compact()
+    default:
+      note("dictionaries")
+      try store.trainDictionary(for: rows)
+    }
+  }
+
+  private mutating func commit(to store: Store, _ rows: Keyspace) throws {
+    note("commits")
+    step += 1
+    let step = step
+    let ids = (0..<Int.random(in: 1...8, using: &random)).map { _ in
+      UInt64.random(in: 0..<Self.rowCount, using: &random)
+    }
+    let isRemoval = random.chance(10)
+    let start = ContinuousClock.now
+    try store.write(durability: random.chance(2) ? .powerLoss : .processCrash) { transaction in
+      for id in ids {
+        if isRemoval {
+          try transaction.remove(id: id, in: rows)
+        } else {
+          try transaction.put(Self.value(id, step), id: id, in: rows)
+        }
+      }
+    }
+    latencies.append(Double(start.duration(to: .now).components.attoseconds) * 1e-15)
+    for id in ids { model[id] = isRemoval ? nil : step }
+  }
+
+  private static func value(_ id: UInt64, _ step: UInt64) -> [UInt8] {
+    let text =
+      "{\"number\": \(id), \"step\": \(step), \"kind\": \"row\", \"more\": \"the same in each of them\"}"
+    return Array(text.utf8) + [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: Int(step % 64))
+  }
+
+  private mutating func check(_ snapshot: Snapshot, _ id: UInt64, _ step: UInt64?, _ rows: Keyspace) throws {
+    checkedCount += 1
+    let found = try snapshot.value(id: id, in: rows)
+    guard let step else {
+      if found == nil { return }
+      throw Violation("row \(id) is there, and was removed")
+    }
+    let isLong = step & 1 << 63 != 0
+    let expected = isLong ? Self.longValue(step) : Self.value(id, step)
+    guard found == expected else { throw Violation("row \(id) is not what step \(step) wrote") }
+  }
+
+  private mutating func scan(_ store: Store, _ rows: Keyspace) throws {
+    note("scans")
+    let snapshot = store.snapshot()
+    var count = 0
+    try snapshot.forEach(in: rows) { (_: UInt64, _: RawSpan) in
+      count += 1
+      return true
+    }
+    guard count == model.count else { throw Violation("a scan found \(count) rows of \(model.count)") }
+  }
+
+  private mutating func hold(_ store: Store, _ rows: Keyspace) throws {
+    note("snapshots held")
+    let id = UInt64.random(in: 0..<Self.rowCount, using: &random)
+    held.append((store.snapshot(), id, model[id]))
+    guard held.count > 4 else { return }
+    let oldest = held.removeFirst()
+    try check(oldest.snapshot, oldest.id, oldest.step, rows)
+  }
+
+  private static func longValue(_ step: UInt64) -> [UInt8] {
+    [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: 70_000)
+  }
+
+  /// A value with a file of its own, under one of few ids.
+  private mutating func stream(to store: Store, _ rows: Keyspace) throws {
+    note("values in pieces")
+    step += 1
+    let (id, step) = (UInt64.random(in: 0..<20, using: &random), step | 1 << 63)
+    let writer = try store.makeBlobWriter()
+    try writer.append(Self.longValue(step))
+    let written = try writer.finish()
+    try store.write(durability: .processCrash) { try $0.put(written, id: id, in: rows) }
+    model[id] = step
+  }
+
+  private mutating func sample(_ store: Store, minutes: Double) throws {
+    memory.add(ProcessMeter.residentMebibytes, at: minutes)
+    openFiles.add(ProcessMeter.openFiles(below: directory).map(Double.init), at: minutes)
+    let live = model.reduce(0) { $0 + ($1.value & 1 << 63 != 0 ? 70_000 : 150) }
+    var bytes: UInt64 = 0
+    for name in try fileSystem.contents(of: path) {
+      // One may go while it is looked at.
+      guard let file = try? fileSystem.open(path + "/" + name, .read) else { continue }
+      bytes += try file.size()
+      try file.close()
+    }
+    space.add(Double(bytes) / Double(max(1, live)), at: minutes)
+    guard !latencies.isEmpty else { return }
+    latencies.sort()
+    tail.add(latencies[min(latencies.count - 1, latencies.count * 999 / 1000)], at: minutes)
+    latencies = []
+  }
+
+  /// What grows from the second third to the last, by so much that no machine is slow or quick enough to explain it.
+  mutating func judge(memoryToo: Bool) {
+    let limits = [(openFiles, 2, 64), (space, 2, 4)] + (memoryToo ? [(memory, 1.5, 32.0)] : [])
+    for (series, factor, slack) in limits {
+      guard let (second, last) = series.laterMeans, last > second * factor + slack else { continue }
+      leaks.append("\(series.line): \(second) in the second third, \(last) in the last")
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import PerdureFileIO
+
+/// What is looked at again and again while a store is used, and the line through what was seen.
+struct SoakSeries {
+  let name: String
+  /// Minutes since the beginning, and what was measured then.
+  private(set) var points: [(minutes: Double, value: Double)] = []
+
+  init(_ name: String) { self.name = name }
+
+  mutating func add(_ value: Double?, at minutes: Double) {
+    if let value { points.append((minutes, value)) }
+  }
+
+  /// How much it grows in a minute, by least squares.
+  var slope: Double {
+    let count = Double(points.count)
+    let (x, y) = points.reduce((0, 0)) { ($0.0 + $1.minutes / count, $0.1 + $1.value / count) }
+    let spread = points.reduce(0) { $0 + ($1.minutes - x) * ($1.minutes - x) }
+    let common = points.reduce(0) { $0 + ($1.minutes - x) * ($1.value - y) }
+    return spread > 0 ? common / spread : 0
+  }
+
+  /// The mean of the second third and of the last: what grows at the beginning may be a cache that fills.
+  var laterMeans: (second: Double, last: Double)? {
+    let third = points.count / 3
+    guard third > 0 else { return nil }
+    func mean(_ part: ArraySlice<(minutes: Double, value: Double)>) -> Double {
+      part.reduce(0) { $0 + $1.value } / Double(part.count)
+    }
+    return (mean(points[third..<2 * third]), mean(points[(2 * third)...]))
+  }
+
+  var line: String {
+    guard let first = points.first, let last = points.last else { return "\(name): not measured here" }
+    func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
+    return "\(name): first \(text(first.value)), last \(text(last.value)), \(text(slope)) a minute"
+  }
+}
+
+/// What the system says of this process.
+enum ProcessMeter {
+  /// MiB of memory that are resident; nil where nobody says so.
+  static var residentMebibytes: Double? {
+    guard let text = text(of: "/proc/self/statm"), let pages = text.split(separator: " ").dropFirst().first,
+      let count = Double(pages)
+    else { return nil }
+    return count * 4096 / 1_048_576
+  }
+
+  /// How many files below a directory are open; nil where nobody says so.
+  static func openFiles(below directory: String) -> Int? {
+    guard let names = try? POSIXFileSystem().contents(of: "/proc/self/fd") else { return nil }
+    return names.filter { SystemLink.target(of: "/proc/self/fd/\($0)")?.hasPrefix(directory) == true }.count
+  }
+
+  /// As above, when threads that were told to end have done so: none of them takes longer than this.
+  static func openFilesInTheEnd(below directory: String) -> Int? {
+    for _ in 0..<300 {
+      guard let count = openFiles(below: directory), count > 0 else { break }
+      SystemLink.waitAMillisecond()
+    }
+    return openFiles(below: directory)
+  }
+
+  private static func text(of path: String) -> String? {
+    guard let file = try? POSIXFileSystem().open(path, .read), let bytes = try? file.read(into: 256) else {
+      return nil
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension File {
+  /// As much of a file as one call gives: files of the system do not know their length.
+  fileprivate func read(into count: Int) throws -> [UInt8] {
+    try [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
+      length = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+    }
+  }
+}

@@ -1,0 +1,19 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+enum SystemLink {
+  static func waitAMillisecond() { usleep(1000) }
+
+  /// Where a symbolic link leads.
+  static func target(of path: String) -> String? {
+    var bytes = [CChar](repeating: 0, count: 4096)
+    let length = readlink(path, &bytes, bytes.count)
+    guard length > 0 else { return nil }
+    return String(decoding: bytes[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

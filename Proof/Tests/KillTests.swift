@@ -1,0 +1,31 @@
+import Foundation
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// The program that is started and killed stands beside the tests, where the whole package was built.
+private let program = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
+  .deletingLastPathComponent().appendingPathComponent("perdure-prove").path
+
+@Suite(
+  "Processes that are killed at work", .enabled(if: FileManager.default.isExecutableFile(atPath: program)))
+struct KillTests {
+  private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 0.01)
+
+  @Test(
+    "Whenever a writer is killed, also in the midst of a write, all that it acknowledged is there, and whole")
+  func slice() async throws {
+    let result = try await KillCampaign(executable: program).run(plan, .silent)
+    for line in result.report { print(line) }
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.kills >= 20)
+  }
+
+  @Test("A writer that acknowledges a step before it is made is caught")
+  func canary() async throws {
+    var campaign = KillCampaign(executable: program)
+    campaign.isEarly = true
+    let result = try await campaign.run(plan, .silent)
+    #expect(result.violations.contains { $0.what.contains("was acknowledged") })
+  }
+}

@@ -1,0 +1,48 @@
+import PerdureFileIO
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+@Suite("A store that is used for a while")
+struct SoakTests {
+  private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 1.5 / 60)
+
+  @Test("Nothing grows that should not, every value is as written, and a closed store has no file open")
+  func slice() async throws {
+    var campaign = SoakCampaign()
+    campaign.looksAtMemory = false
+    let result = try await campaign.run(plan, .silent)
+    for line in result.report { print(line) }
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.modelOperations > 10)
+  }
+
+  #if os(Linux)
+    @Test("Files that are never closed are noticed")
+    func canary() async throws {
+      var campaign = SoakCampaign()
+      campaign.looksAtMemory = false
+      campaign.fileSystem = LeakingFileSystem()
+      let result = try await campaign.run(plan, .silent)
+      #expect(result.violations.contains { $0.what.contains("stay open") })
+    }
+  #endif
+}
+
+/// Keeps every file that it opens, and closes none.
+private final class LeakingFileSystem: ForwardingFileSystem {
+  let behind: any FileSystem = POSIXFileSystem()
+  private let files = Guarded<[any File]>([])
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    let file = try behind.open(path, mode)
+    files.withLock { $0.append(file) }
+    return Unclosed(file)
+  }
+
+  private final class Unclosed: ForwardingFile {
+    let behind: any File
+    init(_ behind: any File) { self.behind = behind }
+    func close() {}
+  }
+}
