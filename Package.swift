@@ -96,14 +96,26 @@ let package = Package(
         "PerdureFileIO", "PerdureFormat", "PerdureCompression", "PerdureLog", "PerdureTestSupport",
       ],
       path: "Proof/Proving", swiftSettings: settings),
+    .target(
+      name: "PerdureGraphProving",
+      dependencies: ["PerdureProving", "Perdure", "PerdureFileIO", "PerdureLog", "PerdureTestSupport"],
+      path: "Proof/Graph", swiftSettings: settings),
     .executableTarget(
       name: "perdure-prove",
-      dependencies: ["PerdureProving", "PerdureFileIO", "PerdureTestSupport", argumentParser],
+      dependencies: [
+        "PerdureProving", "PerdureGraphProving", "PerdureFileIO", "PerdureLog", "PerdureTestSupport",
+        argumentParser,
+      ],
       path: "Proof/Command", swiftSettings: settings),
     .testTarget(
       name: "ProofTests",
       dependencies: ["PerdureProving", "PerdureFileIO", "PerdureLog", "PerdureTestSupport"],
       path: "Proof/Tests", swiftSettings: settings),
+    // By themselves, so that those of the engine are built without the graph.
+    .testTarget(
+      name: "GraphProofTests",
+      dependencies: ["PerdureGraphProving", "PerdureProving", "Perdure", "PerdureLog", "PerdureTestSupport"],
+      path: "Proof/GraphTests", swiftSettings: settings),
 
     // Tests
     .target(name: "ChildProcesses", path: "Tests/ChildProcesses", swiftSettings: settings),

@@ -1,9 +1,10 @@
 import Foundation
+import PerdureGraphProving
 import PerdureProving
 
 /// All campaigns, in the order in which they run.
 let campaigns: [any Campaign] = [
-  CrashCampaign(),
+  CrashCampaign(beside: GraphCrashSubject.all),
   ModelsCampaign(),
   RacesCampaign(),
   RotCampaign(),

@@ -36,7 +36,7 @@ struct CrashExamination {
   init(explorer: CrashExplorer) {
     precondition(
       explorer.sectorLength > 0 && explorer.imagesPerOperationMax > 0 && explorer.operationsOneIn > 0
-        && explorer.recoveriesOneIn > 0 && explorer.recoveryDepth >= 0,
+        && explorer.recoveriesOneIn > 0 && explorer.imagesPerRecoveryMax > 0 && explorer.recoveryDepth >= 0,
       "An explorer needs numbers of 1 and more; a depth of 0 and more.")
     self.explorer = explorer
     report = CrashReport(seed: explorer.seed, recoveryDepth: explorer.recoveryDepth)
@@ -80,12 +80,13 @@ struct CrashExamination {
 
   private mutating func cut(_ cutter: inout DiskCutter, after operation: Int, _ check: Check) {
     let top = levels.count - 1
-    guard top > 0 || isChosen(oneIn: explorer.operationsOneIn) else { return }
+    let part = part(of: levels[top])
+    guard isChosen(oneIn: part.operationsOneIn) else { return }
     levels[top].operation = operation
     levels[top].pending = cutter.pending
     let (begun, acknowledged) = (levels[top].begun, levels[top].acknowledged)
     let kind = operation == 0 ? nil : levels[top].journal.operations[operation - 1].kind
-    for fates in crashes(of: cutter, after: operation) where !isOver {
+    for fates in crashes(of: cutter, after: operation, imagesMax: part.imagesMax) where !isOver {
       let image = cutter.image(fates)
       let losses = CrashLoss.kinds(cutter.pending, fates)
       report.imageCount += 1
@@ -117,10 +118,24 @@ struct CrashExamination {
     count == 1 || choices.next() % UInt64(count) == 0
   }
 
+  /// After one operation in how many the power is cut, and how many disks are built then.
+  private func part(of level: Level) -> (operationsOneIn: Int, imagesMax: Int) {
+    let imagesMax = explorer.imagesPerOperationMax
+    guard level.crash != nil else { return (explorer.operationsOneIn, imagesMax) }
+    let (operations, all) = (level.journal.operationCount + 1, explorer.imagesPerRecoveryMax)
+    let images = min(imagesMax, max(Self.imagesMin, all / operations))
+    return (max(1, operations * images / all), images)
+  }
+
+  /// Rather fewer operations than fewer disks after one.
+  private static let imagesMin = 4
+
   /// What to take of the pending changes, a different list for each crash.
-  private mutating func crashes(of cutter: DiskCutter, after operation: Int) -> [[Fate]] {
+  private mutating func crashes(
+    of cutter: DiskCutter, after operation: Int, imagesMax: Int
+  ) -> [[Fate]] {
     let planner = CrashPlanner(
-      imagesMax: explorer.imagesPerOperationMax, sectorLength: explorer.sectorLength,
+      imagesMax: imagesMax, sectorLength: explorer.sectorLength,
       makesGarbage: explorer.makesGarbage)
     // W2
     var random = SeededGenerator(seed: explorer.seed).derived(walks).derived(UInt64(operation))

@@ -104,6 +104,29 @@ struct RecoveryExplorationTests {
     #expect(some > all / 20 && some < all / 5, "\(some) of \(all)")
   }
 
+  @Test("Of a long recovery so many disks are built at most, from its beginning to its end")
+  func longRecoveries() throws {
+    var explorer = CrashExplorer(seed: 2)
+    explorer.recoveryDepth = 1
+    explorer.imagesPerRecoveryMax = 40
+    var cut: [Int] = []
+    let report = try explorer.explore { fileSystem, _ in
+      try fileSystem.createDirectory("/a")
+    } recover: { fileSystem, _ in
+      for number in 0..<100 where try fileSystem.kind(of: "/\(number)") == nil {
+        try fileSystem.createDirectory("/\(number)")
+        try fileSystem.syncDirectory("/")
+      }
+    } verify: { _, context in
+      if context.recoveries == 1 { cut.append(context.operation) }
+    }
+    try report.check()
+    // One with the name, and one without.
+    #expect(report.recoveryCount == 2)
+    #expect(cut.count > 4 && cut.count <= 120, "\(cut.count)")
+    #expect(cut.max() ?? 0 > 120 && cut.min() ?? 200 < 80, "\(cut)")
+  }
+
   @Test("The report says after how many operations all disks were tried, and after how many some")
   func exhaustion() throws {
     var explorer = CrashExplorer(seed: 1)

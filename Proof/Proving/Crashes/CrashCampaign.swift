@@ -29,7 +29,12 @@ package struct CrashCampaign: Campaign {
     let sum = tallies.reduce(into: CrashTally(name: "all")) { $0 += $1 }
     result.counts.crashStates = sum.states
     result.counts.recoveryCrashes = sum.recoveryStates
-    result.report = CrashTally.table(tallies + [sum]) + ["", "after which operation, and what was lost:"]
+    result.report = CrashTally.table(tallies + [sum])
+    result.report += [
+      "in recovery: the power went before the opening was over, for the first, second or third time in a row",
+      "all tried: operations after which every disk that can be left was built; sampled: some of them", "",
+      "after which operation, and what was lost (a disk may show several kinds of loss):",
+    ]
     result.report += sum.matrix.lines
     result.violations = tallies.compactMap { tally in
       tally.violation.map { ProofViolation("\(tally.name): \($0)", command: plan.command(for: self)) }
@@ -110,12 +115,13 @@ private struct CrashAim {
   /// How many new disks the crashes behind one operation were so far, with twelve images of it, and
   /// those in one recovery.
   private var operationYield = 12.0
-  private var recoveryYield = 4.0
+  private var recoveryYield = 3.0
   private let states: Int
 
   /// How many disks a cut in a recovery shall leave for one that was recovered, at each depth. So about
   /// a third of all disks come from recoveries.
   private static let recoveryRatio = 0.25
+  private static let recoveryMax = 24
   private static let imagesMax = 48.0
   /// Fewer, and the telling losses (`CrashPlanner`) would be all there is.
   private static let imagesMin = 12.0
@@ -128,6 +134,7 @@ private struct CrashAim {
     explorer.imagesPerOperationMax = Int(min(Self.imagesMax, max(1, missing / least) * Self.imagesMin))
     explorer.operationsOneIn = max(1, Int(least / missing))
     explorer.recoveriesOneIn = max(1, Int((recoveryYield / Self.recoveryRatio).rounded()))
+    explorer.imagesPerRecoveryMax = Self.recoveryMax
     // No kind has more than its share; a disk may be checked twice (CrashExamination, W1).
     explorer.checksMax = Int(missing * 1.15) + 1
   }

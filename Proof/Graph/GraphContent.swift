@@ -1,0 +1,28 @@
+import Perdure
+
+/// Everything that the store of a graph holds, for comparing.
+struct GraphContent: Sendable, Equatable {
+  private(set) var rows: [UInt64: [UInt8]] = [:]
+  private(set) var links: Set<[UInt64]> = []
+
+  /// Of a store that was never saved to.
+  init() {}
+
+  init(_ store: LogPersistentStore) throws {
+    let view = store.view()
+    for case let entity? in store.schema.entities where entity.layouts != nil {
+      try view.visitRows(entity: entity.number, descending: false) { reference, row in
+        rows[reference.rawValue] = Array(row.bytes)
+        return true
+      }
+    }
+    for (position, definition) in store.schema.indexes.enumerated() {
+      guard case .links(let property) = definition.kind else { continue }
+      try view.visitEntries(StoreIndex(rawValue: position), .all, descending: false) { key, target in
+        let source = UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
+        links.insert([UInt64(property), source, target.rawValue])
+        return true
+      }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import Perdure
+
+// A small world for saves that are cut: what goes with its owner, what is unique, and what has many of many.
+
+@Entity final class Firm: ManagedObject {
+  @Attribute(.unique) var name: String
+  @Relationship(inverse: "firm", deleteRule: .cascade) var units: ToMany<Unit>
+  @Relationship(inverse: "firm") var staff: ToMany<Member>
+}
+
+/// Goes with its firm, and with the unit above it.
+@Entity final class Unit: ManagedObject {
+  @Attribute(.indexed) var title: String
+  @Relationship(inverse: "units") var firm: Firm?
+  @Relationship(inverse: "children") var parent: Unit?
+  @Relationship(inverse: "parent", deleteRule: .cascade) var children: ToMany<Unit>
+}
+
+@Entity final class Member: ManagedObject {
+  @Attribute(.unique) var email: String
+  @Relationship(inverse: "staff") var firm: Firm?
+  /// Both ways: who is a friend has one.
+  @Relationship(inverse: "friends") var friends: ToMany<Member>
+}
+
+enum GraphCrashModel {
+  static let classes: [ManagedObject.Type] = [Firm.self, Unit.self, Member.self]
+}

@@ -1,0 +1,66 @@
+import Perdure
+import PerdureGraphProving
+import PerdureLog
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// A slice of the campaign. The seed is printed; `PERDURE_SEED` runs it again.
+@Suite("A graph after a power cut")
+struct GraphCrashTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  @Test("Holds a prefix of its saves, whole, with all that was promised", arguments: GraphCrashSubject.all)
+  func everyCrash(_ subject: GraphCrashSubject) async throws {
+    let plan = ProofPlan(seed: seed, scale: 0.0005)
+    let tally = try #require(try await CrashCampaign(only: subject).tallies(plan, .silent).first)
+    print(CrashTally.table([tally]).joined(separator: "\n"), "PERDURE_SEED=\(seed)")
+    #expect(tally.violation == nil)
+    #expect(tally.states >= plan.quota(CrashCampaign.statesFull))
+    #expect(tally.recoveryStates > 0)
+  }
+
+  @Test("The check bites: saves that wait for no sync, and are promised all the same, are found out")
+  func canary() async throws {
+    var subject = GraphCrashSubject.all[1]
+    subject.durability = .relaxed
+    subject.saves = 10
+    let (fileSystem, check) = try await run(subject)
+    var explorer = CrashExplorer(seed: seed)
+    explorer.imagesPerOperationMax = 8
+    let report = explorer.examine(fileSystem.journal, check)
+    let violation = #expect(throws: CrashViolation.self) { try report.check() }
+    #expect(violation.map { "\($0)".contains("was promised") } == true, "\(report)")
+  }
+
+  @Test("The check bites: a graph that is not what a save left is found out", arguments: 0..<2)
+  func wrongContent(_ part: Int) async throws {
+    let (fileSystem, check) = try await run(GraphCrashSubject.all[1])
+    let store = try check.program.open(on: fileSystem)
+    let context = CrashContext(operation: 1, begun: [], acknowledged: [], losses: [])
+    try check.verify(store, context)
+    try damage(store, part)
+    #expect(throws: Violation.self) { try check.verify(store, context) }
+    try store.store.close()
+  }
+
+  /// One row more or less than there was, which no save has put or removed.
+  private func damage(_ store: LogPersistentStore, _ part: Int) throws {
+    let members = try #require(store.schema.entity(named: "Member")).number
+    let rows = try store.store.keyspace("rows/\(members)", .dense)
+    try store.store.write { transaction in
+      var ids: [UInt64] = []
+      try store.view().visitReferences(entity: members, from: 0) {
+        ids.append($0.id)
+        return true
+      }
+      guard part == 0, let id = ids.first else { return try transaction.put([1, 2], id: 1 << 40, in: rows) }
+      try transaction.remove(id: id, in: rows)
+    }
+  }
+
+  private func run(_ subject: GraphCrashSubject) async throws -> (SimulatedFileSystem, GraphCrashCheck) {
+    let fileSystem = SimulatedFileSystem()
+    return (fileSystem, try await subject.program(seed: seed).run(on: fileSystem, fileSystem.marker))
+  }
+}
