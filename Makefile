@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-tables test-benchmarks clean coverage
+.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-tables test-benchmarks clean coverage fuzz
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -65,6 +65,23 @@ sanitize: setup ## Run what depends on threads and memory under the thread and t
 	TSAN_OPTIONS=halt_on_error=1 $(SWIFT) test --skip-build --sanitize=thread --scratch-path .build-thread $(BUILD_FLAGS) --filter "$(SANITIZED_THREADS)"
 	$(SWIFT) build --build-tests --sanitize=address --scratch-path .build-address $(BUILD_FLAGS)
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --skip-build --sanitize=address --scratch-path .build-address $(BUILD_FLAGS) --filter "$(SANITIZED_MEMORY)"
+# The decoder, and how many seconds; what it finds goes into a folder beside the build, and inputs that come to new places
+# into FUZZ_CORPUS.
+TARGET ?= record
+TIME ?= 60
+FUZZ_CORPUS ?= .build-fuzz/corpus/$(TARGET)
+# The macros' plugin is linked with the same flags and has no use for them: it is left without what it lacks, and the
+# compiler's word that it does not answer is of no account, as nothing here uses a macro.
+FUZZ_FLAGS := -c release --scratch-path .build-fuzz -Xswiftc -sanitize=fuzzer -Xswiftc -DFUZZING -Xswiftc -parse-as-library \
+  -Xlinker --unresolved-symbols=ignore-all
+
+fuzz: setup ## Look for bytes that a decoder does not stand: make fuzz TARGET=record TIME=60
+	$(SWIFT) build $(FUZZ_FLAGS) --product perdure-fuzz
+	@mkdir -p $(FUZZ_CORPUS) Proof/Fuzzing/Corpus/$(TARGET)
+	PERDURE_FUZZ_SAMPLES=.build-fuzz/corpus .build-fuzz/release/perdure-fuzz
+	PERDURE_FUZZ_TARGET=$(TARGET) .build-fuzz/release/perdure-fuzz -max_total_time=$(TIME) -timeout=10 \
+	  -rss_limit_mb=1024 -artifact_prefix=.build-fuzz/ $(FUZZ_CORPUS) Proof/Fuzzing/Corpus/$(TARGET)
+
 demo: setup ## Import the Debian archive as an object graph and ask it questions
 	$(SWIFT) run -c release $(BUILD_FLAGS) DebianArchive $(ARGS)
 

@@ -103,10 +103,20 @@ let package = Package(
     .executableTarget(
       name: "perdure-prove",
       dependencies: [
-        "PerdureProving", "PerdureGraphProving", "PerdureFileIO", "PerdureLog", "PerdureTestSupport",
-        argumentParser,
+        "PerdureProving", "PerdureGraphProving", "PerdureFuzzing", "PerdureFileIO", "PerdureLog",
+        "PerdureTestSupport", argumentParser,
       ],
       path: "Proof/Command", swiftSettings: settings),
+    // Decoders that are given hostile bytes, and the program that libFuzzer is linked to (`make fuzz`).
+    .target(
+      name: "PerdureFuzzing",
+      dependencies: [
+        "PerdureProving", "PerdureFileIO", "Perdure", "PerdureModel", "PerdurePredicates",
+      ],
+      path: "Proof/Fuzzing/Decoders", swiftSettings: settings),
+    .executableTarget(
+      name: "perdure-fuzz", dependencies: ["PerdureFuzzing", "PerdureProving", "PerdureTestSupport"],
+      path: "Proof/Fuzzing/Command", swiftSettings: settings),
     .testTarget(
       name: "ProofTests",
       dependencies: ["PerdureProving", "PerdureFileIO", "PerdureLog", "PerdureTestSupport"],

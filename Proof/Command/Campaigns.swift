@@ -1,4 +1,5 @@
 import Foundation
+import PerdureFuzzing
 import PerdureGraphProving
 import PerdureProving
 
@@ -8,6 +9,7 @@ let campaigns: [any Campaign] = [
   ModelsCampaign(),
   RacesCampaign(),
   RotCampaign(),
+  HostileCampaign(Decoders.all),
   FailureCampaign(),
   KillCampaign(executable: Bundle.main.executablePath ?? CommandLine.arguments[0]),
   SoakCampaign(),

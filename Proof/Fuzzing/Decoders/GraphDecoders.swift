@@ -1,0 +1,104 @@
+import Perdure
+import PerdureModel
+import PerdurePredicates
+package import PerdureProving
+
+/// All decoders: those of the engine and of the graph.
+package enum Decoders {
+  package static let all = EngineDecoders.all + GraphDecoders.all
+}
+
+/// The decoders of what the graph keeps in a store, and of what its users write.
+package enum GraphDecoders {
+  package static let all = [row, model, predicate, scanner]
+
+  private static let kinds = FieldKind.allCases.filter { $0 != .absent }
+
+  /// One slot of each kind, twice over, so that there are several variable properties.
+  private static let layouts: RowLayouts = {
+    let columns = (kinds + kinds).enumerated().map { RowColumn(property: UInt32($0 + 1), kind: $1) }
+    let layout = RowLayout(number: 7, columns: columns, slots: columns.map(\.property))
+    return RowLayouts(current: layout, all: [layout])
+  }()
+
+  static let row = HostileDecoder(
+    "row", throwing: RowError.self,
+    samples: {
+      let values: [Value] = [.null, .integer(5), .string("a name")]
+      return [
+        RowWriter(layouts).row { _ in .value(.null) },
+        RowWriter(layouts).row { slot in
+          switch kinds[slot % kinds.count] {
+          case .string: .value(values[2])
+          case .int16, .int32, .int64: .value(values[1])
+          default: .value(.null)
+          }
+        },
+      ]
+    },
+    decode: { bytes in
+      let row = try RowView(checking: bytes, layouts)
+      for slot in 0..<(2 * kinds.count) { _ = row.value(slot) }
+    })
+
+  static let model = HostileDecoder(
+    "stored-model", cost: 4, throwing: ModelError.self,
+    samples: {
+      let company = EntityDescription(
+        "Company",
+        properties: [
+          .string("name", optional: false),
+          .toMany("workers", "Worker", inverse: "company", deleteRule: .cascade),
+          .derived("workerCount", "workers.@count"),
+        ], indexes: [FetchIndexDescription(on: "workerCount")])
+      let worker = EntityDescription(
+        "Worker",
+        properties: [
+          .string("email", optional: false), .double("salary", default: 1),
+          .toOne("company", "Company", inverse: "workers"),
+        ], uniquenessConstraints: [["email"]])
+      return [try StoredModel.initial(for: ManagedObjectModel([company, worker])).encode()]
+    },
+    decode: { bytes in
+      let stored = try StoredModel(decoding: Array(bytes))
+      guard try StoredModel(decoding: stored.encode()).encode() == stored.encode() else {
+        throw Violation("a model does not come back")
+      }
+    })
+
+  static let predicate = HostileDecoder(
+    "predicate", cost: 8, throwing: PredicateSyntaxError.self,
+    samples: {
+      [
+        "name == 'Ada' AND age >= 30", "ANY friends.name BEGINSWITH[cd] $x OR NOT (a IN {1, 2.5, 'b'})",
+        "SUBQUERY(workers, $w, $w.salary > 1e3).@count == 2", "a BETWEEN {1, 2} && b[FIRST] MATCHES 'x.*'",
+        "TERNARY(a == nil, 1, 2) + abs(-3) ** 2 == -0x1F", "TRUEPREDICATE", "%K == %@ AND SELF != NULL",
+      ].map { Array($0.utf8) }
+    },
+    decode: { bytes in
+      let predicate = try FetchPredicate(format: String(decoding: bytes, as: UTF8.self))
+      let text = predicate.predicateFormat
+      guard let again = try? FetchPredicate(format: text) else {
+        throw Violation("what was read is printed as something that cannot be read: \(text)")
+      }
+      guard again.predicateFormat == text else { throw Violation("it prints as something else: \(text)") }
+      _ = predicate.simplified().hashValue
+    })
+
+  /// What the macros read: text that somebody types. (`Scanner` is the plugin's own folder, which cannot be imported.)
+  static let scanner = HostileDecoder(
+    "macro-scanner", cost: 4, throwing: CancellationError.self,
+    samples: {
+      [
+        "@Entity(\"a {\") public final class C<T>: Mod.Base<A, B> where T: X {\n  @Attribute var a: String? = nil\n}",
+        "class C { var a: [String: Int] = [:], b = #\"raw \\#(x) \"#; @Transient lazy var c: Int = { 1 }() }",
+        "final class D: ManagedObject { #if X\n var e: Int { get { 1 } set { } }\n #endif /* /* */ */ static let f = 1 }",
+        "var x: Set<Worker> = [], y: (Int, String)? { didSet { } }",
+      ].map { Array($0.utf8) }
+    },
+    decode: { bytes in
+      let text = String(decoding: bytes, as: UTF8.self)
+      _ = DeclarationScanner.type(text)
+      _ = DeclarationScanner.variable(text)
+    })
+}

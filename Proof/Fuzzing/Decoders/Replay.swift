@@ -1,0 +1,33 @@
+import PerdureFileIO
+import PerdureProving
+
+/// Files with inputs, given to decoders one by one.
+package enum Replay {
+  /// Gives all files of a folder to the decoder of that name.
+  package static func run(_ folder: String) throws {
+    let name = folder.split(separator: "/").last.map(String.init) ?? ""
+    guard let decoder = Decoders.all.first(where: { $0.name == name }) else {
+      throw Violation("there is no decoder \(name)")
+    }
+    for (name, bytes) in try HostileCorpus.inputs(in: folder) {
+      // Before: what traps says nothing after.
+      print("\(decoder.name): \(name), \(bytes.count) bytes")
+      try decoder.run(bytes)
+    }
+  }
+
+  /// Writes the samples of every decoder into a folder each.
+  package static func writeSamples(to folder: String) throws {
+    let fileSystem = POSIXFileSystem()
+    if try fileSystem.kind(of: folder) == nil { try fileSystem.createDirectory(folder) }
+    for decoder in Decoders.all {
+      let target = "\(folder)/\(decoder.name)"
+      if try fileSystem.kind(of: target) == nil { try fileSystem.createDirectory(target) }
+      for (index, bytes) in try decoder.samples().enumerated() {
+        let path = "\(target)/sample-\(index)"
+        guard try fileSystem.kind(of: path) == nil else { continue }
+        try fileSystem.open(path, .create).write(bytes, at: 0)
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import PerdureFileIO
+import PerdureTestSupport
+
+/// Gives decoders bytes that somebody made to harm them: the corpus, and mutations of it.
+///
+/// Allowed is a value, or an error of the decoder's type, within a second and with little memory. (A trap ends the
+/// proof: the input of each task stands in what the trap prints under `make fuzz`.)
+package struct HostileCampaign: Campaign {
+  package let name = "hostile"
+  package let summary = "gives every decoder its corpus, and mutations of it with checksums made right"
+
+  private let decoders: [HostileDecoder]
+
+  package init(_ decoders: [HostileDecoder]) { self.decoders = decoders }
+
+  /// Mutations of a decoder that costs 1, in a full proof.
+  private static let mutationCount = 2_000_000
+  /// Mutations that one task makes before it looks for other work.
+  private static let batchCount = 2000
+  private static let workerCount = 4
+
+  private struct Batch: Sendable {
+    var decoder: Int
+    var number: Int
+    var count: Int
+  }
+
+  private struct Harvest: Sendable {
+    var count = 0
+    var violations: [String] = []
+    var cost = ProofLimits.Cost()
+  }
+
+  package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    var result = CampaignResult()
+    var inputs: [[[UInt8]]] = []
+    for decoder in decoders {
+      let known = try HostileCorpus.inputs(of: decoder)
+      for (name, bytes) in known {
+        do { try decoder.run(bytes) } catch {
+          result.violations.append(
+            ProofViolation("\(name) of the corpus: \(error)", command: plan.command(for: self)))
+        }
+      }
+      result.counts.mutations += known.count
+      inputs.append(try decoder.samples() + known.map(\.bytes))
+    }
+    let memory = ProofLimits.residentBytes()
+    let sums = try await mutate(inputs, plan, progress)
+    for (decoder, sum) in zip(decoders, sums) {
+      result.counts.mutations += sum.count
+      result.violations += sum.violations.map { ProofViolation($0, command: plan.command(for: self)) }
+      let inputs = try HostileCorpus.inputs(of: decoder).count
+      result.report.append(
+        "\(decoder.name): \(inputs) inputs of the corpus, \(sum.count) mutations, the slowest of "
+          + "\(sum.cost.samples) measured \(sum.cost.seconds) s")
+      if sum.cost.seconds > 1 {
+        result.violations.append(
+          ProofViolation("\(decoder.name) took \(sum.cost.seconds) s", command: plan.command(for: self)))
+      }
+    }
+    if let memory, let now = ProofLimits.residentBytes(),
+      now > memory + Self.workerCount * ProofLimits.memoryMax
+    {
+      result.violations.append(
+        ProofViolation("\((now - memory) >> 20) MiB of memory were taken", command: plan.command(for: self)))
+    }
+    return result
+  }
+
+  private func batches(_ plan: ProofPlan) -> [Batch] {
+    var batches: [Batch] = []
+    for (index, decoder) in decoders.enumerated() {
+      var left = plan.quota(Self.mutationCount / decoder.cost)
+      let size = max(1, Self.batchCount / decoder.cost)
+      while left > 0 {
+        batches.append(Batch(decoder: index, number: batches.count, count: min(left, size)))
+        left -= size
+      }
+    }
+    return batches
+  }
+
+  private func mutate(
+    _ inputs: [[[UInt8]]], _ plan: ProofPlan, _ progress: ProofProgress
+  ) async throws -> [Harvest] {
+    let batches = batches(plan)
+    let next = Guarded(0)
+    let none = [Harvest](repeating: Harvest(), count: decoders.count)
+    return await withTaskGroup(of: [Harvest].self) { group in
+      for _ in 0..<Self.workerCount {
+        group.addTask {
+          var harvests = none
+          while let index = next.withLock({ next -> Int? in
+            guard next < batches.count else { return nil }
+            next += 1
+            return next - 1
+          }) {
+            let batch = batches[index]
+            run(batch, inputs[batch.decoder], plan.seed, &harvests[batch.decoder])
+            progress.advance(of: batches.count, "batches")
+          }
+          return harvests
+        }
+      }
+      return await group.reduce(into: none) { sums, harvests in
+        for (index, harvest) in harvests.enumerated() {
+          sums[index].count += harvest.count
+          sums[index].violations += harvest.violations
+          sums[index].cost = sums[index].cost.worst(harvest.cost)
+        }
+      }
+    }
+  }
+
+  private func run(_ batch: Batch, _ inputs: [[UInt8]], _ seed: UInt64, _ harvest: inout Harvest) {
+    var random = SeededGenerator(seed: seed).derived(UInt64(batch.number))
+    let decoder = decoders[batch.decoder]
+    for index in 0..<batch.count {
+      var bytes = random.pick(inputs)
+      HostileMutation.mutate(&bytes, others: inputs, using: &random)
+      let start = index % 16 == 0 ? ProofLimits.now() : nil
+      do { try decoder.run(bytes) } catch {
+        let hex = bytes.prefix(256).map { String($0, radix: 16) }.joined(separator: " ")
+        harvest.violations.append("\(error), given \(bytes.count) bytes: \(hex)")
+        if harvest.violations.count > 3 { return }
+      }
+      if let start { harvest.cost = harvest.cost.worst(ProofLimits.cost(since: start)) }
+      harvest.count += 1
+    }
+  }
+}

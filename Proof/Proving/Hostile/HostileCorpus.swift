@@ -1,0 +1,29 @@
+import PerdureFileIO
+
+/// Inputs of decoders that are checked in: those that came to places where none had come before, and those that
+/// something was wrong with once.
+package enum HostileCorpus {
+  /// Where they lie, in a folder for each decoder.
+  package static let folder =
+    #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+    + "/Fuzzing/Corpus"
+
+  /// The inputs of a decoder by the names of their files; none where there is no folder.
+  package static func inputs(of decoder: HostileDecoder) throws -> [(
+    name: String, bytes: [UInt8]
+  )] {
+    try inputs(in: folder + "/" + decoder.name)
+  }
+
+  /// All files of a folder.
+  package static func inputs(in folder: String) throws -> [(name: String, bytes: [UInt8])] {
+    let fileSystem = POSIXFileSystem()
+    guard try fileSystem.kind(of: folder) == .directory else { return [] }
+    var inputs: [(name: String, bytes: [UInt8])] = []
+    for name in try fileSystem.contents(of: folder) where !name.hasPrefix(".") {
+      let file = try fileSystem.open(folder + "/" + name, .read)
+      inputs.append((name, try file.read(Int(file.size()), at: 0)))
+    }
+    return inputs
+  }
+}

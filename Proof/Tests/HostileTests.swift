@@ -1,0 +1,44 @@
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// A slice of what the proof gives to decoders.
+@Suite("Hostile bytes")
+struct HostileTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  @Test("The engine's decoders give a value or an error for the corpus and for mutations of it")
+  func engine() async throws {
+    print("PERDURE_SEED=\(seed)")
+    let campaign = HostileCampaign(EngineDecoders.all)
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.0003), .silent)
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.mutations > 3000)
+  }
+
+  @Test("Every decoder takes its own samples, and has a name of its own")
+  func samples() throws {
+    #expect(Set(EngineDecoders.all.map(\.name)).count == EngineDecoders.all.count)
+    for decoder in EngineDecoders.all {
+      let samples = try decoder.samples()
+      #expect(!samples.isEmpty, "\(decoder.name)")
+      for sample in samples { try decoder.run(sample) }
+    }
+  }
+
+  @Test("A decoder that throws what it must not, or takes what it must not, is noticed")
+  func canaries() async throws {
+    struct Other: Error {}
+    for isViolation in [true, false] {
+      let canary = HostileDecoder(
+        "canary", throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] },
+        decode: { bytes in
+          guard bytes.first == 0xFF || bytes.isEmpty else { throw CancellationError() }
+          if isViolation { throw Violation("a value that is wrong") }
+          throw Other()
+        })
+      let result = try await HostileCampaign([canary]).run(ProofPlan(seed: seed, scale: 0.01), .silent)
+      #expect(!result.violations.isEmpty, "PERDURE_SEED=\(seed)")
+    }
+  }
+}
