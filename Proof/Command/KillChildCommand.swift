@@ -8,7 +8,7 @@ struct KillChildCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "kill-child", shouldDisplay: false)
 
   enum Role: String, ExpressibleByArgument {
-    case write, read
+    case write, read, fill
     case writeEarly = "write-early"
   }
 
@@ -21,6 +21,7 @@ struct KillChildCommand: ParsableCommand {
     KillChild.endLater()
     switch role {
     case .read: try KillChild.read(directory, seed: seed)
+    case .fill: try KillChild.fill(directory)
     case .write, .writeEarly:
       guard let durability = Durability(rawValue: durability) else { throw ValidationError("No durability") }
       try KillChild.write(directory, seed: seed, durability, isEarly: role == .writeEarly)

@@ -18,7 +18,11 @@ final class POSIXFileLock: FileLock {
         .locked, operation: "lock", path: path, errno: number, detail: LockHolder.clause(in: file))
     }
     guard number == 0 else { throw FileIOError(errno: number, operation: "lock", path: path) }
-    if file.isWritable { try LockHolder.write(holder, to: file) }
+    guard file.isWritable else { return }
+    do throws(FileIOError) { try LockHolder.write(holder, to: file) } catch {
+      // The text is for people: on a volume without room the lock is held without a name.
+      guard error.code.isLackOfRoom else { throw error }
+    }
   }
 
   func release() {

@@ -12,6 +12,9 @@ package struct KillCampaign: Campaign {
   /// Whether children say that a step is made before it is, which must be noticed.
   package var isEarly = false
 
+  /// In a smaller proof no volume is mounted.
+  private static let volumeScaleMin = 0.02
+
   /// - Parameter executable: A program that takes `kill-child` with the arguments of `arguments(…)`.
   package init(executable: String) { self.executable = executable }
 
@@ -20,6 +23,8 @@ package struct KillCampaign: Campaign {
     let shim = try await SystemShim.make(in: directory.path)
     let total = plan.quota(2000)
     let lanes = min(2, total)
+    let volume =
+      plan.scale < Self.volumeScaleMin ? nil : await SmallVolume.run(executable, in: directory.path)
     return try await withThrowingTaskGroup(of: KillTally.self) { group in
       for lane in 0..<lanes {
         group.addTask {
@@ -31,7 +36,15 @@ package struct KillCampaign: Campaign {
       }
       let tally = try await group.reduce(into: KillTally()) { $0.add($1) }
       var result = tally.result(hasShim: shim != nil)
-      result.violations = tally.violations.map { ProofViolation($0, command: plan.command(for: self)) }
+      var violations = tally.violations
+      switch volume {
+      case .held:
+        result.report.append("an ext4 of 24 MiB was filled to the last byte, twice, and lost nothing")
+      case .violated(let what): violations.append(what)
+      case .skipped: result.report.append("skipped: a volume without room, as none can be mounted here")
+      case nil: break
+      }
+      result.violations = violations.map { ProofViolation($0, command: plan.command(for: self)) }
       return result
     }
   }
