@@ -6,15 +6,6 @@ import Testing
 
 @testable import PerdureLog
 
-extension LogRoom {
-  /// From the first commit on, whoever waits for syncs.
-  static func always(upTo bytes: UInt64) -> LogRoom {
-    var room = LogRoom()
-    (room.bytesMax, room.bytesMin, room.share, room.unsyncedMax) = (bytes, 1, 1, .max)
-    return room
-  }
-}
-
 @Suite("A log whose file has its length before the log comes there")
 struct LogRoomTests {
   private static let path = "/s.perdure"
@@ -149,26 +140,80 @@ struct LogRoomTests {
     #expect(reader.snapshot().count(in: try reader.keyspace("rows", .dense)) == 2)
   }
 
-  @Test("A commit that finds no room in it is taken back; one that is in it whole leaves nobody sure")
+  @Test("A commit that finds no room in it is taken back; one that is in it all the same is made")
   func refusals() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
     #expect(try size() > end(of: store) + 300)
-    func refuse(after count: Int, _ id: UInt64) -> StoreError? {
+    func write(_ value: [UInt8], id: UInt64, stoppingAfter count: Int) throws {
       fileSystem.inject(
         InjectedFailure(
           of: .write, code: .noSpace, effect: .partialWrite(byteCount: count), pathContains: ".segment"))
       defer { fileSystem.removeInjectedFailures() }
-      return #expect(throws: StoreError.self) { try store.write { try $0.put(value(id), id: id, in: rows) } }
+      try store.write { try $0.put(value, id: id, in: rows) }
     }
-    #expect(refuse(after: 100, 4)?.code == .diskFull)
-    try store.write { try $0.put(value(5), id: 5, in: rows) }
-    #expect(refuse(after: 1 << 20, 6)?.code == .io)
+    // Of this one only zeros are missing, which the file had.
+    let zeros = [7] + [UInt8](repeating: 0, count: 200)
+    try write(zeros, id: 4, stoppingAfter: 140)
+    let refusal = #expect(throws: StoreError.self) { try write(value(5), id: 5, stoppingAfter: 100) }
+    #expect(refusal?.code == .diskFull)
+    try store.write { try $0.put(value(6), id: 6, in: rows) }
     store.engine.abandon()
     let (again, same) = try open()
-    #expect(try again.snapshot().value(id: 4, in: same) == nil)
-    for id in [1, 2, 3, 5] as [UInt64] { #expect(try again.snapshot().value(id: id, in: same) == value(id)) }
+    #expect(try again.snapshot().value(id: 4, in: same) == zeros)
+    #expect(try again.snapshot().value(id: 5, in: same) == nil)
+    for id in [1, 2, 3, 6] as [UInt64] { #expect(try again.snapshot().value(id: id, in: same) == value(id)) }
     #expect(try again.verify().isClean)
+  }
+
+  @Test("A torn tail in it is as long as what was torn, and a log to be read as long as the log")
+  func torn() throws {
+    let (store, rows) = try open()
+    for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
+    let end = try end(of: store)
+    store.engine.abandon()
+    let file = try fileSystem.open(Self.segment, .readWrite)
+    try file.write([UInt8](repeating: 9, count: 60), at: end)
+    let told = Guarded<[UInt64]>([])
+    var options = options()
+    options.recoveryProgress = { _, total in told.withLock { $0.append(total) } }
+    let again = try Store(at: Self.path, options: options)
+    #expect(again.recoveryReport.tornTailBytes == 60)
+    #expect(again.recoveryReport.logBytes <= end + 60)
+    #expect(told.withLock { $0.last } == again.recoveryReport.logBytes)
+    #expect(again.snapshot().count(in: rows) == 3)
+  }
+
+  @Test("A commit that comes into it while a reader opens is no torn tail to that one")
+  func beside() throws {
+    let (store, rows) = try open()
+    for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
+    var reading = options()
+    reading.isReadOnly = true
+    let last = Guarded<UInt64>(3)
+    // Called when the log has been read.
+    reading.recoveryProgress = { [self] _, _ in
+      let id = last.withLock { last in
+        last += 1
+        return last
+      }
+      try store.write { try $0.put(value(id), id: id, in: rows) }
+    }
+    let reader = try Store(at: Self.path, options: reading)
+    #expect(last.withLock { $0 } > 3 && reader.recoveryReport.tornTailBytes == 0)
+    #expect(try reader.refresh())
+  }
+
+  @Test("The holes of the room are read, and never touched in a mapping")
+  func holes() throws {
+    let (store, rows) = try open(.always(upTo: 12_000))
+    for id in 1...20 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
+    let end = try end(of: store)
+    try store.close()
+    let superblock = try SuperblockFile.open(in: Self.path, .read, fileSystem).current
+    let chain = try SegmentChain([1], in: Self.path, .read, superblock, fileSystem, GroupCache(bytesMax: 0))
+    #expect(chain.links.count == 1 && chain.links[0].size > end + 1000)
+    #expect(chain.links[0].logEnd <= end)
   }
 
   @Test("Without room for the length commits go on as if there were none")

@@ -25,6 +25,8 @@ package struct CrashWorkload: CrashProgram {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     if shape.syncAheadBytes > 0 { options.syncAheadBytes = shape.syncAheadBytes }
+    // Half of the programs have a file that is longer than the log.
+    if seed % 2 == 1 { options.logRoom = .always(upTo: 700) }
     if shape.checkpointOneIn > 0 { options.checkpoints.closeTailBytes = 0 }
     options.compression.groupsColdRecords = shape.groups
     options.compression.groupLengthTarget = 512

@@ -2,6 +2,12 @@ import PerdureLog
 
 // Commits of all kinds, and the log that they make.
 extension FailureWorkload {
+  /// What can be done ahead of the log is.
+  private static let ahead: @Sendable (inout StoreOptions) -> Void = { options in
+    options.syncAheadBytes = 500
+    options.logRoom = .always(upTo: 700)
+  }
+
   static let commits: [FailureWorkload] = [
     FailureWorkload(name: "a store is made") { _ in },
     FailureWorkload(name: "keyspaces") { session in
@@ -64,12 +70,12 @@ extension FailureWorkload {
       try session.put(1, 3, rows)
     },
     rotation(.relaxed), rotation(.ordered), rotation(.powerLoss),
-    FailureWorkload(name: "segments prepared ahead", options: { $0.syncAheadBytes = 500 }) { session in
+    FailureWorkload(name: "segments prepared ahead", options: ahead) { session in
       guard let rows = try session.rows() else { return }
       try session.fill(1...10, 800, rows, .relaxed)
     },
     FailureWorkload(
-      name: "segments prepared ahead, synced", options: { $0.syncAheadBytes = 500 }, openings: 3,
+      name: "segments prepared ahead, synced", options: ahead, openings: 3,
       closes: false
     ) { session in
       guard let rows = try session.rows() else { return }

@@ -20,7 +20,7 @@ package struct HistoryOptions: Hashable, Sendable {
   package var durability = Durability.relaxed.rawValue
   package var checksIndex = 0
   package var reserveBytes = 0
-  /// 0: as it is by default.
+  /// How much is done ahead of the log: syncs, and the length of its file. 0: as it is by default.
   package var syncAheadBytes = 0
 
   package init() {}
@@ -85,7 +85,10 @@ package struct HistoryOptions: Hashable, Sendable {
     options.durability = Durability(rawValue: durability) ?? .powerLoss
     options.checksIndexAtOpening = checksIndex > 0
     options.reserveBytes = reserveBytes
-    if syncAheadBytes > 0 { options.syncAheadBytes = UInt64(syncAheadBytes) }
+    if syncAheadBytes > 0 {
+      options.syncAheadBytes = UInt64(syncAheadBytes)
+      options.logRoom = .always(upTo: UInt64(syncAheadBytes))
+    }
     return options
   }
 }

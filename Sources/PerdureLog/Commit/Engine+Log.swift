@@ -40,15 +40,14 @@ extension Engine {
     throw FileIOError(.noSpace, operation: "write", path: directory)
   }
 
-  /// Whether all bytes of a commit may be in the log although writing them failed. How long the file is does not
-  /// say so: it may have been longer than the log before (`LogRoom`).
+  /// Whether all bytes of a commit may be in the log although writing them failed: nobody can read them. How long
+  /// the file is does not say so, as it may have been longer than the log before (`LogRoom`).
   private func mayBeWhole(_ state: borrowing CommitterState) -> Bool {
     guard let last = state.encoder.extents.indices.last,
       let segment = state.segments.segments[state.encoder.end.segment]
     else { return false }
     let extent = state.encoder.extents[last]
-    guard extent.segment == segment.number else { return true }
-    return segment.file.mayHold(state.encoder.bytes(of: extent), at: UInt64(extent.offset))
+    return segment.file.holds(state.encoder.bytes(of: extent), at: extent.offset) ?? true
   }
 
   private func writeExtents(_ state: inout CommitterState) throws {
@@ -59,7 +58,14 @@ extension Engine {
       }
       guard !extent.bufferRange.isEmpty else { continue }
       let bytes = state.encoder.bytes(of: extent)
-      try state.segments.write(bytes, at: UInt64(extent.offset), toLast: extent.segment)
+      do throws(FileIOError) {
+        try state.segments.write(bytes, at: UInt64(extent.offset), toLast: extent.segment)
+      } catch {
+        // Where what is missing is zeros that the file had, all of it is there: a sync says whether for good.
+        guard error.isRefusal,
+          state.segments.segments[extent.segment]?.file.holds(bytes, at: extent.offset) == true
+        else { throw error }
+      }
       state.statistics.logBytes += UInt64(bytes.count)
       state.tailBytes += UInt64(bytes.count)
       state.end = LogPosition(segment: extent.segment, offset: UInt64(extent.offset + bytes.count))
@@ -252,11 +258,11 @@ extension FileIOError {
 }
 
 extension File {
-  /// Whether these bytes may stand at a place: what cannot be read may.
-  fileprivate func mayHold(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> Bool {
+  /// Whether these bytes stand at a place; nil when that cannot be read.
+  fileprivate func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool? {
     for start in stride(from: 0, to: bytes.count, by: 64 << 10) {
       let expected = bytes.part(start, min(64 << 10, bytes.count - start))
-      guard let found = try? read(expected.count, at: offset + UInt64(start)) else { return true }
+      guard let found = try? read(expected.count, at: UInt64(offset + start)) else { return nil }
       if !found.elementsEqual(expected) { return false }
     }
     return true

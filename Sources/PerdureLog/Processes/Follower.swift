@@ -42,11 +42,13 @@ final class Follower: @unchecked Sendable {
   func refresh() throws -> Bool {
     try refreshing.withLock {
       let engine = self.engine
+      // Before the look: if that is the same, the segment was the last then, as it was first written. F4
+      let hasFrame = hasFrame(behind: engine)
       let before = try engine.looking { $0.root.pointee.sequence }
       // One that cannot be had is judged by the opening. F4
       let look = try? StoreLook(engine.directory, engine.fileSystem)
       let isDamaged = engine.isIndexDamaged
-      if let look, look == seen, !isDamaged, !hasFrame(behind: engine) { return false }
+      if let look, look == seen, !isDamaged, !hasFrame { return false }
       // Beside the options: these are of the next refreshes too. F5
       let (next, report) = try Recovery.open(engine.directory, engine.options, suspectsIndex: isDamaged)
       let after = try next.looking { $0.root.pointee.sequence }
@@ -71,8 +73,6 @@ final class Follower: @unchecked Sendable {
       let header = try bytes.withUnsafeBytes {
         try FrameHeader(reading: $0, store: engine.storeID, position: framesEnd)
       }
-      // A long one is not worth reading twice.
-      guard header.payloadLength <= FormatLimits.framePayloadTarget else { return true }
       let place = framesEnd.offset + UInt64(FrameHeader.length)
       let payload = try file.read(Int(header.payloadLength), at: place)
       try payload.withUnsafeBytes { try FramePayload.verify(header, $0) }
@@ -108,7 +108,8 @@ extension Store {
   /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`, `.notAStore` when the directory holds another
   ///   store or none; what could be read before can be read still. `.readOnly` when the store was opened for
   ///   writing, which always shows what is newest.
-  /// - Complexity: when nothing has changed, the superblock and the directory are read; otherwise as opening
+  /// - Complexity: when nothing has changed, the superblock, the directory and the headers of the last segments are
+  ///   read; otherwise as opening
   ///   the store.
   @discardableResult
   public func refresh() throws -> Bool {

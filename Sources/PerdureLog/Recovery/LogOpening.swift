@@ -124,9 +124,8 @@ struct LogOpening {
     let start = scan.end
     let links = chain.links.filter { $0.segment.number >= start.segment }
     let length = { (link: SegmentChain.Link) in
-      let end = Int(link.end ?? link.size)
-      return UInt64(link.segment.fileLength(end: end))
-        - (link.segment.number == start.segment ? start.offset : 0)
+      let length = UInt64(link.segment.fileLength(end: Int(link.logEnd)))
+      return length - (link.segment.number == start.segment ? min(length, start.offset) : 0)
     }
     let total = links.reduce(0) { $0 + length($1) }
     var done: UInt64 = 0
@@ -176,10 +175,6 @@ extension LogOpening {
   ) throws(FileIOError) -> CommitterState {
     report.framesEnd = scan.reached
     report.tornTailBytes = Self.tornBytes(chain, scan.end)
-    if report.tornTailBytes > 0, Self.hasCleanTail(chain, scan.end) {
-      report.logBytes -= min(report.logBytes, report.tornTailBytes)
-      report.tornTailBytes = 0
-    }
     let segments = try Self.table(of: chain, upTo: scan.end)
     let catalog = replay.catalog
     let root = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
@@ -197,6 +192,7 @@ extension LogOpening {
       catalog: catalog,
       indexes: IndexSet(), end: scan.end, segmentCapacity: report.tornTailBytes > 0 ? 0 : capacity,
       nextSegment: chain.nextNumber, nextBlob: nextBlob, superblock: superblock)
+    if report.tornTailBytes == 0, let last = chain.links.last, last.end == nil { state.roomEnd = last.size }
     state.usage = replay.usage
     for (number, segment) in segments.segments {
       if let footer = segment.footer { state.usage[number].adopt(footer) }
@@ -218,18 +214,9 @@ extension LogOpening {
     return segments
   }
 
-  /// Whether nothing but zeros follows the end of the log (FORMAT.md, B7).
-  private static func hasCleanTail(_ chain: SegmentChain, _ end: LogPosition) -> Bool {
-    guard let last = chain.links.last, last.segment.number == end.segment else { return false }
-    let length = Int(min(last.size, UInt64(last.segment.capacity)))
-    let bytes = UnsafeRawBufferPointer(start: last.segment.mapping.base, count: length)
-    return last.size == UInt64(length) && bytes.isZero(in: Int(end.offset)..<length)
-  }
-
   private static func tornBytes(_ chain: SegmentChain, _ end: LogPosition) -> UInt64 {
     guard let last = chain.links.last else { return 0 }
-    if last.segment.number == end.segment { return last.size - min(last.size, end.offset) }
-    return last.size
+    return last.logEnd - (last.segment.number == end.segment ? min(last.logEnd, end.offset) : 0)
   }
 }
 

@@ -62,7 +62,7 @@ struct LogScan {
     var offset = number == start.segment ? Int(start.offset) : SegmentHeader.length
     if parts.isEmpty { end = LogPosition(segment: number, offset: UInt64(offset)) }
     defer { reached = LogPosition(segment: number, offset: UInt64(offset)) }
-    while offset < bytes.count {
+    while offset < min(bytes.count, Int(link.logEnd)) {
       do {
         offset = try readFrame(in: bytes, at: offset, of: number, apply)
       } catch let error as FormatError {
@@ -95,9 +95,10 @@ struct LogScan {
     followsRewritten = true
   }
 
+  /// All that may hold a frame: a header may end with zeros.
   private func tail(_ bytes: UnsafeRawBufferPointer, _ link: SegmentChain.Link) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(
-      start: bytes.baseAddress, count: Int(min(link.size, UInt64(link.segment.capacity))))
+    let end = min(link.size, link.logEnd + UInt64(FrameHeader.length), UInt64(link.segment.capacity))
+    return UnsafeRawBufferPointer(start: bytes.baseAddress, count: Int(end))
   }
 
   /// Reads the frame at `offset`; gives the place after it.

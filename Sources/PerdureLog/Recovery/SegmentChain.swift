@@ -1,6 +1,22 @@
 import PerdureFileIO
 import PerdureFormat
 
+extension File {
+  /// The place behind the last byte below `length` that is not zero; 0 if there is none. Read, not mapped.
+  fileprivate func lastData(below length: UInt64) throws(FileIOError) -> UInt64 {
+    let piece: UInt64 = 64 << 10
+    var end = length
+    while end > 0 {
+      let start = end - min(end, piece)
+      let bytes = try read(Int(end - start), at: start)
+      let last = bytes.withUnsafeBytes { bytes in bytes.lastIndex { $0 != 0 } }
+      if let last { return start + UInt64(last) + 1 }
+      end = start
+    }
+    return 0
+  }
+}
+
 /// Which segments make up the log, in order, and where the valid part of each ends: FORMAT.md,
 /// "Recovery", steps 4 and 5. Each header says where the log before it ended, so only the last
 /// segment's end has to be found by reading.
@@ -11,6 +27,12 @@ struct SegmentChain {
     var size: UInt64
     /// Where the valid log ends in this segment; nil for the last, which has to be read.
     var end: UInt64?
+    /// Of the last segment: behind its last byte that is not zero. What follows is no part of the log (R8), and
+    /// may be a hole, which is not to be touched in a mapping: some file systems need room for that.
+    var dataEnd: UInt64?
+
+    /// How much of the file may be the log's.
+    var logEnd: UInt64 { end ?? dataEnd ?? size }
   }
 
   var links: [Link] = []
@@ -51,6 +73,9 @@ struct SegmentChain {
     try didOpen()
     for (number, link) in opened { opened[number]?.size = try link.segment.file.size() }
     let last = opened.keys.max() ?? 0
+    if let link = opened[last], link.segment.map == nil {
+      opened[last]?.dataEnd = try link.segment.file.lastData(below: link.size)
+    }
     for candidate in unborn where candidate.number > last { try Self.judge(candidate, superblock) }
     try link(opened)
   }
