@@ -39,7 +39,7 @@ test-release: setup ## Build and run all tests with optimisation
 # What is long goes where temporary files do: TMPDIR names a directory with 20 GiB of room.
 test-long: setup ## Ten minutes of kills, a value of 4 GiB, 100 million keys: half an hour or more
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
-	PERDURE_KILLS=600 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} PERDURE_KEYS=100000000 \
+	PERDURE_KILLS=1600 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} PERDURE_KEYS=100000000 \
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
 # In a folder of its own, as counting makes programs slow.

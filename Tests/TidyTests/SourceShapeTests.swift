@@ -66,7 +66,7 @@ struct SourceShapeTests {
   func documents() throws {
     for name in [
       "README.md", "ARCHITECTURE.md", "FORMAT.md", "DEVIATIONS.md", "CHANGELOG.md", "CONTRIBUTING.md",
-      "LICENSE",
+      "RELIABILITY.md", "LICENSE",
     ] {
       #expect(try !Repository.text(of: name).isEmpty, "\(name)")
     }
