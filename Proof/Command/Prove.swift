@@ -54,21 +54,35 @@ struct Prove: AsyncParsableCommand {
   func run() async throws {
     let plan = ProofPlan(
       seed: seed ?? SeededGenerator.seedFromEnvironment(), scale: scale ?? proof.scale)
-    print("PERDURE_SEED=\(plan.seed), scale \(plan.scale)")
+    Self.say("PERDURE_SEED=\(plan.seed), scale \(plan.scale)")
     let progress = ProofProgress { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
     var counts = ProofCounts()
     for campaign in campaigns where only.isEmpty || only.contains(campaign.name) {
       let start = ContinuousClock.now
       progress.restart()
-      let result = try await campaign.run(plan, progress)
-      print("\n\(campaign.name): \(campaign.summary)")
-      for line in result.report { print("  \(line)") }
-      for violation in result.violations { print("  VIOLATION: \(violation)") }
-      print("  took \(start.duration(to: .now).components.seconds) s")
+      let result = await Self.result(of: campaign, plan, progress)
+      Self.say("\n\(campaign.name): \(campaign.summary)")
+      for line in result.report { Self.say("  \(line)") }
+      for violation in result.violations { Self.say("  VIOLATION: \(violation)") }
+      Self.say("  took \(start.duration(to: .now).components.seconds) s")
       counts += result.counts
       counts.violations += result.violations.count
     }
-    print("\n\(counts.json)")
+    Self.say("\n\(counts.json)")
     if counts.violations > 0 { throw ExitCode(1) }
+  }
+
+  /// Written at once: what was said is there after a trap too, also in a file.
+  private static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
+
+  /// An error that a campaign did not expect is something that it found.
+  private static func result(
+    of campaign: some Campaign, _ plan: ProofPlan, _ progress: ProofProgress
+  ) async -> CampaignResult {
+    do { return try await campaign.run(plan, progress) } catch {
+      var result = CampaignResult()
+      result.violations = [ProofViolation("it ended with \(error)", command: plan.command(for: campaign))]
+      return result
+    }
   }
 }

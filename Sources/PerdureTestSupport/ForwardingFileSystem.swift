@@ -59,6 +59,12 @@ extension ForwardingFile {
     try behind.write(bytes, at: offset)
   }
   /// As `behind` does.
+  public func nextData(from offset: UInt64) throws(FileIOError) -> UInt64? {
+    try behind.nextData(from: offset)
+  }
+  /// As `behind` does.
+  public func allocate(_ length: UInt64) throws(FileIOError) { try behind.allocate(length) }
+  /// As `behind` does.
   public func sync(_ mode: SyncMode) throws(FileIOError) { try behind.sync(mode) }
   /// As `behind` does.
   public func map(_ length: Int) throws(FileIOError) -> FileMapping { try behind.map(length) }

@@ -33,7 +33,8 @@ struct ImportRulesTests {
       "Perdure", "PerdureFileIO", "PerdureLog", "PerdureProving", "PerdureTestSupport",
     ],
     "perdure-prove": foundation + [
-      "ArgumentParser", "PerdureFileIO", "PerdureGraphProving", "PerdureLog", "PerdureProving",
+      "ArgumentParser", "PerdureFileIO", "PerdureFuzzing", "PerdureGraphProving", "PerdureLog",
+      "PerdureProving",
       "PerdureTestSupport",
     ],
   ]

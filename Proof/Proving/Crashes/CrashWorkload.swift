@@ -60,7 +60,11 @@ package struct CrashWorkload: CrashProgram {
       if let store { last = try await write(round, to: store, on: fileSystem, marker, &random) }
       done += round
       // Closed, or left as a process that ends leaves it.
-      if Bool.random(using: &random) || done == shape.commits { try store?.close() }
+      if Bool.random(using: &random) || done == shape.commits {
+        try store?.close()
+        // Closing promises all of it.
+        marker.acknowledge(Int(last))
+      }
       store = nil
     }
     return StoreCrashCheck(workload: self, oracle: CrashOracle(contents: history.contents(upTo: last)))

@@ -117,8 +117,10 @@ package struct HostileCampaign: Campaign {
     var random = SeededGenerator(seed: seed).derived(UInt64(batch.number))
     let decoder = decoders[batch.decoder]
     for index in 0..<batch.count {
-      var bytes = random.pick(inputs)
+      let input = random.pick(inputs)
+      var bytes = input
       HostileMutation.mutate(&bytes, others: inputs, using: &random)
+      guard bytes != input else { continue }
       let start = index % 16 == 0 ? ProofLimits.now() : nil
       do { try decoder.run(bytes) } catch {
         let hex = bytes.prefix(256).map { String($0, radix: 16) }.joined(separator: " ")

@@ -100,7 +100,7 @@ struct RotMutations: Sendable {
           }), tally.violations.count < RotCampaign.violationsMax {
             progress.advance(of: mutations.count, "mutations")
             let mutation = mutations[index]
-            do { try look(at: mutation, index, &tally) } catch {
+            do { if try !look(at: mutation, index, &tally) { continue } } catch {
               tally.violations.append("\(mutation): \(error)")
             }
             tally.tried[mutation.kind, default: 0] += 1
@@ -127,15 +127,18 @@ struct RotMutations: Sendable {
     result.report = [
       "other damage to a store of \(store.byteCount) bytes: \(kinds.joined(separator: ", "))",
       "  \(tally.refused) did not open, \(tally.unclean) opened and reported errors, "
-        + "\(result.count - tally.refused - tally.unclean) made no difference",
+        + "\(result.count - tally.refused - tally.unclean) were right wherever it was looked",
     ]
     return result
   }
 
-  private func look(at mutation: Mutation, _ index: Int, _ tally: inout Tally) throws {
+  /// - Returns: Whether it changed anything: a sector may be what it was before.
+  private func look(at mutation: Mutation, _ index: Int, _ tally: inout Tally) throws -> Bool {
     let fileSystem: InMemoryFileSystem
     if let damage = mutation.damage, let bytes = store.files[mutation.file] {
-      fileSystem = try store.fileSystem(replacing: [mutation.file: damage.applied(to: bytes)])
+      let damaged = damage.applied(to: bytes)
+      guard damaged != bytes else { return false }
+      fileSystem = try store.fileSystem(replacing: [mutation.file: damaged])
     } else {
       fileSystem = try store.fileSystem()
       try fileSystem.remove(RotStore.path + "/" + mutation.file)
@@ -148,7 +151,7 @@ struct RotMutations: Sendable {
     } catch let error as StoreError {
       tally.refused += 1
       guard error.place != nil else { throw Violation("the error names no place: \(error)") }
-      return
+      return true
     }
     guard opened.snapshot().sequence == store.sequence else {
       throw Violation("it went back to commit \(opened.snapshot().sequence)")
@@ -158,6 +161,7 @@ struct RotMutations: Sendable {
     let hasErrors = isThorough ? try readAll(opened) : try readSome(opened, index)
     if hasErrors { tally.unclean += 1 }
     if !isReadOnly, !hasErrors { try goOn(opened, on: fileSystem) }
+    return true
   }
 
   private func readAll(_ opened: Store) throws -> Bool {

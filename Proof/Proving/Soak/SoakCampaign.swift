@@ -163,7 +163,8 @@ private struct SoakRun {
         }
       }
     }
-    latencies.append(Double(start.duration(to: .now).components.attoseconds) * 1e-15)
+    let wait = start.duration(to: .now).components
+    latencies.append(Double(wait.seconds) * 1e3 + Double(wait.attoseconds) * 1e-15)
     for id in ids { model[id] = isRemoval ? nil : step }
   }
 
