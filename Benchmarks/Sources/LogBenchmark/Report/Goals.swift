@@ -31,9 +31,15 @@ struct Goal {
     let cells = [
       title, floor.map(format) ?? "–", best.map { "\(format($0.value)) (\($0.peer))" } ?? "–", format(bound),
       ours.map(format) ?? "–", ours.map { isMet(by: $0) ? "met" : "**not met**" } ?? "not measured",
-      ratioToBest(results).map { $0 <= 1 ? "**\(Format.ratio($0))**" : Format.ratio($0) } ?? "–",
+      Self.text(ofRatio: ratioToBest(results)),
     ]
     return "| \(cells.joined(separator: " | ")) |"
+  }
+
+  private static func text(ofRatio ratio: Double?) -> String {
+    guard let ratio else { return "–" }
+    let text = Format.ratio(ratio)
+    return ratio <= 1 ? "**\(text)**" : text
   }
 
   private func best(_ results: ResultSet) -> (peer: String, value: Double)? {
