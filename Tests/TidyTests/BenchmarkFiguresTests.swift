@@ -140,7 +140,7 @@ struct BenchmarkFiguresTests {
     let table = try rows("goals").dropFirst(2)
     try #require(table.count > 30)
     for row in table {
-      try #require(row.count == 6, "\(row)")
+      try #require(row.count == 7, "\(row)")
       let (goal, measured, verdict) = (row[3], row[4], row[5])
       #expect((measured == "–") == (verdict == "not measured"), "\(row[0])")
       guard Self.isDuration(measured) else { continue }
@@ -149,6 +149,10 @@ struct BenchmarkFiguresTests {
       guard measured != goal else { continue }
       #expect((verdict == "met") == (Self.nanoseconds(measured) <= Self.nanoseconds(goal)), "\(row[0])")
     }
+    let ratios = table.map { $0[6] }.filter { $0 != "–" }
+    let ahead = ratios.count { $0.hasPrefix("**") }
+    let text = try Repository.text(of: "Benchmarks/README.md")
+    #expect(text.contains("Ahead of the best peer on \(ahead) of the \(ratios.count) rows"))
   }
 
   private static func nanoseconds(_ cell: String) -> Double {
