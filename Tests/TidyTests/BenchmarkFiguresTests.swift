@@ -137,7 +137,7 @@ struct BenchmarkFiguresTests {
     let unpacking = try results("compression.json", [CompressionFigure].self).map {
       Self.text($0.unpackNanoseconds)
     }
-    let table = try rows("goals").dropFirst(2)
+    let table = try rows("goals").dropFirst(2).filter { $0.count > 1 }
     try #require(table.count > 30)
     for row in table {
       try #require(row.count == 7, "\(row)")
