@@ -61,7 +61,7 @@ struct Prove: AsyncParsableCommand {
       let start = ContinuousClock.now
       progress.restart()
       let result = await Self.result(of: campaign, plan, progress)
-      Self.say("\n\(campaign.name): \(campaign.summary)")
+      Self.say("\n\(campaign.name): \(campaign.summary)\(plan.scale < 1 ? " (\(plan.scale) of it)" : "")")
       for line in result.report { Self.say("  \(line)") }
       for violation in result.violations { Self.say("  VIOLATION: \(violation)") }
       Self.say("  took \(start.duration(to: .now).components.seconds) s")

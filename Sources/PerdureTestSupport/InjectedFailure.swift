@@ -107,11 +107,14 @@ struct FailurePlan: Sendable {
   }
 
   /// The failure that strikes this call, if any; counts the call down for all that it concerns.
-  mutating func strike(_ operation: FileOperation, path: String) -> InjectedFailure? {
+  ///
+  /// - Parameter isEmpty: Whether it is a read where nothing is: that cannot be too short.
+  mutating func strike(_ operation: FileOperation, path: String, isEmpty: Bool = false) -> InjectedFailure? {
     callCounts[operation, default: 0] += 1
     guard !failures.isEmpty else { return nil }
     var struck: InjectedFailure?
     for index in failures.indices where failures[index].concerns(operation, path: path) {
+      if isEmpty, case .partialRead = failures[index].effect { continue }
       failures[index].nth -= 1
       if struck == nil && failures[index].isDue { struck = failures[index] }
     }

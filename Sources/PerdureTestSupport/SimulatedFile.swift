@@ -32,12 +32,12 @@ final class SimulatedFile: File {
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
     try checkOpen(.read)
-    let failure = state.withLock { $0.failures.strike(.read, path: path) }
-    guard let failure else { return try readAll(into: buffer, at: offset) }
-    guard case .partialRead(let count) = failure.effect else { throw failure.error(.read, path: path) }
     let start = Int(clamping: offset)
     let all = min(buffer.count, content.count - min(start, content.count))
-    return try readAll(into: .init(rebasing: buffer.prefix(max(0, min(count, all - 1)))), at: offset)
+    let failure = state.withLock { $0.failures.strike(.read, path: path, isEmpty: all == 0) }
+    guard let failure else { return try readAll(into: buffer, at: offset) }
+    guard case .partialRead(let count) = failure.effect else { throw failure.error(.read, path: path) }
+    return try readAll(into: .init(rebasing: buffer.prefix(min(count, all - 1))), at: offset)
   }
 
   private func readAll(

@@ -62,7 +62,8 @@ struct InjectedFailureTests {
     #expect(fileSystem.injectedFailureCount == 4)
     fileSystem.inject(InjectedFailure(of: .read, effect: .partialRead(byteCount: 1)))
     #expect(try read(4, at: 6) == [])
-    #expect(try read(4, at: 4) == Array("ef".utf8))
+    // Nothing was there to be too short: the next read is.
+    #expect(try read(4, at: 4) == Array("e".utf8))
     #expect(fileSystem.callCounts == [.create: 1, .write: 1, .read: 6])
   }
 

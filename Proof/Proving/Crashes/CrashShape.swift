@@ -24,7 +24,6 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var isAsynchronous = false
   package var durabilities = Durability.allCases
   package var sectorLength = 512
-  package var imagesPerOperationMax = 64
   package var segmentCapacityBytes = 4096
   /// Of six operations so many are removals.
   package var removalsOf6 = 2

@@ -15,8 +15,6 @@ package struct CrashWorkload: CrashProgram {
     self.seed = seed
   }
 
-  package var name: String { shape.description }
-
   /// The options of every opening, but for the file system.
   package var options: StoreOptions {
     var options = StoreOptions()

@@ -53,8 +53,18 @@ struct CrashWriter {
       try await commit()
     }
     if shape.checkpointOneIn > 0, Int.random(in: 0..<shape.checkpointOneIn, using: &random) == 0 {
-      try store.checkpoint()
+      try promising { try store.checkpoint() }
     }
+    if shape.durabilities.contains(.powerLoss), Int.random(in: 0..<8, using: &random) == 0 {
+      try promising { try store.sync() }
+    }
+  }
+
+  /// Does something that makes all that was committed before it durable.
+  private func promising(_ body: () throws -> Void) throws {
+    let sequence = store.snapshot().sequence
+    try body()
+    marker.acknowledge(Int(sequence))
   }
 
   /// A dictionary takes a sequence number, and changes nothing that anybody reads.
@@ -159,11 +169,11 @@ extension WriteTransaction {
   fileprivate mutating func apply(
     _ key: CrashKey, _ value: [UInt8]?, _ rows: Keyspace, _ names: Keyspace
   ) throws {
-    switch (key.key, value) {
-    case (.id(let id), let value?): try put(value, id: id, in: rows)
-    case (.id(let id), nil): try remove(id: id, in: rows)
-    case (.bytes(let name), let value?): try put(value, key: name, in: names)
-    case (.bytes(let name), nil): try remove(key: name, in: names)
+    // Rows have ids, names have bytes.
+    if case .id = key.key {
+      try set(value, of: key.key, in: rows)
+    } else {
+      try set(value, of: key.key, in: names)
     }
   }
 }

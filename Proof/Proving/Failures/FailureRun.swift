@@ -100,8 +100,11 @@ final class FailureRun {
   }
 
   /// Calls that the system may fail, and that leave no commit behind.
-  func attempt(_ store: Store, _ body: () throws -> Void) throws {
-    do { try body() } catch let error as StoreError {
+  func attempt(_ store: Store, promises: Bool = false, _ body: () throws -> Void) throws {
+    do {
+      try body()
+      if promises { promised = max(promised, last) }
+    } catch let error as StoreError {
       try checkFit(error, "attempting")
       try noteState(of: store, after: error, nil)
     }

@@ -128,11 +128,11 @@ final class FailureSession {
 
   // MARK: - Upkeep
 
-  func checkpoint() throws { try run.attempt(store) { try store.checkpoint() } }
+  func checkpoint() throws { try run.attempt(store, promises: true) { try store.checkpoint() } }
 
   func compact() throws { try run.attempt(store) { try store.compact() } }
 
-  func sync() throws { try run.attempt(store) { try store.sync() } }
+  func sync() throws { try run.attempt(store, promises: true) { try store.sync() } }
 
   func train(_ keyspace: Keyspace) throws {
     try run.commit(store, [], .relaxed) {
@@ -144,12 +144,6 @@ final class FailureSession {
 
 extension WriteTransaction {
   fileprivate mutating func apply(_ operation: FailureSession.Operation) throws {
-    let keyspace = operation.keyspace
-    switch (operation.key, operation.value) {
-    case (.id(let id), let value?): try put(value, id: id, in: keyspace)
-    case (.id(let id), nil): try remove(id: id, in: keyspace)
-    case (.bytes(let name), let value?): try put(value, key: name, in: keyspace)
-    case (.bytes(let name), nil): try remove(key: name, in: keyspace)
-    }
+    try set(operation.value, of: operation.key, in: operation.keyspace)
   }
 }

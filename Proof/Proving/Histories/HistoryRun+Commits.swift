@@ -71,7 +71,7 @@ extension HistoryRun {
     var preconditions: [Precondition] = []
     var failing: Set<Int> = []
     let now = model.content
-    for (number, condition) in conditions.enumerated() {
+    for condition in conditions {
       let holds: Bool
       switch condition {
       case .unchanged(let place, let view):
@@ -98,7 +98,6 @@ extension HistoryRun {
         holds = entries(of: index, range, old.content) == entries(of: index, range, now)
       }
       if !holds { failing.insert(preconditions.count - 1) }
-      _ = number
     }
     return (preconditions, failing)
   }

@@ -51,13 +51,15 @@ struct ChildProcess {
   }
 
   /// Waits until it has ended; kills it when that takes more than so many milliseconds.
-  func wait(milliseconds: Int) async -> End {
+  ///
+  /// - Returns: How it ended, and whether it had to be killed here.
+  func wait(milliseconds: Int) async -> (end: End, hadToKill: Bool) {
     for _ in 0..<milliseconds {
-      if let end = end(options: WNOHANG) { return end }
+      if let end = end(options: WNOHANG) { return (end, false) }
       // Cancelled, it waits no more.
       do { try await Task.sleep(nanoseconds: 1_000_000) } catch { break }
     }
-    return kill()
+    return (kill(), true)
   }
 
   private func end(options: Int32) -> End? {

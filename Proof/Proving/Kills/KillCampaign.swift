@@ -37,6 +37,9 @@ package struct KillCampaign: Campaign {
       let tally = try await group.reduce(into: KillTally()) { $0.add($1) }
       var result = tally.result(hasShim: shim != nil)
       var violations = tally.violations
+      if tally.torn == 0, tally.missed > 0 {
+        violations.append("no write was cut short: the library does nothing")
+      }
       switch volume {
       case .held:
         result.report.append("an ext4 of 24 MiB was filled to the last byte, twice, and lost nothing")
@@ -55,6 +58,10 @@ struct KillTally {
   var writers = 0
   var readers = 0
   var torn = 0
+  /// Those that were to be killed by a write, and made too few.
+  var missed = 0
+  /// Those that had made no step since the kill before.
+  var idle = 0
   var rough = 0
   var verified = 0
   var steps: UInt64 = 0
@@ -65,6 +72,8 @@ struct KillTally {
     writers += other.writers
     readers += other.readers
     torn += other.torn
+    missed += other.missed
+    idle += other.idle
     rough += other.rough
     verified += other.verified
     steps += other.steps
@@ -74,13 +83,14 @@ struct KillTally {
 
   func result(hasShim: Bool) -> CampaignResult {
     var result = CampaignResult()
-    result.counts.kills = writers + readers
+    result.counts.kills = writers - idle + readers
     let levels = Durability.allCases.map { "\($0) \(byDurability[$0] ?? 0)" }.joined(separator: ", ")
     result.report = [
       "\(writers) writers were killed (\(levels)) and \(readers) readers; \(steps) steps were found, all as written",
+      "\(idle) of the writers had made no step since the kill before, and count as none",
       "\(verified) stores were verified",
       hasShim
-        ? "\(torn) writers were killed by a write that was cut short, \(rough) were interrupted at every other call"
+        ? "\(torn) writers were killed by a write that was cut short (\(missed) made too few), \(rough) were interrupted at every other call"
         : "skipped: writes that are cut short, as there is no C compiler for the library that does so",
     ]
     return result
@@ -142,11 +152,12 @@ private struct KillLane {
     let isRough = shim != nil && number % 8 == 3
     if let shim, isTorn {
       environment = shim.tearing(
-        write: .random(in: 1...120, using: &random), percent: .random(in: 0...99, using: &random))
+        write: .random(in: 1...120, using: &random), percent: .random(in: 1...99, using: &random))
     } else if let shim, isRough {
       environment = shim.rough
     }
     let role = campaign.isEarly ? "write-early" : "write"
+    try BegunMark.remove(in: directory)
     let writer = try ChildProcess(
       executable, ["kill-child", role, directory, "\(seed)", "\(durability.rawValue)"],
       environment: environment)
@@ -155,9 +166,14 @@ private struct KillLane {
       ? try ChildProcess(executable, ["kill-child", "read", directory, "\(seed)", "0"]) : nil
     let milliseconds = Int.random(in: 0...80, using: &random)
     let end: ChildProcess.End
+    var isCutShort = false
     if isTorn {
-      end = await writer.wait(milliseconds: 5_000)
+      let (how, hadToKill) = await writer.wait(milliseconds: 5_000)
+      (end, isCutShort) = (how, !hadToKill)
+      tally.missed += hadToKill ? 1 : 0
     } else {
+      // One in five may be killed while it opens the store.
+      if number % 5 != 4 { try await waitUntilBegun() }
       try await Task.sleep(nanoseconds: UInt64(milliseconds) * 1_000_000)
       end = writer.kill()
     }
@@ -168,9 +184,16 @@ private struct KillLane {
     }
     tally.writers += 1
     tally.readers += reader == nil ? 0 : 1
-    tally.torn += isTorn ? 1 : 0
+    tally.torn += isCutShort ? 1 : 0
     tally.rough += isRough ? 1 : 0
     tally.byDurability[durability, default: 0] += 1
+  }
+
+  /// Waits until the writer has made a step; not for ever.
+  private func waitUntilBegun() async throws {
+    for _ in 0..<10_000 where !BegunMark.isSet(in: directory) {
+      try await Task.sleep(nanoseconds: 1_000_000)
+    }
   }
 
   /// Everything that was acknowledged is there, as a whole, and nothing else.
@@ -186,6 +209,7 @@ private struct KillLane {
         "step \(max(acknowledged, model.count)) was acknowledged, and \(found.count) is the last")
     }
     tally.steps += found.count - model.count
+    tally.idle += found.count == model.count ? 1 : 0
     while model.count < found.count { _ = model.advance() }
     guard model.steps == found.steps else { throw Violation("step \(found.count) left other rows") }
     if number % 10 == 0 {

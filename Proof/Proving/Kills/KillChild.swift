@@ -15,6 +15,7 @@ package enum KillChild {
       throw Violation("the rows are not what any step leaves")
     }
     let note = try AcknowledgedStep(directory)
+    var hasBegun = false
     var random = SeededGenerator(seed: seed).derived(model.count)
     while true {
       let changes = model.advance()
@@ -29,6 +30,8 @@ package enum KillChild {
         }
       }
       if durability >= .processCrash && !isEarly { try note.set(model.count) }
+      if !hasBegun { try BegunMark.set(in: directory) }
+      hasBegun = true
       switch Int.random(in: 0..<60, using: &random) {
       case 0: try store.compact()
       case 1, 2: try store.checkpoint()
@@ -41,7 +44,12 @@ package enum KillChild {
   /// before.
   package static func read(_ directory: String, seed: UInt64) throws {
     while true {
-      guard let store = try? Store(at: storePath(directory), options: options(readOnly: true)) else {
+      let store: Store
+      do { store = try Store(at: storePath(directory), options: options(readOnly: true)) } catch let error
+        as StoreError
+      {
+        // The first writer may be making it.
+        guard [.notAStore, .locked, .io].contains(error.code) else { throw error }
         continue
       }
       var last: UInt64 = 0
@@ -75,6 +83,23 @@ package enum KillChild {
       return true
     }
     return found
+  }
+}
+
+/// A file that says that a process has made a step.
+enum BegunMark {
+  private static func path(_ directory: String) -> String { directory + "/begun" }
+
+  static func set(in directory: String) throws {
+    if !isSet(in: directory) { _ = try POSIXFileSystem().open(path(directory), .create) }
+  }
+
+  static func remove(in directory: String) throws {
+    if isSet(in: directory) { try POSIXFileSystem().remove(path(directory)) }
+  }
+
+  static func isSet(in directory: String) -> Bool {
+    (try? POSIXFileSystem().kind(of: path(directory))) == .file
   }
 }
 

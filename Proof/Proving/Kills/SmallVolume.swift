@@ -14,7 +14,7 @@ enum SmallVolume {
     #if os(Linux)
       let arguments = ["-m", "sh", "-c", script, "sh", directory, executable]
       guard let shell = try? ChildProcess("unshare", arguments) else { return .skipped }
-      switch await shell.wait(milliseconds: 50_000) {
+      switch await shell.wait(milliseconds: 50_000).end {
       case .exit(0): return .held
       case .exit(failed): return .violated("a store on a volume without room failed; it has said why")
       case .exit: return .skipped

@@ -12,7 +12,7 @@ struct SystemShim {
       try POSIXFileSystem().open(source, .create).write(Array(code.utf8), at: 0)
       let arguments = ["-shared", "-fPIC", "-w", "-o", library, source, "-ldl"]
       guard let compiler = try? ChildProcess("cc", arguments),
-        await compiler.wait(milliseconds: 30_000) == .exit(0)
+        await compiler.wait(milliseconds: 30_000).end == .exit(0)
       else { return nil }
       return SystemShim(path: library)
     #else

@@ -177,10 +177,7 @@ final class RotBench {
     guard let keyspace = keyspaces[key.keyspace] else { throw Violation("no key") }
     let value: [UInt8]?
     do {
-      switch key.key {
-      case .id(let id): value = try snapshot.value(id: id, in: keyspace)
-      case .bytes(let bytes): value = try snapshot.value(key: bytes, in: keyspace)
-      }
+      value = try snapshot.value(of: key.key, in: keyspace)
     } catch let error as StoreError {
       try checkNames(error, part)
       return .namedError

@@ -26,7 +26,7 @@ package struct RotCampaign: Campaign {
       let seed = SeededGenerator(seed: plan.seed).derived(UInt64(round)).seed
       let isWhole = plan.scale >= 1
       let store = try RotStore(rounds: isWhole ? RotStore.roundsOfMebibyte : 1, seed: seed)
-      let share = min(1, Double(plan.quota(8 << 20)) / Double(8 * store.byteCount))
+      let share = isWhole ? 1 : min(1, Double(plan.quota(8 << 20)) / Double(8 * store.byteCount))
       let bits = try await RotBits(store, share: share, canary, seed: seed).run(progress)
       result.counts.bitFlips += bits.count
       result.report += bits.report

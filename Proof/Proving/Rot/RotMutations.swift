@@ -182,11 +182,7 @@ struct RotMutations: Sendable {
     for key in (0..<32).map({ _ in random.pick(keys) }) {
       guard let keyspace = keyspaces[key.keyspace] else { throw Violation("\(key.keyspace) is not there") }
       do {
-        let value =
-          switch key.key {
-          case .id(let id): try snapshot.value(id: id, in: keyspace)
-          case .bytes(let bytes): try snapshot.value(key: bytes, in: keyspace)
-          }
+        let value = try snapshot.value(of: key.key, in: keyspace)
         guard value == store.content[key] else { throw Violation("\(key) has a wrong value, or none") }
       } catch is StoreError {
         hasErrors = true

@@ -39,11 +39,7 @@ enum RotReading {
     for (key, value) in original.content {
       guard let keyspace = keyspaces[key.keyspace] else { throw Violation("\(key.keyspace) is not there") }
       _ = try isRead {
-        let found =
-          switch key.key {
-          case .id(let id): try snapshot.value(id: id, in: keyspace)
-          case .bytes(let bytes): try snapshot.value(key: bytes, in: keyspace)
-          }
+        let found = try snapshot.value(of: key.key, in: keyspace)
         guard found == value else { throw Violation("\(key) has a wrong value, or none") }
       }
     }

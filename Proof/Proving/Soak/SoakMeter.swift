@@ -41,12 +41,7 @@ struct SoakSeries {
 /// What the system says of this process.
 enum ProcessMeter {
   /// MiB of memory that are resident; nil where nobody says so.
-  static var residentMebibytes: Double? {
-    guard let text = text(of: "/proc/self/statm"), let pages = text.split(separator: " ").dropFirst().first,
-      let count = Double(pages)
-    else { return nil }
-    return count * 4096 / 1_048_576
-  }
+  static var residentMebibytes: Double? { ProofLimits.residentBytes().map { Double($0) / 1_048_576 } }
 
   /// How many files below a directory are open; nil where nobody says so.
   static func openFiles(below directory: String) -> Int? {

@@ -102,21 +102,30 @@ struct VanishedObjectTests {
     #expect(!context.hasChanges && gone.isDeleted)
   }
 
+  /// The first is married to the second here, which is not saved; elsewhere the second is gone, and the first is
+  /// married to the third. One of them has another change.
+  private func marriedElsewhere(
+    changing changed: Int
+  ) throws -> (PersistentContainer, ManagedObjectContext, [Employee]) {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let workers = ["kept", "gone", "z"].map { context.worker($0) }
+    try context.save()
+    workers[0].spouse = workers[1]
+    workers[changed].name = "changed"
+    let other = container.newContext()
+    other.delete(try other.same(workers[1]))
+    try other.same(workers[0]).spouse = try other.same(workers[2])
+    try other.save()
+    return (container, context, workers)
+  }
+
   @Test(
     "Letting go of a one-to-one undoes no pair that another context has made meanwhile",
     arguments: [false, true])
   func pairMadeElsewhere(movesOnFirst: Bool) throws {
-    let container = try Staff.container()
-    let context = container.newContext()
-    let workers = ["kept", "gone", "z"].map { context.worker($0) }
-    let (kept, gone, z) = (workers[0], workers[1], workers[2])
-    try context.save()
-    kept.spouse = gone
-    kept.name = "changed"
-    let other = container.newContext()
-    other.delete(try other.same(gone))
-    try other.same(kept).spouse = try other.same(z)
-    try other.save()
+    let (container, context, workers) = try marriedElsewhere(changing: 0)
+    let (kept, z) = (workers[0], workers[2])
     if movesOnFirst {
       context.refresh(context.worker("new"), mergeChanges: true)
       #expect(kept.spouse == nil && z.spouse == nil)
@@ -132,17 +141,8 @@ struct VanishedObjectTests {
 
   @Test("Nor does discarding the changes of what is gone")
   func pairMadeElsewhereAndDiscarded() throws {
-    let container = try Staff.container()
-    let context = container.newContext()
-    let workers = ["kept", "gone", "z"].map { context.worker($0) }
+    let (container, context, workers) = try marriedElsewhere(changing: 1)
     let (kept, gone, z) = (workers[0], workers[1], workers[2])
-    try context.save()
-    kept.spouse = gone
-    gone.name = "changed"
-    let other = container.newContext()
-    other.delete(try other.same(gone))
-    try other.same(kept).spouse = try other.same(z)
-    try other.save()
     context.refresh(gone, mergeChanges: false)
     context.refreshAllObjects()
     #expect(kept.spouse === z && z.spouse === kept)
