@@ -53,7 +53,7 @@ struct Prove: AsyncParsableCommand {
 
   func run() async throws {
     let plan = ProofPlan(
-      seed: seed ?? SeededGenerator.seedFromEnvironment(), scale: scale ?? proof.scale)
+      seed: seed ?? SeededGenerator.seedFromEnvironment(), scale: scale ?? proof.scale, hasProcessAlone: true)
     Self.say("PERDURE_SEED=\(plan.seed), scale \(plan.scale)")
     let progress = ProofProgress { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
     var counts = ProofCounts()

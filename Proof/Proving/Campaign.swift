@@ -24,10 +24,15 @@ package struct ProofPlan: Sendable {
   /// 1 is a full proof; a slice of it runs with the tests; a long one is more than 1. Above 0.
   package var scale: Double
 
-  package init(seed: UInt64, scale: Double) {
+  /// Whether nothing else runs in this process, so that its memory is what the campaign takes. Tests run beside each
+  /// other.
+  package var hasProcessAlone: Bool
+
+  package init(seed: UInt64, scale: Double, hasProcessAlone: Bool = false) {
     precondition(scale > 0 && scale.isFinite, "A proof tries something.")
     self.seed = seed
     self.scale = scale
+    self.hasProcessAlone = hasProcessAlone
   }
 
   /// What a full proof does so often, at this scale; 1 or more.

@@ -9,9 +9,7 @@ struct SoakTests {
 
   @Test("Nothing grows that should not, every value is as written, and a closed store has no file open")
   func slice() async throws {
-    var campaign = SoakCampaign()
-    campaign.looksAtMemory = false
-    let result = try await campaign.run(plan, .silent)
+    let result = try await SoakCampaign().run(plan, .silent)
     for line in result.report { print(line) }
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.modelOperations > 10)
@@ -21,7 +19,6 @@ struct SoakTests {
     @Test("Files that are never closed are noticed")
     func canary() async throws {
       var campaign = SoakCampaign()
-      campaign.looksAtMemory = false
       campaign.fileSystem = LeakingFileSystem()
       let result = try await campaign.run(plan, .silent)
       #expect(result.violations.contains { $0.what.contains("stay open") })

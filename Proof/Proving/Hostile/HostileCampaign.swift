@@ -45,7 +45,7 @@ package struct HostileCampaign: Campaign {
       result.counts.mutations += known.count
       inputs.append(try decoder.samples() + known.map(\.bytes))
     }
-    let memory = ProofLimits.residentBytes()
+    let memory = plan.hasProcessAlone ? ProofLimits.residentBytes() : nil
     let sums = try await mutate(inputs, plan, progress)
     for (decoder, sum) in zip(decoders, sums) {
       result.counts.mutations += sum.count

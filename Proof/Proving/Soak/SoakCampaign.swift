@@ -11,9 +11,6 @@ package struct SoakCampaign: Campaign {
   /// What the store stands on; the proof of the proof puts one that forgets to close files.
   package var fileSystem: any FileSystem = POSIXFileSystem()
 
-  /// Whether growing memory counts: not where others use the process too.
-  package var looksAtMemory = true
-
   package init() {}
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -24,7 +21,7 @@ package struct SoakCampaign: Campaign {
     do { try run.use(seconds: seconds, progress, name) } catch let violation as Violation {
       result.violations.append(ProofViolation("\(violation)", command: plan.command(for: self)))
     }
-    run.judge(memoryToo: looksAtMemory)
+    run.judge(memoryToo: plan.hasProcessAlone)
     result.violations += run.leaks.map { ProofViolation($0, command: plan.command(for: self)) }
     result.counts.modelOperations = run.checkedCount
     result.report = run.lines
