@@ -50,7 +50,7 @@ coverage: setup ## Count the lines that the tests run, module by module; the eng
 	$(SWIFT) test --skip-build $(COVERAGE_FLAGS) $(TEST_ARGS)
 	Scripts/coverage .build-coverage/debug/perdurePackageTests.xctest .build-coverage/debug/codecov/default.profdata
 
-# PROVE=slice is minutes, PROVE=hours ten times as much; ARGS chooses campaigns, a seed, a scale.
+# PROVE=slice is minutes, PROVE=hours ten times as much; ARGS chooses campaigns, a seed, a scale, a part.
 PROVE ?= full
 prove: setup ## Try to break the store: power cuts, failing disks, flipped bits, kills; 45 minutes
 	$(SWIFT) run -c release $(BUILD_FLAGS) perdure-prove --proof $(PROVE) $(ARGS)

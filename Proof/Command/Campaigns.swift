@@ -3,6 +3,9 @@ import PerdureFuzzing
 import PerdureGraphProving
 import PerdureProving
 
+/// This program, which is started for each campaign and for what is killed.
+let ownProgram = Bundle.main.executablePath ?? CommandLine.arguments[0]
+
 /// All campaigns, in the order in which they run.
 let campaigns: [any Campaign] = [
   CrashCampaign(beside: GraphCrashSubject.all),
@@ -11,6 +14,6 @@ let campaigns: [any Campaign] = [
   RotCampaign(),
   HostileCampaign(Decoders.all),
   FailureCampaign(),
-  KillCampaign(executable: Bundle.main.executablePath ?? CommandLine.arguments[0]),
+  KillCampaign(executable: ownProgram),
   SoakCampaign(),
 ]

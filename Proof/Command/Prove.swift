@@ -10,10 +10,11 @@ struct Prove: AsyncParsableCommand {
     commandName: "perdure-prove",
     abstract: "Cuts the power, fails the disk, flips bits and kills processes, and counts what that did.",
     discussion: """
-      Each campaign prints what it tried. The last line is one JSON object with the counts. The exit code is 0 when \
-      nothing was lost, half there or wrong, and 1 otherwise; every violation comes with the command that shows it again.
+      Each campaign runs in a process of its own and prints what it tried. The last line is one JSON object with the \
+      counts. The exit code is 0 when nothing was lost, half there or wrong, and 1 otherwise; every violation comes \
+      with the command that shows it again, and so does a campaign that traps, hangs or fails.
       """,
-    subcommands: [KillChildCommand.self])
+    subcommands: [KillChildCommand.self, CampaignCommand.self])
 
   /// How much is tried.
   enum Proof: String, CaseIterable, ExpressibleByArgument {
@@ -43,28 +44,37 @@ struct Prove: AsyncParsableCommand {
   @Option(help: "The random choices. Without it, PERDURE_SEED or a new one.")
   var seed: UInt64?
 
+  @Option(help: "The one thing of a campaign that is tried, as a violation names it.")
+  var part: String?
+
+  @Option(help: "A campaign that tries nothing for so many seconds hangs, and is killed.")
+  var silence = 300
+
   mutating func validate() throws {
     let known = Set(campaigns.map(\.name))
     for name in only where !known.contains(name) {
       throw ValidationError("There is no campaign \(name).")
     }
     if let scale, !(scale > 0 && scale.isFinite) { throw ValidationError("The scale is a number above 0.") }
+    if part != nil, only.count != 1 { throw ValidationError("A part is one of a campaign: --only names it.") }
+    if silence < 1 { throw ValidationError("A campaign has a second at least.") }
   }
 
   func run() async throws {
     let plan = ProofPlan(
-      seed: seed ?? SeededGenerator.seedFromEnvironment(), scale: scale ?? proof.scale, hasProcessAlone: true)
+      seed: seed ?? SeededGenerator.seedFromEnvironment(), scale: scale ?? proof.scale, hasProcessAlone: true,
+      part: part)
     Self.say("PERDURE_SEED=\(plan.seed), scale \(plan.scale)")
-    let progress = ProofProgress { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
     var counts = ProofCounts()
     for campaign in campaigns where only.isEmpty || only.contains(campaign.name) {
       let start = ContinuousClock.now
-      progress.restart()
-      let result = await Self.result(of: campaign, plan, progress)
-      Self.say("\n\(campaign.name): \(campaign.summary)\(plan.scale < 1 ? " (\(plan.scale) of it)" : "")")
+      let (result, peakBytes) = await result(of: campaign, plan)
+      let share = plan.part.map { " (only \($0))" } ?? (plan.scale < 1 ? " (\(plan.scale) of it)" : "")
+      Self.say("\n\(campaign.name): \(campaign.summary)\(share)")
       for line in result.report { Self.say("  \(line)") }
       for violation in result.violations { Self.say("  VIOLATION: \(violation)") }
-      Self.say("  took \(start.duration(to: .now).components.seconds) s")
+      let seconds = start.duration(to: .now).components.seconds
+      Self.say("  took \(seconds) s and at most \(peakBytes >> 20) MiB of memory")
       counts += result.counts
       counts.violations += result.violations.count
     }
@@ -72,17 +82,28 @@ struct Prove: AsyncParsableCommand {
     if counts.violations > 0 { throw ExitCode(1) }
   }
 
-  /// Written at once: what was said is there after a trap too, also in a file.
+  /// Written at once, also to a file.
   private static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 
-  /// An error that a campaign did not expect is something that it found.
-  private static func result(
-    of campaign: some Campaign, _ plan: ProofPlan, _ progress: ProofProgress
-  ) async -> CampaignResult {
-    do { return try await campaign.run(plan, progress) } catch {
-      var result = CampaignResult()
-      result.violations = [ProofViolation("it ended with \(error)", command: plan.command(for: campaign))]
-      return result
+  /// In a process of its own.
+  private func result(
+    of campaign: some Campaign, _ plan: ProofPlan
+  ) async -> (result: CampaignResult, peakBytes: Int) {
+    // Ten looks a second.
+    let process = CampaignProcess(ownProgram, looksMax: 10 * silence) { folder in
+      CampaignCommand.arguments(for: campaign.name, plan, folder)
     }
+    do { return try await process.run(campaign, plan) } catch {
+      return (.failed(error, campaign, plan), 0)
+    }
+  }
+}
+
+extension CampaignResult {
+  /// An error that a campaign did not expect is something that it found.
+  static func failed(_ error: any Error, _ campaign: some Campaign, _ plan: ProofPlan) -> CampaignResult {
+    var result = CampaignResult()
+    result.violations = [ProofViolation("it ended with \(error)", command: plan.command(for: campaign))]
+    return result
   }
 }

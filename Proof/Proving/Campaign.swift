@@ -28,19 +28,40 @@ package struct ProofPlan: Sendable {
   /// other.
   package var hasProcessAlone: Bool
 
-  package init(seed: UInt64, scale: Double, hasProcessAlone: Bool = false) {
+  /// The one thing that is tried, in words of the campaign; nil: everything. What violations name, so that they can
+  /// be seen again, and alone. It means the same with the same seed and scale only.
+  package var part: String?
+
+  package init(seed: UInt64, scale: Double, hasProcessAlone: Bool = false, part: String? = nil) {
     precondition(scale > 0 && scale.isFinite, "A proof tries something.")
     self.seed = seed
     self.scale = scale
     self.hasProcessAlone = hasProcessAlone
+    self.part = part
+  }
+
+  /// For campaigns of which chance decides what happens when: they are tried as a whole.
+  package func refuseParts(of campaign: some Campaign) throws {
+    if let part { throw Violation("\(campaign.name) has no parts, and not \(part)") }
+  }
+
+  /// The words of `part`; nil when everything is tried.
+  package var partWords: [String]? {
+    part?.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// Somebody asks for a part that the campaign does not have.
+  package func noSuchPart(_ form: String) -> Violation {
+    Violation("a part is \(form); \(part ?? "none") is not, or not with this seed and scale")
   }
 
   /// What a full proof does so often, at this scale; 1 or more.
   package func quota(_ full: Int) -> Int { max(1, Int((Double(full) * scale).rounded(.up))) }
 
-  /// The command that tries the same again.
-  package func command(for campaign: some Campaign) -> String {
-    "make prove ARGS=\"--only \(campaign.name) --seed \(seed) --scale \(scale)\""
+  /// The command that tries the same again, or a part of it alone.
+  package func command(for campaign: some Campaign, part: String? = nil) -> String {
+    let words = (part ?? self.part).map { " --part '\($0)'" } ?? ""
+    return "make prove ARGS=\"--only \(campaign.name) --seed \(seed) --scale \(scale)\(words)\""
   }
 }
 
@@ -94,24 +115,19 @@ package struct ProofCounts: Sendable, Equatable {
 
   package init() {}
 
+  /// What is counted, by the names that a proof prints.
+  package static let fields: [(name: String, path: any WritableKeyPath<ProofCounts, Int> & Sendable)] = [
+    ("crash_states", \.crashStates), ("recovery_crashes", \.recoveryCrashes), ("io_failures", \.ioFailures),
+    ("bit_flips", \.bitFlips), ("mutations", \.mutations), ("model_operations", \.modelOperations),
+    ("kills", \.kills), ("violations", \.violations),
+  ]
+
   package static func += (sum: inout ProofCounts, other: ProofCounts) {
-    sum.crashStates += other.crashStates
-    sum.recoveryCrashes += other.recoveryCrashes
-    sum.ioFailures += other.ioFailures
-    sum.bitFlips += other.bitFlips
-    sum.mutations += other.mutations
-    sum.modelOperations += other.modelOperations
-    sum.kills += other.kills
-    sum.violations += other.violations
+    for (_, path) in fields { sum[keyPath: path] += other[keyPath: path] }
   }
 
   /// One object on one line.
   package var json: String {
-    let fields: [(String, Int)] = [
-      ("crash_states", crashStates), ("recovery_crashes", recoveryCrashes), ("io_failures", ioFailures),
-      ("bit_flips", bitFlips), ("mutations", mutations), ("model_operations", modelOperations),
-      ("kills", kills), ("violations", violations),
-    ]
-    return "{" + fields.map { "\"\($0.0)\": \($0.1)" }.joined(separator: ", ") + "}"
+    "{" + Self.fields.map { "\"\($0.name)\": \(self[keyPath: $0.path])" }.joined(separator: ", ") + "}"
   }
 }

@@ -34,11 +34,16 @@ enum ProofLimits {
   static func cost(since start: Double) -> Cost { Cost(seconds: now() - start, samples: 1) }
 
   /// Bytes of this process that are in memory; nil where the system does not say.
-  static func residentBytes() -> Int? {
+  static func residentBytes() -> Int? { statusBytes("VmRSS:") }
+
+  /// The most that were in memory at a time; nil where the system does not say.
+  static func peakBytes() -> Int? { statusBytes("VmHWM:") }
+
+  private static func statusBytes(_ field: String) -> Int? {
     guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),
       let bytes = try? file.read(1 << 16, at: 0)
     else { return nil }
-    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix(field) }
     return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 << 10 }
   }
 }

@@ -1,6 +1,7 @@
 import PerdureFileIO
 
-/// Says how far a campaign has come, now and then, on whatever its user looks at.
+/// Says how far a campaign has come, now and then, on whatever its user looks at; and notes what it is at, where a
+/// process that watches over it sees that it goes on (`ProofDesk`).
 package final class ProofProgress: Sendable {
   private struct State {
     var last: ContinuousClock.Instant?
@@ -10,10 +11,18 @@ package final class ProofProgress: Sendable {
   private let interval: Duration
   private let say: @Sendable (String) -> Void
   private let state = Guarded(State())
+  private let desk: ProofDesk?
+  private let memory = Guarded<MemoryWatch?>(nil)
 
-  /// - Parameter interval: How long it stays silent at least.
-  package init(every interval: Duration = .seconds(10), _ say: @escaping @Sendable (String) -> Void) {
+  /// - Parameters:
+  ///   - interval: How long it stays silent at least.
+  ///   - desk: Where a process that watches looks.
+  package init(
+    every interval: Duration = .seconds(10), desk: ProofDesk? = nil,
+    _ say: @escaping @Sendable (String) -> Void
+  ) {
     self.interval = interval
+    self.desk = desk
     self.say = say
   }
 
@@ -22,6 +31,7 @@ package final class ProofProgress: Sendable {
 
   /// Tells that so many more things have been tried. May be called from any thread, often.
   package func advance(_ count: Int = 1, of total: Int, _ what: String) {
+    beat()
     let now = ContinuousClock.now
     let done: Int? = state.withLock { state in
       state.count += count
@@ -36,6 +46,33 @@ package final class ProofProgress: Sendable {
     if let done { say("\(what): \(done) of \(total)") }
   }
 
+  /// Tells that something goes on, although nothing has been tried: what says nothing for long is taken to hang.
+  package func beat() {
+    desk?.beat()
+    memory.withLock { $0?.look() }
+  }
+
   /// A campaign begins to count anew.
   package func restart() { state.withLock { $0 = State() } }
+
+  /// A place where one task notes what it is at. Ask for one for each task, and not for each thing that it tries.
+  package func newNote() -> ProofNote { desk?.newNote() ?? ProofNote() }
+
+  /// Runs `body`, and measures the most memory that it takes between two beats, where the process does nothing else
+  /// and the system tells: nil otherwise.
+  package func measuringMemory<Result>(
+    where isAlone: Bool, _ body: () async throws -> Result
+  ) async rethrows -> (result: Result, worst: Int?) {
+    guard isAlone, let watch = MemoryWatch() else { return (try await body(), nil) }
+    memory.withLock { $0 = watch }
+    let result = try await body()
+    return (
+      result,
+      memory.withLock { memory in
+        memory?.finish()
+        defer { memory = nil }
+        return memory?.worst
+      }
+    )
+  }
 }

@@ -18,7 +18,7 @@ struct CrashTests {
     let sum = tallies.reduce(into: CrashTally(name: "all")) { $0 += $1 }
     print(CrashTally.table(tallies + [sum]).joined(separator: "\n"))
     print("PERDURE_SEED=\(seed)\n\(sum.matrix)")
-    #expect(sum.violation == nil)
+    #expect(sum.finding == nil)
     #expect(sum.states >= plan.quota(CrashCampaign.statesFull))
     // A tenth of them from cuts during recovery, three times in a row too.
     #expect(sum.recoveryStates >= plan.quota(CrashCampaign.statesFull / 10))

@@ -37,19 +37,29 @@ package struct CrashCampaign: Campaign {
     ]
     result.report += sum.matrix.lines
     result.violations = tallies.compactMap { tally in
-      tally.violation.map { ProofViolation("\(tally.name): \($0)", command: plan.command(for: self)) }
+      tally.finding.map {
+        ProofViolation("\(tally.name): \($0)", command: plan.command(for: self, part: tally.part?.words))
+      }
     }
     return result
   }
 
   /// What was tried of each kind of program.
   package func tallies(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> [CrashTally] {
+    if let words = plan.partWords {
+      guard let part = CrashPart(words), let subject = subjects.first(where: { $0.name == part.subject })
+      else { throw plan.noSuchPart(CrashPart.form) }
+      var tally = CrashTally(name: subject.name)
+      let shared = CrashShared(total: 1, progress)
+      _ = await Self.explore(subject, part.explorer, &tally, shared) { _, _ in }
+      return [tally]
+    }
     let quota = plan.quota(Self.statesFull) / subjects.count + 1
     let shared = CrashShared(total: quota * subjects.count, progress)
     let tallies = try await withThrowingTaskGroup(of: (Int, CrashTally).self) { group in
       for (number, subject) in subjects.enumerated() {
         let seed = SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed
-        group.addTask { (number, try await Self.explore(subject, seed, states: quota, shared)) }
+        group.addTask { (number, await Self.explore(subject, seed, states: quota, shared)) }
       }
       return try await group.reduce(into: [Int: CrashTally]()) { $0[$1.0] = $1.1 }
     }
@@ -59,28 +69,57 @@ package struct CrashCampaign: Campaign {
   /// Runs programs of a kind until so many new disks have been looked at.
   private static func explore(
     _ subject: some CrashSubject, _ seed: UInt64, states: Int, _ shared: CrashShared
-  ) async throws -> CrashTally {
+  ) async -> CrashTally {
     var tally = CrashTally(name: subject.name)
     var aim = CrashAim(states: states)
+    let note = shared.progress.newNote()
     while tally.states < states, !shared.isOver {
       let round = tally.programs
-      let fileSystem = SimulatedFileSystem()
-      let program = subject.program(seed: seed &+ UInt64(round))
-      let check = try await program.run(on: fileSystem, fileSystem.marker)
       var explorer = CrashExplorer(seed: seed &+ UInt64(round))
       explorer.sectorLength = subject.sectorLengths[round % subject.sectorLengths.count]
-      explorer.recoveryDepth = 3
-      aim.prepare(&explorer, operations: fileSystem.operationCount, tally)
+      explorer.recoveryDepth = recoveryDepth
+      explorer.imagesPerRecoveryMax = imagesPerRecoveryMax
+      note.begin(CrashPart(subject.name, explorer).words)
+      let before = tally
+      let report = await explore(subject, explorer, &tally, shared) { explorer, operations in
+        aim.prepare(&explorer, operations: operations, before)
+        note.begin(CrashPart(subject.name, explorer).words)
+      }
+      if let report { aim.learn(report) }
+    }
+    return tally
+  }
+
+  /// Runs one program, and looks at the disks that it may leave.
+  ///
+  /// - Parameter prepare: Says how much is tried, when it is known how many operations there are.
+  /// - Returns: Nil when the program itself failed.
+  private static func explore(
+    _ subject: some CrashSubject, _ explorer: CrashExplorer, _ tally: inout CrashTally, _ shared: CrashShared,
+    _ prepare: (inout CrashExplorer, _ operations: Int) -> Void
+  ) async -> CrashReport? {
+    let fileSystem = SimulatedFileSystem()
+    var explorer = explorer
+    do {
+      let check = try await subject.program(seed: explorer.seed).run(on: fileSystem, fileSystem.marker)
+      prepare(&explorer, fileSystem.operationCount)
       let report = explorer.examine(fileSystem.journal, check) { context, isDuringRecovery in
         guard shared.isNew(context) else { return }
         tally.add(context, isDuringRecovery: isDuringRecovery)
       }
-      tally.add(report)
-      aim.learn(explorer, report)
+      tally.add(report, CrashPart(subject.name, explorer))
       if report.violation != nil { shared.end() }
+      return report
+    } catch {
+      tally.add(error, CrashPart(subject.name, explorer))
+      shared.end()
+      return nil
     }
-    return tally
   }
+
+  /// How often the power is cut in a row.
+  static let recoveryDepth = 3
+  static let imagesPerRecoveryMax = 24
 }
 
 /// What all kinds of programs of one campaign have in common.
@@ -93,7 +132,7 @@ private final class CrashShared: Sendable {
 
   private let state = Guarded(State())
   private let total: Int
-  private let progress: ProofProgress
+  let progress: ProofProgress
 
   init(total: Int, _ progress: ProofProgress) { (self.total, self.progress) = (total, progress) }
 
@@ -116,30 +155,32 @@ private struct CrashAim {
   /// those in one recovery.
   private var operationYield = 12.0
   private var recoveryYield = 3.0
+  private var last: CrashExplorer?
   private let states: Int
 
   /// How many disks a cut in a recovery shall leave for one that was recovered, at each depth. So about
   /// a third of all disks come from recoveries.
   private static let recoveryRatio = 0.25
-  private static let recoveryMax = 24
   private static let imagesMax = 48.0
   /// Fewer, and the telling losses (`CrashPlanner`) would be all there is.
   private static let imagesMin = 12.0
 
   init(states: Int) { self.states = states }
 
-  func prepare(_ explorer: inout CrashExplorer, operations: Int, _ tally: CrashTally) {
+  mutating func prepare(_ explorer: inout CrashExplorer, operations: Int, _ tally: CrashTally) {
     let missing = Double(states - tally.states)
     let least = max(1, Double(operations) * operationYield)
     explorer.imagesPerOperationMax = Int(min(Self.imagesMax, max(1, missing / least) * Self.imagesMin))
     explorer.operationsOneIn = max(1, Int(least / missing))
     explorer.recoveriesOneIn = max(1, Int((recoveryYield / Self.recoveryRatio).rounded()))
-    explorer.imagesPerRecoveryMax = Self.recoveryMax
     // No kind has more than its share; a disk may be checked twice (CrashExamination, W1).
     explorer.checksMax = Int(missing * 1.15) + 1
+    last = explorer
   }
 
-  mutating func learn(_ explorer: CrashExplorer, _ report: CrashReport) {
+  /// Takes what came of the program that it prepared last.
+  mutating func learn(_ report: CrashReport) {
+    guard let explorer = last else { return }
     let operations = report.operationCount / explorer.operationsOneIn
     if operations > 20, report.checkedCount < explorer.checksMax {
       let yield = Double(report.distinctImageCount) / Double(operations)

@@ -13,10 +13,19 @@ package struct CrashTally: Sendable {
   package private(set) var sampled = 0
   package private(set) var matrix = CrashMatrix()
   package private(set) var violation: CrashViolation?
+  /// What a program threw while the power was on.
+  package private(set) var thrown: String?
+  /// The program that went wrong.
+  private(set) var part: CrashPart?
 
   package init(name: String) { self.name = name }
 
   package var states: Int { statesByDepth.reduce(0, +) }
+
+  /// What went wrong; nil when nothing did.
+  package var finding: String? { violation?.description ?? thrown.map { "before any loss of power: \($0)" } }
+
+  mutating func add(_ error: any Error, _ part: CrashPart) { (thrown, self.part) = ("\(error)", part) }
 
   mutating func add(_ context: CrashContext, isDuringRecovery: Bool) {
     statesByDepth[context.recoveries] += 1
@@ -24,12 +33,13 @@ package struct CrashTally: Sendable {
     matrix.add(context)
   }
 
-  mutating func add(_ report: CrashReport) {
+  mutating func add(_ report: CrashReport, _ part: CrashPart) {
     programs += 1
     operations += report.operationCount
     exhausted += report.exhaustedOperationCount
     sampled += report.sampledOperationCount
-    violation = violation ?? report.violation
+    guard violation == nil, let found = report.violation else { return }
+    (violation, self.part) = (found, part)
   }
 
   package static func += (sum: inout CrashTally, other: CrashTally) {
@@ -41,6 +51,7 @@ package struct CrashTally: Sendable {
     sum.sampled += other.sampled
     sum.matrix += other.matrix
     sum.violation = sum.violation ?? other.violation
+    sum.thrown = sum.thrown ?? other.thrown
   }
 
   /// A line for each; the last is the sum of the others.

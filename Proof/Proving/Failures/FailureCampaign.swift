@@ -17,7 +17,7 @@ package struct FailureCampaign: Campaign {
   package init() {}
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
-    if let text = Environment.value(of: Self.variable) { return try runOne(text, plan) }
+    if let words = plan.partWords { return try runOne(words, plan) }
     let reports = await reports(plan, progress)
     var result = CampaignResult()
     result.report = Self.table(reports)
@@ -40,7 +40,7 @@ package struct FailureCampaign: Campaign {
       for (number, workload) in workloads.enumerated() {
         if number >= cores, let (number, report) = await group.next() { reports[number] = report }
         group.addTask {
-          var sweep = FailureSweep(seed: SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed)
+          var sweep = Self.sweep(of: number, plan)
           sweep.part = min(1, plan.scale)
           sweep.kinds = kinds
           return (number, workload.run(sweep, disguise: disguise) { progress.advance(of: total, name) })
@@ -54,8 +54,9 @@ package struct FailureCampaign: Campaign {
   /// About how many runs a full proof has.
   private static let fullCount = 90_000
 
-  /// Names the workload, the kind, the number of the call and how often it fails: "put, ordered|EIO|17|once".
-  private static let variable = "PERDURE_FAILURE"
+  private static func sweep(of number: Int, _ plan: ProofPlan) -> FailureSweep {
+    FailureSweep(seed: SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed)
+  }
 
   private func describe(
     _ violation: FailureViolation, of workload: FailureWorkload, _ plan: ProofPlan
@@ -64,39 +65,34 @@ package struct FailureCampaign: Campaign {
     guard let failure = violation.failure, let kind = violation.kind else {
       return ProofViolation(what, command: plan.command(for: self))
     }
-    let one = "\(workload.name)|\(kind.rawValue)|\(failure.nth)|\(failure.repeats ? "for ever" : "once")"
-    return ProofViolation(
-      what, command: "\(Self.variable)='\(one)' make prove ARGS=\"--only \(name)\"")
+    let part = "\(workload.name)|\(kind.rawValue)|\(failure.nth)|\(failure.repeats ? "for ever" : "once")"
+    return ProofViolation(what, command: plan.command(for: self, part: part))
   }
 
-  private func runOne(_ text: String, _ plan: ProofPlan) throws -> CampaignResult {
-    let parts = text.split(separator: "|").map(String.init)
-    guard parts.count == 4, let workload = workloads.first(where: { $0.name == parts[0] }),
-      let kind = FailureKind(rawValue: parts[1]), let nth = Int(parts[2]), nth > 0
-    else { throw Violation("\(Self.variable) is workload|kind|number|once or for ever; it is \(text)") }
-    let failure = kind.failure(nth: nth, repeats: parts[3] != "once")
-    let report = workload.run(FailureSweep(seed: plan.seed), only: (kind, failure), disguise: disguise)
+  /// One failure alone.
+  ///
+  /// - Parameter words: The program, the kind, the number of the call, and whether it fails once or for ever.
+  private func runOne(_ words: [String], _ plan: ProofPlan) throws -> CampaignResult {
+    guard words.count == 4, let number = workloads.firstIndex(where: { $0.name == words[0] }),
+      let kind = FailureKind(rawValue: words[1]), let nth = Int(words[2]), nth > 0
+    else { throw plan.noSuchPart("program|kind|number|once or for ever") }
+    let failure = kind.failure(nth: nth, repeats: words[3] != "once")
+    let workload = workloads[number]
+    let report = workload.run(Self.sweep(of: number, plan), only: (kind, failure), disguise: disguise)
     var result = CampaignResult()
     result.counts.ioFailures = report.struckCount
-    result.report = ["\(text): \(report.struckCount == 0 ? "no call failed" : "tried")"]
+    result.report = ["\(words[0]): \(report.struckCount == 0 ? "no call failed" : "tried")"]
     result.violations = report.violation.map { [describe($0, of: workload, plan)] } ?? []
     return result
   }
 
   private static func table(_ reports: [(workload: FailureWorkload, report: FailureReport)]) -> [String] {
-    let width = 1 + (reports.map { $0.workload.name.count }.max() ?? 0)
     let kinds = FailureKind.allCases
-    func line(_ name: String, _ cells: [String]) -> String {
-      let columns = zip(kinds, cells).map { kind, cell in
-        String(repeating: " ", count: max(1, max(5, kind.rawValue.count) + 1 - cell.count)) + cell
-      }
-      return name + String(repeating: " ", count: width - name.count) + columns.joined()
-    }
-    var lines = [line("", kinds.map(\.rawValue))]
-    for (workload, report) in reports {
-      lines.append(line(workload.name, kinds.map { String(report.runs[$0] ?? 0) }))
-    }
     let sums = kinds.map { kind in reports.reduce(0) { $0 + ($1.report.runs[kind] ?? 0) } }
-    return lines + [line("all", sums.map(String.init)), "\(sums.reduce(0, +)) runs in which a call failed"]
+    let rows = reports.map { workload, report in
+      [workload.name] + kinds.map { String(report.runs[$0] ?? 0) }
+    }
+    return TextTable.lines([["program"] + kinds.map(\.rawValue)] + rows + [["all"] + sums.map(String.init)])
+      + ["\(sums.reduce(0, +)) runs in which a call failed"]
   }
 }

@@ -27,6 +27,10 @@ package struct ModelsCampaign: Campaign {
     let quota = plan.quota(Self.answersFull)
     // Many short ones where there is time for little: as many kinds of them as can be.
     let steps = min(4_000, max(200, quota / 100))
+    let only = try plan.part.map { part in
+      guard let number = UInt64(part) else { throw plan.noSuchPart("the number of a history") }
+      return number
+    }
     var sum = Part()
     var violations: [ProofViolation] = []
     try await withThrowingTaskGroup(of: Part.self) { group in
@@ -34,9 +38,9 @@ package struct ModelsCampaign: Campaign {
       func add() {
         let number = next
         next += 1
-        group.addTask { try part(number, steps: steps, plan) }
+        group.addTask { try part(only ?? number, steps: steps, plan, progress) }
       }
-      for _ in 0..<Self.tasks { add() }
+      for _ in 0..<(only == nil ? Self.tasks : 1) { add() }
       for try await part in group {
         sum.answers += part.answers
         sum.histories += part.histories
@@ -45,7 +49,7 @@ package struct ModelsCampaign: Campaign {
         sum.tally += part.tally
         if let violation = part.violation { violations.append(violation) }
         progress.advance(part.answers, of: quota, "answers held against a model's")
-        if sum.answers < quota && violations.isEmpty { add() }
+        if only == nil && sum.answers < quota && violations.isEmpty { add() }
       }
     }
     var result = CampaignResult()
@@ -62,8 +66,13 @@ package struct ModelsCampaign: Campaign {
   /// More than there are processors here or there: a history waits now and then.
   private static let tasks = 4
 
-  private func part(_ number: UInt64, steps: Int, _ plan: ProofPlan) throws -> Part {
+  private func part(
+    _ number: UInt64, steps: Int, _ plan: ProofPlan, _ progress: ProofProgress
+  ) throws -> Part {
     var part = Part()
+    let note = progress.newNote()
+    note.begin("\(number)")
+    defer { withExtendedLifetime(note) {} }
     let random = SeededGenerator(seed: plan.seed).derived(number)
     let medium = Medium(number)
     if medium == .disk { part.onDisk += 1 }
@@ -79,7 +88,7 @@ package struct ModelsCampaign: Campaign {
         let variant = HistoryGenerator.variant(of: history, seed: random.derived(round).seed)
         let again: HistoryOutcome
         do { again = try Medium.memory.run(variant, subject) } catch let failure as HistoryFailure {
-          part.violation = violation(variant, .memory, failure, number, plan)
+          part.violation = violation(variant, .memory, failure, number, plan, progress)
           return part
         }
         part.variants += 1
@@ -88,21 +97,23 @@ package struct ModelsCampaign: Campaign {
         guard again.digest == outcome.digest else {
           let failure = HistoryFailure(
             step: 0, what: "two runs under different options give different answers")
-          part.violation = violation(variant, .memory, failure, number, plan)
+          part.violation = violation(variant, .memory, failure, number, plan, progress)
           return part
         }
       }
     } catch let failure as HistoryFailure {
-      part.violation = violation(history, medium, failure, number, plan)
+      part.violation = violation(history, medium, failure, number, plan, progress)
     }
     return part
   }
 
   /// What is printed of a failure: the shortest history that fails, as a test can run it.
   private func violation(
-    _ history: History, _ medium: Medium, _ failure: HistoryFailure, _ number: UInt64, _ plan: ProofPlan
+    _ history: History, _ medium: Medium, _ failure: HistoryFailure, _ number: UInt64, _ plan: ProofPlan,
+    _ progress: ProofProgress
   ) -> ProofViolation {
     let shrunk = HistoryShrinking.shrink(history) { candidate in
+      progress.beat()
       do {
         _ = try medium.run(candidate, subject)
         return nil
@@ -111,7 +122,7 @@ package struct ModelsCampaign: Campaign {
     let what = shrunk.map { "history \(number), \($0.reason)\n\($0.history)" }
     return ProofViolation(
       what ?? "history \(number), \(failure); not when it ran again. All of it:\n\(history)",
-      command: plan.command(for: self))
+      command: plan.command(for: self, part: "\(number)"))
   }
 }
 

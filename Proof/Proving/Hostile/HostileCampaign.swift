@@ -27,29 +27,39 @@ package struct HostileCampaign: Campaign {
 
   private struct Harvest: Sendable {
     var count = 0
-    var violations: [String] = []
+    var findings: [(what: String, part: String)] = []
     var cost = ProofLimits.Cost()
   }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    let choice = try plan.partWords.map { words in
+      guard let choice = HostileChoice(words) else { throw plan.noSuchPart(HostileChoice.form) }
+      return choice
+    }
     var result = CampaignResult()
     var inputs: [[[UInt8]]] = []
+    let note = progress.newNote()
     for decoder in decoders {
       let known = try HostileCorpus.inputs(of: decoder)
-      for (name, bytes) in known {
+      for (name, bytes) in known where HostileChoice.includes(choice, decoder, name) {
+        let part = "\(decoder.name)|\(name)"
+        note.begin(part)
         do { try decoder.run(bytes) } catch {
           result.violations.append(
-            ProofViolation("\(name) of the corpus: \(error)", command: plan.command(for: self)))
+            ProofViolation("\(name) of the corpus: \(error)", command: plan.command(for: self, part: part)))
         }
+        result.counts.mutations += 1
       }
-      result.counts.mutations += known.count
       inputs.append(try decoder.samples() + known.map(\.bytes))
     }
-    let memory = plan.hasProcessAlone ? ProofLimits.residentBytes() : nil
-    let sums = try await mutate(inputs, plan, progress)
+    let (sums, worst) = try await progress.measuringMemory(where: plan.hasProcessAlone) { [inputs] in
+      try await mutate(inputs, plan, only: choice, progress)
+    }
     for (decoder, sum) in zip(decoders, sums) {
       result.counts.mutations += sum.count
-      result.violations += sum.violations.map { ProofViolation($0, command: plan.command(for: self)) }
+      result.violations += sum.findings.map {
+        ProofViolation($0.what, command: plan.command(for: self, part: $0.part))
+      }
       let inputs = try HostileCorpus.inputs(of: decoder).count
       result.report.append(
         "\(decoder.name): \(inputs) inputs of the corpus, \(sum.count) mutations, the slowest of "
@@ -59,11 +69,16 @@ package struct HostileCampaign: Campaign {
           ProofViolation("\(decoder.name) took \(sum.cost.seconds) s", command: plan.command(for: self)))
       }
     }
-    if let memory, let now = ProofLimits.residentBytes(),
-      now > memory + Self.workerCount * ProofLimits.memoryMax
-    {
-      result.violations.append(
-        ProofViolation("\((now - memory) >> 20) MiB of memory were taken", command: plan.command(for: self)))
+    if choice != nil, result.counts.mutations == 0, result.violations.isEmpty {
+      throw plan.noSuchPart(HostileChoice.form)
+    }
+    if let worst {
+      result.report.append(
+        "\(Self.workerCount) decoders at a time took at most \(worst >> 10) KiB of memory more than before")
+      if worst > ProofLimits.memoryMax {
+        result.violations.append(
+          ProofViolation("\(worst >> 20) MiB of memory were taken", command: plan.command(for: self)))
+      }
     }
     return result
   }
@@ -82,7 +97,7 @@ package struct HostileCampaign: Campaign {
   }
 
   private func mutate(
-    _ inputs: [[[UInt8]]], _ plan: ProofPlan, _ progress: ProofProgress
+    _ inputs: [[[UInt8]]], _ plan: ProofPlan, only choice: HostileChoice?, _ progress: ProofProgress
   ) async throws -> [Harvest] {
     let batches = batches(plan)
     let next = Guarded(0)
@@ -91,13 +106,15 @@ package struct HostileCampaign: Campaign {
       for _ in 0..<Self.workerCount {
         group.addTask {
           var harvests = none
+          let note = progress.newNote()
           while let index = next.withLock({ next -> Int? in
             guard next < batches.count else { return nil }
             next += 1
             return next - 1
           }) {
             let batch = batches[index]
-            run(batch, inputs[batch.decoder], plan.seed, &harvests[batch.decoder])
+            guard HostileChoice.includes(choice, decoders[batch.decoder], batch.number) else { continue }
+            run(batch, inputs[batch.decoder], plan.seed, only: choice, note, &harvests[batch.decoder])
             progress.advance(of: batches.count, "batches")
           }
           return harvests
@@ -106,26 +123,32 @@ package struct HostileCampaign: Campaign {
       return await group.reduce(into: none) { sums, harvests in
         for (index, harvest) in harvests.enumerated() {
           sums[index].count += harvest.count
-          sums[index].violations += harvest.violations
+          sums[index].findings += harvest.findings
           sums[index].cost = sums[index].cost.worst(harvest.cost)
         }
       }
     }
   }
 
-  private func run(_ batch: Batch, _ inputs: [[UInt8]], _ seed: UInt64, _ harvest: inout Harvest) {
+  private func run(
+    _ batch: Batch, _ inputs: [[UInt8]], _ seed: UInt64, only choice: HostileChoice?, _ note: ProofNote,
+    _ harvest: inout Harvest
+  ) {
+    note.begin("\(decoders[batch.decoder].name)|\(batch.number)")
     var random = SeededGenerator(seed: seed).derived(UInt64(batch.number))
     let decoder = decoders[batch.decoder]
     for index in 0..<batch.count {
       let input = random.pick(inputs)
       var bytes = input
       HostileMutation.mutate(&bytes, others: inputs, using: &random)
-      guard bytes != input else { continue }
+      guard bytes != input, HostileChoice.includes(choice, index) else { continue }
+      note.step(index)
       let start = index % 16 == 0 ? ProofLimits.now() : nil
       do { try decoder.run(bytes) } catch {
         let hex = bytes.prefix(256).map { String($0, radix: 16) }.joined(separator: " ")
-        harvest.violations.append("\(error), given \(bytes.count) bytes: \(hex)")
-        if harvest.violations.count > 3 { return }
+        harvest.findings.append(
+          ("\(error), given \(bytes.count) bytes: \(hex)", "\(decoder.name)|\(batch.number)|\(index)"))
+        if harvest.findings.count > 3 { return }
       }
       if let start { harvest.cost = harvest.cost.worst(ProofLimits.cost(since: start)) }
       harvest.count += 1

@@ -21,8 +21,21 @@ struct ChildProcess {
     var strings = ([executable] + arguments).map { strdup($0) } + [nil]
     var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
     defer { for string in strings + variables { free(string) } }
+    // Threads of a pool have signals blocked, and a child begins with what its parent's thread has: an alarm, or
+    // somebody at the keyboard, could not end it.
+    #if canImport(Darwin)
+      var attributes: posix_spawnattr_t?
+    #else
+      var attributes = posix_spawnattr_t()
+    #endif
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var id: pid_t = 0
-    let number = posix_spawnp(&id, executable, nil, nil, &strings, &variables)
+    let number = posix_spawnp(&id, executable, nil, &attributes, &strings, &variables)
     guard number == 0 else { throw Violation("\(executable) cannot be started: error \(number)") }
     self.id = id
   }
@@ -40,6 +53,12 @@ struct ChildProcess {
 
   /// Kills it, wherever it is, and says how it ended: perhaps it had before.
   func kill() -> End {
+    sendKill()
+    while true { if let end = end(options: 0) { return end } }
+  }
+
+  /// Kills it; it is still to be waited for.
+  func sendKill() {
     #if canImport(Darwin)
       _ = Darwin.kill(id, SIGKILL)
     #elseif canImport(Glibc)
@@ -47,7 +66,6 @@ struct ChildProcess {
     #elseif canImport(Musl)
       _ = Musl.kill(id, SIGKILL)
     #endif
-    while true { if let end = end(options: 0) { return end } }
   }
 
   /// Waits until it has ended; kills it when that takes more than so many milliseconds.
@@ -62,11 +80,24 @@ struct ChildProcess {
     return (kill(), true)
   }
 
-  private func end(options: Int32) -> End? {
+  private func end(options: Int32) -> End? { look(options: options)?.end }
+
+  /// How it ended, and the most bytes of it that were in memory at a time; nil as long as it has not.
+  ///
+  /// - Parameter waits: Whether this waits for the end.
+  func look(waits: Bool) -> (end: End, peakBytes: Int)? { look(options: waits ? 0 : WNOHANG) }
+
+  private func look(options: Int32) -> (end: End, peakBytes: Int)? {
     var status: Int32 = 0
-    guard waitpid(id, &status, options) == id else { return nil }
+    var usage = rusage()
+    guard wait4(id, &status, options, &usage) == id else { return nil }
     let signal = status & 0x7F
-    return signal == 0 ? .exit((status >> 8) & 0xFF) : .signal(signal)
+    #if canImport(Darwin)
+      let peakBytes = usage.ru_maxrss
+    #else
+      let peakBytes = usage.ru_maxrss << 10
+    #endif
+    return (signal == 0 ? .exit((status >> 8) & 0xFF) : .signal(signal), peakBytes)
   }
 
   /// Ends this process after so many seconds, should nobody else do it.

@@ -19,6 +19,7 @@ package struct KillCampaign: Campaign {
   package init(executable: String) { self.executable = executable }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    try plan.refuseParts(of: self)
     let directory = try TemporaryDirectory()
     let shim = try await SystemShim.make(in: directory.path)
     let total = plan.quota(2000)

@@ -12,17 +12,26 @@ package struct RacesCampaign: Campaign {
   private static let transactionsFull = 1_500_000
   /// On each of three threads, in one store.
   private static let transactionsOfThread = 300
+  /// One store alone is tried so often: what its threads do is the same, when they do it is not.
+  private static let timesOfOne = 100
   private let subject: any HistorySubject
 
   package init(on subject: any HistorySubject = WholeStore()) { self.subject = subject }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
     let quota = plan.quota(Self.transactionsFull)
+    let only = try plan.part.map { part in
+      guard let number = Int(part), number >= 0 else { throw plan.noSuchPart("the number of a store") }
+      return number
+    }
     var result = CampaignResult()
     var (done, stores, commits, refused, reads) = (0, 0, 0, 0, 0)
     let root = SeededGenerator(seed: plan.seed)
-    while done < quota && result.violations.isEmpty {
-      let seed = root.derived(UInt64(stores)).seed
+    let note = progress.newNote()
+    while result.violations.isEmpty, only == nil ? done < quota : stores < Self.timesOfOne {
+      let number = only ?? stores
+      let seed = root.derived(UInt64(number)).seed
+      note.begin("\(number)")
       stores += 1
       let count: Int
       do {
@@ -37,12 +46,12 @@ package struct RacesCampaign: Campaign {
         let findings = RaceChecker.check(transactions, end: end)
         if !findings.isEmpty {
           let listed = findings.prefix(10).map(\.description).joined(separator: "\n")
-          let what = "store \(stores - 1), \(findings.count) findings in \(count) transactions:\n\(listed)"
-          result.violations.append(ProofViolation(what, command: plan.command(for: self)))
+          let what = "store \(number), \(findings.count) findings in \(count) transactions:\n\(listed)"
+          result.violations.append(ProofViolation(what, command: plan.command(for: self, part: "\(number)")))
         }
       } catch {
-        let what = "store \(stores - 1): \(error)"
-        result.violations.append(ProofViolation(what, command: plan.command(for: self)))
+        let what = "store \(number): \(error)"
+        result.violations.append(ProofViolation(what, command: plan.command(for: self, part: "\(number)")))
         break
       }
       done += count

@@ -14,23 +14,21 @@ struct RotMutations: Sendable {
     var description: String { "\(file) \(damage?.description ?? "removed")" }
   }
 
-  struct Result: Sendable {
-    var count = 0
-    var report: [String] = []
-    var violations: [String] = []
-  }
-
   private struct Tally: Sendable {
     var tried: [String: Int] = [:]
     var refused = 0
     var unclean = 0
-    var violations: [String] = []
+    var findings: [RotFinding] = []
   }
 
   private let store: RotStore
   private let keys: [CrashKey]
   private let mutations: [Mutation]
   private let seed: UInt64
+  /// What stands before the number of a mutation, in the part of the proof that a violation names.
+  var prefix = ""
+  /// The only one that is tried.
+  var only: Int?
 
   /// - Parameter truncates: Whether each length is tried, for stores where this is a matter of seconds.
   /// - Parameter share: The part of all that is tried.
@@ -87,21 +85,24 @@ struct RotMutations: Sendable {
     return all
   }
 
-  func run(_ progress: ProofProgress) async throws -> Result {
+  func run(_ progress: ProofProgress) async throws -> RotResult {
     let next = Guarded(0)
     let tally = try await withThrowingTaskGroup(of: Tally.self) { group in
       for _ in 0..<RotCampaign.workerCount {
         group.addTask {
           var tally = Tally()
+          let note = progress.newNote()
           while let index = next.withLock({ next -> Int? in
             guard next < mutations.count else { return nil }
             next += 1
             return next - 1
-          }), tally.violations.count < RotCampaign.violationsMax {
+          }), tally.findings.count < RotCampaign.violationsMax {
+            guard only == nil || only == index else { continue }
+            note.begin("\(prefix)|\(index)")
             progress.advance(of: mutations.count, "mutations")
             let mutation = mutations[index]
             do { if try !look(at: mutation, index, &tally) { continue } } catch {
-              tally.violations.append("\(mutation): \(error)")
+              tally.findings.append(RotFinding(what: "\(mutation): \(error)", part: "\(prefix)|\(index)"))
             }
             tally.tried[mutation.kind, default: 0] += 1
           }
@@ -113,15 +114,15 @@ struct RotMutations: Sendable {
         sum.tried.merge(tally.tried, uniquingKeysWith: +)
         sum.refused += tally.refused
         sum.unclean += tally.unclean
-        sum.violations += tally.violations
+        sum.findings += tally.findings
       }
       return sum
     }
     return result(tally)
   }
 
-  private func result(_ tally: Tally) -> Result {
-    var result = Result(violations: Array(tally.violations.prefix(RotCampaign.violationsMax)))
+  private func result(_ tally: Tally) -> RotResult {
+    var result = RotResult(findings: tally.findings)
     result.count = tally.tried.values.reduce(0, +)
     let kinds = tally.tried.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
     result.report = [

@@ -10,6 +10,10 @@ struct RotSalvage: Sendable {
   private let store: RotStore
   private let layout: RotLayout
   private let seed: UInt64
+  /// What stands before the number of a salvage, in the part of the proof that a violation names.
+  var prefix = ""
+  /// The only one that is tried.
+  var only: Int?
 
   init(_ store: RotStore, seed: UInt64) throws {
     self.store = store
@@ -18,27 +22,35 @@ struct RotSalvage: Sendable {
     layout = try RotLayout(store.files, opened: opened)
   }
 
-  func run(_ count: Int, _ progress: ProofProgress) async throws -> RotMutations.Result {
-    let harvests = try await withThrowingTaskGroup(of: (keys: Int, lost: Int, violation: String?).self) {
+  func run(_ count: Int, _ progress: ProofProgress) async throws -> RotResult {
+    let harvests = try await withThrowingTaskGroup(
+      of: (count: Int, keys: Int, lost: Int, finding: RotFinding?).self
+    ) {
       group in
       let next = Guarded(0)
       for _ in 0..<RotCampaign.workerCount {
         group.addTask {
-          var sum = (keys: 0, lost: 0, violation: nil as String?)
+          var sum = (count: 0, keys: 0, lost: 0, finding: nil as RotFinding?)
+          let note = progress.newNote()
           while let index = next.withLock({ next -> Int? in
             guard next < count else { return nil }
             next += 1
             return next - 1
-          }), sum.violation == nil {
+          }), sum.finding == nil {
+            guard only == nil || only == index else { continue }
+            note.begin("\(prefix)|\(index)")
             progress.advance(of: count, "salvages")
             var random = SeededGenerator(seed: seed).derived(UInt64(index))
             let damages = damages(&random)
             do {
+              sum.count += 1
               let (keys, lost) = try salvage(damages)
               sum.keys += keys
               sum.lost += lost
             } catch {
-              sum.violation = "salvage of \(damages.map { "\($0.file) \($0.damage)" }): \(error)"
+              sum.finding = RotFinding(
+                what: "salvage of \(damages.map { "\($0.file) \($0.damage)" }): \(error)",
+                part: "\(prefix)|\(index)")
             }
           }
           return sum
@@ -46,9 +58,12 @@ struct RotSalvage: Sendable {
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    var result = RotMutations.Result(count: count, violations: harvests.compactMap(\.violation))
+    var result = RotResult(
+      count: harvests.reduce(0) { $0 + $1.count }, findings: harvests.compactMap(\.finding))
     let (keys, lost) = harvests.reduce((0, 0)) { ($0.0 + $1.keys, $0.1 + $1.lost) }
-    result.report = ["\(count) salvages gave \(keys) keys back, all but \(lost) that the damage was on"]
+    result.report = [
+      "\(result.count) salvages gave \(keys) keys back, all but \(lost) that the damage was on"
+    ]
     return result
   }
 

@@ -14,6 +14,7 @@ package struct SoakCampaign: Campaign {
   package init() {}
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    try plan.refuseParts(of: self)
     let directory = try TemporaryDirectory()
     let seconds = 60 * plan.scale
     var result = CampaignResult()

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import PerdureProving
+
+/// What `perdure-prove` starts for each campaign: one campaign in this process.
+struct CampaignCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "campaign", shouldDisplay: false)
+
+  @Argument var name: String
+  @Argument var seed: UInt64
+  @Argument var scale: Double
+  /// Where the result is written.
+  @Argument var folder: String
+  @Option var part: String?
+
+  static func arguments(
+    for name: String, _ plan: ProofPlan, _ folder: CampaignProcess.Folder
+  ) -> [String] {
+    // One word: a part may begin with anything.
+    ["campaign", name, "\(plan.seed)", "\(plan.scale)", folder.path]
+      + (plan.part.map { ["--part=\($0)"] } ?? [])
+  }
+
+  func run() async throws {
+    guard let campaign = campaigns.first(where: { $0.name == name }) else {
+      throw ValidationError("There is no campaign \(name).")
+    }
+    Self.endWithParent()
+    let folder = CampaignProcess.Folder(folder)
+    let plan = ProofPlan(seed: seed, scale: scale, hasProcessAlone: true, part: part)
+    let progress = ProofProgress(desk: try ProofDesk(folder.desk)) {
+      FileHandle.standardError.write(Data("\($0)\n".utf8))
+    }
+    try folder.write(await Self.result(of: campaign, plan, progress))
+  }
+
+  private static func result(
+    of campaign: some Campaign, _ plan: ProofPlan, _ progress: ProofProgress
+  ) async -> CampaignResult {
+    do { return try await campaign.run(plan, progress) } catch { return .failed(error, campaign, plan) }
+  }
+
+  /// A process whose parent is gone works for nobody.
+  private static func endWithParent() {
+    let parent = getppid()
+    let thread = Thread {
+      while getppid() == parent { sleep(1) }
+      _exit(1)
+    }
+    thread.start()
+  }
+}

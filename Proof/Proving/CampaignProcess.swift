@@ -1,0 +1,122 @@
+import PerdureFileIO
+import PerdureTestSupport
+
+// Runs a campaign in a process of its own, and watches over it.
+//
+// Whatever becomes of that process - a trap, a signal, a hang, an error - is a violation with the command that shows it
+// again, and names what the campaign was at; the campaigns that follow run all the same. Nothing is read from a pipe:
+// the result is a file, written when all is done, and what it is at is a page that both share (`ProofDesk`).
+
+/// One campaign in a process of its own.
+package struct CampaignProcess: Sendable {
+  /// Where the result is written, and where the process notes what it is at.
+  package struct Folder: Sendable {
+    package let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    package var desk: String { path + "/desk" }
+    var result: String { path + "/result" }
+
+    /// Writes what a campaign gave: under another name first, so that half of it is nothing.
+    package func write(_ result: CampaignResult) throws {
+      let fileSystem = POSIXFileSystem()
+      let file = try fileSystem.open(self.result + ".new", .create)
+      try file.write(Array(result.text.utf8), at: 0)
+      try file.close()
+      try fileSystem.rename(self.result + ".new", to: self.result)
+    }
+
+    /// Nil when there is none.
+    func read() throws -> CampaignResult? {
+      guard try POSIXFileSystem().kind(of: result) == .file else { return nil }
+      let file = try POSIXFileSystem().open(result, .read)
+      return CampaignResult(text: String(decoding: try file.read(Int(file.size()), at: 0), as: UTF8.self))
+    }
+  }
+
+  /// The program.
+  package var executable: String
+  /// Its arguments, of which those that the campaign needs are a matter of the program.
+  package var arguments: @Sendable (Folder) -> [String]
+  /// It is looked at so often without a sign of life before it is killed.
+  package var looksMax: Int
+  /// How long it is left alone between two looks.
+  package var pause: Duration
+
+  package init(
+    _ executable: String, looksMax: Int, pause: Duration = .milliseconds(100),
+    arguments: @escaping @Sendable (Folder) -> [String]
+  ) {
+    precondition(looksMax > 0, "A process is looked at.")
+    (self.executable, self.arguments) = (executable, arguments)
+    (self.looksMax, self.pause) = (looksMax, pause)
+  }
+
+  /// Runs it to its end, whatever that is.
+  ///
+  /// - Returns: What it found, and the most bytes of it that were in memory at a time.
+  package func run(
+    _ campaign: some Campaign, _ plan: ProofPlan
+  ) async throws -> (result: CampaignResult, peakBytes: Int) {
+    let directory = try TemporaryDirectory()
+    let folder = Folder(directory.path)
+    try ProofDesk.make(folder.desk)
+    let child = try ChildProcess(executable, arguments(folder))
+    let (end, peakBytes) = try await wait(for: child, folder)
+    let notes = try ProofDesk.Look(folder.desk).notes
+    if end == .exit(0), let result = try folder.read() { return (result, peakBytes) }
+    var result = CampaignResult()
+    let at = notes.isEmpty ? "" : ", at \(notes.count == 1 ? "" : "one of ")" + notes.joined(separator: "; ")
+    var commands = notes.map { plan.command(for: campaign, part: $0) }
+    if commands.isEmpty { commands = [plan.command(for: campaign)] }
+    result.violations = [
+      ProofViolation("the process \(describe(end))\(at)", command: commands.joined(separator: "\n  or: "))
+    ]
+    return (result, peakBytes)
+  }
+
+  /// How a process came to its end.
+  private enum End: Equatable {
+    case exit(Int32)
+    case signal(Int32)
+    case silence
+  }
+
+  private func wait(for child: ChildProcess, _ folder: Folder) async throws -> (End, Int) {
+    var (beats, looks) = (UInt64(0), 0)
+    while true {
+      if let (end, peakBytes) = child.look(waits: false) { return (Self.end(end), peakBytes) }
+      let seen = try ProofDesk.Look(folder.desk).beats
+      (beats, looks) = (seen, seen == beats ? looks + 1 : 0)
+      // Cancelled, it waits no more.
+      let isCancelled = await !wait()
+      guard looks >= looksMax || isCancelled else { continue }
+      child.sendKill()
+      guard let (end, peakBytes) = child.look(waits: true) else { throw Violation("a process is gone") }
+      // It may have come to its end in the meantime.
+      return (end == ChildProcess.killed ? .silence : Self.end(end), peakBytes)
+    }
+  }
+
+  private func wait() async -> Bool {
+    do { try await Task.sleep(for: pause) } catch { return false }
+    return true
+  }
+
+  private static func end(_ end: ChildProcess.End) -> End {
+    switch end {
+    case .exit(let code): .exit(code)
+    case .signal(let number): .signal(number)
+    }
+  }
+
+  private func describe(_ end: End) -> String {
+    switch end {
+    case .exit(0): "ended without a result"
+    case .exit(let code): "ended with the code \(code)"
+    case .signal(let number): "was ended by signal \(number)"
+    case .silence: "gave no sign of life for \(pause * looksMax), and was killed"
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import PerdureTestSupport
+
+/// One program of the campaign, and how it is explored: what a violation names, to be seen again.
+struct CrashPart: Hashable, Sendable {
+  /// The kind of program.
+  var subject: String
+  /// The choices of the program, and of what is tried of it.
+  var seed: UInt64
+  var sectorLength: Int
+  var imagesPerOperationMax: Int
+  var operationsOneIn: Int
+  var recoveriesOneIn: Int
+
+  static let form = "kind|seed|bytes of a sector|disks of an operation|operations, one in|recoveries, one in"
+
+  init(_ subject: String, _ explorer: CrashExplorer) {
+    self.subject = subject
+    seed = explorer.seed
+    sectorLength = explorer.sectorLength
+    imagesPerOperationMax = explorer.imagesPerOperationMax
+    operationsOneIn = explorer.operationsOneIn
+    recoveriesOneIn = explorer.recoveriesOneIn
+  }
+
+  /// Nil for words that are none.
+  init?(_ words: [String]) {
+    let numbers = words.dropFirst(2).compactMap { Int($0) }
+    guard words.count == 6, let seed = UInt64(words[1]), numbers.count == 4, numbers.allSatisfy({ $0 > 0 })
+    else { return nil }
+    (subject, self.seed) = (words[0], seed)
+    (sectorLength, imagesPerOperationMax) = (numbers[0], numbers[1])
+    (operationsOneIn, recoveriesOneIn) = (numbers[2], numbers[3])
+  }
+
+  var words: String {
+    "\(subject)|\(seed)|\(sectorLength)|\(imagesPerOperationMax)|\(operationsOneIn)|\(recoveriesOneIn)"
+  }
+
+  /// As it was when the violation was found, but that nothing ends it before.
+  var explorer: CrashExplorer {
+    var explorer = CrashExplorer(seed: seed)
+    explorer.sectorLength = sectorLength
+    explorer.imagesPerOperationMax = imagesPerOperationMax
+    explorer.operationsOneIn = operationsOneIn
+    explorer.recoveriesOneIn = recoveriesOneIn
+    explorer.recoveryDepth = CrashCampaign.recoveryDepth
+    explorer.imagesPerRecoveryMax = CrashCampaign.imagesPerRecoveryMax
+    return explorer
+  }
+}

@@ -1,0 +1,43 @@
+/// One input of one decoder, in the words of `ProofPlan.part`: an input of the corpus by its name, or a mutation by the
+/// numbers of its batch and in it.
+enum HostileChoice: Sendable {
+  case corpus(decoder: String, name: String)
+  case mutation(decoder: String, batch: Int, number: Int)
+
+  static let form = "decoder|name in the corpus, or decoder|batch|number"
+
+  /// Nil for words that are none.
+  init?(_ words: [String]) {
+    switch words.count {
+    case 2: self = .corpus(decoder: words[0], name: words[1])
+    case 3:
+      guard let batch = Int(words[1]), let number = Int(words[2]) else { return nil }
+      self = .mutation(decoder: words[0], batch: batch, number: number)
+    default: return nil
+    }
+  }
+
+  /// Whether an input of the corpus is tried.
+  static func includes(_ choice: HostileChoice?, _ decoder: HostileDecoder, _ name: String) -> Bool {
+    switch choice {
+    case nil: true
+    case .corpus(let chosen, let input): chosen == decoder.name && input == name
+    case .mutation: false
+    }
+  }
+
+  /// Whether a batch is tried, at least in part.
+  static func includes(_ choice: HostileChoice?, _ decoder: HostileDecoder, _ batch: Int) -> Bool {
+    switch choice {
+    case nil: true
+    case .corpus: false
+    case .mutation(let chosen, let number, _): chosen == decoder.name && number == batch
+    }
+  }
+
+  /// Whether a mutation of such a batch is tried.
+  static func includes(_ choice: HostileChoice?, _ number: Int) -> Bool {
+    if case .mutation(_, _, let chosen)? = choice { return chosen == number }
+    return true
+  }
+}

@@ -1,0 +1,130 @@
+import PerdureFileIO
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+// A file in memory that two processes share: one runs a campaign, the other watches over it. What stands there stays
+// when the first traps, hangs or is killed, so that its last input is known. To write costs next to nothing.
+//
+// Bytes: a count of beats (8); then notes of `noteLength` bytes, each a length (8), a number (8) and text. A length of
+// 0 is no note. A note whose text is being replaced has a length of 0. All words are in the order of this machine.
+
+/// Where a campaign notes what it is at.
+// Unchecked: the bytes are there as long as it lives; beats are counted atomically, each note belongs to one task, and
+// the process that reads does so through the file.
+package final class ProofDesk: @unchecked Sendable {
+  static let noteCount = 63
+  static let noteLength = 1024
+  static let length = (noteCount + 1) * noteLength
+
+  private let bytes: UnsafeMutableRawPointer
+  private let beats = Atomic<UInt64>(0)
+  private let free = Guarded(Array((1...noteCount).reversed()))
+
+  /// The desk that `make` made.
+  package init(_ path: String) throws {
+    let file = open(path, O_RDWR)
+    guard file >= 0 else { throw Violation("\(path) cannot be opened: error \(errno)") }
+    defer { close(file) }
+    let place = mmap(nil, Self.length, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+    guard let place, place != MAP_FAILED else { throw Violation("\(path) cannot be mapped: error \(errno)") }
+    bytes = place
+  }
+
+  deinit { munmap(bytes, Self.length) }
+
+  /// Makes an empty one.
+  package static func make(_ path: String) throws {
+    let file = try POSIXFileSystem().open(path, .create)
+    try file.write([UInt8](repeating: 0, count: length), at: 0)
+    try file.close()
+  }
+
+  /// It goes on.
+  func beat() {
+    let count = beats.add(1, ordering: .relaxed).newValue
+    bytes.storeBytes(of: count, as: UInt64.self)
+  }
+
+  /// A place for one more task; one that nobody reads when there are too many.
+  func newNote() -> ProofNote {
+    guard let number = free.withLock({ $0.popLast() }) else { return ProofNote() }
+    let start = bytes + number * Self.noteLength
+    return ProofNote(UnsafeMutableRawBufferPointer(start: start, count: Self.noteLength)) {
+      self.free.withLock { $0.append(number) }
+    }
+  }
+
+  /// What stands on a desk, as another process sees it.
+  package struct Look: Equatable, Sendable {
+    package var beats: UInt64
+    /// What each task was at.
+    package var notes: [String]
+
+    package init(_ path: String) throws {
+      let file = try POSIXFileSystem().open(path, .read)
+      let bytes = try file.read(ProofDesk.length, at: 0)
+      try file.close()
+      func word(_ place: Int) -> UInt64 {
+        bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: UInt64.self) }
+      }
+      beats = word(0)
+      notes = (1...ProofDesk.noteCount).compactMap { number in
+        let start = number * ProofDesk.noteLength
+        let length = Int(clamping: word(start))
+        guard length > 0, length <= ProofDesk.noteLength - 16 else { return nil }
+        let text = String(decoding: bytes[(start + 16)..<(start + 16 + length)], as: UTF8.self)
+        let count = word(start + 8)
+        return count == 0 ? text : "\(text)|\(count - 1)"
+      }
+    }
+  }
+}
+
+/// What one task is at: a part, in the words of `ProofPlan.part`. The place is free again when it goes.
+// Unchecked: only the task that asked for it writes it.
+package final class ProofNote: @unchecked Sendable {
+  private let bytes: UnsafeMutableRawBufferPointer?
+  /// Keeps the bytes where they are, too.
+  private let onEnd: () -> Void
+
+  /// One that nobody reads.
+  init() { (bytes, onEnd) = (nil, {}) }
+
+  fileprivate init(_ bytes: UnsafeMutableRawBufferPointer, onEnd: @escaping () -> Void) {
+    (self.bytes, self.onEnd) = (bytes, onEnd)
+  }
+
+  deinit {
+    clear()
+    onEnd()
+  }
+
+  /// Something is begun. What does not fit is cut.
+  package func begin(_ words: @autoclosure () -> String) {
+    guard let bytes else { return }
+    clear()
+    var count = 0
+    for byte in words().utf8.prefix(bytes.count - 16) {
+      bytes[16 + count] = byte
+      count += 1
+    }
+    bytes.storeBytes(of: UInt64(count), as: UInt64.self)
+  }
+
+  /// Within what was begun, the try with this number is next: the last word of the part.
+  package func step(_ number: Int) {
+    bytes?.storeBytes(of: UInt64(number) + 1, toByteOffset: 8, as: UInt64.self)
+  }
+
+  private func clear() {
+    bytes?.storeBytes(of: 0, as: UInt64.self)
+    bytes?.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
+  }
+}

@@ -1,0 +1,40 @@
+/// One damage to one store, in the words of `ProofPlan.part`.
+struct RotChoice: Sendable {
+  enum Kind: String, Sendable {
+    case bits, smallest, large, salvage
+  }
+
+  /// Which of the stores of a long proof.
+  var round: Int
+  var kind: Kind
+  /// Of the part of the store, or of the damage.
+  var number: Int
+  /// Of the part of the store.
+  var bit = 0
+
+  static let form = "store|bits|part|bit, or store|smallest, large or salvage|number"
+
+  /// Nil for words that are none.
+  init?(_ words: [String]) {
+    guard words.count >= 3, let kind = Kind(rawValue: words[1]), words.count == (kind == .bits ? 4 : 3),
+      let round = Int(words[0]), let number = Int(words[2]), round >= 0, number >= 0
+    else { return nil }
+    (self.round, self.kind, self.number) = (round, kind, number)
+    guard kind == .bits else { return }
+    guard let bit = Int(words[3]) else { return nil }
+    self.bit = bit
+  }
+}
+
+/// Something wrong, and the words that choose it again; none where it is not known which of many it was.
+struct RotFinding: Sendable {
+  var what: String
+  var part: String?
+}
+
+/// What came of much damage.
+struct RotResult: Sendable {
+  var count = 0
+  var report: [String] = []
+  var findings: [RotFinding] = []
+}

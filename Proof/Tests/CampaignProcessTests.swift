@@ -1,0 +1,121 @@
+import PerdureFileIO
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// The program that a campaign runs in is a shell here: what becomes of it is what matters.
+@Suite("A campaign in a process of its own")
+struct CampaignProcessTests {
+  private struct Quiet: Campaign {
+    let name = "quiet"
+    let summary = "does nothing"
+    func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult { CampaignResult() }
+  }
+
+  private let plan = ProofPlan(seed: 7, scale: 0.5)
+
+  /// Runs a script whose first argument is the folder.
+  private func run(_ script: String, looksMax: Int = 100_000) async throws -> CampaignResult {
+    let process = CampaignProcess("sh", looksMax: looksMax, pause: .milliseconds(1)) {
+      ["-c", script, "sh", $0.path]
+    }
+    return try await process.run(Quiet(), plan).result
+  }
+
+  @Test("What it wrote is what it found, and its memory was measured")
+  func result() async throws {
+    let script = #"printf 'count kills 3\nreport two\\nlines\nend\n' > "$1/result""#
+    let process = CampaignProcess("sh", looksMax: 100_000, pause: .milliseconds(1)) {
+      ["-c", script, "sh", $0.path]
+    }
+    let (result, peakBytes) = try await process.run(Quiet(), plan)
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.kills == 3 && result.report == ["two\nlines"])
+    #expect(peakBytes > 100 << 10)
+  }
+
+  @Test("A signal, a code and no result are violations with the command that shows them again")
+  func ends() async throws {
+    for (script, what) in [
+      ("kill -ABRT $$", "was ended by signal 6"), ("exit 3", "ended with the code 3"),
+      ("exit 0", "ended without a result"),
+      (#"printf 'count kills 3\n' > "$1/result""#, "ended without a result"),
+      // It is ready, and traps all the same.
+      (#"printf 'end\n' > "$1/result"; kill -SEGV $$"#, "was ended by signal 11"),
+    ] {
+      let violation = try #require(try await run(script).violations.first)
+      #expect(violation.what == "the process \(what)")
+      #expect(violation.command == #"make prove ARGS="--only quiet --seed 7 --scale 0.5""#)
+    }
+  }
+
+  @Test("One that gives no sign of life is killed, and that is a violation")
+  func hang() async throws {
+    // It never says anything, however slow or quick the machine is.
+    let violation = try #require(try await run("exec sleep 600", looksMax: 5).violations.first)
+    #expect(violation.what.hasSuffix("gave no sign of life for 0.005 seconds, and was killed"))
+  }
+
+  @Test("What it was at when it came to its end stands in the violation, and the command tries that alone")
+  func notes() async throws {
+    // A desk that another process has left, in the place of its own.
+    let directory = try TemporaryDirectory()
+    let path = directory.file("desk")
+    try ProofDesk.make(path)
+    let progress = ProofProgress(desk: try ProofDesk(path)) { _ in }
+    let notes = (progress.newNote(), progress.newNote())
+    notes.0.begin("record|17")
+    notes.0.step(4)
+    notes.1.begin("segment|2")
+    let violation = try #require(
+      try await run("cp '\(path)' \"$1/desk\"; kill -ABRT $$").violations.first)
+    #expect(violation.what == "the process was ended by signal 6, at one of record|17|4; segment|2")
+    #expect(violation.command.contains("--only quiet --seed 7 --scale 0.5 --part 'record|17|4'\""))
+    #expect(violation.command.contains("--part 'segment|2'\""))
+    withExtendedLifetime(notes) {}
+  }
+
+  @Test("A desk shows beats and notes to others, a note that was left is gone, and one too many is no harm")
+  func desk() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("desk")
+    try ProofDesk.make(path)
+    let progress = ProofProgress(desk: try ProofDesk(path)) { _ in }
+    var notes = (0..<70).map { _ in progress.newNote() }
+    for (number, note) in notes.enumerated() { note.begin("\(number)") }
+    progress.beat()
+    progress.advance(of: 1, "things")
+    var look = try ProofDesk.Look(path)
+    #expect(look.beats == 2 && look.notes.count == 63)
+    notes = []
+    look = try ProofDesk.Look(path)
+    #expect(look.notes == [])
+    let note = progress.newNote()
+    note.begin(String(repeating: "long ", count: 1000))
+    #expect(try ProofDesk.Look(path).notes.map(\.count) == [1008])
+    note.begin("a")
+    note.step(0)
+    #expect(try ProofDesk.Look(path).notes == ["a|0"])
+    note.begin("b")
+    #expect(try ProofDesk.Look(path).notes == ["b"])
+  }
+
+  @Test("A result reads as it was written, whatever is in it; half of it is none")
+  func text() throws {
+    var result = CampaignResult()
+    for (number, field) in ProofCounts.fields.enumerated() { result.counts[keyPath: field.path] = number }
+    let report = ["", "a\\nb", "two\nlines\r\nthree", "end", "\u{301}accent", "last\r"]
+    result.report = report
+    result.violations = [ProofViolation("it\nbroke", command: "make \\"), ProofViolation("", command: "")]
+    let again = try #require(CampaignResult(text: result.text))
+    #expect(again.counts == result.counts)
+    #expect(again.report == report)
+    #expect(again.violations.map(\.description) == result.violations.map(\.description))
+    for text in [
+      "", "end", "report a\n", "violation a\nend\n", "command a\nend\n", "count flies 1\nend\n",
+      "count kills x\nend\n", "count kills\nend\n", "what\nend\n", "end\nend \n",
+    ] {
+      #expect(CampaignResult(text: text) == nil, "\(text)")
+    }
+  }
+}

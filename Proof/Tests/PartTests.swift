@@ -1,0 +1,111 @@
+import PerdureFileIO
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// What is wrong on purpose is found, and found again by the command that the violation names.
+@Suite("The command of a violation")
+struct PartTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  /// Runs a campaign that must find something, and then what its first violation names.
+  private func findAgain(_ campaign: some Campaign, scale: Double) async throws {
+    print("PERDURE_SEED=\(seed)")
+    let found = try await campaign.run(ProofPlan(seed: seed, scale: scale), .silent)
+    let violation = try #require(found.violations.first, "nothing was found")
+    let part = try #require(
+      Self.part(of: violation.command, campaign.name, seed, scale), "\(violation.command)")
+    let again = try await campaign.run(ProofPlan(seed: seed, scale: scale, part: part), .silent)
+    #expect(!again.violations.isEmpty, "\(part): \(violation.what)")
+    #expect(again.violations.allSatisfy { $0.command == violation.command })
+  }
+
+  /// What stands behind `--part`.
+  private static func part(
+    of command: String, _ name: String, _ seed: UInt64, _ scale: Double
+  ) -> String? {
+    let start = "make prove ARGS=\"--only \(name) --seed \(seed) --scale \(scale) --part '"
+    guard command.hasPrefix(start), command.hasSuffix("'\"") else { return nil }
+    return String(command.dropFirst(start.count).dropLast(2))
+  }
+
+  @Test("A loss of power")
+  func crashes() async throws {
+    try await findAgain(CrashCampaign(only: Forgetful()), scale: 0.002)
+  }
+
+  @Test("A failing call")
+  func failures() async throws {
+    var campaign = FailureCampaign()
+    campaign.disguise = { SwallowingFileSystem($0, ignoring: .sync) }
+    campaign.workloads = campaign.workloads.filter { $0.name == "compaction and checkpoints" }
+    campaign.kinds = [.mediaError, .syncDropsPages]
+    try await findAgain(campaign, scale: 1)
+  }
+
+  @Test("A flipped bit", arguments: [RotCanary.uncheckedRecords, .repairedRecords, .uncheckedNodes])
+  func rot(_ canary: RotCanary) async throws {
+    try await findAgain(RotCampaign(canary: canary), scale: 0.0005)
+  }
+
+  @Test("Hostile bytes, made up or in the corpus")
+  func hostile() async throws {
+    let canary = HostileDecoder(
+      "canary", throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] },
+      decode: { bytes in
+        guard bytes.first == 0xFF || bytes.isEmpty else { throw CancellationError() }
+        throw Violation("a value that is wrong")
+      })
+    try await findAgain(HostileCampaign([canary]), scale: 0.01)
+    let wrong = HostileDecoder(
+      "record", throwing: CancellationError.self, samples: { [[1]] },
+      decode: { _ in throw Violation("a value that is wrong") })
+    try await findAgain(HostileCampaign([wrong]), scale: 0.00001)
+  }
+
+  @Test("A history")
+  func models() async throws {
+    try await findAgain(ModelsCampaign(on: UncheckedConditions()), scale: 0.001)
+  }
+
+  @Test("A race")
+  func races() async throws {
+    try await findAgain(RacesCampaign(on: UncheckedConditions()), scale: 0.001)
+  }
+
+  @Test("Words that name no part are refused by every campaign")
+  func others() async throws {
+    let campaigns: [any Campaign] = [
+      CrashCampaign(), FailureCampaign(), RotCampaign(), HostileCampaign(EngineDecoders.all),
+      ModelsCampaign(),
+      RacesCampaign(), KillCampaign(executable: "/none"), SoakCampaign(),
+    ]
+    for campaign in campaigns {
+      for part in ["", "nothing", "a|b", "0|bits|x|1", "puts|1|512|0|1|1"] {
+        let plan = ProofPlan(seed: seed, scale: 0.001, part: part)
+        let thrown = await #expect(throws: Violation.self, "\(campaign.name), \(part)") {
+          try await campaign.run(plan, .silent)
+        }
+        #expect(thrown?.description.contains("part") == true)
+      }
+    }
+  }
+}
+
+/// Programs on a disk that does not sync.
+private struct Forgetful: CrashSubject {
+  let name = "forgetful"
+  let sectorLengths = [512, 4096]
+
+  func program(seed: UInt64) -> Program { Program(seed: seed) }
+
+  struct Program: CrashProgram {
+    let seed: UInt64
+
+    func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> StoreCrashCheck {
+      let simulated = try #require(fileSystem as? SimulatedFileSystem)
+      let forgetful = ForgetfulFileSystem(simulated, without: .everyFile)
+      return try await CrashWorkload(shape: .canary, seed: seed).run(on: forgetful, marker)
+    }
+  }
+}
