@@ -344,7 +344,9 @@ struct ReadingBesideWriterTests {
     while try witnessed.last == before { try witnessed.commit() }
     let anew = try calls(isNew: true)
     #expect(anew > 2 * first, "\(anew) calls, and \(first) when nothing has changed")
-    #expect(try calls(isNew: false) == first)
+    let second = try calls(isNew: false)
+    // One more to see the end of a file that goes on behind the log for less than a frame's header.
+    #expect((first...first + 1).contains(second), "\(second) calls, and \(first) before")
   }
 
   @Test("Only what was opened for reading is refreshed")
