@@ -162,6 +162,9 @@ let package = Package(
         "Perdure", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureTestSupport", "ChildProcesses",
       ],
       swiftSettings: settings),
+    // What a user of Core Data expects, by rows of its documented behaviour, through the public interface alone.
+    .testTarget(
+      name: "ConformanceTests", dependencies: ["Perdure", "PerdureTestSupport"], swiftSettings: settings),
     .testTarget(
       name: "DebianArchiveTests",
       dependencies: [

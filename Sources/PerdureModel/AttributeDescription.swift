@@ -15,11 +15,23 @@ public struct AttributeDescription: Sendable, Hashable {
   public var derivation: String?
   /// The name that the attribute had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
+  /// What values have to be like for a save to take them. Checked at save and on demand, not at assignment; an
+  /// absent value breaks none of them. Not part of the version hash.
+  public var rules: [ValidationRule]
+  /// Whether the value lives with the object in its context only: never stored, and not in predicates, orders,
+  /// indexes or constraints.
+  public var isTransient: Bool
+  /// Whatever a program wants to say about the attribute; stored with the model, and not part of the version hash.
+  public var userInfo: [String: String]
+  /// Makes the version hash another one, where stored values mean something else than they did. A store that was
+  /// written with another modifier is not opened without a migration.
+  public var versionHashModifier: String?
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.
   public init(
     _ name: String, _ type: AttributeType, isOptional: Bool = true, defaultValue: DefaultValue? = nil,
-    derivation: String? = nil, renamingIdentifier: String? = nil
+    derivation: String? = nil, renamingIdentifier: String? = nil, rules: [ValidationRule] = [],
+    isTransient: Bool = false, userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
     self.name = name
     self.type = type
@@ -27,5 +39,9 @@ public struct AttributeDescription: Sendable, Hashable {
     self.defaultValue = defaultValue
     self.derivation = derivation
     self.renamingIdentifier = renamingIdentifier
+    self.rules = rules
+    self.isTransient = isTransient
+    self.userInfo = userInfo
+    self.versionHashModifier = versionHashModifier
   }
 }

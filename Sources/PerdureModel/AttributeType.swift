@@ -1,5 +1,7 @@
 /// The type of an attribute's values. The raw values are Core Data's, and they are stored.
 public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
+  /// Anything that Swift has. For transient attributes only: a store holds nothing of it.
+  case undefined = 0
   /// Whole numbers from -32 768 to 32 767.
   case int16 = 100
   /// Whole numbers of 32 bits.
@@ -38,6 +40,7 @@ extension AttributeType: CustomStringConvertible {
   /// The type's name as a reader of a message knows it, for example `int16`.
   public var description: String {
     switch self {
+    case .undefined: "undefined"
     case .int16: "int16"
     case .int32: "int32"
     case .int64: "int64"

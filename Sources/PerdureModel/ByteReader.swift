@@ -3,6 +3,8 @@
 struct ByteReader {
   private let bytes: [UInt8]
   private(set) var offset = 0
+  /// The version of the format that is read.
+  var version: UInt16 = 1
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 

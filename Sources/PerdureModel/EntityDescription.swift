@@ -20,6 +20,11 @@ public struct EntityDescription: Sendable, Hashable {
   public var uniquenessConstraints: [[String]]
   /// The name that the entity had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
+  /// Whatever a program wants to say about the entity; stored with the model, and not part of the version hash.
+  public var userInfo: [String: String]
+  /// Makes the version hash another one. A store that was written with another modifier is not opened without a
+  /// migration.
+  public var versionHashModifier: String?
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.
   ///
@@ -27,7 +32,8 @@ public struct EntityDescription: Sendable, Hashable {
   public init(
     _ name: String, superentity superentityName: String? = nil, isAbstract: Bool = false,
     className: String? = nil, properties: [PropertyDescription], indexes: [FetchIndexDescription] = [],
-    uniquenessConstraints: [[String]] = [], renamingIdentifier: String? = nil
+    uniquenessConstraints: [[String]] = [], renamingIdentifier: String? = nil,
+    userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
     self.name = name
     self.superentityName = superentityName
@@ -37,6 +43,8 @@ public struct EntityDescription: Sendable, Hashable {
     self.indexes = indexes
     self.uniquenessConstraints = uniquenessConstraints
     self.renamingIdentifier = renamingIdentifier
+    self.userInfo = userInfo
+    self.versionHashModifier = versionHashModifier
   }
 
   /// The declared attributes, in order.

@@ -24,17 +24,39 @@ public final class ManagedObjectModel: Sendable {
   public let versionHash: UInt64
   /// The version of each entity by itself, inherited properties included.
   public let entityVersionHashesByName: [String: UInt64]
+  /// Names that a program gives to this version of the model; stored with it, and not part of the version hash.
+  public let versionIdentifiers: Set<String>
+  /// The names of the configurations, ascending.
+  public let configurations: [String]
 
   /// The entities with inheritance and inverses resolved, at the same indices as `entities`.
   package let schemas: [EntitySchema]
   private let indicesByName: [String: Int]
+  /// The entities of each configuration, in the order of `entities`.
+  let entityNamesByConfiguration: [String: [String]]
 
   /// Checks `entities` together and freezes them.
   ///
+  /// - Parameters:
+  ///   - configurations: Subsets of the entities, as names, by the names of the subsets. A store that is opened with
+  ///     one holds its entities and no others. An entity may be in several; a hierarchy is in one as a whole.
+  ///   - versionIdentifiers: Names for this version of the model.
   /// - Throws: `ModelError` with code `invalidModel`, listing every broken rule at once.
   /// - Complexity: O(p) for p properties, inherited ones counted once per entity.
-  public init(_ entities: [EntityDescription]) throws(ModelError) {
-    var validation = ModelValidation(entities)
+  public convenience init(
+    _ entities: [EntityDescription], configurations: [String: [String]] = [:],
+    versionIdentifiers: Set<String> = []
+  ) throws(ModelError) {
+    try self.init(
+      entities, configurations: configurations, versionIdentifiers: versionIdentifiers, isStored: false)
+  }
+
+  /// - Parameter isStored: Whether a store has had the model.
+  init(
+    _ entities: [EntityDescription], configurations: [String: [String]], versionIdentifiers: Set<String>,
+    isStored: Bool
+  ) throws(ModelError) {
+    var validation = ModelValidation(entities, configurations: configurations, isStored: isStored)
     validation.run()
     if !validation.errors.isEmpty {
       let count = validation.errors.count
@@ -50,6 +72,19 @@ public final class ManagedObjectModel: Sendable {
     let hashes = ModelHash.hashes(of: entities, parents: validation.parents)
     self.entityVersionHashesByName = hashes.byName
     self.versionHash = hashes.model
+    self.versionIdentifiers = versionIdentifiers
+    self.configurations = configurations.keys.sorted()
+    self.entityNamesByConfiguration = configurations.mapValues { names in
+      let names = Set(names)
+      return entities.map(\.name).filter(names.contains)
+    }
+  }
+
+  /// The entities of a configuration, in the order of the model; all entities for nil. Nil when there is no such
+  /// configuration.
+  public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
+    guard let name else { return entities }
+    return entityNamesByConfiguration[name]?.compactMap { entitiesByName[$0] }
   }
 
   /// The resolved entity called `name`, or nil.

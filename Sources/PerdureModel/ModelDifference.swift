@@ -22,6 +22,13 @@ public struct ModelDifference: Sendable, Hashable {
     case typeChanged
     /// The attribute follows from other properties in another way.
     case derivationChanged
+    /// A stored attribute became transient, or the reverse.
+    case transientChanged
+    /// The validation rules of the attribute are not the same. Objects are held against the new ones when they are
+    /// saved next.
+    case rulesChanged
+    /// The hash modifier of an entity or a property is another.
+    case versionHashModifierChanged
     /// The relationship leads to another entity.
     case destinationChanged
     /// The relationship has another inverse.
@@ -33,7 +40,7 @@ public struct ModelDifference: Sendable, Hashable {
     /// The indexes of the entity are not the same; they are built anew.
     case indexesChanged
     /// Only what is not stored in rows differs: class name, default value, delete rule, renaming
-    /// identifier, or the order of declaration.
+    /// identifier, user info, anything of an attribute that is and was transient, or the order of declaration.
     case detailsChanged
   }
 
@@ -59,7 +66,8 @@ extension ModelDifference: CustomStringConvertible {
 
 extension ModelDifference {
   /// Every difference between the model of a store and another one: entities in the store's order, then
-  /// added ones in the new model's. Empty when the two are equal up to the order of entities.
+  /// added ones in the new model's. Empty when the two are equal up to the order of entities, to configurations and to
+  /// version identifiers.
   public static func differences(
     from stored: ManagedObjectModel, to model: ManagedObjectModel
   ) -> [ModelDifference] {
@@ -102,6 +110,7 @@ struct ModelComparison {
       note(
         .abstractChanged, name, nil, false, "The entity became \(new.isAbstract ? "abstract" : "concrete").")
     }
+    compareModifiers(old.versionHashModifier, new.versionHashModifier, name, nil)
     compareProperties(old, new)
     if Set(old.uniquenessConstraints) != Set(new.uniquenessConstraints) {
       note(
@@ -112,14 +121,24 @@ struct ModelComparison {
       note(.indexesChanged, name, nil, true, "The indexes changed and are built anew.")
     }
     if old.managedObjectClassName != new.managedObjectClassName
-      || old.renamingIdentifier != new.renamingIdentifier
+      || old.renamingIdentifier != new.renamingIdentifier || old.userInfo != new.userInfo
       || (old.properties != new.properties && Set(old.properties) == Set(new.properties))
     {
-      note(.detailsChanged, name, nil, true, "Class name, renaming identifier or order changed.")
+      note(.detailsChanged, name, nil, true, "Class name, renaming identifier, user info or order changed.")
     }
   }
 
   private func text(_ name: String?) -> String { name.map { "\"\($0)\"" } ?? "none" }
+
+  private mutating func compareModifiers(
+    _ old: String?, _ new: String?, _ entity: String, _ property: String?
+  ) {
+    if old != new {
+      note(
+        .versionHashModifierChanged, entity, property, false,
+        "The hash modifier was \(text(old)) and is \(text(new)).")
+    }
+  }
 
   private mutating func compareProperties(_ old: EntityDescription, _ new: EntityDescription) {
     let oldNames = Set(old.properties.map(\.name))
@@ -128,7 +147,7 @@ struct ModelComparison {
       if let other = newByName[property.name] {
         compare(property, other, of: old.name)
       } else {
-        note(.propertyRemoved, old.name, property.name, false, "The property was removed.")
+        note(.propertyRemoved, old.name, property.name, property.isTransient, "The property was removed.")
       }
     }
     for property in new.properties where !oldNames.contains(property.name) {
@@ -142,6 +161,7 @@ struct ModelComparison {
       switch property {
       case .attribute(let attribute):
         attribute.isOptional || attribute.defaultValue != nil || attribute.derivation != nil
+          || attribute.isTransient
       case .relationship(let relationship): relationship.isOptional
       }
     let message =
@@ -157,6 +177,11 @@ struct ModelComparison {
   ) {
     guard old != new else { return }
     let count = differences.count
+    compareModifiers(old.versionHashModifier, new.versionHashModifier, entity, old.name)
+    if old.isTransient, new.isTransient {
+      note(.detailsChanged, entity, old.name, true, "A transient attribute changed.")
+      return
+    }
     if old.isOptional != new.isOptional {
       note(
         .optionalChanged, entity, old.name, false,
@@ -173,7 +198,7 @@ struct ModelComparison {
     if differences.count == count {
       note(
         .detailsChanged, entity, old.name, true,
-        "Default value, delete rule or renaming identifier changed.")
+        "Default value, delete rule, renaming identifier or user info changed.")
     }
   }
 
@@ -182,6 +207,16 @@ struct ModelComparison {
   ) {
     if old.type != new.type {
       note(.typeChanged, entity, old.name, false, "The type was \(old.type) and is \(new.type).")
+    }
+    if old.isTransient != new.isTransient {
+      note(
+        .transientChanged, entity, old.name, false,
+        "The attribute became \(new.isTransient ? "transient" : "stored").")
+    }
+    let (oldRules, newRules) = (old.rules.map(\.description), new.rules.map(\.description))
+    if oldRules != newRules {
+      note(
+        .rulesChanged, entity, old.name, true, "The validation rules were \(oldRules) and are \(newRules).")
     }
     if old.derivation != new.derivation {
       note(

@@ -3,9 +3,14 @@
 /// The number is FNV-1a over a canonical text of the model. It covers what decides whether rows can be
 /// read: for each entity, in the order of names, its name, superentity, whether it is abstract, its
 /// uniqueness constraints in the order of their texts, and all its properties, inherited ones too, in
-/// the order of names; for each property its name and whether it is optional; for attributes the type
-/// and derivation; for relationships destination, inverse, least and greatest count. Not covered: class
-/// names, default values, delete rules, indexes, renaming identifiers, and every order of declaration.
+/// the order of names; for each property its name and whether it is optional; for attributes the type,
+/// derivation and whether it is transient; for relationships destination, inverse, least and greatest count; and
+/// the hash modifiers of entities and properties. Not covered: class names, default values, delete rules,
+/// validation rules, indexes, renaming identifiers, user info, version identifiers, configurations, and every order
+/// of declaration.
+///
+/// What not every model has, modifiers and whether an attribute is transient, is covered only where it is there,
+/// behind a mark that no count of bytes can be: models without have the hash that they always had.
 struct ModelHash {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -44,6 +49,7 @@ struct ModelHash {
     let constraints = entity.uniquenessConstraints.map { $0.joined(separator: ",") }
     combine(UInt64(constraints.count))
     for constraint in constraints.sorted(by: Self.precedes) { combine(constraint) }
+    combine(modifier: entity.versionHashModifier)
   }
 
   private mutating func combine(_ property: PropertyDescription) {
@@ -60,6 +66,17 @@ struct ModelHash {
       combine(UInt64(relationship.minCount))
       combine(UInt64(relationship.maxCount))
     }
+    if property.isTransient {
+      combine(.max)
+      combine("transient")
+    }
+    combine(modifier: property.versionHashModifier)
+  }
+
+  private mutating func combine(modifier: String?) {
+    guard let modifier else { return }
+    combine(.max - 1)
+    combine(modifier)
   }
 
   private mutating func combine(byte: UInt8) {

@@ -42,6 +42,12 @@ public struct ModelProblem: Sendable, Hashable {
     case constraintProperty
     /// Two properties of an entity, or two entities, claim one earlier name.
     case renamingClash
+    /// An attribute of the type undefined is not transient.
+    case undefinedType
+    /// A validation rule does not fit the attribute's type, contradicts another, or cannot be read.
+    case validationRule
+    /// A configuration has no valid name, names an entity that is not in the model, or has a part of a hierarchy only.
+    case configuration
 
     // Warnings
 
@@ -53,13 +59,17 @@ public struct ModelProblem: Sendable, Hashable {
     case nullifiedRequired
     /// An abstract entity has no subentity that can have objects.
     case abstractWithoutConcrete
+    /// The default value of an attribute breaks one of its validation rules.
+    case defaultBreaksRule
+    /// A relationship leads out of a configuration: no store can be opened with it.
+    case configurationSplitsRelationship
     /// An index has a derived attribute among several elements: stores do without it.
     case indexNotKept
   }
 
   /// The broken rule.
   public let rule: Rule
-  /// The entity, as named in its description.
+  /// The entity, as named in its description; for a configuration its name, where no entity is meant.
   public let entity: String
   /// The property, index or constraint, or nil when the entity as a whole is meant.
   public let property: String?

@@ -6,6 +6,12 @@ extension ModelValidation {
         if let derivation = attribute.derivation {
           checkDerivation(derivation, of: attribute, in: index)
         }
+        if attribute.type == .undefined, !attribute.isTransient {
+          error(
+            .undefinedType, entity.name, attribute.name, "Values of the type undefined cannot be stored.",
+            "Give the attribute a type, or make it transient.")
+        }
+        checkRules(attribute, entity.name)
       }
     }
   }
@@ -23,6 +29,11 @@ extension ModelValidation {
     _ derivation: String, of attribute: AttributeDescription, in index: Int
   ) {
     let entity = entities[index].name
+    if attribute.isTransient {
+      error(
+        .derivation, entity, attribute.name, "A derived attribute is transient.",
+        "Remove one of the two: what is derived takes no room in rows either.")
+    }
     guard let name = Derivation.countedRelationship(derivation) else {
       error(
         .derivation, entity, attribute.name, "The derivation \"\(derivation)\" is not supported.",

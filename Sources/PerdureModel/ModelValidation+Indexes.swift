@@ -35,7 +35,7 @@ extension ModelValidation {
       if !isIndexable(visible[index][element.propertyName]?.property) {
         error(
           .indexProperty, entity, description.name,
-          "\"\(element.propertyName)\" is no attribute or to-one relationship of the entity.",
+          "\"\(element.propertyName)\" is no stored attribute or to-one relationship of the entity.",
           "Correct the name.")
       }
     }
@@ -54,7 +54,7 @@ extension ModelValidation {
 
   private func isIndexable(_ property: PropertyDescription?) -> Bool {
     switch property {
-    case .attribute: true
+    case .attribute(let attribute): !attribute.isTransient
     case .relationship(let relationship): !relationship.isToMany
     case nil: false
     }
@@ -75,14 +75,15 @@ extension ModelValidation {
         for name in constraint where !isConstrainable(visible[index][name]?.property) {
           error(
             .constraintProperty, entity.name, place, "\"\(name)\" is no stored attribute of the entity.",
-            "Name attributes that are neither derived nor relationships.")
+            "Name attributes that are neither derived nor transient, and no relationships.")
         }
       }
     }
   }
 
   private func isConstrainable(_ property: PropertyDescription?) -> Bool {
-    if case .attribute(let attribute)? = property { attribute.derivation == nil } else { false }
+    guard case .attribute(let attribute)? = property else { return false }
+    return attribute.derivation == nil && !attribute.isTransient
   }
 }
 

@@ -12,6 +12,10 @@ struct ModelValidation {
   }
 
   let entities: [EntityDescription]
+  let configurations: [String: [String]]
+  /// Whether the model was read from a store: a program had it checked then, and its patterns, which may be
+  /// anybody's bytes now, are not given to the engine of regular expressions before an object is.
+  let isStored: Bool
   private(set) var errors: [ModelProblem] = []
   private(set) var warnings: [ModelProblem] = []
   /// The first entity of each name.
@@ -21,8 +25,12 @@ struct ModelValidation {
   /// For each entity the properties it declares and inherits, by name.
   private(set) var visible: [[String: VisibleProperty]] = []
 
-  init(_ entities: [EntityDescription]) {
+  init(
+    _ entities: [EntityDescription], configurations: [String: [String]] = [:], isStored: Bool = false
+  ) {
     self.entities = entities
+    self.configurations = configurations
+    self.isStored = isStored
     self.parents = Array(repeating: nil, count: entities.count)
   }
 
@@ -44,6 +52,7 @@ struct ModelValidation {
     checkAbstractEntities()
     checkCascades()
     checkRenaming()
+    checkConfigurations()
   }
 
   mutating func error(

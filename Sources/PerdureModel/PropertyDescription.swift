@@ -36,81 +36,113 @@ public enum PropertyDescription: Sendable, Hashable {
     case .relationship(let relationship): relationship.renamingIdentifier
     }
   }
+
+  /// What a program says about the property.
+  public var userInfo: [String: String] {
+    switch self {
+    case .attribute(let attribute): attribute.userInfo
+    case .relationship(let relationship): relationship.userInfo
+    }
+  }
+
+  /// What makes the version hash another one.
+  public var versionHashModifier: String? {
+    switch self {
+    case .attribute(let attribute): attribute.versionHashModifier
+    case .relationship(let relationship): relationship.versionHashModifier
+    }
+  }
+
+  /// Whether the property is a value that no store holds.
+  public var isTransient: Bool {
+    if case .attribute(let attribute) = self { attribute.isTransient } else { false }
+  }
 }
 
 extension PropertyDescription {
   /// Describes an attribute of any type.
   public static func attribute(
-    _ name: String, _ type: AttributeType, optional: Bool = true, default value: DefaultValue? = nil
+    _ name: String, _ type: AttributeType, optional: Bool = true, default value: DefaultValue? = nil,
+    rules: [ValidationRule] = []
   ) -> PropertyDescription {
-    .attribute(AttributeDescription(name, type, isOptional: optional, defaultValue: value))
+    .attribute(AttributeDescription(name, type, isOptional: optional, defaultValue: value, rules: rules))
   }
 
   /// Describes text.
   public static func string(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .string, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .string, optional: optional, default: value, rules: rules) }
 
   /// Describes a truth value.
   public static func boolean(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .boolean, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .boolean, optional: optional, default: value, rules: rules) }
 
   /// Describes a whole number of 16 bits.
   public static func int16(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .int16, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .int16, optional: optional, default: value, rules: rules) }
 
   /// Describes a whole number of 32 bits.
   public static func int32(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .int32, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .int32, optional: optional, default: value, rules: rules) }
 
   /// Describes a whole number of 64 bits.
   public static func int64(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .int64, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .int64, optional: optional, default: value, rules: rules) }
 
   /// Describes a floating-point number of 32 bits.
   public static func float(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .float, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .float, optional: optional, default: value, rules: rules) }
 
   /// Describes a floating-point number of 64 bits.
   public static func double(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .double, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .double, optional: optional, default: value, rules: rules) }
 
   /// Describes an exact decimal number.
   public static func decimal(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .decimal, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .decimal, optional: optional, default: value, rules: rules) }
 
   /// Describes a point in time.
   public static func date(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .date, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .date, optional: optional, default: value, rules: rules) }
 
   /// Describes a 128-bit identifier.
   public static func uuid(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .uuid, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .uuid, optional: optional, default: value, rules: rules) }
 
   /// Describes a URL.
   public static func uri(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .uri, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .uri, optional: optional, default: value, rules: rules) }
 
   /// Describes bytes.
   public static func binary(
-    _ name: String, optional: Bool = true, default value: DefaultValue? = nil
-  ) -> PropertyDescription { .attribute(name, .binary, optional: optional, default: value) }
+    _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription { .attribute(name, .binary, optional: optional, default: value, rules: rules) }
 
   /// Describes a whole number that follows from other properties, for example `"workers.@count"`.
   public static func derived(
     _ name: String, _ derivation: String, type: AttributeType = .int64
   ) -> PropertyDescription {
     .attribute(AttributeDescription(name, type, isOptional: false, derivation: derivation))
+  }
+
+  /// Describes a value that lives with the object and is never stored; of any type unless one is given.
+  public static func transient(
+    _ name: String, _ type: AttributeType = .undefined, optional: Bool = true,
+    default value: DefaultValue? = nil, rules: [ValidationRule] = []
+  ) -> PropertyDescription {
+    .attribute(
+      AttributeDescription(
+        name, type, isOptional: optional, defaultValue: value, rules: rules, isTransient: true))
   }
 
   /// Describes a relationship to at most one object.

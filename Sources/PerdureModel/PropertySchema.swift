@@ -45,6 +45,10 @@ package final class PropertySchema: Sendable {
   package let defaultValue: DefaultValue?
   /// The slot of the to-many relationship that a derived attribute counts.
   package let countedSlot: Int?
+  /// Whether the property is an attribute that no store holds.
+  package let isTransient: Bool
+  /// The validation rules of an attribute.
+  package let rules: [ValidationRule]
   /// Whether the property is the first element of some index of the entity.
   package let isIndexed: Bool
   /// Whether the property by itself is unique.
@@ -80,9 +84,11 @@ package final class PropertySchema: Sendable {
     isOptional = source.property.isOptional
     isIndexed = source.isIndexed
     isUnique = source.isUnique
+    isTransient = source.property.isTransient
     switch source.property {
     case .attribute(let attribute):
       kind = .attribute(attribute.type)
+      rules = attribute.rules
       defaultValue = attribute.defaultValue.flatMap { $0.converted(to: attribute.type) }
       countedSlot = attribute.derivation.flatMap(Derivation.countedRelationship).flatMap { source.slots[$0] }
       destination = nil
@@ -92,6 +98,7 @@ package final class PropertySchema: Sendable {
       (minCount, maxCount) = (0, 1)
     case .relationship(let relationship):
       kind = relationship.isToMany ? .toMany : .toOne
+      rules = []
       defaultValue = nil
       countedSlot = nil
       destination = model.indices[relationship.destinationEntityName]

@@ -30,12 +30,18 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var deleteRule: DeleteRule
   /// The name that the relationship had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
+  /// Whatever a program wants to say about the relationship; stored with the model, and not part of the version
+  /// hash.
+  public var userInfo: [String: String]
+  /// Makes the version hash another one. A store that was written with another modifier is not opened without a
+  /// migration.
+  public var versionHashModifier: String?
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.
   public init(
     _ name: String, to destinationEntityName: String, inverse inverseName: String? = nil,
     minCount: Int = 0, maxCount: Int, isOptional: Bool = true, deleteRule: DeleteRule = .nullify,
-    renamingIdentifier: String? = nil
+    renamingIdentifier: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
     self.name = name
     self.destinationEntityName = destinationEntityName
@@ -45,6 +51,8 @@ public struct RelationshipDescription: Sendable, Hashable {
     self.isOptional = isOptional
     self.deleteRule = deleteRule
     self.renamingIdentifier = renamingIdentifier
+    self.userInfo = userInfo
+    self.versionHashModifier = versionHashModifier
   }
 
   /// Whether more than one object may be at the other end.

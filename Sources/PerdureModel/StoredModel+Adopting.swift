@@ -31,10 +31,8 @@ extension StoredModel {
     return (try numbering.number(newModel, previous: self), differences)
   }
 
-  /// Whether `other` gives the same numbers to the same descriptions, so that it need not be written.
-  package func isEqual(to other: StoredModel) -> Bool {
-    model.entities == other.model.entities && entries == other.entries && layouts == other.layouts
-  }
+  /// Whether `other` says the same in every byte, so that it need not be written.
+  package func isEqual(to other: StoredModel) -> Bool { encode() == other.encode() }
 }
 
 /// Hands out numbers, each once.
@@ -56,7 +54,7 @@ private struct Numbering {
       }
       own.append(numbers)
     }
-    let bySlot = StoredModel.numbersBySlot(model, own)
+    let bySlot = StoredModel.storedNumbers(model, StoredModel.numbersBySlot(model, own))
     var entries: [StoredModel.Entry] = []
     for (index, entity) in model.entities.enumerated() {
       let current = previous?.currentLayout(ofEntityNamed: entity.name)

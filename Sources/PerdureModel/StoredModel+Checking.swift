@@ -32,7 +32,7 @@ extension StoredModel {
   private static func flawInLayouts(
     _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ last: LastNumbers
   ) -> String? {
-    let bySlot = numbersBySlot(model, entries.map(\.propertyNumbers))
+    let bySlot = storedNumbers(model, numbersBySlot(model, entries.map(\.propertyNumbers)))
     let propertiesByEntity = Dictionary(
       uniqueKeysWithValues: zip(entries.map(\.number), bySlot.map { Set($0) }))
     var previous: UInt16 = 0

@@ -1,34 +1,35 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
-// The bytes of a stored model, version 1. Integers are little-endian; `text` is a 4-byte count of bytes
+// The bytes of a stored model, versions 1 and 2. What version 2 has and version 1 has not is marked (2). A model of
+// version 1 is read as having none of it; version 2 is what is written. Integers are little-endian; `text` is a 4-byte count of bytes
 // and UTF-8; `list` is a 4-byte count and the elements; `optional` is a byte 0 or 1 and, after 1, the
 // value; `bool` is a byte 0 or 1. The bytes carry no checksum: the record that holds them has one.
 //
-//     model        magic "PMDL", version u16 (1), last entity u16, last property u32, last layout u16,
-//                  list of entity, list of layout; nothing behind
+//     model        magic "PMDL", version u16, last entity u16, last property u32, last layout u16,
+//                  list of entity, list of layout, (2) version identifiers list of text,
+//                  (2) list of (configuration text, entity names list of text); nothing behind
 //     entity       name text, superentity optional text, abstract bool, class text,
 //                  renaming optional text, list of property, list of index,
-//                  constraints list of list of text, number u16, current layout u16,
+//                  constraints list of list of text, (2) info, number u16, current layout u16,
 //                  numbers of the declared properties list of u32
 //     property     0 u8 attribute | 1 u8 relationship
 //     attribute    name text, type u16, optional bool, default optional value,
-//                  derivation optional text, renaming optional text
+//                  derivation optional text, renaming optional text, (2) transient bool,
+//                  (2) list of rule, (2) info
 //     relationship name text, destination text, inverse optional text, least u32, greatest u32,
-//                  optional bool, delete rule u8, renaming optional text
+//                  optional bool, delete rule u8, renaming optional text, (2) info
+//     info         user info list of (key text, value text), hash modifier optional text
+//     rule         kind u8, then: 0 least value | 1 greatest value | 2 least length u32 |
+//                  3 greatest length u32 | 4 pattern text | 5 predicate text, message text
 //     index        name text, list of (property text, ascending bool)
 //     value        kind u8, then: 0 bool | 1 integer u64 | 2 double, its bits u64 | 3 decimal text |
 //                  4 text | 5 date, seconds since the reference date as the bits of a double u64 |
 //                  6 UUID 16 bytes | 7 bytes with a 4-byte count | 8 URL text
 //     layout       number u16, entity number u16, list of property number u32
 //
+// Version identifiers, configurations by name, and user info by key are strictly ascending by their bytes.
 // Reading checks the invariants of `StoredModel` and every rule of `ManagedObjectModel`.
 
 private let magic: [UInt8] = Array("PMDL".utf8)
-private let formatVersion: UInt16 = 1
+private let formatVersion: UInt16 = 2
 
 extension StoredModel {
   /// The bytes that `init(decoding:)` reads.
@@ -50,6 +51,11 @@ extension StoredModel {
       writer.integer(layout.entityNumber)
       writer.list(layout.propertyNumbers) { $0.integer($1) }
     }
+    writer.list(model.versionIdentifiers.sortedByBytes { $0 }) { $0.string($1) }
+    writer.list(model.entityNamesByConfiguration.sortedByBytes(\.key)) { writer, configuration in
+      writer.string(configuration.key)
+      writer.list(configuration.value) { $0.string($1) }
+    }
     return writer.bytes
   }
 
@@ -60,9 +66,10 @@ extension StoredModel {
     var reader = ByteReader(bytes)
     guard try reader.bytes(magic.count).elementsEqual(magic) else { throw reader.fail("this is no model") }
     let version = try reader.integer(UInt16.self)
-    guard version == formatVersion else {
+    guard (1...formatVersion).contains(version) else {
       throw reader.fail("format version \(version) is unknown; use a newer version of Perdure")
     }
+    reader.version = version
     let last = LastNumbers(
       entity: try reader.integer(UInt16.self), property: try reader.integer(UInt32.self),
       layout: try reader.integer(UInt16.self))
@@ -80,17 +87,21 @@ extension StoredModel {
         number: try reader.integer(UInt16.self), entityNumber: try reader.integer(UInt16.self),
         propertyNumbers: try reader.list(minimumSizeBytes: 4, readUInt32))
     }
+    let identifiers = version < 2 ? [] : try reader.identifiers()
+    let configurations = version < 2 ? [:] : try reader.configurations()
     guard reader.remainingCount == 0 else { throw reader.fail("bytes follow the end") }
-    let model = try Self.checkedModel(descriptions, at: reader.offset)
+    let model = try Self.checkedModel(descriptions, configurations, identifiers, at: reader.offset)
     if let flaw = Self.flaw(model, entries, layouts, last) { throw reader.fail(flaw) }
     self.init(model: model, entries: entries, layouts: layouts, lastNumbers: last)
   }
 
   private static func checkedModel(
-    _ descriptions: [EntityDescription], at offset: Int
+    _ descriptions: [EntityDescription], _ configurations: [String: [String]], _ identifiers: Set<String>,
+    at offset: Int
   ) throws(ModelError) -> ManagedObjectModel {
     do throws(ModelError) {
-      return try ManagedObjectModel(descriptions)
+      return try ManagedObjectModel(
+        descriptions, configurations: configurations, versionIdentifiers: identifiers, isStored: true)
     } catch {
       throw ModelError(
         .unreadableModel, "The stored model breaks rules, so it is damaged or from a newer version.",
@@ -103,7 +114,7 @@ private func readUInt32(_ reader: inout ByteReader) throws(ModelError) -> UInt32
   try reader.integer(UInt32.self)
 }
 
-private func readString(_ reader: inout ByteReader) throws(ModelError) -> String {
+func readString(_ reader: inout ByteReader) throws(ModelError) -> String {
   try reader.string()
 }
 
@@ -125,6 +136,7 @@ extension ByteWriter {
       }
     }
     list(entity.uniquenessConstraints) { writer, names in writer.list(names) { $0.string($1) } }
+    info(entity.userInfo, entity.versionHashModifier)
   }
 
   private mutating func property(_ property: PropertyDescription) {
@@ -137,6 +149,9 @@ extension ByteWriter {
       optional(attribute.defaultValue) { $0.value($1) }
       optional(attribute.derivation) { $0.string($1) }
       optional(attribute.renamingIdentifier) { $0.string($1) }
+      bool(attribute.isTransient)
+      list(attribute.rules) { $0.rule($1) }
+      info(attribute.userInfo, attribute.versionHashModifier)
     case .relationship(let relationship):
       integer(UInt8(1))
       string(relationship.name)
@@ -147,6 +162,7 @@ extension ByteWriter {
       bool(relationship.isOptional)
       integer(relationship.deleteRule.rawValue)
       optional(relationship.renamingIdentifier) { $0.string($1) }
+      info(relationship.userInfo, relationship.versionHashModifier)
     }
   }
 }
@@ -169,6 +185,7 @@ extension ByteReader {
     entity.uniquenessConstraints = try list(minimumSizeBytes: 4) { reader throws(ModelError) in
       try reader.list(minimumSizeBytes: 4, readString)
     }
+    (entity.userInfo, entity.versionHashModifier) = try info()
     return entity
   }
 
@@ -184,10 +201,15 @@ extension ByteReader {
     let name = try string()
     let number = try integer(UInt16.self)
     guard let type = AttributeType(rawValue: number) else { throw fail("\(number) is no attribute type") }
-    return AttributeDescription(
+    var attribute = AttributeDescription(
       name, type, isOptional: try bool(),
       defaultValue: try optional { reader throws(ModelError) in try reader.value() },
       derivation: try optional(readString), renamingIdentifier: try optional(readString))
+    guard version >= 2 else { return attribute }
+    attribute.isTransient = try bool()
+    attribute.rules = try list(minimumSizeBytes: 5) { reader throws(ModelError) in try reader.rule() }
+    (attribute.userInfo, attribute.versionHashModifier) = try info()
+    return attribute
   }
 
   private mutating func relationship() throws(ModelError) -> RelationshipDescription {
@@ -200,73 +222,7 @@ extension ByteReader {
     guard let rule = DeleteRule(rawValue: number) else { throw fail("\(number) is no delete rule") }
     relationship.deleteRule = rule
     relationship.renamingIdentifier = try optional(readString)
+    (relationship.userInfo, relationship.versionHashModifier) = try info()
     return relationship
-  }
-}
-
-// MARK: - Default values
-
-extension ByteWriter {
-  fileprivate mutating func value(_ value: DefaultValue) {
-    switch value {
-    case .bool(let value):
-      integer(UInt8(0))
-      bool(value)
-    case .integer(let value):
-      integer(UInt8(1))
-      integer(value)
-    case .double(let value):
-      integer(UInt8(2))
-      integer(value.bitPattern)
-    case .decimal(let value):
-      integer(UInt8(3))
-      string(value.description)
-    case .string(let value):
-      integer(UInt8(4))
-      string(value)
-    case .date(let value):
-      integer(UInt8(5))
-      integer(value.timeIntervalSinceReferenceDate.bitPattern)
-    case .uuid(let value):
-      integer(UInt8(6))
-      withUnsafeBytes(of: value.uuid) { for byte in $0 { integer(byte) } }
-    case .data(let value):
-      integer(UInt8(7))
-      data(value)
-    case .url(let value):
-      integer(UInt8(8))
-      string(value.absoluteString)
-    }
-  }
-}
-
-extension ByteReader {
-  fileprivate mutating func value() throws(ModelError) -> DefaultValue {
-    switch try integer(UInt8.self) {
-    case 0: return .bool(try bool())
-    case 1: return .integer(try integer(Int64.self))
-    case 2: return .double(Double(bitPattern: try integer(UInt64.self)))
-    case 3: return .decimal(try decimal())
-    case 4: return .string(try string())
-    case 5:
-      let seconds = Double(bitPattern: try integer(UInt64.self))
-      return .date(Date(timeIntervalSinceReferenceDate: seconds))
-    case 6: return .uuid(try uuid())
-    case 7: return .data(Data(try bytes(try count())))
-    case 8:
-      guard let url = URL(string: try string()) else { throw fail("text is no URL") }
-      return .url(url)
-    case let kind: throw fail("\(kind) is no kind of value")
-    }
-  }
-
-  private mutating func decimal() throws(ModelError) -> Decimal {
-    guard let value = Decimal(string: try string()) else { throw fail("text is no decimal number") }
-    return value
-  }
-
-  private mutating func uuid() throws(ModelError) -> UUID {
-    let content = Array(try bytes(16))
-    return content.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 }

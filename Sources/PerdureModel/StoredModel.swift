@@ -7,7 +7,8 @@
 ///    unique in the store. An inherited property has the number of its declaration.
 /// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at the
 ///    time. Layouts are never removed while rows may be written in them, so every row can be read.
-/// 4. The current layout of an entity lists exactly its properties in the order of its slots.
+/// 4. The current layout of an entity lists exactly its properties in the order of its slots, without transient
+///    attributes, which no layout lists.
 package struct StoredModel: Sendable {
   /// The model that the numbers belong to.
   package let model: ManagedObjectModel
@@ -51,6 +52,13 @@ package struct StoredModel: Sendable {
 
   static func numbersBySlot(_ model: ManagedObjectModel, _ own: [[UInt32]]) -> [[UInt32]] {
     model.schemas.map { schema in schema.lineage.reversed().flatMap { own[$0] } }
+  }
+
+  /// What a layout lists of the numbers of each entity (invariant 4).
+  static func storedNumbers(_ model: ManagedObjectModel, _ bySlot: [[UInt32]]) -> [[UInt32]] {
+    zip(model.schemas, bySlot).map { schema, numbers in
+      zip(schema.properties, numbers).filter { !$0.0.isTransient }.map(\.1)
+    }
   }
 }
 

@@ -57,7 +57,19 @@ package enum GraphDecoders {
           .string("email", optional: false), .double("salary", default: 1),
           .toOne("company", "Company", inverse: "workers"),
         ], uniquenessConstraints: [["email"]])
-      return [try StoredModel.initial(for: ManagedObjectModel([company, worker])).encode()]
+      let asked = try ValidationRule.predicate(FetchPredicate(format: "SELF != 3"), message: "must not be 3")
+      let ruled = EntityDescription(
+        "Ruled",
+        properties: [
+          .int16("n", rules: [.minimum(1), .maximum(9), asked]),
+          .string("s", rules: [.minimumLength(1), .maximumLength(9), .pattern("a+")]), .transient("t"),
+        ], userInfo: ["k": "v", "l": "w"], versionHashModifier: "2")
+      let full = try ManagedObjectModel(
+        [company, worker, ruled], configurations: ["A": ["Ruled"]], versionIdentifiers: ["1", "2"])
+      return [
+        try StoredModel.initial(for: ManagedObjectModel([company, worker])).encode(),
+        try StoredModel.initial(for: full).encode(),
+      ]
     },
     decode: { bytes in
       let stored = try StoredModel(decoding: Array(bytes))

@@ -130,11 +130,19 @@ extension ManagedObjectContext {
   /// After it returns the changes are as durable as the container's store description says, and other
   /// contexts see them once they advance. The context sees them, and whatever others have saved before.
   ///
-  /// - Throws: `PerdureError`. Validation: 1560 to 1600 with `details`. Others were faster: 133020 or
+  /// - Throws: `PerdureError`. Validation: 1550 to 1690 with `details`. Others were faster: 133020 or
   ///   133021 with `conflicts`. The store failed: 134030 with its error as `cause`. In each case nothing is
   ///   saved, and everything is pending as before; repair it and save again, or roll back.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.save() }
+
+  /// Holds everything that is pending against the rules that a save holds it against, as often as one likes: after
+  /// applying delete rules, and without asking the store. A save that follows may still meet what others have saved.
+  ///
+  /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` would; 134060 when a row could not be read.
+  ///   Everything is pending as before.
+  /// - Complexity: O(k) for k changed objects, and a read for each that has rules on attributes that did not change.
+  public func validate() throws(PerdureError) { try core.validate() }
 
   /// Forgets all unsaved changes and moves on to the newest state of the store, also where another process
   /// writes it.

@@ -1,3 +1,4 @@
+public import PerdureModel
 public import PerdurePredicates
 
 /// Why a context or a container could not do what it was asked. Nothing has changed: what was pending is
@@ -17,6 +18,8 @@ public struct PerdureError: Error, Sendable {
     /// A code from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// A value breaks a predicate of the model.
+    public static let validation = Code(rawValue: 1550)
     /// Several objects or properties are invalid; `details` lists all.
     public static let multipleValidationErrors = Code(rawValue: 1560)
     /// An attribute or a to-one relationship that is not optional has no value.
@@ -27,6 +30,22 @@ public struct PerdureError: Error, Sendable {
     public static let relationshipExceedsMaximumCount = Code(rawValue: 1590)
     /// An object was to be deleted while a relationship with the rule deny has objects.
     public static let relationshipDeniedDelete = Code(rawValue: 1600)
+    /// A number is above the greatest that its attribute takes.
+    public static let numberTooLarge = Code(rawValue: 1610)
+    /// A number is below the least that its attribute takes.
+    public static let numberTooSmall = Code(rawValue: 1620)
+    /// A date is later than the latest that its attribute takes.
+    public static let dateTooLate = Code(rawValue: 1630)
+    /// A date is earlier than the earliest that its attribute takes.
+    public static let dateTooSoon = Code(rawValue: 1640)
+    /// A text, or data, is longer than its attribute takes.
+    public static let stringTooLong = Code(rawValue: 1660)
+    /// A text, or data, is shorter than its attribute takes.
+    public static let stringTooShort = Code(rawValue: 1670)
+    /// A text does not match the pattern of its attribute.
+    public static let stringPatternMatching = Code(rawValue: 1680)
+    /// A URI does not match the pattern of its attribute, or is longer or shorter than it takes.
+    public static let invalidURI = Code(rawValue: 1690)
     /// There is no such object in the store.
     public static let objectNotFound = Code(rawValue: 133_000)
     /// An id belongs to another store or to an entity that the model does not have.
@@ -57,6 +76,8 @@ public struct PerdureError: Error, Sendable {
     public let value: Value
     /// The rule that is broken, in words.
     public let rule: String
+    /// The rule of the model that is broken; nil for what follows from options, counts and delete rules.
+    public internal(set) var validationRule: ValidationRule?
   }
 
   /// One thing that this context and another disagree about.

@@ -38,6 +38,21 @@ enum PropertyRules {
     }
   }
 
+  /// Core Data's number for a rule of the model that a value of a type breaks.
+  static func code(of rule: ValidationRule, _ type: AttributeType?) -> PerdureError.Code {
+    switch (rule, type) {
+    case (.predicate, _): .validation
+    case (_, .uri): .invalidURI
+    case (.minimum, .date): .dateTooSoon
+    case (.maximum, .date): .dateTooLate
+    case (.minimum, _): .numberTooSmall
+    case (.maximum, _): .numberTooLarge
+    case (.minimumLength, _): .stringTooShort
+    case (.maximumLength, _): .stringTooLong
+    case (.pattern, _): .stringPatternMatching
+    }
+  }
+
   /// What is wrong with the number of objects at the other end. An optional relationship may always be empty.
   static func violation(
     _ relationship: RelationshipShape, count: Int
@@ -68,6 +83,17 @@ enum PropertyRules {
 }
 
 extension ContextCore {
+  /// What a save would find, before it asks the store.
+  func validate() throws(PerdureError) {
+    checkOwner()
+    propagateDeletes()
+    if let readFailure { throw readFailure }
+    var violations: [PerdureError.Detail] = []
+    for overlay in tracker.ordered.joined() { addViolations(overlay, to: &violations) }
+    if let readFailure { throw readFailure }
+    if !violations.isEmpty { throw .validation(violations) }
+  }
+
   /// Adds every rule that a pending change breaks. Delete rules have been applied before.
   func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     if overlay.isDeleted {
@@ -88,6 +114,13 @@ extension ContextCore {
 
   private func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     for slot in overlay.shape.ruledSlots where isConcerned(overlay, slot) {
+      if overlay.shape.rules[slot] != nil {
+        let value = overlay.value(slot) ?? columnValue(overlay.reference, slot)
+        if !value.isNull {
+          addBrokenRules(of: value, overlay, slot, to: &details)
+          continue
+        }
+      }
       // Most columns have a value, and then no rule of theirs is broken.
       if let value = overlay.value(slot), !value.isNull { continue }
       guard let found = violation(overlay, slot) else { continue }
@@ -98,10 +131,27 @@ extension ContextCore {
     }
   }
 
+  /// Adds the model's rules that a value breaks.
+  private func addBrokenRules(
+    of value: Value, _ overlay: ObjectOverlay, _ slot: Int, to details: inout [PerdureError.Detail]
+  ) {
+    guard let rules = overlay.shape.rules[slot] else { return }
+    for broken in rules.broken(by: value) {
+      var detail = PerdureError.Detail(
+        code: PropertyRules.code(of: broken.rule, overlay.shape.schema.properties[slot].attributeType),
+        objectID: objectID(of: overlay.reference), property: overlay.shape.propertyName(slot), value: value,
+        rule: broken.cause.map { "\(broken.rule), which could not be asked: \($0)" } ?? "\(broken.rule)")
+      detail.validationRule = broken.rule
+      details.append(detail)
+    }
+  }
+
   private func violation(_ overlay: ObjectOverlay, _ slot: Int) -> PropertyRules.Violation? {
     if case .relationship(let relationship) = overlay.shape.properties[slot] {
       return PropertyRules.violation(relationship, count: targetCount(of: overlay.reference, relationship))
     }
+    // It has rules, and an absent value breaks none of them.
+    if case .attribute(_, isOptional: true) = overlay.shape.properties[slot] { return nil }
     let isMissing = overlay.value(slot)?.isNull ?? columnValue(overlay.reference, slot).isNull
     return isMissing ? PropertyRules.missing : nil
   }

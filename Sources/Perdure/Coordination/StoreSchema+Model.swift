@@ -6,6 +6,7 @@ internal import PerdurePredicates
 extension FieldKind {
   init(_ type: AttributeType) {
     switch type {
+    case .undefined: self = .absent
     case .boolean: self = .bool
     case .int16: self = .int16
     case .int32: self = .int32

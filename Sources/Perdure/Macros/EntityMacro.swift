@@ -45,7 +45,8 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 /// Says more about an attribute of an `@Entity` class.
 ///
 ///     @Entity final class Project: ManagedObject {
-///       @Attribute(.indexed) var title: String
+///       @Attribute(.indexed, .length(1...80)) var title: String
+///       @Attribute(.minimum(1), .maximum(5)) var priority: Int = 3
 ///       @Relationship(inverse: "projects") var members: ToMany<Worker>
 ///       @Attribute(.indexed, derived: "members.@count") private(set) var memberCount: Int
 ///     }
@@ -54,7 +55,8 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 /// at every object; each saved object costs its entry. A unique attribute has one besides.
 ///
 /// - Parameters:
-///   - options: Whether the attribute is unique or indexed. Objects without a value never break uniqueness.
+///   - options: Whether the attribute is unique or indexed, and the rules that a save holds its values against (see
+///     `ValidationRule`). Objects without a value never break uniqueness, nor any rule.
 ///   - derived: How the value follows from other properties, for example `"packages.@count"`. The variable
 ///     cannot be set.
 ///   - originalName: The attribute's name in an earlier version of the model. Kept for migrations to come: no
@@ -97,4 +99,32 @@ public enum AttributeOption: Sendable, Hashable {
   case unique
   /// An ordered index over the attribute is kept.
   case indexed
+  /// What values have to be like for a save to take them. The functions below write the usual ones.
+  case rules([ValidationRule])
+}
+
+extension AttributeOption {
+  /// The least number, or the earliest date.
+  public static func minimum(_ value: DefaultValue) -> AttributeOption { .rules([.minimum(value)]) }
+
+  /// The greatest number, or the latest date.
+  public static func maximum(_ value: DefaultValue) -> AttributeOption { .rules([.maximum(value)]) }
+
+  /// The least and the greatest count of characters of a text or URI, or of bytes.
+  public static func length(_ range: ClosedRange<Int>) -> AttributeOption {
+    .rules([.minimumLength(range.lowerBound), .maximumLength(range.upperBound)])
+  }
+
+  /// The least count of characters of a text or URI, or of bytes: `1...`.
+  public static func length(_ range: PartialRangeFrom<Int>) -> AttributeOption {
+    .rules([.minimumLength(range.lowerBound)])
+  }
+
+  /// The greatest count of characters of a text or URI, or of bytes: `...40`.
+  public static func length(_ range: PartialRangeThrough<Int>) -> AttributeOption {
+    .rules([.maximumLength(range.upperBound)])
+  }
+
+  /// A regular expression that the whole text, or the whole URI, matches.
+  public static func pattern(_ pattern: String) -> AttributeOption { .rules([.pattern(pattern)]) }
 }

@@ -71,6 +71,8 @@ extension _EntityAssembly {
   }
 
   private mutating func addAttribute(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
+    var attribute = attribute
+    for case .rules(let rules) in options { attribute.rules += rules }
     properties.append(.attribute(attribute))
     if options.contains(.indexed) { indexes.append(Self.index(on: [attribute.name])) }
     if options.contains(.unique) { constraints.append([attribute.name]) }

@@ -35,6 +35,8 @@ final class EntityShape: Sendable {
   let columnSlots: [Int]
   /// The slots that a save has rules for.
   let ruledSlots: [Int]
+  /// By slot, what the model demands of the values of attributes; nil where it demands nothing.
+  let rules: [CompiledRules?]
   /// What each slot of a new object holds: its default, or nothing.
   let template: [Value]
   /// One-way relationships of other entities whose destination is this entity or one it inherits from.
@@ -66,7 +68,10 @@ final class EntityShape: Sendable {
     }
     columns = relationships.filter { $0.form == .column }
     columnSlots = columns.map(\.slot)
-    ruledSlots = parts.properties.indices.filter { PropertyRules.apply(to: parts.properties[$0]) }
+    rules = parts.rules
+    ruledSlots = parts.properties.indices.filter {
+      parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
+    }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
     incoming = parts.incoming
     deletionGuards = parts.deletionGuards
@@ -122,6 +127,7 @@ struct EntityShapeParts {
   let storage: EntityStorage
   let objectClass: ManagedObject.Type
   let properties: [EntityShape.Property]
+  let rules: [CompiledRules?]
   var incoming: [RelationshipShape] = []
   var deletionGuards: [StoreIndex] = []
 }

@@ -14,13 +14,14 @@ final class GraphSchema: Sendable {
 
   /// - Parameter classes: The classes of the objects, by entity name. An entity without one takes its
   ///   parent's, and at the root `ManagedObject` itself.
+  /// - Throws: for a pattern of a validation rule that cannot be read.
   init(
     model: ManagedObjectModel, store: StoreSchema, storeIdentifier: String,
     classes: [String: ManagedObject.Type]
-  ) {
+  ) throws(PredicateEvaluationError) {
     self.store = store
     var builder = GraphSchemaBuilder(model: model, store: store, classes: classes)
-    let made = builder.parts().map { EntityShape($0, storeIdentifier: storeIdentifier) }
+    let made = try builder.parts().map { EntityShape($0, storeIdentifier: storeIdentifier) }
     var table = [EntityShape?](repeating: nil, count: Int(made.map(\.number).max() ?? 0) + 1)
     for shape in made { table[Int(shape.number)] = shape }
     shapes = table
@@ -84,11 +85,13 @@ private struct GraphSchemaBuilder {
   let store: StoreSchema
   let classes: [String: ManagedObject.Type]
 
-  mutating func parts() -> [EntityShapeParts] {
-    var parts = model.schemas.map { schema in
-      EntityShapeParts(
-        schema: schema, description: model.entities[schema.index], storage: storage(schema),
-        objectClass: objectClass(schema), properties: properties(schema))
+  mutating func parts() throws(PredicateEvaluationError) -> [EntityShapeParts] {
+    var parts: [EntityShapeParts] = []
+    for schema in model.schemas {
+      parts.append(
+        EntityShapeParts(
+          schema: schema, description: model.entities[schema.index], storage: storage(schema),
+          objectClass: objectClass(schema), properties: properties(schema), rules: try rules(schema)))
     }
     let declared = parts.flatMap { entity in
       entity.properties.enumerated().compactMap { slot, property -> RelationshipShape? in
@@ -129,6 +132,17 @@ private struct GraphSchemaBuilder {
       case .toOne, .inverse: preconditionFailure("\(property.name) is a relationship.")
       }
     }
+  }
+
+  private func rules(_ schema: EntitySchema) throws(PredicateEvaluationError) -> [CompiledRules?] {
+    var all: [CompiledRules?] = []
+    for property in schema.properties {
+      let rules = try property.attributeType.map { type throws(PredicateEvaluationError) in
+        try CompiledRules(property.rules, type: type)
+      }
+      all.append(rules.flatMap { $0.isEmpty ? nil : $0 })
+    }
+    return all
   }
 
   /// Finds what leads to the objects of an entity.

@@ -1,0 +1,172 @@
+// The rules of one attribute, made ready to be asked about many values.
+//
+// Pure: a value goes in, the rules that it breaks come out. Bounds are in the form in which rows have values, so
+// that a comparison is one; regular expressions are read once. A value that breaks nothing costs no memory.
+
+package import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The rules of an attribute, in the order of its description.
+package struct CompiledRules: Sendable {
+  /// A rule that a value breaks.
+  package struct Broken {
+    /// The rule.
+    package let rule: ValidationRule
+    /// Why a predicate could not be asked, which counts as broken; nil where it was asked.
+    package let cause: PredicateEvaluationError?
+  }
+
+  private let rules: [ValidationRule]
+  private let checks: [Check]
+
+  /// Makes rules ready that a model has accepted for `type`.
+  ///
+  /// - Throws: `PredicateEvaluationError` for a pattern that cannot be read. What does not fit the type is left out:
+  ///   no model has it.
+  package init(_ rules: [ValidationRule], type: AttributeType) throws(PredicateEvaluationError) {
+    var kept: [ValidationRule] = []
+    var checks: [Check] = []
+    for rule in rules {
+      guard let check = try Check(rule, type) else { continue }
+      kept.append(rule)
+      checks.append(check)
+    }
+    self.rules = kept
+    self.checks = checks
+  }
+
+  package var isEmpty: Bool { checks.isEmpty }
+
+  /// The rules that a value breaks, in order. Null breaks none.
+  package func broken(by value: Value) -> [Broken] {
+    var result: [Broken] = []
+    if value.isNull { return result }
+    for position in checks.indices {
+      switch checks[position].answer(value) {
+      case .holds: break
+      case .fails: result.append(Broken(rule: rules[position], cause: nil))
+      case .cannotBeAsked(let cause): result.append(Broken(rule: rules[position], cause: cause))
+      }
+    }
+    return result
+  }
+}
+
+/// One rule, in the form of the attribute's values.
+private enum Check: Sendable {
+  case integerAtLeast(Int64)
+  case integerAtMost(Int64)
+  case doubleAtLeast(Double)
+  case doubleAtMost(Double)
+  /// Decimals; the other side is a value so that comparing is the query language's own.
+  case atLeast(Value)
+  case atMost(Value)
+  case lengthAtLeast(Int)
+  case lengthAtMost(Int)
+  case pattern(SharedPattern)
+  case predicate(FetchPredicate)
+
+  enum Answer {
+    case holds
+    case fails
+    case cannotBeAsked(PredicateEvaluationError)
+
+    init(_ holds: Bool) { self = holds ? .holds : .fails }
+  }
+
+  /// Nil for what does not fit the type.
+  init?(_ rule: ValidationRule, _ type: AttributeType) throws(PredicateEvaluationError) {
+    switch rule {
+    case .minimum(let bound):
+      switch bound.converted(to: type)?.value {
+      case .integer(let least): self = .integerAtLeast(least)
+      case .double(let least): self = .doubleAtLeast(least)
+      case .date(let least): self = .doubleAtLeast(least.timeIntervalSinceReferenceDate)
+      case .decimal(let least): self = .atLeast(.decimal(least))
+      default: return nil
+      }
+    case .maximum(let bound):
+      switch bound.converted(to: type)?.value {
+      case .integer(let most): self = .integerAtMost(most)
+      case .double(let most): self = .doubleAtMost(most)
+      case .date(let most): self = .doubleAtMost(most.timeIntervalSinceReferenceDate)
+      case .decimal(let most): self = .atMost(.decimal(most))
+      default: return nil
+      }
+    case .minimumLength(let count): self = .lengthAtLeast(count)
+    case .maximumLength(let count): self = .lengthAtMost(count)
+    case .pattern(let pattern): self = .pattern(try SharedPattern(pattern))
+    case .predicate(let predicate, _): self = .predicate(predicate)
+    }
+  }
+
+  func answer(_ value: Value) -> Answer {
+    switch (self, value) {
+    case (.integerAtLeast(let least), .integer(let integer)): Answer(integer >= least)
+    case (.integerAtMost(let most), .integer(let integer)): Answer(integer <= most)
+    case (.doubleAtLeast(let least), .double(let double)): Answer(double >= least)
+    case (.doubleAtMost(let most), .double(let double)): Answer(double <= most)
+    case (.doubleAtLeast(let least), .date(let date)): Answer(date.timeIntervalSinceReferenceDate >= least)
+    case (.doubleAtMost(let most), .date(let date)): Answer(date.timeIntervalSinceReferenceDate <= most)
+    case (.atLeast(.decimal(let least)), .decimal(let decimal)):
+      Answer(!decimal.isNaN && decimal >= least)
+    case (.atMost(.decimal(let most)), .decimal(let decimal)): Answer(!decimal.isNaN && decimal <= most)
+    case (.lengthAtLeast(let count), _): Answer(value.hasLength(ofAtLeast: count))
+    case (.lengthAtMost(let count), _): Answer(!value.hasLength(ofAtLeast: count + 1))
+    case (.pattern(let pattern), .string(let text)): Self.asking { try pattern.matches(text) }
+    case (.pattern(let pattern), .url(let url)): Self.asking { try pattern.matches(url.absoluteString) }
+    case (.predicate(let predicate), _): Self.asking { try predicate.evaluate(with: value) }
+    default: .fails
+    }
+  }
+
+  private static func asking(_ holds: () throws -> Bool) -> Answer {
+    do {
+      return Answer(try holds())
+    } catch let error as PredicateEvaluationError {
+      return .cannotBeAsked(error)
+    } catch {
+      return .fails
+    }
+  }
+}
+
+extension Value {
+  /// Whether the length reaches `count`. Characters of text are counted only as far as that takes.
+  fileprivate func hasLength(ofAtLeast count: Int) -> Bool {
+    switch self {
+    case .string(let text): text.hasCharacters(count)
+    case .url(let url): url.absoluteString.hasCharacters(count)
+    case .data(let data): data.count >= count
+    default: false
+    }
+  }
+}
+
+extension String {
+  fileprivate func hasCharacters(_ count: Int) -> Bool {
+    // No character is shorter than a byte.
+    guard utf8.count >= count else { return false }
+    return index(startIndex, offsetBy: count, limitedBy: endIndex) != nil
+  }
+}
+
+/// A regular expression that many threads match with.
+///
+// Unchecked: the expression is made from text, so nothing in it is a closure of anybody's, and it never changes;
+// what the engine makes of it at the first match is made by `init`.
+private struct SharedPattern: @unchecked Sendable {
+  private let expression: RegularExpression
+
+  init(_ pattern: String) throws(PredicateEvaluationError) {
+    expression = try RegularExpression(pattern, options: [])
+    _ = try expression.matches("")
+  }
+
+  func matches(_ text: String) throws(PredicateEvaluationError) -> Bool { try expression.matches(text) }
+}

@@ -1,0 +1,43 @@
+extension ModelValidation {
+  /// Checks the named subsets of entities. Whoever has an entity of a hierarchy has all of it: a store looks for
+  /// subentities with every fetch, and an object is of its superentities too.
+  mutating func checkConfigurations() {
+    for (name, members) in configurations.sorted(by: { $0.key < $1.key }) {
+      if !Self.isIdentifier(name) {
+        error(
+          .configuration, name, nil, "\"\(name)\" is not a valid name of a configuration.",
+          "Use letters, digits and underscores.")
+      }
+      let unknown = members.filter { indicesByName[$0] == nil }
+      for entity in unknown {
+        error(
+          .configuration, entity, nil,
+          "The configuration \"\(name)\" names an entity that is not in the model.",
+          "Add it, or correct the name.")
+      }
+      checkHierarchies(of: name, Set(members.compactMap { indicesByName[$0] }))
+    }
+  }
+
+  private mutating func checkHierarchies(of name: String, _ members: Set<Int>) {
+    for (index, entity) in entities.enumerated() {
+      if let parent = parents[index], members.contains(index) != members.contains(parent) {
+        error(
+          .configuration, entity.name, nil,
+          "The configuration \"\(name)\" has only one of \"\(entity.name)\" and its superentity "
+            + "\"\(entities[parent].name)\".",
+          "Put a whole hierarchy into a configuration, or nothing of it.")
+      }
+      guard members.contains(index) else { continue }
+      for relationship in entity.relationships {
+        guard let destination = indicesByName[relationship.destinationEntityName],
+          !members.contains(destination)
+        else { continue }
+        warn(
+          .configurationSplitsRelationship, entity.name, relationship.name,
+          "The relationship leads out of the configuration \"\(name)\", and no store can be opened with it.",
+          "Put \"\(relationship.destinationEntityName)\" into the configuration too.")
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+public import PerdurePredicates
+
+/// What the values of an attribute have to be like for a save to take them.
+///
+///     AttributeDescription("age", .int16, rules: [.minimum(0), .maximum(150)])
+///     AttributeDescription("code", .string, rules: [.minimumLength(1), .pattern("[A-Z]+")])
+///
+/// Rules are data: a store keeps them with its model, and every program that reads the model sees them. They are
+/// checked when an object is saved, and by `ManagedObject.validateForInsert()` and its kin, never at assignment. An
+/// absent value breaks none of them: only `isOptional` speaks of absence.
+public enum ValidationRule: Sendable, Hashable {
+  /// The least number or the earliest date. A value that is not a number breaks it.
+  case minimum(DefaultValue)
+  /// The greatest number or the latest date. A value that is not a number breaks it.
+  case maximum(DefaultValue)
+  /// The least count of characters of a text or URI, or of bytes.
+  case minimumLength(Int)
+  /// The greatest count of characters of a text or URI, or of bytes.
+  case maximumLength(Int)
+  /// A regular expression that the whole text, or the whole URI, matches.
+  case pattern(String)
+  /// A predicate that holds for the value, which it calls `SELF`; it names no property and no variable.
+  ///
+  /// The message says in words what it asks, after the name of the property: "must be even". A pattern is checked
+  /// quicker by `pattern` than by a predicate with MATCHES.
+  case predicate(FetchPredicate, message: String)
+}
+
+extension ValidationRule: CustomStringConvertible {
+  /// What the rule asks, in words that follow the name of the property.
+  public var description: String {
+    switch self {
+    case .minimum(let value): "must be at least \(value.value)"
+    case .maximum(let value): "must be at most \(value.value)"
+    case .minimumLength(let count): "must have a length of at least \(count)"
+    case .maximumLength(let count): "must have a length of at most \(count)"
+    case .pattern(let pattern): "must match \(pattern) as a whole"
+    case .predicate(let predicate, let message):
+      message.isEmpty ? "must be such that \(predicate.predicateFormat)" : message
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import Perdure
+import PerdureTestSupport
+import Testing
+
+@Entity private final class Item: ManagedObject {
+  @Attribute(.minimum(0), .maximum(10)) var amount: Int
+  @Attribute(.minimum(0.5), .maximum(1.5)) var factor: Double?
+  @Attribute(.length(2...4), .pattern("[a-z]*")) var code: String?
+  @Attribute(
+    .minimum(.date(Date(timeIntervalSinceReferenceDate: 0))),
+    .maximum(.date(Date(timeIntervalSinceReferenceDate: 100)))) var at: Date?
+  @Attribute(.pattern("https://.*")) var link: URL?
+  @Attribute(.length(...3)) var bytes: Data?
+  @Attribute(.length(1...)) var note: String?
+  @Relationship(inverse: "items") var box: Box?
+}
+
+@Entity private final class Box: ManagedObject {
+  @Attribute(.length(1...)) var label: String
+  @Relationship(inverse: "box", deleteRule: .deny) var items: ToMany<Item>
+}
+
+/// V1 to V5 of the reference, and the codes of its section 1.5, as far as rules of the model go.
+@Suite("Validation: rules of the model")
+struct DeclaredRuleTests {
+  private func item(_ context: ManagedObjectContext) -> Item {
+    let item = Item(context: context)
+    item.amount = 1
+    return item
+  }
+
+  @Test("V2 Nothing is refused at assignment, and what is valid is saved")
+  func assignment() throws {
+    let context = try Sandbox(Item.self, Box.self).container.newContext()
+    let item = item(context)
+    item.amount = 11
+    #expect(item.amount == 11)
+    item.amount = 10
+    item.code = "abcd"
+    #expect(refusals(context) == [])
+  }
+
+  @Test("V5 Numbers: 1610 above the greatest, 1620 below the least")
+  func numbers() throws {
+    let context = try Sandbox(Item.self, Box.self).container.newContext()
+    let item = item(context)
+    item.amount = 11
+    item.factor = 0.25
+    #expect(refusals(context) == ["1610 amount", "1620 factor"])
+    item.amount = -1
+    item.factor = 2
+    #expect(refusals(context) == ["1620 amount", "1610 factor"])
+  }
+
+  @Test("V5 Dates: 1630 too late, 1640 too soon")
+  func dates() throws {
+    let context = try Sandbox(Item.self, Box.self).container.newContext()
+    let item = item(context)
+    item.at = Date(timeIntervalSinceReferenceDate: 101)
+    #expect(refusals(context) == ["1630 at"])
+    item.at = Date(timeIntervalSinceReferenceDate: -1)
+    #expect(refusals(context) == ["1640 at"])
+  }
+
+  @Test("V5 Text: 1660 too long, 1670 too short, 1680 not as the pattern; URIs: 1690")
+  func texts() throws {
+    let context = try Sandbox(Item.self, Box.self).container.newContext()
+    let item = item(context)
+    item.code = "abcde"
+    #expect(refusals(context) == ["1660 code"])
+    item.code = "a"
+    #expect(refusals(context) == ["1670 code"])
+    item.code = "ABC"
+    #expect(refusals(context) == ["1680 code"])
+    item.code = nil
+    item.link = URL(string: "http://example.org")
+    item.bytes = Data(count: 4)
+    item.note = ""
+    #expect(refusals(context) == ["1690 link", "1660 bytes", "1670 note"])
+  }
+
+  @Test("V5 A predicate of the model: 1550, with its message")
+  func predicates() throws {
+    let even = ValidationRule.predicate(
+      try FetchPredicate(format: "modulus:by:(SELF, 2) == 0"), message: "must be even")
+    let model = try ManagedObjectModel([
+      EntityDescription("Pair", properties: [.int64("count", rules: [even])])
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let pair = context.insertNewObject(forEntityName: "Pair")
+    pair["count"] = 3
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .validation)
+    #expect(error?.details.first?.rule == "must be even")
+    #expect(error?.message.contains("count must be even") == true)
+    pair["count"] = 4
+    #expect(refusals(context) == [])
+  }
+
+  @Test("V4 A failure names the object, the property, the rule and the value")
+  func details() throws {
+    let context = try Sandbox(Item.self, Box.self).container.newContext()
+    let item = item(context)
+    item.amount = 12
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .numberTooLarge)
+    let detail = try #require(error?.details.first)
+    #expect(detail.objectID == item.objectID && detail.property == "amount" && detail.value == .integer(12))
+    #expect(detail.validationRule == .maximum(10) && detail.rule == "must be at most 10")
+    #expect(error?.description.contains("amount = 12: must be at most 10") == true)
+  }
+
+  @Test("V3 All failures of all objects are in one error 1560")
+  func everything() throws {
+    let context = try Sandbox(Item.self, Box.self).container.newContext()
+    let (first, second) = (item(context), item(context))
+    first.amount = 11
+    first.code = "A"
+    second.amount = -1
+    _ = Box(context: context)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .multipleValidationErrors)
+    #expect(
+      Set(error?.details.map { "\($0.code.rawValue) \($0.property)" } ?? [])
+        == ["1610 amount", "1670 code", "1680 code", "1620 amount", "1570 label"])
+  }
+
+  @Test("V3 A save that fails changes nothing, and repairing makes it pass")
+  func repair() throws {
+    let sandbox = try Sandbox(Item.self, Box.self)
+    let context = sandbox.container.newContext()
+    let (good, bad) = (item(context), item(context))
+    bad.amount = 99
+    #expect(refusals(context) == ["1610 amount"])
+    #expect(good.isInserted && bad.isInserted && bad.amount == 99)
+    #expect(try sandbox.container.newContext().fetch(FetchRequest<Item>()).isEmpty)
+    bad.amount = 9
+    #expect(refusals(context) == [])
+    #expect(try sandbox.container.newContext().fetch(FetchRequest<Item>()).count == 2)
+  }
+
+  @Test("V2 An update is held against the rules of all attributes, a deletion against none")
+  func updates() throws {
+    let sandbox = try Sandbox(Item.self, Box.self)
+    let context = sandbox.container.newContext()
+    let item = item(context)
+    item.note = "x"
+    try context.save()
+    item.note = ""
+    #expect(refusals(context) == ["1670 note"])
+    context.delete(item)
+    #expect(refusals(context) == [])
+  }
+
+  @Test("V2 Only what is pending is validated: a row from before a rule is refused at its next update")
+  func olderRows() throws {
+    let directory = try TemporaryDirectory()
+    func container(_ rules: [ValidationRule]) throws -> PersistentContainer {
+      let model = try ManagedObjectModel([
+        EntityDescription("Thing", properties: [.int64("size", rules: rules), .string("name")])
+      ])
+      let container = PersistentContainer(name: "Things", model: model, at: directory.path + "/s.perdure")
+      try container.loadPersistentStores()
+      return container
+    }
+    let before = try container([])
+    let first = before.newContext()
+    first.insertNewObject(forEntityName: "Thing")["size"] = 7
+    try first.save()
+    try before.close()
+    let after = try container([.maximum(5)])
+    let context = after.newContext()
+    context.insertNewObject(forEntityName: "Thing")["size"] = 4
+    try context.save()
+    let things = try context.fetch(
+      FetchRequest<ManagedObject>(entityName: "Thing", predicate: FetchPredicate(format: "size == 7")))
+    let old = try #require(things.first)
+    old["name"] = "old"
+    #expect(refusals(context) == ["1610 size"])
+    old["size"] = 5
+    #expect(refusals(context) == [])
+    try after.close()
+  }
+
+  @Test("On demand a context is validated as a save would, and nothing is saved")
+  func onDemand() throws {
+    let sandbox = try Sandbox(Item.self, Box.self)
+    let context = sandbox.container.newContext()
+    try context.validate()
+    let (item, box) = (item(context), Box(context: context))
+    box.label = "b"
+    item.box = box
+    try context.validate()
+    #expect(context.hasChanges)
+    try context.save()
+    context.delete(box)
+    item.amount = 11
+    let error = #expect(throws: PerdureError.self) { try context.validate() }
+    #expect(Set(error?.details.map(\.code) ?? []) == [.numberTooLarge, .relationshipDeniedDelete])
+    #expect(item.amount == 11 && box.isDeleted)
+  }
+
+  @Test("A sub-entity inherits the rules of its parent")
+  func inherited() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription("Base", isAbstract: true, properties: [.int64("n", rules: [.minimum(0)])]),
+      EntityDescription("Derived", superentity: "Base", properties: [.int64("m", rules: [.minimum(0)])]),
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let object = context.insertNewObject(forEntityName: "Derived")
+    object["n"] = -1
+    object["m"] = -1
+    #expect(refusals(context) == ["1620 n", "1620 m"])
+  }
+}

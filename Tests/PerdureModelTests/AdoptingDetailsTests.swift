@@ -1,0 +1,91 @@
+import Testing
+
+@testable import PerdureModel
+
+@Suite("A store takes on what its rows do not depend on")
+struct AdoptingDetailsTests {
+  private func text(_ difference: ModelDifference) -> String {
+    "\(difference.isCompatible ? "" : "! ")\(difference.kind.rawValue) \(difference.entity)"
+      + (difference.property.map { ".\($0)" } ?? "")
+  }
+
+  private func differences(
+    _ old: AttributeDescription?, _ new: AttributeDescription?
+  ) throws -> [String] {
+    func model(_ attribute: AttributeDescription?) throws -> ManagedObjectModel {
+      var properties: [PropertyDescription] = [.string("b")]
+      if let attribute { properties.append(.attribute(attribute)) }
+      return try ManagedObjectModel([EntityDescription("E", properties: properties)])
+    }
+    return try ModelDifference.differences(from: model(old), to: model(new)).map(text)
+  }
+
+  @Test("Other validation rules and user info are taken on")
+  func compatible() throws {
+    let plain = AttributeDescription("a", .int64)
+    #expect(
+      try differences(plain, AttributeDescription("a", .int64, rules: [.minimum(1)])) == ["rulesChanged E.a"])
+    #expect(
+      try differences(plain, AttributeDescription("a", .int64, userInfo: ["k": "v"]))
+        == ["detailsChanged E.a"])
+  }
+
+  @Test("A stored attribute does not become transient, nor the reverse, without a migration")
+  func storedOrNot() throws {
+    let stored = AttributeDescription("a", .int64)
+    let transient = AttributeDescription("a", .int64, isTransient: true)
+    #expect(try differences(stored, transient) == ["! transientChanged E.a"])
+    #expect(try differences(transient, stored) == ["! transientChanged E.a"])
+  }
+
+  @Test("A transient attribute comes, changes and goes without anybody noticing")
+  func transient() throws {
+    let text = AttributeDescription("a", .string, isOptional: false, isTransient: true)
+    let number = AttributeDescription("a", .int64, isTransient: true)
+    #expect(try differences(nil, text) == ["propertyAdded E.a"])
+    #expect(try differences(text, number) == ["detailsChanged E.a"])
+    #expect(try differences(text, nil) == ["propertyRemoved E.a"])
+    let with = try ManagedObjectModel([entity("E", .string("b"), .attribute(text))])
+    let without = try ManagedObjectModel([entity("E", .string("b"))])
+    let first = try StoredModel.initial(for: with)
+    let second = try first.adopting(without).stored
+    #expect(second.layouts == first.layouts)
+    let third = try StoredModel(decoding: second.encode()).adopting(with).stored
+    #expect(third.layouts == first.layouts && third.propertyNumbers(ofEntityAt: 0) == [1, 3])
+  }
+
+  @Test("Another hash modifier says that a migration is needed, and is part of the hash")
+  func modifiers() throws {
+    let plain = AttributeDescription("a", .int64)
+    let modified = AttributeDescription("a", .int64, versionHashModifier: "2")
+    #expect(try differences(plain, modified) == ["! versionHashModifierChanged E.a"])
+    var company = Sample.company
+    company.versionHashModifier = "2"
+    var link = RelationshipDescription("rs", to: "E", inverse: "rs", maxCount: 0)
+    let before = try ManagedObjectModel([EntityDescription("E", properties: [.relationship(link)])])
+    link.versionHashModifier = "2"
+    let after = try ManagedObjectModel([EntityDescription("E", properties: [.relationship(link)])])
+    #expect(before.versionHash != after.versionHash)
+    let found = ModelDifference.differences(from: before, to: after).map(text)
+    #expect(found == ["! versionHashModifierChanged E.rs"])
+    let models = try [Sample.company, company].map { company in
+      try ManagedObjectModel(Sample.entities(changing: "Company") { $0 = company })
+    }
+    #expect(models[0].versionHash != models[1].versionHash)
+    #expect(
+      ModelDifference.differences(from: models[0], to: models[1]).map(text)
+        == ["! versionHashModifierChanged Company"])
+  }
+
+  @Test("Whether an attribute is transient is part of the hash; rules and user info are not")
+  func hash() throws {
+    func hash(_ attribute: AttributeDescription) throws -> UInt64 {
+      try ManagedObjectModel([entity("E", .attribute(attribute))]).versionHash
+    }
+    let plain = try hash(AttributeDescription("a", .int64))
+    #expect(try hash(AttributeDescription("a", .int64, isTransient: true)) != plain)
+    #expect(
+      try hash(AttributeDescription("a", .int64, rules: [.minimum(1)], userInfo: ["k": "v"])) == plain)
+    #expect(try hash(AttributeDescription("a", .int64, versionHashModifier: "")) != plain)
+  }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import PerdureModel
+import PerdurePredicates
+import Testing
+
+@Suite("Validation rules are data")
+struct ValidationRuleTests {
+  private func attribute(
+    _ type: AttributeType, default value: DefaultValue? = nil, _ rules: ValidationRule...
+  ) -> EntityDescription {
+    entity("E", .attribute("a", type, default: value, rules: rules))
+  }
+
+  /// The rules that a value breaks, by their places.
+  private func broken(_ type: AttributeType, _ rules: [ValidationRule], by value: Value) throws -> [Int] {
+    try CompiledRules(rules, type: type).broken(by: value).compactMap { rules.firstIndex(of: $0.rule) }
+  }
+
+  @Test("Bounds are in, and a value that is no number is outside of all")
+  func bounds() throws {
+    let rules: [ValidationRule] = [.minimum(-1), .maximum(3)]
+    for type in [AttributeType.int16, .int32, .int64] {
+      let found = try [-2, -1, 3, 4].map { try broken(type, rules, by: .integer($0)) }
+      #expect(found == [[0], [], [], [1]])
+    }
+    for type in [AttributeType.float, .double] {
+      let found = try [-1.5, -1, 3, 3.5, .infinity, .nan].map { try broken(type, rules, by: .double($0)) }
+      #expect(found == [[0], [], [], [1], [1], [0, 1]])
+    }
+    let decimals = try ["-1.01", "-1", "3", "3.001"].map {
+      try broken(.decimal, rules, by: .decimal(#require(Decimal(string: $0))))
+    }
+    #expect(decimals == [[0], [], [], [1]])
+    #expect(try broken(.decimal, rules, by: .decimal(.nan)) == [0, 1])
+    let days: [ValidationRule] = [.minimum(.date(.init(timeIntervalSinceReferenceDate: 10)))]
+    let dates = try [9.0, 10, 11].map {
+      try broken(.date, days, by: .date(Date(timeIntervalSinceReferenceDate: $0)))
+    }
+    #expect(dates == [[0], [], []])
+  }
+
+  @Test("A bound of a Float is the Float nearest to it, as its values are")
+  func floatBound() throws {
+    let rules: [ValidationRule] = [.minimum(0.1), .maximum(0.1)]
+    #expect(try broken(.float, rules, by: .double(Double(Float(0.1)))) == [])
+  }
+
+  @Test("Lengths count characters of text and URIs, and bytes of data")
+  func lengths() throws {
+    let rules: [ValidationRule] = [.minimumLength(2), .maximumLength(3)]
+    let texts = ["", "a", "ab", "e\u{301}e\u{301}", "🇩🇪🇫🇷🇮🇹", "abcd", "👩‍👩‍👧‍👦"]
+    #expect(
+      try texts.map { try broken(.string, rules, by: .string($0)) } == [[0], [0], [], [], [], [1], [0]])
+    let urls: [ValidationRule] = [.maximumLength(18)]
+    #expect(try broken(.uri, urls, by: .url(#require(URL(string: "https://example.org")))) == [0])
+    #expect(try broken(.uri, urls, by: .url(#require(URL(string: "https://example.or")))) == [])
+    let data = try [1, 2, 3, 4].map { try broken(.binary, rules, by: .data(Data(count: $0))) }
+    #expect(data == [[0], [], [], [1]])
+  }
+
+  @Test("A pattern is matched by the whole text")
+  func patterns() throws {
+    let rules: [ValidationRule] = [.pattern("[a-z]+")]
+    #expect(try broken(.string, rules, by: .string("abc")) == [])
+    #expect(try broken(.string, rules, by: .string("abc1")) == [0])
+    let secure: [ValidationRule] = [.pattern("https://.*")]
+    #expect(try broken(.uri, secure, by: .url(#require(URL(string: "http://example.org")))) == [0])
+  }
+
+  @Test("A predicate is asked about SELF, and one that cannot be asked counts as broken")
+  func predicates() throws {
+    let even = try ValidationRule.predicate(FetchPredicate(format: "modulus:by:(SELF, 2) == 0"), message: "")
+    #expect(try broken(.int64, [even], by: .integer(4)) == [])
+    #expect(try broken(.int64, [even], by: .integer(5)) == [0])
+    let text = try ValidationRule.predicate(FetchPredicate(format: "SELF MATCHES '('"), message: "")
+    let found = try CompiledRules([text], type: .string).broken(by: .string("a"))
+    #expect(found.count == 1 && found[0].cause?.code == .invalidPattern)
+  }
+
+  @Test("An absent value breaks no rule, and all broken ones are named in order")
+  func several() throws {
+    let rules: [ValidationRule] = [.minimumLength(3), .pattern("[a-z]+"), .maximumLength(1)]
+    #expect(try broken(.string, rules, by: .null) == [])
+    #expect(try broken(.string, rules, by: .string("A1")) == [0, 1, 2])
+  }
+
+  @Test("A rule says what it asks in words that follow the property's name")
+  func words() throws {
+    let rules: [ValidationRule] = [
+      .minimum(1), .maximum(2.5), .minimumLength(1), .maximumLength(40), .pattern("a|b"),
+      .predicate(try FetchPredicate(format: "SELF != 0"), message: "must not be nothing"),
+      .predicate(try FetchPredicate(format: "SELF != 0"), message: ""),
+    ]
+    #expect(
+      rules.map(\.description) == [
+        "must be at least 1", "must be at most 2.5", "must have a length of at least 1",
+        "must have a length of at most 40", "must match a|b as a whole", "must not be nothing",
+        "must be such that SELF != 0",
+      ])
+  }
+
+  @Test("A rule that does not fit its attribute's type is a problem of the model")
+  func unfitting() throws {
+    let predicate = try ValidationRule.predicate(FetchPredicate(format: "SELF != 0"), message: "")
+    let wrong = [
+      attribute(.string, .minimum(1)), attribute(.boolean, .maximum(true)), attribute(.uuid, .minimum("a")),
+      attribute(.int16, .maximum(40_000)), attribute(.int64, .minimum(0.5)),
+      attribute(.double, .minimum(.double(.nan))), attribute(.int64, .minimumLength(1)),
+      attribute(.string, .minimumLength(-1)), attribute(.date, .pattern("a")),
+      attribute(.date, .minimum(.date(Date(timeIntervalSinceReferenceDate: .nan)))),
+      entity("E", .transient("a", rules: [predicate])), attribute(.string, .pattern("(")),
+    ]
+    for wrong in wrong { #expect(findings([wrong]) == ["validationRule E.a"], "\(wrong)") }
+    let right = [
+      attribute(.int16, .minimum(-1), .maximum(7), predicate), attribute(.float, .maximum(1)),
+      attribute(.decimal, .minimum(0)), attribute(.binary, .maximumLength(9)), attribute(.boolean, predicate),
+      attribute(.uri, .pattern("https://.*"), .maximumLength(80)), attribute(.string, .minimumLength(0)),
+      entity("E", .transient("a", .int64, rules: [.minimum(0)])),
+    ]
+    for right in right { #expect(findings([right]) == [], "\(right)") }
+  }
+
+  @Test("Rules that contradict each other are a problem of the model")
+  func contradictions() {
+    #expect(findings([attribute(.int64, .minimum(3), .maximum(2))]) == ["validationRule E.a"])
+    #expect(findings([attribute(.int64, .minimum(3), .maximum(3))]) == [])
+    #expect(findings([attribute(.string, .minimumLength(2), .maximumLength(1))]) == ["validationRule E.a"])
+  }
+
+  @Test(
+    "A predicate that names anything but SELF is a problem of the model",
+    arguments: ["name == 1", "SELF.name == 1", "SELF == $x", "SUBQUERY(a, $x, $x == 1).@count == 0"])
+  func names(_ format: String) throws {
+    let rule = try ValidationRule.predicate(FetchPredicate(format: format), message: "")
+    #expect(findings([attribute(.int64, rule)]) == ["validationRule E.a"])
+  }
+
+  @Test("A derived attribute takes no rules, and a count's limits are the relationship's")
+  func derived() {
+    let count = AttributeDescription("n", .int64, derivation: "rs.@count", rules: [.maximum(3)])
+    #expect(
+      findings([entity("E", .attribute(count), .toMany("rs", "E", inverse: "rs"))])
+        == ["validationRule E.n"])
+  }
+
+  @Test("A default that breaks a rule is a warning")
+  func defaults() throws {
+    let model = try ManagedObjectModel([attribute(.int64, default: 7, .maximum(5))])
+    #expect(model.warnings.map(finding) == ["defaultBreaksRule E.a"])
+    #expect(try ManagedObjectModel([attribute(.int64, default: 5, .maximum(5))]).warnings == [])
+  }
+}
+
+@Suite("Transient attributes are no part of a store")
+struct TransientDescriptionTests {
+  @Test("The type undefined is for transient attributes only")
+  func undefined() {
+    #expect(findings([entity("E", .attribute("a", .undefined))]) == ["undefinedType E.a"])
+    #expect(findings([entity("E", .transient("a"), .transient("b", .string, default: "x"))]) == [])
+    #expect(findings([entity("E", .transient("a", default: "x"))]) == ["defaultType E.a"])
+  }
+
+  @Test("An index, a constraint and a derivation take no transient attribute")
+  func places() {
+    let inIndex = EntityDescription(
+      "E", properties: [.transient("a", .string)], indexes: [FetchIndexDescription(on: "a")])
+    #expect(findings([inIndex]) == ["indexProperty E.by_a"])
+    let inConstraint = EntityDescription(
+      "E", properties: [.transient("a", .string)], uniquenessConstraints: [["a"]])
+    #expect(findings([inConstraint]) == ["constraintProperty E.a"])
+    let derived = AttributeDescription("n", .int64, derivation: "rs.@count", isTransient: true)
+    #expect(
+      findings([entity("E", .attribute(derived), .toMany("rs", "E", inverse: "rs"))]) == ["derivation E.n"])
+  }
+}
