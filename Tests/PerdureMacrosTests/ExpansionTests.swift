@@ -37,6 +37,7 @@ struct ExpansionTests {
         var born: Date? = nil
         @Relationship(inverse: "members") public var projects: ToMany<Project>
         @Transient var cache: Int = 1
+        @Attribute(.transient) var mark: Mark = Mark()
         var upper: String { email }
       }
       """, "@Entity(\"W\", isAbstract: false)")
@@ -50,13 +51,15 @@ struct ExpansionTests {
       @inlinable public static var salary: Int { Person._Slot._count + 1 }
       @inlinable public static var born: Int { Person._Slot._count + 2 }
       @inlinable public static var projects: Int { Person._Slot._count + 3 }
-      @inlinable public static var _count: Int { Person._Slot._count + 4 }
+      @inlinable public static var mark: Int { Person._Slot._count + 4 }
+      @inlinable public static var _count: Int { Person._Slot._count + 5 }
       public static func _names<_Root: Worker>(_ root: _Root.Type) -> [AnyKeyPath: String] {
         var names = Person._Slot._names(root)
         names[\\_Root.email] = "email"
         names[\\_Root.salary] = "salary"
         names[\\_Root.born] = "born"
         names[\\_Root.projects] = "projects"
+        names[\\_Root.mark] = "mark"
         return names
       }
       static let _nameTable = Perdure._PropertyNames(_names(Worker.self))
@@ -66,6 +69,7 @@ struct ExpansionTests {
         entity.add("salary", (Double).self, default: 0)
         entity.add("born", (Date?).self)
         entity.add("projects", (ToMany<Project>).self, inverse: "members")
+        entity.addTransient("mark", (Mark).self, default: Mark(), .transient)
         return entity.description(of: "Worker", superclass: Person.self)
       }()
     }
@@ -190,6 +194,20 @@ struct ExpansionTests {
       accessors("@Attribute(.indexed, derived: \"x.@count\") var n: Int") == "{\n  get { _get(_Slot.n) }\n}")
     #expect(accessors("@Attribute(derived: \"x.@count\") private(set) var n: Int")?.contains("set {") == true)
     #expect(accessors("@Attribute(originalName: \"derived:\") var n: Int")?.contains("set {") == true)
+    #expect(
+      accessors("@Attribute(.transient, .length(1...3)) var n: Foo? = Foo()") == """
+        {
+          get { _optionalTransient(_Slot.n, default: Foo()) }
+          set { _setTransient(_Slot.n, newValue) }
+        }
+        """)
+    #expect(
+      accessors("@Attribute(.pattern(\".transient\")) var n: String") == """
+        {
+          get { _get(_Slot.n) }
+          set { _set(_Slot.n, newValue) }
+        }
+        """)
   }
 
   @Test("Markers add nothing, and an unknown macro is a complaint")

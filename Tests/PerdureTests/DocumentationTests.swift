@@ -19,7 +19,8 @@ private enum Examples {
     @Relationship(inverse: "members") var projects: ToMany<Project>
   }
   @Entity final class Project: ManagedObject {
-    @Attribute(.indexed) var title: String
+    @Attribute(.indexed, .length(1...80)) var title: String
+    @Attribute(.minimum(1), .maximum(5)) var priority: Int = 3
     @Relationship(inverse: "projects") var members: ToMany<Worker>
     @Attribute(.indexed, derived: "members.@count") private(set) var memberCount: Int
   }

@@ -125,11 +125,6 @@ extension PersistentContainer {
 
   private func open() throws(PerdureError) -> ContextSource {
     try checkClasses()
-    for schema in managedObjectModel.schemas {
-      guard let property = schema.properties.first(where: \.isTransient) else { continue }
-      throw PerdureError(
-        .openFailed, "\(schema.name).\(property.name) is transient, which objects cannot have so far.")
-    }
     do {
       let store = try factory.open(persistentStoreDescription, managedObjectModel)
       let graph = try GraphSchema(

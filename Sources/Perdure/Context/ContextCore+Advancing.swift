@@ -13,6 +13,7 @@ extension ContextCore {
     forgetFailure()
     for overlay in tracker.removeAll().joined() {
       guard let object = overlay.object else { continue }
+      object.restoreTransients(overlay)
       if overlay.isNew { retire(object) } else { object.header.pointee.overlay = nil }
     }
     vanished = []
@@ -29,7 +30,7 @@ extension ContextCore {
       if mergeChanges { rebase(overlay) } else { discard(overlay) }
     }
     if mergeChanges, let overlay = object.overlay { letGoOfVanishedTargets(overlay) }
-    if !mergeChanges, object.overlay?.isNew != true { object.header.pointee.dropRow() }
+    if !mergeChanges, object.overlay?.isNew != true { object.dropValues() }
   }
 
   func refreshAllObjects() {
@@ -39,14 +40,17 @@ extension ContextCore {
     advance()
     for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
     for overlay in tracker.ordered.joined() { letGoOfVanishedTargets(overlay) }
-    for object in identityMap.objects where object.overlay == nil { object.header.pointee.dropRow() }
+    for object in identityMap.objects where object.overlay == nil { object.dropValues() }
   }
 
   func reset() {
     checkOwner()
     forgetFailure()
     for overlay in tracker.removeAll().joined() { overlay.object?.header.pointee.overlay = nil }
-    for object in identityMap.objects { retire(object) }
+    for object in identityMap.objects {
+      retire(object)
+      object.dropTransients()
+    }
     recentGroups.removeAll()
     vanished = []
     refreshStore()
@@ -235,6 +239,7 @@ extension ContextCore {
       }
     }
     if overlay.changesRow { overlay.discardValues() }
+    overlay.transientsBefore = nil
     overlay.baseVersion = nil
     dropIfUnchanged(overlay)
     // C5 leaves out what is deleted here.

@@ -140,6 +140,7 @@ final class ContextChanges: PendingChanges {
       guard let slot = shape.storage.slot(named: property) else { return .unknown }
       switch shape.properties[slot] {
       case .attribute: return .value(core.columnValue(identity, slot))
+      case .transient: return .unknown
       case .count(let counted):
         return .value(.integer(Int64(core.targetCount(of: identity, shape.relationship(counted)))))
       case .relationship(let relationship):

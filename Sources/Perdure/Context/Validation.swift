@@ -32,7 +32,7 @@ enum PropertyRules {
   /// Whether a property has any rule.
   static func apply(to property: EntityShape.Property) -> Bool {
     switch property {
-    case .attribute(_, let isOptional): !isOptional
+    case .attribute(_, let isOptional), .transient(_, let isOptional): !isOptional
     case .count: false
     case .relationship(let relationship): !relationship.isOptional || relationship.hasCountLimits
     }
@@ -114,6 +114,10 @@ extension ContextCore {
 
   private func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     for slot in overlay.shape.ruledSlots where isConcerned(overlay, slot) {
+      if case .transient(_, let isOptional) = overlay.shape.properties[slot] {
+        addBrokenRules(ofTransient: slot, isOptional, overlay, to: &details)
+        continue
+      }
       if overlay.shape.rules[slot] != nil {
         let value = overlay.value(slot) ?? columnValue(overlay.reference, slot)
         if !value.isNull {
@@ -128,6 +132,24 @@ extension ContextCore {
         PerdureError.Detail(
           code: found.code, objectID: objectID(of: overlay.reference),
           property: overlay.shape.propertyName(slot), value: found.value, rule: found.rule))
+    }
+  }
+
+  /// An object without an instance has no transient values, and nobody could have set them.
+  private func addBrokenRules(
+    ofTransient slot: Int, _ isOptional: Bool, _ overlay: ObjectOverlay,
+    to details: inout [PerdureError.Detail]
+  ) {
+    guard let object = identityMap.object(overlay.reference) else { return }
+    if object.hasTransientValue(slot) {
+      if overlay.shape.rules[slot] != nil {
+        addBrokenRules(of: object.transientValue(slot), overlay, slot, to: &details)
+      }
+    } else if !isOptional {
+      details.append(
+        PerdureError.Detail(
+          code: PropertyRules.missing.code, objectID: objectID(of: overlay.reference),
+          property: overlay.shape.propertyName(slot), value: .null, rule: PropertyRules.missing.rule))
     }
   }
 
@@ -160,6 +182,9 @@ extension ContextCore {
   /// columns in a row that is written; what lies elsewhere only if it has changed.
   private func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
     if overlay.isNew { return true }
+    if case .transient = overlay.shape.properties[slot] {
+      return overlay.changesTransients || overlay.changesRow
+    }
     if case .relationship(let relationship) = overlay.shape.properties[slot], relationship.form != .column {
       return overlay.delta(slot) != nil
     }

@@ -6,6 +6,7 @@ internal import PerdurePredicates
 extension FieldKind {
   init(_ type: AttributeType) {
     switch type {
+    // No row has such a field.
     case .undefined: self = .absent
     case .boolean: self = .bool
     case .int16: self = .int16
@@ -152,6 +153,7 @@ private struct StoreSchemaBuilder {
   }
 
   private func form(_ property: PropertySchema, _ entity: EntitySchema) -> PropertyStorage.Form {
+    if property.isTransient { return .attribute(.absent) }
     if let counted = property.countedSlot { return .count(ofSlot: counted) }
     if let type = property.attributeType { return .attribute(FieldKind(type)) }
     let number = number(entity, property.slot)
@@ -200,6 +202,7 @@ private struct StoreSchemaBuilder {
     var columns: [UInt32: RowColumn] = [:]
     for property in properties {
       switch property.form {
+      case .attribute(.absent): break
       case .attribute(let kind):
         columns[property.number] = RowColumn(property: property.number, kind: kind)
       case .toOne:

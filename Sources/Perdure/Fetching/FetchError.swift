@@ -7,7 +7,7 @@ public struct FetchError: Error, Hashable, Sendable {
     private enum Kind: String, Sendable {
       case unknownEntity, otherClass, unknownProperty, notARelationship, typeMismatch, toManyOrder,
         manyValues,
-        unboundVariable
+        unboundVariable, transientAttribute
       case invalidWindow, damagedRow, unknownObjectID
     }
     private let kind: Kind
@@ -18,6 +18,8 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let otherClass = Code(kind: .otherClass)
     /// The entity has no property of that name.
     public static let unknownProperty = Code(kind: .unknownProperty)
+    /// The attribute is transient: no store has its values, so nothing can be found or sorted by them.
+    public static let transientAttribute = Code(kind: .transientAttribute)
     /// A path goes on behind a property that is no relationship, or an operator needs one.
     public static let notARelationship = Code(kind: .notARelationship)
     /// An attribute is compared with a value of another type, so that the comparison could never hold.
@@ -93,6 +95,13 @@ extension FetchError {
       "\(id) is no id of this store, so nothing equals it. Ids and objects of another store, or of a copy "
         + "made anew, are not known here; container.managedObjectID(forURI:) tells which are.",
       entity: entity, key: id)
+  }
+
+  static func transientAttribute(_ name: String, of entity: EntityStorage) -> FetchError {
+    FetchError(
+      .transientAttribute,
+      "\(entity.name).\(name) is transient: no store has its values. Fetch without it, and filter or sort the objects.",
+      entity: entity.name, key: name)
   }
 
   static func unknownProperty(_ name: String, of entity: EntityStorage) -> FetchError {

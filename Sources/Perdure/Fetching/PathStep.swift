@@ -34,6 +34,9 @@ extension StoreSchema {
         entity: asked.name, key: name)
     case .object(let entity):
       guard let slot = entity.slot(named: name) else { throw .unknownProperty(name, of: entity) }
+      if case .attribute(.absent) = entity.properties[slot].form {
+        throw .transientAttribute(name, of: entity)
+      }
       return try type(of: rest, from: type(of: entity.properties[slot]), asked: entity)
     }
   }

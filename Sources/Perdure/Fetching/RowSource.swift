@@ -91,6 +91,7 @@ final class RowSource: PropertySource {
 
   private func result(_ slot: Int) throws -> PropertyResult {
     switch entity.properties[slot].form {
+    case .attribute(.absent): return .unknown
     case .attribute: return .value(try value(slot))
     case .count(let counted): return try count(counted)
     case .toOne:

@@ -89,7 +89,8 @@ public macro Relationship(
   maxCount: Int = 0, originalName: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
-/// Leaves a variable of an `@Entity` class alone: it is stored by Swift, and never saved.
+/// Leaves a variable of an `@Entity` class alone: it is stored by Swift, and never saved. The context knows nothing of
+/// it; `@Attribute(.transient)` is for values that are not stored and take part in validation and rollback.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
@@ -99,6 +100,14 @@ public enum AttributeOption: Sendable, Hashable {
   case unique
   /// An ordered index over the attribute is kept.
   case indexed
+  /// No store holds the values: they live with the object in its context. The variable may be of any type; of one
+  /// that is no `AttributeValue` the initial value is made when it is first read.
+  ///
+  /// Setting one makes the object updated, so that a save validates it and calls `willSave()`, and writes nothing.
+  /// A save and `refresh(_:mergeChanges: true)` keep the value; `refresh(_:mergeChanges: false)`,
+  /// `refreshAllObjects()` of an object without unsaved changes, and `reset()` take it away; `rollback()` takes back what was
+  /// set since the last save. It goes with the instance when nobody holds that any more.
+  case transient
   /// What values have to be like for a save to take them. The functions below write the usual ones.
   case rules([ValidationRule])
 }

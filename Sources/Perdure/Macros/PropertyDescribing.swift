@@ -73,11 +73,66 @@ extension _EntityAssembly {
   private mutating func addAttribute(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
     var attribute = attribute
     for case .rules(let rules) in options { attribute.rules += rules }
+    if options.contains(.transient) { attribute.isTransient = true }
     properties.append(.attribute(attribute))
     if options.contains(.indexed) { indexes.append(Self.index(on: [attribute.name])) }
     if options.contains(.unique) { constraints.append([attribute.name]) }
   }
 }
+
+// MARK: - Transient attributes
+
+extension _EntityAssembly {
+  /// Adds a transient attribute of a type of the model.
+  public mutating func addTransient<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, Attribute.attributeType, isOptional: false,
+        defaultValue: value.flatMap { DefaultValue($0.predicateValue) }, renamingIdentifier: originalName,
+        isTransient: true), options)
+  }
+
+  /// Adds a transient attribute of a type of the model that may have no value.
+  public mutating func addTransient<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, Attribute.attributeType, isOptional: true,
+        defaultValue: value.flatMap { DefaultValue($0.predicateValue) }, renamingIdentifier: originalName,
+        isTransient: true), options)
+  }
+
+  /// Adds a transient attribute that holds anything.
+  @_disfavoredOverload
+  public mutating func addTransient<Other>(
+    _ name: String, _ type: Other.Type, _ options: AttributeOption..., originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, .undefined, isOptional: type is any _MayBeNil.Type, renamingIdentifier: originalName,
+        isTransient: true), options)
+  }
+
+  /// Adds a transient attribute that holds anything, and never nothing: its default is made when it is read.
+  @_disfavoredOverload
+  public mutating func addTransient<Other>(
+    _ name: String, _ type: Other.Type, default value: @autoclosure () -> Other,
+    _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(name, .undefined, renamingIdentifier: originalName, isTransient: true), options)
+  }
+}
+
+/// What tells an optional type from others.
+private protocol _MayBeNil {}
+extension Optional: _MayBeNil {}
 
 // MARK: - Relationships
 

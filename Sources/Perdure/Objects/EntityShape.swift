@@ -10,6 +10,8 @@ final class EntityShape: Sendable {
   enum Property: Sendable {
     case attribute(FieldKind, isOptional: Bool)
     case relationship(RelationshipShape)
+    /// An attribute whose values live with the instances.
+    case transient(AttributeType, isOptional: Bool)
     /// A derived attribute: the number of objects in the relationship of another slot.
     case count(ofSlot: Int)
   }
@@ -103,7 +105,7 @@ final class EntityShape: Sendable {
     switch properties[slot] {
     case .attribute: true
     case .relationship(let relationship): relationship.form == .column
-    case .count: false
+    case .count, .transient: false
     }
   }
 

@@ -127,6 +127,8 @@ private struct GraphSchemaBuilder {
         return .relationship(relationship)
       }
       switch stored.form {
+      case .attribute(.absent):
+        return .transient(property.attributeType ?? .undefined, isOptional: property.isOptional)
       case .attribute(let kind): return .attribute(kind, isOptional: property.isOptional)
       case .count(let slot): return .count(ofSlot: slot)
       case .toOne, .inverse: preconditionFailure("\(property.name) is a relationship.")

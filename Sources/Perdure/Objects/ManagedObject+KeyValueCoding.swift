@@ -13,12 +13,15 @@ extension ManagedObject {
   ///
   /// An attribute gives its Swift value (`Int16`, `Int32`, `Int64`, `Bool`, `Float`, `Double`, `Decimal`,
   /// `String`, `Date`, `UUID`, `Data`, `URL`), nil when it has none; a to-one relationship the object or
-  /// nil; a to-many relationship a `Set<ManagedObject>`. The entity must have such a property.
+  /// nil; a to-many relationship a `Set<ManagedObject>`; a transient attribute of the type undefined what was set,
+  /// or nil. The entity must have such a property.
   public func value(forKey key: String) -> Any? {
     let slot = shape.slot(named: key)
     switch shape.properties[slot] {
     case .attribute(let kind, _): return attributeValue(slot).swiftValue(of: kind)
     case .count: return attributeValue(slot).swiftValue(of: .int64)
+    case .transient(.undefined, _): return transientObject(slot)
+    case .transient(let type, _): return attributeValue(slot).swiftValue(of: FieldKind(type))
     case .relationship(let relationship):
       return relationship.isToMany ? Set(ToMany<ManagedObject>(self, slot)) : related(slot)
     }
@@ -31,6 +34,7 @@ extension ManagedObject {
   ///   of the caller.
   public func setValue(_ value: Any?, forKey key: String) {
     let slot = shape.slot(named: key)
+    if case .transient(.undefined, _) = shape.properties[slot] { return setTransientObject(value, slot) }
     guard case .relationship(let relationship) = shape.properties[slot] else {
       setAttributeValue(Self.attributeValue(value, key), slot)
       return

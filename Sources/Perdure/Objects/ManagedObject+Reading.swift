@@ -52,7 +52,7 @@ extension ManagedObject {
   }
 
   /// Loads the row when it is not there; false when there is none.
-  private func loadRow() -> Bool {
+  func loadRow() -> Bool {
     header.pointee.isGone ? header.pointee.row != nil : core.loadRow(of: self)
   }
 
@@ -63,6 +63,11 @@ extension ManagedObject {
     switch shape.properties[slot] {
     case .attribute: return columnValue(slot)
     case .count(let counted): return .integer(Int64(relatedCount(counted)))
+    case .transient(let type, _):
+      if type == .undefined {
+        stop("\(shape.name).\(shape.propertyName(slot)) holds anything, and no typed value.")
+      }
+      return transientValue(slot)
     case .relationship: stop("\(shape.propertyName(slot)) is a relationship.")
     }
   }
@@ -74,9 +79,7 @@ extension ManagedObject {
       if header.pointee.isGone { return }
       checkSlot(slot)
       let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
-      guard kind != .absent else {
-        stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
-      }
+      guard kind != .absent else { return setTransientValue(value, slot) }
       guard let stored = value.stored(as: kind) else {
         stop(
           "\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")

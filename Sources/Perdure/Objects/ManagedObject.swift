@@ -72,7 +72,10 @@ open class ManagedObject {
   }
 
   deinit {
+    let transients = header.pointee.transients
     uncountedCore._withUnsafeGuaranteedRef { $0.willFree(self) }
+    // Last: what they hold may be other objects, and end with them.
+    transients?.release()
   }
 
   /// The description of this class's entity. Overridden by every class that has one.

@@ -26,6 +26,8 @@ struct ObjectHeader {
   let reference: ObjectReference
   let slotCount: Int
   var overlay: Unmanaged<ObjectOverlay>?
+  /// What the transient attributes hold; nil while all have their defaults. The instance releases it.
+  var transients: Unmanaged<TransientValues>?
   var groupNumber: UInt32 = 0
   var groupPosition: UInt32 = 0
   /// Whether the object is gone (`ObjectState.gone`).

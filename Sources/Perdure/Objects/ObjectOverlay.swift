@@ -23,6 +23,8 @@ final class ObjectOverlay {
   /// The version of the row that the changes were made to; nil for new objects and where only links changed.
   @exclusivity(unchecked) var baseVersion: RowVersion?
   @exclusivity(unchecked) var object: ManagedObject?
+  /// What the transient attributes of the instance held before the first of them was set; nil when none was.
+  @exclusivity(unchecked) var transientsBefore: [Int: TransientValues.Held]?
   /// Where the tracker has it among the changes of its entity.
   @exclusivity(unchecked) var place = 0
 
@@ -40,6 +42,9 @@ final class ObjectOverlay {
   var changesRow: Bool { values != nil }
 
   var hasDeltas: Bool { !deltas.isEmpty }
+
+  /// Whether a transient attribute was set since the last save.
+  var changesTransients: Bool { transientsBefore != nil }
 
   var state: ObjectState {
     if isDeleted { return isNew ? .gone : .deleted }

@@ -8,11 +8,25 @@ enum ManagedExpansion {
       let binding = variable.bindings.first,
       binding.name != nil
     else { return nil }
+    if ManagedProperty.isTransient(variable) { return transientAccessors(binding) }
     let getter = "get { _get(_Slot.\(binding.spelling)) }"
     if isDerived(variable) {
       return "{\n  \(getter)\n}"
     }
     return "{\n  \(getter)\n  set { _set(_Slot.\(binding.spelling), newValue) }\n}"
+  }
+
+  /// A transient attribute of a type that the model does not know makes its default when it is first read.
+  private static func transientAccessors(_ binding: BindingSyntax) -> String {
+    let isOptional = binding.type.map { $0.hasSuffix("?") || $0.hasPrefix("Optional<") } ?? false
+    let read = isOptional ? "_optionalTransient" : "_transient"
+    let value = binding.initializer.flatMap { $0 == "nil" ? nil : ", default: \($0)" } ?? ""
+    return """
+      {
+        get { \(read)(_Slot.\(binding.spelling)\(value)) }
+        set { _setTransient(_Slot.\(binding.spelling), newValue) }
+      }
+      """
   }
 
   /// Whether the value follows from others, so that there is nothing to set. Where the source speaks of a

@@ -10,6 +10,8 @@ struct ManagedProperty: Hashable, Sendable {
   let access: String
   /// What stands in the parentheses of `@Attribute` or `@Relationship`.
   let options: String?
+  /// Whether that says `.transient`: then the variable may be of any type.
+  var isTransient = false
 
   /// What becomes of a variable of an entity's class.
   enum Verdict: Hashable, Sendable {
@@ -33,7 +35,15 @@ struct ManagedProperty: Hashable, Sendable {
         name: name, spelling: binding.spelling, type: type,
         defaultValue: binding.initializer == "nil" ? nil : binding.initializer,
         access: access(variable.modifiers),
-        options: marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }))
+        options: marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 },
+        isTransient: isTransient(variable)))
+  }
+
+  /// Whether `@Attribute` has the option `.transient`.
+  static func isTransient(_ variable: VariableSyntax) -> Bool {
+    guard let options = variable.attribute("Attribute")?.arguments else { return false }
+    let tokens = Lexer.tokens(of: options)
+    return zip(tokens, tokens.dropFirst()).contains { $0.is(".") && $1.is("transient") }
   }
 
   private static func access(_ modifiers: [String]) -> String {

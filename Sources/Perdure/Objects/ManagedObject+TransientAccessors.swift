@@ -1,0 +1,71 @@
+// What generated accessors of `@Attribute(.transient)` call. The macro sees no types: these overloads let the compiler
+// decide whether the attribute has a type of the model, which it shares with predicates and rules, or holds anything.
+
+extension ManagedObject {
+  // MARK: A type of the model
+
+  /// Reads a transient attribute; its zero when it has no value. For generated code.
+  public final func _transient<T: AttributeValue>(_ slot: Int) -> T { _get(slot) }
+
+  /// Reads a transient attribute whose default is in the model. For generated code.
+  public final func _transient<T: AttributeValue>(_ slot: Int, default value: @autoclosure () -> T) -> T {
+    _get(slot)
+  }
+
+  /// Reads a transient attribute; nil when it has no value. For generated code.
+  public final func _optionalTransient<T: AttributeValue>(_ slot: Int) -> T? { _get(slot) }
+
+  /// Reads a transient attribute whose default is in the model. For generated code.
+  public final func _optionalTransient<T: AttributeValue>(
+    _ slot: Int, default value: @autoclosure () -> T?
+  ) -> T? { _get(slot) }
+
+  /// Sets a transient attribute; nil takes its value away. For generated code.
+  public final func _setTransient<T: AttributeValue>(_ slot: Int, _ value: T?) { _set(slot, value) }
+
+  // MARK: Anything
+
+  /// Reads a transient attribute that always has a value once it was set. For generated code.
+  @_disfavoredOverload
+  public final func _transient<T>(_ slot: Int) -> T {
+    if let value: T = object(slot) { return value }
+    stop(
+      "\(shape.name).\(shape.propertyName(slot)) has no value. Set it first, give it one where it is declared, or "
+        + "make it optional to ask.")
+  }
+
+  /// Reads a transient attribute whose default is made when it is first read. For generated code.
+  @_disfavoredOverload
+  public final func _transient<T>(_ slot: Int, default value: @autoclosure () -> T) -> T {
+    if let value: T = object(slot) { return value }
+    let made = value()
+    hold(.object(made), slot)
+    return made
+  }
+
+  /// Reads a transient attribute; nil when it has no value. For generated code.
+  @_disfavoredOverload
+  public final func _optionalTransient<T>(_ slot: Int) -> T? { object(slot) }
+
+  /// Reads a transient attribute whose default is made when it is first read. For generated code.
+  @_disfavoredOverload
+  public final func _optionalTransient<T>(_ slot: Int, default value: @autoclosure () -> T?) -> T? {
+    if isTransientHeld(slot) { return object(slot) }
+    guard let made = value() else { return nil }
+    hold(.object(made), slot)
+    return made
+  }
+
+  /// Sets a transient attribute; nil takes its value away. For generated code.
+  @_disfavoredOverload
+  public final func _setTransient<T>(_ slot: Int, _ value: T?) { setTransientObject(value, slot) }
+
+  private func object<T>(_ slot: Int) -> T? {
+    checkSlot(slot)
+    guard let object = transientObject(slot) else { return nil }
+    guard let typed = object as? T else {
+      stop("\(shape.name).\(shape.propertyName(slot)) holds a \(type(of: object)), not a \(T.self).")
+    }
+    return typed
+  }
+}

@@ -1,0 +1,131 @@
+// What transient attributes hold.
+//
+// They live with the instance and with nothing else: a fault that fires, a view that moves on and a save leave them
+// as they are, and what a refresh, a reset or a rollback does to them is said where that is done. A context that has
+// saved keeps no instance alive for their sake.
+//
+// Invariants
+//   T1. `ObjectHeader.transients` is nil as long as nothing was set: an object without transient values pays for a
+//       pointer.
+//   T2. Setting one gives the object an overlay whose `transientsBefore` is what all of them held before. It makes
+//       the object updated and is validated, and changes no row: `changesRow` speaks of columns alone.
+
+internal import PerdurePredicates
+
+/// What the transient attributes of one instance hold, by slot; nothing for those that have their default.
+final class TransientValues {
+  /// A value that was set.
+  enum Held {
+    /// Of an attribute with a type; also the absence of a value, of any attribute.
+    case value(Value)
+    /// Of an attribute of the type undefined.
+    case object(Any)
+  }
+
+  var bySlot: [Int: Held] = [:]
+}
+
+// MARK: - Reading
+
+extension ManagedObject {
+  private func held(_ slot: Int) -> TransientValues.Held? {
+    // Whoever wakes up with its row may set what is transient.
+    if !header.pointee.isReady { _ = loadRow() }
+    return header.pointee.transients?.takeUnretainedValue().bySlot[slot]
+  }
+
+  /// What a transient attribute with a type holds.
+  func transientValue(_ slot: Int) -> Value {
+    if case .value(let value)? = held(slot) { return value }
+    return shape.template[slot]
+  }
+
+  /// What a transient attribute of the type undefined holds.
+  func transientObject(_ slot: Int) -> Any? {
+    core.checkOwner()
+    if case .object(let object)? = held(slot) { return object }
+    return nil
+  }
+
+  /// Whether a transient attribute has any value.
+  func hasTransientValue(_ slot: Int) -> Bool {
+    switch header.pointee.transients?.takeUnretainedValue().bySlot[slot] {
+    case .value(let value): !value.isNull
+    case .object: true
+    case nil: !shape.template[slot].isNull
+    }
+  }
+
+  /// Whether it was set, be it to nothing.
+  func isTransientHeld(_ slot: Int) -> Bool { held(slot) != nil }
+}
+
+// MARK: - Setting
+
+extension ManagedObject {
+  /// Sets a transient attribute with a type.
+  func setTransientValue(_ value: Value, _ slot: Int) {
+    guard case .transient(let type, _) = shape.properties[slot], type != .undefined else {
+      stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
+    }
+    guard let stored = value.stored(as: FieldKind(type)) else {
+      stop("\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
+    }
+    core.setTransient(of: self, slot, .value(stored))
+  }
+
+  /// Sets a transient attribute of the type undefined; nil takes its value away.
+  func setTransientObject(_ object: Any?, _ slot: Int) {
+    core.checkOwner()
+    core.setTransient(of: self, slot, object.map { .object($0) } ?? .value(.null))
+  }
+
+  /// Holds a value without anybody being told.
+  func hold(_ held: TransientValues.Held, _ slot: Int) {
+    let values: TransientValues
+    if let transients = header.pointee.transients {
+      values = transients.takeUnretainedValue()
+    } else {
+      values = TransientValues()
+      header.pointee.transients = .passRetained(values)
+    }
+    // What it held before goes when the table is as it will be: it may be an object that ends now.
+    let previous = values.bySlot.updateValue(held, forKey: slot)
+    withExtendedLifetime(previous) {}
+  }
+
+  /// Everything is the default again.
+  func dropTransients() {
+    guard let transients = header.pointee.transients else { return }
+    header.pointee.transients = nil
+    transients.release()
+  }
+
+  /// The object becomes a fault by request.
+  func dropValues() {
+    header.pointee.dropRow()
+    dropTransients()
+  }
+
+  /// Takes back what was set since the last save.
+  func restoreTransients(_ overlay: ObjectOverlay) {
+    guard let before = overlay.transientsBefore else { return }
+    overlay.transientsBefore = nil
+    guard let values = header.pointee.transients?.takeUnretainedValue() else { return }
+    let previous = values.bySlot
+    values.bySlot = before
+    withExtendedLifetime(previous) {}
+  }
+}
+
+extension ContextCore {
+  /// Sets a transient attribute (T2). What is gone stays as it is.
+  func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
+    guard !object.header.pointee.isGone, object.overlay?.isNew == true || loadRow(of: object) else { return }
+    let overlay = overlay(for: object.reference)
+    if overlay.transientsBefore == nil {
+      overlay.transientsBefore = object.header.pointee.transients?.takeUnretainedValue().bySlot ?? [:]
+    }
+    object.hold(held, slot)
+  }
+}

@@ -1,0 +1,265 @@
+import Foundation
+import Perdure
+import PerdureTestSupport
+import Testing
+
+private struct Colour: Equatable { var red = 0 }
+
+@Entity private final class Sketch: ManagedObject {
+  var title: String?
+  @Attribute(.transient) var zoom: Double = 1
+  @Attribute(.transient, .length(1...3)) var tool: String?
+  @Attribute(.transient) var colour: Colour?
+  @Attribute(.transient) var notes: [String] = ["new"]
+  @Attribute(.transient) var partner: Sketch?
+  @Relationship(inverse: "sketches") var folder: Folder?
+}
+
+@Entity private final class Folder: ManagedObject {
+  @Relationship(inverse: "folder", deleteRule: .cascade) var sketches: ToMany<Sketch>
+  @Attribute(.transient) var mark: Colour = Colour(red: 7)
+}
+
+/// T1 to T5 of the reference.
+@Suite("Transient attributes")
+struct TransientAttributeTests {
+  private func stored(_ context: ManagedObjectContext) throws -> Sketch {
+    let sketch = Sketch(context: context)
+    sketch.title = "s"
+    try context.save()
+    return sketch
+  }
+
+  private func context() throws -> ManagedObjectContext {
+    try Sandbox(Sketch.self, Folder.self).container.newContext()
+  }
+
+  @Test("T1 Values of model types and of any type are held, and have their defaults before")
+  func values() throws {
+    let context = try context()
+    let sketch = try stored(context)
+    #expect(sketch.zoom == 1 && sketch.tool == nil && sketch.colour == nil && sketch.notes == ["new"])
+    sketch.zoom = 2
+    sketch.tool = "pen"
+    sketch.colour = Colour(red: 3)
+    sketch.notes.append("more")
+    sketch.partner = sketch
+    #expect(sketch.zoom == 2 && sketch.tool == "pen" && sketch.colour == Colour(red: 3))
+    #expect(sketch.notes == ["new", "more"] && sketch.partner === sketch)
+    sketch.partner = nil
+    sketch.colour = nil
+    #expect(sketch.colour == nil && sketch.partner == nil)
+  }
+
+  @Test("T1 Setting one makes the object updated, and a save of it writes nothing")
+  func updated() throws {
+    let sandbox = try Sandbox(Sketch.self, Folder.self)
+    let context = sandbox.container.newContext()
+    let sketch = try stored(context)
+    #expect(!sketch.isUpdated && !context.hasChanges)
+    let other = sandbox.container.newContext()
+    let copy = try #require(try other.fetch(FetchRequest<Sketch>()).first)
+    copy.title = "other"
+    try other.save()
+    sketch.zoom = 3
+    #expect(sketch.isUpdated && context.hasChanges && context.updatedObjects == [sketch])
+    // Somebody else has written the row since: who writes nothing has no conflict with that.
+    try context.save()
+    #expect(!sketch.hasChanges && sketch.zoom == 3)
+    context.refresh(sketch, mergeChanges: true)
+    #expect(sketch.title == "other" && sketch.zoom == 3)
+  }
+
+  @Test("T1 Rules hold for transient attributes at a save")
+  func rules() throws {
+    let context = try context()
+    let sketch = try stored(context)
+    sketch.tool = "brush"
+    #expect(refusals(context) == ["1660 tool"])
+    #expect(sketch.tool == "brush" && sketch.isUpdated)
+    sketch.tool = "pen"
+    #expect(refusals(context) == [])
+  }
+
+  @Test("T1 One that is required has to have a value")
+  func required() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "E", properties: [.string("a"), .transient("t", optional: false), .transient("n", .int16)])
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let object = context.insertNewObject(forEntityName: "E")
+    #expect(refusals(context) == ["1570 t"])
+    object["t"] = ["anything": 1]
+    object["n"] = 7
+    #expect(refusals(context) == [])
+    #expect(object["t"] as? [String: Int] == ["anything": 1] && object["n"] as? Int16 == 7)
+    object["t"] = nil
+    #expect(refusals(context) == ["1570 t"])
+  }
+
+  @Test("T2 A refresh without merging, and one of all, take values away; one that merges keeps them")
+  func refreshes() throws {
+    let context = try context()
+    let sketch = try stored(context)
+    sketch.zoom = 2
+    sketch.title = "t"
+    context.refresh(sketch, mergeChanges: true)
+    #expect(sketch.zoom == 2 && sketch.title == "t")
+    context.refresh(sketch, mergeChanges: false)
+    #expect(sketch.zoom == 1 && sketch.title == "s" && !sketch.hasChanges)
+    sketch.zoom = 2
+    context.refreshAllObjects()
+    #expect(sketch.zoom == 2 && sketch.isUpdated)
+    try context.save()
+    #expect(sketch.zoom == 2)
+    context.refreshAllObjects()
+    #expect(sketch.zoom == 1)
+  }
+
+  @Test("T2 A rollback takes back what was set since the last save, and a reset everything")
+  func rollback() throws {
+    let context = try context()
+    let sketch = try stored(context)
+    sketch.zoom = 2
+    sketch.notes = ["kept"]
+    try context.save()
+    sketch.zoom = 3
+    sketch.colour = Colour()
+    sketch.notes = []
+    context.rollback()
+    #expect(sketch.zoom == 2 && sketch.colour == nil && sketch.notes == ["kept"] && !sketch.hasChanges)
+    sketch.zoom = 4
+    context.reset()
+    #expect(sketch.managedObjectContext == nil && sketch.zoom == 1)
+  }
+
+  @Test("T2 Values go with the instance, and what they hold is released")
+  func instances() throws {
+    final class Witness {}
+    let model = try ManagedObjectModel([EntityDescription("E", properties: [.string("a"), .transient("t")])])
+    let context = try Sandbox(model).container.newContext()
+    weak var witness: Witness?
+    let id: ManagedObjectID
+    do {
+      let object = context.insertNewObject(forEntityName: "E")
+      let made = Witness()
+      witness = made
+      object["t"] = made
+      id = object.objectID
+      try context.save()
+      #expect(object["t"] as? Witness === made)
+    }
+    #expect(witness == nil)
+    #expect(context.object(with: id)["t"] == nil)
+  }
+
+  @Test("T2 An object that is held by another's transient attribute goes with it")
+  func chains() throws {
+    let context = try context()
+    var first: Sketch? = try stored(context)
+    weak let second: Sketch? = {
+      let second = Sketch(context: context)
+      second.partner = Sketch(context: context)
+      first?.partner = second
+      return second
+    }()
+    try context.save()
+    #expect(second != nil && first?.partner?.partner != nil)
+    first = nil
+    #expect(second == nil)
+    #expect(context.registeredObjects.isEmpty)
+  }
+
+  @Test("T3 A predicate and an order of a fetch name no transient attribute")
+  func fetches() throws {
+    let sandbox = try Sandbox(Sketch.self, Folder.self)
+    let context = sandbox.container.newContext()
+    let sketch = try stored(context)
+    let requests = [
+      FetchRequest<Sketch>(predicate: try FetchPredicate(format: "zoom > 0")),
+      FetchRequest<Sketch>(
+        predicate: try FetchPredicate(
+          format: "SUBQUERY(folder.sketches, $s, $s.tool == nil).@count > 0")),
+      FetchRequest<Sketch>(sortDescriptors: [FetchOrder("colour")]),
+    ]
+    for request in requests {
+      let error = #expect(throws: FetchError.self) { _ = try context.fetch(request) }
+      #expect(error?.code == .transientAttribute, "\(String(describing: error))")
+    }
+    sketch.zoom = 5
+    let all = try context.fetch(FetchRequest<Sketch>())
+    #expect(all.filter { $0.zoom > 4 } == [sketch])
+  }
+
+  @Test("T4 A transient attribute shadows a stored one: set in memory, brought along by the accessor")
+  func shadow() throws {
+    let context = try context()
+    let sketch = try stored(context)
+    sketch.colour = Colour(red: 9)
+    sketch.title = sketch.colour.map { "\($0.red)" }
+    try context.save()
+    context.refresh(sketch, mergeChanges: false)
+    #expect(sketch.colour == nil && sketch.title == "9")
+  }
+
+  @Test("A new object's values are its own, and go when its insertion is rolled back")
+  func inserted() throws {
+    let context = try context()
+    let sketch = Sketch(context: context)
+    sketch.zoom = 8
+    #expect(sketch.zoom == 8 && sketch.isInserted)
+    context.rollback()
+    #expect(sketch.managedObjectContext == nil && sketch.zoom == 1)
+  }
+
+  @Test("Setting one of what is deleted and saved changes nothing")
+  func gone() throws {
+    let context = try context()
+    let sketch = try stored(context)
+    context.delete(sketch)
+    try context.save()
+    sketch.zoom = 8
+    #expect(sketch.zoom == 1 && !context.hasChanges)
+  }
+
+  @Test("What a delete rule takes along is validated without an instance of it")
+  func cascades() throws {
+    let sandbox = try Sandbox(Sketch.self, Folder.self)
+    let context = sandbox.container.newContext()
+    let folder = Folder(context: context)
+    for _ in 0..<3 { Sketch(context: context).folder = folder }
+    try context.save()
+    #expect(folder.mark == Colour(red: 7))
+    let other = sandbox.container.newContext()
+    let found = try #require(try other.fetch(FetchRequest<Folder>()).first)
+    other.delete(found)
+    try other.save()
+    #expect(try sandbox.container.newContext().fetch(FetchRequest<Sketch>()).isEmpty)
+  }
+
+  @Test("A row has no room for it: models with and without open one store, and read its rows")
+  func storage() throws {
+    let directory = try TemporaryDirectory()
+    let versions: [[PropertyDescription]] = [
+      [.string("a"), .transient("t"), .int64("b")], [.string("a"), .int64("b")],
+      [.transient("u", .string, default: "d"), .string("a"), .int64("b")],
+    ]
+    for (number, properties) in versions.enumerated() {
+      let model = try ManagedObjectModel([EntityDescription("E", properties: properties)])
+      let container = PersistentContainer(name: "E", model: model, at: directory.file("e.perdure"))
+      try container.loadPersistentStores()
+      let context = container.newContext()
+      let request = FetchRequest<ManagedObject>(entityName: "E", sortDescriptors: [FetchOrder("b")])
+      let found = try context.fetch(request)
+      #expect(found.map { $0["b"] as? Int64 } == (0..<number).map { Int64($0) })
+      #expect(found.allSatisfy { $0["a"] as? String == "a" })
+      let object = context.insertNewObject(forEntityName: "E")
+      object["a"] = "a"
+      object["b"] = number
+      if number == 2 { object["u"] = "x" }
+      try context.save()
+      try container.close()
+    }
+  }
+}
