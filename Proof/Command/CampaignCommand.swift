@@ -11,14 +11,13 @@ struct CampaignCommand: AsyncParsableCommand {
   @Argument var scale: Double
   /// Where the result is written.
   @Argument var folder: String
-  @Option var part: String?
+  // No option: the command's own of that name would take it.
+  @Argument var part: String?
 
   static func arguments(
     for name: String, _ plan: ProofPlan, _ folder: CampaignProcess.Folder
   ) -> [String] {
-    // One word: a part may begin with anything.
-    ["campaign", name, "\(plan.seed)", "\(plan.scale)", folder.path]
-      + (plan.part.map { ["--part=\($0)"] } ?? [])
+    ["campaign", name, "\(plan.seed)", "\(plan.scale)", folder.path] + (plan.part.map { [$0] } ?? [])
   }
 
   func run() async throws {

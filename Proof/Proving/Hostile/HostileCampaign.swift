@@ -38,8 +38,8 @@ package struct HostileCampaign: Campaign {
     }
     var result = CampaignResult()
     var inputs: [[[UInt8]]] = []
-    let note = progress.newNote()
     for decoder in decoders {
+      let note = progress.newNote()
       let known = try HostileCorpus.inputs(of: decoder)
       for (name, bytes) in known where HostileChoice.includes(choice, decoder, name) {
         let part = "\(decoder.name)|\(name)"
