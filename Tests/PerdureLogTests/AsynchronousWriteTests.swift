@@ -68,4 +68,25 @@ struct AsynchronousWriteTests {
       #expect(try Store(at: "/store.perdure", options: options).snapshot().count(in: rows) == 1)
     }
   }
+
+  @Test("A transaction that is awaited lasts as it was asked to, whatever the store does by default")
+  func durabilities() async throws {
+    for (durability, byDefault) in [(Durability.powerLoss, Durability.relaxed), (.relaxed, .powerLoss)] {
+      let system = SimulatedFileSystem()
+      var options = StoreOptions()
+      options.fileSystem = system
+      options.durability = byDefault
+      let store = try Store(at: "/store.perdure", options: options)
+      let rows = try store.keyspace("rows", .dense)
+      try store.sync()
+      try await store.transaction(durability: durability) { try $0.put([1], id: 1, in: rows) }
+      let journal = system.journal
+      var counts: Set<Int> = []
+      for image in CrashExplorer(seed: 1).images(of: journal, after: journal.operationCount) {
+        options.fileSystem = image.fileSystem()
+        counts.insert(try Store(at: "/store.perdure", options: options).snapshot().count(in: rows))
+      }
+      #expect(counts == (durability == .powerLoss ? [1] : [0, 1]), "\(durability)")
+    }
+  }
 }

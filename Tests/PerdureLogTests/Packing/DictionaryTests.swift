@@ -161,6 +161,29 @@ struct DictionaryTests {
     #expect(!PackingRecord.hasFallen(600, from: 500) && PackingRecord.hasFallen(601, from: 500))
   }
 
+  @Test("Another dictionary is made in the background only when it is clearly better; by hand always")
+  func better() throws {
+    var packed = try PackedStore(.dictionary)
+    packed.memory.options.compression.dictionaryBytes = 1024
+    let store = try packed.open()
+    let options = try #require(store.engine.packing?.options)
+    let rows = try store.keyspace("rows", .dense)
+    try fill(store, rows, 0..<300)
+    #expect(try store.engine.trainDictionary(for: rows, options, isAutomatic: true)?.number == 1)
+    // The same kind of values again.
+    try fill(store, rows, 300..<600)
+    #expect(try store.engine.trainDictionary(for: rows, options, isAutomatic: true) == nil)
+    #expect(try store.dictionaries(of: rows).count == 1)
+    #expect(try store.trainDictionary(for: rows)?.number == 2)
+    // Others, for which what is known is no use.
+    try store.write { transaction in
+      for id in 0..<1000 as Range<UInt64> {
+        try transaction.put(PackedStore.value(id, kind: 1), id: id, in: rows)
+      }
+    }
+    #expect(try store.engine.trainDictionary(for: rows, options, isAutomatic: true)?.number == 3)
+  }
+
   @Test("A dictionary is made in the background when enough was written")
   func automatic() throws {
     var packed = try PackedStore(.dictionary)
