@@ -73,6 +73,27 @@ struct PartTests {
     try await findAgain(RacesCampaign(on: UncheckedConditions()), scale: 0.001)
   }
 
+  @Test("A part of a store that is well is tried alone, counts as one, and finds nothing")
+  func well() async throws {
+    func counts(_ campaign: some Campaign, _ part: String) async throws -> ProofCounts {
+      let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.01, part: part), .silent)
+      #expect(result.violations.map(\.description) == [], "PERDURE_SEED=\(seed)")
+      return result.counts
+    }
+    var one = ProofCounts()
+    one.mutations = 1
+    #expect(try await counts(RotCampaign(), "0|salvage|2") == one)
+    let decoder = try #require(EngineDecoders.all.first)
+    let input = try #require(try HostileCorpus.inputs(of: decoder).first { $0.bytes.count > 1 })
+    #expect(try await counts(HostileCampaign(EngineDecoders.all), "\(decoder.name)|\(input.name)") == one)
+    one = ProofCounts()
+    one.ioFailures = 1
+    #expect(try await counts(FailureCampaign(), "a little of everything|EIO|5|once") == one)
+    #expect(try await counts(ModelsCampaign(), "3").modelOperations > 100)
+    let crashes = try await counts(CrashCampaign(), "removals|7|512|12|40|2")
+    #expect(crashes.crashStates > 0 && crashes.recoveryCrashes > 0)
+  }
+
   @Test("Words that name no part are refused by every campaign")
   func others() async throws {
     let campaigns: [any Campaign] = [

@@ -143,7 +143,10 @@ private final class CrashShared: Sendable {
 
   /// Whether this disk was never counted before.
   func isNew(_ context: CrashContext) -> Bool {
-    guard state.withLock({ $0.seen.insert(context.fingerprint).inserted }) else { return false }
+    guard state.withLock({ $0.seen.insert(context.fingerprint).inserted }) else {
+      progress.beat()
+      return false
+    }
     progress.advance(of: total, "power cuts")
     return true
   }

@@ -1,0 +1,42 @@
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+#if os(Linux)
+  /// In processes of their own: tests that run beside each other take memory too.
+  @Suite("The memory of a try")
+  struct MemoryTests {
+    /// What a campaign says of a decoder that takes so many MiB for a moment.
+    private static func run(_ mebibytes: Int) async throws -> CampaignResult {
+      let decoder = HostileDecoder(
+        "record", throwing: CancellationError.self, samples: { [[0, 1, 2, 3]] },
+        decode: { _ in
+          let count = mebibytes << 20
+          let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+          // Only what is written to is there.
+          for place in stride(from: 0, to: count, by: 4096) { bytes[place] = 1 }
+          bytes.deallocate()
+        })
+      let plan = ProofPlan(seed: 1, scale: 0.00001, hasProcessAlone: true)
+      return try await HostileCampaign([decoder]).run(plan, .silent)
+    }
+
+    @Test("A decoder that takes too much of it for a moment is found out")
+    func tooMuch() async throws {
+      await #expect(processExitsWith: .success) {
+        let found = try await Self.run(100)
+        // Some containers let nobody measure: then nothing is said of memory at all.
+        guard found.report.contains(where: { $0.contains("of memory") }) else { return }
+        #expect(found.violations.contains { $0.what.contains("MiB of memory were taken") })
+      }
+    }
+
+    @Test("One that takes little is not")
+    func little() async throws {
+      await #expect(processExitsWith: .success) {
+        let found = try await Self.run(4)
+        #expect(found.violations.map(\.description) == [])
+      }
+    }
+  }
+#endif
