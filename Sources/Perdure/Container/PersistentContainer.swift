@@ -18,39 +18,49 @@ public final class PersistentContainer: Sendable {
   public let managedObjectModel: ManagedObjectModel
   /// Where the objects are kept.
   public let persistentStoreDescription: PersistentStoreDescription
-  private let classes: [String: ManagedObject.Type]
+  private let classes: [ManagedObject.Type]
+  private let classesByEntityName: [String: ManagedObject.Type]
   private let factory: StoreFactory
   private let source = Guarded<ContextSource?>(nil)
   @MainActor private var madeViewContext: ManagedObjectContext?
 
   package init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type],
-    description: PersistentStoreDescription, factory: StoreFactory
+    classesByEntityName: [String: ManagedObject.Type] = [:], description: PersistentStoreDescription,
+    factory: StoreFactory
   ) {
     self.name = name
     managedObjectModel = model
     persistentStoreDescription = description
-    self.classes = Dictionary(
-      classes.map { ($0._entityName, $0) }, uniquingKeysWith: { _, last in last })
+    self.classes = classes
+    self.classesByEntityName = classesByEntityName
     self.factory = factory
   }
 
   /// Makes a container; the store is opened by `loadPersistentStores`.
   ///
-  /// - Parameter classes: The classes of the objects. An entity without one takes its parent's, at the root
-  ///   `ManagedObject`, whose properties are reached by name.
+  /// - Parameters:
+  ///   - classes: The classes of the objects. An entity has the one that its `managedObjectClassName` names, as
+  ///     `Class` or `Module.Class`, or else the one that describes it. An entity without one takes its parent's, at the
+  ///     root `ManagedObject`, whose properties are reached by name.
+  ///   - classesByEntityName: The classes of particular entities; a class may be that of several.
   public convenience init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
-    description: PersistentStoreDescription
+    classesByEntityName: [String: ManagedObject.Type] = [:], description: PersistentStoreDescription
   ) {
-    self.init(name: name, model: model, classes: classes, description: description, factory: .standard)
+    self.init(
+      name: name, model: model, classes: classes, classesByEntityName: classesByEntityName,
+      description: description, factory: .standard)
   }
 
   /// Makes a container whose store is the directory at `path`.
   public convenience init(
-    name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [], at path: String
+    name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
+    classesByEntityName: [String: ManagedObject.Type] = [:], at path: String
   ) {
-    self.init(name: name, model: model, classes: classes, description: .init(path: path))
+    self.init(
+      name: name, model: model, classes: classes, classesByEntityName: classesByEntityName,
+      description: .init(path: path))
   }
 
   /// Makes a container for the entities of classes.
@@ -59,7 +69,13 @@ public final class PersistentContainer: Sendable {
   public convenience init(
     name: String, classes: [ManagedObject.Type], description: PersistentStoreDescription
   ) throws(ModelError) {
-    let model = try ManagedObjectModel(classes.map(\.entityDescription))
+    // Several classes may describe one entity, and some may describe none.
+    var descriptions: [EntityDescription] = []
+    for type in classes {
+      let description = type.entityDescription
+      if !description.name.isEmpty, !descriptions.contains(description) { descriptions.append(description) }
+    }
+    let model = try ManagedObjectModel(descriptions)
     self.init(name: name, model: model, classes: classes, description: description)
   }
 
@@ -124,11 +140,16 @@ extension PersistentContainer {
   }
 
   private func open() throws(PerdureError) -> ContextSource {
-    try checkClasses()
     do {
-      let store = try factory.open(persistentStoreDescription, managedObjectModel)
+      let configuration = persistentStoreDescription.configuration
+      let model = try configuration.map { try managedObjectModel.restricted(toConfiguration: $0) }
+      let classes = try ClassResolution(
+        model: managedObjectModel, given: classes, byEntityName: classesByEntityName
+      ).classes()
+      let store = try factory.open(persistentStoreDescription, model ?? managedObjectModel)
       let graph = try GraphSchema(
-        model: managedObjectModel, store: store.schema, storeIdentifier: store.identifier, classes: classes)
+        model: model ?? managedObjectModel, store: store.schema, storeIdentifier: store.identifier,
+        classes: classes, configuration: configuration)
       return ContextSource(
         store: store, graph: graph, durability: persistentStoreDescription.durability,
         isReadOnly: persistentStoreDescription.isReadOnly)
@@ -141,20 +162,6 @@ extension PersistentContainer {
         "The store \(persistentStoreDescription.path ?? "in memory") could not be opened.")
       failure.cause = error
       throw failure
-    }
-  }
-
-  /// The accessors of a class reach properties by their places: those of its own description, which have to be
-  /// the model's.
-  private func checkClasses() throws(PerdureError) {
-    for (name, type) in classes {
-      guard let entity = managedObjectModel.entitiesByName[name] else { continue }
-      let description = type.entityDescription
-      guard description.slotSignature != entity.slotSignature else { continue }
-      throw PerdureError(
-        .openFailed,
-        "\(type) describes \(name) by \(description.slotSignature), and the model by \(entity.slotSignature): "
-          + "make the model from the descriptions of the classes, or leave the class out.")
     }
   }
 
@@ -174,19 +181,6 @@ extension PersistentContainer {
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     let graph = loadedSource().graph
     return ManagedObjectID(uri: uri).flatMap { graph.reference(of: $0) }.map { graph.id(of: $0) }
-  }
-}
-
-extension EntityDescription {
-  /// What the places of its properties follow from, in words.
-  fileprivate var slotSignature: String {
-    let own = properties.map { property in
-      switch property {
-      case .attribute(let attribute): "\(attribute.name): \(attribute.type)"
-      case .relationship(let relationship): "\(relationship.name): \(relationship.isToMany ? "many" : "one")"
-      }
-    }
-    return "\(superentityName ?? "")[\(own.joined(separator: ", "))]"
   }
 }
 

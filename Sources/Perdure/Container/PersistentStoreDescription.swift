@@ -30,6 +30,11 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var isReadOnly: Bool
   /// What a save has survived when it returns.
   public var durability: Durability
+  /// The configuration of the model whose entities the store holds; nil for all entities.
+  ///
+  /// Objects of other entities cannot be inserted or fetched. No relationship of the configuration may lead out of it.
+  /// A store that was made with a configuration takes on a greater one, or all entities, and no smaller one.
+  public var configuration: String?
 
   /// Describes a store in a directory.
   public init(path: String, isReadOnly: Bool = false, durability: Durability = .powerLoss) {

@@ -74,7 +74,7 @@ extension ContextCore {
   private func entityName<T: ManagedObject>(of request: FetchRequest<T>) throws(FetchError) -> String {
     if let shape = graph.shape(of: T.self) { return shape.name }
     if request.entityName != nil { return "" }
-    guard T.self != ManagedObject.self else { throw .noEntity }
+    guard !T._entityName.isEmpty else { throw .noEntity }
     return T._entityName
   }
 

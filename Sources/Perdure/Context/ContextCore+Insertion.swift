@@ -10,7 +10,7 @@ extension ContextCore {
 
   func insertNewObject(forEntityName entityName: String) -> ManagedObject {
     guard let shape = graph.shape(named: entityName) else {
-      stop("The model has no entity \"\(entityName)\".")
+      stop(graph.complaint(about: entityName))
     }
     let object = shape.objectClass.init(seed(shape))
     didInsert(object)
@@ -32,9 +32,7 @@ extension ContextCore {
 
   func seedForInserting(_ type: ManagedObject.Type) -> ObjectSeed {
     guard let shape = graph.shape(of: type) else {
-      stop(
-        "\(type) is not among the classes that the container was given: "
-          + "add \(type).self to classes: in PersistentContainer(name:…).")
+      stop(graph.complaint(about: type))
     }
     return seed(shape)
   }

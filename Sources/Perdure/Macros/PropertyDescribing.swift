@@ -37,7 +37,7 @@ public struct _EntityAssembly {
   public func description(of className: String, superclass: ManagedObject.Type) -> EntityDescription {
     EntityDescription(
       entityName(of: className),
-      superentity: superclass == ManagedObject.self ? nil : superclass._entityName,
+      superentity: superclass._entityName.isEmpty ? nil : superclass._entityName,
       isAbstract: isAbstract, className: className, properties: properties, indexes: indexes,
       uniquenessConstraints: constraints, renamingIdentifier: originalName)
   }
@@ -144,7 +144,8 @@ extension _EntityAssembly {
   ) {
     addRelationship(
       RelationshipDescription(
-        name, to: Destination._entityName, inverse: inverse, minCount: optional ? 0 : 1, maxCount: 1,
+        name, to: Self.entity(of: Destination.self), inverse: inverse, minCount: optional ? 0 : 1,
+        maxCount: 1,
         isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName))
   }
 
@@ -169,8 +170,14 @@ extension _EntityAssembly {
     }
     addRelationship(
       RelationshipDescription(
-        name, to: Destination._entityName, inverse: inverse, minCount: minCount,
+        name, to: Self.entity(of: Destination.self), inverse: inverse, minCount: minCount,
         maxCount: maxCount, isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName))
+  }
+
+  private static func entity(of destination: ManagedObject.Type) -> String {
+    let name = destination._entityName
+    if name.isEmpty { stop("\(destination) does not say what its entity is: override entityDescription.") }
+    return name
   }
 
   private mutating func addRelationship(_ relationship: RelationshipDescription) {

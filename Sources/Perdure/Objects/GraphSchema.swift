@@ -11,13 +11,17 @@ final class GraphSchema: Sendable {
   private let uncountedShapes: [Unmanaged<EntityShape>?]
   private let shapesByName: [String: EntityShape]
   private let shapesByClass: [ObjectIdentifier: EntityShape]
+  /// The entities of classes that several have, none of which is the class's own.
+  private let entitiesByClass: [ObjectIdentifier: [String]]
+  /// The configuration of the model that the store was opened with.
+  let configuration: String?
 
   /// - Parameter classes: The classes of the objects, by entity name. An entity without one takes its
   ///   parent's, and at the root `ManagedObject` itself.
   /// - Throws: for a pattern of a validation rule that cannot be read.
   init(
     model: ManagedObjectModel, store: StoreSchema, storeIdentifier: String,
-    classes: [String: ManagedObject.Type]
+    classes: [String: ManagedObject.Type], configuration: String? = nil
   ) throws(PredicateEvaluationError) {
     self.store = store
     var builder = GraphSchemaBuilder(model: model, store: store, classes: classes)
@@ -27,9 +31,34 @@ final class GraphSchema: Sendable {
     shapes = table
     uncountedShapes = table.map { $0.map(Unmanaged.passUnretained) }
     shapesByName = Dictionary(uniqueKeysWithValues: made.map { ($0.name, $0) })
-    shapesByClass = Dictionary(
-      made.filter { classes[$0.name] != nil }.map { (ObjectIdentifier($0.objectClass), $0) },
-      uniquingKeysWith: { first, _ in first })
+    let serving = Dictionary(grouping: made.filter { classes[$0.name] != nil }) {
+      ObjectIdentifier($0.objectClass)
+    }
+    shapesByClass = serving.compactMapValues { shapes in
+      shapes.count == 1 ? shapes[0] : shapes.first { $0.name == $0.objectClass._entityName }
+    }
+    entitiesByClass = serving.mapValues { $0.map(\.name).sorted() }
+    self.configuration = configuration
+  }
+
+  /// What to tell whoever asks for an entity that is not there.
+  func complaint(about entityName: String) -> String {
+    guard let configuration else { return "The model has no entity \"\(entityName)\"." }
+    return
+      "The store was opened with the configuration \"\(configuration)\", which has no entity \"\(entityName)\"."
+  }
+
+  /// What to tell whoever asks for the entity of a class that has none, or not one.
+  func complaint(about type: ManagedObject.Type) -> String {
+    if let entities = entitiesByClass[ObjectIdentifier(type)] {
+      return "\(type) is the class of several entities, \(entities.joined(separator: ", ")): "
+        + "use insertNewObject(forEntityName:)."
+    }
+    if configuration != nil, !type._entityName.isEmpty, shapesByName[type._entityName] == nil {
+      return complaint(about: type._entityName)
+    }
+    return "\(type) is not among the classes that the container was given: "
+      + "add \(type).self to classes: in PersistentContainer(name:…)."
   }
 
   /// The entity of an object.

@@ -78,10 +78,12 @@ open class ManagedObject {
     transients?.release()
   }
 
-  /// The description of this class's entity. Overridden by every class that has one.
-  open class var entityDescription: EntityDescription {
-    stop("\(self) does not say what its entity is: override entityDescription.")
-  }
+  /// The description of this class's entity. Overridden by every class that has accessors.
+  ///
+  /// A class that overrides it nowhere has the empty description, without a name. It can stand between the classes of
+  /// entities and `ManagedObject`, and be the class of any entities that the container or their descriptions name it
+  /// for; it reaches properties by their names.
+  open class var entityDescription: EntityDescription { EntityDescription("", properties: []) }
 
   /// The name of this class's entity, by itself: descriptions may name each other's entities in a circle.
   open class var _entityName: String { entityDescription.name }

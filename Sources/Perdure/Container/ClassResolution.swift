@@ -1,0 +1,89 @@
+// Which class the objects of each entity have.
+//
+// Classes and entities are two trees, and need not look alike. For each entity the first of these decides:
+//
+//   1. the class that the container was given for the entity by its name;
+//   2. a given class that is called as the entity's description says, `Class` or `Module.Class`; of several the one
+//      that describes the entity itself;
+//   3. a given class that describes the entity; of several the last;
+//   4. what holds for the parent entity; at the root `ManagedObject` (GraphSchema.swift).
+//
+// A class with accessors reaches properties by their places. So it serves only entities that have its properties
+// where its description has them: its own entity, one described alike, and those below them.
+
+internal import PerdureModel
+
+/// Pairs the classes that a container was given with the entities of its model.
+struct ClassResolution {
+  let model: ManagedObjectModel
+  let given: [ManagedObject.Type]
+  let byEntityName: [String: ManagedObject.Type]
+
+  /// The classes by entity name, for entities that have one of their own.
+  ///
+  /// - Throws: `PerdureError` with code 134080 when a name fits several classes, or a class does not fit its entity.
+  func classes() throws(PerdureError) -> [String: ManagedObject.Type] {
+    if let name = byEntityName.keys.sorted().first(where: { model.entitiesByName[$0] == nil }) {
+      throw PerdureError(
+        .openFailed, "The container has a class for \"\(name)\", which is no entity of the model.")
+    }
+    var result: [String: ManagedObject.Type] = [:]
+    for entity in model.entities {
+      guard let type = try objectClass(of: entity) else { continue }
+      try check(type, entity)
+      result[entity.name] = type
+    }
+    return result
+  }
+
+  private func objectClass(of entity: EntityDescription) throws(PerdureError) -> ManagedObject.Type? {
+    if let type = byEntityName[entity.name] { return type }
+    let describing = given.last { $0._entityName == entity.name }
+    let named = given.filter { Self.isCalled($0, entity.managedObjectClassName) }
+    if let type = named.last(where: { $0._entityName == entity.name }) { return type }
+    let different = Set(named.map { ObjectIdentifier($0) })
+    if different.count > 1 {
+      throw PerdureError(
+        .openFailed,
+        "\(entity.name) has objects of the class \(entity.managedObjectClassName), and there are several: "
+          + "\(named.map { String(reflecting: $0) }.joined(separator: ", ")). Name the module too.")
+    }
+    return named.first ?? describing
+  }
+
+  private static func isCalled(_ type: ManagedObject.Type, _ name: String) -> Bool {
+    // A dot in front stands for the program's own module.
+    let name = name.hasPrefix(".") ? name.dropFirst() : name[...]
+    return String(describing: type) == name || String(reflecting: type) == name
+  }
+
+  private func check(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
+    let description = type.entityDescription
+    if description.name.isEmpty { return }
+    let signature = description.slotSignature
+    var ancestor: EntityDescription? = entity
+    while let next = ancestor {
+      if next.slotSignature == signature { return }
+      ancestor = next.superentityName.flatMap { model.entitiesByName[$0] }
+    }
+    throw PerdureError(
+      .openFailed,
+      "\(type) describes \(description.name) by \(signature), and the model \(entity.name) by "
+        + "\(entity.slotSignature): make the model from the descriptions of the classes, or leave the class out."
+    )
+  }
+}
+
+extension EntityDescription {
+  /// What the places of its properties follow from, in words.
+  fileprivate var slotSignature: String {
+    let own = properties.map { property in
+      switch property {
+      case .attribute(let attribute):
+        "\(attribute.name): \(attribute.isTransient ? "transient " : "")\(attribute.type)"
+      case .relationship(let relationship): "\(relationship.name): \(relationship.isToMany ? "many" : "one")"
+      }
+    }
+    return "\(superentityName ?? "")[\(own.joined(separator: ", "))]"
+  }
+}

@@ -1,0 +1,173 @@
+import Perdure
+import Testing
+
+/// Between the classes of entities and ManagedObject: no entity of its own.
+private class Record: ManagedObject {
+  var label: String { (value(forKey: "name") as? String ?? "") + "!" }
+}
+
+@Entity private class Animal: Record {
+  var name: String
+}
+
+private class Pet: Animal {
+  var owned: Bool { true }
+}
+
+@Entity private final class Dog: Pet {
+  var breed: String?
+}
+
+@Entity private final class Stone: Record {
+  var name: String
+  var weight: Double = 1
+}
+
+/// A class by hand, of whatever has a name.
+private final class Named: ManagedObject {
+  var title: String { value(forKey: "name") as? String ?? "" }
+}
+
+private enum Zoo { final class Keeper: ManagedObject {} }
+private enum Bank { final class Keeper: ManagedObject {} }
+
+/// M2, M5, M6 and M7 of the reference.
+@Suite("Classes and entities")
+struct ClassMappingTests {
+  private func save(_ context: ManagedObjectContext, _ names: String...) throws {
+    for name in names { context.insertNewObject(forEntityName: name).setValue("n", forKey: "name") }
+    try context.save()
+  }
+
+  @Test("M2 A model is made in code from classes")
+  func fromClasses() throws {
+    var stone = EntityDescription(from: Stone.self)
+    stone.indexes.append(FetchIndexDescription(on: "weight"))
+    let model = try ManagedObjectModel([
+      EntityDescription(from: Animal.self), EntityDescription(from: Dog.self), stone,
+    ])
+    let context = try Sandbox(model, Animal.self, Dog.self, Stone.self).container.newContext()
+    Stone(context: context).name = "s"
+    try context.save()
+    #expect(try context.fetch(FetchRequest<Stone>()).first?.weight == 1)
+  }
+
+  @Test("M7 A class without an entity may stand above and between the classes of entities")
+  func classesWithoutEntities() throws {
+    let context = try Sandbox(Animal.self, Dog.self, Stone.self).container.newContext()
+    #expect(Animal.entityDescription.superentityName == nil)
+    #expect(Dog.entityDescription.superentityName == "Animal")
+    let dog = Dog(context: context)
+    (dog.name, dog.breed) = ("Rex", "Collie")
+    Stone(context: context).name = "Flint"
+    try context.save()
+    #expect(dog.owned && dog.label == "Rex!" && dog.name == "Rex" && dog.breed == "Collie")
+    #expect(try context.fetch(FetchRequest<Animal>()) == [dog])
+    #expect(try context.fetch(FetchRequest<Stone>()).map(\.label) == ["Flint!"])
+  }
+
+  @Test("M7 One class is that of many entities; which one is new has to be said")
+  func oneClassOfMany() throws {
+    let model = try ManagedObjectModel(
+      ["City", "River"].map { EntityDescription($0, className: "Named", properties: [.string("name")]) })
+    let context = try Sandbox(model, Named.self).container.newContext()
+    try save(context, "City", "River")
+    let cities = try context.fetch(FetchRequest<Named>(entityName: "City"))
+    #expect(cities.map(\.title) == ["n"] && cities.first?.entity.name == "City")
+    #expect(try context.fetch(FetchRequest<Named>(entityName: "River")).count == 1)
+  }
+
+  @Test("M7 An entity has another class in another container")
+  func manyClassesOfOne() throws {
+    let model = try ManagedObjectModel([EntityDescription(from: Stone.self)])
+    let plain = try Sandbox(model).container.newContext()
+    try save(plain, "Stone")
+    #expect(
+      type(of: try #require(plain.fetch(FetchRequest<ManagedObject>(entityName: "Stone")).first))
+        == ManagedObject.self)
+    let container = PersistentContainer(
+      name: "Stones", model: model, classes: [Stone.self], classesByEntityName: ["Stone": Named.self],
+      description: .inMemory)
+    try container.loadPersistentStores()
+    let named = container.newContext()
+    try save(named, "Stone")
+    #expect(try named.fetch(FetchRequest<Named>(entityName: "Stone")).map(\.title) == ["n"])
+  }
+
+  @Test("M7 The class tree need not be the entity tree: a sub-entity's class may inherit from no parent's")
+  func otherTree() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription("Base", isAbstract: true, properties: [.string("name")]),
+      EntityDescription("Left", superentity: "Base", properties: [.int64("l")]),
+      EntityDescription("Right", superentity: "Base", className: "Named", properties: [.int64("r")]),
+    ])
+    let context = try Sandbox(model, Named.self).container.newContext()
+    try save(context, "Left", "Right")
+    let all = try context.fetch(FetchRequest<ManagedObject>(entityName: "Base"))
+    #expect(
+      Set(all.map { "\($0.entity.name) \(type(of: $0) == Named.self)" }) == ["Left false", "Right true"])
+  }
+
+  @Test("M5 An entity names its class with or without the module")
+  func moduleNames() throws {
+    for name in ["Named", ".Named", String(reflecting: Named.self)] {
+      let model = try ManagedObjectModel([
+        EntityDescription("Town", className: name, properties: [.string("name")])
+      ])
+      let context = try Sandbox(model, Named.self).container.newContext()
+      let town = Named(context: context)
+      #expect(town.entity.name == "Town")
+    }
+  }
+
+  @Test("M5 A name that fits several classes is refused, and the module decides")
+  func ambiguousNames() throws {
+    func container(_ name: String) throws -> PersistentContainer {
+      let model = try ManagedObjectModel([
+        EntityDescription("Person", className: name, properties: [.string("name")])
+      ])
+      let container = PersistentContainer(
+        name: "K", model: model, classes: [Zoo.Keeper.self, Bank.Keeper.self], description: .inMemory)
+      try container.loadPersistentStores()
+      return container
+    }
+    let error = try #require(throws: PerdureError.self) { try container("Keeper") }
+    #expect(error.code == .openFailed && error.message.contains("Name the module too"))
+    let context = try container(String(reflecting: Bank.Keeper.self)).newContext()
+    #expect(context.insertNewObject(forEntityName: "Person") is Bank.Keeper)
+  }
+
+  @Test("A class with accessors serves no entity that has other properties in its places")
+  func misfits() throws {
+    let model = try ManagedObjectModel([EntityDescription("Pebble", properties: [.double("weight")])])
+    let container = PersistentContainer(
+      name: "P", model: model, classesByEntityName: ["Pebble": Stone.self], description: .inMemory)
+    let error = #expect(throws: PerdureError.self) { try container.loadPersistentStores() }
+    #expect(error?.message.contains("Stone describes Stone by [name: string, weight: double]") == true)
+    let unknown = PersistentContainer(
+      name: "P", model: model, classesByEntityName: ["Rock": Named.self], description: .inMemory)
+    let other = #expect(throws: PerdureError.self) { try unknown.loadPersistentStores() }
+    #expect(other?.message.contains("\"Rock\", which is no entity") == true)
+  }
+
+  @Test("M6 Sub-entities to any depth inherit, and a fetch of a parent returns them")
+  func depth() throws {
+    let depth = 12
+    let entities = (0..<depth).map { level in
+      EntityDescription(
+        "E\(level)", superentity: level == 0 ? nil : "E\(level - 1)", isAbstract: level.isMultiple(of: 3),
+        properties: [.int64("p\(level)", default: .integer(Int64(level)))])
+    }
+    let context = try Sandbox(ManagedObjectModel(entities)).container.newContext()
+    let concrete = (0..<depth).filter { !$0.isMultiple(of: 3) }
+    for level in concrete { context.insertNewObject(forEntityName: "E\(level)") }
+    try context.save()
+    for level in 0..<depth {
+      let request = FetchRequest<ManagedObject>(
+        entityName: "E\(level)", predicate: try FetchPredicate(format: "p0 == 0"))
+      let found = try context.fetch(request)
+      #expect(found.count == concrete.count { $0 >= level })
+      #expect(found.allSatisfy { $0["p\(level)"] as? Int64 == Int64(level) })
+    }
+  }
+}
