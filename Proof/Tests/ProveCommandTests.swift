@@ -28,7 +28,7 @@ struct ProveCommandTests {
     "Campaigns run one after the other, each with its line of memory, and the last line is one JSON object")
   func campaigns() throws {
     let (status, lines) = try run([
-      "--only", "failures", "hostile", "--scale", "0.0001", "--seed", "1", "--silence", "60",
+      "--only", "failures", "hostile", "--scale", "0.0001", "--seed", "1",
     ])
     #expect(status == 0)
     #expect(lines.first == "PERDURE_SEED=1, scale 0.0001")
@@ -42,7 +42,7 @@ struct ProveCommandTests {
   @Test(
     "A part is tried alone; one that there is not is a violation, and what comes behind it runs all the same")
   func part() throws {
-    let arguments = ["--scale", "0.0001", "--seed", "1", "--silence", "60"]
+    let arguments = ["--scale", "0.0001", "--seed", "1"]
     let part = "a little of everything|EIO|5|once"
     let (status, lines) = try run(["--only", "failures", "--part", part] + arguments)
     #expect(status == 0)
