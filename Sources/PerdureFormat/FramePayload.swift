@@ -1,4 +1,6 @@
 /// The records of one frame, each checked, and all of them checked against the frame's header.
+///
+/// Places in errors are counted from the beginning of the frame, as those of its header are.
 package enum FramePayload {
   /// Calls `visit` with each record and its offset in `bytes`, the payload of the frame, in
   /// order. Nothing is visited unless the whole payload is right.
@@ -13,7 +15,7 @@ package enum FramePayload {
   /// Verifies every record, the count, the padding and the digest.
   package static func verify(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) throws(FormatError) {
     guard UInt64(bytes.count) == UInt64(header.payloadLength) else {
-      throw FormatError(.incomplete, in: "frame", at: bytes.count)
+      throw FormatError(.incomplete, in: "frame", at: FrameHeader.length + bytes.count)
     }
     var offset = 0
     var count: UInt32 = 0
@@ -23,12 +25,13 @@ package enum FramePayload {
       do {
         record = try Record(reading: bytes.part(offset, bytes.count - offset))
       } catch {
-        throw FormatError(error.reason, in: "record", at: offset + error.offset)
+        // Where a record would end that is too long says nothing: it is the record that is wrong.
+        throw damaged(error.reason, at: offset + (error.reason == .incomplete ? 0 : error.offset))
       }
       let end = offset + record.header.paddedLength
-      guard end <= bytes.count else { throw FormatError(.incomplete, in: "record", at: bytes.count) }
+      guard end <= bytes.count else { throw damaged(.incomplete, at: offset) }
       if let place = bytes.firstNonZero(in: (offset + record.header.unpaddedLength)..<end) {
-        throw FormatError(.reservedNotZero, in: "record", at: place)
+        throw damaged(.reservedNotZero, at: place)
       }
       digest = Checksum.crc32c(word: record.checksum, continuing: digest)
       count += 1
@@ -36,6 +39,10 @@ package enum FramePayload {
     }
     guard count == header.recordCount else { throw FormatError(.illegalField, in: "frame", at: 28) }
     guard digest == header.recordDigest else { throw FormatError(.wrongChecksum, in: "frame", at: 32) }
+  }
+
+  private static func damaged(_ reason: FormatError.Reason, at offset: Int) -> FormatError {
+    FormatError(reason, in: "record", at: FrameHeader.length + offset)
   }
 }
 

@@ -107,8 +107,12 @@ package struct GroupTable: Sendable {
 
   package var count: Int { entries.count / GroupEntry.length }
 
+  /// - Throws: `FormatError` with a place in the table.
   package func entry(_ index: Int) throws(FormatError) -> GroupEntry {
-    try GroupEntry(reading: entries.part(index * GroupEntry.length, GroupEntry.length))
+    let start = index * GroupEntry.length
+    do { return try GroupEntry(reading: entries.part(start, GroupEntry.length)) } catch {
+      throw FormatError(error.reason, in: error.structure, at: start + error.offset)
+    }
   }
 
   /// The group that a place of the body lies in, by the places where they begin; the last one behind its end.
@@ -135,7 +139,7 @@ package struct GroupTable: Sendable {
       (offset, fileOffset) = (entry.end, entry.fileEnd)
     }
     guard offset == dataEnd else {
-      throw FormatError(.misplaced, in: "group entry", at: entries.count)
+      throw FormatError(.misplaced, in: "group entry", at: max(0, entries.count - GroupEntry.length))
     }
     return fileOffset
   }

@@ -137,18 +137,17 @@ package struct RewrittenFooter: Hashable, Sendable {
   }
 
   /// The map of the segment that `file` holds, verified: checksums, ranks, as many units as the frames take, and
-  /// groups that follow each other.
+  /// groups that follow each other. Errors name a place in the file.
   package func verifiedMap(in file: UnsafeRawBufferPointer) throws(FormatError) -> OffsetMap {
     guard file.count == fileLength else {
       throw FormatError(.incomplete, in: "rewritten segment", at: file.count)
     }
     let lines = file.part(mapOffset, mapLength)
-    let table = file.part(tableOffset, tableLength)
-    let expected = Self.table(of: lines)
-    guard expected.digest == mapDigest, table.elementsEqual(expected.bytes) else {
-      throw FormatError(.wrongChecksum, in: "offset map", at: mapOffset)
+    try checkTable(of: lines, in: file)
+    let end: Int
+    do { end = try groups(in: file)?.verifiedEnd(dataEnd: Int(dataEnd)) ?? Int(dataEnd) } catch {
+      throw FormatError(error.reason, in: error.structure, at: groupTableOffset + error.offset)
     }
-    let end = try groups(in: file)?.verifiedEnd(dataEnd: Int(dataEnd)) ?? Int(dataEnd)
     guard Self.mapOffset(behind: end) == mapOffset else {
       throw FormatError(.misplaced, in: "group entry", at: groupTableOffset)
     }
@@ -158,9 +157,28 @@ package struct RewrittenFooter: Hashable, Sendable {
       }
     }
     let map = OffsetMap(lines: lines)
-    guard try map.verifiedUnitCount() == (Int(dataEnd) - SegmentHeader.length) / 8 else {
+    let unitCount: Int
+    do { unitCount = try map.verifiedUnitCount() } catch {
+      throw FormatError(error.reason, in: error.structure, at: mapOffset + error.offset)
+    }
+    guard unitCount == (Int(dataEnd) - SegmentHeader.length) / 8 else {
       throw FormatError(.illegalField, in: "offset map", at: mapOffset)
     }
     return map
+  }
+
+  /// The digest vouches for the table of checksums, and that for each piece of the map.
+  private func checkTable(
+    of lines: UnsafeRawBufferPointer, in file: UnsafeRawBufferPointer
+  ) throws(FormatError) {
+    let table = file.part(tableOffset, tableLength)
+    guard Checksum.crc32c(table) == mapDigest else {
+      throw FormatError(.wrongChecksum, in: "offset map", at: tableOffset)
+    }
+    let expected = Self.table(of: lines).bytes
+    for piece in 0..<(tableLength / 4)
+    where !table.part(4 * piece, 4).elementsEqual(expected[(4 * piece)..<(4 * piece + 4)]) {
+      throw FormatError(.wrongChecksum, in: "offset map", at: mapOffset + piece * Self.chunkLength)
+    }
   }
 }

@@ -238,6 +238,12 @@ extension Engine {
   /// What an unavailable index has is not what its definition gives: nothing may be read off it.
   func checkAvailable(_ index: DerivedIndex) throws(StoreError) {
     guard unavailableIndexes.contains(index.id) else { return }
+    if let damage = indexDamage[index.id] {
+      throw StoreError(
+        .indexUnavailable,
+        "Index \(index.name) lacks a value that cannot be read (\(damage.message)); put the value again, or "
+          + "remove it, and open the store again, or define the index again", at: damage.place)
+    }
     throw StoreError(
       .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can maintain index \(index.name)")
   }

@@ -137,6 +137,9 @@ public struct StoreOptions: Sendable {
   /// How far ahead of the log its file gets its length. Not public for the same reason.
   package var logRoom = LogRoom()
 
+  /// Whether the checksums of index nodes are verified. Only for the proof, which has to find that they are not.
+  package var verifiesIndexChecksums = true
+
   /// All defaults.
   public init() {}
 

@@ -45,12 +45,12 @@ struct FramePayloadTests {
   func padding() {
     var (header, payload) = Sample.frame(records)
     payload[22] = 1
-    #expect(error(header, payload) == FormatError(.reservedNotZero, in: "record", at: 22))
+    #expect(error(header, payload) == FormatError(.reservedNotZero, in: "record", at: 64 + 22))
     header.recordCount = 2
-    #expect(error(header, payload) == FormatError(.reservedNotZero, in: "record", at: 22))
+    #expect(error(header, payload) == FormatError(.reservedNotZero, in: "record", at: 64 + 22))
   }
 
-  @Test("A damaged record is named by its place in the payload, and nothing is visited")
+  @Test("A damaged record is named by its place in the frame, and nothing is visited")
   func damagedRecord() {
     let (header, original) = Sample.frame(records)
     var payload = original
@@ -61,7 +61,7 @@ struct FramePayloadTests {
         try FramePayload.visitRecords(of: header, in: $0) { _, _ in visited += 1 }
       }
     }
-    #expect(error == FormatError(.wrongChecksum, in: "record", at: 24))
+    #expect(error == FormatError(.wrongChecksum, in: "record", at: 64 + 24))
     #expect(visited == 0)
   }
 
@@ -85,14 +85,14 @@ struct FramePayloadTests {
     #expect(error(header, payload + [0, 0, 0, 0, 0, 0, 0, 0])?.reason == .incomplete)
     var longer = header
     longer.payloadLength = .max
-    #expect(error(longer, payload) == FormatError(.incomplete, in: "frame", at: payload.count))
+    #expect(error(longer, payload) == FormatError(.incomplete, in: "frame", at: 64 + payload.count))
   }
 
-  @Test("A record that runs over the end of the payload is incomplete")
+  @Test("A record that runs over the end of the payload is incomplete, and named by its beginning")
   func recordTooLong() {
     var (header, payload) = Sample.frame(records)
     header.payloadLength -= 8
     payload.removeLast(8)
-    #expect(error(header, payload) == FormatError(.incomplete, in: "record", at: payload.count))
+    #expect(error(header, payload) == FormatError(.incomplete, in: "record", at: 64 + 80))
   }
 }

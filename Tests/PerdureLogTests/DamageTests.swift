@@ -129,6 +129,9 @@ struct DamageTests {
     let rows = try opened.keyspace("rows", .dense)
     let error = #expect(throws: StoreError.self) { try opened.snapshot().value(id: 5, in: rows) }
     #expect(error?.code == .corruption)
+    let index = try #require(try opened.indexes.first).index
+    let lacking = #expect(throws: StoreError.self) { try opened.snapshot().count(in: index) }
+    #expect(lacking?.code == .indexUnavailable && lacking?.place == error?.place && error?.place != nil)
     #expect(try opened.snapshot().value(id: 6, in: rows)?.count == 840)
     try opened.write { try $0.put([5], id: 5, in: rows) }
     let definition = try #require(try opened.indexes.first).definition

@@ -14,6 +14,8 @@ struct CommitterState: ~Copyable {
   let dictionaries = DictionaryTable()
   /// Indexes that could not be built at opening, because a value could not be read.
   var incompleteIndexes: Set<UInt32> = []
+  /// Why, as it was at opening.
+  var indexDamage: [UInt32: StoreError] = [:]
   /// Where the next frame goes. `root.end` is the same place.
   var end: LogPosition
   /// The capacity of the segment at `end`; 0 makes the next frame begin a new one.

@@ -37,6 +37,8 @@ final class Engine: @unchecked Sendable {
   private var unavailable: Set<UInt32> = []
   /// Whether the set holds anything: what every read asks for, without the lock.
   private let hasUnavailable = Atomic<Bool>(false)
+  /// Why indexes could not be built at opening.
+  let indexDamage: [UInt32: StoreError]
   // Not checked for exclusivity, which costs each commit: `turn` sees to it.
   @exclusivity(unchecked) private var state: CommitterState
   /// The writer's lock, and what keeps files as they are for snapshots that outlive it.
@@ -77,6 +79,7 @@ final class Engine: @unchecked Sendable {
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
     publishedVersion = Atomic(recovered.root.pointee.version)
     unavailable = recovered.indexes.unavailable
+    indexDamage = recovered.indexDamage
     hasUnavailable.store(!unavailable.isEmpty, ordering: .relaxed)
     self.checkpoint = checkpoint
     indexNodes = checkpoint?.nodes

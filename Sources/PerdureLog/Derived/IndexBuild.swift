@@ -12,8 +12,8 @@ struct IndexBuild {
   /// Whether an index is left incomplete when a value in a file of its own, or a packed one, cannot be read, and the
   /// others go on. Otherwise that is an error.
   var toleratesDamage = false
-  /// Indexes that were left incomplete.
-  private(set) var incomplete: Set<UInt32> = []
+  /// Indexes that were left incomplete, and why.
+  private(set) var incomplete: [UInt32: StoreError] = [:]
 
   init(
     of catalog: Catalog, _ indexes: IndexSet, _ root: UnsafeMutablePointer<Root>, _ reader: RecordReader,
@@ -50,7 +50,7 @@ struct IndexBuild {
 
   private mutating func fill(_ wanted: [IndexSet.RecordIndex], from keyspace: Keyspace) throws {
     var entries = IndexEntries()
-    var isDamaged = false
+    var damage: StoreError?
     var hold = GroupHold()
     defer { hold.release() }
     try Self.visitWords(of: keyspace, root) { word in
@@ -66,11 +66,11 @@ struct IndexBuild {
             }
           }
         }
-      } catch  where toleratesDamage {
-        isDamaged = true
+      } catch let error as StoreError where toleratesDamage {
+        damage = damage ?? error
       }
     }
-    if isDamaged { incomplete.formUnion(wanted.map(\.index.id)) }
+    if let damage { for index in wanted { incomplete[index.index.id] = damage } }
   }
 
   /// The address words of a keyspace, in key order.

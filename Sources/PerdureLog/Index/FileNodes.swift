@@ -222,7 +222,9 @@ final class MappedNodes: @unchecked Sendable {
   /// - Parameter file: The mapped file, which lives longer than this.
   /// - Parameter lastSegment: Where the log ended: no entry leads behind it.
   /// - Throws: `.outOfMemory`.
-  init(_ file: UnsafeRawBufferPointer, lastSegment: UInt64) throws(FileIOError) {
+  init(
+    _ file: UnsafeRawBufferPointer, lastSegment: UInt64, verifiesChecksums: Bool = true
+  ) throws(FileIOError) {
     self.file = file
     self.lastSegment = lastSegment
     let bitWordCount = file.count / NodeSlot.unitByteCount / 64 + 1
@@ -232,8 +234,9 @@ final class MappedNodes: @unchecked Sendable {
     damageFlag = .allocate(capacity: 1)
     damageFlag.initialize(to: Atomic(false))
     checks = .allocate(capacity: 2)
-    let toRecords = NodeCheck(file: file, lastSegment: lastSegment)
-    let toEntries = NodeCheck(file: file, lastSegment: nil)
+    let toRecords = NodeCheck(
+      file: file, lastSegment: lastSegment, verifiesChecksum: verifiesChecksums)
+    let toEntries = NodeCheck(file: file, lastSegment: nil, verifiesChecksum: verifiesChecksums)
     checks.initialize(to: NodeChecks(toRecords, bits, damage, damageFlag))
     (checks + 1).initialize(to: NodeChecks(toEntries, bits + bitWordCount, damage, damageFlag))
     records = FileNodes(checks)

@@ -27,23 +27,26 @@ final class Segment: Sendable {
   /// A segment that was rewritten, from its whole file.
   ///
   /// - Parameter cache: Where its groups are kept when they are unpacked, if it has any.
-  /// - Throws: `FormatError` when header, footer and length do not agree; `FileIOError`.
+  /// - Throws: `FormatError` with a place in the file when header, footer and length do not agree; `FileIOError`.
   init(rewritten header: SegmentHeader, file: any File, _ cache: GroupCache) throws {
     let size = try file.size()
     let start = size - min(size, UInt64(RewrittenFooter.length))
-    let footer = try file.read(RewrittenFooter.length, at: start).withUnsafeBytes {
-      try RewrittenFooter(
-        reading: $0, store: header.store, number: header.number, fileLength: Int(clamping: size))
+    func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
+      FormatError(reason, in: "rewritten footer", at: Int(clamping: start) + offset)
     }
-    guard footer.generation == header.generation else {
-      throw FormatError(.misplaced, in: "rewritten footer", at: 8)
+    let bytes = try file.read(RewrittenFooter.length, at: start)
+    let footer: RewrittenFooter
+    do {
+      footer = try bytes.withUnsafeBytes {
+        try RewrittenFooter(
+          reading: $0, store: header.store, number: header.number, fileLength: Int(clamping: size))
+      }
+    } catch let error as FormatError {
+      throw wrong(error.reason, error.offset)
     }
-    guard footer.originalEnd <= header.capacity else {
-      throw FormatError(.illegalField, in: "rewritten footer", at: 16)
-    }
-    guard (footer.groupCount > 0) == header.isGrouped else {
-      throw FormatError(.illegalField, in: "rewritten footer", at: 56)
-    }
+    guard footer.generation == header.generation else { throw wrong(.misplaced, 8) }
+    guard footer.originalEnd <= header.capacity else { throw wrong(.illegalField, 16) }
+    guard (footer.groupCount > 0) == header.isGrouped else { throw wrong(.illegalField, 56) }
     guard UInt64(footer.fileLength) == size else {
       throw FormatError(.incomplete, in: "rewritten segment", at: Int(size))
     }

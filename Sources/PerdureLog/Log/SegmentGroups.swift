@@ -6,13 +6,19 @@ import PerdureFormat
 final class SegmentGroups: @unchecked Sendable {
   let table: GroupTable
   let number: UInt64
+  /// Where the table stands in the file.
+  private let tableOffset: Int
   private let file: UnsafeRawBufferPointer
   private let cache: GroupCache
   private let owner: Int
 
   /// - Parameter file: The mapped file.
-  init(_ table: GroupTable, of number: UInt64, in file: UnsafeRawBufferPointer, _ cache: GroupCache) {
+  init(
+    _ table: GroupTable, at tableOffset: Int, of number: UInt64, in file: UnsafeRawBufferPointer,
+    _ cache: GroupCache
+  ) {
     self.table = table
+    self.tableOffset = tableOffset
     self.number = number
     self.file = file
     self.cache = cache
@@ -46,7 +52,7 @@ final class SegmentGroups: @unchecked Sendable {
 
   func entry(_ index: Int) throws(StoreError) -> GroupEntry {
     do { return try table.entry(index) } catch {
-      throw .corruption(error, segment: number, offset: error.offset)
+      throw .corruption(error, segment: number, offset: tableOffset + error.offset)
     }
   }
 

@@ -15,7 +15,9 @@ struct SegmentMap: ~Copyable {
   init(_ footer: RewrittenFooter, of number: UInt64, base: UnsafeRawPointer, _ cache: GroupCache) {
     self.footer = footer
     let file = UnsafeRawBufferPointer(start: base, count: footer.fileLength)
-    groups = footer.groups(in: file).map { SegmentGroups($0, of: number, in: file, cache) }
+    groups = footer.groups(in: file).map {
+      SegmentGroups($0, at: footer.groupTableOffset, of: number, in: file, cache)
+    }
     offsets = OffsetMap(
       lines: UnsafeRawBufferPointer(start: base + footer.mapOffset, count: footer.mapLength))
   }

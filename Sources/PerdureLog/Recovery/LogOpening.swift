@@ -59,7 +59,8 @@ struct LogOpening {
       do {
         let copiesFile = beside?.copiesIndex ?? false
         let opened = try OpenedCheckpoint(
-          reference, in: path, mode, superblock, chain, options.fileSystem, copiesFile: copiesFile)
+          reference, in: path, mode, superblock, chain, options.fileSystem, copiesFile: copiesFile,
+          verifiesChecksums: options.verifiesIndexChecksums)
         // A copy is read as a whole anyway, and may have been made while units were used again.
         let suspects = beside?.suspectsIndex ?? false
         if options.checksIndexAtOpening || suspects || copiesFile { try opened.checkAll() }
@@ -267,7 +268,8 @@ extension LogOpening {
     var build = IndexBuild(of: state.catalog, indexes, state.root, reader, contents(state), state.arena)
     build.toleratesDamage = true
     let duplicates = try build.fill(ids)
-    state.incompleteIndexes = build.incomplete
+    state.incompleteIndexes = Set(build.incomplete.keys)
+    state.indexDamage = build.incomplete
     return duplicates
   }
 

@@ -15,9 +15,9 @@ extension LogScan {
   static func visitFrames(
     of segment: Segment, upTo end: Int, _ store: StoreID, _ visit: (Part) throws -> Void
   ) throws {
+    let offsets = try offsets(of: segment)
     var offset = SegmentHeader.length
     do {
-      let offsets = try segment.map.map { try $0.pointee.verified(segment.mapping.base) }
       var body = segment.body(upTo: end)
       var sequence = segment.header.firstSequence
       while offset < body.end {
@@ -40,12 +40,19 @@ extension LogScan {
 
   /// Reads one of these frames, verified.
   static func visitFrame(of segment: Segment, at offset: Int, upTo end: Int, _ store: StoreID) throws {
+    let offsets = try offsets(of: segment)
     do {
-      let offsets = try segment.map.map { try $0.pointee.verified(segment.mapping.base) }
       var body = segment.body(upTo: end)
       _ = try readFrame(in: &body, at: offset, of: segment, offsets, store)
     } catch let error as FormatError {
       throw StoreError.corruption(error, segment: segment.number, offset: offset + error.offset)
+    }
+  }
+
+  /// The map of a rewritten segment, verified; errors of it name their place in the file by themselves.
+  private static func offsets(of segment: Segment) throws(StoreError) -> OffsetMap? {
+    do { return try segment.map?.pointee.verified(segment.mapping.base) } catch {
+      throw .corruption(error, segment: segment.number, offset: error.offset)
     }
   }
 

@@ -53,7 +53,8 @@ extension OpenedCheckpoint {
   ///   changing.
   init(
     _ reference: CheckpointReference, in directory: String, _ mode: FileMode, _ superblock: SuperblockFile,
-    _ chain: SegmentChain, _ fileSystem: any FileSystem, copiesFile: Bool = false
+    _ chain: SegmentChain, _ fileSystem: any FileSystem, copiesFile: Bool = false,
+    verifiesChecksums: Bool = true
   ) throws {
     let name = StoreFileName.index(reference.indexFile).string
     self.reference = reference
@@ -69,7 +70,8 @@ extension OpenedCheckpoint {
       root = try Self.readRoot(reference, in: bytes)
       usage = try Self.readUsage(root)
       try Self.check(root, chain, superblock.current, name)
-      nodes = try MappedNodes(bytes, lastSegment: root.end.segment)
+      nodes = try MappedNodes(
+        bytes, lastSegment: root.end.segment, verifiesChecksums: verifiesChecksums)
       catalog = try Self.readCatalog(root, nodes, chain, store)
       keyspaces = try Self.keyspaces(of: root, catalog, nodes)
       indexes = try Self.indexes(of: root, nodes)

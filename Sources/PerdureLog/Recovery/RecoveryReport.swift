@@ -30,7 +30,7 @@ public struct RecoveryReport: Sendable {
   public var duplicates: [Conflict] = []
   /// How many such keys there are.
   public var duplicateCount = 0
-  /// Names of derived indexes that nothing given to this opening can maintain.
+  /// Names of derived indexes that nothing given to this opening can maintain, or that lack a value which is damaged.
   public var unavailableIndexes: [String] = []
 
   /// Where the right frames of the log end: behind them a reader finds what is new.

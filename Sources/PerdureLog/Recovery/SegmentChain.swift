@@ -77,7 +77,7 @@ struct SegmentChain {
       opened[last]?.dataEnd = try link.segment.file.lastData(below: link.size)
     }
     for candidate in unborn where candidate.number > last { try Self.judge(candidate, superblock) }
-    try link(opened)
+    try link(opened, unborn)
   }
 
   private static func open(
@@ -112,7 +112,7 @@ struct SegmentChain {
   }
 
   /// Walks backwards from the last segment over what each header says of its predecessor.
-  private mutating func link(_ opened: [UInt64: Link]) throws {
+  private mutating func link(_ opened: [UInt64: Link], _ unborn: [Unborn]) throws {
     guard var number = opened.keys.max() else { return }
     var end: UInt64?
     while let found = opened[number] {
@@ -129,8 +129,12 @@ struct SegmentChain {
       let predecessor = link.segment.header.predecessorEnd
       if predecessor.segment == 0 { break }
       guard opened[predecessor.segment] != nil else {
+        if let damaged = unborn.first(where: { $0.number == predecessor.segment }) {
+          throw StoreError.corruption(
+            damaged.error, segment: damaged.number, offset: damaged.error.offset)
+        }
         throw StoreError(
-          .corruption, "A segment of the log is gone, or its header is; restore it from a backup",
+          .corruption, "A segment of the log is gone; restore it from a backup",
           at: StoreFileName.segment(predecessor.segment).string)
       }
       number = predecessor.segment
