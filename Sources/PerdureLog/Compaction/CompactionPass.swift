@@ -25,6 +25,8 @@ import PerdureFormat
 struct CompactionLimits {
   /// Whether the segment that is being written is closed first, so that it can be compacted too.
   var rollsLog = true
+  /// Whether that is done only where it does not make too many segments (`CompactionPolicy.closesLastByHand`).
+  var rollsSparingly = false
   /// Whether segments are rewritten only to put their records into groups, too. What is rewritten anyway is put
   /// into groups by the store's options.
   var groupsAllCold = false
@@ -116,8 +118,7 @@ struct CompactionPass {
     self.engine = engine
     self.limits = limits
     self.report = report
-    let isWritten = state.end.offset > UInt64(SegmentHeader.length)
-    if limits.rollsLog && isWritten { try engine.rollLogIfThereIsRoom(&state) }
+    if Self.rollsLog(limits, engine, state) { try engine.rollLogIfThereIsRoom(&state) }
     let roots = state.roots(heldBy: engine.heldAndAwaited(state))
     keepers = Keepers(roots, state.catalog)
     state.compactedVersions = roots.map { $0.pointee.version }
@@ -138,6 +139,16 @@ struct CompactionPass {
     chosen = Set(numbers)
     limits.didKeep(roots.dropLast().map { $0.pointee.version })
     if let choose = limits.choose { chosen = choose(candidates) }
+  }
+
+  private static func rollsLog(
+    _ limits: CompactionLimits, _ engine: Engine, _ state: borrowing CommitterState
+  ) -> Bool {
+    guard limits.rollsLog && state.end.offset > UInt64(SegmentHeader.length) else { return false }
+    return !limits.rollsSparingly
+      || CompactionPolicy.closesLastByHand(
+        state.usage[state.end.segment], state.usage.totals, count: state.segments.segments.count,
+        capacity: state.birthCapacity, makesGroups: engine.options.compression.groupsColdRecords)
   }
 
   private var candidates: [CompactionCandidate] {

@@ -46,6 +46,27 @@ struct CompactionPolicy: Hashable, Sendable {
     return garbage >= deadBytesMin && Double(garbage) > 2 * garbageRatio * Double(last.totalBytes)
   }
 
+  /// Whether a compaction by hand closes it.
+  ///
+  /// What is closed stays short for good: segments are never merged, as their numbers are in addresses, and each
+  /// costs a descriptor and a mapping. So when there are many for what is in the log, it stays until a quarter of what
+  /// a segment takes is garbage in it.
+  ///
+  /// - Parameter count: How many segments there are.
+  /// - Parameter capacity: Of a new one, in bytes.
+  static func closesLastByHand(
+    _ last: SegmentUsage, _ totals: Totals, count: Int, capacity: Int, makesGroups: Bool
+  ) -> Bool {
+    let garbage = last.deadBytes + last.tombstoneBytes
+    // What is to be put into groups has to be closed, too.
+    guard garbage > 0 || makesGroups || last.totalBytes == 0 else { return false }
+    return count < Self.shortSegmentsMax + 2 * Int(totals.totalBytes) / capacity
+      || garbage >= UInt64(capacity) / 4
+  }
+
+  /// So many segments may be short, beside those that the log's bytes fill in half.
+  static let shortSegmentsMax = 8
+
   /// The segments that a run looks at: the best ones, until garbage is well below the ratio.
   func choose(_ candidates: [CompactionCandidate], _ totals: Totals) -> Set<UInt64> {
     // Tombstones go only when all that is older is clean: now and then everything has to be.

@@ -39,6 +39,9 @@ extension Store {
   /// readers for nothing. It goes oldest segment first; each one is done when its part is, so what was done
   /// stays if it is stopped, if it fails or if the power goes.
   ///
+  /// The segment that is being written is ended and compacted too; but in a log of many segments that are short only
+  /// when a quarter of what it may hold is garbage, as each stays a file of its own for as long as a record in it does.
+  ///
   /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if their records
   /// have lived long and stand in no groups yet.
   ///
@@ -59,7 +62,7 @@ extension Store {
     return try withoutActuallyEscaping(progress) { progress in
       try engine.compact(
         CompactionLimits(
-          groupsAllCold: true,
+          rollsSparingly: true, groupsAllCold: true,
           pace: { [engine] _ in try engine.compaction.checkNotStopped() },
           progress: { progress(CompactionProgress(segmentsDone: $0, segmentsTotal: $1, report: $2)) }))
     }

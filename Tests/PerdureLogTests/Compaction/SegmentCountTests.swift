@@ -1,0 +1,76 @@
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// Segments are never merged: who compacts often must not be left with many.
+@Suite("How many segments compaction leaves")
+struct SegmentCountTests {
+  private static let capacity = 16 << 10
+  private let memory: MemoryStore
+
+  init() throws {
+    var memory = try MemoryStore(segmentCapacityBytes: Self.capacity)
+    memory.options.checkpoints = .manual
+    memory.options.durability = .relaxed
+    self.memory = memory
+  }
+
+  private func segmentCount(_ store: Store) throws -> Int { try store.segmentNumbers.count }
+
+  /// A row that stays, and one that is garbage at once.
+  private func putRound(_ store: Store, _ round: UInt64, garbage: Int) throws {
+    let rows = try store.keyspace("rows", .dense)
+    for _ in 0..<2 {
+      try store.write { try $0.put([UInt8](repeating: 1, count: garbage), id: 0, in: rows) }
+    }
+    try store.write { try $0.put([2, 3], id: 1 + round, in: rows) }
+  }
+
+  @Test("Compactions by hand leave a bounded number of segments, however many they are")
+  func bounded() throws {
+    let store = try memory.open()
+    let rounds = 60
+    for round in 0..<UInt64(rounds) {
+      try putRound(store, round, garbage: 20)
+      try store.compact()
+    }
+    // What was written in all makes less than a quarter of a segment of garbage, twice.
+    #expect(try segmentCount(store) <= CompactionPolicy.shortSegmentsMax + 3)
+    #expect(try store.verify().isClean)
+    let rows = try store.keyspace("rows", .dense)
+    #expect(store.snapshot().count(in: rows) == rounds + 1)
+  }
+
+  @Test("The last segment is not left out for ever: a quarter of its room is as much garbage as stays in it")
+  func lastSegment() throws {
+    let store = try memory.open()
+    for round in 0..<40 as Range<UInt64> {
+      try putRound(store, round, garbage: 1000)
+      try store.compact()
+      let last = store.engine.lastSegmentUsage
+      #expect(last.deadBytes + last.tombstoneBytes < UInt64(Self.capacity) / 4, "round \(round)")
+    }
+  }
+
+  @Test("A compaction that can win nothing in the last segment does not end it")
+  func nothingToWin() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...20 as ClosedRange<UInt64> {
+      try store.write { try $0.put([1], id: id, in: rows) }
+      try store.compact()
+    }
+    #expect(try segmentCount(store) == 1)
+  }
+
+  @Test("Garbage in a small store goes with one compaction")
+  func small() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for _ in 0..<5 { try store.write { try $0.put([UInt8](repeating: 1, count: 400), id: 1, in: rows) } }
+    #expect(store.engine.usageTotals.deadBytes > 1600)
+    try store.compact()
+    #expect(store.engine.usageTotals.deadBytes == 0)
+  }
+}
