@@ -12,8 +12,6 @@ package enum RotMethod: String, CaseIterable, Sendable {
   case page = "page checked"
   /// The store was opened anew, and read in.
   case opening = "opened"
-  /// The open store was read in, which never comes there.
-  case beside = "read beside"
 }
 
 /// Something wrong on purpose, so that it can be seen that it is found.
@@ -22,7 +20,7 @@ package enum RotCanary: Sendable {
   case uncheckedRecords
   /// Whatever bit flips in a record, its checksum fits.
   case repairedRecords
-  /// Whatever bit flips in a node of the index, nobody looks.
+  /// Nodes of the index are read without their checksums.
   case uncheckedNodes
 }
 
@@ -36,7 +34,6 @@ final class RotBench {
   private var files: [String: any File] = [:]
   private var opened: Store
   private var keyspaces: [String: Keyspace] = [:]
-  private var indexes: [String: DerivedIndex] = [:]
   private var pages: [IndexPage] = []
   private var random: SeededGenerator
   private let keys: [CrashKey]
@@ -52,13 +49,13 @@ final class RotBench {
     opened = try Self.open(fileSystem, canary)
     for name in store.files.keys { files[name] = try fileSystem.open(RotStore.path + "/" + name, .readWrite) }
     for keyspace in try opened.keyspaces { keyspaces[keyspace.name] = keyspace }
-    for (index, _) in try opened.indexes { indexes[index.name] = index }
     pages = try opened.indexPages()
   }
 
   private static func open(_ fileSystem: any FileSystem, _ canary: RotCanary?) throws -> Store {
     var options = RotStore.options(on: fileSystem)
     options.verifiesChecksumsOnRead = canary != .uncheckedRecords
+    options.verifiesIndexChecksums = canary != .uncheckedNodes
     return try Store(at: RotStore.path, options: options)
   }
 
@@ -95,18 +92,15 @@ final class RotBench {
     switch method {
     case .record: return try lookAtRecord(part)
     case .frame:
-      return try mustFail(part) { try opened.readFrame(at: part.place.lowerBound, ofSegment: part.segment) }
+      return try mustFail(part) { try opened.readFrame(at: part.frame, ofSegment: part.segment) }
     case .page: return try lookAtPage(part)
-    case .beside:
-      try check(random.pick(keys), opened.snapshot(), opened, part)
-      return .right
     case .opening: return try lookAtOpening(part, isThorough)
     }
   }
 
   private func lookAtPage(_ part: RotPart) throws -> Outcome {
     if let page = part.page {
-      return try mustFail(part) { if canary != .uncheckedNodes { try opened.check(pages[page]) } }
+      return try mustFail(part) { try opened.check(pages[page]) }
     }
     guard let file = files[part.file] else { throw Violation("no file") }
     let bytes = try file.read(Int(file.size()), at: 0)
@@ -153,31 +147,48 @@ final class RotBench {
     guard snapshot.sequence == self.store.sequence else {
       throw Violation("the store went back to commit \(snapshot.sequence) of \(self.store.sequence)")
     }
-    if let rebuild = store.recoveryReport.indexRebuild, !rebuild.place.hasPrefix(part.file) {
-      throw Violation("\(rebuild) does not name it")
-    }
     var outcome = Outcome.right
+    if let rebuild = store.recoveryReport.indexRebuild {
+      try RotPlaces(file: part.file, ranges: part.places).check(rebuild.place, "\(rebuild)")
+      outcome = .namedError
+    }
     for (name, count) in counts {
       guard let keyspace = keyspaces[name], snapshot.count(in: keyspace) == count else {
         throw Violation("\(name) has another number of keys")
       }
     }
-    for key in [part.key].compactMap({ $0 }) + (0..<4).map({ _ in random.pick(keys) })
-    where try check(key, snapshot, store, part) == .namedError { outcome = .namedError }
+    for _ in 0..<4 where try check(random.pick(keys), store, part) == .namedError { outcome = .namedError }
+    if try readThrough(part, store) { outcome = .namedError }
     if isThorough, try RotReading.check(store, self.store, { try checkNames($0, part) }) {
       outcome = .namedError
     }
     return outcome
   }
 
+  /// Reads what leads to the part in a store that was opened with the damage. The tail and the catalog were read by
+  /// opening; else nobody was there before.
+  ///
+  /// - Returns: Whether the damage was met.
+  private func readThrough(_ part: RotPart, _ store: Store) throws -> Bool {
+    // Of a torn tail nothing is left that could be read; and a new index has its nodes in memory.
+    let wasRebuilt = store.recoveryReport.indexRebuild != nil
+    guard !part.isTail, !(wasRebuilt && part.page != nil) else { return false }
+    let reader = try RotReader(store)
+    var isRead = true
+    do { isRead = try reader.read(part) } catch let error as StoreError {
+      try checkNames(error, part)
+      return true
+    }
+    guard !isRead, part.page == nil else { throw Violation("damage that nothing notices") }
+    return false
+  }
+
   @discardableResult
-  private func check(
-    _ key: CrashKey, _ snapshot: Snapshot, _ store: Store, _ part: RotPart
-  ) throws -> Outcome {
+  private func check(_ key: CrashKey, _ store: Store, _ part: RotPart) throws -> Outcome {
     guard let keyspace = keyspaces[key.keyspace] else { throw Violation("no key") }
     let value: [UInt8]?
     do {
-      value = try snapshot.value(of: key.key, in: keyspace)
+      value = try store.snapshot().value(of: key.key, in: keyspace)
     } catch let error as StoreError {
       try checkNames(error, part)
       return .namedError
@@ -187,20 +198,12 @@ final class RotBench {
   }
 
   private func mustFail(_ part: RotPart, _ body: () throws -> Void) throws -> Outcome {
-    do { try body() } catch let error as StoreError {
-      try checkNames(error, part)
-      return .namedError
-    }
-    throw Violation("damage that nothing notices")
+    try RotPlaces(file: part.file, ranges: part.places).mustFail(body)
+    return .namedError
   }
 
-  /// An error says that it is corruption, and where: the file, and a byte of what is damaged.
   private func checkNames(_ error: StoreError, _ part: RotPart) throws {
-    guard error.code == .corruption || error.code == .unsupportedFormat, let place = error.place,
-      place.contains(part.file)
-    else { throw Violation("the error does not name the file: \(error)") }
-    guard part.namesByte, let byte = place.split(separator: " ").last.flatMap({ Int($0) }) else { return }
-    guard part.place.contains(byte) else { throw Violation("the error names byte \(byte): \(error)") }
+    try RotPlaces(file: part.file, ranges: part.places).check(error)
   }
 
   // MARK: - Canaries

@@ -10,12 +10,14 @@ struct RotBits: Sendable {
     var looks: [RotMethod: Int] = [:]
     var errors = 0
     var right = 0
+    var unread = 0
 
     static func += (sum: inout Tally, other: Tally) {
       sum.bits += other.bits
       sum.looks.merge(other.looks, uniquingKeysWith: +)
       sum.errors += other.errors
       sum.right += other.right
+      sum.unread += other.unread
     }
   }
 
@@ -120,7 +122,13 @@ struct RotBits: Sendable {
       if let start { harvest.slowest = harvest.slowest.worst(ProofLimits.cost(since: start)) }
       for method in methods { tally.looks[method, default: 0] += 1 }
       tally.bits += 1
-      if outcomes.contains(.namedError) { tally.errors += 1 } else { tally.right += 1 }
+      if outcomes.contains(.namedError) {
+        tally.errors += 1
+      } else if part.kind.isOfNoAccount {
+        tally.unread += 1
+      } else {
+        tally.right += 1
+      }
       if let violation {
         harvest.findings.append(RotFinding(what: violation, part: "\(words)|\(number)|\(bit)"))
         violations += 1
@@ -134,7 +142,8 @@ struct RotBits: Sendable {
   private func result(_ harvest: Harvest) -> RotResult {
     var result = RotResult(findings: harvest.findings)
     var sum = Tally()
-    result.report.append("bits of a store of \(store.byteCount) bytes in \(store.files.count) files:")
+    let share = share == 1 ? "every bit" : "\(100 * share) % of the bits"
+    result.report.append("\(share) of a store of \(store.byteCount) bytes in \(store.files.count) files:")
     for (kind, tally) in harvest.tallies.sorted(by: { "\($0.key)" < "\($1.key)" }) {
       sum += tally
       result.report.append(line("\(kind)", tally))
@@ -154,8 +163,12 @@ struct RotBits: Sendable {
     let looks = RotMethod.allCases.compactMap { method in
       tally.looks[method].map { "\(method.rawValue) \($0)" }
     }
-    return
-      "  \(name): \(tally.bits) bits (\(looks.joined(separator: ", "))): \(tally.errors) errors that name "
-      + "the place, \(tally.right) of no account"
+    let outcomes = [
+      (tally.errors, "errors that name the place"), (tally.right, "read right all the same"),
+      (tally.unread, "of no account, because nothing reads it"),
+    ]
+    let counts = outcomes.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return "  \(name): \(tally.bits) bits (\(looks.joined(separator: ", "))): "
+      + counts.joined(separator: ", ")
   }
 }

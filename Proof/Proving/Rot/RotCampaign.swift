@@ -9,7 +9,7 @@ import PerdureTestSupport
 package struct RotCampaign: Campaign {
   package let name = "rot"
   package let summary =
-    "flips every bit of a store of a mebibyte, cuts its files, exchanges sectors, salvages"
+    "flips every bit of a store of a mebibyte, cuts the files of a small one, exchanges sectors, salvages"
 
   private let canary: RotCanary?
 
@@ -80,7 +80,7 @@ package struct RotCampaign: Campaign {
     for (kind, store) in [(RotChoice.Kind.smallest, smallest), (.large, large)]
     where choice == nil || choice?.kind == kind {
       progress.restart()
-      var mutations = RotMutations(store, truncates: kind == .smallest, share: share, seed: seed)
+      var mutations = try RotMutations(store, truncates: kind == .smallest, share: share, seed: seed)
       mutations.only = choice?.number
       mutations.prefix = prefix + kind.rawValue
       take(try await mutations.run(progress), into: &result, \.mutations, plan)

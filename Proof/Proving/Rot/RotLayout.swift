@@ -16,9 +16,25 @@ package struct RotPart: Sendable {
     case definition
     /// Zeros behind a record.
     case recordPadding
-    /// Zeros between structures of a file, or behind them.
-    case filePadding
-    case blob, indexHeader, rootBlock, indexNode, keyBlock, freeUnits, readers, lock
+    /// Zeros between the structures of a rewritten segment.
+    case segmentPadding
+    /// What is behind the log in a segment.
+    case room
+    case blob, indexHeader, rootBlock, indexNode, keyBlock, freeUnits, reserve, readers, lock
+
+    /// Whether no bit of it matters to anybody, damaged or not.
+    package var isOfNoAccount: Bool {
+      switch self {
+      case .room, .freeUnits, .reserve, .readers, .lock: true
+      default: false
+      }
+    }
+  }
+
+  /// Entries of a derived index.
+  package struct Entries: Hashable, Sendable {
+    package var index: String
+    package var key: [UInt8]
   }
 
   package var kind: Kind
@@ -26,8 +42,12 @@ package struct RotPart: Sendable {
   package var range: Range<Int>
   /// A key whose value cannot be read when these bytes are damaged; or that is read to come here.
   package var key: CrashKey?
+  /// The entries that are read to come to a node of a derived index.
+  package var entries: Entries?
   /// The bytes that an error may name, of the file.
-  package var place: Range<Int>
+  package var places: [Range<Int>]
+  /// Where the frame begins that it is in.
+  package var frame = 0
   /// Frames behind the checkpoint: every opening reads them.
   package var isTail = false
   /// The node of the index that is checked, for nodes and their blocks.
@@ -38,14 +58,18 @@ package struct RotPart: Sendable {
 package struct RotLayout: Sendable {
   package private(set) var parts: [RotPart] = []
   private let files: [String: [UInt8]]
-  private let names: [UInt32: (name: String, isDense: Bool)]
+  let names: [UInt32: (name: String, isDense: Bool)]
   private let store: StoreID
   private let checkpoint: CheckpointReference?
   private let tailStart: LogPosition?
   /// Where the newest record of each key is among the parts.
   package private(set) var newest: [CrashKey: Int] = [:]
-  /// The parts that the records of a keyspace cannot be read without: its definition, and dictionaries.
+  /// The parts that define a keyspace.
   package private(set) var definitions: [String: Set<Int>] = [:]
+  /// The parts that are dictionaries: packed values cannot be read without them.
+  package private(set) var dictionaries: Set<Int> = []
+  /// The keys of all records in a part, of those too that are dead.
+  package private(set) var owners: [Int: [CrashKey]] = [:]
   /// Blob files by the keys that they are values of.
   package private(set) var blobs: [UInt64: CrashKey] = [:]
 
@@ -79,7 +103,7 @@ package struct RotLayout: Sendable {
     for part in parts { if let key = part.key, part.kind != .blob { ofFile[part.file] = key } }
     for index in parts.indices {
       switch parts[index].kind {
-      case .offsetMap, .groupTable, .filePadding: parts[index].key = ofFile[parts[index].file]
+      case .offsetMap, .groupTable, .segmentPadding: parts[index].key = ofFile[parts[index].file]
       case .blob:
         guard case .blob(let number)? = StoreFileName(parts[index].file) else { continue }
         parts[index].key = blobs[number]
@@ -102,21 +126,23 @@ package struct RotLayout: Sendable {
   }
 
   private mutating func add(
-    _ kind: RotPart.Kind, _ file: String, _ range: Range<Int>, place: Range<Int>? = nil
+    _ kind: RotPart.Kind, _ file: String, _ range: Range<Int>, places: [Range<Int>]? = nil, frame: Int = 0
   ) {
     guard !range.isEmpty else { return }
-    parts.append(RotPart(kind: kind, file: file, range: range, place: place ?? range))
+    let places = places ?? (kind.isOfNoAccount ? [] : [range])
+    parts.append(RotPart(kind: kind, file: file, range: range, places: places, frame: frame))
   }
 
   private mutating func add(_ name: String, _ opened: Store) throws {
     let count = files[name]?.count ?? 0
     switch StoreFileName(name) {
     case .superblock:
-      for slot in 0..<4 { add(.superblock, name, (4096 * slot)..<(4096 * slot + 4096), place: 0..<count) }
+      for slot in 0..<4 { add(.superblock, name, (4096 * slot)..<(4096 * slot + 4096), places: [0..<count]) }
     case .segment(let number): try addSegment(name, number)
     case .blob: add(.blob, name, 0..<count)
     case .index(let number): try addIndex(name, number, opened)
     case .lock: add(.lock, name, 0..<count)
+    case .reserve: add(.reserve, name, 0..<count)
     default: add(.readers, name, 0..<count)
     }
   }
@@ -132,7 +158,7 @@ extension RotLayout {
       add(.segmentHeader, name, 0..<SegmentHeader.length)
       guard header.generation > 0 else {
         let end = try addFrames(of: bytes, upTo: bytes.count, name, number)
-        return add(.filePadding, name, end..<bytes.count)
+        return add(.room, name, end..<bytes.count)
       }
       let footer = try RewrittenFooter(
         reading: .init(rebasing: bytes[(bytes.count - RewrittenFooter.length)...]), store: store,
@@ -141,11 +167,11 @@ extension RotLayout {
         try addGroups(groups, of: bytes, footer, name, number)
       } else {
         let end = try addFrames(of: bytes, upTo: Int(footer.dataEnd), name, number)
-        add(.filePadding, name, end..<footer.mapOffset, place: 0..<file.count)
+        add(.segmentPadding, name, end..<footer.mapOffset)
       }
-      add(.offsetMap, name, footer.mapOffset..<footer.groupTableOffset, place: 0..<file.count)
-      add(.groupTable, name, footer.groupTableOffset..<footer.offset, place: 0..<file.count)
-      add(.footer, name, footer.offset..<footer.fileLength, place: 0..<file.count)
+      add(.offsetMap, name, footer.mapOffset..<footer.groupTableOffset)
+      add(.groupTable, name, footer.groupTableOffset..<footer.offset)
+      add(.footer, name, footer.offset..<footer.fileLength)
     }
   }
 
@@ -160,8 +186,8 @@ extension RotLayout {
       guard let header = try? FrameHeader(reading: rest, store: store, position: position) else { break }
       let frame = offset..<(offset + FrameHeader.length + Int(header.payloadLength))
       let first = parts.count
-      add(header.kind == .mark ? .mark : .frameHeader, name, offset..<(offset + 64), place: frame)
-      try addRecords(in: bytes, (offset + 64)..<frame.upperBound, name, frame)
+      add(header.kind == .mark ? .mark : .frameHeader, name, offset..<(offset + 64), frame: offset)
+      try addRecords(in: bytes, (offset + 64)..<frame.upperBound, name, frame: offset)
       if let tailStart, position >= tailStart {
         for part in first..<parts.count { parts[part].isTail = true }
       }
@@ -171,7 +197,7 @@ extension RotLayout {
   }
 
   private mutating func addRecords(
-    in bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ name: String, _ frame: Range<Int>
+    in bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ name: String, frame: Int
   ) throws {
     var offset = range.lowerBound
     while offset < range.upperBound {
@@ -179,10 +205,11 @@ extension RotLayout {
       let whole = offset..<(offset + record.header.unpaddedLength)
       let kind: RotPart.Kind = record.header.keyspace == 0 ? .definition : .deadRecord
       let index = parts.count
-      add(kind, name, whole, place: frame)
+      let padded = offset..<(offset + record.header.paddedLength)
+      add(kind, name, whole, places: [padded], frame: frame)
       note(record, at: index)
-      offset += record.header.paddedLength
-      add(.recordPadding, name, whole.upperBound..<offset, place: frame)
+      offset = padded.upperBound
+      add(.recordPadding, name, whole.upperBound..<offset, places: [padded], frame: frame)
     }
   }
 
@@ -195,6 +222,7 @@ extension RotLayout {
     let key: Key =
       keyspace.isDense ? .id(record.key.integer(at: 0, as: UInt64.self)) : .bytes(Array(record.key))
     let place = CrashKey(keyspace: keyspace.name, key: key)
+    owners[index, default: []].append(place)
     if let before = newest[place], parts[before].kind == .liveRecord { parts[before].kind = .deadRecord }
     guard record.header.kind != .tombstone else {
       newest[place] = nil
@@ -211,7 +239,7 @@ extension RotLayout {
   private mutating func noteDefinition(_ record: Record, at index: Int) {
     switch record.key.first {
     case 1: definitions[String(decoding: record.key.dropFirst(), as: UTF8.self), default: []].insert(index)
-    case 3: for (name, _) in names.values { definitions[name, default: []].insert(index) }
+    case 3: dictionaries.insert(index)
     default: break
     }
   }
@@ -230,7 +258,7 @@ extension RotLayout {
       add(.groups, name, entry.fileOffset..<entry.fileEnd)
       end = entry.fileEnd
     }
-    add(.filePadding, name, end..<footer.mapOffset, place: 0..<bytes.count)
+    add(.segmentPadding, name, end..<footer.mapOffset)
     try body.withUnsafeBytes { body in
       try visitRecords(of: body, upTo: Int(footer.dataEnd), number) { record, offset in
         guard let group = starts.last(where: { $0.offset <= offset }) else { return }
@@ -267,22 +295,42 @@ extension RotLayout {
 
 extension RotLayout {
   private mutating func addIndex(_ name: String, _ number: UInt64, _ opened: Store) throws {
-    let count = files[name]?.count ?? 0
-    var found: [(RotPart.Kind, Range<Int>, Int?)] = [(.indexHeader, 0..<64, nil)]
+    var found: [RotPart] = [part(.indexHeader, name, 0..<64)]
     if let checkpoint, checkpoint.indexFile == number {
-      found.append((.rootBlock, try Self.root(checkpoint, files).0, nil))
+      found.append(part(.rootBlock, name, try Self.root(checkpoint, files).0))
+      let indexes = Dictionary(uniqueKeysWithValues: try opened.indexes.map { ($0.index.id, $0.index.name) })
       for (index, page) in try opened.indexPages().enumerated() {
-        found.append((.indexNode, page.range, index))
-        for block in page.blocks { found.append((.keyBlock, block, index)) }
+        var node = part(.indexNode, name, page.range)
+        node.page = index
+        lead(to: &node, of: page, indexes)
+        found.append(node)
+        for block in page.blocks {
+          (node.kind, node.range, node.places) = (.keyBlock, block, [block, page.range])
+          found.append(node)
+        }
       }
     }
     var end = 0
-    for (kind, range, page) in found.sorted(by: { $0.1.lowerBound < $1.1.lowerBound }) {
-      add(.freeUnits, name, end..<range.lowerBound, place: 0..<count)
-      add(kind, name, range, place: 0..<count)
-      parts[parts.count - 1].page = page
-      end = range.upperBound
+    for part in found.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
+      add(.freeUnits, name, end..<part.range.lowerBound)
+      parts.append(part)
+      end = part.range.upperBound
     }
-    add(.freeUnits, name, end..<count, place: 0..<count)
+    add(.freeUnits, name, end..<(files[name]?.count ?? 0))
+  }
+
+  private func part(_ kind: RotPart.Kind, _ file: String, _ range: Range<Int>) -> RotPart {
+    RotPart(kind: kind, file: file, range: range, places: [range])
+  }
+
+  /// Says which key it is that who looks for it comes through a node.
+  private func lead(to part: inout RotPart, of page: IndexPage, _ indexes: [UInt32: String]) {
+    switch (page.tree, page.key) {
+    case (.keyspace(let id), let key):
+      if let name = names[id]?.name { part.key = CrashKey(keyspace: name, key: key) }
+    case (.index(let id), .bytes(let key)):
+      if let name = indexes[id] { part.entries = RotPart.Entries(index: name, key: key) }
+    case (.index, .id): break
+    }
   }
 }

@@ -1,4 +1,5 @@
 import PerdureFileIO
+import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
@@ -14,14 +15,23 @@ struct RotMutations: Sendable {
     var description: String { "\(file) \(damage?.description ?? "removed")" }
   }
 
+  /// What came of a mutation, by what was seen first.
+  private enum Outcome: String, CaseIterable {
+    case refused = "did not open"
+    case rebuilt = "built their index anew"
+    case errors = "gave errors where the damage is"
+    case right = "were read right where the damage is"
+    case unread = "were damaged where nothing is read"
+  }
+
   private struct Tally: Sendable {
     var tried: [String: Int] = [:]
-    var refused = 0
-    var unclean = 0
+    var outcomes: [Outcome: Int] = [:]
     var findings: [RotFinding] = []
   }
 
   private let store: RotStore
+  private let layout: RotLayout
   private let keys: [CrashKey]
   private let mutations: [Mutation]
   private let seed: UInt64
@@ -32,9 +42,11 @@ struct RotMutations: Sendable {
 
   /// - Parameter truncates: Whether each length is tried, for stores where this is a matter of seconds.
   /// - Parameter share: The part of all that is tried.
-  init(_ store: RotStore, truncates: Bool, share: Double, seed: UInt64) {
+  init(_ store: RotStore, truncates: Bool, share: Double, seed: UInt64) throws {
     self.store = store
     self.seed = seed
+    let opened = try Store(at: RotStore.path, options: RotStore.options(on: store.fileSystem()))
+    layout = try RotLayout(store.files, opened: opened)
     keys = store.content.keys.sorted { "\($0)" < "\($1)" }
     var random = SeededGenerator(seed: seed)
     var all = Self.sectors(store, &random) + Self.stale(store)
@@ -101,7 +113,10 @@ struct RotMutations: Sendable {
             note.begin("\(prefix)|\(index)")
             progress.advance(of: mutations.count, "mutations")
             let mutation = mutations[index]
-            do { if try !look(at: mutation, index, &tally) { continue } } catch {
+            do {
+              guard let outcome = try look(at: mutation, index) else { continue }
+              tally.outcomes[outcome, default: 0] += 1
+            } catch {
               tally.findings.append(RotFinding(what: "\(mutation): \(error)", part: "\(prefix)|\(index)"))
             }
             tally.tried[mutation.kind, default: 0] += 1
@@ -112,8 +127,7 @@ struct RotMutations: Sendable {
       var sum = Tally()
       for try await tally in group {
         sum.tried.merge(tally.tried, uniquingKeysWith: +)
-        sum.refused += tally.refused
-        sum.unclean += tally.unclean
+        sum.outcomes.merge(tally.outcomes, uniquingKeysWith: +)
         sum.findings += tally.findings
       }
       return sum
@@ -125,67 +139,90 @@ struct RotMutations: Sendable {
     var result = RotResult(findings: tally.findings)
     result.count = tally.tried.values.reduce(0, +)
     let kinds = tally.tried.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+    let outcomes = Outcome.allCases.map { "\(tally.outcomes[$0] ?? 0) \($0.rawValue)" }
     result.report = [
       "other damage to a store of \(store.byteCount) bytes: \(kinds.joined(separator: ", "))",
-      "  \(tally.refused) did not open, \(tally.unclean) opened and reported errors, "
-        + "\(result.count - tally.refused - tally.unclean) were right wherever it was looked",
+      "  of these \(outcomes.joined(separator: ", "))",
     ]
     return result
   }
 
-  /// - Returns: Whether it changed anything: a sector may be what it was before.
-  private func look(at mutation: Mutation, _ index: Int, _ tally: inout Tally) throws -> Bool {
-    let fileSystem: InMemoryFileSystem
-    if let damage = mutation.damage, let bytes = store.files[mutation.file] {
-      let damaged = damage.applied(to: bytes)
-      guard damaged != bytes else { return false }
-      fileSystem = try store.fileSystem(replacing: [mutation.file: damaged])
-    } else {
-      fileSystem = try store.fileSystem()
-      try fileSystem.remove(RotStore.path + "/" + mutation.file)
-    }
+  /// - Returns: What came of it; nil if it changed nothing: a sector may be what it was before.
+  private func look(at mutation: Mutation, _ index: Int) throws -> Outcome? {
+    guard let damage = RotDamage(mutation, of: store, layout) else { return nil }
+    let fileSystem = try damage.fileSystem(store)
     // Some are opened by who writes: that changes the store.
     let isReadOnly = index % 8 != 0
     let opened: Store
     do {
       opened = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem, isReadOnly: isReadOnly))
     } catch let error as StoreError {
-      tally.refused += 1
-      guard error.place != nil else { throw Violation("the error names no place: \(error)") }
-      return true
+      try damage.places.check(error)
+      return .refused
     }
     guard opened.snapshot().sequence == store.sequence else {
       throw Violation("it went back to commit \(opened.snapshot().sequence)")
     }
+    var outcome = damage.parts.allSatisfy(\.kind.isOfNoAccount) ? Outcome.unread : .right
+    if let rebuild = opened.recoveryReport.indexRebuild {
+      try damage.places.check(rebuild.place, "\(rebuild)")
+      outcome = .rebuilt
+    }
+    var random = SeededGenerator(seed: seed).derived(UInt64(index))
+    var hasErrors = try readDamaged(opened, damage, &random)
+    if try readSome(opened, damage, &random) { hasErrors = true }
     // Where reading all of it is a long story, most are read in part.
-    let isThorough = store.byteCount < 200_000 || index % 16 == 0
-    let hasErrors = isThorough ? try readAll(opened) : try readSome(opened, index)
-    if hasErrors { tally.unclean += 1 }
-    if !isReadOnly, !hasErrors { try goOn(opened, on: fileSystem) }
-    return true
+    if store.byteCount < 200_000 || index % 16 == 0, try readAll(opened, damage) { hasErrors = true }
+    if !isReadOnly, !hasErrors { try goOn(opened, damage, on: fileSystem) }
+    return hasErrors ? .errors : outcome
   }
 
-  private func readAll(_ opened: Store) throws -> Bool {
-    var hasErrors = try RotReading.check(opened, store) { _ in }
+  /// Of so many damaged parts at most each is read.
+  private static let partsMax = 24
+
+  /// Reads what leads to what is damaged: no such read may succeed.
+  private func readDamaged(
+    _ opened: Store, _ damage: RotDamage, _ random: inout SeededGenerator
+  ) throws -> Bool {
+    let reader = try RotReader(opened)
+    let wasRebuilt = opened.recoveryReport.indexRebuild != nil
+    var hasErrors = false
+    for part in damage.parts.shuffled(using: &random).prefix(Self.partsMax)
+    where !part.isTail && !(wasRebuilt && part.page != nil) {
+      var isRead = true
+      do { isRead = try reader.read(part) } catch let error as StoreError {
+        try damage.places.check(error)
+        hasErrors = true
+        continue
+      }
+      guard !isRead else { throw Violation("nothing notices what is in \(part.range) (\(part.kind))") }
+    }
+    return hasErrors
+  }
+
+  private func readAll(_ opened: Store, _ damage: RotDamage) throws -> Bool {
+    var hasErrors = try RotReading.check(opened, store) { try damage.places.check($0) }
     do {
       if try !opened.verify().isClean { hasErrors = true }
-    } catch is StoreError {
+    } catch let error as StoreError {
+      try damage.places.check(error)
       hasErrors = true
     }
     return hasErrors
   }
 
-  private func readSome(_ opened: Store, _ index: Int) throws -> Bool {
-    var random = SeededGenerator(seed: seed).derived(UInt64(index))
+  private func readSome(
+    _ opened: Store, _ damage: RotDamage, _ random: inout SeededGenerator
+  ) throws -> Bool {
+    let reader = try RotReader(opened)
     var hasErrors = false
-    let snapshot = opened.snapshot()
-    let keyspaces = Dictionary(uniqueKeysWithValues: try opened.keyspaces.map { ($0.name, $0) })
-    for key in (0..<32).map({ _ in random.pick(keys) }) {
-      guard let keyspace = keyspaces[key.keyspace] else { throw Violation("\(key.keyspace) is not there") }
+    for _ in 0..<16 {
+      let key = random.pick(keys)
       do {
-        let value = try snapshot.value(of: key.key, in: keyspace)
+        let value = try reader.value(of: key)
         guard value == store.content[key] else { throw Violation("\(key) has a wrong value, or none") }
-      } catch is StoreError {
+      } catch let error as StoreError {
+        try damage.places.check(error)
         hasErrors = true
       }
     }
@@ -193,14 +230,14 @@ struct RotMutations: Sendable {
   }
 
   /// The store takes a commit, and has all that it had and that one when it is opened again.
-  private func goOn(_ opened: Store, on fileSystem: InMemoryFileSystem) throws {
+  private func goOn(_ opened: Store, _ damage: RotDamage, on fileSystem: InMemoryFileSystem) throws {
     let rows = try opened.keyspace("rows", .dense)
     let (id, value) = (UInt64(1) << 50, [1, 2, 3] as [UInt8])
     do {
       try opened.write { try $0.put(value, id: id, in: rows) }
       try opened.close()
-    } catch is StoreError {
-      return
+    } catch let error as StoreError {
+      return try damage.places.check(error)
     }
     let again = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))
     guard try again.snapshot().value(id: id, in: rows) == value else { throw Violation("a commit is gone") }
@@ -208,5 +245,54 @@ struct RotMutations: Sendable {
       guard case .id(let id) = key.key, key.keyspace == "rows" else { continue }
       guard try again.snapshot().value(id: id, in: rows) == value else { throw Violation("\(key) is gone") }
     }
+  }
+}
+
+/// A mutation, done to a store's file.
+struct RotDamage {
+  let places: RotPlaces
+  /// The parts of the file in which a byte is not what it was.
+  let parts: [RotPart]
+  private let file: String
+  /// The file's bytes; nil when it is gone.
+  private let bytes: [UInt8]?
+
+  /// Nil for what changes nothing.
+  init?(_ mutation: RotMutations.Mutation, of store: RotStore, _ layout: RotLayout) {
+    let before = store.files[mutation.file] ?? []
+    let now = mutation.damage.map { $0.applied(to: before) }
+    guard now != before else { return nil }
+    (file, bytes) = (mutation.file, now)
+    parts = layout.parts.filter { $0.file == mutation.file && !Self.isIntact($0.range, before, now ?? []) }
+    guard let now else {
+      places = RotPlaces(file: file, ranges: nil)
+      return
+    }
+    var ranges = parts.flatMap(\.places)
+    // Whole records that stand in each other's place are found out by their frame.
+    for part in parts where part.frame > 0 { ranges.append(part.frame..<(part.frame + 64)) }
+    // Where something ends that went on; the last bytes of what is left are taken for a footer.
+    if now.count < before.count {
+      ranges.append(max(0, now.count - RewrittenFooter.length)..<(before.count + 1))
+    }
+    places = RotPlaces(file: file, ranges: ranges)
+  }
+
+  private static func isIntact(_ range: Range<Int>, _ before: [UInt8], _ now: [UInt8]) -> Bool {
+    guard range.upperBound <= now.count else { return false }
+    return before.withUnsafeBytes { before in
+      now.withUnsafeBytes { now in
+        UnsafeRawBufferPointer(rebasing: before[range]).elementsEqual(
+          UnsafeRawBufferPointer(rebasing: now[range]))
+      }
+    }
+  }
+
+  /// The store's files, with the one that is damaged.
+  func fileSystem(_ store: RotStore) throws -> InMemoryFileSystem {
+    if let bytes { return try store.fileSystem(replacing: [file: bytes]) }
+    let fileSystem = try store.fileSystem()
+    try fileSystem.remove(RotStore.path + "/" + file)
+    return fileSystem
   }
 }

@@ -53,14 +53,6 @@ extension RotPart {
     if case .segment(let number)? = StoreFileName(file) { number } else { 0 }
   }
 
-  /// Whether errors about it can be held against `place`.
-  var namesByte: Bool {
-    switch kind {
-    case .frameHeader, .mark, .liveRecord, .deadRecord, .definition, .recordPadding, .groups, .indexNode: true
-    default: false
-    }
-  }
-
   /// How a bit of it is looked at.
   ///
   /// - Parameter choice: A random number, for what is not done to every bit.
@@ -71,8 +63,8 @@ extension RotPart {
     case .liveRecord: methods = [.record, .frame]
     case .groups, .blob: methods = key == nil ? [] : [.record]
     case .indexNode, .keyBlock, .offsetMap, .groupTable, .superblock: methods = [.page]
-    case .freeUnits, .lock: methods = [.beside]
-    case .segmentHeader, .footer, .filePadding, .indexHeader, .rootBlock, .readers: methods = []
+    case .segmentHeader, .footer, .segmentPadding, .indexHeader, .rootBlock: methods = []
+    case .room, .freeUnits, .reserve, .readers, .lock: methods = []
     }
     if methods.isEmpty || isTail || choice % opensOneIn(bit) == 0 { methods.append(.opening) }
     return methods
@@ -85,6 +77,7 @@ extension RotPart {
     // Fields and checksum; the rest of a slot is under the checksum and means nothing.
     case .superblock: bit < 8 * 128 || bit >= 8 * 4092 ? 1 : 64
     case .offsetMap, .groupTable: 8
+    case .indexNode, .keyBlock: 16
     default: 1024
     }
   }

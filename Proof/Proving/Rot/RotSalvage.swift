@@ -4,8 +4,38 @@ import PerdureLog
 import PerdureTestSupport
 
 /// Damages a store, salvages it, and holds what comes back against what the damage has left.
+///
+/// Every key whose newest record is as it was comes back as it was, under its keyspace's name or, where the definition
+/// is damaged, under one that was made up; but for keys with a record in bytes that were moved, or in a frame that they
+/// came to stand in (`Store.salvage` says what may become of these). Nothing comes back that never was. The report
+/// names each file that is damaged, and what comes back is a store that verifies.
 struct RotSalvage: Sendable {
   private static let target = "/salvaged"
+
+  /// Damage to some of the store's files.
+  private struct Case {
+    var damages: [(file: String, damage: Damage)]
+    var files: [String: [UInt8]]
+    /// Keys with a record in bytes that were moved, or where these came to stand.
+    var moved: Set<CrashKey> = []
+
+    func isDamaged(_ file: String, from store: RotStore) -> Bool { files[file] != store.files[file] }
+  }
+
+  private struct Tally: Sendable {
+    var salvages = 0
+    var keys = 0
+    var lost = 0
+    var underOtherName = 0
+    var finding: RotFinding?
+
+    static func += (sum: inout Tally, other: Tally) {
+      sum.salvages += other.salvages
+      sum.keys += other.keys
+      sum.lost += other.lost
+      sum.underOtherName += other.underOtherName
+    }
+  }
 
   private let store: RotStore
   private let layout: RotLayout
@@ -14,23 +44,25 @@ struct RotSalvage: Sendable {
   var prefix = ""
   /// The only one that is tried.
   var only: Int?
+  /// All values that a key of any keyspace ever had, by number of the keyspace and the key's bytes.
+  private let history: [String: [[UInt8]: Set<[UInt8]>]]
 
   init(_ store: RotStore, seed: UInt64) throws {
     self.store = store
     self.seed = seed
     let opened = try Store(at: RotStore.path, options: RotStore.options(on: store.fileSystem()))
     layout = try RotLayout(store.files, opened: opened)
+    history = store.history.reduce(into: [:]) { history, entry in
+      history[entry.key.keyspace, default: [:]][entry.key.key.stored] = entry.value
+    }
   }
 
   func run(_ count: Int, _ progress: ProofProgress) async throws -> RotResult {
-    let harvests = try await withThrowingTaskGroup(
-      of: (count: Int, keys: Int, lost: Int, finding: RotFinding?).self
-    ) {
-      group in
+    let tallies = try await withThrowingTaskGroup(of: Tally.self) { group in
       let next = Guarded(0)
       for _ in 0..<RotCampaign.workerCount {
         group.addTask {
-          var sum = (count: 0, keys: 0, lost: 0, finding: nil as RotFinding?)
+          var sum = Tally()
           let note = progress.newNote()
           while let index = next.withLock({ next -> Int? in
             guard next < count else { return nil }
@@ -41,15 +73,10 @@ struct RotSalvage: Sendable {
             note.begin("\(prefix)|\(index)")
             progress.advance(of: count, "salvages")
             var random = SeededGenerator(seed: seed).derived(UInt64(index))
-            let damages = damages(&random)
-            do {
-              sum.count += 1
-              let (keys, lost) = try salvage(damages)
-              sum.keys += keys
-              sum.lost += lost
-            } catch {
+            let damaged = damagedStore(&random)
+            do { sum += try salvage(damaged) } catch {
               sum.finding = RotFinding(
-                what: "salvage of \(damages.map { "\($0.file) \($0.damage)" }): \(error)",
+                what: "salvage of \(damaged.damages.map { "\($0.file) \($0.damage)" }): \(error)",
                 part: "\(prefix)|\(index)")
             }
           }
@@ -58,75 +85,169 @@ struct RotSalvage: Sendable {
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    var result = RotResult(
-      count: harvests.reduce(0) { $0 + $1.count }, findings: harvests.compactMap(\.finding))
-    let (keys, lost) = harvests.reduce((0, 0)) { ($0.0 + $1.keys, $0.1 + $1.lost) }
+    var sum = Tally()
+    for tally in tallies { sum += tally }
+    var result = RotResult(count: sum.salvages, findings: tallies.compactMap(\.finding))
     result.report = [
-      "\(result.count) salvages gave \(keys) keys back, all but \(lost) that the damage was on"
+      "\(sum.salvages) salvages gave \(sum.keys) keys back, \(sum.underOtherName) of them in a keyspace whose name "
+        + "is lost, all but \(sum.lost) that the damage was on"
     ]
     return result
   }
 
-  /// One to three; none that moves bytes, which could bring a record of before.
-  private func damages(_ random: inout SeededGenerator) -> [(file: String, damage: Damage)] {
+  /// One to three damages.
+  private func damagedStore(_ random: inout SeededGenerator) -> Case {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
-    var damages: [(file: String, damage: Damage)] = []
-    let count = random.pick(1...3)
-    while damages.count < count {
+    var damaged = Case(damages: [], files: store.files)
+    for _ in 0..<random.pick(1...3) {
       let file = random.pick(names)
-      // Of the superblock alone: it says with other damage what was finished.
-      if file == "SUPERBLOCK" && count > 1 { continue }
       let damage = Damage.random(in: store.files[file]?.count ?? 1, using: &random)
-      switch damage {
-      case .bit, .zeros, .noise, .truncation: damages.append((file, damage))
-      default: continue
-      }
+      damaged.damages.append((file, damage))
+      if let bytes = damaged.files[file] { damaged.files[file] = damage.applied(to: bytes) }
+      for range in damage.moved { damaged.moved.formUnion(keys(in: file, range)) }
     }
-    return damages
+    return damaged
   }
 
-  private func salvage(_ damages: [(file: String, damage: Damage)]) throws -> (keys: Int, lost: Int) {
-    var files = store.files
-    for (file, damage) in damages { files[file].map { files[file] = damage.applied(to: $0) } }
-    let fileSystem = try store.fileSystem(replacing: files)
+  /// The keys of all records in the frames that have a byte in a range.
+  private func keys(in file: String, _ range: Range<Int>) -> [CrashKey] {
+    let touched = layout.parts.filter { $0.file == file && $0.range.overlaps(range) }
+    let frames = Set(touched.map(\.frame)).subtracting([0])
+    return layout.parts.indices.filter { index in
+      let part = layout.parts[index]
+      return part.file == file && (part.range.overlaps(range) || frames.contains(part.frame))
+    }.flatMap { layout.owners[$0] ?? [] }
+  }
+
+  private func salvage(_ damaged: Case) throws -> Tally {
+    let fileSystem = try store.fileSystem(replacing: damaged.files)
     var options = RotStore.options(on: fileSystem)
     options.segmentCapacityBytes = 64 << 10
     options.isReadOnly = false
-    _ = try Store.salvage(from: RotStore.path, to: Self.target, options: options)
-    let found = try CrashOracle.content(of: try Store(at: Self.target, options: options))
-    var lost = 0
-    for (key, value) in store.content where found[key] != value {
-      lost += 1
-      guard try !isIntact(key, files) else { throw Violation("\(key) did not come back as it was") }
+    let report = try Store.salvage(from: RotStore.path, to: Self.target, options: options)
+    try check(report, damaged)
+    let target = try Store(at: Self.target, options: options)
+    let verification = try target.verify()
+    guard verification.isClean else { throw Violation("verify: \(verification.findings)") }
+    do { return try check(CrashOracle.content(of: target), damaged) } catch let violation as Violation {
+      throw Violation("\(violation); the report lists \(report.damages)")
     }
-    for (key, value) in found where store.content[key] != value && !key.keyspace.hasPrefix("lost-") {
-      guard store.history[key]?.contains(value) == true else {
+  }
+
+  private func check(_ found: CrashHistory.Content, _ damaged: Case) throws -> Tally {
+    var tally = Tally(salvages: 1, keys: found.count)
+    for (key, value) in store.content where found[key] != value {
+      if try isAsItWas(key, damaged, found) { tally.underOtherName += 1 } else { tally.lost += 1 }
+    }
+    for (key, value) in found where store.content[key] != value {
+      guard history[originalName(of: key.keyspace)]?[key.key.stored]?.contains(value) == true else {
         throw Violation("\(key) has a value that it never had")
       }
     }
-    return (found.count, lost)
+    return tally
   }
+
+  /// The name of a keyspace that came back as `lost-` and its number.
+  private func originalName(of name: String) -> String {
+    let words = name.split(separator: "-")
+    guard words.first == "lost", words.count > 1, let id = UInt32(words[1]) else { return name }
+    return layout.names[id]?.name ?? name
+  }
+
+  /// Whether a key that has not its value under its keyspace's name has it under a name that was made up.
+  ///
+  /// - Throws: `Violation` when it has not, and should.
+  private func isAsItWas(
+    _ key: CrashKey, _ damaged: Case, _ found: CrashHistory.Content
+  ) throws -> Bool {
+    let definitions = (layout.definitions[key.keyspace] ?? []).map { layout.parts[$0] }
+    let isDefined = definitions.allSatisfy { isWhole($0, damaged.files) }
+    if !isDefined {
+      let isThere = found.contains {
+        $0.key.keyspace.hasPrefix("lost-") && originalName(of: $0.key.keyspace) == key.keyspace
+          && $0.key.key.stored == key.key.stored && $0.value == store.content[key]
+      }
+      if isThere { return true }
+    }
+    guard try !isIntact(key, damaged.files) || damaged.moved.contains(key) else {
+      let part = layout.newest[key].map { layout.parts[$0] }
+      let how = found[key] == nil ? "not at all" : "with another value"
+      throw Violation(
+        "\(key), in \(part?.range ?? 0..<0) of \(part?.file ?? ""), came back \(how)")
+    }
+    return false
+  }
+
+  // MARK: - The report
+
+  /// Whether a salvage has to come to damage in such a part.
+  private static func isRead(_ kind: RotPart.Kind) -> Bool {
+    switch kind {
+    case .segmentHeader, .frameHeader, .liveRecord, .deadRecord, .definition, .groups: true
+    default: false
+    }
+  }
+
+  private func check(_ report: SalvageReport, _ damaged: Case) throws {
+    let last = layout.parts.last { $0.kind == .frameHeader }?.file
+    for name in store.files.keys where damaged.isDamaged(name, from: store) {
+      // Where the log has to end is what the superblock says.
+      if name == last && damaged.isDamaged("SUPERBLOCK", from: store) { continue }
+      let parts = layout.parts.filter {
+        $0.file == name && Self.isRead($0.kind) && !isIntact($0, damaged.files)
+      }
+      guard let first = parts.first, !report.damages.contains(where: { $0.file == name }) else { continue }
+      throw Violation("the report does not name \(name), damaged in \(first.range) (\(first.kind))")
+    }
+  }
+
+  // MARK: - What the damage has left
 
   /// Whether all bytes are as they were that the newest record of a key needs.
   private func isIntact(_ key: CrashKey, _ files: [String: [UInt8]]) throws -> Bool {
     guard let index = layout.newest[key] else { throw Violation("\(key) has no record") }
-    let needed = [index] + (layout.definitions[key.keyspace] ?? [])
-    for part in needed.map({ layout.parts[$0] }) {
-      guard isIntact(part.file, part.range, files) else { return false }
-      // Where the group begins in what the groups unpack to.
-      let tables = layout.parts.filter { $0.file == part.file && $0.kind == .groupTable }
-      if part.kind == .groups, !tables.allSatisfy({ isIntact($0.file, $0.range, files) }) { return false }
+    guard ([index] + layout.dictionaries).allSatisfy({ isWhole(layout.parts[$0], files) }) else {
+      return false
     }
     return layout.blobs.allSatisfy { number, owner in
       let file = StoreFileName.blob(number).string
-      return owner != key || isIntact(file, 0..<(store.files[file]?.count ?? 0), files)
+      return owner != key || files[file] == store.files[file]
     }
   }
 
-  private func isIntact(_ file: String, _ range: Range<Int>, _ files: [String: [UInt8]]) -> Bool {
-    guard let now = files[file], let before = store.files[file], now.count >= range.upperBound else {
-      return false
+  /// The same of a part, with what it takes to find it.
+  private func isWhole(_ part: RotPart, _ files: [String: [UInt8]]) -> Bool {
+    guard isIntact(part, files) else { return false }
+    // Where the group begins in what the groups unpack to.
+    let tables = layout.parts.filter { $0.file == part.file && $0.kind == .groupTable }
+    return part.kind != .groups || tables.allSatisfy { isIntact($0, files) }
+  }
+
+  private func isIntact(_ part: RotPart, _ files: [String: [UInt8]]) -> Bool {
+    guard let now = files[part.file], let before = store.files[part.file],
+      now.count >= part.range.upperBound
+    else { return false }
+    return now[part.range] == before[part.range]
+  }
+}
+
+extension Damage {
+  /// The bytes that stand somewhere else after it, and those that stood there.
+  fileprivate var moved: [Range<Int>] {
+    switch self {
+    case .copy(let from, let to, let length): [from..<(from + length), to..<(to + length)]
+    case .exchange(let a, let b, let length): [a..<(a + length), b..<(b + length)]
+    default: []
     }
-    return now[range] == before[range]
+  }
+}
+
+extension Key {
+  /// As it stands in a record.
+  fileprivate var stored: [UInt8] {
+    switch self {
+    case .id(let id): withUnsafeBytes(of: id.littleEndian) { Array($0) }
+    case .bytes(let bytes): bytes
+    }
   }
 }

@@ -37,7 +37,7 @@ package struct RotStore: Sendable {
   package init(rounds: Int, seed: UInt64) throws {
     var builder = try RotStoreBuilder(rounds: rounds, seed: seed)
     try builder.build()
-    files = try builder.files()
+    files = try RotStoreExtras.added(to: builder.files())
     older = builder.older
     content = builder.content
     history = builder.history
@@ -139,6 +139,12 @@ private struct RotStoreBuilder {
       try builder.putChains(in: store)
       try store.checkpoint()
       try builder.putTail(in: store)
+    }
+    while try RotStoreExtras.room(in: files()) < RotStoreExtras.length {
+      let id = UInt64(1) << 44 + sequence
+      try inStore { builder, store in
+        try builder.commit([(.id(id), builder.row(id, length: 800))], "rows", in: store)
+      }
     }
     // For the file of those who read.
     _ = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))

@@ -13,7 +13,8 @@ extension Store {
   /// own, numbers its commits anew, and builds its derived indexes when it is opened.
   ///
   /// Nobody may have the damaged store open meanwhile. A sector that was moved can bring older versions of
-  /// the keys in it.
+  /// the keys in it; and where it came to stand, among the records of one commit, more look like records than the
+  /// commit had, so those are left out that only their own checksum speaks for, intact ones among them.
   ///
   /// - Parameter source: The damaged store's directory.
   /// - Parameter target: The new store's directory: absent or empty.

@@ -5,6 +5,12 @@ import PerdureFormat
 
 /// A node of the index file that the checkpoint reaches which the store was opened with.
 package struct IndexPage: Sendable {
+  /// What it is a node of, by number.
+  package enum Tree: Hashable, Sendable { case keyspace(UInt32), index(UInt32) }
+
+  package let tree: Tree
+  /// The first key below it: who looks for that comes through here. Of an index the key that its extractor gave.
+  package fileprivate(set) var key = Key.bytes([])
   /// The bytes of its units.
   package let range: Range<Int>
   /// Those of the blocks of its long keys.
@@ -12,6 +18,8 @@ package struct IndexPage: Sendable {
   fileprivate let nodeClass: NodeClass
   fileprivate let expected: ExpectedNode
   fileprivate let lastSegment: UInt64?
+  /// How many entries of its tree come before those below it.
+  fileprivate let entriesBefore: Int
 }
 
 extension Store {
@@ -35,13 +43,15 @@ extension Store {
   /// All nodes of the checkpoint that the store was opened with; none without one.
   package func indexPages() throws -> [IndexPage] {
     guard let checkpoint = engine.checkpoint else { return [] }
-    var walk = IndexPageWalk(file: checkpoint.nodes.file)
-    let lastSegment = checkpoint.root.end.segment
-    for trees in checkpoint.root.keyspaces {
-      try walk.visit(dense: TreeImage(trees.dense), lastSegment)
-      try walk.visit(ordered: TreeImage(trees.ordered), lastSegment)
+    var walk = IndexPageWalk(checkpoint.nodes)
+    for (id, trees) in checkpoint.root.keyspaces.enumerated() {
+      let tree = IndexPage.Tree.keyspace(UInt32(id))
+      try walk.visit(dense: TreeImage(trees.dense), of: tree)
+      try walk.visit(ordered: TreeImage(trees.ordered), of: tree)
     }
-    for index in checkpoint.root.indexes { try walk.visit(ordered: TreeImage(index.tree), nil) }
+    for (id, index) in checkpoint.root.indexes.enumerated() {
+      try walk.visit(ordered: TreeImage(index.tree), of: .index(UInt32(id)))
+    }
     return walk.pages
   }
 
@@ -60,21 +70,39 @@ extension Store {
 
 /// From the roots to every node, each checked before anything in it is followed.
 private struct IndexPageWalk {
-  let file: UnsafeRawBufferPointer
-  var pages: [IndexPage] = []
+  private let nodes: MappedNodes
+  private(set) var pages: [IndexPage] = []
+  private var tree = IndexPage.Tree.keyspace(0)
+  /// Entries of the tree that were passed.
+  private var passed = 0
 
-  mutating func visit(dense image: TreeImage, _ lastSegment: UInt64?) throws(FormatError) {
+  init(_ nodes: MappedNodes) { self.nodes = nodes }
+
+  mutating func visit(dense image: TreeImage, of tree: IndexPage.Tree) throws(FormatError) {
     guard let root = try ExpectedNode(root: image, heightLimit: DenseTable.heightLimit) else { return }
-    try visitDense(at: image.slot.offset, root, NodeCheck(file: file, lastSegment: lastSegment))
+    (self.tree, passed) = (tree, 0)
+    let check = NodeCheck(file: nodes.file, lastSegment: nodes.lastSegment)
+    _ = try visitDense(at: image.slot.offset, root, from: 0, check)
   }
 
-  mutating func visit(ordered image: TreeImage, _ lastSegment: UInt64?) throws(FormatError) {
+  mutating func visit(ordered image: TreeImage, of tree: IndexPage.Tree) throws(FormatError) {
     guard let root = try ExpectedNode(root: image, heightLimit: OrderedTree.heightLimit) else { return }
-    try visitOrdered(at: image.slot.offset, root, NodeCheck(file: file, lastSegment: lastSegment))
+    (self.tree, passed) = (tree, 0)
+    let first = pages.count
+    var (lastSegment, isIndex) = (nodes.lastSegment as UInt64?, false)
+    if case .index = tree { (lastSegment, isIndex) = (nil, true) }
+    let check = NodeCheck(file: nodes.file, lastSegment: lastSegment)
+    try visitOrdered(at: image.slot.offset, root, check)
+    var cursor = OrderedCursor(try OrderedTree(image, in: isIndex ? nodes.entries : nodes.records))
+    var rank = -1
+    for page in first..<pages.count {
+      while rank < pages[page].entriesBefore, cursor.next() { rank += 1 }
+      pages[page].key = .bytes(Array(isIndex ? IndexKey.key(in: cursor.key) : cursor.key))
+    }
   }
 
   private func base(at offset: Int) -> UnsafeMutableRawPointer {
-    UnsafeMutableRawPointer(mutating: file.baseAddress.unsafelyUnwrapped) + offset
+    UnsafeMutableRawPointer(mutating: nodes.file.baseAddress.unsafelyUnwrapped) + offset
   }
 
   private func units(_ node: UnsafeMutableRawPointer, _ byteCount: Int) -> Range<Int> {
@@ -82,21 +110,40 @@ private struct IndexPageWalk {
     return start..<(start + NodeSlot.unitCount(byteCount) * NodeSlot.unitByteCount)
   }
 
+  private func page(
+    _ node: UnsafeMutableRawPointer, _ nodeClass: NodeClass, _ expected: ExpectedNode, _ check: NodeCheck
+  ) -> IndexPage {
+    IndexPage(
+      tree: tree, range: units(node, nodeClass.byteCount), nodeClass: nodeClass, expected: expected,
+      lastSegment: check.lastSegment, entriesBefore: passed)
+  }
+
+  /// Gives the first id below the node.
+  ///
+  /// - Parameter id: The lowest that could be.
   private mutating func visitDense(
-    at offset: Int, _ expected: ExpectedNode, _ check: NodeCheck
-  ) throws(FormatError) {
+    at offset: Int, _ expected: ExpectedNode, from id: UInt64, _ check: NodeCheck
+  ) throws(FormatError) -> UInt64 {
     let nodeClass: NodeClass = expected.level == 0 ? .denseLeaf : .denseInner
     try check.node(at: offset, nodeClass, expected)
     let node = DenseNode(base(at: offset))
-    pages.append(
-      IndexPage(
-        range: units(node.base, nodeClass.byteCount), nodeClass: nodeClass, expected: expected,
-        lastSegment: check.lastSegment))
-    guard expected.level > 0 else { return }
+    let page = pages.count
+    pages.append(self.page(node.base, nodeClass, expected, check))
+    var first: UInt64?
     for way in 0..<DenseNode.slotCount where node.word(way) != 0 {
+      let least = id | UInt64(way) << UInt64(6 * expected.level)
+      if expected.level == 0 {
+        passed += 1
+        first = first ?? least
+        continue
+      }
       let place = try check.target(of: Int(truncatingIfNeeded: node.word(way)), from: offset)
-      try visitDense(at: place, ExpectedNode(level: expected.level - 1, below: node.countWord(way)), check)
+      let below = ExpectedNode(level: expected.level - 1, below: node.countWord(way))
+      let found = try visitDense(at: place, below, from: least, check)
+      first = first ?? found
     }
+    pages[page].key = .id(first ?? id)
+    return first ?? id
   }
 
   private mutating func visitOrdered(
@@ -104,14 +151,15 @@ private struct IndexPageWalk {
   ) throws(FormatError) {
     try check.node(at: offset, .orderedNode, expected)
     let node = OrderedNode(base(at: offset))
-    var page = IndexPage(
-      range: units(node.base, OrderedNode.byteCount), nodeClass: .orderedNode, expected: expected,
-      lastSegment: check.lastSegment)
+    var page = page(node.base, .orderedNode, expected, check)
     for index in 0..<node.count {
       if let block = node.block(index) { page.blocks.append(units(block, NodeHeader(block).fileByteCount)) }
     }
     pages.append(page)
-    guard !node.isLeaf else { return }
+    guard !node.isLeaf else {
+      passed += node.count
+      return
+    }
     for index in 0..<node.count {
       let place = try check.target(of: Int(truncatingIfNeeded: node.word(index)), from: offset)
       try visitOrdered(
