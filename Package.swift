@@ -124,7 +124,9 @@ let package = Package(
     // By themselves, so that those of the engine are built without the graph.
     .testTarget(
       name: "GraphProofTests",
-      dependencies: ["PerdureGraphProving", "PerdureProving", "Perdure", "PerdureLog", "PerdureTestSupport"],
+      dependencies: [
+        "PerdureGraphProving", "PerdureProving", "PerdureFuzzing", "Perdure", "PerdureLog", "PerdureTestSupport",
+      ],
       path: "Proof/GraphTests", swiftSettings: settings),
 
     // Tests

@@ -38,7 +38,25 @@ struct HostileTests {
           throw Other()
         })
       let result = try await HostileCampaign([canary]).run(ProofPlan(seed: seed, scale: 0.01), .silent)
-      #expect(!result.violations.isEmpty, "PERDURE_SEED=\(seed)")
+      let expected = isViolation ? "a value that is wrong" : "canary throws Other"
+      #expect(result.violations.contains { $0.what.contains(expected) }, "PERDURE_SEED=\(seed)")
     }
+  }
+
+  @Test("A decoder without inputs in the corpus is noticed")
+  func corpus() async throws {
+    let decoder = HostileDecoder(
+      "nobody", throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] }, decode: { _ in })
+    let result = try await HostileCampaign([decoder]).run(ProofPlan(seed: seed, scale: 0.0001), .silent)
+    #expect(result.violations.map { $0.what.contains("nobody has no inputs in") } == [true])
+    for decoder in EngineDecoders.all { #expect(try !HostileCorpus.inputs(of: decoder).isEmpty) }
+  }
+
+  @Test("What changes nothing that a decoder is given does not count")
+  func nothing() async throws {
+    let decoder = HostileDecoder(
+      "nobody", throwing: CancellationError.self, samples: { [[]] }, decode: { _ in })
+    let result = try await HostileCampaign([decoder]).run(ProofPlan(seed: seed, scale: 0.0001), .silent)
+    #expect(result.counts.mutations == 0)
   }
 }

@@ -114,7 +114,13 @@ package enum EngineDecoders {
       let footer = try RewrittenFooter(reading: end, store: store, number: 1, fileLength: bytes.count)
       guard footer.fileLength == bytes.count else { return }
       let map = try footer.verifiedMap(in: bytes)
-      for offset in stride(from: 128, to: Int(footer.originalEnd), by: 8) {
+      // Behind its last line a map leads nowhere, however long the segment was: one look there says so.
+      let lines = 128 + Int(footer.lineCount) * OffsetMap.unitsALine * 8
+      let last = Int(footer.originalEnd) - 8
+      guard last < lines || map.physicalOffset(of: last) == nil else {
+        throw Violation("a map leads on behind its end")
+      }
+      for offset in stride(from: 128, to: min(lines, Int(footer.originalEnd)), by: 8) {
         guard let place = map.physicalOffset(of: offset) else { continue }
         guard map.originalOffset(of: place) == offset else { throw Violation("a map leads elsewhere") }
       }

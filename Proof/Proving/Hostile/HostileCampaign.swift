@@ -48,7 +48,8 @@ package struct HostileCampaign: Campaign {
           result.violations.append(
             ProofViolation("\(name) of the corpus: \(error)", command: plan.command(for: self, part: part)))
         }
-        result.counts.mutations += 1
+        // Of one byte nothing is left for the decoder.
+        if bytes.count > 1 { result.counts.mutations += 1 }
       }
       inputs.append(try decoder.samples() + known.map(\.bytes))
     }
@@ -61,6 +62,10 @@ package struct HostileCampaign: Campaign {
         ProofViolation($0.what, command: plan.command(for: self, part: $0.part))
       }
       let inputs = try HostileCorpus.inputs(of: decoder).count
+      if inputs == 0, choice == nil {
+        let what = "\(decoder.name) has no inputs in \(HostileCorpus.folder)"
+        result.violations.append(ProofViolation(what, command: plan.command(for: self)))
+      }
       result.report.append(
         "\(decoder.name): \(inputs) inputs of the corpus, \(sum.count) mutations, the slowest of "
           + "\(sum.cost.samples) measured \(sum.cost.seconds) s")
@@ -141,7 +146,8 @@ package struct HostileCampaign: Campaign {
       let input = random.pick(inputs)
       var bytes = input
       HostileMutation.mutate(&bytes, others: inputs, using: &random)
-      guard bytes != input, HostileChoice.includes(choice, index) else { continue }
+      // The first byte is not the decoder's.
+      guard bytes.dropFirst() != input.dropFirst(), HostileChoice.includes(choice, index) else { continue }
       note.step(index)
       let start = index % 16 == 0 ? ProofLimits.now() : nil
       do { try decoder.run(bytes) } catch {
