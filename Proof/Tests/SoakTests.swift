@@ -15,13 +15,34 @@ struct SoakTests {
     #expect(result.counts.modelOperations > 10)
   }
 
+  @Test(
+    "Memory that grows slowly is noticed, and memory that goes up and down is not", arguments: [true, false])
+  func memory(_ grows: Bool) async throws {
+    let samples = Guarded(0)
+    var campaign = SoakCampaign()
+    campaign.steps = 120
+    campaign.residentMebibytes = {
+      samples.withLock { count in
+        count += 1
+        return 20 + (grows ? 0.25 * Double(count) : 0) + [0, 3, 1, 2][count % 4]
+      }
+    }
+    let alone = ProofPlan(seed: plan.seed, scale: plan.scale, hasProcessAlone: true)
+    let result = try await campaign.run(alone, .silent)
+    #expect(result.violations.contains { $0.what.contains("resident memory") } == grows)
+    #expect(samples.withLock { $0 } > 50)
+  }
+
   #if os(Linux)
     @Test("Files that are never closed are noticed")
     func canary() async throws {
       var campaign = SoakCampaign()
       campaign.fileSystem = LeakingFileSystem()
+      campaign.steps = 300
       let result = try await campaign.run(plan, .silent)
       #expect(result.violations.contains { $0.what.contains("stay open") })
+      // Also while the store is in use: looking at its files opens some with each sample.
+      #expect(result.violations.contains { $0.what.contains("open files of the store") })
     }
   #endif
 }

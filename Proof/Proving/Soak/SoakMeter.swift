@@ -13,12 +13,20 @@ struct SoakSeries {
   }
 
   /// How much it grows in a minute, by least squares.
-  var slope: Double {
+  private static func slope(_ points: ArraySlice<(minutes: Double, value: Double)>) -> Double {
     let count = Double(points.count)
     let (x, y) = points.reduce((0, 0)) { ($0.0 + $1.minutes / count, $0.1 + $1.value / count) }
     let spread = points.reduce(0) { $0 + ($1.minutes - x) * ($1.minutes - x) }
     let common = points.reduce(0) { $0 + ($1.minutes - x) * ($1.value - y) }
     return spread > 0 ? common / spread : 0
+  }
+
+  /// Without the first third, in which caches fill: how much it grows in a minute, and in all.
+  var growth: (inAMinute: Double, inAll: Double) {
+    let later = points[(points.count / 3)...]
+    guard let first = later.first, let last = later.last else { return (0, 0) }
+    let slope = Self.slope(later)
+    return (slope, slope * (last.minutes - first.minutes))
   }
 
   /// The mean of the second third and of the last: what grows at the beginning may be a cache that fills.
@@ -34,7 +42,8 @@ struct SoakSeries {
   var line: String {
     guard let first = points.first, let last = points.last else { return "\(name): not measured here" }
     func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
-    return "\(name): first \(text(first.value)), last \(text(last.value)), \(text(slope)) a minute"
+    let grown = "\(text(growth.inAMinute)) a minute after the first third"
+    return "\(name): first \(text(first.value)), last \(text(last.value)), \(grown)"
   }
 }
 
