@@ -17,7 +17,6 @@ package struct HostileCampaign: Campaign {
   private static let mutationCount = 2_000_000
   /// Mutations that one task makes before it looks for other work.
   private static let batchCount = 2000
-  private static let workerCount = 4
 
   private struct Batch: Sendable {
     var decoder: Int
@@ -79,7 +78,8 @@ package struct HostileCampaign: Campaign {
     }
     if let worst {
       result.report.append(
-        "\(Self.workerCount) decoders at a time took at most \(worst >> 10) KiB of memory more than before")
+        "\(ProofQueue.workerCount) decoders at a time took at most \(worst >> 10) KiB of memory more "
+          + "than before")
       if worst > ProofLimits.memoryMax {
         result.violations.append(
           ProofViolation("\(worst >> 20) MiB of memory were taken", command: plan.command(for: self)))
@@ -105,18 +105,14 @@ package struct HostileCampaign: Campaign {
     _ inputs: [[[UInt8]]], _ plan: ProofPlan, only choice: HostileChoice?, _ progress: ProofProgress
   ) async throws -> [Harvest] {
     let batches = batches(plan)
-    let next = Guarded(0)
+    let queue = ProofQueue(batches.count)
     let none = [Harvest](repeating: Harvest(), count: decoders.count)
     return await withTaskGroup(of: [Harvest].self) { group in
-      for _ in 0..<Self.workerCount {
+      for _ in 0..<ProofQueue.workerCount {
         group.addTask {
           var harvests = none
           let note = progress.newNote()
-          while let index = next.withLock({ next -> Int? in
-            guard next < batches.count else { return nil }
-            next += 1
-            return next - 1
-          }) {
+          while let index = queue.next() {
             let batch = batches[index]
             guard HostileChoice.includes(choice, decoders[batch.decoder], batch.number) else { continue }
             run(batch, inputs[batch.decoder], plan.seed, only: choice, note, &harvests[batch.decoder])

@@ -70,28 +70,29 @@ struct RotBits: Sendable {
 
   func run(_ progress: ProofProgress) async throws -> RotResult {
     let total = Int(share * Double(8 * store.byteCount))
-    let next = Guarded((part: 0, violations: 0))
+    let violations = Guarded(0)
     var order = Array(layout.parts.indices)
     var random = SeededGenerator(seed: seed)
     order.shuffle(using: &random)
     let parts = order.map { layout.parts[$0] }
+    let queue = ProofQueue(parts.count)
     let harvest = try await withThrowingTaskGroup(of: Harvest.self) { group in
-      for worker in 0..<RotCampaign.workerCount {
+      for worker in 0..<ProofQueue.workerCount {
         group.addTask {
           let random = SeededGenerator(seed: seed).derived(UInt64(worker))
           let bench = try RotBench(store, keys: keys, canary, random)
           var harvest = Harvest()
           let note = progress.newNote()
-          while let index = next.withLock({ state -> Int? in
-            guard state.part < parts.count, state.violations < RotCampaign.violationsMax else { return nil }
-            state.part += 1
-            return state.part - 1
-          }) {
+          while let index = queue.next() {
             guard only == nil || only?.number == index else { continue }
             note.begin("\(words)|\(index)")
             let found = try tryBits(of: parts[index], number: index, bench, note, &harvest)
             progress.advance(8 * parts[index].range.count, of: total, "bits")
-            next.withLock { $0.violations += found }
+            let sum = violations.withLock { sum in
+              sum += found
+              return sum
+            }
+            if sum >= RotCampaign.violationsMax { queue.end() }
           }
           return harvest
         }

@@ -17,8 +17,6 @@ package struct RotCampaign: Campaign {
 
   /// So many violations are enough to know.
   static let violationsMax = 8
-  /// Stores that are open at the same time.
-  static let workerCount = 4
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
     let choice = try plan.partWords.map { words in
@@ -64,7 +62,7 @@ package struct RotCampaign: Campaign {
   /// All workers together stay below what a single look may take.
   private func judge(_ worst: Int, _ result: inout CampaignResult, _ plan: ProofPlan) {
     result.report.append(
-      "\(Self.workerCount) stores at a time took at most \(worst >> 10) KiB of memory more than before")
+      "\(ProofQueue.workerCount) stores at a time took at most \(worst >> 10) KiB of memory more than before")
     guard worst > ProofLimits.memoryMax else { return }
     result.violations.append(
       ProofViolation("reading took \(worst) bytes of memory", command: plan.command(for: self)))

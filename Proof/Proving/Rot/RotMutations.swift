@@ -98,17 +98,13 @@ struct RotMutations: Sendable {
   }
 
   func run(_ progress: ProofProgress) async throws -> RotResult {
-    let next = Guarded(0)
+    let queue = ProofQueue(mutations.count)
     let tally = try await withThrowingTaskGroup(of: Tally.self) { group in
-      for _ in 0..<RotCampaign.workerCount {
+      for _ in 0..<ProofQueue.workerCount {
         group.addTask {
           var tally = Tally()
           let note = progress.newNote()
-          while let index = next.withLock({ next -> Int? in
-            guard next < mutations.count else { return nil }
-            next += 1
-            return next - 1
-          }), tally.findings.count < RotCampaign.violationsMax {
+          while let index = queue.next(), tally.findings.count < RotCampaign.violationsMax {
             guard only == nil || only == index else { continue }
             note.begin("\(prefix)|\(index)")
             progress.advance(of: mutations.count, "mutations")

@@ -59,16 +59,12 @@ struct RotSalvage: Sendable {
 
   func run(_ count: Int, _ progress: ProofProgress) async throws -> RotResult {
     let tallies = try await withThrowingTaskGroup(of: Tally.self) { group in
-      let next = Guarded(0)
-      for _ in 0..<RotCampaign.workerCount {
+      let queue = ProofQueue(count)
+      for _ in 0..<ProofQueue.workerCount {
         group.addTask {
           var sum = Tally()
           let note = progress.newNote()
-          while let index = next.withLock({ next -> Int? in
-            guard next < count else { return nil }
-            next += 1
-            return next - 1
-          }), sum.finding == nil {
+          while let index = queue.next(), sum.finding == nil {
             guard only == nil || only == index else { continue }
             note.begin("\(prefix)|\(index)")
             progress.advance(of: count, "salvages")
