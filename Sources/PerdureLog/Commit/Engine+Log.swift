@@ -215,12 +215,16 @@ extension Engine {
   /// next segment is born.
   private func letGoOfVoidSegments(_ state: inout CommitterState) {
     let number = state.nextSegment
-    guard !state.voidSegments.isEmpty, number < FormatLimits.segmentNumberMax else { return }
+    let voids = state.voidSegments.sorted(by: >)
+    guard !voids.isEmpty, number < FormatLimits.segmentNumberMax else { return }
     do {
-      try preparation.takeOrMake(number).file.close()
+      let prepared = try preparation.takeOrMake(number)
+      // Its name is taken from here on, whatever else goes wrong.
       state.nextSegment += 1
+      state.voidSegments.append(number)
+      try prepared.file.close()
       try fileSystem.syncDirectory(directory)
-      for void in state.voidSegments.sorted(by: >) {
+      for void in voids {
         try fileSystem.remove(directory + "/" + StoreFileName.segment(void).string)
         try fileSystem.syncDirectory(directory)
       }

@@ -227,6 +227,29 @@ struct FullDiskTests {
     #expect(try disk.open().snapshot().value(id: 1, in: rows) == [2])
   }
 
+  @Test("A commit that is given back, and a file that can then not be closed, leave the store writable")
+  func refusedChainAndClose() throws {
+    let disk = CrampedStore(capacityBytes: 10 << 20)
+    let store = try disk.open { $0.reserveBytes = 0 }
+    let rows = try store.keyspace("rows", .dense)
+    let room = InjectedFailure(of: .write, nth: 5, code: .noSpace, pathContains: ".segment")
+    for failure in [room, InjectedFailure(of: .close, code: .mediaError, pathContains: ".segment")] {
+      disk.fileSystem.inject(failure)
+    }
+    let error = #expect(throws: StoreError.self) {
+      try store.write { transaction in
+        for id in 2..<550 as Range<UInt64> { try transaction.put(CrampedStore.value(id), id: id, in: rows) }
+      }
+    }
+    #expect(error?.code == .diskFull)
+    #expect(disk.fileSystem.injectedFailureCount == 2)
+    try store.write(durability: .powerLoss) { try $0.put([2], id: 1, in: rows) }
+    #expect(try store.verify().isClean)
+    try disk.checkImages(count: 1, sequence: 2)
+    let files = try disk.fileSystem.contents(of: CrampedStore.path).filter { $0.hasSuffix(".segment") }
+    #expect(files.count == 2, "what the commit had begun is gone: \(files)")
+  }
+
   @Test("A long commit for which there is no room is refused before a byte of it is written")
   func refusedBeforehand() throws {
     let disk = CrampedStore(capacityBytes: 1_000_000)
