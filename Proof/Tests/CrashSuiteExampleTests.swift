@@ -1,5 +1,5 @@
-// The suite in the documentation of `CrashExplorer`, as code that compiles and runs: each line of it stands here, in
-// its order. Change both.
+// The suites in the documentation of `CrashExplorer`, of `FailureSweep` and of `Shrinker`, as code that compiles and
+// runs: each line of them stands here, in its order. Change both. The page about PerdureTestSupport has them too.
 
 import Foundation
 import PerdureFileIO
@@ -33,10 +33,40 @@ private struct Notes {
   }
 }
 
+/// A small part of all failures: the others are tried where nobody waits.
+private func FailureSweep() -> PerdureTestSupport.FailureSweep {
+  var sweep = PerdureTestSupport.FailureSweep()
+  sweep.part = 0.02
+  return sweep
+}
+
 private struct Lost: Error {}
 private struct Surplus: Error {}
 
-@Suite("The crash-recovery suite in the documentation")
+/// One step of somebody who uses notes.
+private enum Step: Equatable {
+  case add(String)
+  case reopen
+
+  /// A text that is shorter.
+  var simpler: [Step] {
+    if case .add(let text) = self, !text.isEmpty { [.add(String(text.dropLast()))] } else { [] }
+  }
+}
+
+/// Notes that are wrong: a long one is forgotten when they are opened again.
+private func holds(_ steps: [Step]) -> Bool {
+  var isLong = false
+  for step in steps {
+    switch step {
+    case .add(let text): isLong = isLong || text.count > 2
+    case .reopen: if isLong { return false }
+    }
+  }
+  return true
+}
+
+@Suite("The suites in the documentation")
 struct CrashSuiteExampleTests {
   @Test func notesSurvivePowerCuts() throws {
     var explorer = CrashExplorer()
@@ -60,18 +90,65 @@ struct CrashSuiteExampleTests {
     try report.check()
   }
 
-  @Test("Is this one, line by line")
-  func sameText() throws {
+  @Test func notesSurviveFailures() throws {
+    var explorer = CrashExplorer()
+    explorer.imagesPerOperationMax = 8
+    let report = FailureSweep().run { fileSystem in
+      var written: [Int] = []
+      guard let notes = try? Notes(on: fileSystem) else { return written }
+      for number in 1...4 {
+        do { try notes.add(number, "note \(number)") } catch is StoreError { break }
+        written.append(number)
+      }
+      return written
+    } verify: { written, fileSystem in
+      for disk in explorer.images(of: fileSystem.journal, after: fileSystem.operationCount) {
+        let numbers = try Notes(on: disk.fileSystem()).numbers()
+        guard numbers.starts(with: written) else { throw Lost() }
+      }
+    }
+    print(report)
+    try report.check()
+    #expect(report.struckCount > 0)
+  }
+
+  @Test func whatTheFailureNeeds() throws {
+    let steps: [Step] = [.add("a"), .add("note 2"), .add("bc"), .reopen, .add("long"), .reopen]
+    let small = Shrinker<Step>().shrink(steps, simplifying: { $0.simpler }) { steps in
+      !holds(steps)
+    }
+    print(small.elements)
+    #expect(small.elements.count == 2 && small.isMinimal)
+  }
+
+  @Test(
+    "Are these, line by line",
+    arguments: ["CrashExplorer.swift", "FailureSweep.swift", "PerdureTestSupport.docc/PerdureTestSupport.md"])
+  func sameText(_ file: String) throws {
     let here = URL(fileURLWithPath: #filePath)
     let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let source = root.appendingPathComponent("Sources/PerdureTestSupport/CrashExplorer.swift")
-    let example = try Self.lines(of: source).drop { !$0.contains("@Test") }
+    let source = root.appendingPathComponent("Sources/PerdureTestSupport/\(file)")
+    let examples = file.hasSuffix(".md") ? try Self.codeBlocks(of: source) : [try Self.example(in: source)]
+    #expect(!examples.isEmpty)
+    for example in examples {
+      var rest = try Self.lines(of: here)[...]
+      #expect(example.count >= (file.hasSuffix(".md") ? 3 : 18) && example.count <= 22)
+      for line in example {
+        let place = try #require(rest.firstIndex(of: line), "\(line)")
+        rest = rest[(place + 1)...]
+      }
+    }
+  }
+
+  /// The test in a comment.
+  private static func example(in file: URL) throws -> [String] {
+    try lines(of: file).drop { !$0.contains("@Test") }
       .prefix { $0.hasPrefix("///     ") }.map { $0.dropFirst(8).trimmingCharacters(in: .whitespaces) }
-    var rest = try Self.lines(of: here)[...]
-    #expect(example.count >= 18 && example.count <= 22)
-    for line in example {
-      let place = try #require(rest.firstIndex(of: line), "\(line)")
-      rest = rest[(place + 1)...]
+  }
+
+  private static func codeBlocks(of file: URL) throws -> [[String]] {
+    try lines(of: file).split(separator: "```").compactMap { part in
+      part.firstIndex(of: "```swift").map { Array(part[($0 + 1)...]) }
     }
   }
 

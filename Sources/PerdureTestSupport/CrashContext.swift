@@ -37,12 +37,21 @@ public struct CrashContext: Sendable {
   /// during the recovery from that, and so on.
   public let recoveries: Int
   /// The same for disks that are the same, another for others, but for one chance in 2^64; within one process.
-  public let fingerprint: Int
+  package let fingerprint: Int
 
   /// Describes a crash by hand, for running a check on a disk that was kept.
   public init(
     operation: Int, begun: [Int], acknowledged: [Int], losses: Set<CrashLoss>,
-    operationKind: FileOperation? = nil, recoveries: Int = 0, fingerprint: Int = 0
+    operationKind: FileOperation? = nil, recoveries: Int = 0
+  ) {
+    self.init(
+      operation: operation, begun: begun, acknowledged: acknowledged, losses: losses,
+      operationKind: operationKind, recoveries: recoveries, fingerprint: 0)
+  }
+
+  init(
+    operation: Int, begun: [Int], acknowledged: [Int], losses: Set<CrashLoss>,
+    operationKind: FileOperation?, recoveries: Int, fingerprint: Int
   ) {
     self.operation = operation
     self.operationKind = operationKind

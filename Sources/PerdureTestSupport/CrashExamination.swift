@@ -49,6 +49,7 @@ struct CrashExamination {
   mutating func begin(_ journal: CrashJournal, _ check: Check) {
     report.operationCount = journal.operationCount
     walk(journal, from: nil, check)
+    report.isComplete = !isOver
   }
 
   private mutating func walk(_ journal: CrashJournal, from crash: CrashContext?, _ check: Check) {
@@ -87,8 +88,7 @@ struct CrashExamination {
     let (begun, acknowledged) = (levels[top].begun, levels[top].acknowledged)
     let kind = operation == 0 ? nil : levels[top].journal.operations[operation - 1].kind
     for fates in crashes(of: cutter, after: operation, imagesMax: part.imagesMax) where !isOver {
-      let image = cutter.image(fates)
-      let losses = CrashLoss.kinds(cutter.pending, fates)
+      let (image, losses) = cutter.image(fates)
       report.imageCount += 1
       for loss in losses { report.lossCounts[loss, default: 0] += 1 }
       let fingerprint = image.fingerprint

@@ -30,7 +30,8 @@ import PerdureFileIO
 ///     }
 ///
 /// The workload runs once, before the first check. A check that throws is a violation: the report has it with
-/// all operations before it, and with the seed by which it is found again.
+/// all operations before it, and with the seed by which it is found again. It is the test that has to throw it
+/// (`CrashReport.check`): a report that nobody looks at is no test.
 ///
 /// After each operation every disk is built that can be left, if there are `imagesPerOperationMax` at most;
 /// otherwise the telling ones and a random choice of the others. The report says how often it was which.
@@ -50,14 +51,15 @@ public struct CrashExplorer: Sendable {
   /// places. Most media have 512 or 4096.
   public var sectorLength = 512
 
-  /// Whether bytes that did not arrive may read as noise.
+  /// Whether bytes that did not arrive may read as noise: behind the old end of the file, and in sectors that a write
+  /// was to replace whole. That bytes stay which are written over equal ones is taken for granted.
   public var makesGarbage = true
 
-  /// How many disks are checked at most; then the exploration ends.
+  /// How many disks are checked at most; then the exploration ends, and the report says that it is not complete.
   public var checksMax = Int.max
 
-  /// How often the power is cut again: 1 cuts recoveries, 2 also recoveries from what that left, and so on. For
-  /// `explore` and `examine` with `recover`.
+  /// How often the power is cut again: 1 cuts recoveries, 2 also recoveries from what that left, and so on. Only
+  /// `explore` and `examine` with `recover` can: without it, anything but 0 is a mistake, and stops the program.
   public var recoveryDepth = 0
 
   /// Of the recoveries, at each depth, one in so many is cut, chosen by the seed; 1 or more.
@@ -99,6 +101,7 @@ extension CrashExplorer {
   public func examine(
     _ journal: CrashJournal, verify: (_ image: CrashImage, _ context: CrashContext) throws -> Void
   ) -> CrashReport {
+    precondition(recoveryDepth == 0, "Without `recover` no recovery can be cut: recoveryDepth has to be 0")
     var examination = CrashExamination(explorer: self)
     examination.begin(journal) { image, context in
       try verify(image, context)

@@ -10,9 +10,10 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case tornWrite
   /// A write was lost or torn though a later one to the same file arrived.
   case reorderedWrite
-  /// A file has its new length, with zeros for bytes that did not arrive.
+  /// Bytes of a write that did not arrive are zeros: behind the old end of the file, or in sectors that it was to
+  /// replace whole.
   case zeros
-  /// A file has its new length, with noise for bytes that did not arrive.
+  /// Bytes of a write that did not arrive are noise, in these places.
   case garbage
   /// A new name was lost.
   case creation
@@ -25,7 +26,8 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
 }
 
 extension CrashLoss {
-  /// What `fates` take of `pending`; nothing is pending if both are empty.
+  /// What `fates` take of `pending`; nothing is pending if both are empty. Zeros and garbage show only in the bytes
+  /// that they make (`DiskCutter`).
   static func kinds(_ pending: [PendingChange], _ fates: [Fate]) -> Set<CrashLoss> {
     var found: Set<CrashLoss> = []
     if fates.allSatisfy({ $0 == .kept }) { found.insert(.nothing) }
@@ -51,16 +53,7 @@ extension CrashLoss {
     switch fate {
     case .kept: []
     case .lost: [.write]
-    case .torn(let sectors, let rest):
-      Set([sectors.contains(true) ? .tornWrite : .write]).union(kinds(ofRest: rest))
-    }
-  }
-
-  private static func kinds(ofRest rest: Fate.Rest) -> Set<CrashLoss> {
-    switch rest {
-    case .old: []
-    case .zeros: [.zeros]
-    case .garbage: [.garbage]
+    case .torn(let sectors, _): [sectors.contains(true) ? .tornWrite : .write]
     }
   }
 

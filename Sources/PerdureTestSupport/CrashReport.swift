@@ -59,6 +59,9 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var matrix = CrashMatrix()
   /// The first check that failed; the exploration ends there.
   public internal(set) var violation: CrashViolation?
+  /// Whether all was tried that the explorer's settings ask for: neither a violation nor
+  /// `CrashExplorer.checksMax` has ended it before.
+  public internal(set) var isComplete = false
 
   init(seed: UInt64, recoveryDepth: Int) {
     self.seed = seed
@@ -80,7 +83,8 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     return """
       \(operationCount) operations, \(imageCount) disks (\(losses.joined(separator: ", "))), \
       \(distinctImageCount) distinct\(recovered), \(checkedCount) checked; all after \
-      \(exhaustedOperationCount) operations, some after \(sampledOperationCount), PERDURE_SEED=\(seed)\
+      \(exhaustedOperationCount) operations, some after \(sampledOperationCount)\
+      \(isComplete ? "" : "; ended before all was tried"), PERDURE_SEED=\(seed)\
       \(violation.map { "\n\($0)" } ?? "")
       """
   }

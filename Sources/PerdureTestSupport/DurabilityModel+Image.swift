@@ -24,7 +24,13 @@ struct DiskCutter {
   /// The pending writes of each file, as positions in `pending`.
   private var writes: [UInt64: [Int]] = [:]
   /// What became of a file's pending writes, and what the file is then. Forgotten when these change.
-  private var made: [UInt64: [[Fate]: FileBytes]] = [:]
+  private var made: [UInt64: [[Fate]: Made]] = [:]
+
+  /// A file, and what its bytes have of zeros and noise that nobody wrote.
+  private struct Made {
+    let bytes: FileBytes
+    let rests: Set<CrashLoss>
+  }
 
   /// So many versions of a file are kept.
   private static let madeMax = 256
@@ -55,15 +61,17 @@ struct DiskCutter {
     }
   }
 
-  /// The disk that results if each pending change meets its fate.
-  mutating func image(_ fates: [Fate]) -> CrashImage {
+  /// The disk that results if each pending change meets its fate, and what was lost.
+  mutating func image(_ fates: [Fate]) -> (CrashImage, losses: Set<CrashLoss>) {
     var directories = model.directories
     for (change, fate) in zip(pending, fates) where fate != .lost {
       guard case .entries(let entries) = change.body else { continue }
       for entry in entries { directories[entry.directory, default: [:]][entry.name] = entry.node }
     }
     var onTheWay: Set<UInt64> = []
-    return CrashImage(root: entries(of: DurabilityModel.rootNode, in: directories, fates, &onTheWay))
+    var losses = CrashLoss.kinds(pending, fates)
+    let root = entries(of: DurabilityModel.rootNode, in: directories, fates, &onTheWay, &losses)
+    return (CrashImage(root: root), losses)
   }
 
   /// Walks down; what no durable name leads to is not on the disk.
@@ -71,36 +79,50 @@ struct DiskCutter {
   /// - Parameter onTheWay: Guards against a directory that out-of-order renames have put into itself.
   private mutating func entries(
     of directory: UInt64, in directories: [UInt64: [String: UInt64]], _ fates: [Fate],
-    _ onTheWay: inout Set<UInt64>
+    _ onTheWay: inout Set<UInt64>, _ losses: inout Set<CrashLoss>
   ) -> [String: CrashImage.Node] {
     guard onTheWay.insert(directory).inserted else { return [:] }
     defer { onTheWay.remove(directory) }
     var entries: [String: CrashImage.Node] = [:]
     for (name, node) in directories[directory] ?? [:] {
       if model.directoryNodes.contains(node) {
-        entries[name] = .directory(self.entries(of: node, in: directories, fates, &onTheWay))
+        entries[name] = .directory(self.entries(of: node, in: directories, fates, &onTheWay, &losses))
       } else {
-        entries[name] = .file(bytes(of: node, fates))
+        let made = bytes(of: node, fates)
+        losses.formUnion(made.rests)
+        entries[name] = .file(made.bytes)
       }
     }
     return entries
   }
 
-  private mutating func bytes(of file: UInt64, _ fates: [Fate]) -> FileBytes {
+  private mutating func bytes(of file: UInt64, _ fates: [Fate]) -> Made {
     let durable = model.files[file] ?? .empty
-    guard let positions = writes[file] else { return durable }
+    guard let positions = writes[file] else { return Made(bytes: durable, rests: []) }
     let own = positions.map { fates[$0] }
-    if let bytes = made[file]?[own] { return bytes }
-    var bytes = durable.bytes
+    if let made = made[file]?[own] { return made }
+    var (bytes, rests) = (durable.bytes, Set<CrashLoss>())
     for position in positions where fates[position] != .lost {
       guard case .write(let write) = pending[position].body else { continue }
       let noise = SeededGenerator(seed: seed).derived(UInt64(pending[position].number))
-      bytes.apply(
-        write, fates[position], sectorLength: sectorLength, durableLength: durable.bytes.count, noise: noise)
+      let isMade = bytes.apply(
+        write, fates[position], sectorLength: sectorLength, durable: durable.bytes, noise: noise)
+      if isMade, let loss = fates[position].rest { rests.insert(loss) }
     }
-    let result = FileBytes(bytes)
+    let result = Made(bytes: FileBytes(bytes), rests: rests)
     if made[file]?.count ?? 0 >= Self.madeMax { made[file] = nil }
     made[file, default: [:]][own] = result
     return result
+  }
+}
+
+extension Fate {
+  /// What a torn write leaves where it did not arrive, if it is neither old nor new.
+  fileprivate var rest: CrashLoss? {
+    switch self {
+    case .torn(_, .zeros): .zeros
+    case .torn(_, .garbage): .garbage
+    case .lost, .kept, .torn(_, .old): nil
+    }
   }
 }

@@ -1,22 +1,33 @@
 /// Fails every single call that a program makes to its file system, one run for each, in all the ways in which
 /// systems fail.
 ///
-///     let report = FailureSweep().run { fileSystem in
-///       var acknowledged: [Int] = []
-///       guard let store = try? MyStore(path: "/store", fileSystem: fileSystem) else { return acknowledged }
-///       for step in 0..<10 {
-///         do { try store.write(step) } catch is MyError { continue }
-///         acknowledged.append(step)
-///       }
-///       return acknowledged
-///     } verify: { acknowledged, fileSystem in
-///       let store = try MyStore(path: "/store", fileSystem: fileSystem)
-///       for step in acknowledged { try store.mustHave(step) }
-///     }
-///     try report.check()
+/// What a program may say is held against the disks that a loss of power leaves after the failure, so that a program
+/// passes over no failed sync. `Notes` is a store of your own on Perdure, which opens with the file system that it is given:
 ///
-/// The program goes on after errors as far as it may. It must do the same in each run until a call fails.
-/// A program or a check that throws is a violation. The first run has no failure in it.
+///     @Test func notesSurviveFailures() throws {
+///       var explorer = CrashExplorer()
+///       explorer.imagesPerOperationMax = 8
+///       let report = FailureSweep().run { fileSystem in
+///         var written: [Int] = []
+///         guard let notes = try? Notes(on: fileSystem) else { return written }
+///         for number in 1...4 {
+///           do { try notes.add(number, "note \(number)") } catch is StoreError { break }
+///           written.append(number)
+///         }
+///         return written
+///       } verify: { written, fileSystem in
+///         for disk in explorer.images(of: fileSystem.journal, after: fileSystem.operationCount) {
+///           let numbers = try Notes(on: disk.fileSystem()).numbers()
+///           guard numbers.starts(with: written) else { throw Lost() }
+///         }
+///       }
+///       print(report)
+///       try report.check()
+///     }
+///
+/// The program may go on after errors as far as its rules let it. It must do the same in each run until a call fails.
+/// A program or a check that throws is a violation, and so is a program that tries a call for ever. The first run has no
+/// failure in it.
 public struct FailureSweep: Sendable {
   /// How calls fail.
   public var kinds = FailureKind.allCases
@@ -26,6 +37,12 @@ public struct FailureSweep: Sendable {
 
   /// Chooses the runs where `part` is less than 1.
   public var seed: UInt64
+
+  /// How many calls of one run fail at most; then they succeed again, and the run is a violation: a program that
+  /// tries until it succeeds would not end.
+  ///
+  /// Unit: calls. Range: 1 up. Default: 10,000. Why: far more than a small program makes.
+  public var failedCallsMax = 10_000
 
   /// How many bytes all files may have in all.
   public var capacityBytes: UInt64 = 1 << 40
@@ -45,7 +62,7 @@ public struct FailureSweep: Sendable {
     program: (SimulatedFileSystem) throws -> State,
     verify: (State, SimulatedFileSystem) throws -> Void
   ) -> FailureReport {
-    precondition(part > 0, "A sweep tries something")
+    precondition(part > 0 && !kinds.isEmpty, "A sweep tries something")
     var report = FailureReport(seed: seed)
     let calls = attempt(nil, program, verify, &report)
     for (number, kind) in kinds.enumerated() {
@@ -97,24 +114,32 @@ public struct FailureSweep: Sendable {
     _ verify: (State, SimulatedFileSystem) throws -> Void, _ report: inout FailureReport
   ) -> [FileOperation: Int] {
     let fileSystem = SimulatedFileSystem(capacityBytes: capacityBytes)
-    if let what { fileSystem.inject(what.failure) }
+    if let what { fileSystem.inject(what.failure, strikesMax: failedCallsMax) }
     var calls: [FileOperation: Int] = [:]
     do {
       let state = try program(fileSystem)
       calls = fileSystem.callCounts
       if let what { report.note(what.kind, hasStruck: fileSystem.injectedFailureCount > 0) }
+      guard fileSystem.injectedFailureCount < failedCallsMax else { throw Endless(calls: failedCallsMax) }
       fileSystem.removeInjectedFailures()
       try verify(state, fileSystem)
     } catch {
       report.violation = FailureViolation(
-        reason: "\(error)", kind: what?.kind, failure: what?.failure, trace: fileSystem.journal.trace)
+        reason: "\(error)", kind: what?.kind, failure: what?.failure, trace: fileSystem.journal.trace,
+        seed: seed)
     }
     return calls
+  }
+
+  private struct Endless: Error, CustomStringConvertible {
+    let calls: Int
+
+    var description: String { "it went on after \(calls) calls had failed, as if to try for ever" }
   }
 }
 
 /// What a `FailureSweep` has tried and found.
-public struct FailureReport: Sendable {
+public struct FailureReport: Sendable, CustomStringConvertible {
   /// The seed that chose the runs.
   public let seed: UInt64
 
@@ -132,6 +157,15 @@ public struct FailureReport: Sendable {
   /// - Throws: The violation, if there is one.
   public func check() throws {
     if let violation { throw violation }
+  }
+
+  /// The counts, and the violation if there is one.
+  public var description: String {
+    let kinds = FailureKind.allCases.compactMap { kind in runs[kind].map { "\(kind.rawValue) \($0)" } }
+    return """
+      \(struckCount) runs in which a call failed (\(kinds.joined(separator: ", "))), PERDURE_SEED=\(seed)\
+      \(violation.map { "\n\($0)" } ?? "")
+      """
   }
 
   mutating func note(_ kind: FailureKind, hasStruck: Bool) {
@@ -153,9 +187,20 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   /// The changes to the file system, in order.
   public let trace: [String]
 
-  /// The reason, the failure, and the last changes.
+  /// The seed of the sweep.
+  public let seed: UInt64
+
+  /// The reason, the failure, the last changes, and how to run it again.
   public var description: String {
     let what = failure.map { "\(kind?.rawValue ?? ""), \($0)" } ?? "without a failure"
-    return "\(what): \(reason)\n" + trace.suffix(60).map { "  \($0)\n" }.joined()
+    let lines = trace.suffix(60).map { "  \($0)\n" }.joined()
+    return "\(what): \(reason)\n\(lines)To run it again: PERDURE_SEED=\(seed)\(once)"
+  }
+
+  /// The call that makes this run alone.
+  private var once: String {
+    guard let kind, let failure else { return "" }
+    let arguments = "nth: \(failure.nth), repeats: \(failure.repeats)"
+    return ", or alone: run(only: FailureKind.\(kind).failure(\(arguments)), .\(kind))"
   }
 }

@@ -11,9 +11,9 @@ enum Fate: Sendable, Hashable {
   enum Rest: Sendable, Hashable {
     /// What it had before; it isn't longer than the sectors that arrived make it.
     case old
-    /// Its new length, with zeros where nothing was before.
+    /// Its new length, with zeros where nothing was before, and in sectors that the write was to replace whole.
     case zeros
-    /// Its new length, with whatever was on the medium where nothing was before.
+    /// Its new length, with whatever was on the medium in these places.
     case garbage
   }
 }
@@ -28,6 +28,17 @@ extension PendingChange.Write {
   func sectorRange(_ index: Int, _ sectorLength: Int) -> Range<Int> {
     let start = (offset / sectorLength + index) * sectorLength
     return (start..<start + sectorLength).clamped(to: range)
+  }
+}
+
+extension PendingChange.Write {
+  /// Of a sector that did not arrive, the part where anything may stand: behind what was durable; all of it, if the
+  /// write covers all of it and was to change it.
+  fileprivate func damaged(_ range: Range<Int>, sectorLength: Int, durable: [UInt8]) -> Range<Int> {
+    let behind = max(range.lowerBound, min(durable.count, range.upperBound))..<range.upperBound
+    guard behind.count < range.count, range.count == sectorLength else { return behind }
+    let old = durable[range.lowerBound..<behind.lowerBound]
+    return bytes.dropFirst(range.lowerBound - offset).starts(with: old) ? behind : range
   }
 }
 
@@ -56,26 +67,43 @@ extension [UInt8] {
     }
   }
 
-  /// Does to a file's bytes what is left of a write. `durableLength` is where nothing was before.
+  /// Does to a file's bytes what is left of a write.
+  ///
+  /// What was durable is harmed in sectors that the write covers whole, and there only if the write was to change
+  /// them: bytes that are written over equal ones stay.
+  ///
+  /// - Parameter durable: What is on the medium for certain.
+  /// - Returns: Whether the rest made a difference anywhere.
+  @discardableResult
   mutating func apply(
-    _ write: PendingChange.Write, _ fate: Fate, sectorLength: Int, durableLength: Int,
-    noise: SeededGenerator
-  ) {
+    _ write: PendingChange.Write, _ fate: Fate, sectorLength: Int, durable: [UInt8], noise: SeededGenerator
+  ) -> Bool {
     switch fate {
-    case .lost: break
-    case .kept: overlay(write.bytes, at: write.offset)
+    case .lost: return false
+    case .kept:
+      overlay(write.bytes, at: write.offset)
+      return false
     case .torn(let sectors, let rest):
+      var (isMade, noise) = (false, noise)
       if rest != .old { extend(to: write.range.upperBound) }
-      var noise = noise
       for (index, isKept) in sectors.enumerated() {
         let range = write.sectorRange(index, sectorLength)
         if isKept {
           let source = range.lowerBound - write.offset..<range.upperBound - write.offset
           overlay(write.bytes[source], at: range.lowerBound)
-        } else if rest == .garbage {
-          fill(range.clamped(to: durableLength..<count), &noise)
+        } else if rest != .old {
+          let damaged = write.damaged(range, sectorLength: sectorLength, durable: durable)
+          isMade = isMade || !damaged.isEmpty
+          if rest == .garbage { fill(damaged, &noise) } else { clear(damaged.clamped(to: 0..<durable.count)) }
         }
       }
+      return isMade
+    }
+  }
+
+  private mutating func clear(_ range: Range<Int>) {
+    withUnsafeMutableBytes { bytes in
+      _ = UnsafeMutableRawBufferPointer(rebasing: bytes[range]).initializeMemory(as: UInt8.self, repeating: 0)
     }
   }
 

@@ -97,9 +97,12 @@ struct FailurePlan: Sendable {
   private(set) var struckCount = 0
   private(set) var lastStruck: InjectedFailure?
   private(set) var callCounts: [FileOperation: Int] = [:]
+  /// After so many no more calls fail.
+  private var strikesMax = Int.max
 
-  mutating func add(_ failure: InjectedFailure) {
+  mutating func add(_ failure: InjectedFailure, strikesMax: Int) {
     failures.append(failure)
+    self.strikesMax = min(self.strikesMax, strikesMax)
   }
 
   mutating func removeAll() {
@@ -122,6 +125,7 @@ struct FailurePlan: Sendable {
     if let struck {
       struckCount += 1
       lastStruck = struck
+      if struckCount >= strikesMax { failures = [] }
     }
     return struck
   }

@@ -56,7 +56,12 @@ extension SimulatedFileSystem {
 
   /// Lets a call fail. Several failures may wait at once; each counts calls for itself.
   public func inject(_ failure: InjectedFailure) {
-    state.withLock { $0.failures.add(failure) }
+    inject(failure, strikesMax: .max)
+  }
+
+  /// - Parameter strikesMax: When so many calls have failed, no more do.
+  func inject(_ failure: InjectedFailure, strikesMax: Int) {
+    state.withLock { $0.failures.add(failure, strikesMax: strikesMax) }
   }
 
   /// Forgets the failures that are still to come.
@@ -70,7 +75,7 @@ extension SimulatedFileSystem {
   }
 
   /// The injected failure that has struck last; its `nth` has been counted down.
-  public var lastInjectedFailure: InjectedFailure? {
+  package var lastInjectedFailure: InjectedFailure? {
     state.withLock { $0.failures.lastStruck }
   }
 

@@ -163,4 +163,29 @@ struct CrashExplorerTests {
     }
     #expect(report.distinctImageCount >= 5_000, "\(report)")
   }
+
+  @Test("A report that ended early says so")
+  func complete() throws {
+    var explorer = CrashExplorer(seed: 5)
+    func report() throws -> CrashReport {
+      try explorer.explore { fileSystem, _ in
+        for name in ["/a", "/b", "/c"] { _ = try fileSystem.open(name, .create) }
+      } verify: { _, _ in
+      }
+    }
+    #expect(try report().isComplete)
+    explorer.checksMax = 3
+    let early = try report()
+    #expect(!early.isComplete && early.checkedCount == 3)
+    #expect(early.description.contains("ended before all was tried"))
+  }
+
+  @Test("To ask for cuts in recoveries without a recovery is a mistake that stops the test")
+  func unusedDepth() async {
+    await #expect(processExitsWith: .failure) {
+      var explorer = CrashExplorer(seed: 1)
+      explorer.recoveryDepth = 1
+      _ = explorer.examine(SimulatedFileSystem().journal) { _, _ in }
+    }
+  }
 }

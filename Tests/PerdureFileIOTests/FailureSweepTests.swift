@@ -65,7 +65,28 @@ struct FailureSweepTests {
       FailureSweep(seed: 1).run(program: tolerant, verify: Self.verify).violation)
     let (kind, failure) = (try #require(violation.kind), try #require(violation.failure))
     #expect(violation.description.contains("Lost") && violation.trace.contains { $0.contains("sync /a") })
+    #expect(violation.description.contains("PERDURE_SEED=1, or alone: run(only: FailureKind."))
     let again = FailureSweep(seed: 2).run(only: failure, kind, program: tolerant, verify: Self.verify)
     #expect(again.violation?.reason == violation.reason)
+  }
+
+  @Test("A program that tries until a call succeeds is told so, and comes to an end")
+  func endless() throws {
+    var sweep = FailureSweep(seed: 1)
+    (sweep.kinds, sweep.failedCallsMax) = ([.interrupted], 100)
+    let report = sweep.run { fileSystem in
+      while (try? fileSystem.open("/a", .create)) == nil {}
+    } verify: { _, _ in
+    }
+    let violation = try #require(report.violation)
+    #expect(violation.failure?.repeats == true)
+    #expect(violation.reason.contains("after 100 calls had failed"))
+  }
+
+  @Test("A report says what was tried, and by which seed")
+  func described() {
+    let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
+    #expect(report.description.hasPrefix("210 runs in which a call failed (EIO 24, "))
+    #expect(report.description.hasSuffix("PERDURE_SEED=1"))
   }
 }
