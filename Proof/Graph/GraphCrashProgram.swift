@@ -18,10 +18,16 @@ package struct GraphCrashSubject: CrashSubject {
   package var saves = 24
   /// How many saves there are between openings.
   package var reopensEvery = 9
-  package var durability = Durability.powerLoss
+  /// Each opening has one of these for its saves.
+  package var durabilities: [Durability]
+  /// Whether saves are taken for promised that are not: for a check that must find that out.
+  package var believesAll = false
 
-  package init(name: String, edits: [Edit], reopensEvery: Int = 9) {
+  package init(
+    name: String, edits: [Edit], reopensEvery: Int = 9, durabilities: [Durability] = [.powerLoss]
+  ) {
     (self.name, self.edits, self.reopensEvery) = (name, edits, reopensEvery)
+    self.durabilities = durabilities
   }
 
   package func program(seed: UInt64) -> GraphCrashProgram { GraphCrashProgram(subject: self, seed: seed) }
@@ -38,6 +44,9 @@ package struct GraphCrashSubject: CrashSubject {
     GraphCrashSubject(
       name: "graph: ids", edits: [.found, .hire, .divide, .dismiss, .close], reopensEvery: 2),
     GraphCrashSubject(name: "graph: everything", edits: Edit.allCases + [.found, .hire, .hire, .befriend]),
+    GraphCrashSubject(
+      name: "graph: saves that wait for less", edits: Edit.allCases + [.found, .hire, .hire, .befriend],
+      reopensEvery: 6, durabilities: Durability.allCases),
   ]
 }
 
@@ -68,10 +77,12 @@ package struct GraphCrashProgram: CrashProgram {
     return try LogPersistentStore(at: Self.path, model: model.get(), options: options)
   }
 
-  func container(_ store: LogPersistentStore) throws -> PersistentContainer {
+  func container(
+    _ store: LogPersistentStore, _ durability: Durability = .powerLoss
+  ) throws -> PersistentContainer {
     let container = PersistentContainer(
       name: "guild", model: try model.get(), classes: GraphCrashModel.classes,
-      description: .init(path: Self.path, durability: subject.durability),
+      description: .init(path: Self.path, durability: durability),
       factory: StoreFactory { _, _ in store })
     try container.loadPersistentStores()
     return container
@@ -83,17 +94,24 @@ package struct GraphCrashProgram: CrashProgram {
     for first in stride(from: 0, to: subject.saves, by: subject.reopensEvery) {
       let store = try open(on: fileSystem)
       _ = try check.note(store)
-      let container = try container(store)
+      if first == 0 { check.setup = store.view().sequence }
+      let durability = random.pick(subject.durabilities)
+      let isPromised = durability == .powerLoss || subject.believesAll
+      let container = try container(store, durability)
       var editor = GraphEditor(context: container.newContext(), edits: subject.edits, random: random)
       for _ in first..<min(first + subject.reopensEvery, subject.saves) {
         let isSaved = try editor.save()
         // A save that comes to nothing is no commit, and what was last may be a reservation of ids, which
         // nobody was promised.
-        if try check.note(store), isSaved { marker.acknowledge(Int(store.view().sequence)) }
+        if try check.note(store), isSaved, isPromised { marker.acknowledge(Int(store.view().sequence)) }
       }
       random = editor.random
-      // Closed, or left as a process that ends leaves it.
-      if Bool.random(using: &random) { try container.close() }
+      // Closed, which promises all of it, or left as a process that ends leaves it.
+      let last = store.view().sequence
+      if Bool.random(using: &random) {
+        try container.close()
+        marker.acknowledge(Int(last))
+      }
     }
     return check
   }
@@ -106,6 +124,8 @@ package struct GraphCrashCheck: CrashCheck {
   private var states: [GraphContent] = [GraphContent()]
   /// The commit that first showed a row.
   private var births: [UInt64: UInt64] = [:]
+  /// How many commits make a new store ready for the model.
+  fileprivate(set) var setup: UInt64 = 0
 
   init(program: GraphCrashProgram) { self.program = program }
 
@@ -138,8 +158,14 @@ package struct GraphCrashCheck: CrashCheck {
     guard sequence >= least else {
       throw Violation("save \(least) was promised, and the log ends at \(sequence)")
     }
-    // An opening that makes what is missing goes on behind the last save.
-    let known = min(Int(sequence), states.count - 1)
+    let report = store.store.recoveryReport
+    let found = report.commits
+    guard found < states.count else { throw Violation("there never was a commit \(found)") }
+    // The opening makes what a new store lacks, and nothing else.
+    guard sequence == max(found, setup) else {
+      throw Violation("the log ends at \(found), and the opening has made it end at \(sequence)")
+    }
+    let known = Int(sequence)
     guard try GraphContent(store) == states[known] else {
       throw Violation("the graph after commit \(sequence) is not what it was")
     }

@@ -15,7 +15,7 @@ struct GraphCrashTests {
     let plan = ProofPlan(seed: seed, scale: 0.0005)
     let tally = try #require(try await CrashCampaign(only: subject).tallies(plan, .silent).first)
     print(CrashTally.table([tally]).joined(separator: "\n"), "PERDURE_SEED=\(seed)")
-    #expect(tally.violation == nil)
+    #expect(tally.finding == nil)
     #expect(tally.states >= plan.quota(CrashCampaign.statesFull))
     #expect(tally.recoveryStates > 0)
   }
@@ -23,7 +23,7 @@ struct GraphCrashTests {
   @Test("The check bites: saves that wait for no sync, and are promised all the same, are found out")
   func canary() async throws {
     var subject = GraphCrashSubject.all[1]
-    subject.durability = .relaxed
+    (subject.durabilities, subject.believesAll) = ([.relaxed], true)
     subject.saves = 10
     let (fileSystem, check) = try await run(subject)
     var explorer = CrashExplorer(seed: seed)

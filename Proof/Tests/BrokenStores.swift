@@ -23,26 +23,10 @@ struct Checksums: HistorySubject {
   func adapt(_ options: inout StoreOptions) { options.verifiesChecksumsOnRead = areChecked }
 }
 
-/// An index whose extractor passes over one id in five.
-struct MissingEntries: HistorySubject, IndexExtractorFactory {
-  let groupExtractor = "forgetful"
+struct MissingEntries: HistorySubject {
+  let groupExtractor = ForgetfulExtractor.name
 
-  func adapt(_ options: inout StoreOptions) { options.indexExtractors[groupExtractor] = self }
-
-  func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
-    Forgetful(whole: try SliceExtractor().makeExtractor(parameters: parameters, in: store))
-  }
-
-  private struct Forgetful: IndexExtractor {
-    let whole: any IndexExtractor
-
-    func extract(
-      keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
-      into entries: inout IndexEntries
-    ) {
-      if key[0] % 5 != 0 { whole.extract(keyspace: keyspace, key: key, value: value, into: &entries) }
-    }
-  }
+  func adapt(_ options: inout StoreOptions) { options.indexExtractors[groupExtractor] = ForgetfulExtractor() }
 }
 
 /// Takes a row out after each compaction, in a commit that it says nothing of.

@@ -46,4 +46,14 @@ struct FailureTests {
     #expect(violation.command.contains("--part 'compaction and checkpoints|"))
     print("\(ignored): after \(result.counts.ioFailures) failures: \(violation.what.prefix(200))")
   }
+
+  @Test("An engine whose indexes lack entries is caught, by the first run already")
+  func entries() async throws {
+    var campaign = FailureCampaign()
+    campaign.workloads = campaign.workloads.filter { $0.name == "an index and its counts" }
+    campaign.workloads[0].extractor = ForgetfulExtractor.name
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.001), .silent)
+    let violation = try #require(result.violations.first)
+    #expect(violation.what.contains("the entries of index groups"), "\(violation)")
+  }
 }

@@ -238,7 +238,7 @@ struct LogRoomTests {
       var last: UInt64 = 0
       for _ in 0..<3 {
         let store = try Store(at: LogRoomTests.path, options: options)
-        let rows = try store.keyspace("rows", .dense)
+        let rows = try history.define(.keyspace("rows", .dense)) { try store.keyspace("rows", .dense) }
         for _ in 0..<14 {
           let id = UInt64.random(in: 1...6, using: &random)
           let value = [UInt8](repeating: UInt8.random(in: 0...1, using: &random), count: Int(id) * 40)
@@ -250,7 +250,7 @@ struct LogRoomTests {
         }
         if random.chance(50) { try store.close() } else { store.engine.abandon() }
       }
-      return CrashOracle(contents: history.contents(upTo: last))
+      return CrashOracle(states: history.states(upTo: last))
     }
 
     func check(_ image: CrashImage, _ oracle: CrashOracle, promised: UInt64) throws {

@@ -11,8 +11,6 @@ struct CrashReader: Sendable {
   func follow() throws {
     try store.refresh()
     let last = store.snapshot().sequence
-    guard try CrashOracle.content(of: store) == history.contents(upTo: last)[Int(last)] else {
-      throw Violation("a reader sees what commit \(last) did not leave")
-    }
+    try history.states(upTo: last)[Int(last)].check(store, "that a reader sees after commit \(last)")
   }
 }

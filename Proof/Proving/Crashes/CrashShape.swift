@@ -1,5 +1,20 @@
 package import PerdureLog
 
+/// In what way a program commits.
+package enum CrashWay: Sendable {
+  case write
+  /// By a transaction that reads what it changes, and ranges around it.
+  case transaction
+  /// By one whose first run is overtaken by another commit.
+  case overtaken
+  /// With preconditions of every kind, which hold.
+  case required
+  /// Behind it, commits are refused by preconditions of every kind, which held before.
+  case refused
+  /// With a value that was written in pieces.
+  case pieces
+}
+
 /// What kind of program writes to the store.
 package struct CrashShape: Sendable, CustomStringConvertible {
   package var description: String
@@ -31,6 +46,11 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var readers = 0
   /// How much of the log is synced in the background at once, and the next segment prepared; 0: nothing.
   package var syncAheadBytes: UInt64 = 0
+  /// Whether checkpoints begin by themselves, on a thread of the store's own. What comes before what may differ from
+  /// run to run then; what must hold does not. Compaction does not begin by itself below a mebibyte of garbage.
+  package var checkpointsInBackground = false
+  /// A commit is made in one of these ways. Others than `write` are for a single writer.
+  package var ways: [CrashWay] = [.write]
 
   /// For engines that are wrong on purpose: a little of everything.
   package static let canary = CrashShape(
@@ -93,5 +113,21 @@ package struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "reader processes that follow", commits: 36, blobOneIn: 8, checkpointOneIn: 4,
       reopensEvery: 12, compactsOneIn: 6, readers: 2),
+    CrashShape(
+      description: "transactions", commits: 36, operations: 1...3, ways: [.transaction, .overtaken]),
+    CrashShape(
+      description: "preconditions of every kind", commits: 36, operations: 1...3, ways: [.required, .refused]),
+    CrashShape(
+      description: "values in pieces", commits: 30, operations: 1...3, blobOneIn: 0, checkpointOneIn: 8,
+      reopensEvery: 9, compactsOneIn: 12, ways: [.pieces, .pieces, .write]),
+    CrashShape(
+      description: "segments of 16 KiB", commits: 40, operations: 1...12, valueLengthMax: 1500, blobOneIn: 0,
+      compactsOneIn: 9, segmentCapacityBytes: 16 << 10),
+    CrashShape(
+      description: "segments of 64 KiB", commits: 24, operations: 4...24, valueLengthMax: 2500, blobOneIn: 0,
+      checkpointOneIn: 8, reopensEvery: 9, compactsOneIn: 9, segmentCapacityBytes: 64 << 10),
+    CrashShape(
+      description: "checkpoints in the background", commits: 48, operations: 1...8, valueLengthMax: 700,
+      reopensEvery: 16, checkpointsInBackground: true),
   ]
 }

@@ -9,6 +9,8 @@ package struct CrashWorkload: CrashProgram {
   package let shape: CrashShape
   package let seed: UInt64
   package let history = CrashHistory()
+  /// What makes the entries of indexes: for an engine that is wrong then.
+  package var extractor = SliceExtractor.name
 
   package init(shape: CrashShape, seed: UInt64) {
     self.shape = shape
@@ -22,6 +24,7 @@ package struct CrashWorkload: CrashProgram {
     options.blobThresholdBytes = max(1024, shape.valueLengthMax + 16)
     options.checkpoints = .manual
     options.compactsAutomatically = false
+    if extractor == ForgetfulExtractor.name { options.indexExtractors[extractor] = ForgetfulExtractor() }
     if shape.syncAheadBytes > 0 { options.syncAheadBytes = shape.syncAheadBytes }
     // Half of the programs have a file that is longer than the log.
     if seed % 2 == 1 { options.logRoom = .always(upTo: 700) }
@@ -38,10 +41,20 @@ package struct CrashWorkload: CrashProgram {
     return options
   }
 
+  /// Opens the store as who looks at it does.
   package func open(on fileSystem: any FileSystem, readOnly: Bool = false) throws -> Store {
     var options = options
     options.fileSystem = fileSystem
     options.isReadOnly = readOnly
+    return try Store(at: Self.path, options: options)
+  }
+
+  /// Opens the store as the program does.
+  private func openForWork(on fileSystem: any FileSystem) throws -> Store {
+    guard shape.checkpointsInBackground else { return try open(on: fileSystem) }
+    var options = options
+    options.fileSystem = fileSystem
+    (options.checkpoints.tailBytes, options.checkpoints.idleTailBytes) = (6000, 6000)
     return try Store(at: Self.path, options: options)
   }
 
@@ -53,7 +66,7 @@ package struct CrashWorkload: CrashProgram {
     var last: UInt64 = 0
     var done = 0
     while done < shape.commits {
-      var store: Store? = try open(on: fileSystem)
+      var store: Store? = try openForWork(on: fileSystem)
       let round = min(shape.reopensEvery, shape.commits - done)
       if let store { last = try await write(round, to: store, on: fileSystem, marker, &random) }
       done += round
@@ -65,7 +78,8 @@ package struct CrashWorkload: CrashProgram {
       }
       store = nil
     }
-    return StoreCrashCheck(workload: self, oracle: CrashOracle(contents: history.contents(upTo: last)))
+    try history.checkComplete(upTo: last)
+    return StoreCrashCheck(workload: self, oracle: CrashOracle(states: history.states(upTo: last)))
   }
 
   private func write(

@@ -4,14 +4,17 @@ import PerdureTestSupport
 
 /// One of the program's writers. Writers have no keys in common.
 struct CrashWriter {
-  private let number: UInt64
-  private let shape: CrashShape
-  private let history: CrashHistory
-  private let store: Store
-  private let marker: CrashMarker
+  let number: UInt64
+  let shape: CrashShape
+  let history: CrashHistory
+  let store: Store
+  let marker: CrashMarker
   private var random: SeededGenerator
-  private let rows: Keyspace
-  private let names: Keyspace
+  private let extractor: String
+  let rows: Keyspace
+  let names: Keyspace
+  let groups: DerivedIndex
+  let serials: DerivedIndex
 
   private struct Refused: Error {}
 
@@ -24,12 +27,14 @@ struct CrashWriter {
     self.store = store
     self.marker = marker
     self.random = random
-    rows = try store.keyspace("rows", .dense)
-    names = try store.keyspace("names", .bytes)
-    let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
-    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
-    _ = try store.defineIndex(
-      .slices("serials", rows, .value(offset: 8, length: 8), isUnique: true))
+    extractor = workload.extractor
+    rows = try history.keyspace("rows", .dense, of: store)
+    names = try history.keyspace("names", .bytes, of: store)
+    groups = try history.index(
+      .slices("groups", rows, .value(offset: 0, length: 8), by: extractor), of: store)
+    _ = try history.index(IndexDefinition(name: "counts", source: .groupCounts(of: groups)), of: store)
+    serials = try history.index(
+      .slices("serials", rows, .value(offset: 8, length: 8), isUnique: true, by: extractor), of: store)
   }
 
   /// What is held while the store is compacted.
@@ -67,11 +72,11 @@ struct CrashWriter {
     marker.acknowledge(Int(sequence))
   }
 
-  /// A dictionary takes a sequence number, and changes nothing that anybody reads.
   private func train() throws {
-    let before = store.snapshot().sequence
-    guard try store.trainDictionary(for: rows) != nil else { return }
-    precondition(store.snapshot().sequence == before + 1, "one writer alone")
+    _ = try history.define {
+      let made = try store.trainDictionary(for: rows)
+      return (made, made.map { .dictionary($0.number, of: "rows") })
+    }
   }
 
   private mutating func commit() async throws {
@@ -81,28 +86,23 @@ struct CrashWriter {
     let stamp = withUnsafeBytes(of: random.next()) { Array($0) }
     change.append((CrashKey(keyspace: "names", key: .bytes([0xFF, UInt8(number)])), stamp))
     let durability = shape.durabilities.randomElement(using: &random) ?? .powerLoss
-    let sequence = try await write(change, durability)
+    let sequence = try await write(&change, durability)
     history.note(sequence, change)
     if durability == .powerLoss { marker.acknowledge(Int(sequence)) }
   }
 
-  private func write(_ change: CrashHistory.Change, _ durability: Durability) async throws -> UInt64 {
+  private mutating func write(
+    _ change: inout CrashHistory.Change, _ durability: Durability
+  ) async throws -> UInt64 {
     let (rows, names) = (rows, names)
     if shape.isAsynchronous {
+      let change = change
       return try await store.write(durability: durability) { transaction in
         for (key, value) in change { try transaction.apply(key, value, rows, names) }
       }.sequence
     }
-    return try writeSynchronously(change, durability)
-  }
-
-  private func writeSynchronously(
-    _ change: CrashHistory.Change, _ durability: Durability, requiring precondition: Precondition? = nil
-  ) throws -> UInt64 {
-    try store.write(durability: durability) { transaction in
-      if let precondition { transaction.require(precondition) }
-      for (key, value) in change { try transaction.apply(key, value, rows, names) }
-    }.sequence
+    let other = value(group: 0)
+    return try commit(&change, durability, shape.ways.randomElement(using: &random) ?? .write, or: other)
   }
 
   private mutating func operation() -> (key: CrashKey, value: [UInt8]?) {
@@ -134,10 +134,10 @@ struct CrashWriter {
     switch Int.random(in: 0..<6, using: &random) {
     case 0:
       try expectConflict {
-        try writeSynchronously([(id, value)], .powerLoss, requiring: .exists(rows, .id(9_999)))
+        try write([(id, value)], .powerLoss, requiring: [.exists(rows, .id(9_999))])
       }
     case 1:
-      try expectConflict { try writeSynchronously([(id, value), (twin, value)], .relaxed) }
+      try expectConflict { try write([(id, value), (twin, value)], .relaxed) }
     case 2:
       let blob = [UInt8](repeating: 7, count: 1 << 14)
       do {
@@ -148,32 +148,24 @@ struct CrashWriter {
       } catch is Refused {}
     case 3:
       let count = try store.keyspaces.count
-      if count < 30 { _ = try store.keyspace("more \(number) \(count)", .bytes) }
+      let kind = number % 2 == 0 ? KeyspaceKind.bytes : .dense
+      if count < 30 { _ = try history.keyspace("more \(number) \(count)", kind, of: store) }
     case 4:
       let offset = Int.random(in: 0...7, using: &random)
-      _ = try store.defineIndex(.slices("by byte", rows, .value(offset: offset, length: 1)))
+      _ = try history.index(
+        .slices("by byte", rows, .value(offset: offset, length: 1), by: extractor), of: store)
     default:
       _ = try store.write(durability: .powerLoss) { try $0.remove(id: 9_999, in: rows) }
     }
   }
-
-  private func expectConflict(_ body: () throws -> UInt64) throws {
-    do {
-      let sequence = try body()
-      throw Violation("commit \(sequence) should have been refused")
-    } catch let error as StoreError where error.code == .conflict {}
-  }
 }
 
-extension WriteTransaction {
-  fileprivate mutating func apply(
-    _ key: CrashKey, _ value: [UInt8]?, _ rows: Keyspace, _ names: Keyspace
-  ) throws {
-    // Rows have ids, names have bytes.
-    if case .id = key.key {
-      try set(value, of: key.key, in: rows)
-    } else {
-      try set(value, of: key.key, in: names)
-    }
+extension CrashHistory {
+  fileprivate func keyspace(_ name: String, _ kind: KeyspaceKind, of store: Store) throws -> Keyspace {
+    try define(.keyspace(name, kind)) { try store.keyspace(name, kind) }
+  }
+
+  fileprivate func index(_ definition: IndexDefinition, of store: Store) throws -> DerivedIndex {
+    try define(CrashDefinition(definition)) { try store.defineIndex(definition) }
   }
 }

@@ -1,5 +1,5 @@
 package import PerdureFileIO
-package import PerdureTestSupport
+import PerdureTestSupport
 
 /// A file system that reports one kind of sync as done and does nothing: an engine above it is as
 /// wrong as one that leaves that sync out.
@@ -34,6 +34,8 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
     case everyFile
     /// Every sync of a directory.
     case everyName
+    /// Every sync.
+    case every
 
     /// Whether it takes a compaction to notice.
     package var isOfCompaction: Bool { self == .rewrittenSegment || self == .rewrittenName }
@@ -43,7 +45,7 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
   private let omission: Omission
   private let lastCreated = Guarded<String>("")
 
-  package init(_ behind: SimulatedFileSystem, without omission: Omission) {
+  package init(_ behind: any FileSystem, without omission: Omission) {
     self.behind = behind
     self.omission = omission
   }
@@ -63,7 +65,7 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
       case .indexName: path != "/" && last.hasSuffix(".index")
       case .rewrittenName: path != "/" && last.hasSuffix(".segment.tmp")
       case .blobName: path != "/" && last.hasSuffix(".blob")
-      case .everyName: true
+      case .everyName, .every: true
       default: false
       }
     if !isForgotten { try behind.syncDirectory(path) }
@@ -89,7 +91,7 @@ private final class ForgetfulFile: ForwardingFile {
       case .log: path.hasSuffix(".segment") && !isEmptySegment
       case .blob: path.hasSuffix(".blob")
       case .index: path.hasSuffix(".index")
-      case .everyFile: true
+      case .everyFile, .every: true
       default: false
       }
     if !isForgotten { try behind.sync(mode) }

@@ -40,10 +40,10 @@ package struct FailureCampaign: Campaign {
       for (number, workload) in workloads.enumerated() {
         if number >= cores, let (number, report) = await group.next() { reports[number] = report }
         group.addTask {
-          var sweep = Self.sweep(of: number, plan)
-          sweep.part = min(1, plan.scale)
-          sweep.kinds = kinds
-          return (number, workload.run(sweep, disguise: disguise) { progress.advance(of: total, name) })
+          let report = workload.run(sweep(number, plan), disks: Self.disks(plan), disguise: disguise) {
+            progress.advance(of: total, name)
+          }
+          return (number, report)
         }
       }
       for await (number, report) in group { reports[number] = report }
@@ -51,12 +51,18 @@ package struct FailureCampaign: Campaign {
     }
   }
 
+  private func sweep(_ number: Int, _ plan: ProofPlan) -> FailureSweep {
+    var sweep = FailureSweep(seed: SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed)
+    sweep.part = min(1, plan.scale)
+    sweep.kinds = kinds
+    return sweep
+  }
+
+  /// A full proof fails every call; one that is longer looks at more of what a power cut may leave then.
+  private static func disks(_ plan: ProofPlan) -> Int { min(64, Int(6 * max(1, plan.scale))) }
+
   /// About how many runs a full proof has.
   private static let fullCount = 90_000
-
-  private static func sweep(of number: Int, _ plan: ProofPlan) -> FailureSweep {
-    FailureSweep(seed: SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed)
-  }
 
   private func describe(
     _ violation: FailureViolation, of workload: FailureWorkload, _ plan: ProofPlan
@@ -78,7 +84,8 @@ package struct FailureCampaign: Campaign {
     else { throw plan.noSuchPart("program|kind|number|once or for ever") }
     let failure = kind.failure(nth: nth, repeats: words[3] != "once")
     let workload = workloads[number]
-    let report = workload.run(Self.sweep(of: number, plan), only: (kind, failure), disguise: disguise)
+    let report = workload.run(
+      sweep(number, plan), only: (kind, failure), disks: Self.disks(plan), disguise: disguise)
     var result = CampaignResult()
     result.counts.ioFailures = report.struckCount
     result.report = ["\(words[0]): \(report.struckCount == 0 ? "no call failed" : "tried")"]

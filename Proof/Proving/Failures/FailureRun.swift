@@ -6,7 +6,10 @@ import PerdureTestSupport
 /// rules for a store that was let down by the system.
 ///
 /// The rules, which are those that the documentation of `Store` gives:
-///   F1  Every error is a `StoreError`, of a kind that fits the call and the failure.
+///   F1  Every error is a `StoreError`, and there is a reason for it: a call failed meanwhile, and code and cause
+///       fit what it failed with (`FailureFit`); or the store says from then on that it is poisoned; or the
+///       volume is full; or a checkpoint failed before in this opening, for more than want of room, and it is the
+///       next one that says so again; or it was a sync in the background that failed (`syncAheadBytes`).
 ///   F2  A commit that failed with `.diskFull` or `.conflict`, or with another error after which the store
 ///       goes on, has left nothing. Otherwise the store is poisoned, and the commit may be in the log, as a whole.
 ///   F3  A poisoned store says so to everyone who wants to write or to sync, and can be read.
@@ -27,13 +30,27 @@ final class FailureRun {
   private var acknowledged: UInt64 = 0
   private var last: UInt64 = 0
   private(set) var isPoisoned = false
+  /// Whether the store writes no more checkpoints until it is opened again.
+  private var isWithoutCheckpoints = false
   /// What a poisoned store shows.
   private var shown: UInt64 = 0
 
-  init(_ base: SimulatedFileSystem, _ fileSystem: any FileSystem, _ options: StoreOptions) {
+  /// Which disks are built of a power cut afterwards, and how many.
+  private let disks: Disks
+
+  /// What losses of power leave.
+  struct Disks {
+    var seed: UInt64
+    var count = 6
+  }
+
+  init(
+    _ base: SimulatedFileSystem, _ fileSystem: any FileSystem, _ options: StoreOptions, _ disks: Disks
+  ) {
     self.base = base
     self.fileSystem = fileSystem
     self.options = options
+    self.disks = disks
   }
 
   var optionsHere: StoreOptions {
@@ -53,9 +70,8 @@ final class FailureRun {
       // There may be none yet.
       let isStruck = base.injectedFailureCount > struck
       if error.code == .notAStore && acknowledged == 0 && (readOnly || isStruck) { return nil }
-      guard isStruck else { throw Violation("without a failure: \(error)") }
-      let isFit = isFit(error) || error.code == .locked && error.cause?.operation == "lock"
-      guard isFit else { throw Violation("opening: \(error)") }
+      if error.code == .locked && error.cause?.operation == "lock" && isStruck { return nil }
+      try checkFit(error, "opening", since: struck)
       return nil
     }
     let sequence = store.snapshot().sequence
@@ -64,54 +80,80 @@ final class FailureRun {
     }
     if !readOnly {
       (last, acknowledged, promised) = (sequence, sequence, sequence)
-      isPoisoned = false
+      (isPoisoned, isWithoutCheckpoints) = (false, false)
     }
     try check(store)
     return store
   }
 
-  /// A commit that changes this; `body` gives its number.
+  /// A commit that changes this, or defines something; `body` gives its number.
   ///
   /// - Parameter isRefused: Whether it must meet a conflict, unless something else comes first.
   /// - Returns: Whether it was made.
   @discardableResult
   func commit(
     _ store: Store, _ change: CrashHistory.Change, _ durability: Durability, isRefused: Bool = false,
-    _ body: () throws -> UInt64
+    defining definition: CrashDefinition? = nil, _ body: () throws -> UInt64
   ) throws -> Bool {
-    let before = store.snapshot().sequence
+    let (before, struck) = (store.snapshot().sequence, base.injectedFailureCount)
     do {
       let sequence = try body()
       if isRefused { throw Violation("commit \(sequence) should have been refused") }
       if sequence > before {
         if isPoisoned { throw Violation("commit \(sequence) was made by a poisoned store") }
         guard sequence == last + 1 else { throw Violation("commit \(sequence) came after \(last)") }
-        history.note(sequence, change)
+        history.note(sequence, change, defining: definition)
         last = sequence
       }
       acknowledged = max(acknowledged, last)
       if durability == .powerLoss { promised = max(promised, last) }
       return true
     } catch let error as StoreError {
-      if !(isRefused && error.code == .conflict) { try checkFit(error, "committing") }
-      try noteState(of: store, after: error, change)
+      if !(isRefused && error.code == .conflict) { try checkFit(error, "committing", since: struck) }
+      try noteState(of: store, after: error, (change, definition))
       return false
     }
   }
 
   /// Calls that the system may fail, and that leave no commit behind.
   func attempt(_ store: Store, promises: Bool = false, _ body: () throws -> Void) throws {
+    let struck = base.injectedFailureCount
     do {
       try body()
       if promises { promised = max(promised, last) }
     } catch let error as StoreError {
-      try checkFit(error, "attempting")
+      try checkFit(error, "attempting", since: struck)
+      try noteState(of: store, after: error, nil)
+    }
+  }
+
+  /// A compaction writes a checkpoint of its own, and goes on without when that fails.
+  func compact(_ store: Store) throws {
+    let struck = base.injectedFailureCount
+    try attempt(store) { try store.compact() }
+    if base.injectedFailureCount > struck { isWithoutCheckpoints = true }
+  }
+
+  func checkpoint(_ store: Store) throws {
+    let struck = base.injectedFailureCount
+    do {
+      try store.checkpoint()
+      promised = max(promised, last)
+    } catch let error as StoreError {
+      try checkFit(error, "writing a checkpoint", since: struck, isSaidAgain: isWithoutCheckpoints)
+      // What may pass is tried again. Whatever a sync fails with, nobody knows what of the file it has left.
+      let mayPass = error.code == .diskFull || error.cause?.code == .tooManyOpenFiles
+      if !mayPass || error.cause?.operation.hasPrefix("sync") == true { isWithoutCheckpoints = true }
       try noteState(of: store, after: error, nil)
     }
   }
 
   /// F2 and F3.
-  private func noteState(of store: Store, after error: StoreError, _ change: CrashHistory.Change?) throws {
+  ///
+  /// - Parameter commit: What would have been committed, if anything.
+  private func noteState(
+    of store: Store, after error: StoreError, _ commit: (CrashHistory.Change, CrashDefinition?)?
+  ) throws {
     let wasPoisoned = isPoisoned
     isPoisoned = looksPoisoned(store)
     let sequence = store.snapshot().sequence
@@ -121,8 +163,8 @@ final class FailureRun {
       guard sequence == last else { throw Violation("commit \(sequence) is seen after \(error)") }
       return
     }
-    let mayBeIn = !wasPoisoned && change != nil && ![.diskFull, .conflict].contains(error.code)
-    if mayBeIn, let change { history.note(last + 1, change) }
+    let mayBeIn = !wasPoisoned && commit != nil && ![.diskFull, .conflict].contains(error.code)
+    if mayBeIn, let (change, definition) = commit { history.note(last + 1, change, defining: definition) }
     let isSane = wasPoisoned ? sequence == shown : sequence == last || mayBeIn && sequence == last + 1
     guard isSane else { throw Violation("a poisoned store shows commit \(sequence) after \(error)") }
     shown = sequence
@@ -140,29 +182,31 @@ final class FailureRun {
     return false
   }
 
-  /// F1. A file that seems to end early seems damaged.
-  private func isFit(_ error: StoreError) -> Bool {
-    if [.io, .poisoned, .diskFull].contains(error.code) { return true }
-    guard error.code == .corruption, case .partialRead? = base.lastInjectedFailure?.effect else {
-      return false
-    }
-    return true
-  }
-
-  private func checkFit(_ error: StoreError, _ action: String) throws {
-    guard isFit(error) else { throw Violation("\(action): \(error)") }
-    guard base.injectedFailureCount > 0 || base.isFull else {
-      throw Violation("\(action), without a failure: \(error)")
-    }
+  /// F1.
+  ///
+  /// - Parameters:
+  ///   - struck: How many calls had failed before this one.
+  ///   - isSaidAgain: Whether the store has said before that it will fail.
+  private func checkFit(
+    _ error: StoreError, _ action: String, since struck: Int, isSaidAgain: Bool = false
+  ) throws {
+    // What was synced in the background fails when it likes, and whoever needs it next is told.
+    let isAhead = options.syncAheadBytes < StoreOptions().syncAheadBytes
+    let isLate = isSaidAgain || isAhead && error.cause?.operation.hasPrefix("sync") == true
+    let fit = FailureFit(
+      failure: base.lastInjectedFailure, hasStruck: base.injectedFailureCount > struck || isLate,
+      isVolumeFull: base.isFull)
+    if let reason = fit.misfit(of: error) { throw Violation("\(action), \(reason): \(error)") }
   }
 
   /// Whatever the system says, it is closed then.
   func close(_ store: Store) throws {
+    let struck = base.injectedFailureCount
     do {
       try store.close()
       if isPoisoned { throw Violation("a poisoned store was closed as if nothing had been") }
       promised = max(promised, last)
-    } catch let error as StoreError { try checkFit(error, "closing") }
+    } catch let error as StoreError { try checkFit(error, "closing", since: struck) }
     try store.close()
   }
 
@@ -170,17 +214,14 @@ final class FailureRun {
   func check(_ store: Store) throws {
     try reading("reading") {
       let sequence = store.snapshot().sequence
-      let contents = history.contents(upTo: max(last + 1, sequence))
-      guard try CrashOracle.content(of: store) == contents[Int(sequence)] else {
-        throw Violation("the content at commit \(sequence) is not what was written")
-      }
+      try history.states(upTo: sequence)[Int(sequence)].check(store, "at commit \(sequence)")
     }
   }
 
   /// A snapshot shows one value as it was.
   func check(_ snapshot: Snapshot, _ id: UInt64, _ keyspace: Keyspace) throws {
     try reading("reading a snapshot") {
-      let content = history.contents(upTo: max(last + 1, snapshot.sequence))[Int(snapshot.sequence)]
+      let content = history.contents(upTo: snapshot.sequence)[Int(snapshot.sequence)]
       let key = CrashKey(keyspace: keyspace.name, key: .id(id))
       guard try snapshot.value(id: id, in: keyspace) == content[key] else {
         throw Violation("value \(id) at commit \(snapshot.sequence) is not what was written")
@@ -215,9 +256,7 @@ final class FailureRun {
   /// Calls that change nothing, and fail when the system does just then.
   func reading(_ action: String, _ body: () throws -> Void) throws {
     let struck = base.injectedFailureCount
-    do { try body() } catch let error as StoreError {
-      guard isFit(error), base.injectedFailureCount > struck else { throw Violation("\(action): \(error)") }
-    }
+    do { try body() } catch let error as StoreError { try checkFit(error, action, since: struck) }
   }
 }
 
@@ -225,14 +264,14 @@ final class FailureRun {
 extension FailureRun {
   /// Opens what is left, with and without a power cut; then goes on, and cuts the power again.
   func finish() throws {
-    let contents = history.contents(upTo: last + 1)
-    try check(base.currentImage.fileSystem(), contents, acknowledged, "without a power cut")
-    try checkCrashes(contents, "of a power cut after the failure", imagesMax: 6)
+    let states = history.states(upTo: last + 1)
+    try check(base.currentImage.fileSystem(), states, acknowledged, "without a power cut")
+    try checkCrashes(states, "of a power cut after the failure", imagesMax: disks.count)
     guard let store = try open() else { throw Violation("it does not open") }
     // A full volume stays so.
     guard !base.isFull else { return }
     let (key, value) = (CrashKey(keyspace: "afterwards", key: .id(1)), [9, 9, 9, 9] as [UInt8])
-    try commit(store, [], .relaxed) {
+    try commit(store, [], .relaxed, defining: .keyspace("afterwards", .dense)) {
       _ = try store.keyspace("afterwards", .dense)
       return store.snapshot().sequence
     }
@@ -243,28 +282,28 @@ extension FailureRun {
     guard isMade else { throw Violation("it does not go on") }
     try check(store)
     let when = "of a power cut after the first commit that followed"
-    try checkCrashes(history.contents(upTo: last), when, imagesMax: 2)
+    try checkCrashes(history.states(upTo: last), when, imagesMax: 2)
   }
 
   private func checkCrashes(
-    _ contents: [CrashHistory.Content], _ when: String, imagesMax: Int
+    _ states: [CrashState], _ when: String, imagesMax: Int
   ) throws {
-    var explorer = CrashExplorer(seed: 1)
+    var explorer = CrashExplorer(seed: disks.seed)
     explorer.imagesPerOperationMax = imagesMax
     let journal = base.journal
     for image in explorer.images(of: journal, after: journal.operationCount) {
-      try check(image.fileSystem(), contents, promised, when)
+      try check(image.fileSystem(), states, promised, when)
     }
   }
 
   private func check(
-    _ fileSystem: any FileSystem, _ contents: [CrashHistory.Content], _ leastCommit: UInt64, _ when: String
+    _ fileSystem: any FileSystem, _ states: [CrashState], _ leastCommit: UInt64, _ when: String
   ) throws {
     var options = options
     options.fileSystem = fileSystem
     do {
       let store = try Store(at: Self.path, options: options)
-      try CrashOracle(contents: contents).check(store, promised: leastCommit)
+      try CrashOracle(states: states).check(store, promised: leastCommit)
     } catch {
       throw Violation("\(when): \(error)")
     }

@@ -17,12 +17,15 @@ final class FailureSession {
   let store: Store
   /// Which opening it is, from 0.
   let part: UInt64
+  /// What makes the entries of indexes.
+  let extractor: String
   private var writtenCount: UInt64
 
-  init(_ run: FailureRun, _ store: Store, part: Int) {
+  init(_ run: FailureRun, _ store: Store, part: Int, extractor: String) {
     self.run = run
     self.store = store
     self.part = UInt64(part)
+    self.extractor = extractor
     writtenCount = UInt64(part) << 32
   }
 
@@ -30,7 +33,7 @@ final class FailureSession {
 
   func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace? {
     var made: Keyspace?
-    try run.commit(store, [], .relaxed) {
+    try run.commit(store, [], .relaxed, defining: .keyspace(name, kind)) {
       made = try store.keyspace(name, kind)
       return store.snapshot().sequence
     }
@@ -44,7 +47,8 @@ final class FailureSession {
   @discardableResult
   func define(_ definition: IndexDefinition) throws -> DerivedIndex? {
     var made: DerivedIndex?
-    try run.commit(store, [], .relaxed) {
+    let definition = definition.made(by: extractor)
+    try run.commit(store, [], .relaxed, defining: CrashDefinition(definition)) {
       made = try store.defineIndex(definition)
       return store.snapshot().sequence
     }
@@ -128,14 +132,15 @@ final class FailureSession {
 
   // MARK: - Upkeep
 
-  func checkpoint() throws { try run.attempt(store, promises: true) { try store.checkpoint() } }
+  func checkpoint() throws { try run.checkpoint(store) }
 
-  func compact() throws { try run.attempt(store) { try store.compact() } }
+  func compact() throws { try run.compact(store) }
 
   func sync() throws { try run.attempt(store, promises: true) { try store.sync() } }
 
   func train(_ keyspace: Keyspace) throws {
-    try run.commit(store, [], .relaxed) {
+    let number = try CrashCatalog(of: store).dictionaries.count + 1
+    try run.commit(store, [], .relaxed, defining: .dictionary(number, of: keyspace.name)) {
       try store.trainDictionary(for: keyspace)
       return store.snapshot().sequence
     }

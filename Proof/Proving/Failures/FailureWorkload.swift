@@ -7,6 +7,8 @@ package struct FailureWorkload: Sendable {
   package let name: String
   /// What is different from the options of the others.
   var options: @Sendable (inout StoreOptions) -> Void = { _ in }
+  /// What makes the entries of indexes: for an engine that is wrong then.
+  package var extractor = SliceExtractor.name
   /// How many bytes the volume has.
   var capacityBytes: UInt64 = 1 << 40
   /// How often the store is opened.
@@ -26,6 +28,7 @@ package struct FailureWorkload: Sendable {
     options.blobThresholdBytes = 1024
     options.checkpoints = .manual
     options.compactsAutomatically = false
+    if extractor == ForgetfulExtractor.name { options.indexExtractors[extractor] = ForgetfulExtractor() }
     self.options(&options)
     return options
   }
@@ -34,17 +37,18 @@ package struct FailureWorkload: Sendable {
   ///
   /// - Parameters:
   ///   - failure: The only failure that is tried; nil: those of the sweep.
+  ///   - disks: How many disks are built of a power cut after each run.
   ///   - disguise: What the store sees of the file system.
   ///   - onRun: Called after each run.
   package func run(
-    _ sweep: FailureSweep, only failure: (kind: FailureKind, failure: InjectedFailure)? = nil,
+    _ sweep: FailureSweep, only failure: (kind: FailureKind, failure: InjectedFailure)? = nil, disks: Int = 6,
     disguise: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }, onRun: () -> Void = {}
   ) -> FailureReport {
     var sweep = sweep
     sweep.capacityBytes = capacityBytes
-    let options = openOptions
+    let (options, disks) = (openOptions, FailureRun.Disks(seed: sweep.seed, count: disks))
     let program = { (base: SimulatedFileSystem) throws -> FailureRun in
-      let run = FailureRun(base, disguise(base), options)
+      let run = FailureRun(base, disguise(base), options, disks)
       try perform(run)
       return run
     }
@@ -59,7 +63,7 @@ package struct FailureWorkload: Sendable {
   private func perform(_ run: FailureRun) throws {
     for part in 0..<openings {
       guard let store = try run.open() else { continue }
-      try body(FailureSession(run, store, part: part))
+      try body(FailureSession(run, store, part: part, extractor: extractor))
       if closes { try run.close(store) }
     }
     try afterwards(run)

@@ -1,0 +1,71 @@
+package import PerdureLog
+
+/// What a store is told of itself, beside records.
+package enum CrashDefinition: Hashable, Sendable {
+  case keyspace(String, KeyspaceKind)
+  /// An index over records, as a store keeps it: keyspaces by their names.
+  case index(String, over: [String], extractor: String, parameters: [UInt8], isUnique: Bool)
+  /// An index that counts the groups of another.
+  case groupCounts(String, of: String, isUnique: Bool)
+  /// The store's dictionary of this number.
+  case dictionary(Int, of: String)
+
+  package init(_ definition: IndexDefinition) {
+    let (name, isUnique) = (definition.name, definition.isUnique)
+    switch definition.source {
+    case .records(let keyspaces, let extractor, let parameters):
+      self = .index(
+        name, over: keyspaces.map(\.name), extractor: extractor, parameters: parameters, isUnique: isUnique)
+    case .groupCounts(let counted): self = .groupCounts(name, of: counted.name, isUnique: isUnique)
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .keyspace(let name, _), .index(let name, _, _, _, _), .groupCounts(let name, _, _): name
+    case .dictionary(let number, _): "\(number)"
+    }
+  }
+}
+
+/// The definitions that hold, of each kind in the order in which they were made first.
+package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
+  package private(set) var keyspaces: [CrashDefinition] = []
+  package private(set) var indexes: [CrashDefinition] = []
+  package private(set) var dictionaries: [CrashDefinition] = []
+
+  package init() {}
+
+  /// What a store says.
+  package init(of store: Store) throws {
+    var numbers: [(Int, String)] = []
+    for keyspace in try store.keyspaces {
+      keyspaces.append(.keyspace(keyspace.name, keyspace.kind))
+      numbers += try store.dictionaries(of: keyspace).map { ($0.number, keyspace.name) }
+    }
+    indexes = try store.indexes.map { CrashDefinition($0.definition) }
+    dictionaries = numbers.sorted { $0.0 < $1.0 }.map { .dictionary($0, of: $1) }
+  }
+
+  /// - Returns: False if it held already.
+  @discardableResult
+  package mutating func add(_ definition: CrashDefinition) -> Bool {
+    switch definition {
+    case .keyspace: Self.add(definition, to: &keyspaces)
+    case .index, .groupCounts: Self.add(definition, to: &indexes)
+    case .dictionary: Self.add(definition, to: &dictionaries)
+    }
+  }
+
+  /// Another definition of an index takes the place of the one that there was.
+  private static func add(_ definition: CrashDefinition, to list: inout [CrashDefinition]) -> Bool {
+    guard let position = list.firstIndex(where: { $0.name == definition.name }) else {
+      list.append(definition)
+      return true
+    }
+    defer { list[position] = definition }
+    return list[position] != definition
+  }
+
+  package var description: String { "\(keyspaces), \(indexes), \(dictionaries)" }
+}

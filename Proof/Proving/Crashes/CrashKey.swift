@@ -1,0 +1,54 @@
+package import PerdureLog
+
+/// Where a value stands: the name of its keyspace, and its key.
+package struct CrashKey: Hashable, Sendable {
+  package var keyspace: String
+  package var key: Key
+
+  package init(keyspace: String, key: Key) {
+    self.keyspace = keyspace
+    self.key = key
+  }
+}
+
+extension Snapshot {
+  /// The value of a key, whatever kind its keyspace is of; nil if there is none.
+  package func value(of key: Key, in keyspace: Keyspace) throws -> [UInt8]? {
+    switch key {
+    case .id(let id): try value(id: id, in: keyspace)
+    case .bytes(let bytes): try value(key: bytes, in: keyspace)
+    }
+  }
+}
+
+extension WriteTransaction {
+  /// Puts a value, or removes what is there: nil.
+  package mutating func set(_ value: [UInt8]?, of key: Key, in keyspace: Keyspace) throws {
+    switch (key, value) {
+    case (.id(let id), let value?): try put(value, id: id, in: keyspace)
+    case (.id(let id), nil): try remove(id: id, in: keyspace)
+    case (.bytes(let bytes), let value?): try put(value, key: bytes, in: keyspace)
+    case (.bytes(let bytes), nil): try remove(key: bytes, in: keyspace)
+    }
+  }
+}
+
+extension StoreTransaction {
+  /// What the transaction sees of a key; nil if there is nothing.
+  mutating func value(of key: Key, in keyspace: Keyspace) throws -> [UInt8]? {
+    switch key {
+    case .id(let id): try value(id: id, in: keyspace)
+    case .bytes(let bytes): try value(key: bytes, in: keyspace)
+    }
+  }
+
+  /// Puts a value, or removes what is there: nil.
+  mutating func set(_ value: [UInt8]?, of key: Key, in keyspace: Keyspace) throws {
+    switch (key, value) {
+    case (.id(let id), let value?): try put(value, id: id, in: keyspace)
+    case (.id(let id), nil): try remove(id: id, in: keyspace)
+    case (.bytes(let bytes), let value?): try put(value, key: bytes, in: keyspace)
+    case (.bytes(let bytes), nil): try remove(key: bytes, in: keyspace)
+    }
+  }
+}

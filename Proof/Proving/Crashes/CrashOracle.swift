@@ -1,0 +1,63 @@
+package import PerdureLog
+
+/// Holds a store against its history: it has what was there after some prefix of the commits, with
+/// every commit that was acknowledged as durable, and is well in itself.
+package struct CrashOracle: Sendable {
+  package let states: [CrashState]
+
+  package init(states: [CrashState]) { self.states = states }
+
+  /// - Parameter promised: The last commit that was acknowledged as durable.
+  package func check(_ store: Store, promised: UInt64) throws {
+    try check(store, StoreCrashCheck.Promise(upTo: promised))
+  }
+
+  func check(_ store: Store, _ promise: StoreCrashCheck.Promise) throws {
+    let sequence = store.snapshot().sequence
+    guard sequence >= promise.least else {
+      throw Violation("commit \(promise.least) was promised, and the log ends at \(sequence)")
+    }
+    let last = min(sequence, promise.base ?? sequence)
+    guard last < states.count, sequence - last <= promise.addedMax else {
+      throw Violation("there never was a commit \(sequence)")
+    }
+    try state(after: last, addedUpTo: sequence).check(store, "after commit \(sequence)")
+    // Whatever the power cut left: a checkpoint that a superblock names was durable before.
+    if let rebuild = store.recoveryReport.indexRebuild { throw Violation("\(rebuild)") }
+    let report = try store.verify()
+    guard report.isClean else { throw Violation("\(report.findings)") }
+  }
+
+  /// The row of a commit that followed a recovery.
+  static func addedID(_ sequence: UInt64) -> UInt64 { 5_000_000 + sequence }
+
+  private func state(after last: UInt64, addedUpTo sequence: UInt64) -> CrashState {
+    var state = states[Int(last)]
+    for added in last..<sequence {
+      state.content[CrashKey(keyspace: "rows", key: .id(Self.addedID(added + 1)))] = [1, 2, 3]
+    }
+    return state
+  }
+
+  /// Every value that is in a store.
+  package static func content(of store: Store) throws -> CrashHistory.Content {
+    var found: CrashHistory.Content = [:]
+    let snapshot = store.snapshot()
+    for keyspace in try store.keyspaces {
+      switch keyspace.kind {
+      case .dense:
+        try snapshot.forEach(in: keyspace) { (id: UInt64, value: RawSpan) in
+          found[CrashKey(keyspace: keyspace.name, key: .id(id))] = value.withUnsafeBytes { Array($0) }
+          return true
+        }
+      case .bytes:
+        try snapshot.forEach(in: keyspace) { (key: RawSpan, value: RawSpan) in
+          let key = CrashKey(keyspace: keyspace.name, key: .bytes(key.withUnsafeBytes { Array($0) }))
+          found[key] = value.withUnsafeBytes { Array($0) }
+          return true
+        }
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,98 @@
+package import PerdureLog
+
+/// What a store must hold at one time.
+package struct CrashState: Sendable {
+  package var content: CrashHistory.Content = [:]
+  package var catalog = CrashCatalog()
+
+  /// Of a store that has no commit.
+  package init() {}
+
+  /// Holds a store against this: values, definitions, and what the values make the entries of the indexes.
+  ///
+  /// - Parameter when: For the violation: which state this is.
+  package func check(_ store: Store, _ when: String) throws {
+    guard try CrashOracle.content(of: store) == content else {
+      throw Violation("the content \(when) is not what it was")
+    }
+    let found = try CrashCatalog(of: store)
+    guard found == catalog else {
+      throw Violation("the definitions \(when) are not what they were: \(found), not \(catalog)")
+    }
+    let snapshot = store.snapshot()
+    for (index, definition) in try store.indexes {
+      let (wanted, found) = try (entries(CrashDefinition(definition)), Self.entries(of: index, snapshot))
+      guard wanted == found else {
+        throw Violation(
+          "the entries of index \(index.name) \(when) are not those that the values give: "
+            + "\(found), not \(wanted)")
+      }
+    }
+  }
+
+  /// The entries of an index, one behind the other: the key, and the eight bytes of the reference.
+  private static func entries(of index: DerivedIndex, _ snapshot: Snapshot) throws -> [UInt8] {
+    var entries: [UInt8] = []
+    try snapshot.forEachEntry(in: index) { key, reference in
+      key.withUnsafeBytes { entries.append(contentsOf: $0) }
+      withUnsafeBytes(of: reference.bigEndian) { entries.append(contentsOf: $0) }
+      return true
+    }
+    return entries
+  }
+}
+
+// What the entries of an index are, made from values alone, and by nothing that the engine has: as its
+// documentation says.
+extension CrashState {
+  /// As the store's; all keys of an index have the same length.
+  private func entries(_ definition: CrashDefinition) throws -> [UInt8] {
+    switch definition {
+    case .index(_, let keyspaces, _, let parameters, _):
+      return Self.joined(try entries(keyspaces, parameters))
+    case .groupCounts(_, let counted, _):
+      let source = catalog.indexes.first { $0.name == counted }
+      guard case .index(_, let keyspaces, _, let parameters, _)? = source else {
+        throw Violation("what index \(definition.name) counts is not there")
+      }
+      let groups = try entries(keyspaces, parameters).reduce(into: [:]) {
+        $0[Array($1.prefix(8)), default: 0] += 1
+      }
+      return Self.joined(groups.map { group, count in Self.bigEndian(UInt64(count)) + group })
+    case .keyspace, .dictionary: return []
+    }
+  }
+
+  private static func joined(_ entries: [[UInt8]]) -> [UInt8] {
+    Array(entries.sorted { $0.lexicographicallyPrecedes($1) }.joined())
+  }
+
+  /// Slices of values, whatever the name of the extractor is; the reference is the id.
+  private func entries(_ keyspaces: [String], _ parameters: [UInt8]) throws -> [[UInt8]] {
+    let slices = stride(from: 1, to: parameters.count, by: 9).map {
+      parameters[$0..<min($0 + 9, parameters.count)]
+    }
+    guard parameters.first == 0, slices.allSatisfy({ $0.count == 9 && $0.first == 1 }) else {
+      throw Violation("\(parameters) are no slices of values")
+    }
+    let ranges = slices.map { slice in
+      let numbers = slice.dropFirst()
+      let offset = Self.littleEndian(numbers.prefix(4))
+      return offset..<offset + Self.littleEndian(numbers.suffix(4))
+    }
+    return content.compactMap { key, value in
+      guard case .id(let id) = key.key, keyspaces.contains(key.keyspace),
+        ranges.allSatisfy({ $0.upperBound <= value.count })
+      else { return nil }
+      return ranges.flatMap { value[$0] } + Self.bigEndian(id)
+    }
+  }
+
+  private static func littleEndian(_ bytes: ArraySlice<UInt8>) -> Int {
+    bytes.reversed().reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  private static func bigEndian(_ number: UInt64) -> [UInt8] {
+    withUnsafeBytes(of: number.bigEndian) { Array($0) }
+  }
+}

@@ -1,0 +1,26 @@
+package import PerdureLog
+
+/// Makes entries of slices, but none for one id in five: an engine with it is as wrong as one whose indexes
+/// lose entries, and finds nothing wrong with itself.
+package struct ForgetfulExtractor: IndexExtractorFactory {
+  package static let name = "forgetful"
+
+  package init() {}
+
+  package func makeExtractor(
+    parameters: [UInt8], in store: borrowing StoredValues
+  ) throws -> any IndexExtractor {
+    Extractor(whole: try SliceExtractor().makeExtractor(parameters: parameters, in: store))
+  }
+
+  private struct Extractor: IndexExtractor {
+    let whole: any IndexExtractor
+
+    func extract(
+      keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+      into entries: inout IndexEntries
+    ) {
+      if key[0] % 5 != 0 { whole.extract(keyspace: keyspace, key: key, value: value, into: &entries) }
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import PerdureFileIO
+package import PerdureLog
+package import PerdureTestSupport
+
+/// Whether an error is one that a store may give when the system let it down. F1
+package struct FailureFit {
+  /// What calls fail with; nil: none has failed so far.
+  private let failure: InjectedFailure?
+  /// Whether one has failed while the store did what it then gave the error for; or did before, and the store has
+  /// said since then that it does no more of it.
+  private let hasStruck: Bool
+  /// Whether there is no room left on the volume, whoever fails.
+  private let isVolumeFull: Bool
+
+  package init(failure: InjectedFailure?, hasStruck: Bool, isVolumeFull: Bool = false) {
+    (self.failure, self.hasStruck, self.isVolumeFull) = (failure, hasStruck, isVolumeFull)
+  }
+
+  /// What is wrong with the error; nil: nothing.
+  package func misfit(of error: StoreError) -> String? {
+    if isVolumeFull, error.code == .diskFull { return nil }
+    guard let failure else { return "without a failure" }
+    // Whether it is shows when it is asked for more (`FailureRun.noteState`).
+    if error.code == .poisoned { return nil }
+    guard hasStruck else { return "though no call failed meanwhile" }
+    guard Self.codes(failure).contains(error.code) else { return "with a code that does not fit \(failure)" }
+    guard isCause(failure, of: error) else { return "with a cause that is not \(failure)" }
+    return nil
+  }
+
+  /// A file that seems to end early seems damaged, or the medium to have failed. Where there is no room nothing was
+  /// written; or, when that is not certain, no more than that a call failed is said.
+  private static func codes(_ failure: InjectedFailure) -> Set<StoreError.Code> {
+    if case .partialRead = failure.effect { return [.corruption, .io] }
+    return failure.isLackOfRoom ? [.diskFull, .io] : [.io]
+  }
+
+  /// What the system said is passed on.
+  private func isCause(_ failure: InjectedFailure, of error: StoreError) -> Bool {
+    if case .partialRead = failure.effect { return true }
+    guard let cause = error.cause else { return false }
+    return cause.errno == failure.errno || isVolumeFull && cause.code == .noSpace
+  }
+}
+
+extension InjectedFailure {
+  fileprivate var isLackOfRoom: Bool { code == .noSpace || code == .quotaExceeded }
+}

@@ -1,0 +1,74 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// What a store is held against: values, definitions and entries of indexes.
+@Suite("The state that a store must have")
+struct CrashStateTests {
+  private let fileSystem = SimulatedFileSystem()
+
+  /// A store with a value, an empty keyspace, an index, one that counts it, and the state that it has.
+  private func make() throws -> (Store, CrashState) {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    let store = try Store(at: "/s.perdure", options: options)
+    let rows = try store.keyspace("rows", .dense)
+    _ = try store.keyspace("empty", .bytes)
+    let groups = IndexDefinition.slices("groups", rows, .value(offset: 0, length: 8))
+    let counts = IndexDefinition(name: "counts", source: .groupCounts(of: try store.defineIndex(groups)))
+    _ = try store.defineIndex(counts)
+    var state = CrashState()
+    for definition in [.keyspace("rows", .dense), .keyspace("empty", .bytes)] as [CrashDefinition] {
+      state.catalog.add(definition)
+    }
+    for definition in [groups, counts] { state.catalog.add(CrashDefinition(definition)) }
+    for id in 1...5 as ClosedRange<UInt64> {
+      let value = [0, 0, 0, 0, 0, 0, 0, UInt8(id % 2), UInt8(id)] as [UInt8]
+      try store.write { try $0.put(value, id: id, in: rows) }
+      state.content[CrashKey(keyspace: "rows", key: .id(id))] = value
+    }
+    return (store, state)
+  }
+
+  @Test("Is that of the store that was made so")
+  func same() throws {
+    let (store, state) = try make()
+    try state.check(store, "now")
+  }
+
+  @Test(
+    "Is not that of a store without a definition that was made, or with another",
+    arguments: [
+      .keyspace("lost", .dense), .keyspace("empty", .dense), .dictionary(1, of: "rows"),
+      .index("groups", over: ["rows"], extractor: "slices", parameters: [0], isUnique: false),
+      .groupCounts("counts", of: "groups", isUnique: true),
+    ] as [CrashDefinition])
+  func definitions(_ definition: CrashDefinition) throws {
+    var (store, state) = try make()
+    state.catalog.add(definition)
+    let violation = #expect(throws: Violation.self) { try state.check(store, "now") }
+    #expect(violation?.description.contains("the definitions now are not") == true)
+  }
+
+  @Test("Is not that of a store with a value less or another")
+  func values() throws {
+    var (store, state) = try make()
+    state.content[CrashKey(keyspace: "rows", key: .id(3))]?[8] = 0
+    #expect(throws: Violation.self) { try state.check(store, "now") }
+  }
+
+  @Test("Has a definition with each commit that nobody changed a value with, in order")
+  func numbers() throws {
+    let history = CrashHistory()
+    try history.define(.keyspace("rows", .dense)) {}
+    history.note(2, [(CrashKey(keyspace: "rows", key: .id(1)), [1])])
+    try history.define(.keyspace("names", .bytes)) {}
+    try history.define(.keyspace("rows", .dense)) {}
+    try history.checkComplete(upTo: 3)
+    #expect(throws: Violation.self) { try history.checkComplete(upTo: 4) }
+    let counts = history.states(upTo: 3).map(\.catalog.keyspaces.count)
+    #expect(counts == [0, 1, 1, 2])
+  }
+}

@@ -1,0 +1,51 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+@Suite("An error is right only for a reason")
+struct FailureFitTests {
+  private let medium = FailureKind.mediaError.failure(nth: 1, repeats: false)
+  private let room = FailureKind.noSpace.failure(nth: 1, repeats: false)
+  private let short = FailureKind.shortRead.failure(nth: 1, repeats: false)
+
+  private func error(_ code: StoreError.Code, _ cause: InjectedFailure? = nil) -> StoreError {
+    let cause = cause.map { FileIOError(errno: $0.errno, operation: "write", path: "/a") }
+    return StoreError(code, "it failed", cause: cause)
+  }
+
+  private func misfit(
+    _ error: StoreError, _ failure: InjectedFailure?, hasStruck: Bool = true, isVolumeFull: Bool = false
+  ) -> String? {
+    FailureFit(failure: failure, hasStruck: hasStruck, isVolumeFull: isVolumeFull).misfit(of: error)
+  }
+
+  @Test("What the system said, passed on at once, is right")
+  func right() {
+    #expect(misfit(error(.io, medium), medium) == nil)
+    #expect(misfit(error(.diskFull, room), room) == nil)
+    #expect(misfit(error(.corruption), short) == nil)
+    #expect(misfit(error(.diskFull), nil, hasStruck: false, isVolumeFull: true) == nil)
+  }
+
+  @Test("An error for no reason is wrong: no call failed, or none while the store did this")
+  func noReason() {
+    #expect(misfit(error(.io, medium), nil, hasStruck: false) == "without a failure")
+    #expect(misfit(error(.poisoned), nil, hasStruck: false) == "without a failure")
+    #expect(misfit(error(.io, medium), medium, hasStruck: false) == "though no call failed meanwhile")
+  }
+
+  @Test("An error of another kind is wrong: full for a medium that failed, damaged for a call that did")
+  func wrongKind() {
+    for error in [error(.diskFull, medium), error(.corruption), error(.conflict), error(.notAStore)] {
+      #expect(misfit(error, medium)?.hasPrefix("with a code that does not fit") == true)
+    }
+  }
+
+  @Test("An error that passes on something else, or nothing, is wrong")
+  func wrongCause() {
+    #expect(misfit(error(.io, room), medium)?.hasPrefix("with a cause that is not") == true)
+    #expect(misfit(error(.io), medium)?.hasPrefix("with a cause that is not") == true)
+  }
+}
