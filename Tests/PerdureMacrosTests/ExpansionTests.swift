@@ -84,6 +84,8 @@ struct ExpansionTests {
       _Slot._nameTable.names
     }
 
+    public override class var _lifeCycle: Perdure._LifeCycle { Person._lifeCycle }
+
     /// Connects an object to `projects`.
     public func addToProjects(_ object: Project) { projects.insert(object) }
 
@@ -100,6 +102,35 @@ struct ExpansionTests {
       for object in objects { projects.remove(object) }
     }
     """
+
+  @Test("The hooks that a class overrides are named, in #if too; not those of types inside or of other names")
+  func hooks() {
+    func lifeCycle(_ source: String) -> String? {
+      entity(source).0.split(separator: "\n").first { $0.contains("_lifeCycle:") }
+        .map { String($0.drop { $0 != "{" }) }
+    }
+    #expect(lifeCycle("final class A: B { var x: Int }") == "{ B._lifeCycle }")
+    #expect(lifeCycle("class A: B { var x: Int }") == "{ self == A.self ? B._lifeCycle : .all }")
+    #expect(
+      lifeCycle(
+        """
+        final class A: B {
+          public override func willSave() { override() }
+          #if DEBUG
+            override final func validateForInsert() throws {}
+          #endif
+          func didSave() {}
+          override class func awakeFromFetch() {}
+          override func awake(fromSnapshotEvents events: SnapshotEventType) {}
+          override func `prepareForDeletion`() {}
+          override func other() {}
+          class C: D { override func awakeFromInsert() {} }
+          var text: String { "override func willTurnIntoFault() {}" }
+        }
+        """)
+        == "{ B._lifeCycle.union([.willSave, .prepareForDeletion, .validateForInsert, "
+        + ".awakeFromSnapshotEvents]) }")
+  }
 
   @Test("A class without properties still has slots and a description")
   func empty() {
@@ -153,6 +184,39 @@ struct ExpansionTests {
     #expect(complaints("var h: Int!") == ["\"h\" is implicitly unwrapped @ h: Int!\n"])
     #expect(complaints("@Transient let a: Int = 1") == [])
     #expect(complaints("static let a = 1\n lazy var b = 2\n override var c: Int { didSet {} }") == [])
+  }
+
+  @Test("Markers and types that contradict each other are refused, each at its place")
+  func contradictions() {
+    func complaint(_ member: String) -> String? {
+      let found = entity("class A: B {\n  \(member)\n  var ok: Int\n}").1
+      return found.count == 1 ? found[0] : found.isEmpty ? nil : "\(found)"
+    }
+    #expect(
+      complaint("@Attribute(.unique) var a: Int { 1 }")
+        == "\"a\" is computed, so Perdure does not manage it @ @Attribu")
+    #expect(
+      complaint("@Transient @Relationship var a: B?")
+        == "\"a\" is marked @Transient, so Perdure does not manage it @ @Relatio")
+    #expect(complaint("@Attribute static var a = 1")?.hasPrefix("\"a\" is static, so") == true)
+    #expect(complaint("@Attribute lazy var a = 1")?.hasPrefix("\"a\" is lazy, so") == true)
+    #expect(
+      complaint("@Attribute @Relationship var a: B?")
+        == "\"a\" is marked as attribute and as relationship @ @Relatio")
+    #expect(complaint("@Attribute var a: ToMany<B>") == "\"a\" leads to objects @ @Attribu")
+    #expect(complaint("@Relationship(inverse: \"b\") var a: String?") == "\"a\" holds a value @ @Relatio")
+    #expect(
+      complaint("var a: Perdure.ToMany<B>?")
+        == "\"a\" is always there, with or without objects in it @ a: Perdu")
+    #expect(complaint("var a: ToMany<B> = []") == "\"a\" begins empty, and has no default @ a: ToMan")
+    #expect(complaint("var a: (Int) -> Int") == "\"a\" is a function, which cannot be stored @ a: (Int)")
+    #expect(complaint("var a: (Int, Int)") == "\"a\" is a tuple, which cannot be stored @ a: (Int,")
+    #expect(complaint("var a: any B") == "\"a\" is of no certain type, which cannot be stored @ a: any B")
+    #expect(complaint("var a: Any?") == nil, "An optional of it is the compiler's to refuse.")
+    #expect(complaint("@Transient var a: (Int) -> Int = { $0 }") == nil)
+    #expect(complaint("@Attribute(.transient) var a: (Int) -> Int") == nil)
+    #expect(complaint("@Attribute(.indexed) var a: (Int)") == nil)
+    #expect(complaint("@Relationship var a: Price?") == nil)
   }
 
   @Test("Only a class with a superclass can be an entity's")

@@ -29,6 +29,14 @@ private enum Examples {
     @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
   }
 
+  @Entity final class Journey: ManagedObject {
+    var start: Double = 0
+    var end: Double = 0
+    override func validateForInsert() throws {
+      if end < start { throw PerdureError.invalid(self, "end", "must not be before the start") }
+    }
+  }
+
   enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
 
   static func run(_ path: String) throws {
@@ -54,6 +62,7 @@ private enum Examples {
       guard error.code == .constraintConflict else { throw error }
       for conflict in error.conflicts { print(conflict) }
     }
+    try snapshots(worker)
     try fetch(context, worker)
     try query(context, worker)
     #expect(Binding.zeroValue == .paper)
@@ -79,6 +88,17 @@ private enum Examples {
       let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
       #expect(try context.fetch(request) == [worker])
     }
+  }
+
+  private static func snapshots(_ worker: Worker) throws {
+    do {
+      let picture = worker.snapshot(including: ["company", "projects.members"])
+      let text = try JSONEncoder().encode(picture)
+      let name = picture["company"]?.object?["name"]?.value
+      #expect(!text.isEmpty && name == .string("Acme"))
+    }
+    let picture = TypedSnapshot(worker, including: ["company", "projects"])
+    Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
   }
 
   private static func query(_ context: ManagedObjectContext, _ worker: Worker) throws {

@@ -93,6 +93,11 @@ struct ChangeTracker {
     unpropagated.append(overlay.reference)
   }
 
+  /// Whether anything is pending of an entity that fulfils a condition.
+  func containsEntity(where holds: (EntityShape) -> Bool) -> Bool {
+    groups.contains { $0.overlays.first.map { holds($0.shape) } ?? false }
+  }
+
   func contains(where holds: (ObjectOverlay) -> Bool) -> Bool {
     groups.contains { $0.overlays.contains(where: holds) }
   }

@@ -10,6 +10,8 @@ internal import PerdurePredicates
 extension ContextCore {
   func rollback() {
     checkOwner()
+    let changed = changedAwakeObjects()
+    let ended = willTurnIntoFaults(changed.filter(\.isNew).map(\.object))
     forgetFailure()
     for overlay in tracker.removeAll().joined() {
       guard let object = overlay.object else { continue }
@@ -20,17 +22,34 @@ extension ContextCore {
     refreshStore()
     view = store.view()
     beginEpoch()
+    for object in ended { didTurnIntoFault(object) }
+    for (object, isNew, isDeleted) in changed where !isNew {
+      reawaken(object, isDeleted ? [.rollback, .undoDeletion] : .rollback)
+    }
+  }
+
+  /// The changed objects that follow their rows.
+  private func changedAwakeObjects() -> [(object: ManagedObject, isNew: Bool, isDeleted: Bool)] {
+    guard tracker.containsEntity(where: \.followsRow) else { return [] }
+    return tracker.ordered.joined().compactMap { overlay in
+      guard let object = overlay.object, object.isAwake else { return nil }
+      return (object, overlay.isNew, overlay.isDeleted)
+    }
   }
 
   func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     checkOwner()
     guard object.context === self else { return }
     advance()
+    let isEnding = !mergeChanges && object.overlay?.isNew != true && willTurnIntoFault(object)
+    guard object.context === self else { return }
     if let overlay = object.overlay, !overlay.isNew {
       if mergeChanges { rebase(overlay) } else { discard(overlay) }
     }
     if mergeChanges, let overlay = object.overlay { letGoOfVanishedTargets(overlay) }
     if !mergeChanges, object.overlay?.isNew != true { object.dropValues() }
+    if isEnding { didTurnIntoFault(object) }
+    if mergeChanges, object.overlay?.isNew != true { reawaken(object, .refresh) }
   }
 
   func refreshAllObjects() {
@@ -38,13 +57,17 @@ extension ContextCore {
     // What could not be read is not forgiven here: changes stay that were made on top of it, and others were
     // left out for it.
     advance()
+    let ended = willTurnIntoFaults(identityMap.objects.filter { $0.overlay == nil })
     for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
     for overlay in tracker.ordered.joined() { letGoOfVanishedTargets(overlay) }
     for object in identityMap.objects where object.overlay == nil { object.dropValues() }
+    for object in ended where object.header.pointee.row == nil { didTurnIntoFault(object) }
+    for (object, isNew, _) in changedAwakeObjects() where !isNew { reawaken(object, .refresh) }
   }
 
   func reset() {
     checkOwner()
+    let ended = willTurnIntoFaults(identityMap.objects)
     forgetFailure()
     for overlay in tracker.removeAll().joined() { overlay.object?.header.pointee.overlay = nil }
     for object in identityMap.objects {
@@ -56,6 +79,7 @@ extension ContextCore {
     refreshStore()
     view = store.view()
     beginEpoch()
+    for object in ended { didTurnIntoFault(object) }
   }
 
   /// Where the store is only read: goes on to what another process has saved. When that cannot be had, the view

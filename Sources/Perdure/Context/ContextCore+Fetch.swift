@@ -93,7 +93,7 @@ extension ContextCore {
       let row = try? graph.store.rows.view(stored.bytes, of: object.reference)
     else { return }
     object.header.pointee.setRow(row, version: stored.version)
-    object.header.pointee.epoch = epoch
+    object.header.pointee.rowArrived(epoch)
   }
 }
 

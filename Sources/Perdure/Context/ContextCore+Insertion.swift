@@ -23,7 +23,7 @@ extension ContextCore {
     if context !== self { stop("The object belongs to another context.") }
     // Preparations may delete what leads back here.
     guard !tracker.isDeleted(object.reference), preparing.insert(object.reference).inserted else { return }
-    object.prepareForDeletion()
+    if object.shape.lifeCycle.contains(.prepareForDeletion) { object.prepareForDeletion() }
     preparing.remove(object.reference)
     if object.context === self { markDeleted(object.reference) }
   }
@@ -41,7 +41,10 @@ extension ContextCore {
     let overlay = ObjectOverlay(object.reference, object.shape, isNew: true)
     tracker.insert(overlay)
     attach(overlay, to: object)
-    object.awakeFromInsert()
+    object.uncountedShape._withUnsafeGuaranteedRef { shape in
+      if shape.followsRow { object.header.pointee.wakefulness = .awake }
+      if shape.lifeCycle.contains(.awakeFromInsert) { object.awakeFromInsert() }
+    }
   }
 
   private func seed(_ shape: EntityShape) -> ObjectSeed {
@@ -84,6 +87,37 @@ extension ContextCore {
     // Not by way of the overlay, which does not know its object once the context is given up.
     identityMap.object(overlay.reference)?.header.pointee.overlay = nil
     tracker.remove(overlay.reference)
+  }
+
+  /// Changes an attribute for who touches the object.
+  @inline(__always)
+  func setAttribute(of object: ManagedObject, _ slot: Int, _ value: Value) {
+    if let overlay = object.overlay, overlay.changesRow {
+      overlay.setValue(value, slot)
+    } else if object.header.pointee.wakefulness.contains(.waking) {
+      setRowValue(of: object, slot, value)
+    } else {
+      setFirstColumn(of: object, slot, value)
+    }
+  }
+
+  /// Gives an instance another value than its row in the store has, which is no change: it is gone with the
+  /// row, and saved if something else makes the row be written.
+  func setRowValue(of object: ManagedObject, _ slot: Int, _ value: Value) {
+    let header = object.header
+    guard loadRow(of: object), let row = header.pointee.loadedRow, let layouts = object.shape.storage.layouts
+    else { return }
+    let bytes = RowWriter(layouts).row(base: row) { $0 == slot ? .value(value) : .copied }
+    let epoch = header.pointee.epoch
+    do {
+      try bytes.withUnsafeBytes {
+        let row = try graph.store.rows.view($0, of: object.reference)
+        header.pointee.setRow(row, version: header.pointee.version)
+      }
+    } catch {
+      preconditionFailure("A row that was just written does not read.")
+    }
+    header.pointee.epoch = epoch
   }
 
   /// Changes a column of an object that has an instance.
@@ -130,6 +164,7 @@ extension ContextCore {
     let overlay = overlay(for: reference)
     guard !overlay.isDeleted else { return }
     overlay.isDeleted = true
+    overlay.isTouched = true
     if !overlay.isNew, overlay.baseVersion == nil {
       overlay.baseVersion = loadedVersion(object) ?? viewVersion(of: reference)
     }

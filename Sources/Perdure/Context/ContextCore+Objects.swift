@@ -17,7 +17,7 @@ extension ContextCore {
       throw PerdureError(.unknownObjectID, "\(id) \(Self.isUnknown)")
     }
     let object = instance(of: reference)
-    if !object.isInserted, !loadRow(of: object) {
+    if object.overlay?.isNew != true, !wake(object) {
       // What has no row is gone now. What is not could not be read, whether or not it is the first.
       if !object.header.pointee.isGone, let readFailure { throw readFailure }
       throw PerdureError(.objectNotFound, "There is no object \(id).")
@@ -64,6 +64,7 @@ extension ContextCore {
     if instanceCount == 1 { _ = Unmanaged.passRetained(self) }
     let reference = object.header.pointee.reference
     identityMap.insert(object, reference)
+    if object.uncountedShape._withUnsafeGuaranteedRef({ $0.followsRow }) { sleep(object.header) }
     if !tracker.isEmpty, let overlay = tracker[reference] { attach(overlay, to: object) }
   }
 
@@ -91,7 +92,7 @@ extension ContextCore {
     identityMap.remove(object.reference)
     object.header.pointee.epoch = 0
     object.header.pointee.overlay = nil
-    object.header.pointee.isGone = true
+    object.header.pointee.wakefulness.insert(.gone)
   }
 
   // MARK: Faults
@@ -117,7 +118,7 @@ extension ContextCore {
     }
     if newest != header.pointee.version {
       header.pointee.dropRow()
-    } else if object.overlay?.changesRow != true {
+    } else if object.overlay?.changesRow != true, !header.pointee.wakefulness.contains(.drowsy) {
       header.pointee.epoch = epoch
     }
   }
@@ -133,7 +134,7 @@ extension ContextCore {
       let row = try graph.store.rows.view(stored.bytes, of: object.reference)
       object.header.pointee.setRow(row, version: stored.version)
       statistics.rowCount += 1
-      if object.overlay?.changesRow != true { object.header.pointee.epoch = epoch }
+      object.header.pointee.rowArrived(object.overlay?.changesRow == true ? 0 : epoch)
       return true
     } catch {
       noteReadFailure(error, object.reference)

@@ -1,20 +1,38 @@
 // The save, step by step:
 //
 //   1. delete rules            propagateDeletes
-//   2. validation              Validation: every broken rule in one error
-//   3. the commit              SavePlan: rows, links and preconditions
-//   4. the store's answer      one atomic commit, or a conflict and nothing has changed (C4)
-//   5. the context follows     overlays go, instances get their saved rows, the view is the commit's
+//   2. the classes' own hooks  callSaveHooks: willSave until nothing changes, then their validation
+//   3. validation              Validation: every broken rule in one error, with what the hooks have found
+//   4. the commit              SavePlan: rows, links and preconditions
+//   5. the store's answer      one atomic commit, or a conflict and nothing has changed (C4)
+//   6. the context follows     overlays go, instances get their saved rows, the view is the commit's
+//   7. didSave                 what it changes is pending
 
 internal import PerdurePredicates
 
 extension ContextCore {
   func save() throws(PerdureError) {
     checkOwner()
+    checkSaveIsPossible()
+    isSaving = true
+    defer { isSaving = false }
     propagateDeletes()
     if let readFailure { throw readFailure }
     guard !tracker.isEmpty else { return }
     if isReadOnly { throw PerdureError(.saveFailed, "The store was opened for reading only.") }
+    let refusals = try callSaveHooks()
+    if tracker.isEmpty { return }
+    let plan = try plan(refusals)
+    let saved = objectsToTell()
+    let newView = plan.isEmpty ? view : try commit(plan.change)
+    follow(newView)
+    callDidSave(saved)
+  }
+
+  /// Makes the commit, unless a rule is broken.
+  ///
+  /// - Parameter refusals: What the classes' own validation has found.
+  private func plan(_ refusals: [PerdureError.Detail]) throws(PerdureError) -> SavePlan {
     var violations: [PerdureError.Detail] = []
     var plan = SavePlan(self)
     // One change after the other, so that none leaves the cache between being checked and being written.
@@ -26,9 +44,9 @@ extension ContextCore {
     if let readFailure { throw readFailure }
     // First: what is not there any more breaks every rule.
     if !plan.stale.isEmpty { throw .stale(plan.stale, in: self) }
+    violations.addNew(refusals)
     if !violations.isEmpty { throw .validation(violations) }
-    let newView = plan.isEmpty ? view : try commit(plan.change)
-    follow(newView)
+    return plan
   }
 
   private func commit(_ change: StoreChange) throws(PerdureError) -> any StoreView {
@@ -65,6 +83,6 @@ extension ContextCore {
     guard overlay.changesRow else { return }
     object.header.pointee.dropRow()
     // Nobody else holds the instance: it goes at the end of this turn, and needs no row.
-    if !isKnownUniquelyReferenced(&object) { _ = loadRow(of: object) }
+    if !isKnownUniquelyReferenced(&object), loadRow(of: object), object.isAwake { stayAwake(object) }
   }
 }

@@ -68,7 +68,7 @@ extension ContextCore {
           try view.readAhead(wanted, bytesMax: SiblingGroup.rowByteCountMax) { position, stored in
             let row = try graph.store.rows.view(stored.bytes, of: wanted[position])
             headers[position].pointee.setRow(row, version: stored.version)
-            headers[position].pointee.epoch = epoch
+            headers[position].pointee.rowArrived(epoch)
             statistics.rowCount += 1
           }
         } catch {

@@ -8,6 +8,8 @@
 //   +Relationships  what is at the other end, with unsaved changes; connecting both ends at once
 //   +Fetch          fetches
 //   +Save           the save, step by step; SavePlan and Validation hold its rules
+//   +SaveHooks      what the program's classes do before and after a save
+//   +LifeCycle      what they are told of their rows
 //   +Advancing      how the view moves on: rollback, refresh, reset
 //   +Vanished       what others have removed and is changed or linked to here
 //   DeletePropagation  the delete rules
@@ -16,7 +18,7 @@
 //   C1. There is at most one registered instance of a reference.
 //   C2. An object has an entry in the tracker if and only if a save or rollback would do something about it.
 //   C3. Deltas of relationships agree with the changed columns (see rebaseDeltas).
-//   C4. A save that fails changes neither the store nor the context.
+//   C4. A save that fails changes neither the store nor the context, but for what hooks have done.
 //   C5, C6 are about what others have removed: ContextCore+Vanished.swift.
 
 internal import PerdurePredicates
@@ -45,6 +47,10 @@ final class ContextCore {
   @exclusivity(unchecked) var allocator = IDAllocator()
   /// The objects whose `prepareForDeletion` is running.
   var preparing: Set<ObjectReference> = []
+  /// Whether a save is running, its hooks included.
+  var isSaving = false
+  /// Whether delete rules are being applied.
+  var isPropagating = false
   /// Whether the handle is gone; then overlays keep no instances alive.
   private(set) var isAbandoned = false
   /// The handle, while a user holds it.

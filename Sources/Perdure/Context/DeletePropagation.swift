@@ -2,7 +2,8 @@
 //
 // Nobody needs an instance for this: what is at the other end comes from indexes and deltas, and what
 // changes there goes into overlays. An object is visited once for each time it is marked, so cycles of
-// cascades end.
+// cascades end. Only a class with a `prepareForDeletion` of its own has one made of each object that a cascade takes
+// along: it is called before that object is marked.
 //
 //   cascade   the other ends are deleted too, and visited in their turn
 //   nullify   the other ends let go of the object
@@ -18,12 +19,18 @@ internal import PerdurePredicates
 extension ContextCore {
   /// Applies the delete rules of what has been marked since the last time.
   func propagateDeletes() {
-    guard !tracker.unpropagated.isEmpty else { return }
+    // Not again from a `prepareForDeletion` that it calls: what that marks is visited as well.
+    guard !tracker.unpropagated.isEmpty, !isPropagating else { return }
+    isPropagating = true
+    defer { isPropagating = false }
     var visited: [ObjectOverlay] = []
     while let reference = tracker.unpropagated.popLast() {
       guard let overlay = tracker[reference], overlay.isDeleted, !overlay.isPropagated else { continue }
       overlay.isPropagated = true
-      for relationship in overlay.shape.relationships { propagate(overlay, relationship) }
+      for relationship in overlay.shape.relationships
+      where overlay.isDeleted && tracker[reference] === overlay {
+        propagate(overlay, relationship)
+      }
       visited.append(overlay)
     }
     for overlay in visited where !overlay.isNew {
@@ -38,11 +45,32 @@ extension ContextCore {
     var rule = relationship.deleteRule
     if rule == .deny { return }
     if rule == .noAction, overlay.isNew { rule = .nullify }
+    if rule == .cascade { prepareTargets(of: owner, relationship) }
+    // Preparations may have done anything.
+    guard overlay.isDeleted, tracker[owner] === overlay else { return }
     let targets = targets(of: owner, relationship)
     if rule == .cascade {
       for target in targets { markDeleted(target) }
     }
     for target in targets { letGo(owner, relationship, target, rule) }
+  }
+
+  /// Calls `prepareForDeletion` of what a cascade takes along, where a class has it: also of those that are
+  /// connected meanwhile.
+  private func prepareTargets(of owner: ObjectReference, _ relationship: RelationshipShape) {
+    var prepared: Set<ObjectReference> = []
+    while true {
+      let fresh = targets(of: owner, relationship).filter {
+        graph.shape(of: $0).lifeCycle.contains(.prepareForDeletion) && !tracker.isDeleted($0)
+          && !preparing.contains($0) && prepared.insert($0).inserted
+      }
+      if fresh.isEmpty { return }
+      for target in fresh where !tracker.isDeleted(target) {
+        preparing.insert(target)
+        instance(of: target).prepareForDeletion()
+        preparing.remove(target)
+      }
+    }
   }
 
   /// Ends one connection of a deleted object, as far as that is not done by a deletion at the other end.

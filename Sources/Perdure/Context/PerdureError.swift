@@ -18,7 +18,7 @@ public struct PerdureError: Error, Sendable {
     /// A code from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// A value breaks a predicate of the model.
+    /// A value breaks a predicate of the model, or a class refuses it, or an object, by a method of its own.
     public static let validation = Code(rawValue: 1550)
     /// Several objects or properties are invalid; `details` lists all.
     public static let multipleValidationErrors = Code(rawValue: 1560)
@@ -58,6 +58,9 @@ public struct PerdureError: Error, Sendable {
     public static let saveFailed = Code(rawValue: 134_030)
     /// The store could not be read, or a row is damaged; `cause` says why.
     public static let readFailed = Code(rawValue: 134_060)
+    /// The hooks of a save changed objects without end: `objectIDs`. The number is Perdure's own; Core Data raises
+    /// an exception.
+    public static let endlessChanges = Code(rawValue: 139_000)
     /// The store could not be opened; `cause` says why.
     public static let openFailed = Code(rawValue: 134_080)
     /// The store's model differs from the program's by more than additions; `cause` has every difference.
@@ -70,7 +73,7 @@ public struct PerdureError: Error, Sendable {
     public let code: Code
     /// The object.
     public let objectID: ManagedObjectID
-    /// The property.
+    /// The property; empty where the object is refused as a whole.
     public let property: String
     /// What the property holds: for a to-many relationship the number of objects.
     public let value: Value
@@ -78,6 +81,36 @@ public struct PerdureError: Error, Sendable {
     public let rule: String
     /// The rule of the model that is broken; nil for what follows from options, counts and delete rules.
     public internal(set) var validationRule: ValidationRule?
+    /// What a validation of the program's own has thrown.
+    public let cause: (any Error)?
+
+    init(
+      code: Code, objectID: ManagedObjectID, property: String, value: Value, rule: String,
+      validationRule: ValidationRule? = nil, cause: (any Error)? = nil
+    ) {
+      self.code = code
+      self.objectID = objectID
+      self.property = property
+      self.value = value
+      self.rule = rule
+      self.validationRule = validationRule
+      self.cause = cause
+    }
+
+    /// Whether both say the same, whatever their causes.
+    public static func == (left: Detail, right: Detail) -> Bool {
+      left.code == right.code && left.objectID == right.objectID && left.property == right.property
+        && left.value == right.value && left.rule == right.rule
+        && left.validationRule == right.validationRule
+    }
+
+    /// Hashes everything but the cause.
+    public func hash(into hasher: inout Hasher) {
+      hasher.combine(code)
+      hasher.combine(objectID)
+      hasher.combine(property)
+      hasher.combine(rule)
+    }
   }
 
   /// One thing that this context and another disagree about.
@@ -118,6 +151,8 @@ public struct PerdureError: Error, Sendable {
   public var details: [Detail] = []
   /// For conflicts: every one.
   public var conflicts: [Conflict] = []
+  /// For changes without end: the objects that still change.
+  public internal(set) var objectIDs: [ManagedObjectID] = []
   /// The error of the layer below.
   public var cause: (any Error)?
 
@@ -127,14 +162,42 @@ public struct PerdureError: Error, Sendable {
   }
 }
 
+extension PerdureError {
+  /// What a validation method throws that refuses a value.
+  ///
+  ///     override func validateForInsert() throws {
+  ///       if end < start { throw PerdureError.invalid(self, "end", "must not be before the start") }
+  ///     }
+  ///
+  /// - Parameters:
+  ///   - key: The property that is in the way.
+  ///   - rule: What is asked of it, in words that follow the property's name.
+  ///   - code: What kind of rule it is.
+  public static func invalid(
+    _ object: ManagedObject, _ key: String, _ rule: String, code: Code = .validation
+  ) -> PerdureError {
+    let value = (object.value(forKey: key) as? any PredicateArgument)?.predicateValue ?? .null
+    return .validation([
+      Detail(code: code, objectID: object.objectID, property: key, value: value, rule: rule)
+    ])
+  }
+}
+
 extension PerdureError: CustomStringConvertible {
   /// The code, the message, and what they are about.
   public var description: String {
     var lines = ["\(code.rawValue): \(message)"]
-    lines += details.map { "  \($0.code.rawValue) \($0.objectID) \($0.property) = \($0.value): \($0.rule)" }
+    lines += details.map { "  \($0)" }
     lines += conflicts.map { "  \($0)" }
     if let cause { lines.append("  caused by: \(cause)") }
     return lines.joined(separator: "\n")
+  }
+}
+
+extension PerdureError.Detail: CustomStringConvertible {
+  /// The code, the object, the property with what it holds, and the rule.
+  public var description: String {
+    "\(code.rawValue) \(objectID)" + (property.isEmpty ? "" : " \(property) = \(value)") + ": \(rule)"
   }
 }
 

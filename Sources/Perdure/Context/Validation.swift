@@ -90,6 +90,7 @@ extension ContextCore {
     if let readFailure { throw readFailure }
     var violations: [PerdureError.Detail] = []
     for overlay in tracker.ordered.joined() { addViolations(overlay, to: &violations) }
+    violations.addNew(validateObjects())
     if let readFailure { throw readFailure }
     if !violations.isEmpty { throw .validation(violations) }
   }
@@ -121,7 +122,7 @@ extension ContextCore {
       if overlay.shape.rules[slot] != nil {
         let value = overlay.value(slot) ?? columnValue(overlay.reference, slot)
         if !value.isNull {
-          addBrokenRules(of: value, overlay, slot, to: &details)
+          addBrokenRules(of: value, overlay.shape, overlay.reference, slot, to: &details)
           continue
         }
       }
@@ -143,7 +144,8 @@ extension ContextCore {
     guard let object = identityMap.object(overlay.reference) else { return }
     if object.hasTransientValue(slot) {
       if overlay.shape.rules[slot] != nil {
-        addBrokenRules(of: object.transientValue(slot), overlay, slot, to: &details)
+        addBrokenRules(
+          of: object.transientValue(slot), overlay.shape, overlay.reference, slot, to: &details)
       }
     } else if !isOptional {
       details.append(
@@ -154,17 +156,18 @@ extension ContextCore {
   }
 
   /// Adds the model's rules that a value breaks.
-  private func addBrokenRules(
-    of value: Value, _ overlay: ObjectOverlay, _ slot: Int, to details: inout [PerdureError.Detail]
+  func addBrokenRules(
+    of value: Value, _ shape: EntityShape, _ reference: ObjectReference, _ slot: Int,
+    to details: inout [PerdureError.Detail]
   ) {
-    guard let rules = overlay.shape.rules[slot] else { return }
+    guard let rules = shape.rules[slot] else { return }
     for broken in rules.broken(by: value) {
-      var detail = PerdureError.Detail(
-        code: PropertyRules.code(of: broken.rule, overlay.shape.schema.properties[slot].attributeType),
-        objectID: objectID(of: overlay.reference), property: overlay.shape.propertyName(slot), value: value,
-        rule: broken.cause.map { "\(broken.rule), which could not be asked: \($0)" } ?? "\(broken.rule)")
-      detail.validationRule = broken.rule
-      details.append(detail)
+      details.append(
+        PerdureError.Detail(
+          code: PropertyRules.code(of: broken.rule, shape.schema.properties[slot].attributeType),
+          objectID: objectID(of: reference), property: shape.propertyName(slot), value: value,
+          rule: broken.cause.map { "\(broken.rule), which could not be asked: \($0)" } ?? "\(broken.rule)",
+          validationRule: broken.rule))
     }
   }
 
@@ -199,9 +202,23 @@ extension PerdureError {
     var error = PerdureError(
       isSingle ? details[0].code : .multipleValidationErrors,
       isSingle
-        ? "\(details[0].objectID): \(details[0].property) \(details[0].rule). Nothing was saved."
+        ? "\(details[0].objectID): \(details[0].subject)\(details[0].rule). Nothing was saved."
         : "\(details.count) properties are invalid; see the details. Nothing was saved.")
     error.details = details
+    error.cause = isSingle ? details[0].cause : nil
     return error
+  }
+}
+
+extension PerdureError.Detail {
+  /// What the rule is about, with a space behind it; nothing where it is the object.
+  fileprivate var subject: String { property.isEmpty ? "" : property + " " }
+}
+
+extension [PerdureError.Detail] {
+  /// Adds what a class has found by itself, which may be a declared rule that its superclass looked for.
+  mutating func addNew(_ found: [PerdureError.Detail]) {
+    var seen = Set(self)
+    self += found.filter { seen.insert($0).inserted }
   }
 }

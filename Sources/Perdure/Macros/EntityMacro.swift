@@ -17,6 +17,9 @@ public import PerdureModel
 /// its zero until it is set, and has to be set before the object is saved. Computed, static, lazy and
 /// `@Transient` variables are left alone.
 ///
+/// Of the hooks of an object's life (`awakeFromInsert()`, `willSave()`, `validateForInsert()` and so on) those are
+/// called that the class or its superclasses override in their bodies; the others cost nothing.
+///
 /// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it stops the
 /// program while there is no object: before it is set, and when the object, or the one that it led to, was
 /// deleted, here or by another context. Declare it optional, with `@Relationship(optional: false)` where a
@@ -31,7 +34,7 @@ public import PerdureModel
 ///     migration reads it so far, and a renamed entity is one that is gone and one that is new.
 @attached(
   member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
-  arbitrary)
+  named(_lifeCycle), arbitrary)
 @attached(memberAttribute)
 public macro Entity(
   _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [], indexes: [[String]] = [],

@@ -23,6 +23,10 @@ final class EntityShape: Sendable {
   let identity: EntityIdentity
   /// The class of the objects.
   let objectClass: ManagedObject.Type
+  /// The hooks that the class overrides.
+  let lifeCycle: _LifeCycle
+  /// The properties that `validateValue(_:forKey:)` is called for.
+  let validatedKeys: [String]
   let properties: [Property]
   let slotCount: Int
   /// What each slot takes if it is a stored attribute; `absent` for all others.
@@ -49,6 +53,11 @@ final class EntityShape: Sendable {
 
   var name: String { schema.name }
 
+  /// Whether a save has to ask objects before it writes.
+  let hasSaveHooks: Bool
+  /// Whether objects have to be told when their rows come and go.
+  let followsRow: Bool
+
   init(_ parts: EntityShapeParts, storeIdentifier: String) {
     number = parts.storage.number
     schema = parts.schema
@@ -57,6 +66,11 @@ final class EntityShape: Sendable {
     identity = EntityIdentity(
       storeIdentifier: storeIdentifier, entityName: parts.schema.name, number: parts.storage.number)
     objectClass = parts.objectClass
+    lifeCycle = parts.objectClass._lifeCycle
+    followsRow = !lifeCycle.isDisjoint(with: .faulting)
+    validatedKeys = parts.objectClass.validatedKeys
+    hasSaveHooks =
+      lifeCycle.contains(.willSave) || !lifeCycle.isDisjoint(with: .validating) || !validatedKeys.isEmpty
     properties = parts.properties
     slotCount = parts.properties.count
     attributeKinds = parts.properties.map {
@@ -106,6 +120,15 @@ final class EntityShape: Sendable {
     case .attribute: true
     case .relationship(let relationship): relationship.form == .column
     case .count, .transient: false
+    }
+  }
+
+  /// Whether a save takes a property without a value.
+  func isOptional(_ slot: Int) -> Bool {
+    switch properties[slot] {
+    case .attribute(_, let isOptional), .transient(_, let isOptional): isOptional
+    case .relationship(let relationship): relationship.isOptional
+    case .count: true
     }
   }
 

@@ -52,6 +52,29 @@ extension ManagedObject {
     set { setValue(newValue, forKey: key) }
   }
 
+  /// The value of the property called `key`, as `value(forKey:)` gives it.
+  public func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
+
+  /// Gives an attribute a value without telling anybody: the object does not count as changed, no hook is called
+  /// again for it. Of a transient attribute it is the value, as if it had been set.
+  ///
+  /// If the object is new or its attributes have been changed, the value is saved with them. Otherwise it is this
+  /// instance's alone: fetches do not find it, it is saved when another attribute of the object is, and it is gone
+  /// with the row, when the object becomes a fault or its row is read anew. A relationship has two ends and
+  /// is set with `setValue(_:forKey:)` only.
+  ///
+  /// - Parameter value: A value that the attribute's type can hold, or nil. Anything else, and a property that is no
+  ///   stored attribute, is a mistake of the caller.
+  public func setPrimitiveValue(_ value: Any?, forKey key: String) {
+    let slot = shape.slot(named: key)
+    if case .transient(.undefined, _) = shape.properties[slot] {
+      core.checkOwner()
+      if !header.pointee.isGone { hold(value.map { .object($0) } ?? .value(.null), slot) }
+    } else {
+      setPrimitiveAttributeValue(Self.attributeValue(value, key), slot)
+    }
+  }
+
   private static func attributeValue(_ value: Any?, _ key: String) -> Value {
     guard let value else { return .null }
     guard let argument = value as? any PredicateArgument else {

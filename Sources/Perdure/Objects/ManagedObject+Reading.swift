@@ -41,6 +41,7 @@ extension ManagedObject {
 
   @inline(never)
   private func slowColumnValue(_ slot: Int) -> Value {
+    wakeIfDrowsy()
     if let value = overlay?.value(slot) {
       guard case .reference(let target) = value else { return value }
       return core.shown(target, of: reference) == nil ? .null : value
@@ -53,7 +54,13 @@ extension ManagedObject {
 
   /// Loads the row when it is not there; false when there is none.
   func loadRow() -> Bool {
-    header.pointee.isGone ? header.pointee.row != nil : core.loadRow(of: self)
+    header.pointee.isGone ? header.pointee.row != nil : core.wake(self)
+  }
+
+  /// Calls the hooks that are to be called before anybody touches the object.
+  @inline(__always)
+  private func wakeIfDrowsy() {
+    if header.pointee.wakefulness.contains(.drowsy), !header.pointee.isGone { _ = core.wake(self) }
   }
 
   /// The value of an attribute, derived ones included.
@@ -76,15 +83,39 @@ extension ManagedObject {
   func setAttributeValue(_ value: Value, _ slot: Int) {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
-      if header.pointee.isGone { return }
+      if !header.pointee.wakefulness.isDisjoint(with: [.gone, .drowsy]), !canChange() { return }
       checkSlot(slot)
       let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
       guard kind != .absent else { return setTransientValue(value, slot) }
-      guard let stored = value.stored(as: kind) else {
-        stop(
-          "\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
-      }
-      core.setColumn(of: self, slot, stored)
+      guard let stored = value.stored(as: kind) else { stopUnfit(value, slot) }
+      core.setAttribute(of: self, slot, stored)
+    }
+  }
+
+  /// Wakes the object up, if it is not gone.
+  @inline(never)
+  private func canChange() -> Bool {
+    wakeIfDrowsy()
+    return !header.pointee.isGone
+  }
+
+  @inline(never)
+  private func stopUnfit(_ value: Value, _ slot: Int) -> Never {
+    stop("\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
+  }
+
+  /// Changes an attribute without counting it as a change.
+  func setPrimitiveAttributeValue(_ value: Value, _ slot: Int) {
+    core.checkOwner()
+    if header.pointee.isGone { return }
+    checkSlot(slot)
+    let kind = shape.attributeKinds[slot]
+    guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
+    guard let stored = value.stored(as: kind) else { stopUnfit(value, slot) }
+    if let overlay, overlay.changesRow {
+      overlay.setPrimitiveValue(stored, slot)
+    } else {
+      core.setRowValue(of: self, slot, stored)
     }
   }
 
@@ -130,6 +161,7 @@ extension ManagedObject {
   func setRelated(_ object: ManagedObject?, _ slot: Int) {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
+      wakeIfDrowsy()
       guard !header.pointee.isGone, core.isThere(self) else { return }
       checkSlot(slot)
       uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }

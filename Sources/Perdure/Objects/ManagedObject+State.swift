@@ -4,7 +4,9 @@ internal import PerdurePredicates
 extension ManagedObject {
   /// The context, while somebody holds it and it knows the object: nil after `reset()`, and after a
   /// deletion was saved or an insertion rolled back.
-  public var managedObjectContext: ManagedObjectContext? { context?.handle }
+  public var managedObjectContext: ManagedObjectContext? {
+    header.pointee.savedState == nil ? context?.handle : core.handle
+  }
 
   /// The object's identity: fixed at insertion, never changed by saving.
   public var objectID: ManagedObjectID {
@@ -16,18 +18,18 @@ extension ManagedObject {
   public var entity: EntityDescription { shape.description }
 
   /// Whether the object is new and the next save makes its row.
-  public var isInserted: Bool { state == .inserted }
+  public var isInserted: Bool { shownState == .inserted }
 
   /// Whether the object is not new and has unsaved changes, its relationships included. They stay when another
   /// context has removed the object (`isDeleted`), for the save to refuse.
-  public var isUpdated: Bool { state == .updated }
+  public var isUpdated: Bool { shownState == .updated }
 
   /// Whether the next save removes the object, or another context has removed it. False again after a save that
   /// removed it; of what another context has removed it stays true.
-  public var isDeleted: Bool { state == .deleted || core.isRemovedElsewhere(self) }
+  public var isDeleted: Bool { shownState == .deleted || core.isRemovedElsewhere(self) }
 
   /// Whether the object is inserted, updated or deleted.
-  public var hasChanges: Bool { state.isPending }
+  public var hasChanges: Bool { shownState.isPending }
 
   /// Whether the row has yet to be loaded. Asking does not load it.
   public var isFault: Bool {
@@ -41,6 +43,9 @@ extension ManagedObject {
     if header.pointee.isGone { return .gone }
     return overlay?.state ?? .stored
   }
+
+  /// What the object says of itself: in `didSave` what it was before the save.
+  private var shownState: ObjectState { header.pointee.savedState ?? state }
 
   var shape: EntityShape { uncountedShape.takeUnretainedValue() }
 

@@ -91,13 +91,88 @@ open class ManagedObject {
   /// The property names of this class and its superclasses, by key paths whose root is this class.
   open class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [:] }
 
+  /// The hooks that this class overrides: all of them, unless the class says otherwise. `@Entity` says it
+  /// exactly. A hook that is not named here may not be called.
+  open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }
+
+  /// The properties that a save calls `validateValue(_:forKey:)` for; none unless overridden. Asked for once, when a
+  /// container opens its store.
+  open class var validatedKeys: [String] { [] }
+
+  // MARK: Hooks
+
   /// Called once in an object's life, when it has been inserted; properties have their defaults. Changes
-  /// made here are saved like any others.
+  /// made here are saved like any others. The default does nothing, as do those of all hooks.
   open func awakeFromInsert() {}
 
-  /// Called by `delete`, before delete rules are applied. Not called for objects that a delete rule takes
-  /// along.
+  /// Called when a fault is touched and its row has been loaded, before who touches it gets an answer. Again each
+  /// time the object has been a fault since.
+  ///
+  /// Attributes that are set here do not count as changed: they are the object's until its row is read anew, and
+  /// are saved if anything else of it is. Leave relationships alone: objects at the other ends would change.
+  open func awakeFromFetch() {}
+
+  /// Called when the values of an object that was no fault were replaced as a whole.
+  ///
+  /// - Parameter events: `rollback` after `rollback()`, together with `undoDeletion` if the object was to be
+  ///   deleted; `refresh` after a refresh that merges changes, and when the object is touched after the context has
+  ///   moved on to a state in which its row is another. Unsaved changes are on top already.
+  open func awake(fromSnapshotEvents events: SnapshotEventType) {}
+
+  /// Called before values go: by a refresh that does not merge changes, by `refreshAllObjects()` if the object has no
+  /// changes, by `reset()`, and by `rollback()` if the object is new. They can still be read. Not called when the
+  /// instance is freed: that is what `deinit` is for.
+  open func willTurnIntoFault() {}
+
+  /// Called after what `willTurnIntoFault()` was called before.
+  open func didTurnIntoFault() {}
+
+  /// Called before the object is deleted: by `delete`, before it is marked, and when a delete rule takes it along,
+  /// while delete rules are being applied. Not again for what is deleted already. When delete rules call it, it must
+  /// not save.
   open func prepareForDeletion() {}
+
+  /// Called by a save before it validates, for each object that is inserted, updated or deleted; `isInserted` and
+  /// its like say which. Not for what was inserted and deleted since the last save.
+  ///
+  /// What is changed here is validated and saved. Whoever is changed after its `willSave` began is called again,
+  /// the object itself included: so set a value only if it differs, or with `setPrimitiveValue(_:forKey:)`. After
+  /// 1,000 rounds the save throws `PerdureError.Code.endlessChanges`, with the objects that still change.
+  /// It may insert, delete, refresh, roll back and reset, but must not save.
+  open func willSave() {}
+
+  /// Called after the commit, for those that `willSave()` is called for. `isInserted`, `isUpdated` and `isDeleted`
+  /// still say what was saved, and a deleted object can be read. What is changed here is pending for the next save.
+  /// It must not save.
+  open func didSave() {}
+
+  // MARK: Validation
+
+  /// Whether the object may be saved for the first time. Called by a save after `willSave()`.
+  ///
+  /// What is thrown becomes part of the save's error, together with whatever else is wrong: a `PerdureError` (see
+  /// `PerdureError.invalid`) with its details, any other with code 1550 and as `cause`. Changes are
+  /// allowed; then the save begins again with `willSave()`.
+  ///
+  /// The default checks the declared rules. A save does so by itself, so overriding methods need not call it.
+  open func validateForInsert() throws { try core.checkRules(of: self) }
+
+  /// Whether the object may be saved with its changes; as `validateForInsert()`.
+  open func validateForUpdate() throws { try core.checkRules(of: self) }
+
+  /// Whether the object may be deleted; as `validateForInsert()`.
+  open func validateForDelete() throws { try core.checkRules(of: self) }
+
+  /// Whether a property may have a value, and which one it should have instead. Called by a save for
+  /// `validatedKeys`, before `validateForInsert()` and `validateForUpdate()`, and by whoever wants to know.
+  ///
+  /// The default throws what the declared rules say about the value, and nothing else.
+  ///
+  /// - Parameter value: As `value(forKey:)` gives it. What the method puts here is set by the save.
+  /// - Parameter key: The property. The entity must have it.
+  open func validateValue(_ value: inout Any?, forKey key: String) throws {
+    try core.checkRule(value, forKey: key, of: self)
+  }
 }
 
 @available(*, unavailable)
@@ -117,19 +192,4 @@ extension ManagedObject: Hashable {
 extension ManagedObject: PredicateArgument {
   /// The object's identity as a value. A fetch looks it up, and refuses an object of another store.
   public var predicateValue: Value { .objectID(objectID.uri) }
-}
-
-extension ManagedObject: CustomStringConvertible {
-  /// The class, the identity and the state; reads no row.
-  public var description: String { "<\(type(of: self)) \(objectID.uri)\(stateSuffix)>" }
-
-  private var stateSuffix: String {
-    switch state {
-    case .stored: isFault ? " fault" : ""
-    case .inserted: " inserted"
-    case .updated: " updated"
-    case .deleted: " deleted"
-    case .gone: " gone"
-    }
-  }
 }

@@ -30,10 +30,16 @@ struct ObjectHeader {
   var transients: Unmanaged<TransientValues>?
   var groupNumber: UInt32 = 0
   var groupPosition: UInt32 = 0
-  /// Whether the object is gone (`ObjectState.gone`).
-  var isGone = false
   /// Whether it is gone because another context removed its row.
   var hasVanished = false
+  /// What the object has been told of its row (W1 in ContextCore+LifeCycle.swift).
+  var wakefulness: Wakefulness = []
+  /// What a save has made of the object, while `didSave` is running.
+  var savedState: ObjectState?
+
+  /// Whether the object is gone (`ObjectState.gone`).
+  @inline(__always)
+  var isGone: Bool { wakefulness.contains(.gone) }
 
   init(_ reference: ObjectReference, slotCount: Int, in memory: UnsafeMutablePointer<ObjectMemory>) {
     self.reference = reference

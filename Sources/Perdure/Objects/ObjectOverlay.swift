@@ -14,6 +14,8 @@ final class ObjectOverlay {
   let isNew: Bool
   /// Whether the object is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
+  /// Whether anything has changed since a save last called the object's hooks.
+  @exclusivity(unchecked) var isTouched = true
   /// Whether the delete rules have been applied to what it is linked with now.
   @exclusivity(unchecked) var isPropagated = false
   /// The columns by slot, in memory of the overlay; behind them a byte for each says whether it has changed, and
@@ -80,6 +82,14 @@ final class ObjectOverlay {
     values[checked(slot)] = value
     marks(behind: values)[slot] = true
     self.values = values
+    isTouched = true
+  }
+
+  /// Changes a column without saying so to the hooks of a save.
+  func setPrimitiveValue(_ value: Value, _ slot: Int) {
+    let wasTouched = isTouched
+    setValue(value, slot)
+    isTouched = wasTouched
   }
 
   /// Takes the changes of columns back, of which the row has the value.
@@ -134,6 +144,7 @@ final class ObjectOverlay {
   }
 
   func changeDelta(_ slot: Int, _ change: (inout LinkDelta) -> Void) {
+    isTouched = true
     let position = deltas.firstIndex { $0.slot == slot } ?? deltas.count
     if position == deltas.count { deltas.append((slot, LinkDelta())) }
     change(&deltas[position].delta)

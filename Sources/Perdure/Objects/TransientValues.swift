@@ -65,13 +65,18 @@ extension ManagedObject {
 extension ManagedObject {
   /// Sets a transient attribute with a type.
   func setTransientValue(_ value: Value, _ slot: Int) {
+    core.setTransient(of: self, slot, .value(storedTransient(value, slot)))
+  }
+
+  /// A value as a transient attribute holds it. One that it cannot hold is a mistake of the caller.
+  func storedTransient(_ value: Value, _ slot: Int) -> Value {
     guard case .transient(let type, _) = shape.properties[slot], type != .undefined else {
       stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
     }
     guard let stored = value.stored(as: FieldKind(type)) else {
       stop("\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
     }
-    core.setTransient(of: self, slot, .value(stored))
+    return stored
   }
 
   /// Sets a transient attribute of the type undefined; nil takes its value away.
@@ -121,11 +126,14 @@ extension ManagedObject {
 extension ContextCore {
   /// Sets a transient attribute (T2). What is gone stays as it is.
   func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
-    guard !object.header.pointee.isGone, object.overlay?.isNew == true || loadRow(of: object) else { return }
+    guard !object.header.pointee.isGone, object.overlay?.isNew == true || wake(object) else { return }
+    // What `awakeFromFetch` sets is no change.
+    if object.header.pointee.wakefulness.contains(.waking) { return object.hold(held, slot) }
     let overlay = overlay(for: object.reference)
     if overlay.transientsBefore == nil {
       overlay.transientsBefore = object.header.pointee.transients?.takeUnretainedValue().bySlot ?? [:]
     }
+    overlay.isTouched = true
     object.hold(held, slot)
   }
 }

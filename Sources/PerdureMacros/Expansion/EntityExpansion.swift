@@ -8,6 +8,7 @@
 ///     }
 ///     override class var _entityName, entityDescription …
 ///     override class var _propertyNamesByKeyPath …
+///     override class var _lifeCycle                                 the hooks that the class overrides
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many property
 ///
 /// Which kind of property a variable is follows from its type, and only the compiler knows types. So the
@@ -140,8 +141,26 @@ struct EntityExpansion {
         _Slot._nameTable.names
       }
       """,
+      """
+      \(overrideAccess)override class var _lifeCycle: Perdure._LifeCycle { \(lifeCycle) }
+      """,
     ]
   }
+
+  /// Functions of a class are overridden in its body and nowhere else, so the macro sees all of them. A subclass
+  /// that is no `@Entity` is one that nobody has looked at.
+  private var lifeCycle: String {
+    let hooks = Self.hooks.filter { type.overriddenFunctions.contains($0.function) }.map { ".\($0.hook)" }
+    let own = hooks.isEmpty ? "" : ".union([\(hooks.joined(separator: ", "))])"
+    let known = "\(superclass)._lifeCycle\(own)"
+    return type.modifiers.contains("final") ? known : "self == \(type.name).self ? \(known) : .all"
+  }
+
+  private static let hooks: [(function: String, hook: String)] =
+    [
+      "awakeFromInsert", "awakeFromFetch", "willSave", "didSave", "prepareForDeletion", "willTurnIntoFault",
+      "didTurnIntoFault", "validateForInsert", "validateForUpdate", "validateForDelete",
+    ].map { ($0, $0) } + [("awake", "awakeFromSnapshotEvents")]
 
   private func toManyFunctions(_ property: ManagedProperty) -> [String] {
     guard let element = property.toManyElement else { return [] }

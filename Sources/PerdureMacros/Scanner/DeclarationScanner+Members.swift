@@ -30,9 +30,11 @@ extension DeclarationScanner {
     }
     while let token = next, !token.is("{") { skipOne() }
     position += 1
+    let variables = members()
     return TypeSyntax(
       modifiers: modifiers, keyword: keyword?.text ?? "", keywordOffset: keyword?.range.lowerBound ?? 0,
-      name: name, isGeneric: isGeneric, inheritance: inheritance, variables: members())
+      name: name, isGeneric: isGeneric, inheritance: inheritance, variables: variables,
+      overriddenFunctions: overriddenFunctions)
   }
 
   private mutating func inheritedType() -> String? {
@@ -78,6 +80,11 @@ extension DeclarationScanner {
       return VariableSyntax(
         attributes: attributes, modifiers: modifiers, isLet: introducer.is("let"), bindings: bindings(),
         isConditional: isConditional, offset: first.range.lowerBound)
+    }
+    if introducer?.is("func") ?? false, modifiers.contains("override"), !modifiers.contains("class"),
+      position + 1 < tokens.count
+    {
+      overriddenFunctions.insert(Self.withoutBackticks(tokens[position + 1].text))
     }
     if position < tokens.count, next?.kind != .punctuation || position == start { position += 1 }
     if introducer?.is("typealias") ?? false {

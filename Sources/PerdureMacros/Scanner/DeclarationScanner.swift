@@ -10,6 +10,8 @@ struct DeclarationScanner {
   let source: [UInt8]
   let tokens: [Token]
   var position = 0
+  /// The functions marked `override` that were stepped over.
+  var overriddenFunctions: Set<String> = []
 
   init(_ source: String) {
     self.source = Array(source.utf8)

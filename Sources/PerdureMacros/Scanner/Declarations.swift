@@ -53,4 +53,6 @@ struct TypeSyntax: Hashable, Sendable {
   /// The types behind the colon, as they are written.
   let inheritance: [String]
   let variables: [VariableSyntax]
+  /// The names of the functions that are marked `override`, `#if` or not.
+  let overriddenFunctions: Set<String>
 }

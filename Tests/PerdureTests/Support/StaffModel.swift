@@ -96,6 +96,8 @@ final class Project: ManagedObject {
 
 final class Department: ManagedObject {
   override class var entityDescription: EntityDescription { Staff.entity("Department") }
+  /// No hooks: nobody has to be told of a cascade.
+  override class var _lifeCycle: _LifeCycle { [] }
 
   var name: String {
     get { _get(0) }

@@ -1,0 +1,114 @@
+// The hooks that follow an object's row: who wakes an object up, and when it becomes a fault.
+//
+// A row is loaded for many reasons: a fetch had it at hand, a sibling's fault fired, a save compares versions. None
+// of them is a place to run the program's own code, which may change anything. So a row that arrives at an
+// object with hooks leaves it drowsy: its row may not be read at once. The first accessor that touches it
+// calls the hook, in the middle of nothing.
+//
+//     fault ── row arrives ──▶ drowsy ── touched: awakeFromFetch ──▶ awake
+//       ▲                                                            │  │ ▲
+//       └────────── willTurnIntoFault, row goes, didTurnIntoFault ───┘  │ │ touched:
+//                                            newer row arrives: drowsy ─┘ │ awake(fromSnapshotEvents: .refresh)
+//                                                                  └──────┘
+//
+// Invariant
+//   W1. A drowsy object's epoch is 0.
+//
+// Objects whose classes have no such hooks are neither drowsy nor awake, and pay for none of this.
+
+internal import PerdurePredicates
+
+extension ObjectHeader {
+  /// A row of the view has arrived that may be read as it is, unless somebody has to be told first (W1).
+  @inline(__always)
+  mutating func rowArrived(_ current: UInt64) {
+    if !wakefulness.isEmpty {
+      if wakefulness.contains(.awake) { wakefulness.insert(.drowsy) }
+      if wakefulness.contains(.drowsy) {
+        epoch = 0
+        return
+      }
+    }
+    epoch = current
+  }
+}
+
+// MARK: - Waking up
+
+extension ContextCore {
+  /// Called by every new instance whose class follows its row.
+  func sleep(_ header: UnsafeMutablePointer<ObjectHeader>) {
+    header.pointee.wakefulness = .drowsy
+    header.pointee.epoch = 0
+  }
+
+  /// Makes sure that an object's row is there, for an accessor of the object; false when it has none.
+  func wake(_ object: ManagedObject) -> Bool {
+    guard loadRow(of: object) else { return false }
+    guard object.header.pointee.wakefulness.contains(.drowsy) else { return true }
+    let wasAwake = object.header.pointee.wakefulness.contains(.awake)
+    stayAwake(object)
+    if wasAwake {
+      awake(object, fromSnapshotEvents: .refresh)
+    } else if object.shape.lifeCycle.contains(.awakeFromFetch) {
+      object.header.pointee.wakefulness.insert(.waking)
+      object.awakeFromFetch()
+      object.header.pointee.wakefulness.remove(.waking)
+    }
+    return object.header.pointee.row != nil
+  }
+
+  /// The object has been told of the row that it has.
+  func stayAwake(_ object: ManagedObject) {
+    object.header.pointee.wakefulness.remove(.drowsy)
+    object.header.pointee.wakefulness.insert(.awake)
+    if object.header.pointee.row != nil, object.overlay?.changesRow != true {
+      object.header.pointee.epoch = epoch
+    }
+  }
+
+  private func awake(_ object: ManagedObject, fromSnapshotEvents events: SnapshotEventType) {
+    guard object.shape.lifeCycle.contains(.awakeFromSnapshotEvents) else { return }
+    object.awake(fromSnapshotEvents: events)
+  }
+
+  /// An object that is awake has been given other values by what its context was told to do.
+  func reawaken(_ object: ManagedObject, _ events: SnapshotEventType) {
+    guard object.isAwake, object.context === self else { return }
+    if object.overlay?.isNew != true {
+      guard loadRow(of: object) else { return }
+      stayAwake(object)
+    }
+    awake(object, fromSnapshotEvents: events)
+  }
+}
+
+// MARK: - Becoming a fault
+
+extension ContextCore {
+  /// Tells an object that its values are about to go, if it has any.
+  ///
+  /// - Returns: Whether it has to be told afterwards too.
+  func willTurnIntoFault(_ object: ManagedObject) -> Bool {
+    guard object.isAwake else { return false }
+    if object.shape.lifeCycle.contains(.willTurnIntoFault) { object.willTurnIntoFault() }
+    return true
+  }
+
+  /// The values are gone.
+  func didTurnIntoFault(_ object: ManagedObject) {
+    object.header.pointee.wakefulness.remove(.awake)
+    object.header.pointee.wakefulness.insert(.drowsy)
+    if object.shape.lifeCycle.contains(.didTurnIntoFault) { object.didTurnIntoFault() }
+  }
+
+  /// Tells those objects that are awake; gives them back, to be told afterwards.
+  func willTurnIntoFaults(_ objects: [ManagedObject]) -> [ManagedObject] {
+    objects.filter { $0.isAwake && willTurnIntoFault($0) }
+  }
+}
+
+extension ManagedObject {
+  /// Whether the class follows the object's row, and the object has been told that it has one.
+  var isAwake: Bool { header.pointee.wakefulness.contains(.awake) }
+}

@@ -1,0 +1,116 @@
+// What a log shows of objects, contexts, containers and requests. Nothing here reads a row, asks a store, or makes an
+// instance: to look at something must not change it.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+extension ManagedObject: CustomStringConvertible {
+  /// The class, the identity, the state, and the values that are loaded; reads no row.
+  ///
+  /// For example `<Worker x-perdure://…/Worker/p1 updated; name = "Ada", company = Company/p7>`. Text is cut after 40
+  /// characters, of data the length is shown.
+  public var description: String {
+    let values = loadedValues.map { "\($0.name) = \($0.text)" }.joined(separator: ", ")
+    return "<\(type(of: self)) \(objectID.uri)\(stateSuffix)\(values.isEmpty ? "" : "; " + values)>"
+  }
+
+  private var stateSuffix: String {
+    switch state {
+    case .stored: header.pointee.row == nil ? " fault" : ""
+    case .inserted: " inserted"
+    case .updated: " updated"
+    case .deleted: " deleted"
+    case .gone: " gone"
+    }
+  }
+
+  /// The columns that have a value, as far as that is known.
+  private var loadedValues: [(name: String, text: String)] {
+    guard let layouts = shape.storage.layouts else { return [] }
+    let row = header.pointee.loadedRow
+    return shape.properties.indices.compactMap { slot in
+      guard shape.isColumn(slot) else { return nil }
+      let value = overlay?.value(slot) ?? row.map { layouts.value(slot, of: $0) }
+      guard let value, !value.isNull else { return nil }
+      return (shape.propertyName(slot), text(of: value))
+    }
+  }
+
+  private func text(of value: Value) -> String {
+    switch value {
+    case .string(let text) where text.count > 40: Value.string(text.prefix(40) + "…").description
+    case .data(let data): "\(data.count) bytes"
+    case .date(let date): "\(date)"
+    case .uuid(let uuid): "\(uuid)"
+    case .decimal(let decimal): "\(decimal)"
+    case .url(let url): url.absoluteString
+    case .reference(let target):
+      "\(core.graph.shape(of: target).name)/p\(target.id)"
+    default: value.description
+    }
+  }
+}
+
+extension ManagedObjectContext: CustomStringConvertible {
+  /// How many objects are in use and what is unsaved; makes no instances.
+  public var description: String {
+    var counts: [ObjectState: Int] = [:]
+    for overlay in core.tracker.all { counts[overlay.state, default: 0] += 1 }
+    let changes = [(ObjectState.inserted, "inserted"), (.updated, "updated"), (.deleted, "deleted")]
+      .compactMap { state, name in counts[state].map { "\($0) \(name)" } }
+    return "<ManagedObjectContext \(counted(core.identityMap.count, "object")); "
+      + (changes.isEmpty ? "nothing unsaved" : changes.joined(separator: ", "))
+      + (core.isReadOnly ? "; reading only" : "") + (core.readFailure == nil ? "" : "; refuses to save") + ">"
+  }
+}
+
+extension PersistentContainer: CustomStringConvertible {
+  /// The name, the place, and the entities.
+  public var description: String {
+    let place = persistentStoreDescription.path ?? "memory"
+    let entities = counted(managedObjectModel.entities.count, "entity", plural: "entities")
+    return "<PersistentContainer \(name) in \(place)"
+      + (persistentStoreDescription.isReadOnly ? ", reading only" : "") + "; \(entities)>"
+  }
+}
+
+extension FetchRequest: CustomStringConvertible {
+  /// The request in words, for example `Worker where salary > 1000 order by name ascending limit 20`.
+  public var description: String {
+    var words = [entityName ?? "\(Root.self)"]
+    if let predicate { words.append("where \(predicate)") }
+    if !sortDescriptors.isEmpty {
+      words.append("order by " + sortDescriptors.map(\.description).joined(separator: ", "))
+    }
+    if fetchLimit > 0 { words.append("limit \(fetchLimit)") }
+    if fetchOffset > 0 { words.append("offset \(fetchOffset)") }
+    if !includesSubentities { words.append("without sub-entities") }
+    if !includesPendingChanges { words.append("without unsaved changes") }
+    return words.joined(separator: " ")
+  }
+}
+
+extension ObjectSnapshot: CustomStringConvertible {
+  /// The identity and the properties, by name.
+  public var description: String {
+    let values = properties.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
+    return "<\(objectID.uri)\(values.isEmpty ? "" : "; " + values.joined(separator: ", "))>"
+  }
+}
+
+extension ObjectSnapshot.Property: CustomStringConvertible {
+  /// The value, the identity, or the objects.
+  public var description: String {
+    switch self {
+    case .attribute(let value): value.description
+    case .reference(let id): id?.uri ?? "NULL"
+    case .object(let object): object?.description ?? "NULL"
+    case .objects(let objects): "\(objects)"
+    }
+  }
+}

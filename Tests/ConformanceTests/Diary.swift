@@ -1,0 +1,143 @@
+// Classes that write down what happens to them, made with macros as users make them.
+
+import Perdure
+import Testing
+
+/// What the objects of one context have been told, in order.
+final class Diary {
+  private(set) var lines: [String] = []
+  /// What a hook does besides, by "Name.hook"; each at most as often as it says.
+  var actions: [String: (times: Int, run: (Member) throws -> Void)] = [:]
+
+  /// The lines since the last time.
+  func read() -> [String] {
+    defer { lines = [] }
+    return lines
+  }
+
+  func note(_ hook: String, of member: Member, _ more: String = "") {
+    lines.append("\(member.title).\(hook)\(more)")
+  }
+
+  func act(_ hook: String, of member: Member) throws {
+    let key = "\(member.title).\(hook)"
+    guard let action = actions[key], action.times > 0 else { return }
+    actions[key]?.times -= 1
+    try action.run(member)
+  }
+
+  /// Does something the next time, or the next times, that a hook is called.
+  func on(_ hook: String, _ times: Int = 1, _ run: @escaping (Member) throws -> Void) {
+    actions[hook] = (times, run)
+  }
+}
+
+/// A part of a club: with every hook.
+@Entity
+class Member: ManagedObject {
+  var name: String = ""
+  var age: Int = 0
+  @Relationship(inverse: "members") var club: Club?
+
+  /// The diary of the test, which the objects of its contexts write to.
+  @TaskLocal static var diary: Box?
+
+  // Unchecked: a test is one task, and nobody else has its diary.
+  final class Box: @unchecked Sendable {
+    let diary = Diary()
+  }
+
+  /// What the diary calls the object: does not touch it.
+  @Transient var title = "?"
+
+  func tell(_ hook: String, _ more: String = "") {
+    guard let diary = Self.diary?.diary else { return }
+    diary.note(hook, of: self, more)
+    do { try diary.act(hook, of: self) } catch { Issue.record(error) }
+  }
+
+  func ask(_ hook: String) throws {
+    guard let diary = Self.diary?.diary else { return }
+    diary.note(hook, of: self)
+    try diary.act(hook, of: self)
+  }
+
+  override func awakeFromInsert() { tell("awakeFromInsert") }
+  override func awakeFromFetch() {
+    title = name
+    tell("awakeFromFetch")
+  }
+  override func awake(fromSnapshotEvents events: SnapshotEventType) {
+    tell("awake", "(\(events.rawValue))")
+  }
+  override func willSave() { tell("willSave", isDeleted ? " deleted" : "") }
+  override func didSave() { tell("didSave", isInserted ? " inserted" : isDeleted ? " deleted" : "") }
+  override func prepareForDeletion() { tell("prepareForDeletion") }
+  override func willTurnIntoFault() { tell("willTurnIntoFault") }
+  override func didTurnIntoFault() { tell("didTurnIntoFault") }
+  override func validateForInsert() throws { try ask("validateForInsert") }
+  override func validateForUpdate() throws { try ask("validateForUpdate") }
+  override func validateForDelete() throws { try ask("validateForDelete") }
+}
+
+@Entity
+final class Club: ManagedObject {
+  var name: String = ""
+  @Relationship(inverse: "club", deleteRule: .cascade) var members: ToMany<Member>
+  @Relationship(inverse: "club", deleteRule: .cascade) var lockers: ToMany<Locker>
+}
+
+/// Without hooks.
+@Entity
+final class Locker: ManagedObject {
+  @Relationship(inverse: "lockers") var club: Club?
+}
+
+/// With `willSave` beside what it inherits, and a property whose values it puts in order.
+@Entity
+final class Child: Member {
+  var school: String?
+  override class var validatedKeys: [String] { ["school", "age"] }
+
+  struct TooOld: Error, Equatable { var age: Int }
+
+  override func validateValue(_ value: inout Any?, forKey key: String) throws {
+    try super.validateValue(&value, forKey: key)
+    if key == "school", let school = value as? String { value = school.uppercased() }
+    if key == "age", let age = value as? Int64, age > 17 { throw TooOld(age: Int(age)) }
+  }
+}
+
+enum Clubhouse {
+  static let classes: [ManagedObject.Type] = [
+    Member.self, Club.self, Child.self, Locker.self,
+  ]
+
+  static func container() throws -> PersistentContainer {
+    let container = try PersistentContainer(name: "Club", classes: classes, description: .inMemory)
+    try container.loadPersistentStores()
+    return container
+  }
+
+  /// A test with a diary and a context.
+  static func visit(_ body: (PersistentContainer, ManagedObjectContext, Diary) throws -> Void) throws {
+    let box = Member.Box()
+    try Member.$diary.withValue(box) {
+      let container = try container()
+      try body(container, container.newContext(), box.diary)
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  func member(_ name: String, in club: Club? = nil) -> Member {
+    let member = Member(context: self)
+    (member.name, member.title) = (name, name)
+    if let club { member.club = club }
+    return member
+  }
+  /// The same object in this context.
+  func same<T: ManagedObject>(_ object: T) throws -> T {
+    try #require(try existingObject(with: object.objectID) as? T)
+  }
+}

@@ -1,0 +1,306 @@
+import Perdure
+import Testing
+
+// What a save calls, and in which order: rows X8, X9, X10, and V1 to V6 as far as they are about methods.
+
+@Suite("The hooks of a save")
+struct SaveHooksTests {
+  @Test("X9 A save: willSave of all, validation of all, the commit, didSave of all")
+  func order() throws {
+    try Clubhouse.visit { _, context, diary in
+      let (changed, deleted) = (context.member("c"), context.member("d"))
+      #expect(diary.read().count == 2)
+      try context.save()
+      #expect(
+        diary.read() == [
+          "c.willSave", "d.willSave", "c.validateForInsert", "d.validateForInsert", "c.didSave inserted",
+          "d.didSave inserted",
+        ])
+      changed.age = 1
+      context.delete(deleted)
+      _ = diary.read()
+      diary.on("d.didSave") { member in
+        #expect(member.isDeleted && member.managedObjectContext === context && member.name == "d")
+        #expect(!context.hasChanges)
+      }
+      try context.save()
+      #expect(
+        diary.read() == [
+          "c.willSave", "d.willSave deleted", "c.validateForUpdate", "d.validateForDelete", "c.didSave",
+          "d.didSave deleted",
+        ])
+      #expect(!changed.isUpdated && !deleted.isDeleted && deleted.managedObjectContext == nil)
+      try context.save()
+      #expect(diary.read() == [])
+    }
+  }
+
+  @Test("X8 What was inserted and deleted is silent, also when a cascade took it along")
+  func insertedAndDeleted() throws {
+    try Clubhouse.visit { _, context, diary in
+      let club = Club(context: context)
+      let (gone, taken) = (context.member("gone"), context.member("taken", in: club))
+      context.delete(gone)
+      context.delete(club)
+      try context.save()
+      #expect(
+        diary.read() == [
+          "?.awakeFromInsert", "?.awakeFromInsert", "gone.prepareForDeletion", "taken.prepareForDeletion",
+        ])
+      #expect(taken.managedObjectContext == nil)
+    }
+  }
+
+  @Test("X9 What willSave changes is validated and saved, and brings willSave again to who was changed")
+  func mutatingWillSave() throws {
+    try Clubhouse.visit { container, context, diary in
+      let (one, two) = (context.member("1"), context.member("2"))
+      diary.on("1.willSave") { _ in two.age = 1 }
+      diary.on("2.willSave") { _ in one.age = 1 }
+      try context.save()
+      #expect(
+        diary.read().filter { $0.hasSuffix("willSave") } == ["1.willSave", "2.willSave", "1.willSave"],
+        "The second is called after the first has changed it.")
+      let other = container.newContext()
+      #expect(try other.same(one).age == 1 && other.same(two).age == 1)
+    }
+  }
+
+  @Test("X9 A primitive value that willSave sets is saved and brings no second call")
+  func primitiveInWillSave() throws {
+    try Clubhouse.visit { container, context, diary in
+      let member = context.member("m")
+      diary.on("m.willSave", 5) { $0.setPrimitiveValue($0.age + 1, forKey: "age") }
+      try context.save()
+      #expect(diary.read().filter { $0 == "m.willSave" }.count == 1)
+      #expect(try container.newContext().same(member).age == 1)
+    }
+  }
+
+  @Test("V6 A willSave without end is an error with the objects; without it everything can be saved")
+  func endless() throws {
+    try Clubhouse.visit { container, context, diary in
+      let (calm, restless) = (context.member("calm"), context.member("restless"))
+      diary.on("restless.willSave", .max) { $0.age += 1 }
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .endlessChanges && error?.objectIDs == [restless.objectID])
+      #expect(error?.message.contains(restless.objectID.uri) == true)
+      #expect(restless.age == 1000 && context.insertedObjects == [calm, restless])
+      #expect(try container.newContext().count(for: Member.fetchRequest()) == 0)
+      diary.actions = [:]
+      try context.save()
+      #expect(try container.newContext().count(for: Member.fetchRequest()) == 2)
+    }
+  }
+
+  @Test("V6 A validation that always changes something ends in the same error")
+  func endlessValidation() throws {
+    try Clubhouse.visit { _, context, diary in
+      let member = context.member("m")
+      diary.on("m.validateForInsert", .max) { $0.age += 1 }
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .endlessChanges && error?.objectIDs == [member.objectID])
+    }
+  }
+
+  @Test("V6 Validation may change things: willSave and all validation follow again")
+  func mutatingValidation() throws {
+    try Clubhouse.visit { container, context, diary in
+      let (one, two) = (context.member("1"), context.member("2"))
+      _ = diary.read()
+      diary.on("1.validateForInsert") { _ in two.age = 4 }
+      try context.save()
+      #expect(
+        diary.read() == [
+          "1.willSave", "2.willSave", "1.validateForInsert", "2.validateForInsert", "2.willSave",
+          "1.validateForInsert", "2.validateForInsert", "1.didSave inserted", "2.didSave inserted",
+        ])
+      #expect(try container.newContext().same(two).age == 4 && one.age == 0)
+    }
+  }
+
+  struct Refusal: Error {}
+
+  @Test("V3 Every refusal is in one error: a class's own, with a code, declared rules; nothing is saved")
+  func refusals() throws {
+    try Clubhouse.visit { container, context, diary in
+      let (one, two) = (context.member("1"), context.member("2"))
+      diary.on("1.validateForInsert") { _ in throw Refusal() }
+      let single = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(single?.code == .validation && single?.cause is Refusal)
+      #expect(single?.details.first?.cause is Refusal && single?.details.map(\.objectID) == [one.objectID])
+      #expect(single?.description.contains("caused by") == true)
+      diary.on("1.validateForInsert") { throw PerdureError.invalid($0, "age", "must be even") }
+      diary.on("2.validateForInsert") { _ in throw Refusal() }
+      two.setValue(nil, forKey: "name")
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .multipleValidationErrors)
+      let details = (error?.details ?? []).map { "\($0.code.rawValue) \($0.property) \($0.value)" }
+      #expect(Set(details) == ["1570 name NULL", "1550 age 0", "1550  NULL"] && details.count == 3)
+      #expect(context.insertedObjects == [one, two] && diary.read().allSatisfy { !$0.contains("didSave") })
+      two.name = "2"
+      try context.save()
+      #expect(try container.newContext().count(for: Member.fetchRequest()) == 2)
+    }
+  }
+
+  @Test("V1 A validation that asks its superclass reports a declared rule once")
+  func superclassRules() throws {
+    try Clubhouse.visit { _, context, _ in
+      let child = Child(context: context)
+      child.setValue(nil, forKey: "age")
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .missingMandatoryProperty && error?.details.count == 1)
+      #expect(throws: PerdureError.self) {
+        var value: Any?
+        try child.validateValue(&value, forKey: "name")
+      }
+      let club = Club(context: context)
+      club.setValue(nil, forKey: "name")
+      let byHand = #expect(throws: PerdureError.self) { try club.validateForInsert() }
+      #expect(byHand?.details.map(\.property) == ["name"])
+    }
+  }
+
+  @Test("V1 A value is checked and replaced for the keys that a class names; a failure says what was there")
+  func values() throws {
+    try Clubhouse.visit { container, context, diary in
+      let child = Child(context: context)
+      (child.school, child.age) = ("north", 18)
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .validation && error?.cause as? Child.TooOld == Child.TooOld(age: 18))
+      #expect(error?.details.map(\.property) == ["age"] && error?.details.map(\.value) == [.integer(18)])
+      child.age = 12
+      try context.save()
+      #expect(try container.newContext().same(child).school == "NORTH")
+    }
+  }
+
+  @Test("V2 A deletion that is refused stays pending, and can be refused by what it would leave")
+  func refusedDeletion() throws {
+    try Clubhouse.visit { container, context, diary in
+      let member = context.member("m")
+      try context.save()
+      context.delete(member)
+      diary.on("m.validateForDelete") { throw PerdureError.invalid($0, "age", "must be past") }
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .validation && context.deletedObjects == [member])
+      try context.save()
+      #expect(try container.newContext().count(for: Member.fetchRequest()) == 0)
+    }
+  }
+
+  @Test("X9 Hooks may insert, delete and take back; the save has what is there in the end")
+  func insertingAndDeleting() throws {
+    try Clubhouse.visit { container, context, diary in
+      let (one, two, old) = (context.member("1"), context.member("2"), context.member("old"))
+      diary.on("1.willSave") { _ in
+        context.delete(two)
+        context.member("3").age = 3
+      }
+      diary.on("3.validateForInsert") { _ in context.member("4").age = 4 }
+      diary.on("4.validateForInsert") { _ in context.delete(old) }
+      try context.save()
+      let names = try container.newContext().fetch(Member.fetchRequest()).map(\.name)
+      #expect(names.sorted() == ["1", "3", "4"] && one.name == "1" && two.managedObjectContext == nil)
+      #expect(!diary.read().contains("2.willSave"))
+      one.age = 9
+      diary.on("1.willSave") { context.refresh($0, mergeChanges: false) }
+      try context.save()
+      #expect(try container.newContext().same(one).age == 0)
+    }
+  }
+
+  @Test("X9 Hooks may roll back and reset: then there is nothing to save")
+  func throwingAway() throws {
+    try Clubhouse.visit { container, context, diary in
+      for hook in ["willSave", "validateForInsert"] {
+        _ = context.member("1")
+        diary.on("1.\(hook)") { _ in context.rollback() }
+        try context.save()
+        _ = context.member("2")
+        diary.on("2.\(hook)") { _ in context.reset() }
+        try context.save()
+        #expect(!context.hasChanges)
+      }
+      #expect(try container.newContext().count(for: Member.fetchRequest()) == 0)
+      let three = context.member("3")
+      diary.on("3.didSave") { _ in context.reset() }
+      try context.save()
+      #expect(three.managedObjectContext == nil)
+      #expect(try container.newContext().count(for: Member.fetchRequest()) == 1)
+    }
+  }
+
+  @Test("X9 What didSave changes is pending")
+  func mutatingDidSave() throws {
+    try Clubhouse.visit { container, context, diary in
+      let (one, two) = (context.member("1"), context.member("2"))
+      diary.on("1.didSave") { member in
+        (member.age, two.age) = (5, 6)
+        #expect(member.isInserted)
+      }
+      try context.save()
+      #expect(context.updatedObjects == [one, two] && one.isUpdated && !one.isInserted)
+      #expect(try container.newContext().same(one).age == 0)
+      try context.save()
+      #expect(try container.newContext().same(two).age == 6)
+      #expect(!context.hasChanges)
+    }
+  }
+
+  @Test("X9 Objects that nobody has asked for are told all the same, where the class has a hook")
+  func withoutInstances() throws {
+    try Clubhouse.visit { container, context, diary in
+      let club = Club(context: context)
+      for name in ["a", "b"] { _ = context.member(name, in: club) }
+      try context.save()
+      let other = container.newContext()
+      let copy = try other.same(club)
+      _ = diary.read()
+      other.delete(copy)
+      diary.on("?.validateForDelete", 2) { #expect(["a", "b"].contains($0.name)) }
+      try other.save()
+      let lines = diary.read()
+      #expect(lines.filter { $0.hasSuffix("prepareForDeletion") }.count == 2)
+      #expect(lines.filter { $0.hasSuffix("willSave deleted") }.count == 2)
+      #expect(lines.filter { $0.hasSuffix("didSave deleted") }.count == 2)
+      #expect(other.registeredObjects.isEmpty)
+    }
+  }
+
+  @Test("X9 A save that others were faster than has told nobody that it was done, and can be repeated")
+  func conflict() throws {
+    try Clubhouse.visit { container, context, diary in
+      let member = context.member("m")
+      try context.save()
+      let other = container.newContext()
+      try other.same(member).age = 2
+      try other.save()
+      member.name = "mine"
+      _ = diary.read()
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .mergeConflict)
+      #expect(diary.read() == ["m.willSave", "m.validateForUpdate"])
+      context.refresh(member, mergeChanges: true)
+      try context.save()
+      #expect(diary.read() == ["m.awake(32)", "m.willSave", "m.validateForUpdate", "m.didSave"])
+      #expect(member.age == 2 && member.name == "mine")
+    }
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test("A save inside a hook of a save stops the program with a sentence")
+    func savingInside() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        try Clubhouse.visit { _, context, diary in
+          _ = context.member("m")
+          diary.on("m.willSave") { _ in try context.save() }
+          try context.save()
+        }
+      }
+      let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(message.contains("save() was called by a hook of a save"))
+    }
+  #endif
+}
