@@ -1,6 +1,12 @@
 internal import PerdureFileIO
 public import PerdureModel
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// A model, a store of its objects, and the contexts on it.
 ///
 ///     let container = try PersistentContainer(
@@ -179,8 +185,12 @@ extension PersistentContainer {
   /// The id with a URI, as this container's store knows it; nil when it belongs to another store or to an
   /// entity that the model does not have. Whether the object exists is not asked.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
-    let graph = loadedSource().graph
-    return ManagedObjectID(uri: uri).flatMap { graph.reference(of: $0) }.map { graph.id(of: $0) }
+    loadedSource().graph.managedObjectID(ManagedObjectID(uri: uri))
+  }
+
+  /// The id with a URI; as `managedObjectID(forURI:)`.
+  public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
+    loadedSource().graph.managedObjectID(ManagedObjectID(uriRepresentation: url))
   }
 }
 

@@ -1,5 +1,11 @@
 public import PerdureModel
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 // This is the handle that users hold. What it does is done by ContextCore, which the objects hold too; so
 // the end of the handle can be told from the end of the last object, and unsaved changes that keep each
 // other alive are let go.
@@ -111,6 +117,19 @@ extension ManagedObjectContext {
   }
 }
 
+extension ManagedObjectContext {
+  /// The id with a URI, as this context's store knows it; nil when it belongs to another store or to an entity that
+  /// the model does not have. Whether the object exists is not asked: `existingObject(with:)` does.
+  public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
+    core.graph.managedObjectID(ManagedObjectID(uri: uri))
+  }
+
+  /// The id with a URI; as `managedObjectID(forURI:)`.
+  public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
+    core.graph.managedObjectID(ManagedObjectID(uriRepresentation: url))
+  }
+}
+
 extension EntityDescription {
   /// Inserts a new object of the entity called `entityName` into a context.
   ///
@@ -137,7 +156,8 @@ extension ManagedObjectContext {
   public func save() throws(PerdureError) { try core.save() }
 
   /// Holds everything that is pending against the rules that a save holds it against, as often as one likes: after
-  /// applying delete rules, and without asking the store. A save that follows may still meet what others have saved.
+  /// applying delete rules, and without asking the store. Classes are asked by `validateForInsert()` and its like, but
+  /// no `willSave()` is called. A save that follows may still meet what others have saved.
   ///
   /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` would; 134060 when a row could not be read.
   ///   Everything is pending as before.

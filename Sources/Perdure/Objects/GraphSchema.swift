@@ -103,6 +103,11 @@ final class GraphSchema: Sendable {
     return ObjectReference(entity: shape.number, id: id.number)
   }
 
+  /// An id that was read, as this store knows it; nil for one of another.
+  func managedObjectID(_ id: ManagedObjectID?) -> ManagedObjectID? {
+    id.flatMap { reference(of: $0) }.map { self.id(of: $0) }
+  }
+
   /// The id of an object that has a row.
   func id(of reference: ObjectReference, isTemporary: Bool = false) -> ManagedObjectID {
     ManagedObjectID(shape(of: reference).identity, number: reference.id, isTemporary: isTemporary)

@@ -51,6 +51,29 @@ public struct ManagedObjectID: Sendable {
       EntityIdentity(storeIdentifier: String(parts[0]), entityName: String(parts[1]), number: 0),
       number: number)
   }
+
+  /// Reads the form as a URL; as `init(uri:)`.
+  public init?(uriRepresentation url: URL) {
+    guard let text = Self.withoutEscapes(url.absoluteString) else { return nil }
+    self.init(uri: text)
+  }
+
+  /// What cannot stand in a URL as it is has been escaped there.
+  private static func withoutEscapes(_ text: String) -> String? {
+    var bytes: [UInt8] = []
+    var rest = Substring(text).utf8
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let digits = String(rest.prefix(2)), digits.count == 2, let escaped = UInt8(digits, radix: 16)
+      else { return nil }
+      bytes.append(escaped)
+      rest.removeFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
 }
 
 extension ManagedObjectID: Hashable {

@@ -1,0 +1,175 @@
+public import PerdurePredicates
+
+/// What an object was at one moment, as a value: it can be sent anywhere, compared, and written down as JSON, and
+/// changes no more.
+///
+///     let picture = worker.snapshot(including: ["company", "projects.members"])
+///     let text = try JSONEncoder().encode(picture)
+///     let name = picture["company"]?.object?["name"]?.value
+///
+/// `TypedSnapshot` is the same with the types of a class.
+public struct ObjectSnapshot: Sendable, Hashable {
+  /// What a property held.
+  public indirect enum Property: Sendable, Hashable {
+    /// The value of an attribute, `.null` for none.
+    case attribute(Value)
+    /// The identity of the object of a to-one relationship that was not followed.
+    case reference(ManagedObjectID?)
+    /// The object of a to-one relationship.
+    case object(ObjectSnapshot?)
+    /// The objects of a to-many relationship, in order of entity and identity.
+    case objects([ObjectSnapshot])
+
+    /// The value of an attribute that has one.
+    public var value: Value? {
+      if case .attribute(let value) = self, !value.isNull { value } else { nil }
+    }
+
+    /// The object of a to-one relationship that was followed.
+    public var object: ObjectSnapshot? {
+      if case .object(let object) = self { object } else { nil }
+    }
+
+    /// The objects of a to-many relationship; none of any other property.
+    public var objects: [ObjectSnapshot] {
+      if case .objects(let objects) = self { objects } else { [] }
+    }
+  }
+
+  /// The object's identity.
+  public let objectID: ManagedObjectID
+  /// What its properties held, by name: attributes, derived ones included and transient ones where they have a type
+  /// of the model, to-one relationships, and those to-many relationships that were asked for.
+  public let properties: [String: Property]
+
+  /// What a property held; nil for one that the entity does not have, and for a to-many relationship that was not
+  /// asked for.
+  public subscript(key: String) -> Property? { properties[key] }
+}
+
+extension ManagedObject {
+  /// The object as a value, with its unsaved changes.
+  ///
+  /// - Parameter paths: The relationships to follow, names joined by dots: `company.workers` has the company, and
+  ///   with it its workers. An object that is met twice is there twice. The entities must have them.
+  /// - Complexity: O(objects that are met). Faults fire.
+  public func snapshot(including paths: [String] = []) -> ObjectSnapshot {
+    var tree = PathTree()
+    for path in paths { tree.add(path.split(separator: ".", omittingEmptySubsequences: false)[...]) }
+    return snapshot(tree)
+  }
+
+  private func snapshot(_ tree: PathTree) -> ObjectSnapshot {
+    for name in tree.branches.keys where !shape.isRelationship(shape.slot(named: name)) {
+      stop("\(shape.name).\(name) is an attribute: a snapshot has it anyway, and follows relationships only.")
+    }
+    var properties: [String: ObjectSnapshot.Property] = [:]
+    for slot in shape.properties.indices {
+      let name = shape.propertyName(slot)
+      properties[name] = property(slot, tree.branches[name])
+    }
+    return ObjectSnapshot(objectID: objectID, properties: properties)
+  }
+
+  private func property(_ slot: Int, _ branch: PathTree?) -> ObjectSnapshot.Property? {
+    if case .transient(.undefined, _) = shape.properties[slot] { return nil }
+    guard case .relationship(let relationship) = shape.properties[slot] else {
+      return .attribute(attributeValue(slot))
+    }
+    guard relationship.isToMany else {
+      let object = related(slot)
+      return branch.map { .object(object?.snapshot($0)) } ?? .reference(object?.objectID)
+    }
+    return branch.map { branch in
+      let objects = Array(ToMany<ManagedObject>(self, slot))
+        .sorted { $0.reference.rawValue < $1.reference.rawValue }
+      return .objects(objects.map { $0.snapshot(branch) })
+    }
+  }
+}
+
+/// Paths of names, with what they have in common once.
+private struct PathTree {
+  private(set) var branches: [String: PathTree] = [:]
+
+  mutating func add(_ path: ArraySlice<Substring>) {
+    guard let name = path.first else { return }
+    branches[String(name), default: PathTree()].add(path.dropFirst())
+  }
+}
+
+// MARK: - With types
+
+/// What an object of a class was at one moment, as a value with the class's properties.
+///
+///     let picture = TypedSnapshot(worker, including: ["company", "projects"])
+///     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
+///
+/// A relationship that was not included cannot be asked for: that stops the program. `contents` has the
+/// identities that to-one relationships lead to.
+@dynamicMemberLookup
+public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
+  /// The same without types; this is what can be written down.
+  public let contents: ObjectSnapshot
+
+  /// The object as a value, with its unsaved changes.
+  ///
+  /// - Parameter paths: The relationships to follow, as for `ManagedObject.snapshot(including:)`.
+  public init(_ object: Root, including paths: [String] = []) {
+    contents = object.snapshot(including: paths)
+  }
+
+  /// The object as a value, with some of its relationships.
+  public init(_ object: Root, including relationships: PartialKeyPath<Root>...) {
+    contents = object.snapshot(including: relationships.map(Self.name))
+  }
+
+  private init(_ contents: ObjectSnapshot) { self.contents = contents }
+
+  /// The object's identity.
+  public var objectID: ManagedObjectID { contents.objectID }
+
+  /// An attribute's value; its zero where there was none, as the property of the object has it.
+  public subscript<V: AttributeValue>(dynamicMember keyPath: KeyPath<Root, V>) -> V {
+    property(keyPath).value.flatMap(V.init(attributeValue:)) ?? V.zeroValue
+  }
+
+  /// An attribute's value, or nil.
+  public subscript<V: AttributeValue>(dynamicMember keyPath: KeyPath<Root, V?>) -> V? {
+    property(keyPath).value.flatMap(V.init(attributeValue:))
+  }
+
+  /// The object of a to-one relationship that was followed, or nil.
+  public subscript<D: ManagedObject>(dynamicMember keyPath: KeyPath<Root, D?>) -> TypedSnapshot<D>? {
+    guard case .object(let object) = property(keyPath) else { stopNotIncluded(keyPath) }
+    return object.map { TypedSnapshot<D>($0) }
+  }
+
+  /// The object of a to-one relationship that was followed.
+  public subscript<D: ManagedObject>(dynamicMember keyPath: KeyPath<Root, D>) -> TypedSnapshot<D> {
+    guard case .object(let object) = property(keyPath) else { stopNotIncluded(keyPath) }
+    guard let object else { stop("\(objectID) had no object in \(Self.name(keyPath)).") }
+    return TypedSnapshot<D>(object)
+  }
+
+  /// The objects of a to-many relationship that was followed, in order of entity and identity.
+  public subscript<D: ManagedObject>(dynamicMember keyPath: KeyPath<Root, ToMany<D>>) -> [TypedSnapshot<D>] {
+    property(keyPath).objects.map { TypedSnapshot<D>($0) }
+  }
+
+  private func property(_ keyPath: PartialKeyPath<Root>) -> ObjectSnapshot.Property {
+    guard let property = contents.properties[Self.name(keyPath)] else { stopNotIncluded(keyPath) }
+    return property
+  }
+
+  private func stopNotIncluded(_ keyPath: PartialKeyPath<Root>) -> Never {
+    stop("The snapshot of \(objectID) was made without \(Self.name(keyPath)): name it in including:.")
+  }
+
+  private static func name(_ keyPath: PartialKeyPath<Root>) -> String {
+    guard let name = Root._propertyNamesByKeyPath[keyPath] else {
+      stop("\(keyPath) is no property that a context manages.")
+    }
+    return name
+  }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import Perdure
+import PerdureModel
+import PerdurePredicates
+import Testing
+
+@Entity private final class Player: ManagedObject {
+  var name: String = ""
+  var age: Int = 0
+  var note: String?
+  @Relationship(inverse: "players") var team: Team?
+  @Attribute(.transient) var held: Any?
+  @Attribute(.transient) var seen: Int = 3
+}
+
+@Entity private final class Team: ManagedObject {
+  var name: String = ""
+  @Relationship(inverse: "team") var players: ToMany<Player>
+}
+
+@Suite("Snapshots of objects")
+struct SnapshotTests {
+  /// A company with two workers, and a project.
+  private func graph(_ context: ManagedObjectContext) throws -> (Company, Employee) {
+    let (company, worker) = (context.company("C"), context.worker("W"))
+    (worker.company, context.worker("V").company) = (company, company)
+    company.chief = worker
+    let project = Project(context: context)
+    project.title = "P"
+    project.members.insert(worker)
+    try context.save()
+    return (company, worker)
+  }
+
+  @Test("A snapshot has attributes, identities of single objects, and what it was asked to follow")
+  func contents() throws {
+    let context = try Staff.context()
+    let (company, worker) = try graph(context)
+    worker.salary = 7
+    let alone = worker.snapshot()
+    #expect(alone.objectID == worker.objectID && alone["salary"]?.value == .integer(7))
+    #expect(alone["email"] == .attribute(.null) && alone["email"]?.value == nil)
+    #expect(alone["company"] == .reference(company.objectID) && alone["mentor"] == .reference(nil))
+    #expect(alone["leads"] == .reference(company.objectID))
+    #expect(alone["projects"] == nil && alone["nonsense"] == nil)
+    let deep = worker.snapshot(including: ["company.workers", "projects", "mentor"])
+    #expect(deep["company"]?.object?["name"]?.value == .string("C"))
+    let colleagues = deep["company"]?.object?["workers"]?.objects
+    #expect(colleagues?.map { $0["name"]?.value } == [.string("W"), .string("V")])
+    #expect(deep["projects"]?.objects.first?["memberCount"]?.value == .integer(1))
+    #expect(deep["mentor"] == .object(nil))
+    worker.salary = 8
+    #expect(deep["salary"]?.value == .integer(7) && deep != worker.snapshot(including: ["company"]))
+    #expect(worker.snapshot() == worker.snapshot())
+  }
+
+  @Test("With types, a snapshot reads as its object, and can be sent")
+  func types() async throws {
+    let context = try teams()
+    let player = Player(context: context)
+    (player.name, player.age, player.held) = ("P", 4, 1)
+    let picture = TypedSnapshot(player, including: \.team)
+    #expect(picture.name == "P" && picture.age == 4 && picture.note == nil && picture.team == nil)
+    #expect(picture.objectID == player.objectID && picture.seen == 3)
+    #expect(picture.contents["seen"]?.value == .integer(3) && picture.contents["held"] == nil)
+    let sent = await Task { picture.name + "!" }.value
+    #expect(sent == "P!")
+    let (_, worker) = try graph(try Staff.context())
+    let deep = TypedSnapshot(worker, including: ["company"])
+    #expect(deep.name == "W" && deep.email == nil && deep.company?.name == "C")
+  }
+
+  @Test("To-many relationships keep their types")
+  func manyTypes() throws {
+    let context = try teams()
+    let team = Team(context: context)
+    for name in ["a", "b"] {
+      let player = Player(context: context)
+      (player.name, player.team) = (name, team)
+    }
+    let picture = TypedSnapshot(team, including: \.players)
+    #expect(picture.players.map(\.name) == ["a", "b"] && picture.players.map(\.age) == [0, 0])
+  }
+
+  private func teams() throws -> ManagedObjectContext {
+    let container = try PersistentContainer(
+      name: "Teams", classes: [Player.self, Team.self], description: .inMemory)
+    try container.loadPersistentStores()
+    return container.newContext()
+  }
+
+  @Test("Every kind of value comes back from JSON as it was, and equal snapshots are equal text")
+  func coding() throws {
+    let context = try Staff.context()
+    let sample = Sample(context: context)
+    (sample.large, sample.double, sample.single) = (.min, .nan, .infinity)
+    sample.exact = try #require(Decimal(string: "12345678901234567890.123456789"))
+    sample.identifier = UUID()
+    sample.bytes = Data([0, 255])
+    sample.link = URL(string: "https://example.org/ä?x=1")
+    sample.moment = Date(timeIntervalSinceReferenceDate: 0.1 + 0.2)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    func again(_ snapshot: ObjectSnapshot) throws -> ObjectSnapshot {
+      let text = try encoder.encode(snapshot)
+      let back = try JSONDecoder().decode(ObjectSnapshot.self, from: text)
+      #expect(try encoder.encode(back) == text)
+      return back
+    }
+    #expect(try again(sample.snapshot()) == sample.snapshot())
+    sample.double = -.infinity
+    #expect(try again(sample.snapshot()) == sample.snapshot())
+    let (_, worker) = try graph(context)
+    let deep = worker.snapshot(including: ["company.workers.projects", "mentor"])
+    #expect(try again(deep) == deep)
+  }
+
+  @Test("The text form is the one that is documented")
+  func textForm() throws {
+    let context = try Staff.context()
+    let contract = Contract(context: context)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    func text() throws -> String { String(decoding: try encoder.encode(contract.snapshot()), as: UTF8.self) }
+    let id = contract.objectID.uri
+    #expect(try text() == "{\"id\":\"\(id)\",\"properties\":{\"company\":{\"none\":true}}}")
+    contract.company = context.company("C")
+    let other = try #require(contract.company).objectID.uri
+    #expect(try text() == "{\"id\":\"\(id)\",\"properties\":{\"company\":{\"id\":\"\(other)\"}}}")
+  }
+
+  @Test(
+    "What is no snapshot is refused",
+    arguments: [
+      "{}", "[]", "{\"id\":\"x\",\"properties\":{}}", property("{}"), property("{\"number\":1}"),
+      property("{\"integer\":1.5}"), property("{\"uuid\":\"no\"}"), property("{\"data\":\"*\"}"),
+      property("{\"double\":\"many\"}"), property("{\"integer\":1,\"string\":\"\"}"),
+      property("{\"decimal\":\"x\"}"), property("{\"objects\":{}}"),
+    ])
+  func refused(text: String) {
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(ObjectSnapshot.self, from: Data(text.utf8))
+    }
+  }
+
+  private static func property(_ text: String) -> String {
+    "{\"id\":\"x-perdure://s/E/p1\",\"properties\":{\"a\":\(text)}}"
+  }
+
+  @Test("An id comes back from its URI, as text and as URL, where its store is open and nowhere else")
+  func uris() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let worker = context.worker("W")
+    try context.save()
+    let id = worker.objectID
+    #expect(container.managedObjectID(forURI: id.uri) == id && context.managedObjectID(forURI: id.uri) == id)
+    let url = try #require(id.uriRepresentation())
+    #expect(ManagedObjectID(uriRepresentation: url) == id)
+    #expect(container.managedObjectID(forURIRepresentation: url) == id)
+    let back = try #require(context.managedObjectID(forURIRepresentation: url))
+    #expect(try context.existingObject(with: back) === worker)
+    #expect(try Staff.container().managedObjectID(forURIRepresentation: url) == nil)
+    let abstract = id.uri.replacingOccurrences(of: "Employee", with: "Party")
+    #expect(context.managedObjectID(forURI: abstract) == nil)
+    #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "https://example.org"))) == nil)
+  }
+
+  @Test("An entity may be called anything that has no slash: its ids come back from URLs too")
+  func foreignNames() throws {
+    let model = try ManagedObjectModel([EntityDescription("Größe", properties: [.string("x")])])
+    let container = PersistentContainer(
+      name: "G", model: model, classes: [], description: .inMemory, factory: StoreKind.current.factory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let object = context.insertNewObject(forEntityName: "Größe")
+    try context.save()
+    let url = try #require(object.objectID.uriRepresentation())
+    #expect(context.managedObjectID(forURIRepresentation: url) == object.objectID)
+  }
+}
