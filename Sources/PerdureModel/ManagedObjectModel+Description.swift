@@ -1,0 +1,39 @@
+extension ManagedObjectModel: CustomStringConvertible {
+  /// One line for each entity, with what it declares itself:
+  ///
+  ///     Model of 2 entities, version 3f0c…
+  ///       Company: name string!, workers ->> Worker.company cascade
+  ///       Worker (Person): email string, company -> Company.workers
+  ///
+  /// `!` marks what must have a value.
+  public var description: String {
+    let count = "\(entities.count) \(entities.count == 1 ? "entity" : "entities")"
+    let lines = entities.map { "  \($0)" }
+    return (["Model of \(count), version \(String(versionHash, radix: 16))"] + lines).joined(separator: "\n")
+  }
+}
+
+extension EntityDescription: CustomStringConvertible {
+  /// The name, its parent, and its properties.
+  public var description: String {
+    let notes = [superentityName, isAbstract ? "abstract" : nil].compactMap { $0 }
+    let head = name + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")
+    if properties.isEmpty { return head }
+    return head + ": " + properties.map(\.description).joined(separator: ", ")
+  }
+}
+
+extension PropertyDescription: CustomStringConvertible {
+  /// The name, and what it holds or where it leads.
+  public var description: String {
+    switch self {
+    case .attribute(let attribute):
+      "\(attribute.name) \(attribute.type)" + (attribute.isTransient ? " transient" : "")
+        + (attribute.derivation.map { " = \($0)" } ?? (attribute.isOptional ? "" : "!"))
+    case .relationship(let relationship):
+      "\(relationship.name) \(relationship.isToMany ? "->>" : "->") \(relationship.destinationEntityName)"
+        + (relationship.inverseName.map { ".\($0)" } ?? "") + (relationship.isOptional ? "" : "!")
+        + (relationship.deleteRule == .nullify ? "" : " \(relationship.deleteRule)")
+    }
+  }
+}
