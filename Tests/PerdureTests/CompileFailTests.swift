@@ -144,6 +144,17 @@ struct CompileFailTests {
         """)
     #expect(result.status == 0, "\(result.output)")
   }
+
+  @Test("A type that no property can have is refused, and the sentence says which can")
+  func wrongType() throws {
+    try check(
+      """
+      func describe() {
+        var entity = _EntityAssembly()
+        entity.add("tags", ([String]).self)
+      }
+      """, refusedFor: "A managed property is a type of AttributeValue, an optional of one")
+  }
 }
 
 /// The compiler that built these tests, and where they left their modules.

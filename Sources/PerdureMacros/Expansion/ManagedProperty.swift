@@ -24,8 +24,12 @@ struct ManagedProperty: Hashable, Sendable {
   }
 
   static func judge(_ variable: VariableSyntax) -> Verdict {
-    if isLeft(variable) { return .left }
-    if let problem = problem(of: variable) { return .refused(problem.0, problem.1) }
+    if isLeft(variable) {
+      return uselessMarker(of: variable).map { .refused($0.message, $0.offset) } ?? .left
+    }
+    if let problem = problem(of: variable) ?? markerProblem(of: variable) {
+      return .refused(problem.message, problem.offset)
+    }
     guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
       return .left
     }
@@ -58,7 +62,7 @@ struct ManagedProperty: Hashable, Sendable {
       || variable.bindings.allSatisfy { $0.accessors == .computed }
   }
 
-  private static func problem(of variable: VariableSyntax) -> (String, Int)? {
+  private static func problem(of variable: VariableSyntax) -> Problem? {
     let name = variable.bindings.first?.name ?? "This"
     if variable.isLet {
       return (
@@ -103,7 +107,9 @@ struct ManagedProperty: Hashable, Sendable {
   }
 
   /// The class of the objects when the type is written as `ToMany<…>`, for the generated functions.
-  var toManyElement: String? {
+  var toManyElement: String? { Self.toManyElement(of: type) }
+
+  static func toManyElement(of type: String) -> String? {
     var type = Substring(type)
     if type.hasPrefix("Perdure.") { type = type.dropFirst("Perdure.".count) }
     guard type.hasPrefix("ToMany<"), type.hasSuffix(">") else { return nil }

@@ -1,0 +1,75 @@
+// Markers and types that do not go together, as far as their text says so. A macro knows no types: `Price` may be a
+// value and `Company` may not, so what is not certain is left to the compiler.
+
+extension ManagedProperty {
+  typealias Problem = (message: String, offset: Int)
+
+  /// A marker on a variable that is Swift's alone: it would be ignored.
+  static func uselessMarker(of variable: VariableSyntax) -> Problem? {
+    guard variable.attribute("Managed") == nil,
+      let marker = variable.attribute("Attribute") ?? variable.attribute("Relationship")
+    else { return nil }
+    let name = variable.bindings.first?.name ?? "This"
+    let reason =
+      variable.attribute("Transient") != nil
+      ? "is marked @Transient"
+      : variable.modifiers.first { ["static", "class", "lazy", "override"].contains($0) }.map { "is \($0)" }
+        ?? "is computed"
+    return (
+      "\"\(name)\" \(reason), so Perdure does not manage it. Remove @\(marker.name), or declare it as a stored \"var\".",
+      marker.offset
+    )
+  }
+
+  /// What a type cannot be, and markers that contradict it or each other.
+  static func markerProblem(of variable: VariableSyntax) -> Problem? {
+    guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
+      return nil
+    }
+    if let kind = unmanaged(type), !isTransient(variable) {
+      return (
+        "\"\(name)\" is \(kind), which cannot be stored. Use a type of AttributeValue, an object or ToMany, or mark "
+          + "it @Transient.", binding.offset
+      )
+    }
+    let (attribute, relationship) = (variable.attribute("Attribute"), variable.attribute("Relationship"))
+    if attribute != nil, let relationship {
+      return ("\"\(name)\" is marked as attribute and as relationship. Remove one.", relationship.offset)
+    }
+    if let attribute, toManyElement(of: type) != nil {
+      return ("\"\(name)\" leads to objects. Write @Relationship instead of @Attribute.", attribute.offset)
+    }
+    if let relationship, values.contains(withoutOptional(type)) {
+      return ("\"\(name)\" holds a value. Write @Attribute instead of @Relationship.", relationship.offset)
+    }
+    if toManyElement(of: withoutOptional(type)) != nil, type.hasSuffix("?") {
+      return (
+        "\"\(name)\" is always there, with or without objects in it. Write \"\(withoutOptional(type))\".",
+        binding.offset
+      )
+    }
+    if toManyElement(of: type) != nil, binding.initializer != nil {
+      return ("\"\(name)\" begins empty, and has no default. Remove the initial value.", binding.offset)
+    }
+    return nil
+  }
+
+  /// The types of the standard library and of Foundation that hold values for certain.
+  private static let values: Set<String> = [
+    "Bool", "Int", "Int16", "Int32", "Int64", "Double", "Float", "String", "Date", "Data", "UUID", "URL",
+    "Decimal",
+  ]
+
+  private static func withoutOptional(_ type: String) -> String {
+    type.hasSuffix("?") ? String(type.dropLast()) : type
+  }
+
+  /// What a type is that no value of an attribute has, in words.
+  private static func unmanaged(_ type: String) -> String? {
+    let words = Lexer.tokens(of: type).map(\.text)
+    if words.contains("->") { return "a function" }
+    if words.first == "(", words.contains(",") { return "a tuple" }
+    if words.first == "any" || words == ["Any"] || words == ["AnyObject"] { return "of no certain type" }
+    return nil
+  }
+}
