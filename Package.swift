@@ -88,6 +88,14 @@ let package = Package(
       ],
       path: "Examples/DebianArchive/Command", swiftSettings: settings),
 
+    // Companies with workers, twice: the classes' entities made by macros, and a model in code.
+    .executableTarget(
+      name: "CompaniesWithMacros", dependencies: ["Perdure"], path: "Examples/Companies/Macros",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "CompaniesInCode", dependencies: ["Perdure"], path: "Examples/Companies/InCode",
+      swiftSettings: settings),
+
     // The proof: what attacks the store, the program that runs it, and a slice of it as tests. Made of the
     // public interface and PerdureTestSupport, as users' own suites are.
     .target(
@@ -173,6 +181,9 @@ let package = Package(
         "DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureCompression",
         "PerdureLog", "PerdureTestSupport", "ChildProcesses",
       ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "CompaniesTests", dependencies: ["CompaniesWithMacros", "CompaniesInCode", "ChildProcesses"],
       swiftSettings: settings),
     .testTarget(
       name: "PerdureCommandsTests",

@@ -1,0 +1,147 @@
+// Companies with workers: a whole program without macros. The model is made in code, and the classes have their
+// accessors by hand, one line each way.
+//
+//     swift run CompaniesInCode
+//
+// Examples/Companies/Macros does the same with macros.
+
+import Perdure
+
+class Party: ManagedObject {
+  override class var entityDescription: EntityDescription {
+    EntityDescription(
+      "Party", properties: [.string("name", optional: false)], indexes: [FetchIndexDescription(on: "name")])
+  }
+  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [\Party.name: "name"] }
+
+  /// Slots count from 0, and those of a sub-entity follow its parent's.
+  var name: String {
+    get { _get(0) }
+    set { _set(0, newValue) }
+  }
+}
+
+final class Company: Party {
+  override class var entityDescription: EntityDescription {
+    EntityDescription(
+      "Company", superentity: "Party",
+      properties: [
+        .toMany("workers", "Worker", inverse: "company", deleteRule: .cascade),
+        .derived("workerCount", "workers.@count"),
+      ], indexes: [FetchIndexDescription(on: "workerCount")])
+  }
+  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+    [\Company.name: "name", \Company.workers: "workers", \Company.workerCount: "workerCount"]
+  }
+
+  var workers: ToMany<Worker> { _get(1) }
+  var workerCount: Int { _get(2) }
+}
+
+final class Worker: Party {
+  override class var entityDescription: EntityDescription {
+    EntityDescription(
+      "Worker", superentity: "Party",
+      properties: [
+        .string("email"), .int64("salary", optional: false, default: 1000),
+        .toOne("company", "Company", inverse: "workers"),
+      ], uniquenessConstraints: [["email"]])
+  }
+  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+    [
+      \Worker.name: "name", \Worker.email: "email", \Worker.salary: "salary", \Worker.company: "company",
+    ]
+  }
+
+  var email: String? {
+    get { _get(1) }
+    set { _set(1, newValue) }
+  }
+  var salary: Int64 {
+    get { _get(2) }
+    set { _set(2, newValue) }
+  }
+  var company: Company? {
+    get { _get(3) }
+    set { _set(3, newValue) }
+  }
+
+  override func willSave() {
+    if let lower = email?.lowercased(), lower != email { email = lower }
+  }
+
+  override func validateForInsert() throws { try checkSalary() }
+  override func validateForUpdate() throws { try checkSalary() }
+
+  private func checkSalary() throws {
+    if salary < 0 { throw PerdureError.invalid(self, "salary", "must not be negative") }
+  }
+}
+
+@main
+enum Program {
+  static func main() throws {
+    let classes: [ManagedObject.Type] = [Party.self, Company.self, Worker.self]
+    let model = try ManagedObjectModel(classes.map(\.entityDescription))
+    let container = PersistentContainer(
+      name: "Companies", model: model, classes: classes, description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let company = try found(context)
+    print("\(company.name) has \(company.workerCount) workers")
+    try ask(context)
+    try refuse(context, company)
+    try dissolve(container, context, company)
+  }
+
+  private static func found(_ context: ManagedObjectContext) throws -> Company {
+    let company = Company(context: context)
+    company.name = "Acme"
+    for (name, salary) in [("Ada", 3000), ("Grace", 2000), ("Li", 1500)] as [(String, Int64)] {
+      // By names: this works for entities without a class of their own, too.
+      let worker = context.insertNewObject(forEntityName: "Worker")
+      worker["name"] = name
+      worker["email"] = "\(name)@Example.org"
+      worker["salary"] = salary
+      worker["company"] = company
+    }
+    try context.save()
+    return company
+  }
+
+  private static func ask(_ context: ManagedObjectContext) throws {
+    let request = FetchRequest<Worker>(
+      predicate: try FetchPredicate(format: "salary > %d AND company.name == %@", 1600, "Acme"),
+      sortDescriptors: [FetchOrder("name")])
+    for worker in try context.fetch(request) {
+      print("\(worker.name) <\(worker.email ?? "-")> \(worker.salary)")
+    }
+  }
+
+  private static func refuse(_ context: ManagedObjectContext, _ company: Company) throws {
+    let worker = Worker(context: context)
+    (worker.name, worker.salary, worker.company) = ("Max", -5, company)
+    do {
+      try context.save()
+    } catch {
+      for detail in error.details { print("refused: \(detail.property) \(detail.rule)") }
+    }
+    context.rollback()
+    print("\(company.workerCount) workers after the rollback")
+  }
+
+  private static func dissolve(
+    _ container: PersistentContainer, _ context: ManagedObjectContext, _ company: Company
+  ) throws {
+    let picture = company.snapshot(including: ["workers"])
+    context.delete(company)
+    try context.save()
+    print("\(try container.newContext().count(for: FetchRequest<Worker>())) workers are left")
+    let names = picture["workers"]?.objects.compactMap { $0["name"]?.value }
+    print("Acme had " + (names ?? []).compactMap(text).sorted().joined(separator: ", "))
+  }
+
+  private static func text(_ value: Value) -> String? {
+    if case .string(let text) = value { text } else { nil }
+  }
+}
