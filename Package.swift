@@ -133,7 +133,8 @@ let package = Package(
     .testTarget(
       name: "GraphProofTests",
       dependencies: [
-        "PerdureGraphProving", "PerdureProving", "PerdureFuzzing", "Perdure", "PerdureLog", "PerdureTestSupport",
+        "PerdureGraphProving", "PerdureProving", "PerdureFuzzing", "Perdure", "PerdureLog",
+        "PerdureTestSupport",
       ],
       path: "Proof/GraphTests", swiftSettings: settings),
 
