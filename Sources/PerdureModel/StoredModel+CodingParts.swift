@@ -70,11 +70,15 @@ extension Sequence {
 
 extension ByteWriter {
   mutating func info(_ userInfo: [String: String], _ modifier: String?) {
-    list(userInfo.sortedByBytes(\.key)) { writer, pair in
+    table(userInfo)
+    optional(modifier) { $0.string($1) }
+  }
+
+  mutating func table(_ texts: [String: String]) {
+    list(texts.sortedByBytes(\.key)) { writer, pair in
       writer.string(pair.key)
       writer.string(pair.value)
     }
-    optional(modifier) { $0.string($1) }
   }
 }
 
@@ -82,8 +86,12 @@ extension ByteReader {
   /// Nothing in version 1.
   mutating func info() throws(ModelError) -> (userInfo: [String: String], modifier: String?) {
     guard version >= 2 else { return ([:], nil) }
-    let userInfo = try table { reader throws(ModelError) in try reader.string() }
+    let userInfo = try texts()
     return (userInfo, try optional(readString))
+  }
+
+  mutating func texts() throws(ModelError) -> [String: String] {
+    try table { reader throws(ModelError) in try reader.string() }
   }
 
   mutating func identifiers() throws(ModelError) -> Set<String> {

@@ -1,0 +1,144 @@
+public import PerdureModel
+
+/// What a store says about itself.
+public struct PersistentStoreMetadata: Sendable {
+  /// Names the store for ever, its copies too; a part of the URI form of ids.
+  public let storeIdentifier: String
+  /// The model that is stored in it.
+  public let model: ManagedObjectModel
+  /// What the program says about the store.
+  public let userInfo: [String: String]
+
+  package init(storeIdentifier: String, model: ManagedObjectModel, userInfo: [String: String]) {
+    self.storeIdentifier = storeIdentifier
+    self.model = model
+    self.userInfo = userInfo
+  }
+
+  /// The version of the model.
+  public var modelVersionHash: UInt64 { model.versionHash }
+
+  /// The versions of the entities.
+  public var entityVersionHashesByName: [String: UInt64] { model.entityVersionHashesByName }
+
+  /// The names of the version of the model.
+  public var versionIdentifiers: Set<String> { model.versionIdentifiers }
+}
+
+extension ManagedObjectModel {
+  /// Whether a container with this model opens a store: equal, or different by what stores take on.
+  ///
+  /// - Parameter configuration: The configuration to open it with; nil for all entities.
+  public func isConfiguration(
+    withName configuration: String? = nil, compatibleWithStoreMetadata metadata: PersistentStoreMetadata
+  ) -> Bool {
+    guard let entities = entities(forConfigurationName: configuration),
+      let model = try? ManagedObjectModel(entities)
+    else { return false }
+    return ModelDifference.differences(from: metadata.model, to: model).allSatisfy { $0.isCompatible }
+  }
+}
+
+// MARK: - Stores that no container has open
+
+extension PersistentContainer {
+  /// What a store in a directory says about itself, whether or not somebody has it open. Nothing is changed.
+  ///
+  /// - Throws: `PerdureError` with code 134080 when there is no store, or it cannot be read; `cause` says why.
+  /// - Complexity: as opening the store for reading.
+  public static func metadataForPersistentStore(at path: String) throws(PerdureError)
+    -> PersistentStoreMetadata
+  {
+    try working(.openFailed, "The metadata of the store \(path) could not be read.") {
+      try StoreFiles.metadata(at: path)
+    }
+  }
+
+  /// Replaces what the program says about a store that nobody has open for writing. Durable when the call returns.
+  ///
+  /// - Throws: `PerdureError` with code 134080, as above.
+  public static func setMetadata(
+    _ userInfo: [String: String], forPersistentStoreAt path: String
+  ) throws(PerdureError) {
+    try working(.openFailed, "The metadata of the store \(path) could not be written. It is as it was.") {
+      try StoreFiles.setUserInfo(userInfo, at: path)
+    }
+  }
+
+  /// Removes a store in a directory that nobody has open for writing, with all its files. Where there is none
+  /// nothing happens.
+  ///
+  /// - Throws: `PerdureError` with code 134080 when it is open for writing, and is as it was, or when a file
+  ///   cannot be removed.
+  public static func destroyPersistentStore(at path: String) throws(PerdureError) {
+    try working(.openFailed, "The store \(path) could not be destroyed.") { try StoreFiles.destroy(at: path) }
+  }
+
+  /// Copies a store that nobody has open for writing to a directory that is new or empty. The copy is whole and
+  /// durable when the call returns, and has the identity of the original: ids mean the same object in both.
+  ///
+  /// - Throws: `PerdureError` with code 134080 when the store is open for writing, the new place is taken, or
+  ///   has no room; nothing is there then.
+  /// - Complexity: O(n) for n bytes.
+  public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
+    try working(.openFailed, "The store \(path) could not be copied to \(target).") {
+      try StoreFiles.copy(at: path, to: target)
+    }
+  }
+
+  /// Puts a copy of one store in the place of another; nobody may have either open for writing.
+  ///
+  /// The copy is made first, beside the other at its name with `.new` behind, so that a failure before the last step
+  /// changes nothing. A power cut in the last step, which is removing files and renaming a directory, may leave
+  /// the copy at that name.
+  ///
+  /// - Throws: `PerdureError` with code 134080, as for copying and destroying.
+  /// - Complexity: O(n) for n bytes of the source.
+  public static func replacePersistentStore(
+    at path: String, withPersistentStoreAt source: String
+  ) throws(PerdureError) {
+    try working(.openFailed, "The store \(path) could not be replaced by a copy of \(source).") {
+      try StoreFiles.replace(path, with: source)
+    }
+  }
+
+  // MARK: The open store
+
+  /// What the store says about itself. The store must have been loaded.
+  ///
+  /// - Throws: `PerdureError` with code 134060 when it cannot be read.
+  public func persistentStoreMetadata() throws(PerdureError) -> PersistentStoreMetadata {
+    let store = try metadataKeeper()
+    return try Self.working(.readFailed, "The store's metadata could not be read.") { try store.metadata() }
+  }
+
+  /// Replaces what the program says about the store. Durable when the call returns, whatever contexts have
+  /// pending. The store must have been loaded.
+  ///
+  /// - Throws: `PerdureError` with code 134030 when the store could not write.
+  public func setPersistentStoreMetadata(_ userInfo: [String: String]) throws(PerdureError) {
+    let store = try metadataKeeper()
+    try Self.working(.saveFailed, "The store's metadata could not be written.") {
+      try store.setUserInfo(userInfo)
+    }
+  }
+
+  private func metadataKeeper() throws(PerdureError) -> any MetadataKeeping {
+    guard let store = loadedSource().store as? any MetadataKeeping else {
+      throw PerdureError(.readFailed, "The store keeps no metadata.")
+    }
+    return store
+  }
+
+  private static func working<R>(
+    _ code: PerdureError.Code, _ message: String, _ body: () throws -> R
+  ) throws(PerdureError) -> R {
+    do {
+      return try body()
+    } catch {
+      var failure = PerdureError(code, message)
+      failure.cause = error
+      throw failure
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import PerdureFileIO
+import PerdureFormat
+
+// Whole stores as files. Both functions hold the writer's lock of what they touch, so that nobody writes meanwhile.
+//
+// A copy grows in a directory of another name and gets its own when it is whole and durable: after a power cut there
+// is a store under the new name or nothing, never a part of one. A store is destroyed from its superblock on: what a
+// power cut leaves of it is no store.
+
+extension Store {
+  /// Copies a store that nobody has open for writing, file by file. The copy has the same identity and history.
+  ///
+  /// It is there, and durable, when the call returns. Reserves and who reads the store are not copied.
+  ///
+  /// - Parameters:
+  ///   - source: The store's directory.
+  ///   - target: The copy's directory; nothing, or an empty directory, may have that name. What an
+  ///     unfinished copy has left at the name with `.copy` behind is replaced.
+  ///   - options: Its `fileSystem` is that of both; nothing else counts.
+  /// - Throws: `StoreError`: `.locked` while a writer has the source open, `.notAStore`, `.invalidArgument` when the
+  ///   target is taken, `.diskFull`, `.io`. Nothing has the target's name then.
+  /// - Complexity: O(n) for n bytes of files.
+  public static func copy(
+    at source: String, to target: String, options: StoreOptions = StoreOptions()
+  ) throws {
+    let fileSystem = options.fileSystem
+    let target = withoutSlash(target)
+    do {
+      try checkIsFree(target, fileSystem)
+      let lock = try writerLock(source, fileSystem)
+      defer { lock.release() }
+      let draft = target + ".copy"
+      try removeFiles(of: draft, fileSystem)
+      try copyFiles(source, draft, fileSystem)
+      try fileSystem.rename(draft, to: target)
+      try fileSystem.syncDirectory(parent(of: target))
+    } catch let error as FileIOError {
+      throw StoreError.io(error, "Copying a store")
+    }
+  }
+
+  /// Gives the directory of a store that nobody has open another name, which nothing else may have.
+  ///
+  /// - Throws: `StoreError`: `.invalidArgument` when the name is taken, `.io`; then the store is where it was.
+  package static func move(
+    _ source: String, to target: String, options: StoreOptions = StoreOptions()
+  ) throws {
+    let fileSystem = options.fileSystem
+    let target = withoutSlash(target)
+    do {
+      try checkIsFree(target, fileSystem)
+      try fileSystem.rename(withoutSlash(source), to: target)
+      try fileSystem.syncDirectory(parent(of: target))
+    } catch let error as FileIOError {
+      throw StoreError.io(error, "Moving a store")
+    }
+  }
+
+  /// Removes a store that nobody has open for writing, with everything in it. Where there is none nothing happens.
+  ///
+  /// Whoever reads it goes on with what it has opened, and is refused the rest. Files that are none of the
+  /// store's stay, and then the directory does.
+  ///
+  /// - Parameter options: Its `fileSystem` is where the store is; nothing else counts.
+  /// - Throws: `StoreError`: `.locked` while a writer has it open, `.io`; then a part may be removed, and what
+  ///   is left is no store unless its superblock is there still.
+  public static func destroy(at path: String, options: StoreOptions = StoreOptions()) throws {
+    let fileSystem = options.fileSystem
+    let path = withoutSlash(path)
+    do {
+      guard try fileSystem.kind(of: path) == .directory else { return }
+      let names = try fileSystem.contents(of: path)
+      guard names.contains(where: { StoreFileName($0) != nil }) else { return }
+      let lock = try fileSystem.lock(
+        path + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
+      defer { lock.release() }
+      try removeFiles(of: path, fileSystem)
+    } catch let error as FileIOError {
+      throw StoreError.io(error, "Destroying a store")
+    }
+  }
+
+  // MARK: Steps
+
+  private static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
+    guard let kind = try fileSystem.kind(of: path) else { return }
+    guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {
+      throw StoreError(
+        .invalidArgument,
+        "A copy goes into a new directory, or an empty one; name another, or destroy what is there",
+        at: path)
+    }
+  }
+
+  private static func writerLock(_ path: String, _ fileSystem: any FileSystem) throws -> any FileLock {
+    let superblock = path + "/" + StoreFileName.superblock.string
+    guard try fileSystem.kind(of: path) == .directory, try fileSystem.kind(of: superblock) == .file else {
+      throw StoreError(.notAStore, "There is no store to copy", at: path)
+    }
+    return try fileSystem.lock(
+      path + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
+  }
+
+  private static func copyFiles(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {
+    if try fileSystem.kind(of: target) == nil { try fileSystem.createDirectory(target) }
+    for string in try fileSystem.contents(of: source) {
+      switch StoreFileName(string) {
+      case .superblock, .segment, .blob, .index:
+        try copyFile(source + "/" + string, target + "/" + string, fileSystem)
+      case .lock, .readers, .reserve, .temporary, nil: break
+      }
+    }
+    try fileSystem.syncDirectory(target)
+  }
+
+  private static func copyFile(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {
+    let from = try fileSystem.open(source, .read)
+    let to = try fileSystem.open(target, .create)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { buffer.deallocate() }
+    var offset: UInt64 = 0
+    while true {
+      let count = try from.read(into: buffer, at: offset)
+      if count == 0 { break }
+      try to.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+      offset += UInt64(count)
+    }
+    try to.sync(.full)
+    try to.close()
+    try from.close()
+  }
+
+  /// Removes a store's files, the superblock first and the lock last, and the directory if nothing else is in it.
+  private static func removeFiles(of path: String, _ fileSystem: any FileSystem) throws {
+    guard try fileSystem.kind(of: path) == .directory else { return }
+    let names = try fileSystem.contents(of: path)
+    if names.contains(where: { StoreFileName($0) == .superblock }) {
+      try fileSystem.remove(path + "/" + StoreFileName.superblock.string)
+      try fileSystem.syncDirectory(path)
+    }
+    for name in names {
+      switch StoreFileName(name) {
+      case .superblock, .lock, nil: break
+      case .readers, .segment, .blob, .index, .reserve, .temporary:
+        try fileSystem.remove(path + "/" + name)
+      }
+    }
+    for name in try fileSystem.contents(of: path) where StoreFileName(name) == .lock {
+      try fileSystem.remove(path + "/" + name)
+    }
+    if try fileSystem.contents(of: path).isEmpty {
+      try fileSystem.remove(path)
+      try fileSystem.syncDirectory(parent(of: path))
+    } else {
+      try fileSystem.syncDirectory(path)
+    }
+  }
+
+  private static func withoutSlash(_ path: String) -> String {
+    path.count > 1 && path.last == "/" ? String(path.dropLast()) : path
+  }
+
+  private static func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

@@ -1,0 +1,20 @@
+/// The bytes of what a program says about a store: a list of key text and value text, as the user info of a
+/// stored model.
+package enum MetadataCoding {
+  /// The bytes that `decode` reads.
+  package static func encode(_ metadata: [String: String]) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.table(metadata)
+    return writer.bytes
+  }
+
+  /// Reads what `encode` wrote.
+  ///
+  /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes.
+  package static func decode(_ bytes: [UInt8]) throws(ModelError) -> [String: String] {
+    var reader = ByteReader(bytes)
+    let metadata = try reader.texts()
+    guard reader.remainingCount == 0 else { throw reader.fail("bytes follow the end") }
+    return metadata
+  }
+}

@@ -1,0 +1,180 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Whole stores are copied and destroyed")
+struct StoreFilesTests {
+  private func options(_ fileSystem: any FileSystem) -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = 4096
+    options.reserveBytes = 0
+    return options
+  }
+
+  private static let ids = UInt64(1)...40
+
+  private static func value(_ id: UInt64) -> [UInt8] { [UInt8](repeating: UInt8(id), count: 300) }
+
+  /// A store of several segments.
+  private func fill(_ path: String, _ fileSystem: any FileSystem, ids: ClosedRange<UInt64> = Self.ids) throws
+  {
+    let store = try Store(at: path, options: options(fileSystem))
+    let rows = try store.keyspace("rows", .dense)
+    for id in ids { try store.write { try $0.put(Self.value(id), id: id, in: rows) } }
+    try store.close()
+  }
+
+  /// How many values a store has, all of them right; nil when there is none that opens.
+  private func count(_ path: String, _ fileSystem: any FileSystem) throws -> Int? {
+    var options = options(fileSystem)
+    options.createsIfMissing = false
+    let store: Store
+    do { store = try Store(at: path, options: options) } catch let error as StoreError {
+      guard [.notAStore, .io, .corruption].contains(error.code) else { throw error }
+      return nil
+    }
+    let rows = try store.keyspace("rows", .dense)
+    let snapshot = store.snapshot()
+    for id in Self.ids {
+      let value = try snapshot.value(id: id, in: rows)
+      #expect(value == nil || value == Self.value(id))
+    }
+    #expect(try store.verify().isClean)
+    let count = snapshot.count(in: rows)
+    try store.close()
+    return Int(count)
+  }
+
+  @Test("A copy has what the store has, and its identity; the two go on by themselves")
+  func copies() throws {
+    let disk = InMemoryFileSystem()
+    try fill("/a", disk)
+    try Store.copy(at: "/a", to: "/b", options: options(disk))
+    #expect(try disk.contents(of: "/").filter { $0 != "a" } == ["b"])
+    let (first, second) = try (
+      Store(at: "/a", options: options(disk)), Store(at: "/b", options: options(disk))
+    )
+    #expect(first.identifier == second.identifier)
+    let rows = try second.keyspace("rows", .dense)
+    try second.write { try $0.remove(id: 1, in: rows) }
+    try first.close()
+    try second.close()
+    #expect(try count("/a", disk) == 40 && count("/b", disk) == 39)
+  }
+
+  @Test(
+    "Long values are copied, a directory that is empty takes a copy, and a slash at the end is none of the name"
+  )
+  func longValues() throws {
+    let disk = InMemoryFileSystem()
+    let store = try Store(at: "/a", options: options(disk))
+    let rows = try store.keyspace("rows", .dense)
+    let long = [UInt8](repeating: 7, count: 3 << 20)
+    try store.write { try $0.put(long, id: 1, in: rows) }
+    try store.close()
+    try disk.createDirectory("/b")
+    try Store.copy(at: "/a/", to: "/b/", options: options(disk))
+    let copy = try Store(at: "/b", options: options(disk))
+    #expect(try copy.snapshot().value(id: 1, in: copy.keyspace("rows", .dense)) == long)
+    try copy.close()
+  }
+
+  @Test("A store that is open for writing is neither copied nor destroyed")
+  func locked() throws {
+    let disk = InMemoryFileSystem()
+    try fill("/a", disk)
+    let store = try Store(at: "/a", options: options(disk))
+    let copying = #expect(throws: StoreError.self) {
+      try Store.copy(at: "/a", to: "/b", options: options(disk))
+    }
+    let destroying = #expect(throws: StoreError.self) {
+      try Store.destroy(at: "/a", options: options(disk))
+    }
+    #expect(copying?.code == .locked && destroying?.code == .locked)
+    try store.close()
+    #expect(try count("/a", disk) == 40)
+    #expect(try disk.kind(of: "/b") == nil)
+  }
+
+  @Test("A copy goes nowhere where something is, and nothing is copied that is no store")
+  func refused() throws {
+    let disk = InMemoryFileSystem()
+    try fill("/a", disk)
+    try fill("/b", disk, ids: 1...2)
+    let taken = #expect(throws: StoreError.self) {
+      try Store.copy(at: "/a", to: "/b", options: options(disk))
+    }
+    let nothing = #expect(throws: StoreError.self) {
+      try Store.copy(at: "/c", to: "/d", options: options(disk))
+    }
+    #expect(taken?.code == .invalidArgument && nothing?.code == .notAStore)
+    #expect(try count("/b", disk) == 2)
+  }
+
+  @Test("What an unfinished copy has left is replaced")
+  func unfinished() throws {
+    let disk = InMemoryFileSystem()
+    try fill("/a", disk)
+    try fill("/b.copy", disk, ids: 1...3)
+    try Store.copy(at: "/a", to: "/b", options: options(disk))
+    #expect(try count("/b", disk) == 40)
+    #expect(try disk.kind(of: "/b.copy") == nil)
+  }
+
+  @Test("A destroyed store is gone; what is not its own stays, and the directory with it")
+  func destroyed() throws {
+    let disk = InMemoryFileSystem()
+    try fill("/a", disk)
+    try Store.destroy(at: "/a", options: options(disk))
+    #expect(try disk.kind(of: "/a") == nil)
+    try Store.destroy(at: "/a", options: options(disk))
+    try fill("/b", disk)
+    try disk.open("/b/notes.txt", .create).close()
+    try Store.destroy(at: "/b", options: options(disk))
+    #expect(try disk.contents(of: "/b") == ["notes.txt"])
+    try Store.destroy(at: "/b", options: options(disk))
+    #expect(try disk.contents(of: "/b") == ["notes.txt"])
+  }
+
+  @Test("A power cut during a copy leaves all of it or none, and the store as it was")
+  func copyAndPowerCut() throws {
+    let disk = SimulatedFileSystem()
+    try fill("/a", disk, ids: 1...6)
+    let begin = disk.journal.operationCount
+    try Store.copy(at: "/a", to: "/b", options: options(disk))
+    var explorer = CrashExplorer(seed: 1)
+    explorer.imagesPerOperationMax = 3
+    let journal = disk.journal
+    for operation in stride(from: begin, through: journal.operationCount, by: 3) {
+      for image in explorer.images(of: journal, after: operation) {
+        #expect([nil, 6].contains(try count("/b", image.fileSystem())))
+        #expect(try count("/a", image.fileSystem()) == 6)
+      }
+    }
+    for image in explorer.images(of: journal, after: journal.operationCount) {
+      #expect(try count("/b", image.fileSystem()) == 6)
+    }
+  }
+
+  @Test("A power cut during destroying leaves all of a store or nothing that opens")
+  func destroyingAndPowerCut() throws {
+    let disk = SimulatedFileSystem()
+    try fill("/a", disk, ids: 1...6)
+    let begin = disk.journal.operationCount
+    try Store.destroy(at: "/a", options: options(disk))
+    var explorer = CrashExplorer(seed: 1)
+    explorer.imagesPerOperationMax = 6
+    let journal = disk.journal
+    for operation in begin...journal.operationCount {
+      for image in explorer.images(of: journal, after: operation) {
+        #expect([nil, 6].contains(try count("/a", image.fileSystem())))
+      }
+    }
+    for image in explorer.images(of: journal, after: journal.operationCount) {
+      #expect(try image.fileSystem().kind(of: "/a") == nil)
+    }
+  }
+}
