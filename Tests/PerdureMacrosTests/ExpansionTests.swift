@@ -261,7 +261,7 @@ struct ExpansionTests {
     #expect(
       accessors("@Attribute(.transient, .length(1...3)) var n: Foo? = Foo()") == """
         {
-          get { _optionalTransient(_Slot.n, default: Foo()) }
+          get { _transient(_Slot.n, (Foo?).self, default: Foo()) }
           set { _setTransient(_Slot.n, newValue) }
         }
         """)

@@ -9,6 +9,8 @@ internal import PerdurePredicates
 
 extension ContextCore {
   func rollback() {
+    keepDropped()
+    defer { releaseDropped() }
     checkOwner()
     let changed = changedAwakeObjects()
     let ended = willTurnIntoFaults(changed.filter(\.isNew).map(\.object))
@@ -38,6 +40,8 @@ extension ContextCore {
   }
 
   func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    keepDropped()
+    defer { releaseDropped() }
     checkOwner()
     guard object.context === self else { return }
     advance()
@@ -53,6 +57,8 @@ extension ContextCore {
   }
 
   func refreshAllObjects() {
+    keepDropped()
+    defer { releaseDropped() }
     checkOwner()
     // What could not be read is not forgiven here: changes stay that were made on top of it, and others were
     // left out for it.
@@ -66,14 +72,16 @@ extension ContextCore {
   }
 
   func reset() {
+    keepDropped()
+    defer { releaseDropped() }
     checkOwner()
     let ended = willTurnIntoFaults(identityMap.objects)
     forgetFailure()
-    for overlay in tracker.removeAll().joined() { overlay.object?.header.pointee.overlay = nil }
-    for object in identityMap.objects {
-      retire(object)
-      object.dropTransients()
+    for overlay in tracker.removeAll().joined() {
+      overlay.object?.header.pointee.overlay = nil
+      dropTransientsBefore(overlay)
     }
+    for object in identityMap.objects { retire(object) }
     recentGroups.removeAll()
     vanished = []
     refreshStore()
@@ -147,17 +155,18 @@ extension ContextCore {
   /// Puts the unsaved changes of an object on top of its newest row. A deletion of what is gone already is
   /// done.
   private func rebase(_ overlay: ObjectOverlay) {
-    guard overlay.baseVersion != nil || overlay.hasDeltas else { return }
+    guard overlay.baseVersion != nil || overlay.hasDeltas || overlay.changesTransients else { return }
     let newest: RowVersion?
     do { newest = try view.version(of: overlay.reference) } catch {
       return noteReadFailure(error, overlay.reference)
     }
     if newest == nil, overlay.isDeleted {
       if let object = identityMap.object(overlay.reference) {
-        retire(object)
         object.header.pointee.hasVanished = true
+        retire(object)
       }
       tracker.remove(overlay.reference)
+      dropTransientsBefore(overlay)
       vanished.insert(overlay.reference)
       return
     }
@@ -183,6 +192,8 @@ extension ContextCore {
     overlay.unmark { slot, value in value.isNull && overlay.shape.isRelationship(slot) }
     if overlay.changesRow { return }
     overlay.baseVersion = nil
+    // Of the others nothing would be written, so that no save would ever complain.
+    dropTransientsBefore(overlay)
     dropIfUnchanged(overlay)
     guard tracker[overlay.reference] == nil, let object = identityMap.object(overlay.reference) else {
       return
@@ -263,7 +274,7 @@ extension ContextCore {
       }
     }
     if overlay.changesRow { overlay.discardValues() }
-    overlay.transientsBefore = nil
+    dropTransientsBefore(overlay)
     overlay.baseVersion = nil
     dropIfUnchanged(overlay)
     // C5 leaves out what is deleted here.

@@ -82,8 +82,7 @@ extension ContextCore {
 
   /// Lets go of an overlay in which nothing is left.
   func dropIfUnchanged(_ overlay: ObjectOverlay) {
-    if overlay.isNew || overlay.isDeleted || overlay.changesRow || overlay.hasDeltas { return }
-    if overlay.changesTransients { return }
+    if overlay.isToBeWritten || overlay.changesTransients { return }
     // Not by way of the overlay, which does not know its object once the context is given up.
     identityMap.object(overlay.reference)?.header.pointee.overlay = nil
     tracker.remove(overlay.reference)

@@ -87,12 +87,13 @@ extension ContextCore {
   }
 
   /// Takes an instance out of the context, because the object is no more or the context is reset. What it has
-  /// loaded stays readable.
+  /// loaded stays readable; transient values are gone (T4 in TransientValues.swift).
   func retire(_ object: ManagedObject) {
     identityMap.remove(object.reference)
     object.header.pointee.epoch = 0
     object.header.pointee.overlay = nil
     object.header.pointee.wakefulness.insert(.gone)
+    object.dropTransients()
   }
 
   // MARK: Faults
@@ -145,8 +146,8 @@ extension ContextCore {
   /// The row of an object is gone from the store. With unsaved changes, the save will say so.
   func vanish(_ object: ManagedObject) {
     guard object.overlay == nil else { return }
-    retire(object)
     object.header.pointee.hasVanished = true
+    retire(object)
   }
 
   /// Keeps an error that an accessor cannot throw.

@@ -12,6 +12,8 @@ internal import PerdurePredicates
 
 extension ContextCore {
   func save() throws(PerdureError) {
+    keepDropped()
+    defer { releaseDropped() }
     checkOwner()
     checkSaveIsPossible()
     isSaving = true
@@ -19,14 +21,21 @@ extension ContextCore {
     propagateDeletes()
     if let readFailure { throw readFailure }
     guard !tracker.isEmpty else { return }
-    if isReadOnly { throw PerdureError(.saveFailed, "The store was opened for reading only.") }
+    try checkMayWrite()
     let refusals = try callSaveHooks()
     if tracker.isEmpty { return }
+    try checkMayWrite()
     let plan = try plan(refusals)
     let saved = objectsToTell()
     let newView = plan.isEmpty ? view : try commit(plan.change)
     follow(newView)
     callDidSave(saved)
+  }
+
+  /// Where the store is only read, a save can settle what it does not write.
+  private func checkMayWrite() throws(PerdureError) {
+    guard isReadOnly, tracker.contains(where: \.isToBeWritten) else { return }
+    throw PerdureError(.saveFailed, "The store was opened for reading only.")
   }
 
   /// Makes the commit, unless a rule is broken.
@@ -76,6 +85,7 @@ extension ContextCore {
   }
 
   private func settle(_ overlay: ObjectOverlay) {
+    dropTransientsBefore(overlay)
     guard var object = overlay.object else { return }
     overlay.object = nil
     if overlay.isDeleted { return retire(object) }

@@ -45,6 +45,12 @@ final class ContextCore {
   /// Instances in memory, those that are gone included. While there are any, the context keeps itself alive.
   @exclusivity(unchecked) var instanceCount = 0
   @exclusivity(unchecked) var allocator = IDAllocator()
+  /// What transient attributes have lost and nobody has released yet (T3 in TransientValues.swift).
+  @exclusivity(unchecked) var dropped: [TransientValues] = []
+  /// How many things are under way that must be done before that.
+  @exclusivity(unchecked) var keeperCount = 0
+  /// Whether a transient attribute ever held anything.
+  @exclusivity(unchecked) var hasTransients = false
   /// The objects whose `prepareForDeletion` is running.
   var preparing: Set<ObjectReference> = []
   /// Whether a save is running, its hooks included.
@@ -82,9 +88,13 @@ final class ContextCore {
     tracker.deallocate()
   }
 
-  /// The handle is gone: what is pending will not be saved, and must not keep itself alive.
+  /// The handle is gone: what is pending will not be saved, and must not keep itself alive. Nor must objects keep
+  /// each other alive, and the context with them, by what their transient attributes hold.
   func abandon() {
+    keepDropped()
+    defer { releaseDropped() }
     isAbandoned = true
+    abandonTransients()
     for overlay in tracker.all { overlay.object = nil }
   }
 

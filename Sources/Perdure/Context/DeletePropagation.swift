@@ -123,7 +123,7 @@ extension ContextCore {
   /// deletion.
   private func retireIfSettled(_ overlay: ObjectOverlay) {
     guard tracker[overlay.reference] === overlay, DeniedDelete.find(overlay, in: self).isEmpty else { return }
-    if let object = identityMap.object(overlay.reference) { retire(object) }
     tracker.remove(overlay.reference)
+    if let object = identityMap.object(overlay.reference) { retire(object) }
   }
 }

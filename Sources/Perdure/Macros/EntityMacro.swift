@@ -109,7 +109,8 @@ public enum AttributeOption: Sendable, Hashable {
   /// Setting one makes the object updated, so that a save validates it and calls `willSave()`, and writes nothing.
   /// A save and `refresh(_:mergeChanges: true)` keep the value; `refresh(_:mergeChanges: false)`,
   /// `refreshAllObjects()` of an object without unsaved changes, and `reset()` take it away; `rollback()` takes back what was
-  /// set since the last save. It goes with the instance when nobody holds that any more.
+  /// set since the last save. It goes with the instance when nobody holds that any more, with the object when that has
+  /// been deleted and saved, and with the context: what outlives its context has the defaults.
   case transient
   /// What values have to be like for a save to take them. The functions below write the usual ones.
   case rules([ValidationRule])

@@ -21,7 +21,8 @@ extension ManagedObject {
   public var isInserted: Bool { shownState == .inserted }
 
   /// Whether the object is not new and has unsaved changes, its relationships included. They stay when another
-  /// context has removed the object (`isDeleted`), for the save to refuse.
+  /// context has removed the object (`isDeleted`), for the save to refuse; those of transient attributes alone, of which
+  /// it writes nothing, until a refresh or a save.
   public var isUpdated: Bool { shownState == .updated }
 
   /// Whether the next save removes the object, or another context has removed it. False again after a save that

@@ -1,23 +1,25 @@
 // What generated accessors of `@Attribute(.transient)` call. The macro sees no types: these overloads let the compiler
-// decide whether the attribute has a type of the model, which it shares with predicates and rules, or holds anything.
+// decide whether the attribute has a type of the model, which it shares with predicates and rules, or holds anything,
+// and whether it may have no value, however its type is written. The type is an argument: of two functions that fit it,
+// the one for an optional is the more special, which results alone do not decide.
 
 extension ManagedObject {
   // MARK: A type of the model
 
   /// Reads a transient attribute; its zero when it has no value. For generated code.
-  public final func _transient<T: AttributeValue>(_ slot: Int) -> T { _get(slot) }
+  public final func _transient<T: AttributeValue>(_ slot: Int, _ type: T.Type) -> T { _get(slot) }
 
   /// Reads a transient attribute whose default is in the model. For generated code.
-  public final func _transient<T: AttributeValue>(_ slot: Int, default value: @autoclosure () -> T) -> T {
-    _get(slot)
-  }
+  public final func _transient<T: AttributeValue>(
+    _ slot: Int, _ type: T.Type, default value: @autoclosure () -> T
+  ) -> T { _get(slot) }
 
   /// Reads a transient attribute; nil when it has no value. For generated code.
-  public final func _optionalTransient<T: AttributeValue>(_ slot: Int) -> T? { _get(slot) }
+  public final func _transient<T: AttributeValue>(_ slot: Int, _ type: T?.Type) -> T? { _get(slot) }
 
   /// Reads a transient attribute whose default is in the model. For generated code.
-  public final func _optionalTransient<T: AttributeValue>(
-    _ slot: Int, default value: @autoclosure () -> T?
+  public final func _transient<T: AttributeValue>(
+    _ slot: Int, _ type: T?.Type, default value: @autoclosure () -> T?
   ) -> T? { _get(slot) }
 
   /// Sets a transient attribute; nil takes its value away. For generated code.
@@ -27,32 +29,33 @@ extension ManagedObject {
 
   /// Reads a transient attribute that always has a value once it was set. For generated code.
   @_disfavoredOverload
-  public final func _transient<T>(_ slot: Int) -> T {
+  public final func _transient<T>(_ slot: Int, _ type: T.Type) -> T {
     if let value: T = object(slot) { return value }
     stop(
       "\(shape.name).\(shape.propertyName(slot)) has no value. Set it first, give it one where it is declared, or "
         + "make it optional to ask.")
   }
 
-  /// Reads a transient attribute whose default is made when it is first read. For generated code.
+  /// Reads a transient attribute whose default is made when it is first read. Where its value was taken away by name,
+  /// it reads as the default, and has none. For generated code.
   @_disfavoredOverload
-  public final func _transient<T>(_ slot: Int, default value: @autoclosure () -> T) -> T {
+  public final func _transient<T>(_ slot: Int, _ type: T.Type, default value: @autoclosure () -> T) -> T {
     if let value: T = object(slot) { return value }
     let made = value()
-    hold(.object(made), slot)
+    if !isTransientHeld(slot) { holdDefault(made, slot) }
     return made
   }
 
   /// Reads a transient attribute; nil when it has no value. For generated code.
   @_disfavoredOverload
-  public final func _optionalTransient<T>(_ slot: Int) -> T? { object(slot) }
+  public final func _transient<T>(_ slot: Int, _ type: T?.Type) -> T? { object(slot) }
 
   /// Reads a transient attribute whose default is made when it is first read. For generated code.
   @_disfavoredOverload
-  public final func _optionalTransient<T>(_ slot: Int, default value: @autoclosure () -> T?) -> T? {
+  public final func _transient<T>(_ slot: Int, _ type: T?.Type, default value: @autoclosure () -> T?) -> T? {
     if isTransientHeld(slot) { return object(slot) }
     guard let made = value() else { return nil }
-    hold(.object(made), slot)
+    holdDefault(made, slot)
     return made
   }
 

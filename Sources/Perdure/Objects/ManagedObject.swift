@@ -72,10 +72,13 @@ open class ManagedObject {
   }
 
   deinit {
-    let transients = header.pointee.transients
-    uncountedCore._withUnsafeGuaranteedRef { $0.willFree(self) }
+    let transients = header.pointee.transients?.takeRetainedValue()
+    uncountedCore._withUnsafeGuaranteedRef {
+      if let transients { $0.drop(transients) }
+      $0.willFree(self)
+    }
     // Last: what they hold may be other objects, and end with them.
-    transients?.release()
+    withExtendedLifetime(transients) {}
   }
 
   /// The description of this class's entity. Overridden by every class that has accessors.

@@ -26,7 +26,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var baseVersion: RowVersion?
   @exclusivity(unchecked) var object: ManagedObject?
   /// What the transient attributes of the instance held before the first of them was set; nil when none was.
-  @exclusivity(unchecked) var transientsBefore: [Int: TransientValues.Held]?
+  /// Taken away by `ContextCore.dropTransientsBefore` alone, which lets go of it where that may call out (T3).
+  @exclusivity(unchecked) var transientsBefore: TransientValues?
   /// Where the tracker has it among the changes of its entity.
   @exclusivity(unchecked) var place = 0
 
@@ -44,6 +45,9 @@ final class ObjectOverlay {
   var changesRow: Bool { values != nil }
 
   var hasDeltas: Bool { !deltas.isEmpty }
+
+  /// Whether a save has to ask the store for anything.
+  var isToBeWritten: Bool { isNew || isDeleted || changesRow || hasDeltas }
 
   /// Whether a transient attribute was set since the last save.
   var changesTransients: Bool { transientsBefore != nil }

@@ -2,13 +2,19 @@
 //
 // They live with the instance and with nothing else: a fault that fires, a view that moves on and a save leave them
 // as they are, and what a refresh, a reset or a rollback does to them is said where that is done. A context that has
-// saved keeps no instance alive for their sake.
+// saved keeps no instance alive for their sake. What is gone, and what belongs to a context that nobody holds any
+// more, has lost them: they may lead to other objects and in a circle, and each object keeps its context's view of
+// the store.
 //
 // Invariants
 //   T1. `ObjectHeader.transients` is nil as long as nothing was set: an object without transient values pays for a
 //       pointer.
 //   T2. Setting one gives the object an overlay whose `transientsBefore` is what all of them held before. It makes
-//       the object updated and is validated, and changes no row: `changesRow` speaks of columns alone.
+//       the object updated and is validated, and changes no row: `changesRow` speaks of columns alone. A default
+//       that is made later belongs to both: it was not set.
+//   T3. They may be anything, and be released into code of the user's that uses the context. So whatever changes the
+//       context in several steps releases none of them before it is done (`keepDropped`, `releaseDropped`).
+//   T4. What is gone (`isGone`) holds none.
 
 internal import PerdurePredicates
 
@@ -22,7 +28,9 @@ final class TransientValues {
     case object(Any)
   }
 
-  var bySlot: [Int: Held] = [:]
+  var bySlot: [Int: Held]
+
+  init(_ bySlot: [Int: Held] = [:]) { self.bySlot = bySlot }
 }
 
 // MARK: - Reading
@@ -87,6 +95,7 @@ extension ManagedObject {
 
   /// Holds a value without anybody being told.
   func hold(_ held: TransientValues.Held, _ slot: Int) {
+    core.hasTransients = true
     let values: TransientValues
     if let transients = header.pointee.transients {
       values = transients.takeUnretainedValue()
@@ -99,11 +108,18 @@ extension ManagedObject {
     withExtendedLifetime(previous) {}
   }
 
+  /// Holds a default that has just been made, which changes nothing (T2).
+  func holdDefault(_ made: Any, _ slot: Int) {
+    if header.pointee.isGone { return }
+    if let before = overlay?.transientsBefore { before.bySlot[slot] = .object(made) }
+    hold(.object(made), slot)
+  }
+
   /// Everything is the default again.
   func dropTransients() {
     guard let transients = header.pointee.transients else { return }
     header.pointee.transients = nil
-    transients.release()
+    core.drop(transients.takeRetainedValue())
   }
 
   /// The object becomes a fault by request.
@@ -116,10 +132,8 @@ extension ManagedObject {
   func restoreTransients(_ overlay: ObjectOverlay) {
     guard let before = overlay.transientsBefore else { return }
     overlay.transientsBefore = nil
-    guard let values = header.pointee.transients?.takeUnretainedValue() else { return }
-    let previous = values.bySlot
-    values.bySlot = before
-    withExtendedLifetime(previous) {}
+    dropTransients()
+    header.pointee.transients = .passRetained(before)
   }
 }
 
@@ -131,9 +145,50 @@ extension ContextCore {
     if object.header.pointee.wakefulness.contains(.waking) { return object.hold(held, slot) }
     let overlay = overlay(for: object.reference)
     if overlay.transientsBefore == nil {
-      overlay.transientsBefore = object.header.pointee.transients?.takeUnretainedValue().bySlot ?? [:]
+      // Nobody can roll back any more when the handle is gone.
+      let held = isAbandoned ? nil : object.header.pointee.transients?.takeUnretainedValue().bySlot
+      overlay.transientsBefore = TransientValues(held ?? [:])
     }
     overlay.isTouched = true
     object.hold(held, slot)
+  }
+}
+
+// MARK: - Letting go
+
+extension ContextCore {
+  /// Begins something that changes the context in several steps; `releaseDropped` ends it (T3).
+  func keepDropped() { keeperCount += 1 }
+
+  /// Lets go of what transient attributes have lost meanwhile.
+  func releaseDropped() {
+    keeperCount -= 1
+    guard keeperCount == 0, !dropped.isEmpty else { return }
+    var released: [TransientValues] = []
+    swap(&released, &dropped)
+    withExtendedLifetime(released) {}
+  }
+
+  /// Takes over what transient attributes do not hold any more.
+  func drop(_ values: TransientValues) {
+    guard keeperCount > 0 else { return }
+    dropped.append(values)
+  }
+
+  /// What was set cannot be taken back any more.
+  func dropTransientsBefore(_ overlay: ObjectOverlay) {
+    guard let before = overlay.transientsBefore else { return }
+    overlay.transientsBefore = nil
+    drop(before)
+  }
+
+  /// The handle is gone, and with it what leads from one object to the other.
+  func abandonTransients() {
+    guard hasTransients else { return }
+    for object in identityMap.objects { object.dropTransients() }
+    for overlay in tracker.all where overlay.changesTransients {
+      dropTransientsBefore(overlay)
+      overlay.transientsBefore = TransientValues()
+    }
   }
 }

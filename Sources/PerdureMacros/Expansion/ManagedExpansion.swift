@@ -18,12 +18,11 @@ enum ManagedExpansion {
 
   /// A transient attribute of a type that the model does not know makes its default when it is first read.
   private static func transientAccessors(_ binding: BindingSyntax) -> String {
-    let isOptional = binding.type.map { $0.hasSuffix("?") || $0.hasPrefix("Optional<") } ?? false
-    let read = isOptional ? "_optionalTransient" : "_transient"
+    let type = binding.type.map { ", (\($0)).self" } ?? ""
     let value = binding.initializer.flatMap { $0 == "nil" ? nil : ", default: \($0)" } ?? ""
     return """
       {
-        get { \(read)(_Slot.\(binding.spelling)\(value)) }
+        get { _transient(_Slot.\(binding.spelling)\(type)\(value)) }
         set { _setTransient(_Slot.\(binding.spelling), newValue) }
       }
       """

@@ -1,0 +1,218 @@
+import Foundation
+import Perdure
+import PerdureTestSupport
+import Testing
+
+/// Calls somebody when it is released.
+private final class Caller {
+  private let action: () -> Void
+  init(_ action: @escaping () -> Void) { self.action = action }
+  deinit { action() }
+}
+
+private final class Cache { var entries: [Int] = [] }
+
+@Entity private final class Node: ManagedObject {
+  var title: String?
+  @Attribute(.transient) var zoom: Double = 1
+  @Attribute(.transient) var partner: Node?
+  @Attribute(.transient) var caller: Caller?
+  @Attribute(.transient) var cache: Cache = Cache()
+  @Attribute(.transient) var notes: [String] = ["new"]
+}
+
+/// T2 of the reference: when what transient attributes hold is let go, and how.
+@Suite("What transient attributes hold is let go")
+struct TransientLifetimeTests {
+  private func pair(_ context: ManagedObjectContext) throws -> (Node, Node) {
+    let (first, second) = (Node(context: context), Node(context: context))
+    first.title = "1"
+    second.title = "2"
+    try context.save()
+    return (first, second)
+  }
+
+  @Test("A context that is let go with an unsaved change does not keep what was held before")
+  func unsaved() throws {
+    let sandbox = try Sandbox(Node.self)
+    weak var held: Node?
+    do {
+      let context = sandbox.container.newContext()
+      let (first, second) = try pair(context)
+      first.partner = second
+      try context.save()
+      first.partner = nil
+      held = second
+    }
+    #expect(held == nil)
+  }
+
+  @Test("Nor what was held before a change that was made after it was let go")
+  func late() throws {
+    let sandbox = try Sandbox(Node.self)
+    weak var held: Node?
+    do {
+      let first = try {
+        let context = sandbox.container.newContext()
+        return try pair(context).0
+      }()
+      let caller = Caller {}
+      first.caller = caller
+      first.zoom = 2
+      #expect(first.zoom == 2 && first.caller === caller)
+      first.caller = nil
+      held = first
+    }
+    #expect(held == nil)
+  }
+
+  @Test("Objects that hold each other go with their context, saved or not", arguments: [false, true])
+  func circle(isSaved: Bool) throws {
+    let sandbox = try Sandbox(Node.self)
+    weak var held: Node?
+    do {
+      let context = sandbox.container.newContext()
+      let (first, second) = try pair(context)
+      first.partner = second
+      second.partner = first
+      if isSaved { try context.save() }
+      held = second
+    }
+    #expect(held == nil)
+  }
+
+  @Test("What outlives its context has its defaults")
+  func outliving() throws {
+    let node = try {
+      let context = try Sandbox(Node.self).container.newContext()
+      let (first, _) = try pair(context)
+      first.zoom = 2
+      try context.save()
+      #expect(first.zoom == 2)
+      return first
+    }()
+    #expect(node.managedObjectContext == nil && node.zoom == 1 && node.title == "1")
+  }
+
+  @Test(
+    "Objects that hold each other go when they have been deleted, here or elsewhere",
+    arguments: [false, true])
+  func deletedCircle(isElsewhere: Bool) throws {
+    let sandbox = try Sandbox(Node.self)
+    let context = sandbox.container.newContext()
+    weak var held: Node?
+    do {
+      let (first, second) = try pair(context)
+      first.partner = second
+      second.partner = first
+      try context.save()
+      held = second
+      let deleting = isElsewhere ? sandbox.container.newContext() : context
+      for node in try deleting.fetch(FetchRequest<Node>()) { deleting.delete(node) }
+      try deleting.save()
+      context.refreshAllObjects()
+      #expect(first.title == (isElsewhere ? nil : "1"))
+      #expect(second.title == (isElsewhere ? nil : "2"))
+      #expect(first.partner == nil)
+    }
+    #expect(held == nil)
+  }
+
+  @Test("A reset is done before anything is released that sets a property")
+  func reset() throws {
+    let sandbox = try Sandbox(Node.self)
+    let context = sandbox.container.newContext()
+    let (first, second) = try pair(context)
+    first.caller = Caller { second.title = "late" }
+    second.caller = Caller { first.title = "late" }
+    try context.save()
+    context.reset()
+    #expect(!context.hasChanges)
+    try context.save()
+    #expect(Set(try context.fetch(FetchRequest<Node>()).map(\.title)) == ["1", "2"])
+  }
+
+  @Test("A rollback is done before anything is released that sets a property, which is a change then")
+  func rollback() throws {
+    let sandbox = try Sandbox(Node.self)
+    let context = sandbox.container.newContext()
+    let (first, second) = try pair(context)
+    first.caller = Caller { second.title = "late" }
+    second.caller = Caller { first.title = "late" }
+    context.rollback()
+    #expect(context.updatedObjects == [first, second])
+    #expect(first.title == "late" && second.title == "late" && first.caller == nil)
+    try context.save()
+    #expect(try sandbox.container.newContext().fetch(FetchRequest<Node>()).map(\.title) == ["late", "late"])
+  }
+
+  @Test("A save is done before anything is released that sets a property, which is pending then")
+  func saving() throws {
+    let sandbox = try Sandbox(Node.self)
+    let context = sandbox.container.newContext()
+    let (first, second) = try pair(context)
+    first.caller = Caller { second.title = "late" }
+    second.caller = Caller { first.title = "late" }
+    try context.save()
+    (first.caller, second.caller) = (nil, nil)
+    #expect(first.title == "1" && second.title == "2")
+    try context.save()
+    #expect(context.updatedObjects == [first, second])
+    try context.save()
+    #expect(try sandbox.container.newContext().fetch(FetchRequest<Node>()).map(\.title) == ["late", "late"])
+  }
+
+  @Test("A refresh is done before anything is released that sets a property")
+  func refreshing() throws {
+    let context = try Sandbox(Node.self).container.newContext()
+    let (first, second) = try pair(context)
+    first.caller = Caller { first.title = "late" }
+    context.refresh(first, mergeChanges: false)
+    #expect(first.title == "late" && first.isUpdated && first.caller == nil)
+    context.rollback()
+    first.caller = Caller { second.title = "late" }
+    second.caller = Caller { first.title = "late" }
+    try context.save()
+    context.refreshAllObjects()
+    #expect(context.updatedObjects == [first, second])
+  }
+
+  @Test("A change of transient attributes alone is forgotten by a refresh when the row was removed elsewhere")
+  func removedElsewhere() throws {
+    let sandbox = try Sandbox(Node.self)
+    let context = sandbox.container.newContext()
+    let (first, second) = try pair(context)
+    first.zoom = 2
+    second.zoom = 2
+    let other = sandbox.container.newContext()
+    for node in try other.fetch(FetchRequest<Node>()) { other.delete(node) }
+    try other.save()
+    context.refresh(first, mergeChanges: true)
+    #expect(first.isDeleted && !first.hasChanges && context.updatedObjects == [second])
+    context.refreshAllObjects()
+    #expect(second.isDeleted && !context.hasChanges && second.zoom == 1)
+    try context.save()
+  }
+
+  @Test("A default that is made when it is read was not set, so a rollback leaves it")
+  func madeDefaults() throws {
+    let context = try Sandbox(Node.self).container.newContext()
+    let (node, _) = try pair(context)
+    node.zoom = 2
+    let cache = node.cache
+    cache.entries.append(1)
+    context.rollback()
+    #expect(node.zoom == 1 && node.cache === cache)
+    #expect(!context.hasChanges)
+  }
+
+  @Test("Where a value was taken away by name, reading gives the default and leaves the absence")
+  func takenAway() throws {
+    let context = try Sandbox(Node.self).container.newContext()
+    let (node, _) = try pair(context)
+    node.setValue(nil, forKey: "notes")
+    #expect(node.notes == ["new"] && node.value(forKey: "notes") == nil)
+    node.notes = ["set"]
+    #expect(node.notes == ["set"] && node.value(forKey: "notes") as? [String] == ["set"])
+  }
+}

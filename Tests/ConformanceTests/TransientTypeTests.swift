@@ -1,0 +1,76 @@
+import Foundation
+import Perdure
+import Testing
+
+private struct Colour: Equatable { var red = 0 }
+private typealias Name = String?
+private typealias Tint = Colour?
+
+@Entity private final class Palette: ManagedObject {
+  var title: String?
+  @Attribute(.transient) var name: Name
+  @Attribute(.transient) var first: Name = "n"
+  @Attribute(.transient) var tint: Tint
+  @Attribute(.transient) var shade: Tint = Colour(red: 5)
+  @Attribute(.transient) var number: Swift.Optional<Int>
+  @Attribute(.transient) var other: (Colour?)
+  @Attribute(.transient) var plain: Colour? = Colour(red: 4)
+  @Attribute(.transient) var certain: Colour = Colour(red: 3)
+  @Attribute(.transient) var count: Int
+  @Attribute(.transient) var make: () -> Int? = { 7 }
+}
+
+/// T1 of the reference: whether a transient attribute may have no value follows from its type, however it is written.
+@Suite("Types of transient attributes")
+struct TransientTypeTests {
+  private func palette() throws -> Palette {
+    Palette(context: try Sandbox(Palette.self).container.newContext())
+  }
+
+  @Test("What is optional by its type reads as nil until it is set, and again when it is taken away")
+  func optional() throws {
+    let palette = try palette()
+    #expect(palette.name == nil && palette.tint == nil && palette.number == nil && palette.other == nil)
+    palette.name = "a"
+    palette.tint = Colour(red: 1)
+    palette.number = 2
+    palette.other = Colour(red: 3)
+    #expect(palette.name == "a" && palette.tint == Colour(red: 1))
+    #expect(palette.number == 2 && palette.other == Colour(red: 3))
+    palette.name = nil
+    palette.tint = nil
+    palette.number = nil
+    palette.other = nil
+    #expect(palette.name == nil && palette.tint == nil && palette.number == nil && palette.other == nil)
+  }
+
+  @Test("Defaults of optional types are given until nil is set")
+  func defaults() throws {
+    let palette = try palette()
+    #expect(palette.first == "n" && palette.shade == Colour(red: 5) && palette.plain == Colour(red: 4))
+    palette.first = nil
+    palette.shade = nil
+    palette.plain = nil
+    #expect(palette.first == nil && palette.shade == nil && palette.plain == nil)
+  }
+
+  @Test("What is not optional has its default or its zero, and may be a function")
+  func certain() throws {
+    let palette = try palette()
+    #expect(palette.certain == Colour(red: 3) && palette.count == 0 && palette.make() == 7)
+    palette.certain.red = 9
+    palette.count = 1
+    palette.make = { nil }
+    #expect(palette.certain == Colour(red: 9) && palette.count == 1 && palette.make() == nil)
+  }
+
+  @Test("The model says of each what its type says")
+  func model() throws {
+    let optional = Dictionary(
+      uniqueKeysWithValues: try palette().entity.attributes.map { ($0.name, $0.isOptional) })
+    for name in ["name", "first", "tint", "shade", "number", "other", "plain"] {
+      #expect(optional[name] == true, "\(name)")
+    }
+    #expect(optional["count"] == false)
+  }
+}
