@@ -70,6 +70,7 @@ private enum Check: Sendable {
   case lengthAtMost(Int)
   case pattern(SharedPattern)
   case predicate(FetchPredicate)
+  case unreadable(String)
 
   enum Answer {
     case holds
@@ -102,6 +103,7 @@ private enum Check: Sendable {
     case .maximumLength(let count): self = .lengthAtMost(count)
     case .pattern(let pattern): self = .pattern(try SharedPattern(pattern))
     case .predicate(let predicate, _): self = .predicate(predicate)
+    case .unreadablePredicate(let text, _): self = .unreadable(text)
     }
   }
 
@@ -121,6 +123,9 @@ private enum Check: Sendable {
     case (.pattern(let pattern), .string(let text)): Self.asking { try pattern.matches(text) }
     case (.pattern(let pattern), .url(let url)): Self.asking { try pattern.matches(url.absoluteString) }
     case (.predicate(let predicate), _): Self.asking { try predicate.evaluate(with: value) }
+    case (.unreadable(let text), _):
+      .cannotBeAsked(
+        PredicateEvaluationError(.unsupportedFunction, "\(text) takes a later version of Perdure."))
     default: .fails
     }
   }

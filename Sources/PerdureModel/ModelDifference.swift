@@ -213,7 +213,7 @@ struct ModelComparison {
         .transientChanged, entity, old.name, false,
         "The attribute became \(new.isTransient ? "transient" : "stored").")
     }
-    let (oldRules, newRules) = (old.rules.map(\.description), new.rules.map(\.description))
+    let (oldRules, newRules) = (old.rules.map(\.wholeText), new.rules.map(\.wholeText))
     if oldRules != newRules {
       note(
         .rulesChanged, entity, old.name, true, "The validation rules were \(oldRules) and are \(newRules).")

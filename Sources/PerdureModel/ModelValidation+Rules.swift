@@ -45,26 +45,37 @@ extension ModelValidation {
     switch rule {
     case .minimum(let bound), .maximum(let bound):
       if !type.hasOrder {
-        return ("A \(type) has no least or greatest value.", "Use another rule, or a predicate.")
+        return ("\(type.phrase) has no least or greatest value.", "Use another rule, or a predicate.")
       }
       if bound.converted(to: type) == nil || bound.isNaN {
-        return ("The bound \(bound.value) is no \(type).", "Give a value of the attribute's type and range.")
+        return ("The bound \(bound.value) is no \(type).", Self.remedy(forBoundOf: type))
       }
     case .minimumLength(let count), .maximumLength(let count):
-      if !type.hasLength { return ("A \(type) has no length.", "Use minimum and maximum, or a predicate.") }
+      if !type.hasLength {
+        return ("\(type.phrase) has no length.", "Use minimum and maximum, or a predicate.")
+      }
       if count < 0 || count >= Int(Int32.max) {
         return ("The length \(count) is impossible.", "Use a length from 0 to \(Int32.max - 1).")
       }
     case .pattern(let pattern):
-      if type != .string, type != .uri { return ("A \(type) is no text.", "Use another rule.") }
+      if type != .string, type != .uri { return ("\(type.phrase) is no text.", "Use another rule.") }
       return isStored ? nil : Self.flaw(ofPattern: pattern)
     case .predicate(let predicate, _):
       if type == .undefined {
         return ("A predicate cannot be asked about any value.", "Give the attribute a type.")
       }
-      return Self.flaw(of: predicate)
+      // Of what is stored, what cannot be asked is found out when it is asked.
+      return isStored ? nil : Self.flaw(of: predicate)
+    case .unreadablePredicate(let text, _):
+      if !isStored { return ("The predicate \(text) cannot be read.", "Use a predicate of this version.") }
     }
     return nil
+  }
+
+  private static func remedy(forBoundOf type: AttributeType) -> String {
+    type == .decimal
+      ? "Give a whole number, or write .decimal(…): a literal with a point is a Double."
+      : "Give a value of the attribute's type and range."
   }
 
   private static func flaw(ofPattern pattern: String) -> (message: String, remedy: String)? {
@@ -88,10 +99,13 @@ extension ModelValidation {
       }
     }
     names.formUnion(predicate.variables.map { "$\($0)" })
+    if names == ["length"] {
+      return ("The predicate names length.", "Use minimumLength and maximumLength, or length:(SELF).")
+    }
     if !names.isEmpty {
       return (
         "The predicate names \(names.sorted().joined(separator: ", ")).",
-        "Speak of the value as SELF; rules across properties belong in validateForInsert and validateForUpdate."
+        "Speak of the value as SELF; a rule is about one attribute."
       )
     }
     if hasObject { return ("The predicate names an object.", "Compare with values.") }
@@ -113,7 +127,7 @@ extension ModelValidation {
       case .maximum(let bound): most += [bound.converted(to: attribute.type)?.value].compactMap { $0 }
       case .minimumLength(let count): leastLength = max(leastLength, count)
       case .maximumLength(let count): mostLength = min(mostLength, count)
-      case .pattern, .predicate: break
+      case .pattern, .predicate, .unreadablePredicate: break
       }
     }
     var flaws: [(message: String, remedy: String)] = []
@@ -142,6 +156,9 @@ extension AttributeType {
     case .undefined, .string, .boolean, .binary, .uuid, .uri: false
     }
   }
+
+  /// The subject of a sentence about values.
+  fileprivate var phrase: String { self == .undefined ? "An attribute that holds anything" : "A \(self)" }
 
   /// Whether values have a length.
   fileprivate var hasLength: Bool { self == .string || self == .binary || self == .uri }

@@ -33,6 +33,43 @@ extension StoredModel {
 
   /// Whether `other` says the same in every byte, so that it need not be written.
   package func isEqual(to other: StoredModel) -> Bool { encode() == other.encode() }
+
+  /// Whether whoever reads rows and indexes may go by `other` as well: the models differ at most in rules, user info,
+  /// version identifiers, configurations, names of classes and earlier names, and in what transient attributes are.
+  package func hasSameRows(as other: StoredModel) -> Bool {
+    lastNumbers == other.lastNumbers && layouts == other.layouts && entries == other.entries
+      && model.entities.map(\.asRowsSeeIt) == other.model.entities.map(\.asRowsSeeIt)
+  }
+}
+
+extension EntityDescription {
+  /// Without what rows and indexes do not depend on.
+  fileprivate var asRowsSeeIt: EntityDescription {
+    var entity = EntityDescription(
+      name, superentity: superentityName, isAbstract: isAbstract, className: "",
+      properties: properties.map(\.asRowsSeeIt), indexes: indexes,
+      uniquenessConstraints: uniquenessConstraints)
+    entity.versionHashModifier = versionHashModifier
+    return entity
+  }
+}
+
+extension PropertyDescription {
+  fileprivate var asRowsSeeIt: PropertyDescription {
+    switch self {
+    case .attribute(let attribute) where attribute.isTransient:
+      return .attribute(AttributeDescription(attribute.name, .undefined, isTransient: true))
+    case .attribute(var attribute):
+      attribute.rules = []
+      attribute.userInfo = [:]
+      attribute.renamingIdentifier = nil
+      return .attribute(attribute)
+    case .relationship(var relationship):
+      relationship.userInfo = [:]
+      relationship.renamingIdentifier = nil
+      return .relationship(relationship)
+    }
+  }
 }
 
 /// Hands out numbers, each once.

@@ -32,6 +32,10 @@ extension ByteWriter {
       integer(UInt8(5))
       string(predicate.predicateFormat)
       string(message)
+    case .unreadablePredicate(let text, let message):
+      integer(UInt8(5))
+      string(text)
+      string(message)
     }
   }
 }
@@ -44,17 +48,17 @@ extension ByteReader {
     case 2: return .minimumLength(Int(clamping: try integer(UInt32.self)))
     case 3: return .maximumLength(Int(clamping: try integer(UInt32.self)))
     case 4: return .pattern(try string())
-    case 5: return .predicate(try predicate(), message: try string())
+    case 5: return Self.predicate(try string(), message: try string())
     case let kind: throw fail("\(kind) is no kind of validation rule")
     }
   }
 
-  private mutating func predicate() throws(ModelError) -> FetchPredicate {
-    let text = try string()
+  /// Rows can be read without the rules: text that this version does not understand stays text.
+  private static func predicate(_ text: String, message: String) -> ValidationRule {
     do throws(PredicateSyntaxError) {
-      return try FetchPredicate(format: text)
+      return .predicate(try FetchPredicate(format: text), message: message)
     } catch {
-      throw fail("text is no predicate")
+      return .unreadablePredicate(text, message: message)
     }
   }
 }

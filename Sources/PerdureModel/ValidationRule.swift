@@ -6,8 +6,8 @@ public import PerdurePredicates
 ///     AttributeDescription("code", .string, rules: [.minimumLength(1), .pattern("[A-Z]+")])
 ///
 /// Rules are data: a store keeps them with its model, and every program that reads the model sees them. They are
-/// checked when an object is saved, and by `ManagedObject.validateForInsert()` and its kin, never at assignment. An
-/// absent value breaks none of them: only `isOptional` speaks of absence.
+/// checked when an object is saved and when its context is validated, never at assignment. An absent value breaks none
+/// of them: only `isOptional` speaks of absence.
 public enum ValidationRule: Sendable, Hashable {
   /// The least number or the earliest date. A value that is not a number breaks it.
   case minimum(DefaultValue)
@@ -24,6 +24,10 @@ public enum ValidationRule: Sendable, Hashable {
   /// The message says in words what it asks, after the name of the property: "must be even". A pattern is checked
   /// quicker by `pattern` than by a predicate with MATCHES.
   case predicate(FetchPredicate, message: String)
+  /// The text of a predicate that a store's model has and this version cannot read, because a later one wrote it. Such
+  /// a store can be read all the same; a value is held against the rule in vain, and breaks it. The model of a program
+  /// has none.
+  case unreadablePredicate(String, message: String)
 }
 
 extension ValidationRule: CustomStringConvertible {
@@ -37,6 +41,20 @@ extension ValidationRule: CustomStringConvertible {
     case .pattern(let pattern): "must match \(pattern) as a whole"
     case .predicate(let predicate, let message):
       message.isEmpty ? "must be such that \(predicate.predicateFormat)" : message
+    case .unreadablePredicate(let text, let message): message.isEmpty ? "must be such that \(text)" : message
     }
+  }
+
+  /// All of the rule in words, so that two that ask for different things differ.
+  var wholeText: String {
+    switch self {
+    case .minimum, .maximum, .minimumLength, .maximumLength, .pattern: description
+    case .predicate(let predicate, let message): Self.wholeText(predicate.predicateFormat, message)
+    case .unreadablePredicate(let text, let message): Self.wholeText(text, message)
+    }
+  }
+
+  private static func wholeText(_ predicate: String, _ message: String) -> String {
+    message.isEmpty ? "must be such that \(predicate)" : "\(message) (\(predicate))"
   }
 }

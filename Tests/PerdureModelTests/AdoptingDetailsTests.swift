@@ -1,3 +1,4 @@
+import PerdurePredicates
 import Testing
 
 @testable import PerdureModel
@@ -28,6 +29,51 @@ struct AdoptingDetailsTests {
     #expect(
       try differences(plain, AttributeDescription("a", .int64, userInfo: ["k": "v"]))
         == ["detailsChanged E.a"])
+  }
+
+  @Test("A predicate that changes behind the same words is a change of the rules, and is shown")
+  func predicates() throws {
+    func attribute(_ format: String, _ message: String) throws -> AttributeDescription {
+      AttributeDescription(
+        "a", .int64, rules: [.predicate(try FetchPredicate(format: format), message: message)])
+    }
+    let old = try attribute("SELF < 10", "is too large")
+    for new in [try attribute("SELF < 20", "is too large"), try attribute("SELF < 10", "must be less")] {
+      #expect(try differences(old, new) == ["rulesChanged E.a"])
+    }
+    func model(_ attribute: AttributeDescription) throws -> ManagedObjectModel {
+      try ManagedObjectModel([entity("E", .attribute(attribute))])
+    }
+    let found = ModelDifference.differences(
+      from: try model(old), to: try model(attribute("SELF < 20", "is too large")))
+    #expect(found.first?.message.contains("is too large (SELF < 20)") == true, "\(found)")
+    #expect(try differences(old, attribute("SELF < 10", "is too large")) == [])
+  }
+
+  @Test("Models have the same rows when they differ in rules, user info and names that rows do not know")
+  func sameRows() throws {
+    func stored(
+      _ attribute: AttributeDescription, _ transient: AttributeType = .int64, identifiers: Set<String> = []
+    ) throws -> StoredModel {
+      var description = entity("E", .attribute(attribute), .transient("t", transient))
+      description.userInfo = ["k": attribute.userInfo["k"] ?? ""]
+      return try StoredModel.initial(
+        for: ManagedObjectModel([description], versionIdentifiers: identifiers))
+    }
+    let plain = try stored(AttributeDescription("a", .int64))
+    let same = [
+      try stored(AttributeDescription("a", .int64, rules: [.minimum(1)])),
+      try stored(AttributeDescription("a", .int64, renamingIdentifier: "b", userInfo: ["k": "v"])),
+      try stored(AttributeDescription("a", .int64), .string, identifiers: ["2"]),
+    ]
+    for other in same { #expect(plain.hasSameRows(as: other) && !plain.isEqual(to: other)) }
+    let others = [
+      try stored(AttributeDescription("a", .int64, defaultValue: 1)),
+      try stored(AttributeDescription("a", .int64, isOptional: false)),
+      try stored(AttributeDescription("b", .int64)), try stored(AttributeDescription("a", .int32)),
+      try StoredModel.initial(for: ManagedObjectModel([entity("E", .int64("a"))])),
+    ]
+    for other in others { #expect(!plain.hasSameRows(as: other)) }
   }
 
   @Test("A stored attribute does not become transient, nor the reverse, without a migration")

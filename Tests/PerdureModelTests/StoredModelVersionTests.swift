@@ -105,6 +105,24 @@ struct StoredModelVersionTests {
     #expect(read.model.entities[0].attributes[0].rules == [.pattern("[ab(")])
   }
 
+  @Test("A predicate that a later version wrote stays text for who only reads the model")
+  func foreignPredicate() throws {
+    let rule = ValidationRule.predicate(try FetchPredicate(format: "SELF < 10"), message: "must be small")
+    let good = try ManagedObjectModel([entity("E", .int64("a", rules: [rule]))])
+    var bytes = try StoredModel.initial(for: good).encode()
+    let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("SELF <".utf8)) })
+    bytes[place + 5] = UInt8(ascii: "?")
+    let read = try StoredModel(decoding: bytes)
+    let foreign = ValidationRule.unreadablePredicate("SELF ? 10", message: "must be small")
+    #expect(read.model.entities[0].attributes[0].rules == [foreign])
+    #expect(read.encode() == bytes && "\(foreign)" == "must be small")
+    let broken = try CompiledRules([foreign], type: .int64).broken(by: .integer(1))
+    #expect(broken.first?.cause?.code == .unsupportedFunction)
+    #expect(try CompiledRules([foreign], type: .int64).broken(by: .null).isEmpty)
+    #expect(try read.adopting(good).differences.map(\.kind) == [.rulesChanged])
+    #expect(throws: ModelError.self) { try ManagedObjectModel([entity("E", .int64("a", rules: [foreign]))]) }
+  }
+
   @Test("The smaller parts of the bytes are these")
   func golden() throws {
     let model = try ManagedObjectModel(

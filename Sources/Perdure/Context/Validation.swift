@@ -41,7 +41,7 @@ enum PropertyRules {
   /// Core Data's number for a rule of the model that a value of a type breaks.
   static func code(of rule: ValidationRule, _ type: AttributeType?) -> PerdureError.Code {
     switch (rule, type) {
-    case (.predicate, _): .validation
+    case (.predicate, _), (.unreadablePredicate, _): .validation
     case (_, .uri): .invalidURI
     case (.minimum, .date): .dateTooSoon
     case (.maximum, .date): .dateTooLate

@@ -80,7 +80,7 @@ package final class LogPersistentStore: PersistentStore {
     guard shown.withLock({ $0 != nil }) else { return }
     do { try store.refresh() } catch let error as StoreError where error.code == .closed { return }
     let newest = store.snapshot()
-    guard try StoredModelRecord.stored(in: newest, keyspaces.meta)?.isEqual(to: model) == true else {
+    guard try StoredModelRecord.stored(in: newest, keyspaces.meta)?.hasSameRows(as: model) == true else {
       throw PerdureError(
         .incompatibleModel,
         "The store has been given another model since it was opened; what was saved before can be read still. "

@@ -6,14 +6,16 @@ internal import PerdureModel
 enum StoredModelRecord {
   static let key = Array("model".utf8)
 
-  /// The stored model, brought up to date with the program's.
+  /// The stored model, brought up to date with the program's. Who only reads goes by the program's own where the two
+  /// differ in nothing that rows depend on, and writes nothing.
   static func adopt(
     _ model: ManagedObjectModel?, in store: Store, _ meta: Keyspace, isReadOnly: Bool
   ) throws -> StoredModel {
     let stored = try stored(in: store.snapshot(), meta)
     let wanted = try next(stored, model, in: store)
     if let stored, stored.isEqual(to: wanted) { return stored }
-    guard !isReadOnly else {
+    if isReadOnly {
+      if let stored, stored.hasSameRows(as: wanted) { return wanted }
       throw StoreError(
         .readOnly, "The model has additions that the store does not know; open it once for writing",
         at: store.path)
