@@ -122,8 +122,8 @@ struct DeclaredRuleTests {
     let error = #expect(throws: PerdureError.self) { try context.save() }
     #expect(error?.code == .multipleValidationErrors)
     #expect(
-      Set(error?.details.map { "\($0.code.rawValue) \($0.property)" } ?? [])
-        == ["1610 amount", "1670 code", "1680 code", "1620 amount", "1570 label"])
+      error?.details.map { "\($0.code.rawValue) \($0.property)" }.sorted()
+        == ["1570 label", "1610 amount", "1620 amount", "1670 code", "1680 code"])
   }
 
   @Test("V3 A save that fails changes nothing, and repairing makes it pass")

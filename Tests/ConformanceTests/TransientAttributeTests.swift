@@ -223,19 +223,104 @@ struct TransientAttributeTests {
     #expect(sketch.zoom == 1 && !context.hasChanges)
   }
 
-  @Test("What a delete rule takes along is validated without an instance of it")
-  func cascades() throws {
-    let sandbox = try Sandbox(Sketch.self, Folder.self)
+  /// A folder with a leaf whose size no rule stood against when it was saved.
+  private func folder(
+    in directory: TemporaryDirectory, _ rules: [ValidationRule]
+  ) throws -> PersistentContainer {
+    let model = try ManagedObjectModel([
+      EntityDescription("Folder", properties: [.toMany("leaves", "Leaf", inverse: "folder")]),
+      EntityDescription(
+        "Leaf",
+        properties: [
+          .toOne("folder", "Folder", inverse: "leaves"), .int64("size", rules: rules),
+          .transient("mark", .string, optional: false), .transient("any", optional: false),
+        ]),
+    ])
+    let container = PersistentContainer(name: "F", model: model, at: directory.file("f.perdure"))
+    try container.loadPersistentStores()
+    return container
+  }
+
+  private func objects(_ entity: String, _ context: ManagedObjectContext) throws -> [ManagedObject] {
+    try context.fetch(FetchRequest<ManagedObject>(entityName: entity))
+  }
+
+  @Test(
+    "What a delete rule changes is validated without an instance of it, and as with one",
+    arguments: [false, true])
+  func nullified(isRegistered: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let before = try folder(in: directory, [])
+    let making = before.newContext()
+    let (top, leaf) = (
+      making.insertNewObject(forEntityName: "Folder"), making.insertNewObject(forEntityName: "Leaf")
+    )
+    leaf["size"] = 7
+    leaf["folder"] = top
+    #expect(refusals(making) == ["1570 mark", "1570 any"])
+    leaf["mark"] = "m"
+    leaf["any"] = [1]
+    try making.save()
+    try before.close()
+    let container = try folder(in: directory, [.maximum(5)])
+    let context = container.newContext()
+    context.delete(try #require(try objects("Folder", context).first))
+    let held = isRegistered ? try objects("Leaf", context).first : nil
+    #expect(refusals(context) == ["1610 size"])
+    #expect(context.registeredObjects.contains { $0.entity.name == "Leaf" } == isRegistered)
+    // Nor do the required transient attributes of what was fetched stand in the way of other changes.
+    let leaves = try objects("Leaf", context)
+    #expect(held == nil || leaves == [held])
+    try #require(leaves.first)["size"] = 5
+    #expect(refusals(context) == [])
+    try container.close()
+  }
+
+  @Test("One that has to have a value is asked for in new objects, and where any of them was set")
+  func requiredLater() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription("E", properties: [.string("a"), .transient("t", optional: false), .transient("u")])
+    ])
+    let sandbox = try Sandbox(model)
+    let making = sandbox.container.newContext()
+    making.insertNewObject(forEntityName: "E")["t"] = 1
+    try making.save()
     let context = sandbox.container.newContext()
-    let folder = Folder(context: context)
-    for _ in 0..<3 { Sketch(context: context).folder = folder }
+    let object = try #require(try objects("E", context).first)
+    object["a"] = "changed"
+    #expect(refusals(context) == [])
+    object["u"] = 1
+    #expect(refusals(context) == ["1570 t"])
+    object["t"] = 1
+    #expect(refusals(context) == [])
+  }
+
+  @Test("Where a store is only read, a save of transient changes alone settles them")
+  func readOnly() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/s.perdure"
+    let writer = try PersistentContainer(
+      name: "w", classes: [Sketch.self, Folder.self], description: .init(path: path))
+    try writer.loadPersistentStores()
+    _ = try stored(writer.newContext())
+    let reader = try PersistentContainer(
+      name: "r", classes: [Sketch.self, Folder.self], description: .init(path: path, isReadOnly: true))
+    try reader.loadPersistentStores()
+    let context = reader.newContext()
+    let sketch = try #require(try context.fetch(FetchRequest<Sketch>()).first)
+    sketch.zoom = 2
+    sketch.tool = "brush"
+    #expect(refusals(context) == ["1660 tool"])
+    sketch.tool = nil
     try context.save()
-    #expect(folder.mark == Colour(red: 7))
-    let other = sandbox.container.newContext()
-    let found = try #require(try other.fetch(FetchRequest<Folder>()).first)
-    other.delete(found)
-    try other.save()
-    #expect(try sandbox.container.newContext().fetch(FetchRequest<Sketch>()).isEmpty)
+    #expect(!context.hasChanges && sketch.zoom == 2)
+    sketch.title = "x"
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .saveFailed)
+    context.rollback()
+    #expect(sketch.zoom == 2)
+    try reader.close()
+    try writer.close()
   }
 
   @Test("A row has no room for it: models with and without open one store, and read its rows")

@@ -156,11 +156,12 @@ extension ManagedObjectContext {
   public func save() throws(PerdureError) { try core.save() }
 
   /// Holds everything that is pending against the rules that a save holds it against, as often as one likes: after
-  /// applying delete rules, and without asking the store. Classes are asked by `validateForInsert()` and its like, but
-  /// no `willSave()` is called. A save that follows may still meet what others have saved.
+  /// applying delete rules, which stay applied as by `processPendingChanges()`. Classes are asked by
+  /// `validateForInsert()` and its like, but no `willSave()` is called. The context does not move on: a save that
+  /// follows may still meet what others have saved, and what others have removed is not looked for.
   ///
   /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` would; 134060 when a row could not be read.
-  ///   Everything is pending as before.
+  ///   Everything stays pending.
   /// - Complexity: O(k) for k changed objects, and a read for each that has rules on attributes that did not change.
   public func validate() throws(PerdureError) { try core.validate() }
 

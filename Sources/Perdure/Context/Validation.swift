@@ -113,30 +113,68 @@ extension ContextCore {
     }
   }
 
+  /// The row is asked for once, however many rules there are, and only if a column has some that did not change.
   private func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
+    let needsRow =
+      overlay.changesRow && !overlay.isNew
+      && overlay.shape.ruledSlots.contains { overlay.shape.isColumn($0) && overlay.value($0) == nil }
+    if needsRow, withRow(overlay.reference, { row, _ in addBrokenRules(overlay, row, to: &details) }) != nil {
+      return
+    }
+    addBrokenRules(overlay, nil, to: &details)
+  }
+
+  /// - Parameter row: The object's row, if a column may have to be looked up there.
+  private func addBrokenRules(
+    _ overlay: ObjectOverlay, _ row: RowView?, to details: inout [PerdureError.Detail]
+  ) {
     for slot in overlay.shape.ruledSlots where isConcerned(overlay, slot) {
-      if case .transient(_, let isOptional) = overlay.shape.properties[slot] {
-        addBrokenRules(ofTransient: slot, isOptional, overlay, to: &details)
-        continue
-      }
-      if overlay.shape.rules[slot] != nil {
-        let value = overlay.value(slot) ?? columnValue(overlay.reference, slot)
+      switch overlay.shape.properties[slot] {
+      case .attribute(_, let isOptional):
+        let value = column(overlay, slot, row)
         if !value.isNull {
           addBrokenRules(of: value, overlay.shape, overlay.reference, slot, to: &details)
-          continue
+        } else if !isOptional {
+          addViolation(PropertyRules.missing, overlay, slot, to: &details)
         }
+      case .transient(_, let isOptional):
+        addBrokenRules(ofTransient: slot, isOptional, overlay, to: &details)
+      case .relationship(let relationship):
+        let count =
+          relationship.form == .column
+          ? (leads(column(overlay, slot, row), from: overlay) ? 1 : 0)
+          : targetCount(of: overlay.reference, relationship)
+        if let found = PropertyRules.violation(relationship, count: count) {
+          addViolation(found, overlay, slot, to: &details)
+        }
+      case .count: break
       }
-      // Most columns have a value, and then no rule of theirs is broken.
-      if let value = overlay.value(slot), !value.isNull { continue }
-      guard let found = violation(overlay, slot) else { continue }
-      details.append(
-        PerdureError.Detail(
-          code: found.code, objectID: objectID(of: overlay.reference),
-          property: overlay.shape.propertyName(slot), value: found.value, rule: found.rule))
     }
   }
 
-  /// An object without an instance has no transient values, and nobody could have set them.
+  /// What a column holds: what was set, or what the row has.
+  private func column(_ overlay: ObjectOverlay, _ slot: Int, _ row: RowView?) -> Value {
+    if let value = overlay.value(slot) { return value }
+    guard let row, let layouts = overlay.shape.storage.layouts else { return .null }
+    return layouts.value(slot, of: row)
+  }
+
+  private func leads(_ value: Value, from overlay: ObjectOverlay) -> Bool {
+    guard case .reference(let target) = value else { return false }
+    return shown(target, of: overlay.reference) != nil
+  }
+
+  private func addViolation(
+    _ violation: PropertyRules.Violation, _ overlay: ObjectOverlay, _ slot: Int,
+    to details: inout [PerdureError.Detail]
+  ) {
+    details.append(
+      PerdureError.Detail(
+        code: violation.code, objectID: objectID(of: overlay.reference),
+        property: overlay.shape.propertyName(slot), value: violation.value, rule: violation.rule))
+  }
+
+  /// Only an instance has values that were set, and a new object has one.
   private func addBrokenRules(
     ofTransient slot: Int, _ isOptional: Bool, _ overlay: ObjectOverlay,
     to details: inout [PerdureError.Detail]
@@ -148,10 +186,7 @@ extension ContextCore {
           of: object.transientValue(slot), overlay.shape, overlay.reference, slot, to: &details)
       }
     } else if !isOptional {
-      details.append(
-        PerdureError.Detail(
-          code: PropertyRules.missing.code, objectID: objectID(of: overlay.reference),
-          property: overlay.shape.propertyName(slot), value: .null, rule: PropertyRules.missing.rule))
+      addViolation(PropertyRules.missing, overlay, slot, to: &details)
     }
   }
 
@@ -171,22 +206,13 @@ extension ContextCore {
     }
   }
 
-  private func violation(_ overlay: ObjectOverlay, _ slot: Int) -> PropertyRules.Violation? {
-    if case .relationship(let relationship) = overlay.shape.properties[slot] {
-      return PropertyRules.violation(relationship, count: targetCount(of: overlay.reference, relationship))
-    }
-    // It has rules, and an absent value breaks none of them.
-    if case .attribute(_, isOptional: true) = overlay.shape.properties[slot] { return nil }
-    let isMissing = overlay.value(slot)?.isNull ?? columnValue(overlay.reference, slot).isNull
-    return isMissing ? PropertyRules.missing : nil
-  }
-
   /// Whether a property of a changed object can have become invalid: all can in a new object and all
-  /// columns in a row that is written; what lies elsewhere only if it has changed.
+  /// columns in a row that is written; what lies elsewhere only if it has changed. So a transient attribute that has
+  /// to have a value does not stand in the way of a change of a row, whether somebody holds an instance or not.
   private func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
     if overlay.isNew { return true }
     if case .transient = overlay.shape.properties[slot] {
-      return overlay.changesTransients || overlay.changesRow
+      return overlay.changesTransients
     }
     if case .relationship(let relationship) = overlay.shape.properties[slot], relationship.form != .column {
       return overlay.delta(slot) != nil
