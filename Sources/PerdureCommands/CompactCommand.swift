@@ -35,11 +35,13 @@ struct CompactCommand: ConsoleCommand {
           ("bytesBefore", .integer(report.bytesBefore)),
           ("bytesAfter", .integer(report.bytesAfter)), ("recordsDropped", .integer(report.recordsDropped)),
           ("tombstonesDropped", .integer(report.tombstonesDropped)),
+          ("bytesLeft", .integer(report.bytesLeft)),
         ]).text)
     } else {
       console.print(
         "\(report.segmentsRewritten) of \(counted(report.segmentsExamined, "segment")) rewritten, "
           + "\(report.segmentsRemoved) removed: \(report.bytesBefore) bytes before, \(report.bytesAfter) after"
+          + (report.bytesLeft == 0 ? "" : "; \(report.bytesLeft) bytes of garbage left in the last segment")
       )
     }
     return .success

@@ -124,6 +124,7 @@ struct CompactionPass {
     state.compactedVersions = roots.map { $0.pointee.version }
     promise = (state.end, state.root.pointee.sequence, state.nextBlob)
     let last = state.end.segment
+    self.report.bytesLeft = state.usage[last].deadBytes + state.usage[last].tombstoneBytes
     numbers = state.segments.segments.keys.filter { $0 != last }.sorted()
     for (index, number) in numbers.enumerated() {
       guard let segment = state.segments.segments[number] else { continue }
@@ -146,9 +147,10 @@ struct CompactionPass {
   ) -> Bool {
     guard limits.rollsLog && state.end.offset > UInt64(SegmentHeader.length) else { return false }
     return !limits.rollsSparingly
-      || CompactionPolicy.closesLastByHand(
-        state.usage[state.end.segment], state.usage.totals, count: state.segments.segments.count,
-        capacity: state.birthCapacity, makesGroups: engine.options.compression.groupsColdRecords)
+      || engine.options.compactionPolicy.closesLastByHand(
+        state.usage[state.end.segment], shortSegments: state.shortSegmentCount,
+        capacity: state.birthCapacity, lacksRoom: engine.reserve.isShort,
+        makesGroups: engine.options.compression.groupsColdRecords)
   }
 
   private var candidates: [CompactionCandidate] {

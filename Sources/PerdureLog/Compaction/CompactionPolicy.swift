@@ -49,22 +49,24 @@ struct CompactionPolicy: Hashable, Sendable {
   /// Whether a compaction by hand closes it.
   ///
   /// What is closed stays short for good: segments are never merged, as their numbers are in addresses, and each
-  /// costs a descriptor and a mapping. So when there are many for what is in the log, it stays until a quarter of what
-  /// a segment takes is garbage in it.
+  /// costs a descriptor and a mapping. So when many are short, it stays until the background would close it, or a
+  /// quarter of what a segment takes is garbage in it, or there is no other room.
   ///
-  /// - Parameter count: How many segments there are.
-  /// - Parameter capacity: Of a new one, in bytes.
-  static func closesLastByHand(
-    _ last: SegmentUsage, _ totals: Totals, count: Int, capacity: Int, makesGroups: Bool
+  /// - Parameters:
+  ///   - shortSegments: How many of the others are shorter than half of a new one.
+  ///   - capacity: Of a new one, in bytes.
+  ///   - lacksRoom: Whether commits are refused until room is won (`Reserve.isShort`).
+  func closesLastByHand(
+    _ last: SegmentUsage, shortSegments: Int, capacity: Int, lacksRoom: Bool, makesGroups: Bool
   ) -> Bool {
     let garbage = last.deadBytes + last.tombstoneBytes
     // What is to be put into groups has to be closed, too.
     guard garbage > 0 || makesGroups || last.totalBytes == 0 else { return false }
-    return count < Self.shortSegmentsMax + 2 * Int(totals.totalBytes) / capacity
-      || garbage >= UInt64(capacity) / 4
+    if shortSegments < Self.shortSegmentsMax || (lacksRoom && garbage > 0) { return true }
+    return garbage >= UInt64(capacity) / 4 || closesLast(last)
   }
 
-  /// So many segments may be short, beside those that the log's bytes fill in half.
+  /// So many segments may be short before compactions by hand spare them.
   static let shortSegmentsMax = 8
 
   /// The segments that a run looks at: the best ones, until garbage is well below the ratio.

@@ -186,10 +186,14 @@ extension StoreOptions {
   /// What compacts a store that is opened so by itself; nil: nothing does.
   var compactor: Compactor? {
     guard compactsAutomatically, !isReadOnly else { return nil }
+    return Compactor(compactionPolicy)
+  }
+
+  /// When a store that is opened so is compacted, and what.
+  var compactionPolicy: CompactionPolicy {
     let least = min(8 << 20, max(1 << 20, segmentCapacityBytes / 8))
-    return Compactor(
-      CompactionPolicy(
-        garbageRatio: compactionGarbageRatio, deadBytesMin: UInt64(least),
-        bytesPerSecond: Double(compactionBytesPerSecond)))
+    return CompactionPolicy(
+      garbageRatio: compactionGarbageRatio, deadBytesMin: UInt64(least),
+      bytesPerSecond: Double(compactionBytesPerSecond))
   }
 }

@@ -49,3 +49,16 @@ extension Engine {
     }
   }
 }
+
+extension CommitterState {
+  /// How many segments before the last have frames for less than half of a new one. Those in groups are not short for
+  /// that: what they were before counts.
+  var shortSegmentCount: Int {
+    var count = 0
+    for (number, segment) in segments.segments where number != end.segment {
+      let length = segment.footer.map { Int($0.dataEnd) } ?? segments.entries[Int(number)].end
+      if length < birthCapacity / 2 { count += 1 }
+    }
+    return count
+  }
+}

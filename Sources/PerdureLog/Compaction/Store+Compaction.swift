@@ -18,6 +18,8 @@ public struct CompactionReport: Hashable, Sendable {
   public var recordsDropped = 0
   /// Marks of removed keys that were taken out because nothing is left of what they removed.
   public var tombstonesDropped = 0
+  /// Bytes of garbage in the segment that is being written, which was not ended (`Store.compact`).
+  public var bytesLeft: UInt64 = 0
   /// Whether it was stopped before its end. What is done is done.
   public var wasCancelled = false
 }
@@ -39,8 +41,10 @@ extension Store {
   /// readers for nothing. It goes oldest segment first; each one is done when its part is, so what was done
   /// stays if it is stopped, if it fails or if the power goes.
   ///
-  /// The segment that is being written is ended and compacted too; but in a log of many segments that are short only
-  /// when a quarter of what it may hold is garbage, as each stays a file of its own for as long as a record in it does.
+  /// The segment that is being written is ended and compacted too; but where eight or more are shorter than half of a
+  /// full one only when the background would end it, when a quarter of what it may hold is garbage, or when the medium
+  /// has no room, as each stays a file of its own for as long as a record in it does. `CompactionReport.bytesLeft` says
+  /// what was left.
   ///
   /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if their records
   /// have lived long and stand in no groups yet.

@@ -73,4 +73,72 @@ struct SegmentCountTests {
     try store.compact()
     #expect(store.engine.usageTotals.deadBytes == 0)
   }
+
+  @Test("Beside full segments, compactions by hand leave as few short ones as in a small log")
+  func longLog() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for first in stride(from: 1000 as UInt64, to: 2000, by: 20) {
+      try store.write { transaction in
+        for id in first..<(first + 20) {
+          try transaction.put([UInt8](repeating: 2, count: 400), id: id, in: rows)
+        }
+      }
+    }
+    let full = try segmentCount(store)
+    #expect(full > 20)
+    for round in 0..<20 as Range<UInt64> {
+      try putRound(store, round, garbage: 20)
+      try store.compact()
+    }
+    #expect(try segmentCount(store) <= full + CompactionPolicy.shortSegmentsMax + 1)
+    #expect(try store.verify().isClean)
+  }
+
+  @Test("A compaction by hand wins in the last segment what the background would, and says what it leaves")
+  func likeTheBackground() throws {
+    var memory = try MemoryStore(segmentCapacityBytes: 8 << 20)
+    memory.options.checkpoints = .manual
+    memory.options.durability = .relaxed
+    memory.options.blobThresholdBytes = 64 << 10
+    let store = try memory.open()
+    for round in 0..<10 as Range<UInt64> {
+      try putRound(store, round, garbage: 20)
+      try store.compact()
+    }
+    let rows = try store.keyspace("rows", .dense)
+    func putGarbage() throws {
+      for _ in 0..<10 {
+        try store.write { try $0.put([UInt8](repeating: 1, count: 60_000), id: 0, in: rows) }
+      }
+    }
+    try putGarbage()
+    let report = try store.compact()
+    #expect(report.bytesLeft > 500_000)
+    #expect(report.bytesLeft == store.engine.lastSegmentUsage.deadBytes)
+    try putGarbage()
+    #expect(try store.compact().bytesLeft == 0)
+    #expect(store.engine.usageTotals.deadBytes == 0)
+  }
+
+  @Test(
+    "Where eight segments are short, the last one is ended by hand for much garbage or for want of room",
+    arguments: [
+      // Garbage and all bytes of the last segment, short ones beside it, lack of room, groups: ended?
+      (0, 1000, 0, false, false, false), (0, 1000, 0, true, false, false), (0, 1000, 0, false, true, true),
+      (0, 0, 7, false, false, true), (1, 1000, 7, false, false, true), (1, 1000, 8, false, false, false),
+      (1, 1000, 8, true, false, true), (0, 1000, 8, true, true, false), (0, 1000, 8, false, true, false),
+      (2 << 20, 8 << 20, 8, false, false, true), ((2 << 20) - 1, 8 << 20, 8, false, false, false),
+      (1 << 20, 2 << 20, 8, false, false, true), ((1 << 20) - 1, 2 << 20, 8, false, false, false),
+    ] as [(UInt64, UInt64, Int, Bool, Bool, Bool)])
+  func policy(
+    _ garbage: UInt64, _ total: UInt64, _ short: Int, _ lacksRoom: Bool, _ makesGroups: Bool, _ ended: Bool
+  ) {
+    var options = StoreOptions()
+    options.segmentCapacityBytes = 8 << 20
+    let usage = SegmentUsage(liveBytes: total - garbage, totalBytes: total)
+    let closes = options.compactionPolicy.closesLastByHand(
+      usage, shortSegments: short, capacity: 8 << 20, lacksRoom: lacksRoom, makesGroups: makesGroups)
+    #expect(closes == ended)
+  }
 }

@@ -24,12 +24,12 @@ private struct CrampedStore {
 
   var free: UInt64 { get throws { try fileSystem.availableBytes(at: "/") } }
 
-  /// Not one byte is left afterwards.
-  func takeWhatIsFree() throws {
+  /// So many bytes are left afterwards.
+  func takeWhatIsFree(but left: UInt64 = 0) throws {
     if try fileSystem.kind(of: "/others") == nil { _ = try fileSystem.open("/others", .create) }
     let file = try fileSystem.open("/others", .readWrite)
-    try file.write([UInt8](repeating: 0, count: Int(free)), at: try file.size())
-    #expect(try free == 0)
+    try file.write([UInt8](repeating: 0, count: Int(free - left)), at: try file.size())
+    #expect(try free == left)
   }
 
   /// Puts rows of 500 bytes until there is no room; returns how many.
@@ -265,6 +265,38 @@ struct FullDiskTests {
     #expect(try disk.free == free)
   }
 
+  @Test(
+    "A full store with its garbage in the last segment, behind many short ones, is won back by one compaction",
+    arguments: [0, 10_000] as [UInt64])
+  func shortSegments(left: UInt64) throws {
+    let disk = CrampedStore(capacityBytes: 900_000)
+    let store = try disk.open { $0.segmentCapacityBytes = 1 << 20 }
+    let rows = try store.keyspace("rows", .dense)
+    func put(_ ids: ClosedRange<UInt64>) throws {
+      try store.write { for id in ids { try $0.put(CrampedStore.value(id), id: id, in: rows) } }
+    }
+    for id in 1...10 as ClosedRange<UInt64> {
+      for _ in 0..<2 { try put(id...id) }
+      try store.compact()
+    }
+    try put(11...200)
+    try disk.takeWhatIsFree(but: left)
+    let error = #expect(throws: StoreError.self) { try put(1001...1030) }
+    #expect(error?.code == .diskFull)
+    // Those of the short segments live.
+    try store.write { for id in 11...200 as ClosedRange<UInt64> { try $0.remove(id: id, in: rows) } }
+    if left == 0 { try disk.takeWhatIsFree() }
+    #expect(try store.statistics.isShortOfRoom)
+    // Else the last segment would be ended anyway.
+    #expect(try store.engine.looking { $0.shortSegmentCount } >= CompactionPolicy.shortSegmentsMax)
+    #expect(store.engine.usageTotals.garbageBytes < 256 << 10)
+    try store.compact()
+    #expect(try !store.statistics.isShortOfRoom)
+    try put(1001...1030)
+    #expect(store.snapshot().count(in: rows) == 40)
+    #expect(try store.verify().isClean)
+  }
+
   @Test("What is held back grows with the longest segment, and is as the option says")
   func size() throws {
     let disk = CrampedStore(capacityBytes: 10 << 20)
@@ -318,72 +350,5 @@ struct FullDiskTests {
     try store.checkpoint()
     #expect(try !store.statistics.isShortOfRoom)
     #expect(try store.verify().isClean)
-  }
-}
-
-/// On a volume of the system that is small and to be filled: `PERDURE_SMALL_VOLUME` names a directory on it,
-/// for example of a tmpfs of 24 MiB.
-@Suite("On a full volume of the system", .enabled(if: Environment.value(of: "PERDURE_SMALL_VOLUME") != nil))
-struct FullVolumeTests {
-  @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
-  func life() throws {
-    let volume = try #require(Environment.value(of: "PERDURE_SMALL_VOLUME"))
-    let directory = volume + "/perdure-test-\(Environment.processID).perdure"
-    let fileSystem = POSIXFileSystem()
-    defer { try? removeAll(directory, fileSystem) }
-    var options = StoreOptions()
-    options.compactsAutomatically = false
-    options.durability = .relaxed
-    var store = try Store(at: directory, options: options)
-    let rows = try store.keyspace("rows", .dense)
-    let value = [UInt8](repeating: 7, count: 1000)
-    func fill(from first: UInt64) throws -> UInt64 {
-      for id in first... {
-        do { try store.write { try $0.put(value, id: id, in: rows) } } catch let error as StoreError {
-          #expect(error.code == .diskFull, "\(error)")
-          return id - 1
-        }
-      }
-      return first
-    }
-    let count = try fill(from: 1)
-    let others = try fileSystem.open(directory + "/others", .create)
-    var size: UInt64 = 0
-    for piece in [1 << 20, 4096, 1] {
-      let bytes = [UInt8](repeating: 1, count: piece)
-      while (try? others.write(bytes, at: size)) != nil { size += UInt64(piece) }
-    }
-    #expect(try fileSystem.availableBytes(at: volume) == 0)
-    try store.close()
-    store = try Store(at: directory, options: options)
-    #expect(store.snapshot().count(in: rows) == Int(count))
-    for id in 1...count where id % 2 == 0 { try store.write { try $0.remove(id: id, in: rows) } }
-    let report = try store.compact()
-    #expect(report.bytesAfter < report.bytesBefore * 2 / 3)
-    #expect(try fill(from: count + 1) > count + 1000)
-    #expect(try store.verify().isClean)
-    try store.close()
-  }
-
-  private func removeAll(_ directory: String, _ fileSystem: POSIXFileSystem) throws {
-    for name in try fileSystem.contents(of: directory) { try fileSystem.remove(directory + "/" + name) }
-    try fileSystem.remove(directory)
-  }
-
-  @Test("A file that was given room has that length, and keeps what was in it")
-  func allocation() throws {
-    let path = try #require(Environment.value(of: "PERDURE_SMALL_VOLUME")) + "/allocated"
-    let fileSystem = POSIXFileSystem()
-    let file = try fileSystem.open(path, .create)
-    defer { try? fileSystem.remove(path) }
-    let free = try fileSystem.availableBytes(at: path)
-    try file.write([1, 2, 3], at: 0)
-    try file.allocate(1 << 20)
-    #expect(try file.size() == 1 << 20 && file.read(3, at: 0) == [1, 2, 3])
-    #expect(try fileSystem.availableBytes(at: path) <= free - 1 << 20)
-    try file.allocate(10)
-    #expect(try file.size() == 1 << 20)
-    let error = #expect(throws: FileIOError.self) { try file.allocate(free * 2) }
-    #expect(error?.code == .noSpace)
   }
 }
