@@ -239,10 +239,15 @@ extension Engine {
   func checkAvailable(_ index: DerivedIndex) throws(StoreError) {
     guard unavailableIndexes.contains(index.id) else { return }
     if let damage = indexDamage[index.id] {
+      // What the system refused may be whole: nobody is to overwrite it for that.
+      let advice =
+        damage.code == .corruption
+        ? "put the value again, or remove it, and open the store again, or define the index again"
+        : "open the store again when that has passed, or define the index again"
       throw StoreError(
         .indexUnavailable,
-        "Index \(index.name) lacks a value that cannot be read (\(damage.message)); put the value again, or "
-          + "remove it, and open the store again, or define the index again", at: damage.place)
+        "Index \(index.name) lacks a value that cannot be read (\(damage.message)); \(advice)",
+        at: damage.place, cause: damage.cause)
     }
     throw StoreError(
       .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can maintain index \(index.name)")

@@ -143,4 +143,50 @@ struct DamageTests {
     #expect(again.recoveryReport.unavailableIndexes == [])
     #expect(try again.verify().isClean)
   }
+
+  /// A store with an index over a value in a file of its own, and one that counts its groups.
+  private func countedStore() throws -> (options: StoreOptions, fileSystem: SimulatedFileSystem) {
+    let fileSystem = SimulatedFileSystem()
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.blobThresholdBytes = 1024
+    options.checkpoints = .manual
+    let store = try Store(at: DamagedStore.path, options: options)
+    let rows = try store.keyspace("rows", .dense)
+    let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
+    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
+    try store.write { try $0.put([UInt8](repeating: 1, count: 1500), id: 1, in: rows) }
+    try store.close()
+    return (options, fileSystem)
+  }
+
+  @Test("The error of an index that counts one which lacks a damaged value says so, and where")
+  func countedDamage() throws {
+    let (options, fileSystem) = try countedStore()
+    let file = try #require(
+      try fileSystem.contents(of: DamagedStore.path).first { $0.hasSuffix(".blob") })
+    try fileSystem.open(DamagedStore.path + "/" + file, .readWrite).write([7], at: 1000)
+    let store = try Store(at: DamagedStore.path, options: options)
+    #expect(store.recoveryReport.unavailableIndexes == ["counts", "groups"])
+    for entry in try store.indexes {
+      let error = #expect(throws: StoreError.self) { try store.snapshot().count(in: entry.index) }
+      #expect(error?.code == .indexUnavailable)
+      #expect(error?.place?.contains(file) == true, "\(entry.index.name): \(String(describing: error))")
+      #expect(error?.message.contains("remove it") == true)
+    }
+  }
+
+  @Test("An index that lacks a value which the system refused says why, and asks nobody to remove it")
+  func refusedValue() throws {
+    let (options, fileSystem) = try countedStore()
+    fileSystem.inject(
+      InjectedFailure(of: .open, repeats: true, code: .tooManyOpenFiles, pathContains: ".blob"))
+    let store = try Store(at: DamagedStore.path, options: options)
+    for entry in try store.indexes {
+      let error = #expect(throws: StoreError.self) { try store.snapshot().count(in: entry.index) }
+      #expect(error?.code == .indexUnavailable && error?.cause?.code == .tooManyOpenFiles)
+      #expect(error?.cause?.path.contains(".blob") == true)
+      #expect(error?.message.contains("remove") == false && error?.message.contains("put") == false)
+    }
+  }
 }

@@ -270,6 +270,11 @@ extension LogOpening {
     let duplicates = try build.fill(ids)
     state.incompleteIndexes = Set(build.incomplete.keys)
     state.indexDamage = build.incomplete
+    // What counts the groups of an index lacks what that one lacks.
+    let countedBy = state.catalog.countedBy
+    for (id, damage) in build.incomplete {
+      for counting in countedBy[id] ?? [] { state.indexDamage[counting.id] = damage }
+    }
     return duplicates
   }
 
