@@ -86,4 +86,29 @@ struct DamagePlaceTests {
     #expect((footer.mapOffset..<footer.tableOffset).contains(try named(footer.mapOffset + 9)))
     #expect(try named(footer.tableOffset) == footer.tableOffset)
   }
+
+  @Test("An error about a record in a group that stands in the file as it is names the byte of the file")
+  func plainGroup() throws {
+    let grouped = try GroupedStore(segmentCapacityBytes: 16 << 10, groupLength: 1024)
+    let store = try grouped.open()
+    let rows = try store.keyspace("rows", .dense)
+    var random = SeededGenerator(seed: 7)
+    let noise = (0..<1500).map { _ in UInt8.random(in: 0...255, using: &random) }
+    try GroupedStore.fill(store, 0..<20)
+    try store.write { for id in 50...52 as ClosedRange<UInt64> { try $0.put(noise, id: id, in: rows) } }
+    try GroupedStore.fill(store, 60..<120)
+    try GroupedStore.group(store)
+    #expect(try store.groupedSegments().first == 1)
+    try store.checkpoint()
+    try store.close()
+    let bytes = try grouped.bytes(ofSegment: 1)
+    // The first one: the others refer to it only where the group is packed.
+    let place = try self.place(of: noise, in: bytes)
+    try grouped.write([bytes[place + 700] ^ 1], at: place + 700, ofSegment: 1)
+    let again = try grouped.open()
+    let read = try byte {
+      for id in 50...52 as ClosedRange<UInt64> { _ = try again.snapshot().value(id: id, in: rows) }
+    }
+    #expect(read == place - RecordHeader.length - 8)
+  }
 }

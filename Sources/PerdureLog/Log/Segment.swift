@@ -79,6 +79,9 @@ final class Segment: Sendable {
     return UInt64(max(0, Int(footer.dataEnd) - SegmentHeader.length - groups))
   }
 
+  /// The byte of the file that a place among the frames stands at; of a packed group its first one.
+  func fileOffset(of place: Int) -> Int { map?.pointee.fileOffset(of: place) ?? place }
+
   /// Bytes of the file, for a segment whose frames end at `end`.
   func fileLength(end: Int) -> Int { footer?.fileLength ?? end }
 }

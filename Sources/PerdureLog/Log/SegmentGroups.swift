@@ -50,6 +50,13 @@ final class SegmentGroups: @unchecked Sendable {
     return group.bytes(from: offset)
   }
 
+  /// The byte of the file that a place of the body stands at; of a packed group its first one.
+  func fileOffset(of place: Int) -> Int {
+    guard let entry = try? table.entry(table.index(of: place)) else { return tableOffset }
+    guard entry.isPlain, (entry.offset..<entry.end).contains(place) else { return entry.fileOffset }
+    return entry.fileOffset + place - entry.offset
+  }
+
   func entry(_ index: Int) throws(StoreError) -> GroupEntry {
     do { return try table.entry(index) } catch {
       throw .corruption(error, segment: number, offset: tableOffset + error.offset)

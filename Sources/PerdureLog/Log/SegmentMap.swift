@@ -25,6 +25,9 @@ struct SegmentMap: ~Copyable {
   /// Where the frames end, in the file or in what the groups unpack to.
   var dataEnd: Int { Int(footer.dataEnd) }
 
+  /// The byte of the file that a place among the frames stands at; of a packed group its first one.
+  func fileOffset(of place: Int) -> Int { groups?.fileOffset(of: place) ?? place }
+
   /// The offsets, verified.
   @inline(__always)
   func verified(_ base: UnsafeRawPointer) throws(FormatError) -> OffsetMap {

@@ -43,4 +43,11 @@ extension UnsafeMutablePointer<Root> {
     guard let map = entry.pointee.map else { return address.offset }
     return try? map.pointee.verified(base).physicalOffset(of: address.offset)
   }
+
+  /// The byte of the file that it stands at; of a packed group the first one.
+  func fileOffset(of address: RecordAddress) -> Int? {
+    guard let offset = offset(of: address) else { return nil }
+    guard let map = segment(of: address).pointee.map else { return offset }
+    return map.pointee.fileOffset(of: offset)
+  }
 }

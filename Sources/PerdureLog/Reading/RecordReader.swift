@@ -139,9 +139,10 @@ struct RecordReader {
     damaged(FormatError(.misplaced, in: "record", at: 0), address)
   }
 
-  /// Names the byte of the file: in a rewritten segment an address says where the record stood at first.
+  /// Names the byte of the file: in a rewritten segment an address says where the record stood at first, and in a
+  /// grouped one a place of the body is none of the file.
   @inline(never)
   private func damaged(_ error: FormatError, _ address: RecordAddress) -> StoreError {
-    .corruption(error, segment: address.segment, offset: root.offset(of: address) ?? address.offset)
+    .corruption(error, segment: address.segment, offset: root.fileOffset(of: address) ?? address.offset)
   }
 }

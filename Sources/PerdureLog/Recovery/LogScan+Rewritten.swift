@@ -34,7 +34,8 @@ extension LogScan {
         offset += FrameHeader.length + part.payload.count
       }
     } catch let error as FormatError {
-      throw StoreError.corruption(error, segment: segment.number, offset: offset + error.offset)
+      throw StoreError.corruption(
+        error, segment: segment.number, offset: segment.fileOffset(of: offset + error.offset))
     }
   }
 
@@ -45,7 +46,8 @@ extension LogScan {
       var body = segment.body(upTo: end)
       _ = try readFrame(in: &body, at: offset, of: segment, offsets, store)
     } catch let error as FormatError {
-      throw StoreError.corruption(error, segment: segment.number, offset: offset + error.offset)
+      throw StoreError.corruption(
+        error, segment: segment.number, offset: segment.fileOffset(of: offset + error.offset))
     }
   }
 
