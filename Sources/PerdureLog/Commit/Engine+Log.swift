@@ -175,7 +175,11 @@ extension Engine {
     _ header: SegmentHeader, _ state: inout CommitterState
   ) throws(FileIOError) -> Segment {
     let path = directory + "/" + StoreFileName.segment(header.number).string
-    let prepared = try preparation.takeOrMake(header.number)
+    let prepared: SegmentPreparation.Prepared
+    do { prepared = try preparation.takeOrMake(header.number) } catch {
+      noteTaken(header.number, error, &state)
+      throw error
+    }
     let file = prepared.file
     do {
       var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
@@ -188,6 +192,12 @@ extension Engine {
       if !error.isSync { giveUpBirth(of: header.number, file, path, &state) }
       throw error
     }
+  }
+
+  /// A system may make a name and say that it has not. What has it is no segment of the log, and stays
+  /// until the next opening: commits to come take other numbers.
+  private func noteTaken(_ number: UInt64, _ error: FileIOError, _ state: inout CommitterState) {
+    if error.code == .alreadyExists { state.nextSegment = max(state.nextSegment, number + 1) }
   }
 
   /// Removes what is there of a segment that was not born.
@@ -230,6 +240,7 @@ extension Engine {
       }
       state.voidSegments = [number]
     } catch {
+      noteTaken(number, error, &state)
       guard error.isSync else { return }
       gate.poison(
         StoreError(
@@ -238,7 +249,7 @@ extension Engine {
   }
 
   /// Segments of a commit that was taken back. The header of the segment that was just born says where the
-  /// log ends, and its number is above theirs: nothing asks for them any more. FORMAT.md, B5 and R12
+  /// log ends, and its number is above theirs: nothing asks for them any more, and they may go in any order. FORMAT.md, B5, B8 and R12
   private func removeVoidSegments(_ state: inout CommitterState) {
     for number in state.voidSegments {
       // What cannot be removed now, the next opening removes.

@@ -1,0 +1,53 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// A system may make a file and say that it has not: over a network the answer may be lost.
+@Suite("Names that are taken")
+struct TakenNameTests {
+  @Test("A segment's name that is taken refuses one commit, and none after it")
+  func commit() throws {
+    var options = StoreOptions()
+    let fileSystem = SimulatedFileSystem()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = 64 << 10
+    options.compactsAutomatically = false
+    options.durability = .relaxed
+    let path = "/s.perdure"
+    let store = try Store(at: path, options: options)
+    let rows = try store.keyspace("rows", .dense)
+    func put(_ ids: Range<UInt64>) throws {
+      try store.write { transaction in
+        for id in ids { try transaction.put([UInt8](repeating: 1, count: 500), id: id, in: rows) }
+      }
+    }
+    let taken = try store.engine.looking { $0.nextSegment }
+    _ = try fileSystem.open(path + "/" + StoreFileName.segment(taken).string, .create)
+    let error = #expect(throws: StoreError.self) { try put(0..<300) }
+    #expect(error?.code == .io && error?.cause?.code == .alreadyExists)
+    #expect(store.snapshot().count(in: rows) == 0)
+    try put(0..<300)
+    try put(300..<400)
+    #expect(try store.verify().isClean)
+    try store.close()
+    let again = try Store(at: path, options: options)
+    #expect(again.snapshot().count(in: rows) == 400)
+    #expect(try again.verify().isClean)
+  }
+
+  @Test("A compaction that finds a segment's name taken goes on with another the next time")
+  func compaction() throws {
+    let memory = try MemoryStore()
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    for _ in 0..<3 { try store.write { try $0.put([UInt8](repeating: 1, count: 2000), id: 1, in: rows) } }
+    let taken = try store.engine.looking { $0.nextSegment }
+    _ = try memory.fileSystem.open("/store.perdure/" + StoreFileName.segment(taken).string, .create)
+    #expect(throws: StoreError.self) { try store.compact() }
+    #expect(try store.compact().recordsDropped > 0)
+    #expect(try store.verify().isClean)
+  }
+}
