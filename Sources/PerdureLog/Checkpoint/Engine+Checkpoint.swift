@@ -108,7 +108,7 @@ extension Store {
   /// - Throws: `StoreError`: `.corruption` when the index file is damaged (no record is lost: the next opening builds
   ///   the index from the log), `.diskFull`, `.io` when the index file could not be written (the store goes on;
   ///   after a sync that failed, and after anything but a lack of room or of open files, without checkpoints
-  ///   until it is opened again: the next ones throw the same), `.poisoned`, `.closed`, `.readOnly`.
+  ///   until it is opened again: the next ones throw, too), `.poisoned`, `.closed`, `.readOnly`.
   /// - Complexity: one write for what changed in the index since the last checkpoint, and three syncs.
   public func checkpoint() throws {
     try engine.checkWritable()
