@@ -93,6 +93,12 @@ final class Locker: ManagedObject {
   @Relationship(inverse: "lockers") var club: Club?
 }
 
+/// One-way: a club knows nothing of it.
+@Entity
+final class Sponsor: ManagedObject {
+  @Relationship(deleteRule: .nullify) var club: Club?
+}
+
 /// With `willSave` beside what it inherits, and a property whose values it puts in order.
 @Entity
 final class Child: Member {
@@ -110,7 +116,7 @@ final class Child: Member {
 
 enum Clubhouse {
   static let classes: [ManagedObject.Type] = [
-    Member.self, Club.self, Child.self, Locker.self,
+    Member.self, Club.self, Child.self, Locker.self, Sponsor.self,
   ]
 
   static func container() throws -> PersistentContainer {

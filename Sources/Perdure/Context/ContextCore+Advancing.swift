@@ -12,13 +12,19 @@ extension ContextCore {
     keepDropped()
     defer { releaseDropped() }
     checkOwner()
+    let ended = willTurnIntoFaults(changedAwakeObjects().filter(\.isNew).map(\.object))
+    // They may have done anything, a rollback included.
     let changed = changedAwakeObjects()
-    let ended = willTurnIntoFaults(changed.filter(\.isNew).map(\.object))
     forgetFailure()
     for overlay in tracker.removeAll().joined() {
       guard let object = overlay.object else { continue }
       object.restoreTransients(overlay)
-      if overlay.isNew { retire(object) } else { object.header.pointee.overlay = nil }
+      if overlay.isNew {
+        retire(object)
+      } else {
+        object.header.pointee.overlay = nil
+        object.header.pointee.dropAlteredRow()
+      }
     }
     vanished = []
     refreshStore()
@@ -46,7 +52,11 @@ extension ContextCore {
     guard object.context === self else { return }
     advance()
     let isEnding = !mergeChanges && object.overlay?.isNew != true && willTurnIntoFault(object)
-    guard object.context === self else { return }
+    guard object.context === self else {
+      // It was reset meanwhile, or removed.
+      if isEnding { didTurnIntoFault(object) }
+      return
+    }
     if let overlay = object.overlay, !overlay.isNew {
       if mergeChanges { rebase(overlay) } else { discard(overlay) }
     }
@@ -67,7 +77,14 @@ extension ContextCore {
     for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
     for overlay in tracker.ordered.joined() { letGoOfVanishedTargets(overlay) }
     for object in identityMap.objects where object.overlay == nil { object.dropValues() }
-    for object in ended where object.header.pointee.row == nil { didTurnIntoFault(object) }
+    for object in ended {
+      if object.header.pointee.row == nil || object.header.pointee.isGone {
+        didTurnIntoFault(object)
+      } else {
+        // It was changed meanwhile, and stays.
+        object.header.pointee.wakefulness.remove(.turning)
+      }
+    }
     for (object, isNew, _) in changedAwakeObjects() where !isNew { reawaken(object, .refresh) }
   }
 
@@ -147,7 +164,9 @@ extension ContextCore {
     } catch {
       noteReadFailure(error, overlay.reference)
     }
-    if !overlay.changesRow, !overlay.isDeleted { overlay.baseVersion = nil }
+    if overlay.changesRow { return }
+    if !overlay.isDeleted { overlay.baseVersion = nil }
+    identityMap.object(overlay.reference)?.header.pointee.dropAlteredRow()
   }
 
   // MARK: One object

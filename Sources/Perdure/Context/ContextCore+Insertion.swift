@@ -96,18 +96,40 @@ extension ContextCore {
     } else if object.header.pointee.wakefulness.contains(.waking) {
       setRowValue(of: object, slot, value)
     } else {
-      setFirstColumn(of: object, slot, value)
+      setFirstAttribute(of: object, slot, value)
     }
+  }
+
+  @inline(never)
+  private func setFirstAttribute(of object: ManagedObject, _ slot: Int, _ value: Value) {
+    guard loadRow(of: object) else { return }
+    // Others have saved the row: who has to be told of that is told before, or what it makes of it would be on top.
+    if object.header.pointee.wakefulness.contains(.drowsy), !wake(object) { return }
+    setColumn(of: object, slot, value)
+  }
+
+  /// Changes an attribute without anybody being told. Of an object that is pending it is saved with the rest, and
+  /// rolled back with it; of any other it is the instance's alone.
+  func setPrimitive(of object: ManagedObject, _ slot: Int, _ value: Value) {
+    guard let overlay = object.overlay else { return setRowValue(of: object, slot, value) }
+    if overlay.changesRow { return overlay.setPrimitiveValue(value, slot) }
+    if object.header.pointee.wakefulness.contains(.waking) { return setRowValue(of: object, slot, value) }
+    let wasTouched = overlay.isTouched
+    setFirstColumn(of: object, slot, value)
+    overlay.isTouched = wasTouched
   }
 
   /// Gives an instance another value than its row in the store has, which is no change: it is gone with the
   /// row, and saved if something else makes the row be written.
-  func setRowValue(of object: ManagedObject, _ slot: Int, _ value: Value) {
+  private func setRowValue(of object: ManagedObject, _ slot: Int, _ value: Value) {
     let header = object.header
     guard loadRow(of: object), let row = header.pointee.loadedRow, let layouts = object.shape.storage.layouts
     else { return }
     let bytes = RowWriter(layouts).row(base: row) { $0 == slot ? .value(value) : .copied }
     let epoch = header.pointee.epoch
+    let isAltered =
+      header.pointee.wakefulness.isDisjoint(with: .waking)
+      || header.pointee.wakefulness.contains(.altered)
     do {
       try bytes.withUnsafeBytes {
         let row = try graph.store.rows.view($0, of: object.reference)
@@ -117,6 +139,7 @@ extension ContextCore {
       preconditionFailure("A row that was just written does not read.")
     }
     header.pointee.epoch = epoch
+    if isAltered { header.pointee.wakefulness.insert(.altered) }
   }
 
   /// Changes a column of an object that has an instance.

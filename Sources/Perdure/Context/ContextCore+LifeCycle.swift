@@ -11,8 +11,12 @@
 //                                            newer row arrives: drowsy ─┘ │ awake(fromSnapshotEvents: .refresh)
 //                                                                  └──────┘
 //
-// Invariant
+// Invariants
 //   W1. A drowsy object's epoch is 0.
+//   W2. While a save is planned (`isPlanning`) nobody wakes up: what a hook changed then would be in no row, and
+//       would count as saved. Who is drowsy stays so.
+//   W3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`: whatever these hooks do, it is told
+//       once.
 //
 // Objects whose classes have no such hooks are neither drowsy nor awake, and pay for none of this.
 
@@ -45,7 +49,7 @@ extension ContextCore {
   /// Makes sure that an object's row is there, for an accessor of the object; false when it has none.
   func wake(_ object: ManagedObject) -> Bool {
     guard loadRow(of: object) else { return false }
-    guard object.header.pointee.wakefulness.contains(.drowsy) else { return true }
+    guard object.header.pointee.wakefulness.contains(.drowsy), !isPlanning else { return true }
     let wasAwake = object.header.pointee.wakefulness.contains(.awake)
     stayAwake(object)
     if wasAwake {
@@ -90,14 +94,15 @@ extension ContextCore {
   ///
   /// - Returns: Whether it has to be told afterwards too.
   func willTurnIntoFault(_ object: ManagedObject) -> Bool {
-    guard object.isAwake else { return false }
+    guard object.isAwake, !object.header.pointee.wakefulness.contains(.turning) else { return false }
+    object.header.pointee.wakefulness.insert(.turning)
     if object.shape.lifeCycle.contains(.willTurnIntoFault) { object.willTurnIntoFault() }
     return true
   }
 
   /// The values are gone.
   func didTurnIntoFault(_ object: ManagedObject) {
-    object.header.pointee.wakefulness.remove(.awake)
+    object.header.pointee.wakefulness.subtract([.awake, .turning])
     object.header.pointee.wakefulness.insert(.drowsy)
     if object.shape.lifeCycle.contains(.didTurnIntoFault) { object.didTurnIntoFault() }
   }

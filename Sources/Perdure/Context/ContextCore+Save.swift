@@ -42,6 +42,8 @@ extension ContextCore {
   ///
   /// - Parameter refusals: What the classes' own validation has found.
   private func plan(_ refusals: [PerdureError.Detail]) throws(PerdureError) -> SavePlan {
+    isPlanning = true
+    defer { isPlanning = false }
     var violations: [PerdureError.Detail] = []
     var plan = SavePlan(self)
     // One change after the other, so that none leaves the cache between being checked and being written.
@@ -91,8 +93,11 @@ extension ContextCore {
     if overlay.isDeleted { return retire(object) }
     object.header.pointee.overlay = nil
     guard overlay.changesRow else { return }
+    // What others have saved before, it has yet to be told.
+    let isDrowsy = object.header.pointee.wakefulness.contains(.drowsy)
     object.header.pointee.dropRow()
     // Nobody else holds the instance: it goes at the end of this turn, and needs no row.
-    if !isKnownUniquelyReferenced(&object), loadRow(of: object), object.isAwake { stayAwake(object) }
+    if isKnownUniquelyReferenced(&object) { return }
+    if loadRow(of: object), object.isAwake, !isDrowsy { stayAwake(object) }
   }
 }

@@ -55,6 +55,8 @@ final class ContextCore {
   var preparing: Set<ObjectReference> = []
   /// Whether a save is running, its hooks included.
   var isSaving = false
+  /// Whether a save is validating and planning: then no hook runs (W2 in ContextCore+LifeCycle.swift).
+  var isPlanning = false
   /// Whether delete rules are being applied.
   var isPropagating = false
   /// Whether the handle is gone; then overlays keep no instances alive.

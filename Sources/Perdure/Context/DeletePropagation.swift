@@ -33,7 +33,9 @@ extension ContextCore {
       }
       visited.append(overlay)
     }
-    for overlay in visited where !overlay.isNew {
+    // A preparation may have taken deletions back.
+    for overlay in visited where !overlay.isNew && overlay.isDeleted && tracker[overlay.reference] === overlay
+    {
       for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
     }
     forgetPending()
@@ -45,29 +47,40 @@ extension ContextCore {
     var rule = relationship.deleteRule
     if rule == .deny { return }
     if rule == .noAction, overlay.isNew { rule = .nullify }
-    if rule == .cascade { prepareTargets(of: owner, relationship) }
+    // Who was prepared is held until it is marked: from then on its changes hold it, up to its `didSave`.
+    var prepared: [ManagedObject] = []
+    let preparing = rule == .cascade && graph.prepares(relationship)
+    let targets =
+      preparing ? preparedTargets(of: owner, relationship, &prepared) : targets(of: owner, relationship)
     // Preparations may have done anything.
     guard overlay.isDeleted, tracker[owner] === overlay else { return }
-    let targets = targets(of: owner, relationship)
     if rule == .cascade {
       for target in targets { markDeleted(target) }
     }
+    withExtendedLifetime(prepared) {}
     for target in targets { letGo(owner, relationship, target, rule) }
   }
 
   /// Calls `prepareForDeletion` of what a cascade takes along, where a class has it: also of those that are
   /// connected meanwhile.
-  private func prepareTargets(of owner: ObjectReference, _ relationship: RelationshipShape) {
-    var prepared: Set<ObjectReference> = []
+  ///
+  /// - Returns: What is connected in the end.
+  private func preparedTargets(
+    of owner: ObjectReference, _ relationship: RelationshipShape, _ prepared: inout [ManagedObject]
+  ) -> [ObjectReference] {
+    var seen: Set<ObjectReference> = []
     while true {
-      let fresh = targets(of: owner, relationship).filter {
+      let targets = targets(of: owner, relationship)
+      let fresh = targets.filter {
         graph.shape(of: $0).lifeCycle.contains(.prepareForDeletion) && !tracker.isDeleted($0)
-          && !preparing.contains($0) && prepared.insert($0).inserted
+          && !preparing.contains($0) && seen.insert($0).inserted
       }
-      if fresh.isEmpty { return }
+      if fresh.isEmpty { return targets }
       for target in fresh where !tracker.isDeleted(target) {
+        let object = instance(of: target)
+        prepared.append(object)
         preparing.insert(target)
-        instance(of: target).prepareForDeletion()
+        object.prepareForDeletion()
         preparing.remove(target)
       }
     }

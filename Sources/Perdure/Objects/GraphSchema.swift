@@ -13,6 +13,8 @@ final class GraphSchema: Sendable {
   private let shapesByClass: [ObjectIdentifier: EntityShape]
   /// The entities of classes that several have, none of which is the class's own.
   private let entitiesByClass: [ObjectIdentifier: [String]]
+  /// By number, whether objects of the entity or of a sub-entity have a `prepareForDeletion`.
+  private let preparing: [Bool]
   /// The configuration of the model that the store was opened with.
   let configuration: String?
 
@@ -39,6 +41,10 @@ final class GraphSchema: Sendable {
     }
     entitiesByClass = serving.mapValues { $0.map(\.name).sorted() }
     self.configuration = configuration
+    let prepared = made.filter { $0.lifeCycle.contains(.prepareForDeletion) }
+    preparing = table.map { shape in
+      shape.map { shape in prepared.contains { $0.schema.isKind(of: shape.schema.index) } } ?? false
+    }
   }
 
   /// What to tell whoever asks for an entity that is not there.
@@ -94,6 +100,9 @@ final class GraphSchema: Sendable {
   func isKind(_ number: UInt16, of other: UInt16) -> Bool {
     number == other || shape(numbered: number).schema.isKind(of: shape(numbered: other).schema.index)
   }
+
+  /// Whether an object at the other end of a relationship may have a `prepareForDeletion`.
+  func prepares(_ relationship: RelationshipShape) -> Bool { preparing[Int(relationship.destination)] }
 
   /// The reference of an id, when it belongs to this store. Nothing is of an abstract entity itself.
   func reference(of id: ManagedObjectID) -> ObjectReference? {

@@ -64,8 +64,8 @@ public struct SnapshotEventType: OptionSet, Sendable {
   public static let mergePolicy = SnapshotEventType(rawValue: 64)
 }
 
-/// What an instance with hooks for its row has been told of it, and whether it is gone, in one byte: who sets a
-/// property asks for both at once. Empty for all others.
+/// What an instance with hooks for its row has been told of it, whether it is gone, and whether its row is its own,
+/// in one byte: who sets a property asks for the first two at once. Empty for all others.
 struct Wakefulness: OptionSet {
   let rawValue: UInt8
 
@@ -78,4 +78,8 @@ struct Wakefulness: OptionSet {
   static let waking = Wakefulness(rawValue: 4)
   /// The object is gone (`ObjectState.gone`): nobody wakes it.
   static let gone = Wakefulness(rawValue: 8)
+  /// `willTurnIntoFault` has been called and `didTurnIntoFault` not yet: nobody is told a second time.
+  static let turning = Wakefulness(rawValue: 16)
+  /// The instance's row has a value that `setPrimitiveValue(_:forKey:)` put there, and the store's has not.
+  static let altered = Wakefulness(rawValue: 32)
 }

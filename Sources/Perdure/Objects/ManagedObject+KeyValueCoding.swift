@@ -58,8 +58,8 @@ extension ManagedObject {
   /// Gives an attribute a value without telling anybody: the object does not count as changed, no hook is called
   /// again for it. Of a transient attribute it is the value, as if it had been set.
   ///
-  /// If the object is new or its attributes have been changed, the value is saved with them. Otherwise it is this
-  /// instance's alone: fetches do not find it, it is saved when another attribute of the object is, and it is gone
+  /// If the object has unsaved changes, of whatever kind, the value is saved and rolled back with them. Otherwise it is
+  /// this instance's alone: fetches do not find it, it is saved when another attribute of the object is, and it is gone
   /// with the row, when the object becomes a fault or its row is read anew. A relationship has two ends and
   /// is set with `setValue(_:forKey:)` only.
   ///

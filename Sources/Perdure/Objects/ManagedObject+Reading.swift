@@ -112,11 +112,7 @@ extension ManagedObject {
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
     guard let stored = value.stored(as: kind) else { stopUnfit(value, slot) }
-    if let overlay, overlay.changesRow {
-      overlay.setPrimitiveValue(stored, slot)
-    } else {
-      core.setRowValue(of: self, slot, stored)
-    }
+    core.setPrimitive(of: self, slot, stored)
   }
 
   /// The context, if the object can be changed in it.

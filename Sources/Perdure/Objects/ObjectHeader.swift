@@ -76,6 +76,12 @@ struct ObjectHeader {
     fields = nil
     rowLength = 0
     epoch = 0
+    wakefulness.remove(.altered)
+  }
+
+  /// Forgets a row that is not as the store has it.
+  mutating func dropAlteredRow() {
+    if wakefulness.contains(.altered) { dropRow() }
   }
 }
 
