@@ -92,12 +92,12 @@ private enum Examples {
 
   private static func snapshots(_ worker: Worker) throws {
     do {
-      let picture = worker.snapshot(including: ["company", "projects.members"])
+      let picture = try worker.snapshot(including: ["company", "projects.members"])
       let text = try JSONEncoder().encode(picture)
       let name = picture["company"]?.object?["name"]?.value
       #expect(!text.isEmpty && name == .string("Acme"))
     }
-    let picture = TypedSnapshot(worker, including: ["company", "projects"])
+    let picture = try TypedSnapshot(worker, including: ["company", "projects"])
     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
   }
 

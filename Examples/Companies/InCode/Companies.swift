@@ -133,7 +133,7 @@ enum Program {
   private static func dissolve(
     _ container: PersistentContainer, _ context: ManagedObjectContext, _ company: Company
   ) throws {
-    let picture = company.snapshot(including: ["workers"])
+    let picture = try company.snapshot(including: ["workers"])
     context.delete(company)
     try context.save()
     print("\(try container.newContext().count(for: FetchRequest<Worker>())) workers are left")

@@ -88,7 +88,7 @@ enum Program {
   private static func dissolve(
     _ container: PersistentContainer, _ context: ManagedObjectContext, _ company: Company
   ) throws {
-    let picture = TypedSnapshot(company, including: \.workers)
+    let picture = try TypedSnapshot(company, including: \.workers)
     context.delete(company)
     try context.save()
     print("\(try container.newContext().count(for: Worker.fetchRequest())) workers are left")

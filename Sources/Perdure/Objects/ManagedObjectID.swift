@@ -32,47 +32,76 @@ public struct ManagedObjectID: Sendable {
   /// The identity as text: `x-perdure://<store>/<Entity>/p<n>`.
   public var uri: String { "x-perdure://\(entity.storeIdentifier)/\(entity.entityName)/p\(number)" }
 
-  /// The identity as a URL; nil only when the entity's name cannot stand in one.
-  public func uriRepresentation() -> URL? { URL(string: uri) }
+  /// The identity as a URL: the text form, with everything escaped that is no letter, digit or `-._~`.
+  public func uriRepresentation() -> URL? {
+    let (store, entity) = (Self.escaped(entity.storeIdentifier), Self.escaped(entity.entityName))
+    return URL(string: "\(Self.scheme)\(store)/\(entity)/p\(number)")
+  }
+
+  private static let scheme = "x-perdure://"
 
   /// Reads the text form.
   ///
   /// - Returns: nil when the text does not have that form. Whether such a store, entity or object exists is
   ///   not asked.
   public init?(uri: String) {
-    let scheme = "x-perdure://"
-    guard uri.hasPrefix(scheme) else { return nil }
-    let parts = uri.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
+    self.init(parts: Self.parts(of: uri).map(String.init))
+  }
+
+  /// What stands between the slashes behind the scheme; nothing where that is another.
+  private static func parts(of text: String) -> [Substring] {
+    guard text.hasPrefix(scheme) else { return [] }
+    return text.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
+  }
+
+  private init?(parts: [String]) {
     guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[2].first == "p",
       let number = UInt64(parts[2].dropFirst()), number > 0, number >> 48 == 0,
       parts[2].dropFirst() == String(number)
     else { return nil }
     self.init(
-      EntityIdentity(storeIdentifier: String(parts[0]), entityName: String(parts[1]), number: 0),
-      number: number)
+      EntityIdentity(storeIdentifier: parts[0], entityName: parts[1], number: 0), number: number)
   }
 
   /// Reads the form as a URL; as `init(uri:)`.
   public init?(uriRepresentation url: URL) {
-    guard let text = Self.withoutEscapes(url.absoluteString) else { return nil }
-    self.init(uri: text)
+    // Taken apart first: what was escaped may be a slash.
+    let parts = Self.parts(of: url.absoluteString).map(Self.unescaped)
+    self.init(parts: parts.compactMap { $0 })
   }
 
-  /// What cannot stand in a URL as it is has been escaped there.
-  private static func withoutEscapes(_ text: String) -> String? {
+  /// A part of a URL. A percent sign is escaped too, or a name with one would be read as another.
+  private static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for byte in text.utf8 {
+      let character = Character(UnicodeScalar(byte))
+      if byte < 128, character.isLetter || character.isNumber || "-._~".contains(character) {
+        escaped.append(character)
+      } else {
+        escaped += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return escaped
+  }
+
+  /// What a part of a URL says; nil when it has an escape that is none.
+  private static func unescaped(_ part: Substring) -> String? {
     var bytes: [UInt8] = []
-    var rest = Substring(text).utf8
+    var rest = part.utf8
     while let byte = rest.popFirst() {
       guard byte == UInt8(ascii: "%") else {
         bytes.append(byte)
         continue
       }
-      guard let digits = String(rest.prefix(2)), digits.count == 2, let escaped = UInt8(digits, radix: 16)
-      else { return nil }
-      bytes.append(escaped)
-      rest.removeFirst(2)
+      guard let high = digit(rest.popFirst()), let low = digit(rest.popFirst()) else { return nil }
+      bytes.append(high << 4 | low)
     }
     return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func digit(_ byte: UInt8?) -> UInt8? {
+    guard let value = byte.flatMap({ Character(UnicodeScalar($0)).hexDigitValue }) else { return nil }
+    return UInt8(value)
   }
 }
 

@@ -3,7 +3,7 @@ public import PerdurePredicates
 /// What an object was at one moment, as a value: it can be sent anywhere, compared, and written down as JSON, and
 /// changes no more.
 ///
-///     let picture = worker.snapshot(including: ["company", "projects.members"])
+///     let picture = try worker.snapshot(including: ["company", "projects.members"])
 ///     let text = try JSONEncoder().encode(picture)
 ///     let name = picture["company"]?.object?["name"]?.value
 ///
@@ -52,39 +52,52 @@ extension ManagedObject {
   ///
   /// - Parameter paths: The relationships to follow, names joined by dots: `company.workers` has the company, and
   ///   with it its workers. An object that is met twice is there twice. The entities must have them.
+  /// - Throws: `PerdureError` 134060 when something of it could not be read, or something before it that no accessor
+  ///   could say; `objectNotFound` for an object whose row is gone and was not loaded before.
   /// - Complexity: O(objects that are met). Faults fire.
-  public func snapshot(including paths: [String] = []) -> ObjectSnapshot {
+  public func snapshot(including paths: [String] = []) throws(PerdureError) -> ObjectSnapshot {
     var tree = PathTree()
     for path in paths { tree.add(path.split(separator: ".", omittingEmptySubsequences: false)[...]) }
-    return snapshot(tree)
+    let made = try snapshot(tree)
+    if let failure = context?.readFailure { throw failure }
+    return made
   }
 
-  private func snapshot(_ tree: PathTree) -> ObjectSnapshot {
+  private func snapshot(_ tree: PathTree) throws(PerdureError) -> ObjectSnapshot {
+    core.checkOwner()
+    if overlay?.isNew != true, !loadRow() {
+      if !header.pointee.isGone, let failure = core.readFailure { throw failure }
+      throw PerdureError(.objectNotFound, "\(objectID) is gone: there is nothing to make a snapshot of.")
+    }
     for name in tree.branches.keys where !shape.isRelationship(shape.slot(named: name)) {
       stop("\(shape.name).\(name) is an attribute: a snapshot has it anyway, and follows relationships only.")
     }
     var properties: [String: ObjectSnapshot.Property] = [:]
     for slot in shape.properties.indices {
       let name = shape.propertyName(slot)
-      properties[name] = property(slot, tree.branches[name])
+      properties[name] = try property(slot, tree.branches[name])
     }
     return ObjectSnapshot(objectID: objectID, properties: properties)
   }
 
-  private func property(_ slot: Int, _ branch: PathTree?) -> ObjectSnapshot.Property? {
+  private func property(
+    _ slot: Int, _ branch: PathTree?
+  ) throws(PerdureError) -> ObjectSnapshot.Property? {
     if case .transient(.undefined, _) = shape.properties[slot] { return nil }
     guard case .relationship(let relationship) = shape.properties[slot] else {
       return .attribute(attributeValue(slot))
     }
     guard relationship.isToMany else {
       let object = related(slot)
-      return branch.map { .object(object?.snapshot($0)) } ?? .reference(object?.objectID)
+      guard let branch else { return .reference(object?.objectID) }
+      return .object(try object?.snapshot(branch))
     }
-    return branch.map { branch in
-      let objects = Array(ToMany<ManagedObject>(self, slot))
-        .sorted { $0.reference.rawValue < $1.reference.rawValue }
-      return .objects(objects.map { $0.snapshot(branch) })
-    }
+    guard let branch else { return nil }
+    let objects = Array(ToMany<ManagedObject>(self, slot))
+      .sorted { $0.reference.rawValue < $1.reference.rawValue }
+    var snapshots: [ObjectSnapshot] = []
+    for object in objects { snapshots.append(try object.snapshot(branch)) }
+    return .objects(snapshots)
   }
 }
 
@@ -102,7 +115,7 @@ private struct PathTree {
 
 /// What an object of a class was at one moment, as a value with the class's properties.
 ///
-///     let picture = TypedSnapshot(worker, including: ["company", "projects"])
+///     let picture = try TypedSnapshot(worker, including: ["company", "projects"])
 ///     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
 ///
 /// A relationship that was not included cannot be asked for: that stops the program. `contents` has the
@@ -115,13 +128,16 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   /// The object as a value, with its unsaved changes.
   ///
   /// - Parameter paths: The relationships to follow, as for `ManagedObject.snapshot(including:)`.
-  public init(_ object: Root, including paths: [String] = []) {
-    contents = object.snapshot(including: paths)
+  /// - Throws: As that.
+  public init(_ object: Root, including paths: [String] = []) throws(PerdureError) {
+    contents = try object.snapshot(including: paths)
   }
 
   /// The object as a value, with some of its relationships.
-  public init(_ object: Root, including relationships: PartialKeyPath<Root>...) {
-    contents = object.snapshot(including: relationships.map(Self.name))
+  ///
+  /// - Throws: As `ManagedObject.snapshot(including:)`.
+  public init(_ object: Root, including relationships: PartialKeyPath<Root>...) throws(PerdureError) {
+    contents = try object.snapshot(including: relationships.map(Self.name))
   }
 
   private init(_ contents: ObjectSnapshot) { self.contents = contents }

@@ -120,6 +120,29 @@ struct UnreadableStoreTests {
     #expect(one.salary == 8)
   }
 
+  @Test("A snapshot of what cannot be read, or leads to it, is an error and no empty snapshot")
+  func snapshots() throws {
+    let context = container.newContext()
+    let id = try worker("A", container.newContext()).objectID
+    let fault = context.object(with: id)
+    failing.set([.rows])
+    let error = #expect(throws: PerdureError.self) { try fault.snapshot() }
+    #expect(error?.code == .readFailed && error?.cause is UnreadableStore.Failure)
+    failing.set([])
+    context.rollback()
+    let whole = try fault.snapshot(including: ["company.workers"])
+    #expect(whole["company"]?.object?["workers"]?.objects.count == 2)
+    for part in [UnreadableStore.Part.rows, .entries] {
+      context.reset()
+      let again = context.object(with: id)
+      #expect(try again.snapshot()["name"]?.value == .string("A"))
+      failing.set([part])
+      let deep = #expect(throws: PerdureError.self) { try again.snapshot(including: ["company.workers"]) }
+      #expect(deep?.code == .readFailed)
+      failing.set([])
+    }
+  }
+
   @Test("What an accessor could not read is told by the next fetch and save, until a rollback")
   func accessor() throws {
     let context = container.newContext()
