@@ -279,7 +279,7 @@ extension Structure {
             value: Array(record.value))
         }
         return copy
-      }, repair: { _ in })
+      }, repair: { _ in }, firstPlace: FrameHeader.length)
   }()
 
   /// Those in which each bit is covered by a checksum.

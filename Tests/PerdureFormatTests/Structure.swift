@@ -9,6 +9,8 @@ struct Structure: Sendable, CustomTestStringConvertible {
   /// Decodes, and encodes again what came out.
   var roundTrip: @Sendable (UnsafeRawBufferPointer) throws(FormatError) -> [UInt8]
   var repair: @Sendable (inout [UInt8]) -> Void
+  /// The place of the first byte, as errors count.
+  var firstPlace = 0
 
   var testDescription: String { name }
 

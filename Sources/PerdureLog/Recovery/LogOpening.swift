@@ -146,7 +146,7 @@ struct LogOpening {
     else {
       throw StoreError(
         .corruption, "The log ends before what was promised durable; \(StoreError.beyondRepair)",
-        at: scan.end.description)
+        at: "\(StoreFileName.segment(scan.end.segment).string), byte \(scan.end.offset)")
     }
     report.segments = links.count
     report.logBytes = done
