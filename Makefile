@@ -55,7 +55,7 @@ coverage: setup ## Count the lines that the tests run, module by module; the eng
 
 # PROVE=slice is minutes, PROVE=hours ten times as much; ARGS chooses campaigns, a seed, a scale, a part.
 PROVE ?= full
-prove: setup ## Try to break the store: power cuts, failing disks, flipped bits, kills; 45 minutes
+prove: setup ## Try to break the store: power cuts, failing disks, flipped bits, kills; long (PROVE=slice: minutes)
 	$(SWIFT) run -c release $(BUILD_FLAGS) perdure-prove --proof $(PROVE) $(ARGS)
 
 # Where threads meet, and where memory is handled by hand. A report ends a run with a code that is not 0. Leaks are

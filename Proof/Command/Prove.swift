@@ -29,7 +29,7 @@ struct Prove: AsyncParsableCommand {
     }
   }
 
-  @Option(help: "How much is tried: slice (minutes), full (45 minutes on two cores) or hours.")
+  @Option(help: "How much is tried: slice (minutes), full (meant for 45 minutes on two cores) or hours.")
   var proof = Proof.full
 
   @Option(help: "How much is tried, as a part or a multiple of a full proof.")

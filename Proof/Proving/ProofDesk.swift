@@ -69,7 +69,9 @@ package final class ProofDesk: @unchecked Sendable {
 
     package init(_ path: String) throws {
       let file = try POSIXFileSystem().open(path, .read)
-      let bytes = try file.read(ProofDesk.length, at: 0)
+      var bytes = try file.read(ProofDesk.length, at: 0)
+      // Whoever makes a desk may not have done so yet.
+      bytes += [UInt8](repeating: 0, count: ProofDesk.length - bytes.count)
       try file.close()
       func word(_ place: Int) -> UInt64 {
         bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: UInt64.self) }

@@ -117,9 +117,7 @@ extension ForgetfulFileSystem.Omission {
     case .newSuperblock: ["No copy of the superblock is valid"]
     case .creation: ["a log but no superblock", promise, noStore]
     case .parentDirectory: [promise, noStore]
-    case .segmentBirth, .segmentName: [".segment", promise]
-    // The definitions are gone too, and made anew.
-    case .log: [".segment", promise, "came behind 0"]
+    case .segmentBirth, .segmentName, .log: [".segment", promise]
     // What compaction took out is gone, and what it put in its place is not there.
     case .rewrittenSegment, .rewrittenName: [".segment", promise, "the content after commit"]
     case .blob, .blobName: [".blob"]

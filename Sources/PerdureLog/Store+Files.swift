@@ -1,7 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Whole stores as files. Both functions hold the writer's lock of what they touch, so that nobody writes meanwhile.
+// Whole stores as files. Copying and destroying hold the writer's lock of what they touch, so that nobody writes
+// meanwhile; moving does not: it is for a store that nobody knows of yet.
 //
 // A copy grows in a directory of another name and gets its own when it is whole and durable: after a power cut there
 // is a store under the new name or nothing, never a part of one. A store is destroyed from its superblock on: what a
@@ -18,13 +19,14 @@ extension Store {
   ///     unfinished copy has left at the name with `.copy` behind is replaced.
   ///   - options: Its `fileSystem` is that of both; nothing else counts.
   /// - Throws: `StoreError`: `.locked` while a writer has the source open, `.notAStore`, `.invalidArgument` when the
-  ///   target is taken, `.diskFull`, `.io`. Nothing has the target's name then.
+  ///   target is taken, `.diskFull`, `.io`. Nothing has the target's name then, unless the last sync failed: the copy
+  ///   is there, whole, and may be gone after a loss of power.
   /// - Complexity: O(n) for n bytes of files.
   public static func copy(
     at source: String, to target: String, options: StoreOptions = StoreOptions()
   ) throws {
     let fileSystem = options.fileSystem
-    let target = withoutSlash(target)
+    let target = StorePath.withoutSlash(target)
     do {
       try checkIsFree(target, fileSystem)
       let lock = try writerLock(source, fileSystem)
@@ -32,8 +34,7 @@ extension Store {
       let draft = target + ".copy"
       try removeFiles(of: draft, fileSystem)
       try copyFiles(source, draft, fileSystem)
-      try fileSystem.rename(draft, to: target)
-      try fileSystem.syncDirectory(parent(of: target))
+      try rename(draft, to: target, fileSystem)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Copying a store")
     }
@@ -41,16 +42,16 @@ extension Store {
 
   /// Gives the directory of a store that nobody has open another name, which nothing else may have.
   ///
-  /// - Throws: `StoreError`: `.invalidArgument` when the name is taken, `.io`; then the store is where it was.
+  /// - Throws: `StoreError`: `.invalidArgument` when the name is taken, `.io`; then the store is where it was, or, if the
+  ///   sync failed, may be there again after a loss of power.
   package static func move(
     _ source: String, to target: String, options: StoreOptions = StoreOptions()
   ) throws {
     let fileSystem = options.fileSystem
-    let target = withoutSlash(target)
+    let target = StorePath.withoutSlash(target)
     do {
       try checkIsFree(target, fileSystem)
-      try fileSystem.rename(withoutSlash(source), to: target)
-      try fileSystem.syncDirectory(parent(of: target))
+      try rename(StorePath.withoutSlash(source), to: target, fileSystem)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Moving a store")
     }
@@ -63,16 +64,15 @@ extension Store {
   ///
   /// - Parameter options: Its `fileSystem` is where the store is; nothing else counts.
   /// - Throws: `StoreError`: `.locked` while a writer has it open, `.io`; then a part may be removed, and what
-  ///   is left is no store unless its superblock is there still.
+  ///   is left is no store unless its superblock is there still. After a power cut, too: then call it again.
   public static func destroy(at path: String, options: StoreOptions = StoreOptions()) throws {
     let fileSystem = options.fileSystem
-    let path = withoutSlash(path)
+    let path = StorePath.withoutSlash(path)
     do {
       guard try fileSystem.kind(of: path) == .directory else { return }
       let names = try fileSystem.contents(of: path)
       guard names.contains(where: { StoreFileName($0) != nil }) else { return }
-      let lock = try fileSystem.lock(
-        path + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
+      let lock = try fileSystem.writerLock(ofStore: path)
       defer { lock.release() }
       try removeFiles(of: path, fileSystem)
     } catch let error as FileIOError {
@@ -80,14 +80,34 @@ extension Store {
     }
   }
 
+  /// A file in a store's directory that is none of the store's, and that `destroy` would leave there.
+  package static func stranger(
+    at path: String, options: StoreOptions = StoreOptions()
+  ) throws -> String? {
+    do {
+      guard try options.fileSystem.kind(of: path) == .directory else { return nil }
+      return try options.fileSystem.contents(of: path).filter { StoreFileName($0) == nil }.min()
+    } catch {
+      throw StoreError.io(error, "Looking into a store's directory")
+    }
+  }
+
   // MARK: Steps
+
+  /// The new name is durable when the call returns.
+  private static func rename(
+    _ source: String, to target: String, _ fileSystem: any FileSystem
+  ) throws(FileIOError) {
+    try fileSystem.rename(source, to: target)
+    try fileSystem.syncDirectory(StorePath.parent(of: target))
+  }
 
   private static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
     guard let kind = try fileSystem.kind(of: path) else { return }
     guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {
       throw StoreError(
         .invalidArgument,
-        "A copy goes into a new directory, or an empty one; name another, or destroy what is there",
+        "A store goes into a new directory, or an empty one; name another, or destroy what is there",
         at: path)
     }
   }
@@ -97,8 +117,7 @@ extension Store {
     guard try fileSystem.kind(of: path) == .directory, try fileSystem.kind(of: superblock) == .file else {
       throw StoreError(.notAStore, "There is no store to copy", at: path)
     }
-    return try fileSystem.lock(
-      path + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
+    return try fileSystem.writerLock(ofStore: path)
   }
 
   private static func copyFiles(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {
@@ -120,7 +139,7 @@ extension Store {
     defer { buffer.deallocate() }
     var offset: UInt64 = 0
     while true {
-      let count = try from.read(into: buffer, at: offset)
+      let count = try from.readToEnd(into: buffer, at: offset)
       if count == 0 { break }
       try to.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
       offset += UInt64(count)
@@ -150,18 +169,9 @@ extension Store {
     }
     if try fileSystem.contents(of: path).isEmpty {
       try fileSystem.remove(path)
-      try fileSystem.syncDirectory(parent(of: path))
+      try fileSystem.syncDirectory(StorePath.parent(of: path))
     } else {
       try fileSystem.syncDirectory(path)
     }
-  }
-
-  private static func withoutSlash(_ path: String) -> String {
-    path.count > 1 && path.last == "/" ? String(path.dropLast()) : path
-  }
-
-  private static func parent(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

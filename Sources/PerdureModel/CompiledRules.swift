@@ -63,9 +63,8 @@ private enum Check: Sendable {
   case integerAtMost(Int64)
   case doubleAtLeast(Double)
   case doubleAtMost(Double)
-  /// Decimals; the other side is a value so that comparing is the query language's own.
-  case atLeast(Value)
-  case atMost(Value)
+  case decimalAtLeast(Decimal)
+  case decimalAtMost(Decimal)
   case lengthAtLeast(Int)
   case lengthAtMost(Int)
   case pattern(SharedPattern)
@@ -88,7 +87,7 @@ private enum Check: Sendable {
       case .integer(let least): self = .integerAtLeast(least)
       case .double(let least): self = .doubleAtLeast(least)
       case .date(let least): self = .doubleAtLeast(least.timeIntervalSinceReferenceDate)
-      case .decimal(let least): self = .atLeast(.decimal(least))
+      case .decimal(let least): self = .decimalAtLeast(least)
       default: return nil
       }
     case .maximum(let bound):
@@ -96,7 +95,7 @@ private enum Check: Sendable {
       case .integer(let most): self = .integerAtMost(most)
       case .double(let most): self = .doubleAtMost(most)
       case .date(let most): self = .doubleAtMost(most.timeIntervalSinceReferenceDate)
-      case .decimal(let most): self = .atMost(.decimal(most))
+      case .decimal(let most): self = .decimalAtMost(most)
       default: return nil
       }
     case .minimumLength(let count): self = .lengthAtLeast(count)
@@ -115,9 +114,8 @@ private enum Check: Sendable {
     case (.doubleAtMost(let most), .double(let double)): Answer(double <= most)
     case (.doubleAtLeast(let least), .date(let date)): Answer(date.timeIntervalSinceReferenceDate >= least)
     case (.doubleAtMost(let most), .date(let date)): Answer(date.timeIntervalSinceReferenceDate <= most)
-    case (.atLeast(.decimal(let least)), .decimal(let decimal)):
-      Answer(!decimal.isNaN && decimal >= least)
-    case (.atMost(.decimal(let most)), .decimal(let decimal)): Answer(!decimal.isNaN && decimal <= most)
+    case (.decimalAtLeast(let least), .decimal(let decimal)): Answer(!decimal.isNaN && decimal >= least)
+    case (.decimalAtMost(let most), .decimal(let decimal)): Answer(!decimal.isNaN && decimal <= most)
     case (.lengthAtLeast(let count), _): Answer(value.hasLength(ofAtLeast: count))
     case (.lengthAtMost(let count), _): Answer(!value.hasLength(ofAtLeast: count + 1))
     case (.pattern(let pattern), .string(let text)): Self.asking { try pattern.matches(text) }

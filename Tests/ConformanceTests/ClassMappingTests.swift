@@ -66,7 +66,7 @@ struct ClassMappingTests {
     #expect(try context.fetch(FetchRequest<Stone>()).map(\.label) == ["Flint!"])
   }
 
-  @Test("M7 One class is that of many entities; which one is new has to be said")
+  @Test("M7 One class is that of many entities, and a fetch says of which")
   func oneClassOfMany() throws {
     let model = try ManagedObjectModel(
       ["City", "River"].map { EntityDescription($0, className: "Named", properties: [.string("name")]) })
@@ -76,6 +76,19 @@ struct ClassMappingTests {
     #expect(cities.map(\.title) == ["n"] && cities.first?.entity.name == "City")
     #expect(try context.fetch(FetchRequest<Named>(entityName: "River")).count == 1)
   }
+
+  #if os(Linux) || os(macOS)
+    @Test("M7 A new object of a class of several entities stops the program, which names them")
+    func whichOne() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let model = try ManagedObjectModel(
+          ["City", "River"].map { EntityDescription($0, className: "Named", properties: [.string("name")]) })
+        _ = Named(context: try Sandbox(model, Named.self).container.newContext())
+      }
+      let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(said.contains("the class of several entities, City, River"))
+    }
+  #endif
 
   @Test("M7 An entity has another class in another container")
   func manyClassesOfOne() throws {

@@ -99,7 +99,7 @@ final class Sponsor: ManagedObject {
   @Relationship(deleteRule: .nullify) var club: Club?
 }
 
-/// With `willSave` beside what it inherits, and a property whose values it puts in order.
+/// With a property whose values it puts in order, and one that it refuses, beside what it inherits.
 @Entity
 final class Child: Member {
   var school: String?

@@ -1,3 +1,4 @@
+import Foundation
 import Perdure
 import PerdureTestSupport
 import Testing
@@ -102,6 +103,30 @@ struct StoreManagementTests {
     try PersistentContainer.destroyPersistentStore(at: a)
     try PersistentContainer.destroyPersistentStore(at: a)
     #expect(try titles(a) == [])
+  }
+
+  @Test("A store is not replaced where something else is in the way, and nothing is lost")
+  func inTheWay() throws {
+    let directory = try TemporaryDirectory()
+    let (a, b) = (directory.file("a.perdure"), directory.file("b.perdure"))
+    try make(a, "a")
+    try make(b, "b")
+    try make(b + ".new", "new")
+    #expect(throws: PerdureError.self) {
+      try PersistentContainer.replacePersistentStore(at: b, withPersistentStoreAt: a)
+    }
+    #expect(try titles(b) == ["b"] && titles(b + ".new") == ["new"])
+    try PersistentContainer.destroyPersistentStore(at: b + ".new")
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: b + "/notes.txt"))
+    let error = #expect(throws: PerdureError.self) {
+      try PersistentContainer.replacePersistentStore(at: b, withPersistentStoreAt: a)
+    }
+    let said = error.map { "\($0)" } ?? ""
+    #expect(said.contains("notes.txt"))
+    try FileManager.default.removeItem(atPath: b + "/notes.txt")
+    #expect(try titles(b) == ["b"])
+    try PersistentContainer.replacePersistentStore(at: b, withPersistentStoreAt: a)
+    #expect(try titles(b) == ["a"])
   }
 
   @Test("A store that a container has open is neither destroyed nor replaced nor copied, and stays as it is")

@@ -199,7 +199,9 @@ struct TransientLifetimeTests {
     let context = try Sandbox(Node.self).container.newContext()
     let (node, _) = try pair(context)
     node.zoom = 2
+    #expect(node.value(forKey: "cache") == nil)
     let cache = node.cache
+    #expect(node.value(forKey: "cache") as? Cache === cache)
     cache.entries.append(1)
     context.rollback()
     #expect(node.zoom == 1 && node.cache === cache)

@@ -14,9 +14,7 @@ package struct CrashOracle: Sendable {
 
   func check(_ store: Store, _ promise: StoreCrashCheck.Promise) throws {
     let sequence = store.snapshot().sequence
-    guard sequence >= promise.least else {
-      throw Violation("commit \(promise.least) was promised, and the log ends at \(sequence)")
-    }
+    try promise.check(sequence)
     let last = min(sequence, promise.base ?? sequence)
     guard last < states.count, sequence - last <= promise.addedMax else {
       throw Violation("there never was a commit \(sequence)")

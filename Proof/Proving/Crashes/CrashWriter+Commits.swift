@@ -108,11 +108,6 @@ extension CrashWriter {
 
 extension WriteTransaction {
   mutating func apply(_ key: CrashKey, _ value: [UInt8]?, _ rows: Keyspace, _ names: Keyspace) throws {
-    // Rows have ids, names have bytes.
-    if case .id = key.key {
-      try set(value, of: key.key, in: rows)
-    } else {
-      try set(value, of: key.key, in: names)
-    }
+    try set(value, of: key.key, in: key.keyspace == "rows" ? rows : names)
   }
 }

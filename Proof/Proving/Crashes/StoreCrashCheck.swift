@@ -47,6 +47,13 @@ package struct StoreCrashCheck: CrashCheck {
       addedMax += 1
     }
 
+    /// The log ends no earlier than it may.
+    func check(_ sequence: UInt64) throws {
+      guard sequence >= least else {
+        throw Violation("commit \(least) was promised, and the log ends at \(sequence)")
+      }
+    }
+
     /// This commit was acknowledged.
     mutating func require(_ sequence: UInt64) { least = max(least, sequence) }
   }
@@ -59,8 +66,10 @@ package struct StoreCrashCheck: CrashCheck {
       try oracle.check(try workload.open(on: fileSystem, readOnly: true), promise)
     }
     let store = try workload.open(on: opening(fileSystem))
-    // What a recovery has shown to anybody is as good as promised.
     let sequence = store.snapshot().sequence
+    // Before anything is added, so that what is lost is called so.
+    try promise.check(sequence)
+    // What a recovery has shown to anybody is as good as promised.
     if sequence > promise.least { fileSystem.marker.acknowledge(Int(sequence)) }
     guard context.operation % 5 == 0, promise.least > 0 else {
       return Recovered(store: store, fileSystem: fileSystem, added: nil)

@@ -37,9 +37,11 @@ package struct HostileCampaign: Campaign {
     }
     var result = CampaignResult()
     var inputs: [[[UInt8]]] = []
+    var knownCounts: [Int] = []
     for decoder in decoders {
       let note = progress.newNote()
       let known = try HostileCorpus.inputs(of: decoder)
+      knownCounts.append(known.count)
       for (name, bytes) in known where HostileChoice.includes(choice, decoder, name) {
         let part = "\(decoder.name)|\(name)"
         note.begin(part)
@@ -55,12 +57,11 @@ package struct HostileCampaign: Campaign {
     let (sums, worst) = try await progress.measuringMemory(where: plan.hasProcessAlone) { [inputs] in
       try await mutate(inputs, plan, only: choice, progress)
     }
-    for (decoder, sum) in zip(decoders, sums) {
+    for (inputs, (decoder, sum)) in zip(knownCounts, zip(decoders, sums)) {
       result.counts.mutations += sum.count
       result.violations += sum.findings.map {
         ProofViolation($0.what, command: plan.command(for: self, part: $0.part))
       }
-      let inputs = try HostileCorpus.inputs(of: decoder).count
       if inputs == 0, choice == nil {
         let what = "\(decoder.name) has no inputs in \(HostileCorpus.folder)"
         result.violations.append(ProofViolation(what, command: plan.command(for: self)))

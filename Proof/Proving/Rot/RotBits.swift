@@ -86,7 +86,7 @@ struct RotBits: Sendable {
           while let index = queue.next() {
             guard only == nil || only?.number == index else { continue }
             note.begin("\(words)|\(index)")
-            let found = try tryBits(of: parts[index], number: index, bench, note, &harvest)
+            let found = try tryBits(of: parts[index], number: index, bench, note, progress, &harvest)
             progress.advance(8 * parts[index].range.count, of: total, "bits")
             let sum = violations.withLock { sum in
               sum += found
@@ -106,7 +106,8 @@ struct RotBits: Sendable {
 
   /// Gives how many violations there were.
   private func tryBits(
-    of part: RotPart, number: Int, _ bench: RotBench, _ note: ProofNote, _ harvest: inout Harvest
+    of part: RotPart, number: Int, _ bench: RotBench, _ note: ProofNote, _ progress: ProofProgress,
+    _ harvest: inout Harvest
   ) throws -> Int {
     var random = SeededGenerator(seed: seed).derived(UInt64(1000 + number))
     var tally = Tally()
@@ -118,6 +119,8 @@ struct RotBits: Sendable {
       let isThorough = (choice >> 32) % UInt64(Self.readsAllOneIn) == 0
       guard only == nil || only?.bit == bit else { continue }
       note.step(bit)
+      // A part may be thousands of openings.
+      if bit % 8 == 0 { progress.beat() }
       let start = (choice >> 16) % UInt64(Self.measuresOneIn) == 0 ? ProofLimits.now() : nil
       let (outcomes, violation) = try bench.flip(bit: bit, of: part, methods, isThorough: isThorough)
       if let start { harvest.slowest = harvest.slowest.worst(ProofLimits.cost(since: start)) }

@@ -91,6 +91,7 @@ private struct SoakRun {
       if Int.random(in: 0..<1000, using: &random) == 0 {
         try close()
         try open()
+        progress.beat()
       } else if let store {
         try act(on: store)
       }

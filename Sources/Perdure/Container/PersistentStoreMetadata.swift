@@ -32,9 +32,9 @@ extension ManagedObjectModel {
   public func isConfiguration(
     withName configuration: String? = nil, compatibleWithStoreMetadata metadata: PersistentStoreMetadata
   ) -> Bool {
-    guard let entities = entities(forConfigurationName: configuration),
-      let model = try? ManagedObjectModel(entities)
-    else { return false }
+    guard let model = try? configuration.map({ try restricted(toConfiguration: $0) }) ?? self else {
+      return false
+    }
     return ModelDifference.differences(from: metadata.model, to: model).allSatisfy { $0.isCompatible }
   }
 }
@@ -88,11 +88,13 @@ extension PersistentContainer {
 
   /// Puts a copy of one store in the place of another; nobody may have either open for writing.
   ///
-  /// The copy is made first, beside the other at its name with `.new` behind, so that a failure before the last step
-  /// changes nothing. A power cut in the last step, which is removing files and renaming a directory, may leave
-  /// the copy at that name.
+  /// The copy is made first, beside the other at its name with `.new` behind, which nothing may have. A failure
+  /// before the last step changes nothing. A power cut, or a file that cannot be removed, in the last step, which is
+  /// removing the other's files and renaming a directory, may leave the copy at that name: it is whole, and nothing
+  /// else removes it.
   ///
-  /// - Throws: `PerdureError` with code 134080, as for copying and destroying.
+  /// - Throws: `PerdureError` with code 134080, as for copying and destroying, and when the directory holds a file
+  ///   that is none of the store's.
   /// - Complexity: O(n) for n bytes of the source.
   public static func replacePersistentStore(
     at path: String, withPersistentStoreAt source: String

@@ -128,7 +128,7 @@ extension ContextCore {
     let bytes = RowWriter(layouts).row(base: row) { $0 == slot ? .value(value) : .copied }
     let epoch = header.pointee.epoch
     let isAltered =
-      header.pointee.wakefulness.isDisjoint(with: .waking)
+      !header.pointee.wakefulness.contains(.waking)
       || header.pointee.wakefulness.contains(.altered)
     do {
       try bytes.withUnsafeBytes {

@@ -23,15 +23,15 @@ extension ContextCore {
 
   /// Stops a program that saves where everything is in motion.
   func checkSaveIsPossible() {
-    if isSaving {
-      stop(
-        "save() was called by a hook of a save: willSave, didSave or a validation. What such a hook changes is "
-          + "saved by the save that called it, or pending after it.")
-    }
     if isPropagating {
       stop(
         "save() was called by the prepareForDeletion of an object that a delete rule takes along, "
           + "while delete rules are being applied. Save when that is done.")
+    }
+    if isSaving {
+      stop(
+        "save() was called by a hook of a save: willSave, didSave or a validation. What such a hook changes is "
+          + "saved by the save that called it, or pending after it.")
     }
   }
 

@@ -83,14 +83,19 @@ enum PropertyRules {
 }
 
 extension ContextCore {
-  /// What a save would find, before it asks the store.
+  /// What a save would find, before it asks the store. The classes come first: they may change values.
   func validate() throws(PerdureError) {
     checkOwner()
     propagateDeletes()
     if let readFailure { throw readFailure }
+    let refusals = validateObjects()
+    propagateDeletes()
+    // W2: who woke up now might change what is being looked at.
+    isPlanning = true
+    defer { isPlanning = false }
     var violations: [PerdureError.Detail] = []
     for overlay in tracker.ordered.joined() { addViolations(overlay, to: &violations) }
-    violations.addNew(validateObjects())
+    violations.addNew(refusals)
     if let readFailure { throw readFailure }
     if !violations.isEmpty { throw .validation(violations) }
   }

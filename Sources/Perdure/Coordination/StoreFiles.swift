@@ -8,43 +8,44 @@ enum StoreFiles {
   static func metadata(at path: String) throws -> PersistentStoreMetadata {
     var options = StoreOptions()
     options.isReadOnly = true
-    let store = try open(path, options)
-    do {
-      let metadata = try store.metadata()
-      try store.close()
-      return metadata
-    } catch {
-      try? store.close()
-      throw error
-    }
+    return try withStore(path, options) { try $0.metadata() }
   }
 
   static func setUserInfo(_ userInfo: [String: String], at path: String) throws {
     var options = StoreOptions()
     options.createsIfMissing = false
-    let store = try open(path, options)
-    do { try store.setUserInfo(userInfo) } catch {
+    try withStore(path, options) { try $0.setUserInfo(userInfo) }
+  }
+
+  private static func withStore<R>(
+    _ path: String, _ options: StoreOptions, _ body: (LogPersistentStore) throws -> R
+  ) throws -> R {
+    let store = try LogPersistentStore(at: path, model: nil, options: options)
+    let result: R
+    do { result = try body(store) } catch {
+      // What `body` met is what matters.
       try? store.close()
       throw error
     }
     try store.close()
-  }
-
-  private static func open(_ path: String, _ options: StoreOptions) throws -> LogPersistentStore {
-    try LogPersistentStore(at: path, model: nil, options: options)
+    return result
   }
 
   static func destroy(at path: String) throws { try Store.destroy(at: path) }
 
   static func copy(at source: String, to target: String) throws { try Store.copy(at: source, to: target) }
 
+  /// Nothing is destroyed before the copy is whole; and then nothing may be in the way of its new name.
   static func replace(_ path: String, with source: String) throws {
-    let draft = (path.last == "/" ? String(path.dropLast()) : path) + ".new"
-    try Store.destroy(at: draft)
+    if let stranger = try Store.stranger(at: path) {
+      throw StoreError(
+        .invalidArgument,
+        "The directory holds \(stranger) too, which is none of the store's; take it away first", at: path)
+    }
+    let draft = StorePath.withoutSlash(path) + ".new"
     try Store.copy(at: source, to: draft)
-    do {
-      try Store.destroy(at: path)
-    } catch {
+    do { try Store.destroy(at: path) } catch let error as StoreError where error.code == .locked {
+      // The store is as it was. After any other error it may not be, and the copy is what there is.
       try? Store.destroy(at: draft)
       throw error
     }
@@ -65,7 +66,10 @@ extension LogPersistentStore: MetadataKeeping {
     let snapshot = store.snapshot()
     let userInfo = try snapshot.value(key: Self.userInfoKey, in: keyspaces.meta)
       .map { try MetadataCoding.decode($0) }
-    return PersistentStoreMetadata(storeIdentifier: identifier, model: model.model, userInfo: userInfo ?? [:])
+    // A store that is only read may have been opened with a model that differs in what rows do not depend on.
+    let stored = try StoredModelRecord.stored(in: snapshot, keyspaces.meta)?.model
+    return PersistentStoreMetadata(
+      storeIdentifier: identifier, model: stored ?? model.model, userInfo: userInfo ?? [:])
   }
 
   package func setUserInfo(_ userInfo: [String: String]) throws {

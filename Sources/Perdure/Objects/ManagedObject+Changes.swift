@@ -10,7 +10,7 @@ extension ManagedObject {
   /// it is what differs from the defaults. Derived attributes are not among them; transient ones are, once they were
   /// set.
   ///
-  /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are made as faults.
+  /// - Complexity: O(number of properties), and one look at the store for each column that was set. Objects in relationships are made as faults.
   public func changedValues() -> [String: Any?] {
     var values: [String: Any?] = [:]
     for slot in changedSlots() + changedTransients() {
@@ -26,7 +26,7 @@ extension ManagedObject {
   /// its to-many relationships nothing. Nor does a transient attribute have any.
   ///
   /// - Parameter keys: The properties, which the entity must have; nil for all that are not transient.
-  /// - Complexity: one look at the store, and one for each relationship whose other end has it.
+  /// - Complexity: one look at the store for each column, and one for each relationship whose other end has it.
   public func committedValues(forKeys keys: [String]?) -> [String: Any?] {
     core.checkOwner()
     var values: [String: Any?] = [:]

@@ -100,7 +100,7 @@ extension ManagedObject {
   }
 
   @inline(never)
-  private func stopUnfit(_ value: Value, _ slot: Int) -> Never {
+  func stopUnfit(_ value: Value, _ slot: Int) -> Never {
     stop("\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
   }
 

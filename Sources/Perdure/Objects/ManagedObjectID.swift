@@ -66,8 +66,10 @@ public struct ManagedObjectID: Sendable {
   /// Reads the form as a URL; as `init(uri:)`.
   public init?(uriRepresentation url: URL) {
     // Taken apart first: what was escaped may be a slash.
-    let parts = Self.parts(of: url.absoluteString).map(Self.unescaped)
-    self.init(parts: parts.compactMap { $0 })
+    let parts = Self.parts(of: url.absoluteString)
+    let names = parts.compactMap(Self.unescaped)
+    guard names.count == parts.count else { return nil }
+    self.init(parts: names)
   }
 
   /// A part of a URL. A percent sign is escaped too, or a name with one would be read as another.

@@ -38,7 +38,7 @@ extension ObjectSnapshot: Codable {
 }
 
 extension ObjectSnapshot.Property: Codable {
-  private enum Kind: String, CodingKey, CaseIterable {
+  private enum Kind: String, CodingKey {
     case null, bool, integer, double, decimal, string, date, uuid, data, url
     case id, none, object, nothing, objects
   }

@@ -81,9 +81,7 @@ extension ManagedObject {
     guard case .transient(let type, _) = shape.properties[slot], type != .undefined else {
       stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
     }
-    guard let stored = value.stored(as: FieldKind(type)) else {
-      stop("\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
-    }
+    guard let stored = value.stored(as: FieldKind(type)) else { stopUnfit(value, slot) }
     return stored
   }
 

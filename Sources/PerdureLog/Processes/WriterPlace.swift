@@ -80,7 +80,7 @@ final class WriterPlace: @unchecked Sendable {
     lock.withLock {
       guard let need, writing == nil, reading == nil else { return true }
       reading = ReaderRegistration.take(in: table)
-      if reading == nil { writing = try? table.writerLock() }
+      if reading == nil { writing = try? table.fileSystem.writerLock(ofStore: table.directory) }
       let superblock = try? SuperblockFile.open(in: table.directory, .read, table.fileSystem).current
       guard reading != nil || writing != nil, let superblock, superblock == need.superblock else {
         reading = nil
@@ -115,14 +115,6 @@ final class WriterPlace: @unchecked Sendable {
       to: ReaderSlot.Hold(
         sequence: states.lowerBound, indexFile: need.indexFile, checkpoint: need.checkpoint,
         lastSequence: states.upperBound))
-  }
-}
-
-extension ReaderTable {
-  /// The lock that a writer holds.
-  fileprivate func writerLock() throws(FileIOError) -> any FileLock {
-    try fileSystem.lock(
-      directory + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
   }
 }
 

@@ -37,7 +37,7 @@ extension Recovery {
       try last.file.sync(.full)
     } else {
       // Nothing was ever written, so perhaps the creation of the store was cut short.
-      try options.fileSystem.syncDirectory(parent(of: path))
+      try options.fileSystem.syncDirectory(StorePath.parent(of: path))
     }
     try options.fileSystem.syncDirectory(path)
     let (end, sequence, nextBlob) = (state.end, state.root.pointee.sequence, state.nextBlob)
@@ -63,12 +63,6 @@ extension Recovery {
       try segment.file.write(try segment.file.read(length, at: UInt64(offset)), at: UInt64(offset))
       offset += length
     }
-  }
-
-  private static func parent(of path: String) -> String {
-    let trimmed = path.last == "/" ? path.dropLast() : path[...]
-    guard let slash = trimmed.lastIndex(of: "/") else { return "." }
-    return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
   }
 
   /// R12.

@@ -26,8 +26,7 @@ enum Recovery {
     let fileSystem = options.fileSystem
     var report = RecoveryReport()
     // 1. The writer's place.
-    let lock = try fileSystem.lock(
-      path + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
+    let lock = try fileSystem.writerLock(ofStore: path)
     do {
       let directory = try Directory(path, fileSystem)
       // 2. The superblock.

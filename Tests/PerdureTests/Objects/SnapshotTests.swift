@@ -200,6 +200,11 @@ struct SnapshotTests {
       return
     }
     #expect(ManagedObjectID(uriRepresentation: url) == nil)
+    // Nor is what stands beside it one.
+    guard let longer = URL(string: "x-perdure://s/A\(escape)/E/p1", encodingInvalidCharacters: false) else {
+      return
+    }
+    #expect(ManagedObjectID(uriRepresentation: longer) == nil)
   }
 
   @Test("A snapshot of what another context has removed is an error, and one of what was loaded is as it was")
