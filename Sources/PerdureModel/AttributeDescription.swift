@@ -18,6 +18,8 @@ public struct AttributeDescription: Sendable, Hashable {
   /// What values have to be like for a save to take them. Checked at save and on demand, not at assignment; an
   /// absent value breaks none of them. Not part of the version hash.
   public var rules: [ValidationRule]
+  /// The name of what turns the values of a transformable attribute into bytes and back. Not part of the version hash.
+  public var valueTransformerName: String?
   /// Whether the value lives with the object in its context only: never stored, and not in predicates, orders,
   /// indexes or constraints.
   public var isTransient: Bool
@@ -31,7 +33,8 @@ public struct AttributeDescription: Sendable, Hashable {
   public init(
     _ name: String, _ type: AttributeType, isOptional: Bool = true, defaultValue: DefaultValue? = nil,
     derivation: String? = nil, renamingIdentifier: String? = nil, rules: [ValidationRule] = [],
-    isTransient: Bool = false, userInfo: [String: String] = [:], versionHashModifier: String? = nil
+    isTransient: Bool = false, valueTransformerName: String? = nil, userInfo: [String: String] = [:],
+    versionHashModifier: String? = nil
   ) {
     self.name = name
     self.type = type
@@ -41,6 +44,7 @@ public struct AttributeDescription: Sendable, Hashable {
     self.renamingIdentifier = renamingIdentifier
     self.rules = rules
     self.isTransient = isTransient
+    self.valueTransformerName = valueTransformerName
     self.userInfo = userInfo
     self.versionHashModifier = versionHashModifier
   }

@@ -1,7 +1,13 @@
 package import PerdurePredicates
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 extension DefaultValue {
-  /// The default as the query language and the rows know it.
+  /// The default as the query language and the rows know it; null for what is made for each object.
   package var value: Value {
     switch self {
     case .bool(let value): .bool(value)
@@ -13,6 +19,19 @@ extension DefaultValue {
     case .uuid(let value): .uuid(value)
     case .data(let value): .data(value)
     case .url(let value): .url(value)
+    case .now, .newUUID: .null
+    }
+  }
+
+  /// Whether each object gets a value of its own.
+  package var isMade: Bool { self == .now || self == .newUUID }
+
+  /// The default of an object that is inserted now.
+  package func made() -> Value {
+    switch self {
+    case .now: .date(Date())
+    case .newUUID: .uuid(UUID())
+    default: value
     }
   }
 

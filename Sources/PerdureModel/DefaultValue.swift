@@ -26,6 +26,10 @@ public enum DefaultValue: Sendable, Hashable {
   case data(Data)
   /// For `uri`.
   case url(URL)
+  /// For `date`: the moment at which an object is inserted. Objects that are older than the attribute have no value.
+  case now
+  /// For `uuid`: one of its own for each object. Objects that are older than the attribute have no value.
+  case newUUID
 }
 
 extension DefaultValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
@@ -57,7 +61,7 @@ extension DefaultValue {
     case (.double(let value), .float): value.isNaN ? nil : .double(Double(Float(value)))
     case (.decimal(let value), .decimal): value.isNaN ? nil : self
     case (.bool, .boolean), (.string, .string), (.date, .date), (.uuid, .uuid), (.data, .binary),
-      (.url, .uri):
+      (.url, .uri), (.now, .date), (.newUUID, .uuid):
       self
     default: nil
     }

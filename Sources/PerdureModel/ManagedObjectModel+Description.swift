@@ -34,6 +34,9 @@ extension PropertyDescription: CustomStringConvertible {
       "\(relationship.name) \(relationship.isToMany ? "->>" : "->") \(relationship.destinationEntityName)"
         + (relationship.inverseName.map { ".\($0)" } ?? "") + (relationship.isOptional ? "" : "!")
         + (relationship.deleteRule == .nullify ? "" : " \(relationship.deleteRule)")
+    case .composite(let composite):
+      "\(composite.name)\(composite.isOptional ? "" : "!") "
+        + "(\(composite.elements.map(\.description).joined(separator: ", ")))"
     }
   }
 }

@@ -14,7 +14,7 @@ public struct ModelDifference: Sendable, Hashable {
     case propertyAdded
     /// The model no longer has a property that the store has.
     case propertyRemoved
-    /// An attribute became a relationship, or the reverse.
+    /// An attribute, a composite or a relationship became another of these.
     case propertyKindChanged
     /// A property became optional, or required.
     case optionalChanged
@@ -40,7 +40,8 @@ public struct ModelDifference: Sendable, Hashable {
     /// The indexes of the entity are not the same; they are built anew.
     case indexesChanged
     /// Only what is not stored in rows differs: class name, default value, delete rule, renaming
-    /// identifier, user info, anything of an attribute that is and was transient, or the order of declaration.
+    /// identifier, value transformer, user info, anything of an attribute that is and was transient, or the
+    /// order of declaration.
     case detailsChanged
   }
 
@@ -111,7 +112,7 @@ struct ModelComparison {
         .abstractChanged, name, nil, false, "The entity became \(new.isAbstract ? "abstract" : "concrete").")
     }
     compareModifiers(old.versionHashModifier, new.versionHashModifier, name, nil)
-    compareProperties(old, new)
+    compareProperties(old.properties, new.properties, of: name)
     if Set(old.uniquenessConstraints) != Set(new.uniquenessConstraints) {
       note(
         .constraintsChanged, name, nil, false,
@@ -140,87 +141,80 @@ struct ModelComparison {
     }
   }
 
-  private mutating func compareProperties(_ old: EntityDescription, _ new: EntityDescription) {
-    let oldNames = Set(old.properties.map(\.name))
-    let newByName = Dictionary(uniqueKeysWithValues: new.properties.map { ($0.name, $0) })
-    for property in old.properties {
+  /// - Parameter prefix: The path of the composite whose elements these are, with a point behind.
+  private mutating func compareProperties(
+    _ old: [PropertyDescription], _ new: [PropertyDescription], of entity: String, behind prefix: String = ""
+  ) {
+    let oldNames = Set(old.map(\.name))
+    let newByName = Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0) })
+    for property in old {
+      let path = prefix + property.name
       if let other = newByName[property.name] {
-        compare(property, other, of: old.name)
+        compare(property, other, of: entity, path)
       } else {
-        note(.propertyRemoved, old.name, property.name, property.isTransient, "The property was removed.")
+        note(.propertyRemoved, entity, path, property.isTransient, "The property was removed.")
       }
     }
-    for property in new.properties where !oldNames.contains(property.name) {
-      noteAddition(property, to: old.name)
+    for property in new where !oldNames.contains(property.name) {
+      let isCompatible = property.canBeAdded
+      let message =
+        isCompatible
+        ? "The property was added."
+        : "A required property was added without a value for existing objects: make it optional"
+          + " or give it a default."
+      note(.propertyAdded, entity, prefix + property.name, isCompatible, message)
     }
-  }
-
-  /// Older rows must be able to do without an added property.
-  private mutating func noteAddition(_ property: PropertyDescription, to entity: String) {
-    let isCompatible =
-      switch property {
-      case .attribute(let attribute):
-        attribute.isOptional || attribute.defaultValue != nil || attribute.derivation != nil
-          || attribute.isTransient
-      case .relationship(let relationship): relationship.isOptional
-      }
-    let message =
-      isCompatible
-      ? "The property was added."
-      : "A required property was added without a value for existing objects: make it optional"
-        + " or give it a default."
-    note(.propertyAdded, entity, property.name, isCompatible, message)
   }
 
   private mutating func compare(
-    _ old: PropertyDescription, _ new: PropertyDescription, of entity: String
+    _ old: PropertyDescription, _ new: PropertyDescription, of entity: String, _ path: String
   ) {
     guard old != new else { return }
     let count = differences.count
-    compareModifiers(old.versionHashModifier, new.versionHashModifier, entity, old.name)
+    compareModifiers(old.versionHashModifier, new.versionHashModifier, entity, path)
     if old.isTransient, new.isTransient {
-      note(.detailsChanged, entity, old.name, true, "A transient attribute changed.")
+      note(.detailsChanged, entity, path, true, "A transient attribute changed.")
       return
     }
     if old.isOptional != new.isOptional {
       note(
-        .optionalChanged, entity, old.name, false,
+        .optionalChanged, entity, path, false,
         "The property became \(new.isOptional ? "optional" : "required").")
     }
     switch (old, new) {
-    case (.attribute(let old), .attribute(let new)): compare(old, new, of: entity)
+    case (.attribute(let old), .attribute(let new)): compare(old, new, of: entity, path)
     case (.relationship(let old), .relationship(let new)): compare(old, new, of: entity)
-    case (.attribute, .relationship):
-      note(.propertyKindChanged, entity, old.name, false, "The attribute became a relationship.")
-    case (.relationship, .attribute):
-      note(.propertyKindChanged, entity, old.name, false, "The relationship became an attribute.")
+    case (.composite(let old), .composite(let new)):
+      compareProperties(old.elements, new.elements, of: entity, behind: "\(path).")
+    default:
+      note(.propertyKindChanged, entity, path, false, "The \(old.kindName) became \(new.kindPhrase).")
     }
     if differences.count == count {
       note(
-        .detailsChanged, entity, old.name, true,
-        "Default value, delete rule, renaming identifier or user info changed.")
+        .detailsChanged, entity, path, true,
+        "Default value, delete rule, renaming identifier, value transformer or user info changed.")
     }
   }
 
   private mutating func compare(
-    _ old: AttributeDescription, _ new: AttributeDescription, of entity: String
+    _ old: AttributeDescription, _ new: AttributeDescription, of entity: String, _ path: String
   ) {
     if old.type != new.type {
-      note(.typeChanged, entity, old.name, false, "The type was \(old.type) and is \(new.type).")
+      note(.typeChanged, entity, path, false, "The type was \(old.type) and is \(new.type).")
     }
     if old.isTransient != new.isTransient {
       note(
-        .transientChanged, entity, old.name, false,
+        .transientChanged, entity, path, false,
         "The attribute became \(new.isTransient ? "transient" : "stored").")
     }
     let (oldRules, newRules) = (old.rules.map(\.wholeText), new.rules.map(\.wholeText))
     if oldRules != newRules {
       note(
-        .rulesChanged, entity, old.name, true, "The validation rules were \(oldRules) and are \(newRules).")
+        .rulesChanged, entity, path, true, "The validation rules were \(oldRules) and are \(newRules).")
     }
     if old.derivation != new.derivation {
       note(
-        .derivationChanged, entity, old.name, false,
+        .derivationChanged, entity, path, false,
         "The derivation was \(text(old.derivation)) and is \(text(new.derivation)).")
     }
   }
@@ -242,6 +236,46 @@ struct ModelComparison {
       note(
         .countChanged, entity, old.name, false,
         "The limits were \(old.minCount)...\(old.maxCount) and are \(new.minCount)...\(new.maxCount).")
+    }
+  }
+}
+
+extension PropertyDescription {
+  /// Whether older rows can do without the property.
+  fileprivate var canBeAdded: Bool {
+    switch self {
+    case .attribute(let attribute):
+      attribute.isOptional || attribute.hasValueInOlderRows || attribute.derivation != nil
+        || attribute.isTransient
+    case .relationship(let relationship): relationship.isOptional
+    case .composite(let composite): composite.canBeAdded
+    }
+  }
+
+  fileprivate var kindName: String {
+    switch self {
+    case .attribute: "attribute"
+    case .relationship: "relationship"
+    case .composite: "composite attribute"
+    }
+  }
+
+  fileprivate var kindPhrase: String { (kindName.first == "a" ? "an " : "a ") + kindName }
+}
+
+extension AttributeDescription {
+  fileprivate var hasValueInOlderRows: Bool { defaultValue.map { !$0.isMade } ?? false }
+}
+
+extension CompositeAttributeDescription {
+  /// Where no leaf has a default, an older row has no value of it; else it has one, and all of it has to be there.
+  fileprivate var canBeAdded: Bool {
+    hasDefault ? elements.allSatisfy(\.canBeAdded) : isOptional
+  }
+
+  private var hasDefault: Bool {
+    PropertyDescription.composite(self).leaves.contains {
+      if case .attribute(let leaf) = $0 { leaf.hasValueInOlderRows } else { false }
     }
   }
 }

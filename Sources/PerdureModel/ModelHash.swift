@@ -4,13 +4,13 @@
 /// read: for each entity, in the order of names, its name, superentity, whether it is abstract, its
 /// uniqueness constraints in the order of their texts, and all its properties, inherited ones too, in
 /// the order of names; for each property its name and whether it is optional; for attributes the type,
-/// derivation and whether it is transient; for relationships destination, inverse, least and greatest count; and
-/// the hash modifiers of entities and properties. Not covered: class names, default values, delete rules,
-/// validation rules, indexes, renaming identifiers, user info, version identifiers, configurations, and every order
-/// of declaration.
+/// derivation and whether it is transient; for composites all of this of their elements, in the order of names; for
+/// relationships destination, inverse, least and greatest count; and the hash modifiers of entities and properties.
+/// Not covered: class names, default values, delete rules, validation rules, value transformers, indexes, renaming
+/// identifiers, user info, version identifiers, configurations, and every order of declaration.
 ///
-/// What not every model has, modifiers and whether an attribute is transient, is covered only where it is there,
-/// behind a mark that no count of bytes can be: models without have the hash that they always had.
+/// What not every model has, modifiers, composites and whether an attribute is transient, is covered only where it
+/// is there, behind a mark that no count of bytes can be: models without have the hash that they always had.
 struct ModelHash {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -44,12 +44,16 @@ struct ModelHash {
     combine(entity.name)
     combine(entity.superentityName ?? "")
     combine(entity.isAbstract ? 1 : 0)
-    combine(UInt64(properties.count))
-    for property in properties.sorted(by: { Self.precedes($0.name, $1.name) }) { combine(property) }
+    combine(properties: properties)
     let constraints = entity.uniquenessConstraints.map { $0.joined(separator: ",") }
     combine(UInt64(constraints.count))
     for constraint in constraints.sorted(by: Self.precedes) { combine(constraint) }
     combine(modifier: entity.versionHashModifier)
+  }
+
+  private mutating func combine(properties: [PropertyDescription]) {
+    combine(UInt64(properties.count))
+    for property in properties.sorted(by: { Self.precedes($0.name, $1.name) }) { combine(property) }
   }
 
   private mutating func combine(_ property: PropertyDescription) {
@@ -65,6 +69,9 @@ struct ModelHash {
       combine(relationship.inverseName ?? "")
       combine(UInt64(relationship.minCount))
       combine(UInt64(relationship.maxCount))
+    case .composite(let composite):
+      combine(.max - 2)
+      combine(properties: composite.elements)
     }
     if property.isTransient {
       combine(.max)

@@ -7,6 +7,8 @@ package enum ModelLimits {
   package static let propertyCount = 4_096
   /// Entities from a root to its deepest subentity, both counted.
   package static let hierarchyDepth = 64
+  /// Composite attributes in each other.
+  package static let compositeDepth = 8
   /// UTF-8 bytes of a name.
   package static let nameLengthBytes = 255
 }

@@ -44,6 +44,10 @@ public struct ModelProblem: Sendable, Hashable {
     case renamingClash
     /// An attribute of the type undefined is not transient.
     case undefinedType
+    /// A composite attribute has no element, has elements that it cannot have, or lies too deep in others.
+    case compositeShape
+    /// An attribute that is not transformable names a value transformer.
+    case valueTransformer
     /// A validation rule does not fit the attribute's type, contradicts another, or cannot be read.
     case validationRule
     /// A configuration has no valid name, names an entity that is not in the model, or has a part of a hierarchy only.

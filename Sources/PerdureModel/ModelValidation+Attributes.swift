@@ -1,7 +1,7 @@
 extension ModelValidation {
   mutating func checkAttributes() {
     for (index, entity) in entities.enumerated() {
-      for attribute in entity.attributes {
+      for case .attribute(let attribute) in entity.slotted {
         checkDefault(attribute, entity.name)
         if let derivation = attribute.derivation {
           checkDerivation(derivation, of: attribute, in: index)
@@ -11,6 +11,7 @@ extension ModelValidation {
             .undefinedType, entity.name, attribute.name, "Values of the type undefined cannot be stored.",
             "Give the attribute a type, or make it transient.")
         }
+        checkTransformer(attribute, entity.name)
         checkRules(attribute, entity.name)
       }
     }
@@ -22,6 +23,21 @@ extension ModelValidation {
       error(
         .defaultType, entity, attribute.name, "The default \(value) is no \(attribute.type).",
         "Give a value of the attribute's type and range.")
+    }
+    if value.isMade, attribute.isTransient {
+      error(
+        .defaultType, entity, attribute.name,
+        "A transient attribute has a default that is made for each object.",
+        "Give it a constant, or set it in awakeFromInsert.")
+    }
+  }
+
+  private mutating func checkTransformer(_ attribute: AttributeDescription, _ entity: String) {
+    if let name = attribute.valueTransformerName, !isStored {
+      error(
+        .valueTransformer, entity, attribute.name,
+        "The value transformer \"\(name)\" has nothing to do with values of the type \(attribute.type).",
+        "Leave the name away.")
     }
   }
 

@@ -1,3 +1,5 @@
+internal import PerdurePredicates
+
 extension ModelValidation {
   mutating func checkIndexes() {
     var inherited: [[String: Int]] = Array(repeating: [:], count: entities.count)
@@ -25,6 +27,7 @@ extension ModelValidation {
     if description.elements.isEmpty {
       error(.indexShape, entity, description.name, "The index has no element.", "Name a property.")
     }
+    checkPartialPredicate(description, entity)
     var seen: Set<String> = []
     for element in description.elements {
       if !seen.insert(element.propertyName).inserted {
@@ -48,6 +51,16 @@ extension ModelValidation {
     }
   }
 
+  /// A store keeps the predicate as text.
+  private mutating func checkPartialPredicate(_ description: FetchIndexDescription, _ entity: String) {
+    let text = description.unreadablePartialPredicate ?? description.partialPredicate?.predicateFormat
+    if let text, !isStored, (try? FetchPredicate(format: text)) == nil {
+      error(
+        .indexShape, entity, description.name, "The predicate \(text) cannot be read from its text.",
+        "Write another one, or leave it away.")
+    }
+  }
+
   private func isDerived(_ property: PropertyDescription?) -> Bool {
     if case .attribute(let attribute)? = property { attribute.derivation != nil } else { false }
   }
@@ -56,7 +69,7 @@ extension ModelValidation {
     switch property {
     case .attribute(let attribute): !attribute.isTransient
     case .relationship(let relationship): !relationship.isToMany
-    case nil: false
+    case .composite, nil: false
     }
   }
 

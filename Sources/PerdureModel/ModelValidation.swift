@@ -22,7 +22,7 @@ struct ModelValidation {
   private(set) var indicesByName: [String: Int] = [:]
   /// The superentity of each entity, free of cycles.
   private(set) var parents: [Int?]
-  /// For each entity the properties it declares and inherits, by name.
+  /// For each entity the properties it declares and inherits, by name; composites and their leaves, by path.
   private(set) var visible: [[String: VisibleProperty]] = []
 
   init(
@@ -120,11 +120,60 @@ extension ModelValidation {
             .reservedName, entity.name, name, "Every managed object already has a member \"\(name)\".",
             "Choose another name.")
         }
-        if !seen.insert(name).inserted {
-          error(
-            .duplicateProperty, entity.name, name, "Two properties are called \"\(name)\".",
-            "Rename or remove one of them.")
+        if !seen.insert(name).inserted { noteDuplicate(entity.name, name) }
+        if case .composite(let composite) = property {
+          checkElements(composite, entity.name, name, depth: 1)
+          if !isStored {
+            error(
+              .compositeShape, entity.name, name, "This version of Perdure keeps no composite attributes.",
+              "Make its elements properties of the entity.")
+          }
         }
+      }
+    }
+  }
+}
+
+// MARK: - Composite attributes
+
+extension ModelValidation {
+  private mutating func noteDuplicate(_ entity: String, _ path: String) {
+    error(
+      .duplicateProperty, entity, path, "Two properties are called \"\(path)\".",
+      "Rename or remove one of them.")
+  }
+
+  /// - Parameter depth: How many composites the elements are in.
+  private mutating func checkElements(
+    _ composite: CompositeAttributeDescription, _ entity: String, _ path: String, depth: Int
+  ) {
+    if composite.elements.isEmpty {
+      error(.compositeShape, entity, path, "The composite attribute has no element.", "Give it attributes.")
+    }
+    if depth > ModelLimits.compositeDepth {
+      error(
+        .compositeShape, entity, path,
+        "More than \(ModelLimits.compositeDepth) composites are in each other.",
+        "Make the value flatter.")
+      return
+    }
+    var seen: Set<String> = []
+    for element in composite.elements {
+      let place = "\(path).\(element.name)"
+      checkSyntax(element.name, entity, place, "property")
+      if !seen.insert(element.name).inserted { noteDuplicate(entity, place) }
+      switch element {
+      case .attribute(let attribute):
+        if attribute.isTransient || attribute.derivation != nil {
+          error(
+            .compositeShape, entity, place, "An element of a composite attribute is transient or derived.",
+            "Make it a property of the entity.")
+        }
+      case .relationship:
+        error(
+          .compositeShape, entity, place, "An element of a composite attribute is a relationship.",
+          "Make it a property of the entity.")
+      case .composite(let inner): checkElements(inner, entity, place, depth: depth + 1)
       }
     }
   }
@@ -189,7 +238,9 @@ extension ModelValidation {
             "The property is inherited from \"\(entities[other.declaringEntity].name)\".",
             "Rename it, or remove it here.")
         }
-        properties[property.name] = VisibleProperty(declaringEntity: index, property: property)
+        for property in property.withLeaves {
+          properties[property.name] = VisibleProperty(declaringEntity: index, property: property)
+        }
       }
       guard properties.count <= ModelLimits.propertyCount else {
         error(

@@ -1,4 +1,4 @@
-/// A property of an entity: an attribute or a relationship.
+/// A property of an entity: an attribute, a composite of attributes, or a relationship.
 ///
 /// The functions below write the usual ones in a line each:
 ///
@@ -12,12 +12,15 @@ public enum PropertyDescription: Sendable, Hashable {
   case attribute(AttributeDescription)
   /// A link to other objects.
   case relationship(RelationshipDescription)
+  /// Several values under one name.
+  case composite(CompositeAttributeDescription)
 
   /// The property's name.
   public var name: String {
     switch self {
     case .attribute(let attribute): attribute.name
     case .relationship(let relationship): relationship.name
+    case .composite(let composite): composite.name
     }
   }
 
@@ -26,6 +29,7 @@ public enum PropertyDescription: Sendable, Hashable {
     switch self {
     case .attribute(let attribute): attribute.isOptional
     case .relationship(let relationship): relationship.isOptional
+    case .composite(let composite): composite.isOptional
     }
   }
 
@@ -34,6 +38,7 @@ public enum PropertyDescription: Sendable, Hashable {
     switch self {
     case .attribute(let attribute): attribute.renamingIdentifier
     case .relationship(let relationship): relationship.renamingIdentifier
+    case .composite(let composite): composite.renamingIdentifier
     }
   }
 
@@ -42,6 +47,7 @@ public enum PropertyDescription: Sendable, Hashable {
     switch self {
     case .attribute(let attribute): attribute.userInfo
     case .relationship(let relationship): relationship.userInfo
+    case .composite(let composite): composite.userInfo
     }
   }
 
@@ -50,6 +56,7 @@ public enum PropertyDescription: Sendable, Hashable {
     switch self {
     case .attribute(let attribute): attribute.versionHashModifier
     case .relationship(let relationship): relationship.versionHashModifier
+    case .composite(let composite): composite.versionHashModifier
     }
   }
 

@@ -106,6 +106,7 @@ package final class PropertySchema: Sendable {
       linkStorage = model.linkStorage(of: relationship)
       deleteRule = relationship.deleteRule
       (minCount, maxCount) = (relationship.minCount, relationship.maxCount)
+    case .composite: preconditionFailure("A composite has no slot, its leaves have.")
     }
   }
 }

@@ -34,7 +34,7 @@ struct SchemaResolution {
       } else {
         lineages[index] = [index]
       }
-      for property in entities[index].properties { slots[index][property.name] = slots[index].count }
+      for property in entities[index].slotted { slots[index][property.name] = slots[index].count }
     }
     for index in entities.indices {
       for ancestor in lineages[index].dropFirst() { subentities[ancestor].append(index) }
@@ -65,7 +65,7 @@ extension SchemaResolution {
     let unique = Set(constraints.filter { $0.slots.count == 1 }.flatMap(\.slots))
     var result: [PropertySchema] = []
     for ancestor in lineages[index].reversed() {
-      for property in entities[ancestor].properties {
+      for property in entities[ancestor].slotted {
         let slot = result.count
         let source = PropertySource(
           property: property, declaringEntity: ancestor, isIndexed: indexed.contains(slot),

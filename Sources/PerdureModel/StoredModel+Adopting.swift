@@ -63,11 +63,17 @@ extension PropertyDescription {
       attribute.rules = []
       attribute.userInfo = [:]
       attribute.renamingIdentifier = nil
+      attribute.valueTransformerName = nil
       return .attribute(attribute)
     case .relationship(var relationship):
       relationship.userInfo = [:]
       relationship.renamingIdentifier = nil
       return .relationship(relationship)
+    case .composite(var composite):
+      composite.elements = composite.elements.map(\.asRowsSeeIt)
+      composite.userInfo = [:]
+      composite.renamingIdentifier = nil
+      return .composite(composite)
     }
   }
 }
@@ -86,7 +92,7 @@ private struct Numbering {
       let known = previous?.numbers(ofEntityNamed: entity.name)
       entityNumbers.append(try either(known?.entity, \.entity))
       var numbers: [UInt32] = []
-      for property in entity.properties {
+      for property in entity.slotted {
         numbers.append(try either(known?.properties[property.name], \.property))
       }
       own.append(numbers)
@@ -135,7 +141,7 @@ private struct Numbering {
 extension StoredModel {
   fileprivate func numbers(ofEntityNamed name: String) -> (entity: UInt16, properties: [String: UInt32])? {
     guard let index = model.schema(named: name)?.index else { return nil }
-    let names = model.entities[index].properties.map(\.name)
+    let names = model.entities[index].slotted.map(\.name)
     return (
       entries[index].number,
       Dictionary(uniqueKeysWithValues: zip(names, entries[index].propertyNumbers))

@@ -16,7 +16,7 @@ extension StoredModel {
       guard (1...last.entityBound).contains(entry.number), entities.insert(entry.number).inserted else {
         return "entity number \(entry.number) is wrong or given twice"
       }
-      guard entry.propertyNumbers.count == entity.properties.count else {
+      guard entry.propertyNumbers.count == entity.slotted.count else {
         return "\"\(entity.name)\" has a wrong count of property numbers"
       }
       for number in entry.propertyNumbers {

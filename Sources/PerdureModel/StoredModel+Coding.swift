@@ -1,5 +1,6 @@
-// The bytes of a stored model, versions 1 and 2. What version 2 has and version 1 has not is marked (2). A model of
-// version 1 is read as having none of it; version 2 is what is written. Integers are little-endian; `text` is a 4-byte count of bytes
+// The bytes of a stored model, versions 1 to 3. What version 2 has and version 1 has not is marked (2), what came with
+// version 3 is marked (3). A model of an older version is read as having none of it; version 3 is what is written.
+// Integers are little-endian; `text` is a 4-byte count of bytes
 // and UTF-8; `list` is a 4-byte count and the elements; `optional` is a byte 0 or 1 and, after 1, the
 // value; `bool` is a byte 0 or 1. The bytes carry no checksum: the record that holds them has one.
 //
@@ -9,27 +10,32 @@
 //     entity       name text, superentity optional text, abstract bool, class text,
 //                  renaming optional text, list of property, list of index,
 //                  constraints list of list of text, (2) info, number u16, current layout u16,
-//                  numbers of the declared properties list of u32
-//     property     0 u8 attribute | 1 u8 relationship
+//                  numbers of the declared properties list of u32, of a composite those of its leaves
+//     property     0 u8 attribute | 1 u8 relationship | (3) 2 u8 composite
 //     attribute    name text, type u16, optional bool, default optional value,
 //                  derivation optional text, renaming optional text, (2) transient bool,
-//                  (2) list of rule, (2) info
+//                  (2) list of rule, (3) value transformer name optional text, (2) info
 //     relationship name text, destination text, inverse optional text, least u32, greatest u32,
 //                  optional bool, delete rule u8, renaming optional text, (2) info
+//     composite    name text, optional bool, renaming optional text, elements list of property, info;
+//                  an element is an attribute or a composite, at most 8 deep
 //     info         user info list of (key text, value text), hash modifier optional text
 //     rule         kind u8, then: 0 least value | 1 greatest value | 2 least length u32 |
 //                  3 greatest length u32 | 4 pattern text | 5 predicate text, message text
-//     index        name text, list of (property text, ascending bool)
+//     index        name text, list of (property text, ascending bool), (3) partial predicate optional text
 //     value        kind u8, then: 0 bool | 1 integer u64 | 2 double, its bits u64 | 3 decimal text |
 //                  4 text | 5 date, seconds since the reference date as the bits of a double u64 |
-//                  6 UUID 16 bytes | 7 bytes with a 4-byte count | 8 URL text
+//                  6 UUID 16 bytes | 7 bytes with a 4-byte count | 8 URL text |
+//                  (3) 9 the moment of insertion | (3) 10 a new UUID for each object
 //     layout       number u16, entity number u16, list of property number u32
 //
 // Version identifiers, configurations by name, and user info by key are strictly ascending by their bytes.
 // Reading checks the invariants of `StoredModel` and every rule of `ManagedObjectModel`.
 
+internal import PerdurePredicates
+
 private let magic: [UInt8] = Array("PMDL".utf8)
-private let formatVersion: UInt16 = 2
+private let formatVersion: UInt16 = 3
 
 extension StoredModel {
   /// The bytes that `init(decoding:)` reads.
@@ -134,6 +140,9 @@ extension ByteWriter {
         writer.string(element.propertyName)
         writer.bool(element.isAscending)
       }
+      writer.optional(index.partialPredicate?.predicateFormat ?? index.unreadablePartialPredicate) {
+        $0.string($1)
+      }
     }
     list(entity.uniquenessConstraints) { writer, names in writer.list(names) { $0.string($1) } }
     info(entity.userInfo, entity.versionHashModifier)
@@ -151,6 +160,7 @@ extension ByteWriter {
       optional(attribute.renamingIdentifier) { $0.string($1) }
       bool(attribute.isTransient)
       list(attribute.rules) { $0.rule($1) }
+      optional(attribute.valueTransformerName) { $0.string($1) }
       info(attribute.userInfo, attribute.versionHashModifier)
     case .relationship(let relationship):
       integer(UInt8(1))
@@ -163,6 +173,13 @@ extension ByteWriter {
       integer(relationship.deleteRule.rawValue)
       optional(relationship.renamingIdentifier) { $0.string($1) }
       info(relationship.userInfo, relationship.versionHashModifier)
+    case .composite(let composite):
+      integer(UInt8(2))
+      string(composite.name)
+      bool(composite.isOptional)
+      optional(composite.renamingIdentifier) { $0.string($1) }
+      list(composite.elements) { $0.property($1) }
+      info(composite.userInfo, composite.versionHashModifier)
     }
   }
 }
@@ -175,13 +192,7 @@ extension ByteReader {
     entity.managedObjectClassName = try string()
     entity.renamingIdentifier = try optional(readString)
     entity.properties = try list(minimumSizeBytes: 10) { reader throws(ModelError) in try reader.property() }
-    entity.indexes = try list(minimumSizeBytes: 8) { reader throws(ModelError) in
-      FetchIndexDescription(
-        try reader.string(),
-        try reader.list(minimumSizeBytes: 5) { reader throws(ModelError) in
-          FetchIndexDescription.Element(try reader.string(), ascending: try reader.bool())
-        })
-    }
+    entity.indexes = try list(minimumSizeBytes: 8) { reader throws(ModelError) in try reader.index() }
     entity.uniquenessConstraints = try list(minimumSizeBytes: 4) { reader throws(ModelError) in
       try reader.list(minimumSizeBytes: 4, readString)
     }
@@ -189,10 +200,28 @@ extension ByteReader {
     return entity
   }
 
-  private mutating func property() throws(ModelError) -> PropertyDescription {
+  private mutating func index() throws(ModelError) -> FetchIndexDescription {
+    var index = FetchIndexDescription(
+      try string(),
+      try list(minimumSizeBytes: 5) { reader throws(ModelError) in
+        FetchIndexDescription.Element(try reader.string(), ascending: try reader.bool())
+      })
+    guard version >= 3, let text = try optional(readString) else { return index }
+    // Without the index everything can be read: text that this version does not understand stays text.
+    if let predicate = Self.readable(text) {
+      index.partialPredicate = predicate
+    } else {
+      index.unreadablePartialPredicate = text
+    }
+    return index
+  }
+
+  /// - Parameter depth: How many composites the property is in.
+  private mutating func property(depth: Int = 0) throws(ModelError) -> PropertyDescription {
     switch try integer(UInt8.self) {
     case 0: return .attribute(try attribute())
     case 1: return .relationship(try relationship())
+    case 2 where version >= 3: return .composite(try composite(depth: depth + 1))
     case let kind: throw fail("\(kind) is no kind of property")
     }
   }
@@ -208,8 +237,23 @@ extension ByteReader {
     guard version >= 2 else { return attribute }
     attribute.isTransient = try bool()
     attribute.rules = try list(minimumSizeBytes: 5) { reader throws(ModelError) in try reader.rule() }
+    if version >= 3 { attribute.valueTransformerName = try optional(readString) }
     (attribute.userInfo, attribute.versionHashModifier) = try info()
     return attribute
+  }
+
+  private mutating func composite(depth: Int) throws(ModelError) -> CompositeAttributeDescription {
+    guard depth <= ModelLimits.compositeDepth else {
+      throw fail("more than \(depth - 1) composites are in each other")
+    }
+    var composite = CompositeAttributeDescription(try string(), [])
+    composite.isOptional = try bool()
+    composite.renamingIdentifier = try optional(readString)
+    composite.elements = try list(minimumSizeBytes: 10) { reader throws(ModelError) in
+      try reader.property(depth: depth)
+    }
+    (composite.userInfo, composite.versionHashModifier) = try info()
+    return composite
   }
 
   private mutating func relationship() throws(ModelError) -> RelationshipDescription {

@@ -55,10 +55,15 @@ extension ByteReader {
 
   /// Rows can be read without the rules: text that this version does not understand stays text.
   private static func predicate(_ text: String, message: String) -> ValidationRule {
+    readable(text).map { .predicate($0, message: message) } ?? .unreadablePredicate(text, message: message)
+  }
+
+  /// The predicate that a text means, nil where it is of a later version.
+  static func readable(_ text: String) -> FetchPredicate? {
     do throws(PredicateSyntaxError) {
-      return .predicate(try FetchPredicate(format: text), message: message)
+      return try FetchPredicate(format: text)
     } catch {
-      return .unreadablePredicate(text, message: message)
+      return nil
     }
   }
 }
@@ -168,6 +173,8 @@ extension ByteWriter {
     case .url(let value):
       integer(UInt8(8))
       string(value.absoluteString)
+    case .now: integer(UInt8(9))
+    case .newUUID: integer(UInt8(10))
     }
   }
 }
@@ -188,6 +195,8 @@ extension ByteReader {
     case 8:
       guard let url = URL(string: try string()) else { throw fail("text is no URL") }
       return .url(url)
+    case 9 where version >= 3: return .now
+    case 10 where version >= 3: return .newUUID
     case let kind: throw fail("\(kind) is no kind of value")
     }
   }

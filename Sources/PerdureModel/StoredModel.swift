@@ -26,7 +26,7 @@ package struct StoredModel: Sendable {
   struct Entry: Sendable, Hashable {
     let number: UInt16
     let currentLayout: UInt16
-    /// Of the properties that the entity declares itself, in the order of the description.
+    /// Of the properties that the entity declares itself, in the order of the description; of a composite its leaves.
     let propertyNumbers: [UInt32]
   }
 

@@ -32,13 +32,6 @@ struct StoredModelVersionTests {
       configurations: ["Main": ["Worker", "Company"], "Logs": ["Log"]], versionIdentifiers: identifiers)
   }
 
-  private func bytes(_ hex: String) throws -> [UInt8] {
-    let digits = Array(hex.utf8)
-    return try stride(from: 0, to: digits.count, by: 2).map {
-      try #require(UInt8(String(decoding: digits[$0...$0 + 1], as: UTF8.self), radix: 16))
-    }
-  }
-
   @Test("Rules, user info, modifiers, configurations and identifiers survive")
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Self.model())
@@ -141,12 +134,13 @@ struct StoredModelVersionTests {
       String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }.joined()
     #expect(
-      hex == "504d444c" + "0200" + "0100" + "02000000" + "0100"
+      hex == "504d444c" + "0300" + "0100" + "02000000" + "0100"
         + "01000000" + "0100000045" + "00" + "00" + "0100000045" + "00" + "02000000"
         + "00" + "0100000061" + "6400" + "01" + "00" + "00" + "00" + "00"  // a, stored
         + "02000000" + "00" + "01" + "0100000000000000" + "01" + "01" + "0200000000000000"  // its rules
+        + "00"  // no transformer
         + "01000000" + "010000006b" + "0100000076" + "01" + "010000006d"  // k: v, modifier m
-        + "00" + "0100000074" + "0000" + "01" + "00" + "00" + "00" + "01" + "00000000"  // t, transient
+        + "00" + "0100000074" + "0000" + "01" + "00" + "00" + "00" + "01" + "00000000" + "00"  // t, transient
         + "00000000" + "00"  // no info
         + "00000000" + "00000000" + "00000000" + "00"  // no indexes, constraints, info
         + "0100" + "0100" + "02000000" + "01000000" + "02000000"  // its numbers

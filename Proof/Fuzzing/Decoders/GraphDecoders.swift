@@ -63,6 +63,10 @@ package enum GraphDecoders {
         properties: [
           .int16("n", rules: [.minimum(1), .maximum(9), asked]),
           .string("s", rules: [.minimumLength(1), .maximumLength(9), .pattern("a+")]), .transient("t"),
+          .date("d", default: .now), .uuid("u", default: .newUUID),
+        ],
+        indexes: [
+          FetchIndexDescription("i", [.init("n")], partialPredicate: try FetchPredicate(format: "n > 3"))
         ], userInfo: ["k": "v", "l": "w"], versionHashModifier: "2")
       let full = try ManagedObjectModel(
         [company, worker, ruled], configurations: ["A": ["Ruled"]], versionIdentifiers: ["1", "2"])

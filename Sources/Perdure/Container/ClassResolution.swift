@@ -77,11 +77,12 @@ struct ClassResolution {
 extension EntityDescription {
   /// What the places of its properties follow from, in words.
   fileprivate var slotSignature: String {
-    let own = properties.map { property in
+    let own = slotted.map { property in
       switch property {
       case .attribute(let attribute):
         "\(attribute.name): \(attribute.isTransient ? "transient " : "")\(attribute.type)"
       case .relationship(let relationship): "\(relationship.name): \(relationship.isToMany ? "many" : "one")"
+      case .composite(let composite): composite.name
       }
     }
     return "\(superentityName ?? "")[\(own.joined(separator: ", "))]"

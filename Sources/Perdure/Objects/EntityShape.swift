@@ -43,8 +43,10 @@ final class EntityShape: Sendable {
   let ruledSlots: [Int]
   /// By slot, what the model demands of the values of attributes; nil where it demands nothing.
   let rules: [CompiledRules?]
-  /// What each slot of a new object holds: its default, or nothing.
+  /// What each slot of a new object holds: its default, or nothing; nothing also where each object gets a default of
+  /// its own.
   let template: [Value]
+  private let madeDefaults: [(slot: Int, value: DefaultValue)]
   /// One-way relationships of other entities whose destination is this entity or one it inherits from.
   let incoming: [RelationshipShape]
   /// The indexes in which an object of this entity is a key that no other context may add entries to while
@@ -89,6 +91,9 @@ final class EntityShape: Sendable {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
     }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
+    madeDefaults = parts.schema.properties.compactMap { property in
+      property.defaultValue.flatMap { $0.isMade ? (property.slot, $0) : nil }
+    }
     incoming = parts.incoming
     deletionGuards = parts.deletionGuards
   }
@@ -121,6 +126,13 @@ final class EntityShape: Sendable {
     case .relationship(let relationship): relationship.form == .column
     case .count, .transient: false
     }
+  }
+
+  func valuesOfNewObject() -> [Value] {
+    if madeDefaults.isEmpty { return template }
+    var values = template
+    for (slot, value) in madeDefaults { values[slot] = value.made() }
+    return values
   }
 
   /// Whether a save takes a property without a value.

@@ -36,7 +36,7 @@ final class ObjectOverlay {
     self.shape = shape
     slotCount = shape.template.count
     self.isNew = isNew
-    if isNew { values = makeValues(shape.template) }
+    if isNew { values = makeValues(shape.valuesOfNewObject()) }
   }
 
   deinit { dropValues() }
