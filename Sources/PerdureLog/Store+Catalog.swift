@@ -32,7 +32,7 @@ extension Store {
   ///
   /// - Throws: `StoreError`: `.closed`.
   public var indexes: [(index: DerivedIndex, definition: IndexDefinition)] {
-    get throws { try engine.looking { $0.catalog.indexes.map { ($0.index, $0.definition) } } }
+    get throws { try engine.looking { $0.catalog.presentIndexes.map { ($0.index, $0.definition) } } }
   }
 
   /// Makes a derived index, or finds it if it is there with this definition.
@@ -56,6 +56,27 @@ extension Store {
       try StoreLimits.check(indexes: catalog.indexes.count)
       try engine.buildAndCommit(index, definition, catalog, &state)
       return index
+    }
+  }
+
+  /// Removes a derived index: its definition and its entries, whose memory is given back. No record is touched.
+  ///
+  /// Snapshots that were taken before still have it. The store's name for it can be defined again, as anything.
+  /// What is left of it is its name, in the catalog, which is why names are better not made up anew each time
+  /// (`StoreLimits.indexesMax`).
+  ///
+  /// - Throws: `StoreError`: `.invalidArgument` when it is not one of this store, or was removed already, and
+  ///   when another index is made from it, which has to be removed first; `.readOnly`; what `write` throws.
+  public func removeIndex(_ index: DerivedIndex) throws {
+    try engine.checkWritable()
+    try engine.inTurn { state in
+      try state.catalog.check(index)
+      if let counting = state.catalog.countedBy[index.id]?.first {
+        throw StoreError(
+          .invalidArgument,
+          "Index \(counting.name) is made from index \(index.name); remove it first. Nothing was done")
+      }
+      try engine.commitRemoval(of: index, &state)
     }
   }
 
@@ -134,6 +155,19 @@ extension Engine {
     unavailableIndexes = state.indexes.unavailable
   }
 
+  /// The definition goes with the commit that the entries go with.
+  fileprivate func commitRemoval(of index: DerivedIndex, _ state: inout CommitterState) throws {
+    let definition = IndexDefinition.removed(index.name)
+    var catalog = state.catalog
+    let record = CatalogRecord.index(catalog.setIndex(definition), definition)
+    let arena = state.arena
+    try appendCatalogRecord(record, catalog, &state) { next in
+      next.pointee.indexes[Int(index.id)].removeAll(in: arena)
+    }
+    state.incompleteIndexes.remove(index.id)
+    state.duplicatedIndexes.remove(index.id)
+  }
+
   /// What the catalog of this store can say.
   func check(_ definition: IndexDefinition, _ catalog: Catalog) throws(StoreError) {
     func wrong(_ message: String) -> StoreError {
@@ -144,6 +178,9 @@ extension Engine {
       for keyspace in keyspaces {
         try catalog.check(keyspace)
         guard keyspace.id > 0 else { throw wrong("has the catalog for a source") }
+      }
+      guard !CatalogRecord.reservedExtractors.contains(extractor) else {
+        throw wrong("has an extractor whose name, \(extractor), is the engine's own; give yours another")
       }
       let length = 12 + extractor.utf8.count + 4 * keyspaces.count + parameters.count
       guard extractor.utf8.count <= UInt16.max, keyspaces.count <= UInt16.max,

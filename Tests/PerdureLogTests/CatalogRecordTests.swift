@@ -57,6 +57,18 @@ struct CatalogRecordTests {
       counted.value == [1, 0, 0, 0, 0, 0, 12, 0, 1, 0, 0, 0] + Array("group-counts".utf8) + [0, 0, 0, 0])
   }
 
+  @Test("The record of an index that was removed is the documented one, and its number stays taken")
+  func removedBytes() throws {
+    let record = CatalogRecord.index(index, .removed("by"))
+    #expect(record.value == [0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0] + Array("removed".utf8))
+    var catalog = try catalogOfTwo()
+    try apply(CatalogRecord.index(index, definition), to: &catalog)
+    try apply(record, to: &catalog)
+    #expect(catalog.index(named: "by") == nil && catalog.presentIndexes.isEmpty && catalog.indexes.count == 1)
+    try apply(CatalogRecord.index(index, definition), to: &catalog)
+    #expect(catalog.presentIndexes.map(\.definition) == [definition])
+  }
+
   @Test("Definitions come back, and an index may be defined again")
   func roundTrip() throws {
     var catalog = try catalogOfTwo()

@@ -7,6 +7,8 @@ package enum CrashDefinition: Hashable, Sendable {
   case index(String, over: [String], extractor: String, parameters: [UInt8], isUnique: Bool)
   /// An index that counts the groups of another.
   case groupCounts(String, of: String, isUnique: Bool)
+  /// No index of this name, after there was one.
+  case removedIndex(String)
   /// The store's dictionary of this number.
   case dictionary(Int, of: String)
 
@@ -22,7 +24,9 @@ package enum CrashDefinition: Hashable, Sendable {
 
   var name: String {
     switch self {
-    case .keyspace(let name, _), .index(let name, _, _, _, _), .groupCounts(let name, _, _): name
+    case .keyspace(let name, _), .index(let name, _, _, _, _), .groupCounts(let name, _, _),
+      .removedIndex(let name):
+      name
     case .dictionary(let number, _): "\(number)"
     }
   }
@@ -31,10 +35,26 @@ package enum CrashDefinition: Hashable, Sendable {
 /// The definitions that hold, of each kind in the order in which they were made first.
 package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
   package private(set) var keyspaces: [CrashDefinition] = []
-  package private(set) var indexes: [CrashDefinition] = []
+  /// Those that were removed keep their places, as their numbers stay taken.
+  private var numberedIndexes: [CrashDefinition] = []
   package private(set) var dictionaries: [CrashDefinition] = []
 
   package init() {}
+
+  package var indexes: [CrashDefinition] {
+    numberedIndexes.filter { if case .removedIndex = $0 { false } else { true } }
+  }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.keyspaces == right.keyspaces && left.indexes == right.indexes
+      && left.dictionaries == right.dictionaries
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(keyspaces)
+    hasher.combine(indexes)
+    hasher.combine(dictionaries)
+  }
 
   /// What a store says.
   package init(of store: Store) throws {
@@ -43,7 +63,7 @@ package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
       keyspaces.append(.keyspace(keyspace.name, keyspace.kind))
       numbers += try store.dictionaries(of: keyspace).map { ($0.number, keyspace.name) }
     }
-    indexes = try store.indexes.map { CrashDefinition($0.definition) }
+    numberedIndexes = try store.indexes.map { CrashDefinition($0.definition) }
     dictionaries = numbers.sorted { $0.0 < $1.0 }.map { .dictionary($0, of: $1) }
   }
 
@@ -52,7 +72,7 @@ package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
   package mutating func add(_ definition: CrashDefinition) -> Bool {
     switch definition {
     case .keyspace: Self.add(definition, to: &keyspaces)
-    case .index, .groupCounts: Self.add(definition, to: &indexes)
+    case .index, .groupCounts, .removedIndex: Self.add(definition, to: &numberedIndexes)
     case .dictionary: Self.add(definition, to: &dictionaries)
     }
   }

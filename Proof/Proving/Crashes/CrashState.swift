@@ -59,7 +59,7 @@ extension CrashState {
         $0[Array($1.prefix(8)), default: 0] += 1
       }
       return Self.joined(groups.map { group, count in Self.bigEndian(UInt64(count)) + group })
-    case .keyspace, .dictionary: return []
+    case .keyspace, .dictionary, .removedIndex: return []
     }
   }
 

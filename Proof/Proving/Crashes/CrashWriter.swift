@@ -131,7 +131,7 @@ struct CrashWriter {
     let id = CrashKey(keyspace: "rows", key: .id(number * 100 + 50))
     let twin = CrashKey(keyspace: "rows", key: .id(number * 100 + 51))
     let value = value(group: 1)
-    switch Int.random(in: 0..<6, using: &random) {
+    switch Int.random(in: 0..<7, using: &random) {
     case 0:
       try expectConflict {
         try write([(id, value)], .powerLoss, requiring: [.exists(rows, .id(9_999))])
@@ -154,6 +154,7 @@ struct CrashWriter {
       let offset = Int.random(in: 0...7, using: &random)
       _ = try history.index(
         .slices("by byte", rows, .value(offset: offset, length: 1), by: extractor), of: store)
+    case 5: try history.removeIndex("by byte", of: store)
     default:
       _ = try store.write(durability: .powerLoss) { try $0.remove(id: 9_999, in: rows) }
     }
@@ -161,6 +162,17 @@ struct CrashWriter {
 }
 
 extension CrashHistory {
+  /// Nothing if there is none: other writers may have removed it.
+  fileprivate func removeIndex(_ name: String, of store: Store) throws {
+    try define {
+      guard let index = try store.indexes.first(where: { $0.index.name == name })?.index else {
+        return ((), nil)
+      }
+      try store.removeIndex(index)
+      return ((), .removedIndex(name))
+    }
+  }
+
   fileprivate func keyspace(_ name: String, _ kind: KeyspaceKind, of store: Store) throws -> Keyspace {
     try define(.keyspace(name, kind)) { try store.keyspace(name, kind) }
   }

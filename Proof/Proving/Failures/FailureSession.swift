@@ -55,6 +55,13 @@ final class FailureSession {
     return made
   }
 
+  func removeIndex(_ index: DerivedIndex) throws {
+    try run.commit(store, [], .relaxed, defining: .removedIndex(index.name)) {
+      try store.removeIndex(index)
+      return store.snapshot().sequence
+    }
+  }
+
   // MARK: - Values
 
   /// A group of three in eight bytes, a number that no other value has in eight, and so many bytes more.

@@ -110,6 +110,15 @@ extension FailureWorkload {
         try session.put(9, 50, rows, .relaxed)
       }
     },
+    FailureWorkload(name: "an index that is removed") { session in
+      guard let rows = try session.rows(),
+        let index = try session.define(.slices("gone \(session.part)", rows, .value(offset: 0, length: 8)))
+      else { return }
+      try session.write((1...5).map { session.row($0, 50, rows) })
+      try session.removeIndex(index)
+      try session.checkpoint()
+      try session.put(9, 50, rows, .relaxed)
+    },
     FailureWorkload(name: "a unique index") { session in
       guard let rows = try session.rows(),
         try session.define(.slices("serials", rows, .value(offset: 8, length: 8), isUnique: true)) != nil

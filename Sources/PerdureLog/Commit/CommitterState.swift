@@ -100,8 +100,7 @@ struct CommitterState: ~Copyable {
     guard let catalog else { return copyRoot() }
     let next = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
     copyRoot(to: next)
-    next.pointee.mark(
-      catalog, keyspacesFrom: root.pointee.keyspaceCount, indexesFrom: root.pointee.indexCount)
+    next.pointee.mark(catalog, keyspacesFrom: root.pointee.keyspaceCount)
     return next
   }
 

@@ -16,7 +16,7 @@ extension Catalog {
   /// As for keyspaces. What the index is made of may have changed since the handle was given out.
   func check(_ index: DerivedIndex) throws(StoreError) {
     guard Int(index.id) < indexes.count, indexes[Int(index.id)].index.mark == index.mark else {
-      throw .foreign("Index", index.name, index.id, "Store.defineIndex(_:)")
+      throw .foreign(index)
     }
   }
 }
@@ -108,17 +108,21 @@ extension Snapshot {
 
   @inline(never)
   private static func foreign(_ index: DerivedIndex) -> StoreError {
-    .foreign("Index", index.name, index.id, "Store.defineIndex(_:)")
+    .foreign(index)
   }
 }
 
 extension StoreError {
-  fileprivate static func foreign(_ what: String, _ name: String, _ id: UInt32, _ source: String)
-    -> StoreError
-  {
+  fileprivate static func foreign(_ index: DerivedIndex) -> StoreError {
+    foreign("Index", index.name, index.id, "Store.defineIndex(_:)", ", or was removed")
+  }
+
+  fileprivate static func foreign(
+    _ what: String, _ name: String, _ id: UInt32, _ source: String, _ otherwise: String = ""
+  ) -> StoreError {
     StoreError(
       .invalidArgument,
-      "\(what) \(name) (number \(id)) is not one of this store; nothing was done. Handles are good for the "
-        + "store that gave them out: ask this one for its own (\(source))")
+      "\(what) \(name) (number \(id)) is not one of this store\(otherwise); nothing was done. Handles are "
+        + "good for the store that gave them out: ask this one for its own (\(source))")
   }
 }

@@ -8,7 +8,7 @@ struct Catalog: Sendable {
   private let store: StoreID?
   /// By id; ids are given out without gaps. The first is the catalog itself.
   private(set) var keyspaces: [Keyspace] = [.catalog]
-  /// By id.
+  /// By id; those that were removed keep their places.
   private(set) var indexes: [IndexEntry] = []
   /// By number, from 1.
   private(set) var dictionaries: [DictionaryEntry] = []
@@ -24,7 +24,17 @@ struct Catalog: Sendable {
 
   func keyspace(named name: String) -> Keyspace? { keyspaceIDs[name].map { keyspaces[Int($0)] } }
 
-  func index(named name: String) -> IndexEntry? { indexIDs[name].map { indexes[Int($0)] } }
+  /// The index of this name; nil if there is none, or if it was removed.
+  func index(named name: String) -> IndexEntry? {
+    guard let entry = entry(named: name), !entry.definition.isRemoved else { return nil }
+    return entry
+  }
+
+  /// What stands under this name, though it may have been removed.
+  fileprivate func entry(named name: String) -> IndexEntry? { indexIDs[name].map { indexes[Int($0)] } }
+
+  /// Those that were not removed.
+  var presentIndexes: [IndexEntry] { indexes.filter { !$0.definition.isRemoved } }
 
   /// The ids of all indexes.
   var ids: Set<UInt32> { Set(indexes.map(\.index.id)) }
@@ -52,7 +62,9 @@ struct Catalog: Sendable {
   /// its groups name it as it is then.
   mutating func setIndex(_ definition: IndexDefinition) -> DerivedIndex {
     let id = indexIDs[definition.name] ?? UInt32(indexes.count)
-    let index = DerivedIndex(id: id, name: definition.name, isUnique: definition.isUnique, of: store)
+    let index = DerivedIndex(
+      id: id, name: definition.name, isUnique: definition.isUnique, of: store, isRemoved: definition.isRemoved
+    )
     let entry = IndexEntry(index: index, definition: definition)
     if Int(id) < indexes.count { indexes[Int(id)] = entry } else { indexes.append(entry) }
     indexIDs[definition.name] = id
@@ -84,7 +96,7 @@ extension Catalog {
     let sorted = records.sorted { $0.order < $1.order }
     for record in sorted where record.isIndex {
       guard let name = record.name else { throw FormatError(.illegalField, in: "catalog key", at: 1) }
-      guard record.value.count >= 12, record.id == UInt32(indexes.count), index(named: name) == nil else {
+      guard record.value.count >= 12, record.id == UInt32(indexes.count), entry(named: name) == nil else {
         throw FormatError(.illegalField, in: "index entry", at: 0)
       }
       let source = IndexDefinition.Source.records(keyspaces: [], extractor: "", parameters: [])
@@ -126,6 +138,8 @@ enum CatalogRecord {
   private static let indexTag: UInt8 = 2
   private static let dictionaryTag: UInt8 = 3
   private static let groupCountsExtractor = "group-counts"
+  /// Names that have a meaning of their own in index entries.
+  static let reservedExtractors: Set<String> = [groupCountsExtractor, IndexDefinition.removedExtractor]
 
   static func keyspace(_ keyspace: Keyspace) -> (key: [UInt8], value: [UInt8]) {
     let value = little(keyspace.id) + [keyspace.kind.rawValue, 0, 0, 0]
@@ -194,7 +208,7 @@ enum CatalogRecord {
         keyspaces: entry.sources.map { catalog.keyspaces[Int($0)] }, extractor: entry.extractor,
         parameters: entry.parameters)
     }
-    guard entry.id == catalog.index(named: name)?.index.id ?? UInt32(catalog.indexes.count) else {
+    guard entry.id == catalog.entry(named: name)?.index.id ?? UInt32(catalog.indexes.count) else {
       throw wrong(0)
     }
     _ = catalog.setIndex(IndexDefinition(name: name, source: source, isUnique: entry.isUnique))
@@ -232,6 +246,7 @@ extension CatalogRecord {
     var parameters: [UInt8]
 
     var countsGroups: Bool { extractor == groupCountsExtractor }
+    var isRemoved: Bool { extractor == IndexDefinition.removedExtractor }
   }
 
   static func subject(_ key: UnsafeRawBufferPointer) throws(FormatError) -> Subject {

@@ -30,6 +30,22 @@ public struct IndexDefinition: Hashable, Sendable {
   }
 }
 
+extension IndexDefinition {
+  /// The extractor of indexes that were removed: its name is reserved (FORMAT.md, "Catalog").
+  static let removedExtractor = "removed"
+
+  /// What takes the place of an index's definition when it is removed: nothing has entries by it. The name and
+  /// the number stay taken, as those of the indexes behind it count from there.
+  static func removed(_ name: String) -> IndexDefinition {
+    IndexDefinition(
+      name: name, source: .records(keyspaces: [], extractor: removedExtractor, parameters: []))
+  }
+
+  var isRemoved: Bool {
+    if case .records(_, let extractor, _) = source { extractor == Self.removedExtractor } else { false }
+  }
+}
+
 /// A derived index of an open store.
 public struct DerivedIndex: Hashable, Sendable {
   /// The number that the store gave it.
@@ -41,8 +57,9 @@ public struct DerivedIndex: Hashable, Sendable {
   /// What the store and the name come to: tells the indexes of two stores apart that have the same number.
   let mark: UInt64
 
-  init(id: UInt32, name: String, isUnique: Bool, of store: StoreID? = nil) {
+  /// - Parameter isRemoved: No handle that was given out is this one.
+  init(id: UInt32, name: String, isUnique: Bool, of store: StoreID? = nil, isRemoved: Bool = false) {
     (self.id, self.name, self.isUnique) = (id, name, isUnique)
-    mark = HandleMark.of(name, 0, store)
+    mark = isRemoved ? 0 : HandleMark.of(name, 0, store)
   }
 }

@@ -30,7 +30,7 @@ final class IndexSet: Sendable {
     let countedBy = catalog.countedBy
     var byKeyspace = [[RecordIndex]](repeating: [], count: catalog.keyspaces.count)
     var unavailable: Set<UInt32> = []
-    for entry in catalog.indexes {
+    for entry in catalog.presentIndexes {
       guard case .records(let keyspaces, let name, let parameters) = entry.definition.source else { continue }
       let factory = name == SliceExtractor.name ? SliceExtractor() : factories[name]
       let counting = countedBy[entry.index.id] ?? []

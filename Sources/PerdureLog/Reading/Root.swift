@@ -23,7 +23,7 @@ struct Root: ~Copyable {
   var indexCount: Int
   /// By index id.
   var indexes: UnsafeMutablePointer<OrderedTree>
-  /// By index id: the marks of those that readers may name.
+  /// By index id: the marks of those that readers may name; 0 for those that were removed.
   var indexMarks: UnsafeMutablePointer<UInt64>
 
   /// A root with empty trees, in one block of memory: every commit makes one.
@@ -46,12 +46,11 @@ struct Root: ~Copyable {
         keyspaces: keyspaces, indexCount: indexCount, indexes: indexes, indexMarks: indexMarks))
   }
 
-  /// Takes the marks of the catalog's keyspaces and indexes from these numbers on.
-  mutating func mark(
-    _ catalog: Catalog, keyspacesFrom firstKeyspace: Int = 0, indexesFrom firstIndex: Int = 0
-  ) {
+  /// Takes the marks of the catalog's keyspaces from this number on, and of its indexes, which may be removed
+  /// and defined again.
+  mutating func mark(_ catalog: Catalog, keyspacesFrom firstKeyspace: Int = 0) {
     for id in firstKeyspace..<keyspaceCount { keyspaces[id].mark = catalog.keyspaces[id].mark }
-    for id in firstIndex..<indexCount { indexMarks[id] = catalog.indexes[id].index.mark }
+    for id in 0..<indexCount { indexMarks[id] = catalog.indexes[id].index.mark }
   }
 
   /// The same with trees that lead nowhere if they led into a file: whoever has walked them asks whether that is

@@ -29,7 +29,8 @@ struct SalvageWriter {
             let entry = try CatalogRecord.keyspaceEntry(value)
             found.append((entry.id, name, entry.kind, false))
           case .index(let name):
-            definitions.append((name, try CatalogRecord.indexEntry(value)))
+            let fields = try CatalogRecord.indexEntry(value)
+            if !fields.isRemoved { definitions.append((name, fields)) }
           case .dictionary: break
           }
         }
