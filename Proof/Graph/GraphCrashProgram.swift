@@ -103,14 +103,14 @@ package struct GraphCrashProgram: CrashProgram {
         let isSaved = try editor.save()
         // A save that comes to nothing is no commit, and what was last may be a reservation of ids, which
         // nobody was promised.
-        if try check.note(store), isSaved, isPromised { marker.acknowledge(Int(store.view().sequence)) }
+        if try check.note(store), isSaved, isPromised { marker.promise(Int(store.view().sequence)) }
       }
       random = editor.random
       // Closed, which promises all of it, or left as a process that ends leaves it.
       let last = store.view().sequence
       if Bool.random(using: &random) {
         try container.close()
-        marker.acknowledge(Int(last))
+        marker.promise(Int(last))
       }
     }
     return check
@@ -148,7 +148,7 @@ package struct GraphCrashCheck: CrashCheck {
     let store = try program.open(on: fileSystem)
     // What a recovery has shown to anybody is as good as promised.
     let sequence = Int(store.view().sequence)
-    if sequence > context.acknowledged.max() ?? 0 { fileSystem.marker.acknowledge(sequence) }
+    if sequence > context.acknowledged.max() ?? 0 { fileSystem.marker.promise(sequence) }
     return store
   }
 

@@ -68,11 +68,8 @@ private func holds(_ steps: [Step]) -> Bool {
 
 @Suite("The suites in the documentation")
 struct CrashSuiteExampleTests {
-  @Test func notesSurvivePowerCuts() throws {
-    var explorer = CrashExplorer()
-    explorer.recoveryDepth = 2
-    explorer.imagesPerOperationMax = 16
-    let report = try explorer.explore { fileSystem, marker in
+  func notesReport(_ explorer: CrashExplorer) throws -> CrashReport {
+    try explorer.explore { fileSystem, marker in
       let notes = try Notes(on: fileSystem)
       for number in 1...4 {
         marker.begin(number)
@@ -86,8 +83,22 @@ struct CrashSuiteExampleTests {
       guard numbers.starts(with: context.acknowledged) else { throw Lost() }
       guard context.begun.starts(with: numbers) else { throw Surplus() }
     }
-    print(report)
-    try report.check()
+  }
+
+  @Test func notesSurvivePowerCuts() throws {
+    var explorer = CrashExplorer()
+    explorer.recoveryDepth = 2
+    explorer.imagesPerOperationMax = 16
+    try notesReport(explorer).check()
+  }
+
+  @Test(arguments: CrashCanary.allCases) func notesNoticeMistakes(_ canary: CrashCanary) throws {
+    var explorer = CrashExplorer()
+    explorer.canary = canary
+    let report = try notesReport(explorer)
+    #expect(report.violation != nil)
+    let isOfTheCheck = report.violation.map { ["Lost()", "Surplus()"].contains($0.reason) } ?? false
+    #expect(isOfTheCheck || canary == .ignoresSync, "\(report)")
   }
 
   @Test func notesSurviveFailures() throws {
@@ -107,7 +118,7 @@ struct CrashSuiteExampleTests {
         guard numbers.starts(with: written) else { throw Lost() }
       }
     }
-    print(report)
+    print(report.summary)
     try report.check()
     #expect(report.struckCount > 0)
   }
@@ -142,7 +153,7 @@ struct CrashSuiteExampleTests {
 
   /// The test in a comment.
   private static func example(in file: URL) throws -> [String] {
-    try lines(of: file).drop { !$0.contains("@Test") }
+    try lines(of: file).drop { !$0.hasPrefix("///     ") }
       .prefix { $0.hasPrefix("///     ") }.map { $0.dropFirst(8).trimmingCharacters(in: .whitespaces) }
   }
 

@@ -1,6 +1,10 @@
 import PerdureFileIO
 
 /// Lets a workload say how far it has come, so that a check knows what must have survived.
+///
+/// Each step has a label of its own. Steps may overlap, and be acknowledged in another order than they began, as those of
+/// several writers are. A label that begins or is acknowledged twice, or is acknowledged and never began, is a
+/// mistake of the suite, which `CrashReport.check` throws.
 public struct CrashMarker: Sendable {
   let fileSystem: SimulatedFileSystem
 
@@ -9,9 +13,15 @@ public struct CrashMarker: Sendable {
     fileSystem.state.withLock { $0.journal.mark(.begun, label) }
   }
 
-  /// Says that step `label` was acknowledged as durable: from now on, its effects must be on the disk.
+  /// Says that step `label`, which has begun, was acknowledged as durable: from now on, its effects must be on the disk.
   public func acknowledge(_ label: Int) {
     fileSystem.state.withLock { $0.journal.mark(.acknowledged, label) }
+  }
+
+  /// As `acknowledge`, of what has no beginning: for programs that learn only now what they may promise, such as the
+  /// number of a commit. May be said again.
+  public func promise(_ label: Int) {
+    fileSystem.state.withLock { $0.journal.mark(.promised, label) }
   }
 }
 
@@ -29,7 +39,7 @@ public struct CrashContext: Sendable {
   public let operationKind: FileOperation?
   /// The labels of the steps that had begun, in order: of the workload, then of the recoveries that were cut.
   public let begun: [Int]
-  /// The labels of the steps that had been acknowledged, in order, likewise.
+  /// The labels of the steps that had been acknowledged or promised, in order, likewise.
   public let acknowledged: [Int]
   /// What was lost.
   public let losses: Set<CrashLoss>

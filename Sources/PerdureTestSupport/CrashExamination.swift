@@ -19,9 +19,18 @@ struct CrashExamination {
     var operation = 0
     var pending: [PendingChange] = []
     var fates: [Fate] = []
+    /// What is wrong on purpose; nothing is in recoveries.
+    var canary: CrashCanary?
 
-    var begun: [Int] { (crash?.begun ?? []) + journal.labels(.begun, after: operation) }
-    var acknowledged: [Int] { (crash?.acknowledged ?? []) + journal.labels(.acknowledged, after: operation) }
+    var begun: [Int] { (crash?.begun ?? []) + journal.begun(after: operation, canary) }
+    var acknowledged: [Int] { (crash?.acknowledged ?? []) + journal.acknowledged(after: operation, canary) }
+
+    /// What an operation does, as far as it does what it says.
+    func event(_ index: Int) -> DiskEvent {
+      let event = journal.operations[index].event
+      guard canary == .ignoresSync, index + 1 >= journal.firstMarkedOperation else { return event }
+      return event.withoutSync
+    }
   }
 
   let explorer: CrashExplorer
@@ -34,12 +43,9 @@ struct CrashExamination {
   private var choices: SeededGenerator
 
   init(explorer: CrashExplorer) {
-    precondition(
-      explorer.sectorLength > 0 && explorer.imagesPerOperationMax > 0 && explorer.operationsOneIn > 0
-        && explorer.recoveriesOneIn > 0 && explorer.imagesPerRecoveryMax > 0 && explorer.recoveryDepth >= 0,
-      "An explorer needs numbers of 1 and more; a depth of 0 and more.")
+    explorer.checkSettings()
     self.explorer = explorer
-    report = CrashReport(seed: explorer.seed, recoveryDepth: explorer.recoveryDepth)
+    report = CrashReport(explorer)
     choices = SeededGenerator(seed: explorer.seed).derived(.max)
   }
 
@@ -47,30 +53,33 @@ struct CrashExamination {
 
   /// Checks what a loss of power may leave after each operation of a workload's journal.
   mutating func begin(_ journal: CrashJournal, _ check: Check) {
-    report.operationCount = journal.operationCount
+    report.note(journal)
     walk(journal, from: nil, check)
     report.isComplete = !isOver
   }
 
   private mutating func walk(_ journal: CrashJournal, from crash: CrashContext?, _ check: Check) {
-    levels.append(Level(journal: journal, crash: crash))
+    let level = Level(journal: journal, crash: crash, canary: crash == nil ? explorer.canary : nil)
+    levels.append(level)
     defer { levels.removeLast() }
     var cutter = cutter(journal.start)
     cut(&cutter, after: 0, check)
-    for (index, operation) in journal.operations.enumerated() where !isOver {
-      cutter.apply(operation.event, operation: index + 1)
+    for index in journal.operations.indices where !isOver {
+      cutter.apply(level.event(index), operation: index + 1)
       cut(&cutter, after: index + 1, check)
     }
   }
 
   /// Checks what a loss of power may leave after one operation of a journal.
   mutating func look(at journal: CrashJournal, after operation: Int, _ check: Check) {
-    levels.append(Level(journal: journal, crash: nil))
+    precondition(
+      (0...journal.operationCount).contains(operation),
+      "Operation \(operation) of a journal that has \(journal.operationCount); 0 is before the first")
+    let level = Level(journal: journal, crash: nil, canary: explorer.canary)
+    levels.append(level)
     defer { levels.removeLast() }
     var cutter = cutter(journal.start)
-    for (index, event) in journal.operations.prefix(operation).map(\.event).enumerated() {
-      cutter.apply(event, operation: index + 1)
-    }
+    for index in 0..<operation { cutter.apply(level.event(index), operation: index + 1) }
     cut(&cutter, after: operation, check)
   }
 
@@ -150,9 +159,11 @@ struct CrashExamination {
   }
 
   private mutating func run(_ check: Check, _ image: CrashImage, _ context: CrashContext) {
-    report.checkedCount += 1
+    report.noteCheck(context)
     do {
-      guard let recovery = try check(image, context), context.recoveries < explorer.recoveryDepth,
+      let recovery = try check(image, context)
+      if let recovery { report.noteLabels(recovery) }
+      guard let recovery, context.recoveries < explorer.recoveryDepth,
         isChosen(oneIn: explorer.recoveriesOneIn)
       else { return }
       report.recoveryCount += 1

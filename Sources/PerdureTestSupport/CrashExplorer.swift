@@ -7,11 +7,8 @@ import PerdureFileIO
 /// with the file system that it is given (`StoreOptions.fileSystem`). After any loss of power, and after two more during the
 /// recovery, it holds the first of its notes with every one that was acknowledged:
 ///
-///     @Test func notesSurvivePowerCuts() throws {
-///       var explorer = CrashExplorer()
-///       explorer.recoveryDepth = 2
-///       explorer.imagesPerOperationMax = 16
-///       let report = try explorer.explore { fileSystem, marker in
+///     func notesReport(_ explorer: CrashExplorer) throws -> CrashReport {
+///       try explorer.explore { fileSystem, marker in
 ///         let notes = try Notes(on: fileSystem)
 ///         for number in 1...4 {
 ///           marker.begin(number)
@@ -25,13 +22,18 @@ import PerdureFileIO
 ///         guard numbers.starts(with: context.acknowledged) else { throw Lost() }
 ///         guard context.begun.starts(with: numbers) else { throw Surplus() }
 ///       }
-///       print(report)
-///       try report.check()
+///     }
+///     @Test func notesSurvivePowerCuts() throws {
+///       var explorer = CrashExplorer()
+///       explorer.recoveryDepth = 2
+///       explorer.imagesPerOperationMax = 16
+///       try notesReport(explorer).check()
 ///     }
 ///
 /// The workload runs once, before the first check. A check that throws is a violation: the report has it with
 /// all operations before it, and with the seed by which it is found again. It is the test that has to throw it
-/// (`CrashReport.check`): a report that nobody looks at is no test.
+/// (`CrashReport.check`): a report that nobody looks at is no test. It refuses one, too, of a suite that has tested nothing:
+/// that has acknowledged nothing, say. `canary` shows whether the check notices anything.
 ///
 /// After each operation every disk is built that can be left, if there are `imagesPerOperationMax` at most;
 /// otherwise the telling ones and a random choice of the others. The report says how often it was which.
@@ -44,7 +46,7 @@ public struct CrashExplorer: Sendable {
   /// at a long workload.
   public var operationsOneIn = 1
 
-  /// How many disks are built at most after each operation.
+  /// How many disks are built at most after each operation; 1 or more.
   public var imagesPerOperationMax = 64
 
   /// The number of bytes that the disk writes as one; 1 or more. A small number tears small writes in more
@@ -55,7 +57,10 @@ public struct CrashExplorer: Sendable {
   /// was to replace whole. That bytes stay which are written over equal ones is taken for granted.
   public var makesGarbage = true
 
-  /// How many disks are checked at most; then the exploration ends, and the report says that it is not complete.
+  /// A mistake that the explorer makes on purpose: a suite has to notice. Nil: none.
+  public var canary: CrashCanary?
+
+  /// How many disks are checked at most, 1 or more; then the exploration ends, and the report says that it is not complete.
   public var checksMax = Int.max
 
   /// How often the power is cut again: 1 cuts recoveries, 2 also recoveries from what that left, and so on. Only
@@ -158,6 +163,7 @@ extension CrashExplorer {
     var examination = CrashExamination(explorer: self)
     examination.begin(journal) { image, context in
       let fileSystem = image.fileSystem()
+      fileSystem.state.withLock { $0.journal.expect(context.begun) }
       let recovered = try recover(fileSystem, context)
       let recovery = fileSystem.journal
       try verify(recovered, context)

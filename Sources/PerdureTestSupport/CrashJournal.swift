@@ -11,7 +11,7 @@ public struct CrashJournal: Sendable {
   }
 
   struct Mark: Sendable {
-    enum Kind: Sendable { case begun, acknowledged }
+    enum Kind: Sendable { case begun, acknowledged, promised }
 
     let kind: Kind
     let label: Int
@@ -23,6 +23,12 @@ public struct CrashJournal: Sendable {
   let start: DurabilityModel
   private(set) var operations: [Operation] = []
   private(set) var marks: [Mark] = []
+  /// What cannot be right about the marks: the first few.
+  private(set) var labelMistakes: [String] = []
+  /// Steps that had begun before the beginning: those of the program whose crash this is the recovery from.
+  private var earlier: Set<Int> = []
+  private var begunLabels: Set<Int> = []
+  private var acknowledgedLabels: Set<Int> = []
 
   init(start: DurabilityModel) {
     self.start = start
@@ -40,12 +46,33 @@ public struct CrashJournal: Sendable {
     operations.append(Operation(kind: kind, text: "\(kind.rawValue) \(text)", event: event))
   }
 
+  /// These steps may be acknowledged, and may begin again.
+  mutating func expect(_ labels: [Int]) { earlier.formUnion(labels) }
+
   mutating func mark(_ kind: Mark.Kind, _ label: Int) {
+    switch kind {
+    case .begun:
+      if !begunLabels.insert(label).inserted { complain("\(label) has begun twice") }
+    case .acknowledged:
+      if !begunLabels.contains(label), !earlier.contains(label) {
+        complain("\(label) was acknowledged and had not begun")
+      } else if !acknowledgedLabels.insert(label).inserted {
+        complain("\(label) was acknowledged twice")
+      }
+    case .promised: break
+    }
     marks.append(Mark(kind: kind, label: label, operationCount: operations.count))
   }
 
-  /// The labels marked before operation `count` + 1 began, in order.
-  func labels(_ kind: Mark.Kind, after count: Int) -> [Int] {
-    marks.lazy.filter { $0.kind == kind && $0.operationCount <= count }.map(\.label)
+  private mutating func complain(_ text: String) {
+    guard labelMistakes.count < Self.labelMistakesMax else { return }
+    labelMistakes.append("\(text), behind operation #\(operations.count)")
+  }
+
+  private static let labelMistakesMax = 8
+
+  /// The labels of the marks of some kinds that were set before operation `count` + 1 began, in order.
+  func labels(after count: Int, _ isWanted: (Mark.Kind) -> Bool) -> [Int] {
+    marks.filter { isWanted($0.kind) && $0.operationCount <= count }.map(\.label)
   }
 }

@@ -1,41 +1,17 @@
-/// A check that failed on a disk left by a simulated loss of power.
-public struct CrashViolation: Error, Sendable, CustomStringConvertible {
-  /// What the check threw.
-  public let reason: String
-  /// The operation after which the power went; 0 is before the first.
-  public let operation: Int
-  /// What was lost.
-  public let losses: Set<CrashLoss>
-  /// How many recoveries had been cut before.
-  public let recoveries: Int
-  /// The disk, for looking at it again.
-  public let image: CrashImage
-  /// The operations before the crash, one a line, the newest last; each pending one with its fate. Those of the
-  /// workload first, then those of each recovery that was cut.
-  public let trace: [String]
-  /// The seed by which the same crash is found again.
-  public let seed: UInt64
-
-  /// Everything above but the bytes, and how to run it again.
-  public var description: String {
-    let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
-    let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")
-    let place = recoveries == 0 ? "" : " of recovery \(recoveries)"
-    return """
-      After a loss of power behind operation #\(operation)\(place) (\(kinds)): \(reason)
-      \(lines)
-      On the disk: \(image.paths.joined(separator: " "))
-      To run it again: PERDURE_SEED=\(seed)
-      """
-  }
-}
-
 /// What a `CrashExplorer` has tried and found.
 public struct CrashReport: Sendable, CustomStringConvertible {
   /// The seed of the run.
   public let seed: UInt64
   /// How many operations the workload made.
   public internal(set) var operationCount = 0
+  /// How many steps of the workload began (`CrashMarker.begin`).
+  public internal(set) var begunCount = 0
+  /// How many labels the workload acknowledged or promised; one that was promised twice is one.
+  public internal(set) var acknowledgedCount = 0
+  /// How many of the disks that were checked had to hold something that was acknowledged.
+  public internal(set) var promisingCheckCount = 0
+  /// The canary that was to be noticed; nil if there was none.
+  public let canary: CrashCanary?
   /// After how many operations, of the workload and of recoveries, every disk was built that can be left, sectors
   /// torn in every way.
   public internal(set) var exhaustedOperationCount = 0
@@ -63,29 +39,85 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   /// `CrashExplorer.checksMax` has ended it before.
   public internal(set) var isComplete = false
 
-  init(seed: UInt64, recoveryDepth: Int) {
-    self.seed = seed
-    distinctImageCounts = [Int](repeating: 0, count: recoveryDepth + 1)
+  private var labelMistakes: [String] = []
+
+  init(_ explorer: CrashExplorer) {
+    seed = explorer.seed
+    canary = explorer.canary
+    distinctImageCounts = [Int](repeating: 0, count: explorer.recoveryDepth + 1)
   }
 
-  /// Throws the violation, if there is one.
-  public func check() throws(CrashViolation) {
+  /// Throws the violation, if there is one, or else why no violation means nothing.
+  ///
+  /// - Parameter allowed: What this suite leaves untested on purpose.
+  /// - Throws: `CrashViolation`, or `SuiteMistake`.
+  public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
+    // What a program did elsewhere is missing here: that says nothing about the program.
+    if operationCount == 0, !allowed.contains(.noOperation) { throw SuiteMistake.noOperation }
     if let violation { throw violation }
+    if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
+  }
+
+  /// Why no violation means little, the gravest first; empty if all is well.
+  public var mistakes: [SuiteMistake] {
+    var mistakes: [SuiteMistake] = []
+    if operationCount == 0 { mistakes.append(.noOperation) }
+    if checkedCount == 0 {
+      let text = "No disk was checked: operationsOneIn has left out every operation."
+      mistakes.append(SuiteMistake(.noCheck, text))
+    }
+    if !labelMistakes.isEmpty {
+      mistakes.append(
+        SuiteMistake(.labels, "Steps were marked wrongly: \(labelMistakes.joined(separator: "; "))."))
+    }
+    if promisingCheckCount == 0 {
+      let cause =
+        acknowledgedCount == 0
+        ? "the workload has acknowledged nothing. Say marker.begin(n) before a step, and marker.acknowledge(n) when it "
+          + "must stay."
+        : "the workload has acknowledged \(acknowledgedCount) steps, but no disk was checked that was left after one. "
+          + "Look at checksMax and operationsOneIn."
+      mistakes.append(
+        SuiteMistake(.noAcknowledgement, "Whatever a power cut took, this suite would pass: \(cause)"))
+    }
+    return mistakes
+  }
+
+  mutating func note(_ journal: CrashJournal) {
+    operationCount = journal.operationCount
+    begunCount = journal.begun(after: .max, nil).count
+    acknowledgedCount = Set(journal.acknowledged(after: .max, nil)).count
+    noteLabels(journal)
+  }
+
+  /// What is wrong with the labels of one journal: the first is enough.
+  mutating func noteLabels(_ journal: CrashJournal) {
+    if labelMistakes.isEmpty { labelMistakes = journal.labelMistakes }
+  }
+
+  mutating func noteCheck(_ context: CrashContext) {
+    checkedCount += 1
+    if !context.acknowledged.isEmpty { promisingCheckCount += 1 }
   }
 
   /// The counts, and the violation if there is one.
-  public var description: String {
+  public var description: String { "\(summary)\(violation.map { "\n\($0)" } ?? "")" }
+
+  /// The counts, in a line.
+  public var summary: String {
     let losses = CrashLoss.allCases.compactMap { kind in
       lossCounts[kind].map { "\(kind.rawValue) \($0)" }
     }
     let depths = distinctImageCounts.dropFirst().map { "\($0)" }.joined(separator: " + ")
     let recovered = depths.isEmpty ? "" : " (\(depths) during \(recoveryCount) recoveries)"
     return """
-      \(operationCount) operations, \(imageCount) disks (\(losses.joined(separator: ", "))), \
-      \(distinctImageCount) distinct\(recovered), \(checkedCount) checked; all after \
+      \(operationCount) operations, \(begunCount) steps begun, \(acknowledgedCount) acknowledged; \
+      \(imageCount) disks (\(losses.joined(separator: ", "))), \
+      \(distinctImageCount) distinct\(recovered), \(checkedCount) checked, \
+      \(promisingCheckCount) of them against something acknowledged; all after \
       \(exhaustedOperationCount) operations, some after \(sampledOperationCount)\
-      \(isComplete ? "" : "; ended before all was tried"), PERDURE_SEED=\(seed)\
-      \(violation.map { "\n\($0)" } ?? "")
+      \(isComplete ? "" : "; ended before all was tried")\
+      \(canary.map { "; with the canary \($0)" } ?? ""), PERDURE_SEED=\(seed)
       """
   }
 }

@@ -21,7 +21,7 @@
 ///           guard numbers.starts(with: written) else { throw Lost() }
 ///         }
 ///       }
-///       print(report)
+///       print(report.summary)
 ///       try report.check()
 ///     }
 ///
@@ -29,10 +29,12 @@
 /// A program or a check that throws is a violation, and so is a program that tries a call for ever. The first run has no
 /// failure in it.
 public struct FailureSweep: Sendable {
-  /// How calls fail.
+  /// How calls fail: one kind at least.
   public var kinds = FailureKind.allCases
 
-  /// Which part of all runs is made: 1 is every call.
+  /// Which part of all runs is made.
+  ///
+  /// Range: above 0; 1 and more is every call. Default: 1.
   public var part = 1.0
 
   /// Chooses the runs where `part` is less than 1.
@@ -43,6 +45,13 @@ public struct FailureSweep: Sendable {
   ///
   /// Unit: calls. Range: 2 up. Default: 10,000. Why: far more than a small program makes.
   public var failedCallsMax = 10_000
+
+  /// Whether a sync that fails reports success all the same, as in a program that does not look at it. With that a
+  /// suite has to find a violation, or it does not notice what failures cost.
+  ///
+  /// A violation of a run in which a sync failed shows that the check looks at what a loss of power leaves. It says nothing
+  /// of how the program takes other failures.
+  public var hidesFailedSyncs = false
 
   /// How many bytes all files may have in all.
   public var capacityBytes: UInt64 = 1 << 40
@@ -62,8 +71,11 @@ public struct FailureSweep: Sendable {
     program: (SimulatedFileSystem) throws -> State,
     verify: (State, SimulatedFileSystem) throws -> Void
   ) -> FailureReport {
-    precondition(part > 0 && !kinds.isEmpty && failedCallsMax > 1, "A sweep tries something")
-    var report = FailureReport(seed: seed)
+    precondition(part > 0, "FailureSweep.part is \(part), and has to be more than 0")
+    precondition(!kinds.isEmpty, "FailureSweep.kinds has no kind of failure")
+    precondition(
+      failedCallsMax > 1, "FailureSweep.failedCallsMax is \(failedCallsMax), and has to be 2 or more")
+    var report = FailureReport(seed: seed, kinds: kinds)
     let calls = attempt(nil, program, verify, &report)
     for (number, kind) in kinds.enumerated() {
       for repeats in [false, true] where report.violation == nil {
@@ -80,7 +92,7 @@ public struct FailureSweep: Sendable {
     program: (SimulatedFileSystem) throws -> State,
     verify: (State, SimulatedFileSystem) throws -> Void
   ) -> FailureReport {
-    var report = FailureReport(seed: seed)
+    var report = FailureReport(seed: seed, kinds: [kind])
     attempt((kind, failure), program, verify, &report)
     return report
   }
@@ -115,11 +127,10 @@ public struct FailureSweep: Sendable {
   ) -> [FileOperation: Int] {
     let fileSystem = SimulatedFileSystem(capacityBytes: capacityBytes)
     if let what { fileSystem.inject(what.failure, strikesMax: failedCallsMax) }
+    fileSystem.hidesFailedSyncs = hidesFailedSyncs
     var calls: [FileOperation: Int] = [:]
     do {
-      let state = try program(fileSystem)
-      calls = fileSystem.callCounts
-      if let what { report.note(what.kind, hasStruck: fileSystem.injectedFailureCount > 0) }
+      let state = try Self.counting(fileSystem, what?.kind, &calls, &report) { try program(fileSystem) }
       guard fileSystem.injectedFailureCount < failedCallsMax else { throw Endless(calls: failedCallsMax) }
       fileSystem.removeInjectedFailures()
       try verify(state, fileSystem)
@@ -131,76 +142,21 @@ public struct FailureSweep: Sendable {
     return calls
   }
 
+  /// Takes down what a run of the program came to, also of one that throws.
+  private static func counting<State>(
+    _ fileSystem: SimulatedFileSystem, _ kind: FailureKind?, _ calls: inout [FileOperation: Int],
+    _ report: inout FailureReport, _ program: () throws -> State
+  ) throws -> State {
+    defer {
+      calls = fileSystem.callCounts
+      report.note(kind, calls: calls, hasStruck: fileSystem.injectedFailureCount > 0)
+    }
+    return try program()
+  }
+
   private struct Endless: Error, CustomStringConvertible {
     let calls: Int
 
     var description: String { "it went on after \(calls) calls had failed, as if to try for ever" }
-  }
-}
-
-/// What a `FailureSweep` has tried and found.
-public struct FailureReport: Sendable, CustomStringConvertible {
-  /// The seed that chose the runs.
-  public let seed: UInt64
-
-  /// How many runs there were of each kind in which a call failed.
-  public private(set) var runs: [FailureKind: Int] = [:]
-
-  /// The first run that went wrong.
-  public internal(set) var violation: FailureViolation?
-
-  init(seed: UInt64) { self.seed = seed }
-
-  /// How many runs there were in which a call failed.
-  public var struckCount: Int { runs.values.reduce(0, +) }
-
-  /// - Throws: The violation, if there is one.
-  public func check() throws {
-    if let violation { throw violation }
-  }
-
-  /// The counts, and the violation if there is one.
-  public var description: String {
-    let kinds = FailureKind.allCases.compactMap { kind in runs[kind].map { "\(kind.rawValue) \($0)" } }
-    return """
-      \(struckCount) runs in which a call failed (\(kinds.joined(separator: ", "))), PERDURE_SEED=\(seed)\
-      \(violation.map { "\n\($0)" } ?? "")
-      """
-  }
-
-  mutating func note(_ kind: FailureKind, hasStruck: Bool) {
-    if hasStruck { runs[kind, default: 0] += 1 }
-  }
-}
-
-/// A run in which a call failed, and the program or the check of it then.
-public struct FailureViolation: Error, Sendable, CustomStringConvertible {
-  /// What the program or the check has thrown.
-  public let reason: String
-
-  /// How the call failed; nil: no call failed.
-  public let kind: FailureKind?
-
-  /// Which call failed, and what it left behind; nil: no call failed.
-  public let failure: InjectedFailure?
-
-  /// The changes to the file system, in order.
-  public let trace: [String]
-
-  /// The seed of the sweep.
-  public let seed: UInt64
-
-  /// The reason, the failure, the last changes, and how to run it again.
-  public var description: String {
-    let what = failure.map { "\(kind?.rawValue ?? ""), \($0)" } ?? "without a failure"
-    let lines = trace.suffix(60).map { "  \($0)\n" }.joined()
-    return "\(what): \(reason)\n\(lines)To run it again: PERDURE_SEED=\(seed)\(once)"
-  }
-
-  /// The call that makes this run alone.
-  private var once: String {
-    guard let kind, let failure else { return "" }
-    let arguments = "nth: \(failure.nth), repeats: \(failure.repeats)"
-    return ", or alone: run(only: FailureKind.\(kind).failure(\(arguments)), .\(kind))"
   }
 }

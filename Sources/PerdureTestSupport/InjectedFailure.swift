@@ -82,12 +82,15 @@ extension InjectedFailure: CustomStringConvertible {
     return "\(call) \(nth)\(place)\(repeats ? " and all later ones" : ""): \(code)\(number), \(effect)"
   }
 
+  /// What errors made on purpose say of themselves.
+  static let detail = "injected"
+
   func error(_ operation: FileOperation, path: String, offset: UInt64? = nil) -> FileIOError {
     guard errno == 0 else {
       return FileIOError(
-        errno: errno, operation: operation.rawValue, path: path, offset: offset, detail: "injected")
+        errno: errno, operation: operation.rawValue, path: path, offset: offset, detail: Self.detail)
     }
-    return FileIOError(code, operation: operation.rawValue, path: path, offset: offset, detail: "injected")
+    return FileIOError(code, operation: operation.rawValue, path: path, offset: offset, detail: Self.detail)
   }
 }
 

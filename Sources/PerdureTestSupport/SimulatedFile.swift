@@ -129,6 +129,7 @@ extension SimulatedFile {
       if let failure = state.failures.strike(.sync, path: path) {
         let forgets = failure.effect == .forgetsWrites
         state.journal.record(.sync, "\(path) failed", forgets ? .forget(file: node) : .ignored)
+        if state.hidesFailedSyncs { return }
         throw failure.error(.sync, path: path)
       }
       let event = state.ignoresSync ? DiskEvent.ignored : .sync(file: node, mode)

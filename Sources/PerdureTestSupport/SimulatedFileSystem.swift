@@ -21,6 +21,8 @@ public final class SimulatedFileSystem: FileSystem {
     var usedBytes: UInt64 = 0
     let capacityBytes: UInt64
     let ignoresSync: Bool
+    /// Whether syncs that fail by injection report success.
+    var hidesFailedSyncs = false
   }
 
   let state: Guarded<State>
@@ -31,7 +33,7 @@ public final class SimulatedFileSystem: FileSystem {
   ///   - capacityBytes: How many bytes all files may have in all; a write that goes beyond fails with
   ///     `.noSpace`, after as much of it as there is room for.
   ///   - ignoresSync: True makes every sync report success and do nothing. A test of durability that passes
-  ///     then tests nothing.
+  ///     then tests nothing. `CrashExplorer.canary` does that and more for a suite.
   /// - Complexity: O(n) for the bytes of the image.
   public init(_ image: CrashImage = .empty, capacityBytes: UInt64 = 1 << 40, ignoresSync: Bool = false) {
     var state = State(capacityBytes: capacityBytes, ignoresSync: ignoresSync)
@@ -67,6 +69,12 @@ extension SimulatedFileSystem {
   /// Forgets the failures that are still to come.
   public func removeInjectedFailures() {
     state.withLock { $0.failures.removeAll() }
+  }
+
+  /// Whether a sync that fails by injection reports success. What it was to make durable may be lost all the same.
+  var hidesFailedSyncs: Bool {
+    get { state.withLock { $0.hidesFailedSyncs } }
+    set { state.withLock { $0.hidesFailedSyncs = newValue } }
   }
 
   /// How many calls have failed by injection.
@@ -143,9 +151,13 @@ extension SimulatedFileSystem {
 
   /// See `FileSystem.syncDirectory(_:)`.
   public func syncDirectory(_ path: String) throws(FileIOError) {
-    try perform(.syncDirectory, path) { state throws(FileIOError) in
-      let directory = try state.tree.directory(at: path, for: "syncDirectory")
-      state.journal.record(.syncDirectory, path, state.ignoresSync ? .ignored : .syncDirectory(directory))
+    do {
+      try perform(.syncDirectory, path) { state throws(FileIOError) in
+        let directory = try state.tree.directory(at: path, for: "syncDirectory")
+        state.journal.record(.syncDirectory, path, state.ignoresSync ? .ignored : .syncDirectory(directory))
+      }
+    } catch {
+      guard hidesFailedSyncs, error.detail == InjectedFailure.detail else { throw error }
     }
   }
 

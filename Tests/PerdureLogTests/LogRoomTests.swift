@@ -245,7 +245,7 @@ struct LogRoomTests {
           let durability: Durability = random.chance(70) ? .powerLoss : .processCrash
           let (_, sequence) = try store.write(durability: durability) { try $0.put(value, id: id, in: rows) }
           history.note(sequence, [(CrashKey(keyspace: "rows", key: .id(id)), value)])
-          if durability == .powerLoss { marker.acknowledge(Int(sequence)) }
+          if durability == .powerLoss { marker.promise(Int(sequence)) }
           last = sequence
         }
         if random.chance(50) { try store.close() } else { store.engine.abandon() }

@@ -74,7 +74,7 @@ package struct CrashWorkload: CrashProgram {
       if Bool.random(using: &random) || done == shape.commits {
         try store?.close()
         // Closing promises all of it.
-        marker.acknowledge(Int(last))
+        marker.promise(Int(last))
       }
       store = nil
     }

@@ -69,7 +69,7 @@ struct CrashWriter {
   private func promising(_ body: () throws -> Void) throws {
     let sequence = store.snapshot().sequence
     try body()
-    marker.acknowledge(Int(sequence))
+    marker.promise(Int(sequence))
   }
 
   private func train() throws {
@@ -88,7 +88,7 @@ struct CrashWriter {
     let durability = shape.durabilities.randomElement(using: &random) ?? .powerLoss
     let sequence = try await write(&change, durability)
     history.note(sequence, change)
-    if durability == .powerLoss { marker.acknowledge(Int(sequence)) }
+    if durability == .powerLoss { marker.promise(Int(sequence)) }
   }
 
   private mutating func write(

@@ -70,7 +70,7 @@ package struct StoreCrashCheck: CrashCheck {
     // Before anything is added, so that what is lost is called so.
     try promise.check(sequence)
     // What a recovery has shown to anybody is as good as promised.
-    if sequence > promise.least { fileSystem.marker.acknowledge(Int(sequence)) }
+    if sequence > promise.least { fileSystem.marker.promise(Int(sequence)) }
     guard context.operation % 5 == 0, promise.least > 0 else {
       return Recovered(store: store, fileSystem: fileSystem, added: nil)
     }

@@ -22,7 +22,8 @@ package struct FailureCampaign: Campaign {
     var result = CampaignResult()
     result.report = Self.table(reports)
     for (workload, report) in reports {
-      result.counts.ioFailures += report.struckCount
+      // What went wrong is tried, and has not held.
+      result.counts.ioFailures += report.struckCount - (report.violation == nil ? 0 : 1)
       if let violation = report.violation {
         result.violations.append(describe(violation, of: workload, plan))
       }

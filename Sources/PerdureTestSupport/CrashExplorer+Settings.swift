@@ -1,0 +1,15 @@
+extension CrashExplorer {
+  /// Stops the program where a setting makes no sense.
+  func checkSettings() {
+    let numbers = [
+      ("operationsOneIn", operationsOneIn), ("imagesPerOperationMax", imagesPerOperationMax),
+      ("sectorLength", sectorLength), ("checksMax", checksMax), ("recoveriesOneIn", recoveriesOneIn),
+      ("imagesPerRecoveryMax", imagesPerRecoveryMax),
+    ]
+    for (name, number) in numbers {
+      precondition(number > 0, "CrashExplorer.\(name) is \(number), and has to be 1 or more")
+    }
+    precondition(
+      recoveryDepth >= 0, "CrashExplorer.recoveryDepth is \(recoveryDepth), and has to be 0 or more")
+  }
+}

@@ -1,0 +1,67 @@
+/// What a `FailureSweep` has tried and found.
+public struct FailureReport: Sendable, CustomStringConvertible {
+  /// The seed that chose the runs.
+  public let seed: UInt64
+
+  /// How many calls the program made in the first run, of `run(only:_:)` in the only one.
+  public private(set) var callCount = 0
+
+  /// How many runs there were of each kind in which a call failed, the one that went wrong included.
+  public private(set) var runs: [FailureKind: Int]
+
+  /// The first run that went wrong.
+  public internal(set) var violation: FailureViolation?
+
+  private var isFirst = true
+
+  init(seed: UInt64, kinds: [FailureKind]) {
+    self.seed = seed
+    runs = Dictionary(kinds.map { ($0, 0) }, uniquingKeysWith: +)
+  }
+
+  /// How many runs there were in which a call failed, the one that went wrong included.
+  public var struckCount: Int { runs.values.reduce(0, +) }
+
+  /// Throws the violation, if there is one, or else why no violation means nothing.
+  ///
+  /// - Parameter allowed: What this suite leaves untested on purpose.
+  /// - Throws: `FailureViolation`, or `SuiteMistake`.
+  public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
+    // What a program did elsewhere is missing here: that says nothing about the program.
+    if callCount == 0, !allowed.contains(.noOperation) { throw SuiteMistake.noOperation }
+    if let violation { throw violation }
+    if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
+  }
+
+  /// Why no violation means little, the gravest first; empty if all is well.
+  public var mistakes: [SuiteMistake] {
+    if callCount == 0 { return [.noOperation] }
+    guard struckCount == 0 else { return [] }
+    let kinds = runs.keys.map(\.rawValue).sorted().joined(separator: ", ")
+    return [
+      SuiteMistake(
+        .noFailure,
+        """
+        No call has failed: of the \(callCount) calls that the program makes none can fail so (\(kinds)), or there are fewer than \
+        the number asked for, or the sweep's part is too small.
+        """)
+    ]
+  }
+
+  /// The counts, and the violation if there is one.
+  public var description: String { "\(summary)\(violation.map { "\n\($0)" } ?? "")" }
+
+  /// The counts, in a line.
+  public var summary: String {
+    let kinds = FailureKind.allCases.compactMap { kind in runs[kind].map { "\(kind.rawValue) \($0)" } }
+    return """
+      \(callCount) calls, \(struckCount) runs in which one failed (\(kinds.joined(separator: ", "))), \
+      PERDURE_SEED=\(seed)
+      """
+  }
+
+  mutating func note(_ kind: FailureKind?, calls: [FileOperation: Int], hasStruck: Bool) {
+    if isFirst { (callCount, isFirst) = (calls.values.reduce(0, +), false) }
+    if let kind, hasStruck { runs[kind, default: 0] += 1 }
+  }
+}

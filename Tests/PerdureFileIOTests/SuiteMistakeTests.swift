@@ -1,0 +1,234 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+/// A suite as somebody writes a first one: files of one byte, named for their number.
+private struct Suite {
+  var marks = true
+  var looks = true
+  var looksForSurplus = true
+  /// Where the program writes; nil: on the file system that it is given.
+  var elsewhere: SimulatedFileSystem?
+
+  private struct Lost: Error {}
+  private struct Surplus: Error {}
+
+  func report(_ explorer: CrashExplorer = CrashExplorer(seed: 1)) throws -> CrashReport {
+    try explorer.explore { fileSystem, marker in
+      let disk = elsewhere ?? fileSystem
+      for number in 1...3 {
+        if marks { marker.begin(number) }
+        try disk.createDirectory("/\(number)")
+        try disk.syncDirectory("/")
+        if marks { marker.acknowledge(number) }
+      }
+    } verify: { image, context in
+      let numbers = Set(image.paths.compactMap { Int($0.dropFirst().dropLast()) })
+      if looks, !numbers.isSuperset(of: context.acknowledged) { throw Lost() }
+      if looksForSurplus, marks, !numbers.isSubset(of: context.begun) { throw Surplus() }
+    }
+  }
+}
+
+@Suite("A suite that tests nothing is noticed")
+struct SuiteMistakeTests {
+  private func expect(
+    _ kind: SuiteMistake.Kind, saying text: String, _ report: CrashReport,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let mistake = #expect(throws: SuiteMistake.self, sourceLocation: sourceLocation) { try report.check() }
+    #expect(mistake?.kind == kind, sourceLocation: sourceLocation)
+    #expect(mistake?.description.contains(text) == true, "\(report)", sourceLocation: sourceLocation)
+    #expect(mistake?.description.contains("check(allowing: [.\(kind)])") == true)
+  }
+
+  @Test(
+    "A sound one passes, and its report counts what began, what was acknowledged, and what was held against it"
+  )
+  func sound() throws {
+    let report = try Suite().report()
+    try report.check()
+    #expect(report.mistakes.isEmpty)
+    #expect(report.begunCount == 3 && report.acknowledgedCount == 3)
+    #expect(report.promisingCheckCount > 3 && report.promisingCheckCount < report.checkedCount)
+    #expect(report.description.contains("6 operations, 3 steps begun, 3 acknowledged; "))
+    #expect(
+      report.description.contains("\(report.promisingCheckCount) of them against something acknowledged"))
+  }
+
+  @Test("One that acknowledges nothing is told to, and may say that it means it")
+  func noAcknowledgement() throws {
+    let report = try Suite(marks: false).report()
+    try expect(.noAcknowledgement, saying: "marker.acknowledge(n)", report)
+    try report.check(allowing: [.noAcknowledgement])
+  }
+
+  @Test("One that acknowledges only what no checked disk must hold is told so")
+  func checkedTooEarly() throws {
+    var explorer = CrashExplorer(seed: 1)
+    explorer.checksMax = 2
+    try expect(.noAcknowledgement, saying: "checksMax", try Suite().report(explorer))
+  }
+
+  @Test("One whose program works on another file system is told to hand over the right one")
+  func noOperation() throws {
+    let report = try Suite(elsewhere: SimulatedFileSystem()).report()
+    try expect(.noOperation, saying: "StoreOptions.fileSystem", report)
+  }
+
+  @Test(
+    "Labels that cannot be right are named, with the operation behind which they were used",
+    arguments: [
+      (["b1", "b1", "a1"], "1 has begun twice, behind operation #1"),
+      (["b1", "a1", "a1"], "1 was acknowledged twice, behind operation #2"),
+      (["b1", "a2"], "2 was acknowledged and had not begun, behind operation #1"),
+      (["a1", "b1"], "1 was acknowledged and had not begun, behind operation #0"),
+    ])
+  func labels(_ marks: [String], _ text: String) throws {
+    let report = try CrashExplorer(seed: 1).explore { fileSystem, marker in
+      for (number, mark) in marks.enumerated() {
+        let label = try #require(Int(mark.dropFirst()))
+        if mark.hasPrefix("b") { marker.begin(label) } else { marker.acknowledge(label) }
+        try fileSystem.createDirectory("/\(number)")
+      }
+    } verify: { _, _ in
+    }
+    try expect(.labels, saying: text, report)
+    try report.check(allowing: [.labels])
+  }
+
+  @Test("Steps that overlap may end in any order, and a promise needs no beginning and may be repeated")
+  func overlapping() throws {
+    let report = try CrashExplorer(seed: 1).explore { fileSystem, marker in
+      marker.begin(1)
+      marker.begin(2)
+      try fileSystem.createDirectory("/a")
+      marker.acknowledge(2)
+      marker.acknowledge(1)
+      for _ in 0..<2 { marker.promise(7) }
+    } verify: { _, _ in
+    }
+    try report.check()
+    #expect(report.acknowledgedCount == 3)
+  }
+
+  @Test("A recovery may end the steps of the program, and begin them again; what it marks wrongly is noticed")
+  func recoveries() throws {
+    func report(_ label: Int) throws -> CrashReport {
+      var explorer = CrashExplorer(seed: 1)
+      explorer.recoveryDepth = 2
+      return try explorer.explore { fileSystem, marker in
+        marker.begin(1)
+        try fileSystem.createDirectory("/a")
+      } recover: { fileSystem, context in
+        if context.begun.contains(1) { fileSystem.marker.acknowledge(label) }
+        fileSystem.marker.begin(5)
+        if try fileSystem.kind(of: "/a") == nil { try fileSystem.createDirectory("/a") }
+        fileSystem.marker.acknowledge(5)
+      } verify: { _, _ in
+      }
+    }
+    try report(1).check()
+    try expect(.labels, saying: "9 was acknowledged and had not begun", try report(9))
+  }
+}
+
+@Suite("A suite notices the mistakes that an explorer makes on purpose")
+struct CrashCanaryKindTests {
+  private func report(_ canary: CrashCanary, _ suite: Suite = Suite()) throws -> CrashReport {
+    var explorer = CrashExplorer(seed: 1)
+    explorer.canary = canary
+    return try suite.report(explorer)
+  }
+
+  @Test(
+    "All of them, if it looks for what is lost and for what nobody wrote", arguments: CrashCanary.allCases)
+  func noticed(_ canary: CrashCanary) throws {
+    let report = try report(canary)
+    let violation = try #require(report.violation)
+    #expect(violation.reason.contains(canary == .beginsLate ? "Surplus" : "Lost"))
+    #expect(report.description.contains("with the canary \(canary)"))
+  }
+
+  @Test("None, if it looks at nothing", arguments: CrashCanary.allCases)
+  func blind(_ canary: CrashCanary) throws {
+    #expect(try report(canary, Suite(looks: false, looksForSurplus: false)).violation == nil)
+  }
+
+  @Test("Each side of the check has its own")
+  func sides() throws {
+    #expect(try report(.beginsLate, Suite(looksForSurplus: false)).violation == nil)
+    #expect(try report(.acknowledgesEarly, Suite(looks: false)).violation == nil)
+  }
+}
+
+@Suite("A sweep that fails nothing is noticed")
+struct SweepMistakeTests {
+  private func program(_ fileSystem: SimulatedFileSystem) throws -> Bool {
+    guard let file = try? fileSystem.open("/a", .create), (try? file.write([7], at: 0)) != nil else {
+      return false
+    }
+    return (try? file.sync(.full)) != nil && (try? fileSystem.syncDirectory("/")) != nil
+  }
+
+  private struct Lost: Error {}
+
+  private func verify(_ isThere: Bool, _ fileSystem: SimulatedFileSystem) throws {
+    let images = CrashExplorer(seed: 1).images(of: fileSystem.journal, after: fileSystem.operationCount)
+    for image in images where isThere && image.bytes(at: "/a") != [7] { throw Lost() }
+  }
+
+  private func expect(_ kind: SuiteMistake.Kind, saying text: String, _ report: FailureReport) {
+    let mistake = #expect(throws: SuiteMistake.self) { try report.check() }
+    #expect(mistake?.kind == kind && mistake?.description.contains(text) == true, "\(report)")
+  }
+
+  @Test("A program that makes no call is told to use the file system that it is given")
+  func noCall() throws {
+    let report = FailureSweep(seed: 1).run { _ in
+      1
+    } verify: { _, _ in
+    }
+    expect(.noOperation, saying: "StoreOptions.fileSystem", report)
+    try report.check(allowing: [.noOperation])
+  }
+
+  @Test("Kinds of failure that none of the calls can have are named, and counted as none")
+  func nothingStruck() throws {
+    var sweep = FailureSweep(seed: 1)
+    sweep.kinds = [.shortRead]
+    let report = sweep.run(program: program, verify: verify)
+    expect(.noFailure, saying: "of the 4 calls that the program makes none can fail so (short read)", report)
+    #expect(report.description.contains("(short read 0)"))
+    try report.check(allowing: [.noFailure])
+  }
+
+  @Test("A call that is run again alone, and is not there any more, is no test")
+  func onlyFar() {
+    let failure = FailureKind.mediaError.failure(nth: 2000, repeats: false)
+    let report = FailureSweep(seed: 1).run(only: failure, .mediaError, program: program, verify: verify)
+    expect(.noFailure, saying: "fewer than", report)
+  }
+
+  @Test("A run that goes wrong counts as one in which a call failed, also when the program throws")
+  func wrongRun() {
+    let failure = FailureKind.mediaError.failure(nth: 1, repeats: false)
+    let report = FailureSweep(seed: 1).run(only: failure, .mediaError) { fileSystem in
+      try fileSystem.createDirectory("/a")
+    } verify: { _, _ in
+    }
+    #expect(report.violation != nil && report.struckCount == 1 && report.runs == [.mediaError: 1])
+  }
+
+  @Test("Syncs that fail and say nothing are noticed by a check that looks at disks, and by no other")
+  func hiddenSyncs() throws {
+    var sweep = FailureSweep(seed: 1)
+    sweep.hidesFailedSyncs = true
+    let violation = try #require(sweep.run(program: program, verify: verify).violation)
+    #expect(violation.reason.contains("Lost") && violation.trace.contains { $0.contains("sync") })
+    let blind = sweep.run(program: program) { _, _ in }
+    #expect(blind.violation == nil && blind.struckCount > 0)
+    sweep.hidesFailedSyncs = false
+    try sweep.run(program: program, verify: verify).check()
+  }
+}
