@@ -13,6 +13,16 @@ extension IndexDefinition {
     return IndexDefinition(name: name, source: source, isUnique: isUnique)
   }
 
+  /// The sums of groups of values that begin with a group of 8 bytes and a whole number of 8 bytes, big-endian.
+  package static func sums(
+    _ name: String, _ keyspace: Keyspace, by extractor: String = SliceExtractor.name
+  ) -> IndexDefinition {
+    let slices = SliceExtractor.parameters([.value(offset: 0, length: 8), .value(offset: 8, length: 8)])
+    let source = Source.groupSums(
+      of: .integersAndDoubles, keyspaces: [keyspace], extractor: extractor, parameters: slices)
+    return IndexDefinition(name: name, source: source)
+  }
+
   /// The same with another extractor, if it is over slices.
   func made(by extractor: String) -> IndexDefinition {
     guard case .records(let keyspaces, SliceExtractor.name, let parameters) = source else { return self }

@@ -71,7 +71,7 @@ extension Store {
     try engine.checkWritable()
     try engine.inTurn { state in
       try state.catalog.check(index)
-      if let counting = state.catalog.countedBy[index.id]?.first {
+      if let counting = state.catalog.dependents[index.id]?.first {
         throw StoreError(
           .invalidArgument,
           "Index \(counting.name) is made from index \(index.name); remove it first. Nothing was done")
@@ -134,7 +134,7 @@ extension Engine {
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
     // What counts the index is built anew with it.
-    let rebuilt = Set([index.id] + (catalog.countedBy[index.id] ?? []).map(\.id))
+    let rebuilt = Set([index.id] + (catalog.dependents[index.id] ?? []).map(\.id))
     let incomplete = state.incompleteIndexes.subtracting(rebuilt)
     let indexes = indexSet(for: catalog, state.root, excluding: incomplete)
     if indexes.unavailable.contains(index.id) {
@@ -173,29 +173,40 @@ extension Engine {
     func wrong(_ message: String) -> StoreError {
       StoreError(.invalidArgument, "Index \(definition.name) \(message)")
     }
-    switch definition.source {
-    case .records(let keyspaces, let extractor, let parameters):
-      for keyspace in keyspaces {
-        try catalog.check(keyspace)
-        guard keyspace.id > 0 else { throw wrong("has the catalog for a source") }
-      }
-      guard !CatalogRecord.reservedExtractors.contains(extractor) else {
-        throw wrong("has an extractor whose name, \(extractor), is the engine's own; give yours another")
-      }
-      let length = 12 + extractor.utf8.count + 4 * keyspaces.count + parameters.count
-      guard extractor.utf8.count <= UInt16.max, keyspaces.count <= UInt16.max,
-        length <= FormatLimits.inlineValueLengthMax
-      else { throw wrong("has a definition longer than \(FormatLimits.inlineValueLengthMax) bytes") }
-    case .groupCounts(let counted):
-      try catalog.check(counted)
-      guard Int(counted.id) < catalog.indexes.count,
-        case .records = catalog.indexes[Int(counted.id)].definition.source
-      else { throw wrong("counts something that is not an index over records of this store") }
-      let known = catalog.index(named: definition.name)?.index.id
-      guard known.flatMap({ catalog.countedBy[$0] }) == nil else {
-        throw wrong("is counted itself, and so has to be over records")
+    if let extraction = definition.source.extraction { try check(extraction, catalog, wrong) }
+    if let base = definition.source.base {
+      try catalog.check(base)
+      guard definition.source.canBeMade(from: catalog.indexes[Int(base.id)].definition.source) else {
+        throw wrong("counts something that is not an index over records, or orders what are no sums")
       }
     }
+    guard !definition.isUnique || definition.source.canBeUnique else {
+      throw wrong("has one key for each group, and cannot be unique")
+    }
+    let known = catalog.index(named: definition.name)?.index.id
+    for dependent in known.flatMap({ catalog.dependents[$0] }) ?? [] {
+      let source = catalog.indexes[Int(dependent.id)].definition.source
+      guard source.canBeMade(from: definition.source) else {
+        throw wrong("is what index \(dependent.name) is made from, and could not be so any more; remove that")
+      }
+    }
+  }
+
+  private func check(
+    _ extraction: IndexDefinition.Source.Extraction, _ catalog: Catalog, _ wrong: (String) -> StoreError
+  ) throws(StoreError) {
+    let (keyspaces, extractor) = (extraction.keyspaces, extraction.extractor)
+    for keyspace in keyspaces {
+      try catalog.check(keyspace)
+      guard keyspace.id > 0 else { throw wrong("has the catalog for a source") }
+    }
+    guard !CatalogRecord.reservedExtractors.contains(extractor) else {
+      throw wrong("has an extractor whose name, \(extractor), is the engine's own; give yours another")
+    }
+    let length = 32 + extractor.utf8.count + 4 * keyspaces.count + extraction.parameters.count
+    guard extractor.utf8.count <= UInt16.max, keyspaces.count <= UInt16.max,
+      length <= FormatLimits.inlineValueLengthMax
+    else { throw wrong("has a definition longer than \(FormatLimits.inlineValueLengthMax) bytes") }
   }
 }
 

@@ -41,6 +41,15 @@ struct FormatDocument {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("FORMAT.md").path
 
+  /// The lines of the code block of this kind, without what is said about them.
+  func bytes(inBlock name: String) -> [[UInt8]] {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let block = lines.drop { $0 != "```\(name)" }.dropFirst().prefix { $0 != "```" }
+    return block.map { line in
+      line.prefix { $0 != ";" }.split(separator: " ").compactMap { UInt8($0, radix: 16) }
+    }
+  }
+
   init() throws {
     text = try String(contentsOfFile: Self.path, encoding: .utf8)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

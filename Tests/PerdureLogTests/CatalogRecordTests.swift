@@ -69,6 +69,37 @@ struct CatalogRecordTests {
     #expect(catalog.presentIndexes.map(\.definition) == [definition])
   }
 
+  private var sums: IndexDefinition {
+    IndexDefinition(
+      name: "s",
+      source: .groupSums(
+        of: .integersAndDecimals, keyspaces: [people, names], extractor: "ex", parameters: [9, 8]))
+  }
+
+  @Test("The records of sums and of their order are the documented ones, and come back")
+  func sumBytes() throws {
+    let index = DerivedIndex(id: 0, name: "s", isUnique: false)
+    let record = CatalogRecord.index(index, sums)
+    let head: [UInt8] = [0, 0, 0, 0, 0, 0, 10, 0, 2, 0, 0, 0] + Array("group-sums".utf8)
+    #expect(record.value == head + [1, 0, 0, 0, 2, 0, 0, 0] + [1, 0, 2, 0] + Array("ex".utf8) + [9, 8])
+    let order = IndexDefinition(name: "o", source: .sumOrder(of: index))
+    let ordered = CatalogRecord.index(DerivedIndex(id: 1, name: "o", isUnique: false), order)
+    #expect(
+      ordered.value == [1, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0] + Array("sum-order".utf8) + [0, 0, 0, 0])
+    var catalog = try catalogOfTwo()
+    try apply(record, to: &catalog)
+    try apply(ordered, to: &catalog)
+    #expect(catalog.indexes.map(\.definition) == [sums, order])
+    #expect(catalog.indexes.allSatisfy { !catalog.isStray($0) })
+    // By a program that knows no sums.
+    try apply(
+      CatalogRecord.index(
+        index,
+        IndexDefinition(name: "s", source: .records(keyspaces: [people], extractor: "ex", parameters: []))),
+      to: &catalog)
+    #expect(catalog.isStray(catalog.indexes[1]))
+  }
+
   @Test("Definitions come back, and an index may be defined again")
   func roundTrip() throws {
     var catalog = try catalogOfTwo()
@@ -137,6 +168,10 @@ struct CatalogRecordTests {
     let records = [
       CatalogRecord.keyspace(Keyspace(id: 3, name: "third", kind: .bytes)),
       CatalogRecord.index(index, definition),
+      CatalogRecord.index(DerivedIndex(id: 0, name: "s", isUnique: false), sums),
+      CatalogRecord.index(
+        DerivedIndex(id: 0, name: "o", isUnique: false),
+        IndexDefinition(name: "o", source: .sumOrder(of: index))),
       CatalogRecord.dictionary(dictionary),
     ]
     for record in records {

@@ -7,6 +7,10 @@ package enum CrashDefinition: Hashable, Sendable {
   case index(String, over: [String], extractor: String, parameters: [UInt8], isUnique: Bool)
   /// An index that counts the groups of another.
   case groupCounts(String, of: String, isUnique: Bool)
+  /// An index of sums of groups, of whole numbers.
+  case groupSums(String, over: [String], extractor: String, parameters: [UInt8])
+  /// An index that orders the sums of another.
+  case sumOrder(String, of: String)
   /// No index of this name, after there was one.
   case removedIndex(String)
   /// The store's dictionary of this number.
@@ -19,13 +23,17 @@ package enum CrashDefinition: Hashable, Sendable {
       self = .index(
         name, over: keyspaces.map(\.name), extractor: extractor, parameters: parameters, isUnique: isUnique)
     case .groupCounts(let counted): self = .groupCounts(name, of: counted.name, isUnique: isUnique)
+    case .groupSums(_, let keyspaces, let extractor, let parameters):
+      self = .groupSums(
+        name, over: keyspaces.map(\.name), extractor: extractor, parameters: parameters)
+    case .sumOrder(let sums): self = .sumOrder(name, of: sums.name)
     }
   }
 
   var name: String {
     switch self {
     case .keyspace(let name, _), .index(let name, _, _, _, _), .groupCounts(let name, _, _),
-      .removedIndex(let name):
+      .groupSums(let name, _, _, _), .sumOrder(let name, _), .removedIndex(let name):
       name
     case .dictionary(let number, _): "\(number)"
     }
@@ -72,7 +80,8 @@ package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
   package mutating func add(_ definition: CrashDefinition) -> Bool {
     switch definition {
     case .keyspace: Self.add(definition, to: &keyspaces)
-    case .index, .groupCounts, .removedIndex: Self.add(definition, to: &numberedIndexes)
+    case .index, .groupCounts, .groupSums, .sumOrder, .removedIndex:
+      Self.add(definition, to: &numberedIndexes)
     case .dictionary: Self.add(definition, to: &dictionaries)
     }
   }

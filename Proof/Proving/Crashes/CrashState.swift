@@ -59,6 +59,16 @@ extension CrashState {
         $0[Array($1.prefix(8)), default: 0] += 1
       }
       return Self.joined(groups.map { group, count in Self.bigEndian(UInt64(count)) + group })
+    case .groupSums(_, let keyspaces, _, let parameters):
+      let sums = try sums(of: entries(keyspaces, parameters))
+      return Self.joined(sums.map { $0 + Self.number($1.sum) + Self.number(of: $1.count) + $0 })
+    case .sumOrder(_, let summed):
+      let source = catalog.indexes.first { $0.name == summed }
+      guard case .groupSums(_, let keyspaces, _, let parameters)? = source else {
+        throw Violation("what index \(definition.name) orders is not there")
+      }
+      let sums = try sums(of: entries(keyspaces, parameters))
+      return Self.joined(sums.map { Self.number($1.sum) + $0 })
     case .keyspace, .dictionary, .removedIndex: return []
     }
   }

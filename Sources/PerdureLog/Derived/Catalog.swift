@@ -33,21 +33,26 @@ struct Catalog: Sendable {
   /// What stands under this name, though it may have been removed.
   fileprivate func entry(named name: String) -> IndexEntry? { indexIDs[name].map { indexes[Int($0)] } }
 
+  /// Whether an index is made from one that it cannot be made from: no writer defines such a thing, but one that
+  /// does not know what the one is made of.
+  func isStray(_ entry: IndexEntry) -> Bool {
+    guard let base = entry.definition.source.base else { return false }
+    return !entry.definition.source.canBeMade(from: indexes[Int(base.id)].definition.source)
+  }
+
   /// Those that were not removed.
   var presentIndexes: [IndexEntry] { indexes.filter { !$0.definition.isRemoved } }
 
   /// The ids of all indexes.
   var ids: Set<UInt32> { Set(indexes.map(\.index.id)) }
 
-  /// By the id of a counted index: the indexes that count its groups.
-  var countedBy: [UInt32: [DerivedIndex]] {
-    var countedBy: [UInt32: [DerivedIndex]] = [:]
+  /// By the id of an index: the indexes that are made from it.
+  var dependents: [UInt32: [DerivedIndex]] {
+    var dependents: [UInt32: [DerivedIndex]] = [:]
     for entry in indexes {
-      if case .groupCounts(let counted) = entry.definition.source {
-        countedBy[counted.id, default: []].append(entry.index)
-      }
+      if let base = entry.definition.source.base { dependents[base.id, default: []].append(entry.index) }
     }
-    return countedBy
+    return dependents
   }
 
   /// The catalog with one more keyspace.
@@ -58,8 +63,8 @@ struct Catalog: Sendable {
     return keyspace
   }
 
-  /// The catalog with one more index, or with another definition under a known name. Definitions that count
-  /// its groups name it as it is then.
+  /// The catalog with one more index, or with another definition under a known name. Definitions of what
+  /// is made from it name it as it is then.
   mutating func setIndex(_ definition: IndexDefinition) -> DerivedIndex {
     let id = indexIDs[definition.name] ?? UInt32(indexes.count)
     let index = DerivedIndex(
@@ -69,10 +74,8 @@ struct Catalog: Sendable {
     if Int(id) < indexes.count { indexes[Int(id)] = entry } else { indexes.append(entry) }
     indexIDs[definition.name] = id
     for place in indexes.indices {
-      guard case .groupCounts(let counted) = indexes[place].definition.source, counted.id == id else {
-        continue
-      }
-      indexes[place].definition.source = .groupCounts(of: index)
+      guard indexes[place].definition.source.base?.id == id else { continue }
+      indexes[place].definition.source = indexes[place].definition.source.based(on: index)
     }
     return index
   }
@@ -138,8 +141,12 @@ enum CatalogRecord {
   private static let indexTag: UInt8 = 2
   private static let dictionaryTag: UInt8 = 3
   private static let groupCountsExtractor = "group-counts"
+  private static let groupSumsExtractor = "group-sums"
+  private static let sumOrderExtractor = "sum-order"
   /// Names that have a meaning of their own in index entries.
-  static let reservedExtractors: Set<String> = [groupCountsExtractor, IndexDefinition.removedExtractor]
+  static let reservedExtractors: Set<String> = [
+    groupCountsExtractor, groupSumsExtractor, sumOrderExtractor, IndexDefinition.removedExtractor,
+  ]
 
   static func keyspace(_ keyspace: Keyspace) -> (key: [UInt8], value: [UInt8]) {
     let value = little(keyspace.id) + [keyspace.kind.rawValue, 0, 0, 0]
@@ -152,6 +159,12 @@ enum CatalogRecord {
       case .records(let keyspaces, let extractor, let parameters):
         (extractor, keyspaces.map(\.id), parameters)
       case .groupCounts(let counted): (groupCountsExtractor, [counted.id], [])
+      case .groupSums(let kind, let keyspaces, let extractor, let parameters):
+        (
+          groupSumsExtractor, keyspaces.map(\.id),
+          [kind.radix.rawValue, 0] + little(UInt16(extractor.utf8.count)) + extractor.utf8 + parameters
+        )
+      case .sumOrder(let sums): (sumOrderExtractor, [], little(sums.id))
       }
     var value = little(index.id)
     value += [definition.isUnique ? 1 : 0, 0]
@@ -198,16 +211,11 @@ enum CatalogRecord {
   ) throws(FormatError) {
     func wrong(_ offset: Int) -> FormatError { FormatError(.illegalField, in: "index entry", at: offset) }
     let entry = try indexEntry(value)
-    let source: IndexDefinition.Source
-    if entry.countsGroups {
-      guard entry.sources.count == 1, Int(entry.sources[0]) < catalog.indexes.count else { throw wrong(8) }
-      source = .groupCounts(of: catalog.indexes[Int(entry.sources[0])].index)
-    } else {
-      guard entry.sources.allSatisfy({ Int($0) < catalog.keyspaces.count }) else { throw wrong(8) }
-      source = .records(
-        keyspaces: entry.sources.map { catalog.keyspaces[Int($0)] }, extractor: entry.extractor,
-        parameters: entry.parameters)
-    }
+    // One that names an index that is none, or keyspaces that are none, is damaged.
+    let source = try entry.source(
+      keyspace: { Int($0) < catalog.keyspaces.count ? catalog.keyspaces[Int($0)] : nil },
+      index: { Int($0) < catalog.indexes.count ? catalog.indexes[Int($0)].index : nil })
+    guard let source else { throw wrong(8) }
     guard entry.id == catalog.entry(named: name)?.index.id ?? UInt32(catalog.indexes.count) else {
       throw wrong(0)
     }
@@ -245,7 +253,41 @@ extension CatalogRecord {
     var sources: [UInt32]
     var parameters: [UInt8]
 
-    var countsGroups: Bool { extractor == groupCountsExtractor }
+    /// What the entry defines; nil when there is not what it is made from.
+    func source(
+      keyspace: (UInt32) -> Keyspace?, index: (UInt32) -> DerivedIndex?
+    ) throws(FormatError) -> IndexDefinition.Source? {
+      if extractor == groupCountsExtractor {
+        return sources.count == 1 ? index(sources[0]).map { .groupCounts(of: $0) } : nil
+      }
+      if extractor == sumOrderExtractor {
+        guard parameters.count == 4, sources.isEmpty else { throw wrongParameters }
+        let base: UInt32 = parameters.withUnsafeBytes { $0.integer(at: 0) }
+        return index(base).map { .sumOrder(of: $0) }
+      }
+      let keyspaces = sources.compactMap { keyspace($0) }
+      guard keyspaces.count == sources.count else { return nil }
+      guard extractor == groupSumsExtractor else {
+        return .records(keyspaces: keyspaces, extractor: extractor, parameters: parameters)
+      }
+      return try sums(of: keyspaces)
+    }
+
+    private func sums(of keyspaces: [Keyspace]) throws(FormatError) -> IndexDefinition.Source {
+      guard parameters.count >= 4, parameters[0] <= 1, parameters[1] == 0 else { throw wrongParameters }
+      let nameEnd = 4 + (Int(parameters[2]) | Int(parameters[3]) << 8)
+      guard nameEnd <= parameters.count,
+        let name = String(validating: parameters[4..<nameEnd], as: UTF8.self)
+      else { throw wrongParameters }
+      return .groupSums(
+        of: parameters[0] == 0 ? .integersAndDoubles : .integersAndDecimals, keyspaces: keyspaces,
+        extractor: name, parameters: Array(parameters[nameEnd...]))
+    }
+
+    private var wrongParameters: FormatError {
+      FormatError(.illegalField, in: "index entry", at: 12 + extractor.utf8.count + 4 * sources.count)
+    }
+
     var isRemoved: Bool { extractor == IndexDefinition.removedExtractor }
   }
 

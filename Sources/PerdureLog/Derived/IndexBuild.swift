@@ -14,6 +14,8 @@ struct IndexBuild {
   var toleratesDamage = false
   /// Indexes that were left incomplete, and why.
   private(set) var incomplete: [UInt32: StoreError] = [:]
+  /// By index id and group.
+  private var sums: [UInt32: [UInt64: ExactSum]] = [:]
 
   init(
     of catalog: Catalog, _ indexes: IndexSet, _ root: UnsafeMutablePointer<Root>, _ reader: RecordReader,
@@ -27,7 +29,8 @@ struct IndexBuild {
     self.arena = arena
   }
 
-  /// Fills the given (empty) indexes; group counts follow the indexes that they count.
+  /// Fills the given (empty) indexes; group counts and orders of sums follow the indexes that
+  /// they are made from.
   ///
   /// - Returns: Keys that a unique index would hold twice. They are in the index all the same:
   ///   a store never refuses to open over them.
@@ -37,9 +40,14 @@ struct IndexBuild {
       if wanted.isEmpty { continue }
       try fill(wanted, from: keyspace)
     }
+    for (id, sums) in sums { putSums(sums, into: id) }
+    sums = [:]
     for entry in catalog.indexes where ids.contains(entry.index.id) {
-      guard case .groupCounts(let counted) = entry.definition.source else { continue }
-      fillGroupCounts(entry.index, of: counted)
+      switch entry.definition.source {
+      case .groupCounts(let counted): fillGroupCounts(entry.index, of: counted)
+      case .sumOrder(let sums): fillSumOrder(entry.index, of: sums)
+      case .records, .groupSums: break
+      }
     }
     var duplicates = DuplicateKeys()
     for entry in catalog.indexes where ids.contains(entry.index.id) && entry.index.isUnique {
@@ -60,6 +68,10 @@ struct IndexBuild {
           for index in wanted {
             entries.removeAll()
             index.extractor.extract(keyspace: keyspace.id, key: record.key, value: value, into: &entries)
+            if let radix = index.radix {
+              add(entries, to: index.index.id, radix)
+              continue
+            }
             entries.forEach { entry in
               _ = root.pointee.indexes[Int(index.index.id)].put(
                 entry, IndexKey.reference(in: entry), in: arena)
@@ -85,6 +97,29 @@ struct IndexBuild {
     case .bytes:
       var cursor = OrderedCursor(trees.ordered)
       while cursor.next() { try body(cursor.payload) }
+    }
+  }
+
+  private mutating func add(_ entries: borrowing IndexEntries, to index: UInt32, _ radix: ExactSum.Radix) {
+    entries.forEach { entry in
+      guard let (group, term) = SumEntry.groupAndTerm(in: entry) else { return }
+      sums[index, default: [:]][group, default: ExactSum(radix)].apply(term, isRemoval: false)
+    }
+  }
+
+  private func putSums(_ sums: [UInt64: ExactSum], into index: UInt32) {
+    let tree = root.pointee.indexes + Int(index)
+    for (group, sum) in sums.sorted(by: { $0.key < $1.key }) {
+      SumEntry.key(group, sum).withUnsafeBytes { _ = tree.pointee.put($0, group, in: arena) }
+    }
+  }
+
+  private func fillSumOrder(_ index: DerivedIndex, of sums: DerivedIndex) {
+    let tree = root.pointee.indexes + Int(index.id)
+    var cursor = OrderedCursor(root.pointee.indexes[Int(sums.id)])
+    while cursor.next() {
+      guard let (group, sum) = SumEntry.groupAndSum(in: cursor.key) else { continue }
+      SumEntry.orderKey(group, sum).withUnsafeBytes { _ = tree.pointee.put($0, group, in: arena) }
     }
   }
 

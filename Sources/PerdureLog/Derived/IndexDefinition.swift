@@ -20,6 +20,16 @@ public struct IndexDefinition: Hashable, Sendable {
     /// From another index whose keys begin with a group's 8-byte reference: an entry a group,
     /// keyed by how many entries the group has (8 bytes big-endian). Groups of none have no entry.
     case groupCounts(of: DerivedIndex)
+    /// From the records of these keyspaces: an entry a group, with the exact sum of the numbers that the extractor
+    /// known under this name gives for records of the group (`IndexEntries.add(_:to:)`); `Snapshot.sum(of:in:)`
+    /// reads it. A commit that changes a member of a group changes the group's entry, and reads no other member.
+    /// Groups without a number have no entry.
+    ///
+    /// An extractor may give one record as many numbers as it likes, equal ones too: each counts.
+    case groupSums(of: GroupSum.Kind, keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
+    /// From an index of `groupSums`: its groups in the order of what their sums come to. The key is
+    /// `GroupSum.orderKey`, the reference the group.
+    case sumOrder(of: DerivedIndex)
   }
 
   /// A definition.
@@ -43,6 +53,60 @@ extension IndexDefinition {
 
   var isRemoved: Bool {
     if case .records(_, let extractor, _) = source { extractor == Self.removedExtractor } else { false }
+  }
+}
+
+extension IndexDefinition.Source {
+  /// What an extractor is asked for, of indexes over records.
+  struct Extraction {
+    var keyspaces: [Keyspace]
+    var extractor: String
+    var parameters: [UInt8]
+    /// Of sums.
+    var kind: GroupSum.Kind?
+  }
+
+  var extraction: Extraction? {
+    switch self {
+    case .records(let keyspaces, let extractor, let parameters):
+      Extraction(keyspaces: keyspaces, extractor: extractor, parameters: parameters)
+    case .groupSums(let kind, let keyspaces, let extractor, let parameters):
+      Extraction(keyspaces: keyspaces, extractor: extractor, parameters: parameters, kind: kind)
+    case .groupCounts, .sumOrder: nil
+    }
+  }
+
+  /// The index that the entries come from, if they come from one.
+  var base: DerivedIndex? {
+    switch self {
+    case .groupCounts(let index), .sumOrder(let index): index
+    case .records, .groupSums: nil
+    }
+  }
+
+  /// Whether its entries have keys that may be asked to be unique.
+  var canBeUnique: Bool {
+    switch self {
+    case .records, .groupCounts: true
+    case .groupSums, .sumOrder: false
+    }
+  }
+
+  /// The same from another index.
+  func based(on index: DerivedIndex) -> Self {
+    switch self {
+    case .groupCounts: .groupCounts(of: index)
+    case .sumOrder: .sumOrder(of: index)
+    case .records, .groupSums: self
+    }
+  }
+
+  /// Whether entries can come from an index of that source.
+  func canBeMade(from base: Self) -> Bool {
+    switch (self, base) {
+    case (.groupCounts, .records), (.sumOrder, .groupSums): true
+    default: false
+    }
   }
 }
 

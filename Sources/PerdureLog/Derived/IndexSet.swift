@@ -7,13 +7,18 @@ final class IndexSet: Sendable {
   final class RecordIndex: Sendable {
     let index: DerivedIndex
     let extractor: any IndexExtractor
-    /// The indexes that count this one's groups.
-    let countedBy: [DerivedIndex]
+    /// Of sums: what they are of. Nil for an index that has its entries from the extractor.
+    let radix: ExactSum.Radix?
+    /// The indexes that count this one's groups, or order its sums.
+    let dependents: [DerivedIndex]
 
-    init(index: DerivedIndex, extractor: any IndexExtractor, countedBy: [DerivedIndex]) {
+    init(
+      index: DerivedIndex, extractor: any IndexExtractor, radix: ExactSum.Radix?, dependents: [DerivedIndex]
+    ) {
       self.index = index
       self.extractor = extractor
-      self.countedBy = countedBy
+      self.radix = radix
+      self.dependents = dependents
     }
   }
 
@@ -27,21 +32,24 @@ final class IndexSet: Sendable {
     _ catalog: Catalog, factories: [String: any IndexExtractorFactory],
     reading values: borrowing StoredValues, excluding incomplete: Set<UInt32> = []
   ) {
-    let countedBy = catalog.countedBy
+    let dependents = catalog.dependents
     var byKeyspace = [[RecordIndex]](repeating: [], count: catalog.keyspaces.count)
     var unavailable: Set<UInt32> = []
     for entry in catalog.presentIndexes {
-      guard case .records(let keyspaces, let name, let parameters) = entry.definition.source else { continue }
+      if catalog.isStray(entry) { unavailable.insert(entry.index.id) }
+      guard let extraction = entry.definition.source.extraction else { continue }
+      let name = extraction.extractor
       let factory = name == SliceExtractor.name ? SliceExtractor() : factories[name]
-      let counting = countedBy[entry.index.id] ?? []
+      let made = (dependents[entry.index.id] ?? []).filter { !catalog.isStray(catalog.indexes[Int($0.id)]) }
       guard !incomplete.contains(entry.index.id),
-        let extractor = try? factory?.makeExtractor(parameters: parameters, in: values)
+        let extractor = try? factory?.makeExtractor(parameters: extraction.parameters, in: values)
       else {
-        unavailable.formUnion([entry.index.id] + counting.map(\.id))
+        unavailable.formUnion([entry.index.id] + made.map(\.id))
         continue
       }
-      let index = RecordIndex(index: entry.index, extractor: extractor, countedBy: counting)
-      for keyspace in keyspaces { byKeyspace[Int(keyspace.id)].append(index) }
+      let index = RecordIndex(
+        index: entry.index, extractor: extractor, radix: extraction.kind?.radix, dependents: made)
+      for keyspace in extraction.keyspaces { byKeyspace[Int(keyspace.id)].append(index) }
     }
     self.byKeyspace = byKeyspace
     self.unavailable = unavailable

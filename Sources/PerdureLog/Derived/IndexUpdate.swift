@@ -5,8 +5,8 @@ import PerdureFormat
 /// Entries are a pure function of records: an update takes away the entries of the record that
 /// was and adds those of the record that is. They are collected, and done together
 /// (`IndexOperations`). Uniqueness is judged at the end, on the result, so that two rows may swap
-/// a unique key in one commit; group counts are brought up to date then as well, once for each
-/// group that was touched.
+/// a unique key in one commit; group counts and sums are brought up to date then as well, once for
+/// each group that was touched.
 struct IndexUpdate: ~Copyable {
   private let indexes: UnsafeMutablePointer<OrderedTree>
   private let arena: NodeArena
@@ -18,6 +18,7 @@ struct IndexUpdate: ~Copyable {
   private var uniqueIndexes: [IndexSet.RecordIndex] = []
   /// For each counting index: the groups that were touched, with how many entries they had.
   private var touchedGroups: [GroupID: Int] = [:]
+  private var sums = SumChanges()
 
   private struct GroupID: Hashable {
     var counted: UInt32
@@ -35,6 +36,7 @@ struct IndexUpdate: ~Copyable {
     _ index: IndexSet.RecordIndex, keyspace: UInt32, key: UnsafeRawBufferPointer,
     from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?
   ) {
+    if index.radix != nil { return changeSums(index, keyspace: keyspace, key: key, from: old, to: new) }
     if operations.isFull { operations.apply(to: indexes, in: arena) }
     guard let old else {
       guard let new else { return }
@@ -49,18 +51,31 @@ struct IndexUpdate: ~Copyable {
     if let new { index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &after) }
     if before.ends == after.ends && before.bytes == after.bytes { return }
     for position in 0..<before.count {
-      if !index.countedBy.isEmpty { touch(index, group: before.group(position)) }
+      if !index.dependents.isEmpty { touch(index, group: before.group(position)) }
       before.withEntry(position) { operations.remove($0, from: index.index.id) }
     }
     noteAdded(operations.add(to: index.index.id) { after.append(to: &$0) }, index)
   }
 
+  private mutating func changeSums(
+    _ index: IndexSet.RecordIndex, keyspace: UInt32, key: UnsafeRawBufferPointer,
+    from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?
+  ) {
+    before.removeAll()
+    after.removeAll()
+    if let old { index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before) }
+    if let new { index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &after) }
+    if before.ends == after.ends && before.bytes == after.bytes { return }
+    sums.note(before, of: index, isRemoval: true)
+    sums.note(after, of: index, isRemoval: false)
+  }
+
   /// What has to be judged or counted at the end.
   @inline(__always)
   private mutating func noteAdded(_ positions: Range<Int>, _ index: IndexSet.RecordIndex) {
-    guard index.index.isUnique || !index.countedBy.isEmpty else { return }
+    guard index.index.isUnique || !index.dependents.isEmpty else { return }
     for position in positions {
-      if !index.countedBy.isEmpty { touch(index, group: operations.keys.group(position)) }
+      if !index.dependents.isEmpty { touch(index, group: operations.keys.group(position)) }
       guard index.index.isUnique else { continue }
       operations.keys.withEntry(position) { addedUnique.append(treeKey: $0) }
       uniqueIndexes.append(index)
@@ -70,7 +85,7 @@ struct IndexUpdate: ~Copyable {
   /// Notes how many entries the entry's group had before this commit.
   private mutating func touch(_ index: IndexSet.RecordIndex, group reference: UInt64?) {
     guard let reference else { return }
-    for counting in index.countedBy {
+    for counting in index.dependents {
       let group = GroupID(counted: index.index.id, counting: counting.id, reference: reference)
       if touchedGroups[group] == nil { touchedGroups[group] = count(of: group) }
     }
@@ -81,10 +96,11 @@ struct IndexUpdate: ~Copyable {
     return KeyRange.prefix(prefix).withRaw { indexes[Int(group.counted)].count(in: $0) }
   }
 
-  /// Does what has been collected, brings group counts up to date and judges uniqueness.
+  /// Does what has been collected, brings group counts and sums up to date and judges uniqueness.
   mutating func finish() -> [Conflict] {
     operations.apply(to: indexes, in: arena)
     for (group, old) in touchedGroups { moveGroup(group, from: old, to: count(of: group)) }
+    sums.apply(to: indexes, in: arena)
     return duplicates()
   }
 

@@ -271,9 +271,9 @@ extension LogOpening {
     state.incompleteIndexes = Set(build.incomplete.keys)
     state.indexDamage = build.incomplete
     // What counts the groups of an index lacks what that one lacks.
-    let countedBy = state.catalog.countedBy
+    let dependents = state.catalog.dependents
     for (id, damage) in build.incomplete {
-      for counting in countedBy[id] ?? [] { state.indexDamage[counting.id] = damage }
+      for counting in dependents[id] ?? [] { state.indexDamage[counting.id] = damage }
     }
     return duplicates
   }

@@ -26,8 +26,8 @@ struct Replay: ~Copyable {
     usage = checkpoint.usage
     var isInteresting = [Bool](repeating: false, count: catalog.keyspaces.count)
     for entry in catalog.indexes {
-      guard case .records(let sources, _, _) = entry.definition.source else { continue }
-      for source in sources { isInteresting[Int(source.id)] = true }
+      guard let extraction = entry.definition.source.extraction else { continue }
+      for source in extraction.keyspaces { isInteresting[Int(source.id)] = true }
     }
     tail = TailChanges(start: checkpoint.root.end, isInteresting: isInteresting)
   }

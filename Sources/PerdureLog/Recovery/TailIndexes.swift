@@ -46,15 +46,12 @@ struct TailIndexes {
       let isSame = catalog.indexes[Int(id)].definition == entry.definition
       if stored.isComplete, isSame, !indexes.unavailable.contains(id) { keepable.insert(id) }
     }
-    return Self.withoutStrayCounts(keepable, catalog)
+    return Self.withoutStrays(keepable, catalog)
   }
 
-  /// Counts of groups go with what they count.
-  private static func withoutStrayCounts(_ ids: Set<UInt32>, _ catalog: Catalog) -> Set<UInt32> {
-    ids.filter { id in
-      guard case .groupCounts(let counted) = catalog.indexes[Int(id)].definition.source else { return true }
-      return ids.contains(counted.id)
-    }
+  /// What is made from another index goes with that.
+  private static func withoutStrays(_ ids: Set<UInt32>, _ catalog: Catalog) -> Set<UInt32> {
+    ids.filter { id in catalog.indexes[Int(id)].definition.source.base.map { ids.contains($0.id) } ?? true }
   }
 
   /// The indexes that have to be filled from all records.
@@ -98,15 +95,15 @@ struct TailIndexes {
       if wanted.isEmpty || unreadable.isSuperset(of: wanted) { continue }
       if (try? contents.withValue(of: record, { _ in })) == nil { unreadable.formUnion(wanted) }
     }
-    kept = Self.withoutStrayCounts(kept.subtracting(unreadable), catalog)
+    kept = Self.withoutStrays(kept.subtracting(unreadable), catalog)
   }
 
   private func wanted(_ keyspace: UInt32) -> [IndexSet.RecordIndex] {
     indexes.indexes(over: keyspace).filter { kept.contains($0.index.id) }
       .map { index in
         IndexSet.RecordIndex(
-          index: index.index, extractor: index.extractor,
-          countedBy: index.countedBy.filter { kept.contains($0.id) })
+          index: index.index, extractor: index.extractor, radix: index.radix,
+          dependents: index.dependents.filter { kept.contains($0.id) })
       }
   }
 

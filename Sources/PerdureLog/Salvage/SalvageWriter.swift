@@ -111,12 +111,7 @@ struct SalvageWriter {
   private func source(
     of fields: CatalogRecord.IndexFields, _ indexes: [UInt32: DerivedIndex]
   ) -> IndexDefinition.Source? {
-    if fields.countsGroups {
-      return fields.sources.first.flatMap { indexes[$0] }.map { .groupCounts(of: $0) }
-    }
-    let sources = fields.sources.compactMap { keyspaces[$0]?.keyspace }
-    guard sources.count == fields.sources.count else { return nil }
-    return .records(keyspaces: sources, extractor: fields.extractor, parameters: fields.parameters)
+    try? fields.source(keyspace: { keyspaces[$0]?.keyspace }, index: { indexes[$0] })
   }
 }
 

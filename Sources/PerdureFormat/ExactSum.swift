@@ -1,0 +1,202 @@
+/// A sum that is exact, whatever came and went, and in whatever order: FORMAT.md, "Sums of groups".
+///
+/// The number is held in *limbs* of base 2^28 or 10^8, over a range of places as wide as its terms need.
+///
+/// Invariants
+///  X1  The number is the sum of limb i times base^(low + i).
+///  X2  Between changes limbs may be of any sign and of any size below 2^60: a term, or another sum, adds less than
+///      2^28 to each, and they are brought into order at the latest after `pendingMax` of these.
+///  X3  In order, all limbs have the sign of the number and are smaller than the base, and neither the first nor the
+///      last is zero: equal numbers are equal limbs, and so equal bytes.
+///  X4  Terms that are no finite numbers are counted and not added, so that they can go again.
+package struct ExactSum: Equatable, Sendable {
+  /// What the digits of a sum are of; a sum of the one kind takes no finite terms of the other.
+  package enum Radix: UInt8, Sendable {
+    /// Whole numbers and doubles.
+    case binary = 0
+    /// Whole numbers and decimals.
+    case decimal = 1
+  }
+
+  package let radix: Radix
+  /// How many terms there are, those that are no finite numbers included.
+  package internal(set) var termCount = 0
+  /// How many of them are not numbers, or not of this sum's kind.
+  package internal(set) var notNumberCount = 0
+  package internal(set) var positiveInfinityCount = 0
+  package internal(set) var negativeInfinityCount = 0
+
+  var limbs: [Int64] = []
+  var low = 0
+  private var pending = 0
+
+  private static let pendingMax = 1 << 20
+  /// Digits that one limb has.
+  static let digitsPerLimb = 4
+  static let decimalsPerLimb = 8
+  static let bitsPerLimb = 28
+
+  package init(_ radix: Radix) { self.radix = radix }
+
+  var base: Int64 { radix == .binary ? 1 << 28 : 100_000_000 }
+
+  /// Whether nothing is summed.
+  package var isEmpty: Bool { termCount == 0 }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    let (a, b) = (left.inOrder, right.inOrder)
+    return a.radix == b.radix && a.termCount == b.termCount && a.notNumberCount == b.notNumberCount
+      && a.positiveInfinityCount == b.positiveInfinityCount
+      && a.negativeInfinityCount == b.negativeInfinityCount
+      && a.limbs == b.limbs && (a.limbs.isEmpty || a.low == b.low)
+  }
+}
+
+// MARK: - Terms
+
+extension ExactSum {
+  /// One number that is summed.
+  package enum Term: Hashable, Sendable {
+    case integer(Int64)
+    case double(Double)
+    case decimal(isNegative: Bool, coefficient: UInt128, exponent: Int)
+  }
+
+  /// Decimals with exponents beyond are taken for what is not a number.
+  package static let exponents = -2048...2047
+
+  /// Takes a term in, or out again.
+  package mutating func apply(_ term: Term, isRemoval: Bool) {
+    let sign = isRemoval ? -1 : 1
+    termCount &+= sign
+    switch (term, radix) {
+    case (.integer(let value), _):
+      add(UInt128(value.magnitude), shiftedBy: 0, isNegative: (value < 0) != isRemoval)
+    case (.double(let value), _) where value.isInfinite:
+      if value > 0 { positiveInfinityCount &+= sign } else { negativeInfinityCount &+= sign }
+    case (.double(let value), .binary) where value.isFinite:
+      guard value != 0 else { return }
+      let isNormal = value.exponentBitPattern != 0
+      let significand = value.significandBitPattern | (isNormal ? 1 << 52 : 0)
+      let exponent = Int(max(1, value.exponentBitPattern)) - 1075
+      add(UInt128(significand), shiftedBy: exponent, isNegative: (value < 0) != isRemoval)
+    case (.decimal(let isNegative, let coefficient, let exponent), .decimal)
+    where Self.exponents.contains(exponent):
+      add(coefficient, shiftedBy: exponent, isNegative: isNegative != isRemoval)
+    default: notNumberCount &+= sign
+    }
+  }
+
+  /// Takes all terms of another sum of the same kind in.
+  package mutating func merge(_ other: ExactSum) {
+    precondition(radix == other.radix, "sums of different kinds")
+    termCount &+= other.termCount
+    notNumberCount &+= other.notNumberCount
+    positiveInfinityCount &+= other.positiveInfinityCount
+    negativeInfinityCount &+= other.negativeInfinityCount
+    let other = other.inOrder
+    makeRoom(other.low, other.limbs.count)
+    for (place, limb) in other.limbs.enumerated() { limbs[other.low - low + place] += limb }
+    noteChange()
+  }
+
+  /// - Parameter shift: By how many bits, or how many decimal places.
+  private mutating func add(_ magnitude: UInt128, shiftedBy shift: Int, isNegative: Bool) {
+    guard magnitude != 0 else { return }
+    let unit = radix == .binary ? Self.bitsPerLimb : Self.decimalsPerLimb
+    let place = Self.floor(shift, unit)
+    let factor =
+      radix == .binary ? Int64(1) << Int64(shift - place * unit) : Self.power(of: 10, shift - place * unit)
+    var rest = magnitude
+    var carry: Int64 = 0
+    // 128 bits in pieces of 26 and 28 bits, and one more for the carry.
+    makeRoom(place, Self.pieceCount(magnitude, radix) + 1)
+    var position = place - low
+    let base = base
+    while rest != 0 || carry != 0 {
+      let piece: Int64
+      if radix == .binary {
+        piece = Int64(truncatingIfNeeded: rest & 0xFFF_FFFF)
+        rest >>= 28
+      } else if rest >> 64 == 0 {
+        let (quotient, remainder) = UInt64(truncatingIfNeeded: rest).quotientAndRemainder(
+          dividingBy: 100_000_000)
+        (piece, rest) = (Int64(remainder), UInt128(quotient))
+      } else {
+        let (quotient, remainder) = rest.quotientAndRemainder(dividingBy: 100_000_000)
+        (piece, rest) = (Int64(truncatingIfNeeded: remainder), quotient)
+      }
+      let (next, limb) = (piece * factor + carry).quotientAndRemainder(dividingBy: base)
+      carry = next
+      limbs[position] += isNegative ? -limb : limb
+      position += 1
+    }
+    noteChange()
+  }
+
+  private static func pieceCount(_ magnitude: UInt128, _ radix: Radix) -> Int {
+    let bits = 128 - magnitude.leadingZeroBitCount
+    return radix == .binary ? (bits + 27) / 28 : (bits + 25) / 26
+  }
+
+  private mutating func noteChange() {
+    pending += 1
+    if pending >= Self.pendingMax { putInOrder() }
+  }
+
+  /// Makes limbs for so many places from `place` on.
+  private mutating func makeRoom(_ place: Int, _ count: Int) {
+    if count == 0 { return }
+    if limbs.isEmpty { low = place }
+    if place < low {
+      limbs.insert(contentsOf: repeatElement(0, count: low - place), at: 0)
+      low = place
+    }
+    let missing = place + count - low - limbs.count
+    if missing > 0 { limbs.append(contentsOf: repeatElement(0, count: missing)) }
+  }
+
+  /// X3
+  private mutating func putInOrder() {
+    pending = 0
+    var carry = carried(negating: false, 0)
+    let isNegative = carry < 0
+    if isNegative { carry = carried(negating: true, 0) - carry }
+    while carry > 0 {
+      limbs.append(carry % base)
+      carry /= base
+    }
+    while limbs.last == 0 { limbs.removeLast() }
+    let zeros = limbs.prefix { $0 == 0 }.count
+    if zeros > 0 { limbs.removeFirst(zeros) }
+    low = limbs.isEmpty ? 0 : low + zeros
+    if isNegative { for place in limbs.indices { limbs[place] = -limbs[place] } }
+  }
+
+  /// Brings every limb into 0..<base, and gives what is left above the last.
+  private mutating func carried(negating: Bool, _ start: Int64) -> Int64 {
+    let base = base
+    var carry = start
+    for place in limbs.indices {
+      let sum = (negating ? -limbs[place] : limbs[place]) + carry
+      let remainder = sum % base
+      limbs[place] = remainder < 0 ? remainder + base : remainder
+      carry = (sum - limbs[place]) / base
+    }
+    return carry
+  }
+
+  var inOrder: ExactSum {
+    var copy = self
+    copy.putInOrder()
+    return copy
+  }
+
+  static func floor(_ value: Int, _ divisor: Int) -> Int {
+    (value >= 0 ? value : value - divisor + 1) / divisor
+  }
+
+  static func power(of base: Int64, _ exponent: Int) -> Int64 {
+    (0..<exponent).reduce(1) { result, _ in result * base }
+  }
+}

@@ -1,0 +1,112 @@
+import PerdureFormat
+
+/// A number that is summed.
+public enum SumTerm: Hashable, Sendable {
+  /// A whole number.
+  case integer(Int64)
+  /// A double; NaN and infinities are counted, and make of the sum what they make of additions.
+  case double(Double)
+  /// Coefficient times ten to the exponent, which is from -2,048 to 2,047; another one is as NaN.
+  case decimal(isNegative: Bool, coefficient: UInt128, exponent: Int)
+
+  var term: ExactSum.Term {
+    switch self {
+    case .integer(let value): .integer(value)
+    case .double(let value): .double(value)
+    case .decimal(let isNegative, let coefficient, let exponent):
+      .decimal(isNegative: isNegative, coefficient: coefficient, exponent: exponent)
+    }
+  }
+}
+
+/// The sum of numbers, exact to the last digit: whatever was added and taken out again, in whatever order, equal
+/// numbers make equal sums. It is rounded once, when somebody asks for it as a number of another type.
+///
+/// `Snapshot.sum(of:in:)` gives those that an index keeps; one can be made and changed by hand too, to add what is not
+/// saved yet to what is.
+public struct GroupSum: Equatable, Sendable {
+  /// What is summed. Numbers of the other kind count as NaN: a double has no end as a decimal that one would want to
+  /// keep, and a decimal none as a double.
+  public enum Kind: Hashable, Sendable {
+    /// Whole numbers and doubles.
+    case integersAndDoubles
+    /// Whole numbers and decimals.
+    case integersAndDecimals
+
+    var radix: ExactSum.Radix { self == .integersAndDoubles ? .binary : .decimal }
+  }
+
+  var sum: ExactSum
+
+  init(_ sum: ExactSum) { self.sum = sum }
+
+  /// The sum of nothing.
+  public init(of kind: Kind) { sum = ExactSum(kind.radix) }
+
+  /// What is summed.
+  public var kind: Kind { sum.radix == .binary ? .integersAndDoubles : .integersAndDecimals }
+
+  /// How many numbers are in it, those included that are none.
+  public var termCount: Int { sum.termCount }
+  /// How many of them are NaN, or of the other kind.
+  public var notNumberCount: Int { sum.notNumberCount }
+  /// How many of them are infinite.
+  public var infinityCount: Int { sum.positiveInfinityCount + sum.negativeInfinityCount }
+
+  /// Puts a number in.
+  public mutating func add(_ term: SumTerm) { sum.apply(term.term, isRemoval: false) }
+
+  /// Takes a number out that is in it.
+  public mutating func remove(_ term: SumTerm) { sum.apply(term.term, isRemoval: true) }
+
+  /// Puts all numbers of another sum in.
+  /// - Precondition: Both are of one kind.
+  public mutating func add(_ other: GroupSum) { sum.merge(other.sum) }
+
+  /// The sum, if it is a whole number that 64 bits hold; nil if it is not.
+  public var int64: Int64? { sum.int64 }
+
+  /// The double that is nearest to the sum; of two as near the even one. Infinite beyond all doubles; NaN and infinities
+  /// as additions give them, but that the order does not matter.
+  public var double: Double { sum.double }
+
+  /// The sum in decimal digits; rounded to the nearest if it has more than 38, to even of two as near. Nil if a number
+  /// in it is NaN or infinite.
+  public var decimal: (isNegative: Bool, coefficient: UInt128, exponent: Int)? {
+    sum.isFinite ? sum.coefficientAndExponent : nil
+  }
+
+  /// The key of such a sum in an index of `IndexDefinition.Source.sumOrder`: NaN first, then in the order of the
+  /// numbers. Sums of one kind have the same key if they are equal exactly.
+  public var orderKey: [UInt8] { sum.orderKey }
+}
+
+extension IndexEntries {
+  /// Adds a number to what is summed for a group (`IndexDefinition.Source.groupSums`).
+  public mutating func add(_ term: SumTerm, to group: UInt64) {
+    add(reference: group) { key in
+      withUnsafeBytes(of: group.bigEndian) { key.append(contentsOf: $0) }
+      term.term.append(to: &key)
+      return true
+    }
+  }
+}
+
+extension Snapshot {
+  /// The sum that an index of `IndexDefinition.Source.groupSums` keeps for a group; nil if there is no number in it.
+  ///
+  /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` when the index is not one of sums, or not one of
+  ///   this store.
+  /// - Complexity: O(log n) for n groups.
+  public func sum(of group: UInt64, in index: DerivedIndex) throws -> GroupSum? {
+    try engine.checkAvailable(index)
+    let tree = try tree(of: index)
+    let found = SumEntry.find(group, in: tree)
+    try check(tree.file)
+    guard let found else { return nil }
+    guard let sum = found.sum else {
+      throw StoreError(.invalidArgument, "Index \(index.name) is not one of sums")
+    }
+    return GroupSum(sum)
+  }
+}

@@ -1,0 +1,100 @@
+// Sums of groups (FORMAT.md, "Sums of groups"), as a commit changes them.
+//
+// What the records of a commit take out of the sum of a group and put into it is added up by itself, and goes into the
+// group's entry at the end, once: sums are exact, so it comes to the same as one by one, in any order.
+
+import PerdureFormat
+
+/// What a commit does to sums.
+struct SumChanges: ~Copyable {
+  private struct ID: Hashable {
+    var index: UInt32
+    var group: UInt64
+  }
+
+  private var changes: [ID: ExactSum] = [:]
+  /// By index id: the indexes that order its sums.
+  private var orders: [UInt32: [DerivedIndex]] = [:]
+
+  /// Notes the numbers that came with a record, or went with it.
+  mutating func note(_ entries: borrowing IndexEntries, of index: IndexSet.RecordIndex, isRemoval: Bool) {
+    guard let radix = index.radix, entries.count > 0 else { return }
+    if orders[index.index.id] == nil { orders[index.index.id] = index.dependents }
+    entries.forEach { entry in
+      guard let (group, term) = SumEntry.groupAndTerm(in: entry) else { return }
+      changes[ID(index: index.index.id, group: group), default: ExactSum(radix)]
+        .apply(term, isRemoval: isRemoval)
+    }
+  }
+
+  /// Does what was noted.
+  func apply(to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena) {
+    if changes.isEmpty { return }
+    // In the order of the entries: neighbours share a leaf.
+    for (id, change) in changes.sorted(by: { ($0.key.index, $0.key.group) < ($1.key.index, $1.key.group) }) {
+      let tree = indexes + Int(id.index)
+      let old = SumEntry.find(id.group, in: tree.pointee)
+      var new = change
+      if let sum = old?.sum, sum.radix == change.radix { new.merge(sum) }
+      let newKey = new.isEmpty ? nil : SumEntry.key(id.group, new)
+      if old?.key == newKey { continue }
+      Self.move(id.group, from: old?.key, to: newKey, in: tree, arena)
+      for order in orders[id.index] ?? [] {
+        let oldOrder = old?.sum.map { SumEntry.orderKey(id.group, $0) }
+        let newOrder = new.isEmpty ? nil : SumEntry.orderKey(id.group, new)
+        if oldOrder != newOrder {
+          Self.move(id.group, from: oldOrder, to: newOrder, in: indexes + Int(order.id), arena)
+        }
+      }
+    }
+  }
+
+  private static func move(
+    _ group: UInt64, from old: [UInt8]?, to new: [UInt8]?, in tree: UnsafeMutablePointer<OrderedTree>,
+    _ arena: NodeArena
+  ) {
+    if let old { old.withUnsafeBytes { _ = tree.pointee.remove($0, in: arena) } }
+    if let new { new.withUnsafeBytes { _ = tree.pointee.put($0, group, in: arena) } }
+  }
+}
+
+/// How sums stand in trees, and numbers in what an extractor gives.
+enum SumEntry {
+  /// The tree key of a group's sum: the group, the sum, and the group as the reference.
+  static func key(_ group: UInt64, _ sum: ExactSum) -> [UInt8] {
+    let bytes = withUnsafeBytes(of: group.bigEndian) { Array($0) }
+    return bytes + sum.encoded + bytes
+  }
+
+  /// The tree key of a group in the order of sums: what the sum comes to, and the group as the reference.
+  static func orderKey(_ group: UInt64, _ sum: ExactSum) -> [UInt8] {
+    withUnsafeBytes(of: group.bigEndian) { sum.orderKey + $0 }
+  }
+
+  /// Nil for what is no entry of a sum.
+  static func groupAndSum(in treeKey: UnsafeRawBufferPointer) -> (group: UInt64, sum: ExactSum)? {
+    guard treeKey.count >= 16,
+      let sum = try? ExactSum(decoding: treeKey.part(8, treeKey.count - 16))
+    else { return nil }
+    return (UInt64(bigEndian: treeKey.loadUnaligned(as: UInt64.self)), sum)
+  }
+
+  /// The entry of a group; `sum` is nil if it does not read as one.
+  static func find(_ group: UInt64, in tree: OrderedTree) -> (key: [UInt8], sum: ExactSum?)? {
+    withUnsafeBytes(of: group.bigEndian) { prefix in
+      var cursor = OrderedCursor(tree)
+      guard cursor.seek(lowerBound: prefix) else { return nil }
+      let key = cursor.key
+      guard key.count >= 8, key.part(0, 8).elementsEqual(prefix) else { return nil }
+      return (Array(key), groupAndSum(in: key)?.sum)
+    }
+  }
+
+  /// What an extractor gave: a key of group and number, and a reference without meaning. Nil for a key that is too
+  /// short to name a group.
+  static func groupAndTerm(in entry: UnsafeRawBufferPointer) -> (group: UInt64, term: ExactSum.Term)? {
+    guard entry.count >= 8 + IndexKey.referenceLength else { return nil }
+    let term = ExactSum.Term(decoding: entry.part(8, entry.count - 8 - IndexKey.referenceLength))
+    return (UInt64(bigEndian: entry.loadUnaligned(as: UInt64.self)), term)
+  }
+}
