@@ -6,7 +6,7 @@ ARGS ?=
 # Passed on to `swift test`:  make test TEST_ARGS="--filter PerdureLogTests"
 TEST_ARGS ?=
 
-SOURCES := Package.swift Sources Tests Proof Examples Benchmarks
+SOURCES := Package.swift Sources Tests Proof Examples Benchmarks Scripts
 # A wrong import direction never builds. Warnings stop a build only where STRICT is set, so that a newer
 # compiler with new warnings does not lock anybody out.
 BUILD_FLAGS := --explicit-target-dependency-import-check error
@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-tables test-benchmarks clean coverage fuzz
+.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-tables test-benchmarks clean coverage fuzz scanner-comparison
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -85,6 +85,13 @@ fuzz: setup ## Look for bytes that a decoder does not stand: make fuzz TARGET=re
 	PERDURE_FUZZ_TARGET=$(TARGET) .build-fuzz/release/perdure-fuzz -max_total_time=$(TIME) -timeout=10 \
 	  -rss_limit_mb=1024 -artifact_prefix=.build-fuzz/ $(FUZZ_CORPUS) Proof/Fuzzing/Corpus/$(TARGET)
 
+# Our sources, and those of all packages that were fetched to build us, to measure us and to compare.
+FOLDERS ?= $(wildcard $(SOURCES) .build/checkouts Benchmarks/.build/checkouts) Scripts/ScannerComparison/.build/checkouts
+
+scanner-comparison: ## Hold the macros' scanner against SwiftParser: every class and struct in FOLDERS
+	$(SWIFT) build --package-path Scripts/ScannerComparison
+	Scripts/ScannerComparison/.build/debug/ScannerComparison $(FOLDERS)
+
 demo: setup ## Import the Debian archive as an object graph and ask it questions
 	$(SWIFT) run -c release $(BUILD_FLAGS) DebianArchive $(ARGS)
 
@@ -121,4 +128,4 @@ test-benchmarks: bench-setup ## Build and run the tests of the benchmarks
 
 clean: ## Remove what was built
 	$(SWIFT) package clean
-	rm -rf .build-* Benchmarks/.build
+	rm -rf .build-* Benchmarks/.build Scripts/ScannerComparison/.build

@@ -20,34 +20,3 @@
     }
   }
 }
-
-/// What is remembered from one request to the next.
-struct Conversation {
-  private var hostVersion = Reply.protocolVersion
-  private(set) var confusion = ""
-
-  /// The reply to a request, or nil when there is none; then `confusion` says why.
-  mutating func answer(_ request: Request) -> Reply? {
-    switch request {
-    case .capability(let version):
-      hostVersion = version
-      return .capability
-    case .expandAttached(let expansion):
-      guard hostVersion <= Reply.protocolVersion else { return refusal(expansion.attribute) }
-      return Expansion.expand(expansion)
-    case .unknown(let name):
-      confusion =
-        "The compiler (plugin protocol \(hostVersion)) sent a message \"\(name)\" that is not understood. "
-        + "Use a version of Perdure made for this compiler."
-      return nil
-    }
-  }
-
-  private func refusal(_ attribute: SyntaxText) -> Reply {
-    let message =
-      "Perdure's macros know the compiler's plugin protocol up to version \(Reply.protocolVersion), and this "
-      + "compiler speaks version \(hostVersion). Use a version of Perdure made for this compiler."
-    return .expansion(
-      nil, [Diagnostic(message: message, fileName: attribute.fileName, offset: attribute.offset)])
-  }
-}

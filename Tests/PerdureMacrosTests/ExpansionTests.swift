@@ -217,6 +217,9 @@ struct ExpansionTests {
     #expect(complaint("@Attribute(.transient) var a: (Int) -> Int") == nil)
     #expect(complaint("@Attribute(.indexed) var a: (Int)") == nil)
     #expect(complaint("@Relationship var a: Price?") == nil)
+    #expect(
+      complaint("#if A\n@Attribute(.unique)\n#endif\nvar a: Int")
+        == "@Attribute of \"a\" stands inside #if, so the model would depend on the build @ @Attribu")
   }
 
   @Test("Only a class with a superclass can be an entity's")

@@ -193,11 +193,3 @@ struct EntityExpansion {
   /// A string literal. Property and class names are identifiers, so nothing needs an escape.
   private func literal(_ name: String) -> String { "\"\(name)\"" }
 }
-
-extension DeclarationScanner {
-  /// The first attribute in the source.
-  static func attribute(_ source: String) -> AttributeSyntax? {
-    var scanner = DeclarationScanner(source)
-    return scanner.attributes().first
-  }
-}

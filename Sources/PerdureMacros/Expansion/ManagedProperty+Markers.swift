@@ -4,6 +4,20 @@
 extension ManagedProperty {
   typealias Problem = (message: String, offset: Int)
 
+  /// A marker that some builds have and others have not.
+  static func conditionalMarker(of variable: VariableSyntax) -> Problem? {
+    let markers: Set<String> = ["Attribute", "Relationship", "Transient", "Managed"]
+    guard let marker = variable.attributes.first(where: { $0.isConditional && markers.contains($0.name) })
+    else {
+      return nil
+    }
+    let name = variable.bindings.first?.name ?? "This"
+    return (
+      "@\(marker.name) of \"\(name)\" stands inside #if, so the model would depend on the build. Move it out.",
+      marker.offset
+    )
+  }
+
   /// A marker on a variable that is Swift's alone: it would be ignored.
   static func uselessMarker(of variable: VariableSyntax) -> Problem? {
     guard variable.attribute("Managed") == nil,

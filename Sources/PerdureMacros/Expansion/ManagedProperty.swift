@@ -24,6 +24,7 @@ struct ManagedProperty: Hashable, Sendable {
   }
 
   static func judge(_ variable: VariableSyntax) -> Verdict {
+    if let problem = conditionalMarker(of: variable) { return .refused(problem.message, problem.offset) }
     if isLeft(variable) {
       return uselessMarker(of: variable).map { .refused($0.message, $0.offset) } ?? .left
     }

@@ -11,7 +11,13 @@ extension DeclarationScanner {
     return scanner.member(isConditional: false)
   }
 
-  private mutating func typeDeclaration() -> TypeSyntax {
+  /// The first attribute in the source.
+  static func attribute(_ source: String) -> AttributeSyntax? {
+    var scanner = DeclarationScanner(source)
+    return scanner.attributes().first
+  }
+
+  mutating func typeDeclaration() -> TypeSyntax {
     _ = attributes()
     let modifiers = modifiers()
     let keyword = next
@@ -24,7 +30,7 @@ extension DeclarationScanner {
     var inheritance: [String] = []
     if skip(":") {
       repeat {
-        _ = attributes()
+        while isNext("@") || isNext("nonisolated") { if !skip("nonisolated") { _ = attributes() } }
         if let type = inheritedType() { inheritance.append(type) }
       } while skip(",")
     }
@@ -52,9 +58,11 @@ extension DeclarationScanner {
     var variables: [VariableSyntax] = []
     var conditions = 0
     while let token = next, !token.is("}") {
-      if token.kind == .pound {
-        if token.text == "#if" { conditions += 1 }
-        if token.text == "#endif" { conditions -= 1 }
+      if token.is(";") {
+        position += 1
+      } else if Self.directives.contains(token.text), !(token.is("#if") && isAtAttributeCondition()) {
+        if token.is("#if") { conditions += 1 }
+        if token.is("#endif") { conditions -= 1 }
         skipDirective()
       } else if let variable = member(isConditional: conditions > 0) {
         variables.append(variable)
@@ -63,43 +71,41 @@ extension DeclarationScanner {
     return variables
   }
 
-  /// Steps over a directive or a freestanding macro: to the end of the line, brackets as wholes.
-  private mutating func skipDirective() {
-    repeat { skipOne() } while next.map { !$0.startsLine && !$0.is("}") } ?? false
-  }
+  private static let directives: Set<String> = ["#if", "#elseif", "#else", "#endif", "#sourceLocation"]
+
+  /// Whether the `#if` at `position` belongs to the attributes of a member.
+  private mutating func isAtAttributeCondition() -> Bool { lookAhead { !$0.attributes().isEmpty } }
 
   /// Steps over a member; gives it when it is a variable.
-  fileprivate mutating func member(isConditional: Bool) -> VariableSyntax? {
+  mutating func member(isConditional: Bool) -> VariableSyntax? {
     guard let first = next else { return nil }
-    let start = position
     let attributes = attributes()
     let modifiers = modifiers()
-    let introducer = next
-    if let introducer, introducer.is("var") || introducer.is("let") {
-      position += 1
+    guard let introducer = next else { return nil }
+    position += 1
+    switch introducer.text {
+    case "var", "let":
       return VariableSyntax(
         attributes: attributes, modifiers: modifiers, isLet: introducer.is("let"), bindings: bindings(),
         isConditional: isConditional, offset: first.range.lowerBound)
-    }
-    if introducer?.is("func") ?? false, modifiers.contains("override"), !modifiers.contains("class"),
-      position + 1 < tokens.count
-    {
-      overriddenFunctions.insert(Self.withoutBackticks(tokens[position + 1].text))
-    }
-    if position < tokens.count, next?.kind != .punctuation || position == start { position += 1 }
-    if introducer?.is("typealias") ?? false {
+    case "func":
+      if modifiers.contains("override"), !modifiers.contains("class"), !modifiers.contains("static"),
+        let name = next
+      {
+        overriddenFunctions.insert(Self.withoutBackticks(name.text))
+      }
+      skipToBody()
+    case "typealias": skipAlias()
+    case _ where introducer.kind == .pound:
+      // A macro, with all that is passed to it.
+      position -= 1
       _ = expression()
-    } else {
+    default:
+      if introducer.kind == .punctuation { position -= 1 }
       skipToBody()
     }
     return nil
   }
-
-  private static let usualModifiers: Set<String> = [
-    "public", "private", "fileprivate", "internal", "package", "open", "static", "final", "override", "lazy",
-    "weak", "unowned", "dynamic", "nonisolated", "mutating", "required", "convenience", "optional",
-    "indirect",
-  ]
 
   private static func beginsDeclaration(_ token: Token) -> Bool {
     token.is("@") || introducers.contains(token.text) || usualModifiers.contains(token.text)
@@ -109,10 +115,17 @@ extension DeclarationScanner {
   private mutating func skipToBody() {
     while let token = next {
       if token.is("{") { return skipOne() }
-      if token.is("}") || token.kind == .pound { return }
+      if token.is("}") || token.is(";") || token.kind == .pound { return }
       if token.startsLine, Self.beginsDeclaration(token) { return }
       skipOne()
     }
+  }
+
+  private mutating func skipAlias() {
+    while let token = next, !token.is("="), !token.is("}"), !token.is(";") { skipOne() }
+    guard skip("=") else { return }
+    _ = type()
+    if isNext("where") { skipToBody() }
   }
 
   // MARK: Variables
@@ -127,16 +140,16 @@ extension DeclarationScanner {
     let offset = next?.range.lowerBound ?? source.count
     var name: String?
     let spelling = next?.text ?? ""
-    if next?.kind == .word { name = Self.withoutBackticks(spelling) }
+    if next?.kind == .word, spelling != "_" { name = Self.withoutBackticks(spelling) }
     skipOne()
+    endsWithEqualSign = false
     let type = skip(":") ? type() : nil
-    let initializer = skip("=") ? expression() : nil
+    let initializer = endsWithEqualSign || skip("=") ? expression() : nil
     var accessors = AccessorSyntax.none
     if isNext("{") {
-      accessors = accessorBlock(at: position)
+      accessors = accessorBlock()
       skipOne()
     }
-    _ = skip(";")
     return BindingSyntax(
       name: name, spelling: spelling, type: type, initializer: initializer, accessors: accessors,
       offset: offset)

@@ -5,21 +5,37 @@
 /// 2. A declaration with a body ends behind its braces.
 /// 3. A type or an expression ends at a `,` `;` or `=` or closing bracket, or where a line begins with
 ///    something that cannot carry it on, behind something that can end it.
-/// Angle brackets count only inside types, where they cannot be operators.
+/// 4. Angle brackets count inside types, where they cannot be operators, and in an expression where what they hold can
+///    be types and what follows cannot be an operand.
+///
+/// `Scripts/ScannerComparison` holds it against SwiftParser.
 struct DeclarationScanner {
   let source: [UInt8]
   let tokens: [Token]
+  let angles: AngleBrackets
   var position = 0
+  /// How many tokens were stepped over, also those that were only looked at: a test holds it against the length.
+  private(set) var steps = 0
   /// The functions marked `override` that were stepped over.
   var overriddenFunctions: Set<String> = []
+  /// Whether the type before `position` ended inside a token, at a `=`: `Array<Int>=[]`.
+  var endsWithEqualSign = false
 
   init(_ source: String) {
-    self.source = Array(source.utf8)
-    tokens = Lexer.tokens(of: source)
+    let lexer = Lexer(source)
+    self.source = lexer.bytes
+    tokens = lexer.tokens
+    angles = AngleBrackets(tokens)
+    steps = lexer.lookedAhead
   }
 
-  var next: Token? { position < tokens.count ? tokens[position] : nil }
-  var previous: Token? { (1..<tokens.count + 1).contains(position) ? tokens[position - 1] : nil }
+  var next: Token? { token(0) }
+  var previous: Token? { token(-1) }
+
+  /// The token at a distance from `position`.
+  func token(_ distance: Int) -> Token? {
+    tokens.indices.contains(position + distance) ? tokens[position + distance] : nil
+  }
 
   func isNext(_ text: String) -> Bool { next?.is(text) ?? false }
 
@@ -32,11 +48,10 @@ struct DeclarationScanner {
   /// The source from the token at `start` to the one before `position`.
   func text(from start: Int) -> String? {
     guard start < position else { return nil }
-    let range = tokens[start].range.lowerBound..<tokens[position - 1].range.upperBound
-    return String(decoding: source[range], as: UTF8.self)
+    return content(from: tokens[start].range.lowerBound, to: tokens[position - 1].range.upperBound)
   }
 
-  private func content(from start: Int, to end: Int) -> String {
+  func content(from start: Int, to end: Int) -> String {
     start < end ? String(decoding: source[start..<end], as: UTF8.self) : ""
   }
 
@@ -50,60 +65,121 @@ struct DeclarationScanner {
         if [")", "]", "}"].contains(token.text) { depth -= 1 }
       }
       position += 1
+      steps += 1
     } while depth > 0
   }
 
-  // MARK: Attributes and modifiers
-
-  mutating func attributes() -> [AttributeSyntax] {
-    var result: [AttributeSyntax] = []
-    while let at = next, at.is("@") {
-      position += 1
-      var name = ""
-      repeat {
-        name = next?.text ?? ""
-        position += 1
-      } while skip(".")
-      if isNext("<") { skipAngles() }
-      var arguments: String?
-      if let open = next, open.is("("), !open.hasSpaceBefore || name == "available" {
-        skipOne()
-        arguments = content(from: open.range.upperBound, to: previous?.range.lowerBound ?? 0)
-      }
-      result.append(AttributeSyntax(name: name, arguments: arguments, offset: at.range.lowerBound))
-    }
+  /// What is found from `position` on, without a step made.
+  mutating func lookAhead<Finding>(_ find: (inout DeclarationScanner) -> Finding) -> Finding {
+    let start = position
+    let result = find(&self)
+    position = start
     return result
   }
 
+  /// Steps over generic parameters or arguments; not behind the bracket that they stand in.
   mutating func skipAngles() {
     var depth = 0
     repeat {
-      guard let token = next else { return }
+      guard let token = next, !["{", "}", ")", "]", ";"].contains(where: token.is) else { return }
       depth += Self.angleBalance(token)
       skipOne()
     } while depth > 0
   }
+
+  static func angleBalance(_ token: Token) -> Int {
+    guard token.kind == .operation, token.text != "->" else { return 0 }
+    return token.text.reduce(0) { $0 + ($1 == "<" ? 1 : $1 == ">" ? -1 : 0) }
+  }
+
+  // MARK: Attributes
+
+  mutating func attributes() -> [AttributeSyntax] {
+    var result: [AttributeSyntax] = []
+    while let token = next {
+      if token.is("@") {
+        result.append(attribute())
+      } else if token.is("#if"), let conditional = conditionalAttributes() {
+        result += conditional
+      } else {
+        break
+      }
+    }
+    return result
+  }
+
+  private mutating func attribute() -> AttributeSyntax {
+    let offset = next?.range.lowerBound ?? source.count
+    position += 1
+    steps += 1
+    var name = ""
+    repeat {
+      name = next?.text ?? ""
+      position += 1
+      if isNext("<") { skipAngles() }
+      // A module's name may stand in front of two colons.
+    } while skip(".") || (skip(":") && skip(":"))
+    var arguments: String?
+    if let open = next, open.is("("), !open.hasSpaceBefore || name == "available" {
+      skipOne()
+      arguments = content(from: open.range.upperBound, to: previous?.range.lowerBound ?? 0)
+    }
+    return AttributeSyntax(name: name, arguments: arguments, offset: offset)
+  }
+
+  /// The attributes inside `#if` up to its `#endif`; nil, and not a step made, when it holds anything else.
+  private mutating func conditionalAttributes() -> [AttributeSyntax]? {
+    let start = position
+    var result: [AttributeSyntax] = []
+    var depth = 0
+    while let token = next {
+      if token.is("@") {
+        var attribute = attribute()
+        attribute.isConditional = true
+        result.append(attribute)
+        continue
+      }
+      if token.is("#if") { depth += 1 }
+      if token.is("#endif") { depth -= 1 }
+      guard ["#if", "#elseif", "#else", "#endif"].contains(token.text), depth < Self.conditionDepthLimit
+      else { break }
+      skipDirective()
+      if depth == 0 { return result.isEmpty ? backTo(start) : result }
+    }
+    return backTo(start)
+  }
+
+  /// How many `#if` inside each other are looked into for attributes, so that none is looked at too often.
+  private static let conditionDepthLimit = 8
+
+  private mutating func backTo(_ start: Int) -> [AttributeSyntax]? {
+    position = start
+    return nil
+  }
+
+  /// Steps over a directive: to the end of the line, brackets as wholes.
+  mutating func skipDirective() {
+    repeat { skipOne() } while next.map { !$0.startsLine && !$0.is("}") } ?? false
+  }
+
+  // MARK: Modifiers
 
   static let introducers: Set<String> = [
     "var", "let", "func", "init", "deinit", "subscript", "class", "struct", "enum", "actor", "extension",
     "protocol", "typealias", "associatedtype", "case", "import", "operator", "precedencegroup", "macro",
   ]
 
-  /// Words up to the one that says what is declared. `class` counts as a modifier in front of another.
+  static let usualModifiers: Set<String> = [
+    "public", "private", "fileprivate", "internal", "package", "open", "static", "final", "override", "lazy",
+    "weak", "unowned", "dynamic", "nonisolated", "isolated", "mutating", "nonmutating", "required",
+    "convenience",
+    "optional", "indirect", "distributed", "prefix", "postfix", "infix", "borrowing", "consuming",
+  ]
+
+  /// Words up to the one that says what is declared.
   mutating func modifiers() -> [String] {
     var result: [String] = []
-    while let word = next, word.kind == .word {
-      let follower = position + 1 < tokens.count ? tokens[position + 1] : nil
-      let isModifier =
-        word.text == "class"
-        ? [
-          "var", "let", "func", "subscript", "override", "final", "private", "public", "internal", "open",
-          "package", "fileprivate",
-          "nonisolated", "dynamic",
-        ]
-        .contains(follower?.text ?? "")
-        : !Self.introducers.contains(word.text)
-      guard isModifier else { break }
+    while let word = next, word.kind == .word, !Self.introducers.contains(word.text) || isClassModifier {
       var modifier = word.text
       position += 1
       if let open = next, open.is("("), !open.hasSpaceBefore {
@@ -116,76 +192,11 @@ struct DeclarationScanner {
     return result
   }
 
-  // MARK: Where things end
-
-  static func angleBalance(_ token: Token) -> Int {
-    guard token.kind == .operation, token.text != "->" else { return 0 }
-    return token.text.reduce(0) { $0 + ($1 == "<" ? 1 : $1 == ">" ? -1 : 0) }
-  }
-
-  /// Steps over a type and gives its text.
-  mutating func type() -> String? {
-    let start = position
-    var depth = 0
-    while let token = next {
-      if depth == 0, position > start {
-        if token.kind == .punctuation, [",", ";", "{", "}", ")", "]"].contains(token.text) { break }
-        if token.is("=") { break }
-        if token.startsLine, !carriesTypeOn(token) { break }
-      }
-      depth += Self.angleBalance(token)
-      skipOne()
-    }
-    return text(from: start)
-  }
-
-  /// Steps over an expression and gives its text.
-  mutating func expression() -> String? {
-    let start = position
-    while let token = next {
-      if position > start {
-        if token.kind == .punctuation, [",", ";", "}", ")", "]"].contains(token.text) { break }
-        if token.is("{"), isObserverBlock { break }
-        if token.startsLine, !carriesOn(token) { break }
-      }
-      skipOne()
-    }
-    return text(from: start)
-  }
-
-  /// Whether a token that begins a line belongs to the type on the line before.
-  private func carriesTypeOn(_ token: Token) -> Bool {
-    if let last = previous, ["->", "&", ".", ":", "any", "some", "throws", "async"].contains(last.text) {
-      return true
-    }
-    return ["->", "&", ".", "throws", "async"].contains(token.text)
-  }
-
-  /// Whether a token that begins a line belongs to the expression on the line before. An operator at the
-  /// end of a line asks for more only when a space stands before it; without one it is postfix.
-  private func carriesOn(_ token: Token) -> Bool {
-    if let last = previous {
-      if last.kind == .operation, last.hasSpaceBefore { return true }
-      if ["any", "some", "try", "await", "as", "is", "in", ":", "."].contains(last.text) { return true }
-    }
-    if token.kind == .operation { return true }
-    return token.kind != .literal && ["as", "is", ".", "?", ":", "{"].contains(token.text)
-  }
-
-  /// Whether the braces at `position` hold `willSet` or `didSet`.
-  var isObserverBlock: Bool {
-    if case .observers = accessorBlock(at: position) { true } else { false }
-  }
-
-  /// What the braces at `index` hold.
-  func accessorBlock(at index: Int) -> AccessorSyntax {
-    var inner = self
-    inner.position = index + 1
-    let attributes = inner.attributes()
-    guard attributes.count < inner.tokens.count, let first = inner.next else { return .computed }
-    if ["willSet", "didSet"].contains(first.text), first.kind == .word {
-      return .observers(first.range.lowerBound)
-    }
-    return .computed
+  /// Whether the next word is a `class` that says how another thing is declared, and declares no class itself.
+  private var isClassModifier: Bool {
+    guard isNext("class"), let follower = token(1) else { return false }
+    if ["var", "let", "func", "subscript"].contains(follower.text) { return true }
+    // A class may be called by a word that is a modifier elsewhere.
+    return Self.usualModifiers.contains(follower.text) && !["{", ":", "<"].contains(token(2)?.text)
   }
 }

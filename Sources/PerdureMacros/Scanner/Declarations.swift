@@ -5,6 +5,8 @@ struct AttributeSyntax: Hashable, Sendable {
   /// The text between the parentheses, or nil when there are none.
   let arguments: String?
   let offset: Int
+  /// Whether the attribute stands inside `#if` and what it belongs to does not.
+  var isConditional = false
 }
 
 /// One variable of a declaration.

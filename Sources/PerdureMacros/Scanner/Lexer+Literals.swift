@@ -1,86 +1,138 @@
 extension Lexer {
   /// A string with any number of `#` around it, an extended regular expression, or a word with `#`.
   mutating func scanPoundOrString() -> Token.Kind {
-    var pounds = 0
-    while byte(pounds) == UInt8(ascii: "#") { pounds += 1 }
+    let pounds = countPounds()
     if byte(pounds) == UInt8(ascii: "\"") {
-      offset += pounds
-      skipString(pounds: pounds)
+      skipString()
       return .literal
     }
     if pounds > 0, byte(pounds) == UInt8(ascii: "/") {
       offset += pounds
       return scanRegex(pounds: pounds)
     }
-    offset += 1
-    guard pounds == 1, isWordHead(byte()) else { return .punctuation }
+    offset += pounds
+    guard pounds == 1, isWordHead() else { return .punctuation }
     skipWord()
     return .pound
   }
 
-  /// Skips a string from its opening quotes to behind its closing `#`.
-  mutating func skipString(pounds: Int) {
-    let isMultiline = at("\"\"\"")
-    let quotes = isMultiline ? 3 : 1
-    offset += quotes
-    while offset < bytes.count {
-      if closes(quotes: quotes, pounds: pounds) {
-        offset += quotes + pounds
-        return
-      }
-      if !isMultiline, byte() == 0x0a { return }
-      if isEscape(pounds: pounds) {
-        offset += 1 + pounds
-        if byte() == UInt8(ascii: "(") { skipInterpolation() } else { offset += 1 }
+  private func countPounds() -> Int {
+    var pounds = 0
+    while byte(pounds) == UInt8(ascii: "#") { pounds += 1 }
+    return pounds
+  }
+
+  /// A string that has begun, with how many parentheses are open in the interpolation that the lexer is in; none while
+  /// it is in the text.
+  private struct OpenString {
+    let quotes: Int
+    let pounds: Int
+    var depth = 0
+  }
+
+  /// Skips a string from its opening `#` or quotes to behind its end. Strings inside interpolations are kept in a list:
+  /// however many lie inside each other, the stack does not grow.
+  mutating func skipString() {
+    var open = [beginString()]
+    while let string = open.last, offset < bytes.count {
+      if string.depth == 0 {
+        skipText(&open)
+      } else if byte(countPounds()) == UInt8(ascii: "\"") {
+        open.append(beginString())
       } else {
-        offset += 1
+        open[open.count - 1].depth += skipCode()
       }
     }
+  }
+
+  private mutating func beginString() -> OpenString {
+    let pounds = countPounds()
+    offset += pounds
+    let isOnLine = pounds > 0 && at("\"\"\"") && endsOnLine(pounds: pounds)
+    let quotes = at("\"\"\"") && !isOnLine ? 3 : 1
+    offset += quotes
+    return OpenString(quotes: quotes, pounds: pounds)
+  }
+
+  /// Whether what looks like the beginning of lines of text is a raw string of quotes on one: `#"""#`.
+  private mutating func endsOnLine(pounds: Int) -> Bool {
+    var distance = 1
+    defer { lookedAhead += distance }
+    while offset + distance < bytes.count, byte(distance) != 0x0a, byte(distance) != 0x0d {
+      if closes(quotes: 1, pounds: pounds, distance) { return true }
+      distance += 1
+    }
+    return false
+  }
+
+  /// Skips a character of the innermost string's text, or what ends the text.
+  private mutating func skipText(_ open: inout [OpenString]) {
+    let string = open[open.count - 1]
+    if closes(quotes: string.quotes, pounds: string.pounds) {
+      offset += string.quotes + string.pounds
+      open.removeLast()
+    } else if string.quotes == 1, byte() == 0x0a || byte() == 0x0d {
+      open.removeLast()
+    } else if isEscape(pounds: string.pounds) {
+      offset += 1 + string.pounds
+      if byte() == UInt8(ascii: "(") { open[open.count - 1].depth = 1 }
+      offset = min(offset + 1, bytes.count)
+    } else {
+      offset += 1
+    }
+  }
+
+  /// Skips a character of an interpolation, or a comment; how many parentheses more are open behind it.
+  private mutating func skipCode() -> Int {
+    if at("//") || at("/*") {
+      _ = skipTrivia()
+      return 0
+    }
+    let character = byte()
+    offset += max(1, countPounds())
+    return character == UInt8(ascii: "(") ? 1 : character == UInt8(ascii: ")") ? -1 : 0
   }
 
   private func isEscape(pounds: Int) -> Bool {
     byte() == UInt8(ascii: "\\") && (0..<pounds).allSatisfy { byte(1 + $0) == UInt8(ascii: "#") }
   }
 
-  private func closes(quotes: Int, pounds: Int) -> Bool {
-    (0..<quotes).allSatisfy { byte($0) == UInt8(ascii: "\"") }
-      && (0..<pounds).allSatisfy { byte(quotes + $0) == UInt8(ascii: "#") }
+  private func closes(quotes: Int, pounds: Int, _ distance: Int = 0) -> Bool {
+    (0..<quotes).allSatisfy { byte(distance + $0) == UInt8(ascii: "\"") }
+      && (0..<pounds).allSatisfy { byte(distance + quotes + $0) == UInt8(ascii: "#") }
   }
 
-  /// Skips `(` to the matching `)`, strings inside included.
-  private mutating func skipInterpolation() {
-    var depth = 0
-    repeat {
-      var pounds = 0
-      while byte(pounds) == UInt8(ascii: "#") { pounds += 1 }
-      if byte(pounds) == UInt8(ascii: "\"") {
-        offset += pounds
-        skipString(pounds: pounds)
-        continue
-      }
-      if byte() == UInt8(ascii: "(") { depth += 1 }
-      if byte() == UInt8(ascii: ")") { depth -= 1 }
-      offset += 1
-    } while depth > 0 && offset < bytes.count
-  }
-
-  /// Whether a `/` begins a regular expression: an expression may begin here, no space follows, and
-  /// another `/` stands on the line.
-  var isRegexStart: Bool {
+  /// Whether a `/` begins a regular expression: an expression may begin here, no space follows, and another `/`, with
+  /// no space before it, stands on the line before any parenthesis is closed that was not opened.
+  mutating func startsRegex() -> Bool {
     guard byte(1) != 0x20, byte(1) != 0x09, byte(1) != UInt8(ascii: "/"), byte(1) != UInt8(ascii: "*") else {
       return false
     }
     if let last = tokens.last {
-      let opens = ["(", "[", "{", ",", ":", ";", "=", "return", "in", "try", "await", "case", "if", "while"]
-      guard last.kind == .operation || opens.contains(last.text) else { return false }
+      guard last.kind == .operation || Self.beforeExpressions.contains(last.text) else { return false }
     }
     var distance = 1
-    while offset + distance < bytes.count, byte(distance) != 0x0a {
-      if byte(distance) == UInt8(ascii: "/") { return true }
-      distance += byte(distance) == UInt8(ascii: "\\") ? 2 : 1
+    var depth = 0
+    defer { lookedAhead += distance }
+    while offset + distance < bytes.count, byte(distance) != 0x0a, byte(distance) != 0x0d {
+      switch byte(distance) {
+      case UInt8(ascii: "/"): return byte(distance - 1) != 0x20 && byte(distance - 1) != 0x09
+      case UInt8(ascii: "("): depth += 1
+      case UInt8(ascii: ")") where depth == 0: return false
+      case UInt8(ascii: ")"): depth -= 1
+      case UInt8(ascii: "\\"): distance += 1
+      default: break
+      }
+      distance += 1
     }
     return false
   }
+
+  private static let beforeExpressions: Set<String> = [
+    "(", "[", "{", ",", ":", ";", "return", "in", "try", "await", "case", "if", "while", "throw", "else",
+    "guard",
+    "switch", "where", "is", "as",
+  ]
 
   mutating func scanRegex(pounds: Int) -> Token.Kind {
     offset += 1

@@ -6,14 +6,15 @@ struct Lexer {
   let bytes: [UInt8]
   var offset = 0
   private(set) var tokens: [Token] = []
+  /// How many bytes were looked at before it was known what they are: a test holds it against the length of sources.
+  var lookedAhead = 0
 
-  static func tokens(of source: String) -> [Token] {
-    var lexer = Lexer(bytes: Array(source.utf8))
-    lexer.run()
-    return lexer.tokens
+  static func tokens(of source: String) -> [Token] { Lexer(source).tokens }
+
+  init(_ source: String) {
+    bytes = Array(source.utf8)
+    run()
   }
-
-  private init(bytes: [UInt8]) { self.bytes = bytes }
 
   func byte(_ distance: Int = 0) -> UInt8 {
     offset + distance < bytes.count ? bytes[offset + distance] : 0
@@ -38,7 +39,7 @@ struct Lexer {
       }
       guard offset < bytes.count else { return }
       let start = offset
-      let kind = scanToken(hasSpaceBefore: hasSpace)
+      let kind = scanToken()
       offset = min(max(offset, start + 1), bytes.count)
       tokens.append(
         Token(
@@ -48,9 +49,9 @@ struct Lexer {
     }
   }
 
-  private mutating func scanToken(hasSpaceBefore: Bool) -> Token.Kind {
+  private mutating func scanToken() -> Token.Kind {
     let first = byte()
-    if isWordHead(first) || first == UInt8(ascii: "$") {
+    if isWordHead() || first == UInt8(ascii: "$") {
       skipWord()
       return .word
     }
@@ -65,39 +66,25 @@ struct Lexer {
       return .number
     }
     if first == UInt8(ascii: "\"") || first == UInt8(ascii: "#") { return scanPoundOrString() }
-    if first == UInt8(ascii: "/"), isRegexStart { return scanRegex(pounds: 0) }
-    return scanOperator(hasSpaceBefore: hasSpaceBefore)
+    if first == UInt8(ascii: "/"), startsRegex() { return scanRegex(pounds: 0) }
+    return scanOperator()
   }
 
-  private mutating func scanOperator(hasSpaceBefore: Bool) -> Token.Kind {
-    let isPostfixMark = byte() == UInt8(ascii: "?") || byte() == UInt8(ascii: "!")
-    let isPair = byte(1) == byte() || byte(1) == UInt8(ascii: "=")
-    if isPostfixMark, !hasSpaceBefore, !isPair {
-      offset += 1
-      return .punctuation
-    }
-    guard isOperator(byte()) else {
-      offset += 1
-      while offset < bytes.count, byte() & 0xc0 == 0x80 { offset += 1 }
-      return .punctuation
-    }
-    repeat { offset += 1 } while isOperator(byte()) && !at("//") && !at("/*")
-    return .operation
-  }
-
-  private func isOperator(_ byte: UInt8) -> Bool { "+-*/%=<>&|^~!?".utf8.contains(byte) }
   func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-  func isWordHead(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "_") || byte >= 0x80 || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  /// Whether a word can begin with the next byte. What is beyond ASCII and no operator is of words.
+  func isWordHead() -> Bool {
+    let byte = byte()
+    if byte >= 0x80 { return operatorLength() == 0 }
+    return byte == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
   mutating func skipWord() {
-    repeat { offset += 1 } while isWordHead(byte()) || isDigit(byte())
+    repeat { offset += 1 } while isWordHead() || isDigit(byte()) || byte() == UInt8(ascii: "$")
   }
 
   private mutating func skipNumber() {
-    while isWordHead(byte()) || isDigit(byte()) || (byte() == UInt8(ascii: ".") && isDigit(byte(1))) {
+    while isWordHead() || isDigit(byte()) || (byte() == UInt8(ascii: ".") && isDigit(byte(1))) {
       let isExponent = byte() | 0x20 == UInt8(ascii: "e") || byte() | 0x20 == UInt8(ascii: "p")
       offset += 1
       if isExponent, byte() == UInt8(ascii: "-") || byte() == UInt8(ascii: "+"), isDigit(byte(1)) {
@@ -110,9 +97,9 @@ struct Lexer {
 // MARK: - Between tokens
 
 extension Lexer {
-  private enum Trivia { case none, space, line }
+  enum Trivia { case none, space, line }
 
-  private mutating func skipTrivia() -> Trivia {
+  mutating func skipTrivia() -> Trivia {
     var found = Trivia.none
     while offset < bytes.count {
       if byte() == 0x0a || byte() == 0x0d {
@@ -121,6 +108,8 @@ extension Lexer {
       } else if byte() == 0x20 || byte() == 0x09 || byte() == 0x0b || byte() == 0x0c || byte() == 0 {
         offset += 1
         if found == .none { found = .space }
+      } else if at("\u{feff}") {
+        offset += 3
       } else if at("//") {
         while offset < bytes.count, byte() != 0x0a, byte() != 0x0d { offset += 1 }
         if found == .none { found = .space }

@@ -1,0 +1,31 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// A package of its own, so that what comparing needs (swift-syntax) never reaches those who use Perdure.
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "scanner-comparison",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1")
+  ],
+  targets: [
+    // A link to the scanner of the macros' plugin, which is no library.
+    .target(name: "DeclarationScanning", swiftSettings: settings),
+    .executableTarget(
+      name: "ScannerComparison",
+      dependencies: [
+        "DeclarationScanning",
+        .product(name: "SwiftParser", package: "swift-syntax"),
+        .product(name: "SwiftSyntax", package: "swift-syntax"),
+      ],
+      swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,119 @@
+import SwiftSyntax
+
+@testable import DeclarationScanning
+
+/// What SwiftParser has read, in the words of the scanner. Places count from the start of the declaration that the
+/// compiler would give to the plugin.
+struct ParserReading {
+  private let start: Int
+  private let source: [UInt8]
+
+  init(of root: some SyntaxProtocol) {
+    start = root.position.utf8Offset
+    source = root.syntaxTextBytes
+  }
+
+  private func offset(_ position: AbsolutePosition) -> Int { position.utf8Offset - start }
+  private func offset(_ node: some SyntaxProtocol) -> Int { offset(node.positionAfterSkippingLeadingTrivia) }
+
+  func type(
+    _ node: some DeclGroupSyntax & NamedDeclSyntax & WithGenericParametersSyntax, _ keyword: TokenSyntax
+  ) -> DeclarationScanning.TypeSyntax {
+    var overridden: Set<String> = []
+    let variables = members(node.memberBlock.members, isConditional: false, &overridden)
+    return DeclarationScanning.TypeSyntax(
+      modifiers: modifiers(node.modifiers), keyword: keyword.text, keywordOffset: offset(keyword),
+      name: Self.withoutBackticks(node.name.text), isGeneric: node.genericParameterClause != nil,
+      inheritance: node.inheritanceClause?.inheritedTypes.map { Self.inherited($0.type) } ?? [],
+      variables: variables, overriddenFunctions: overridden)
+  }
+
+  private static func inherited(_ type: SwiftSyntax.TypeSyntax) -> String {
+    guard let attributed = type.as(AttributedTypeSyntax.self) else { return type.trimmedDescription }
+    return attributed.baseType.trimmedDescription
+  }
+
+  private func members(
+    _ members: MemberBlockItemListSyntax, isConditional: Bool, _ overridden: inout Set<String>
+  ) -> [VariableSyntax] {
+    var result: [VariableSyntax] = []
+    for member in members.map(\.decl) {
+      if let variable = member.as(VariableDeclSyntax.self) {
+        result.append(self.variable(variable, isConditional: isConditional))
+      } else if let function = member.as(FunctionDeclSyntax.self) {
+        let words = function.modifiers.map(\.name.text)
+        if words.contains("override"), !words.contains("class"), !words.contains("static") {
+          overridden.insert(Self.withoutBackticks(function.name.text))
+        }
+      } else if let conditions = member.as(IfConfigDeclSyntax.self) {
+        for case .decls(let inner)? in conditions.clauses.map(\.elements) {
+          result += self.members(inner, isConditional: true, &overridden)
+        }
+      }
+    }
+    return result
+  }
+
+  func variable(_ node: VariableDeclSyntax, isConditional: Bool) -> VariableSyntax {
+    VariableSyntax(
+      attributes: attributes(node.attributes), modifiers: modifiers(node.modifiers),
+      isLet: node.bindingSpecifier.text == "let", bindings: node.bindings.map(binding),
+      isConditional: isConditional, offset: offset(node))
+  }
+
+  private func binding(_ node: PatternBindingSyntax) -> BindingSyntax {
+    let name = node.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+    return BindingSyntax(
+      name: name.map(Self.withoutBackticks), spelling: name ?? "",
+      type: node.typeAnnotation?.type.trimmedDescription,
+      initializer: node.initializer?.value.trimmedDescription, accessors: accessors(node.accessorBlock),
+      offset: offset(node))
+  }
+
+  private func accessors(_ block: AccessorBlockSyntax?) -> AccessorSyntax {
+    guard let block else { return .none }
+    guard case .accessors(let accessors) = block.accessors,
+      let observer = accessors.first(where: { ["willSet", "didSet"].contains($0.accessorSpecifier.text) })
+    else { return .computed }
+    return .observers(offset(observer.accessorSpecifier))
+  }
+
+  func attributes(_ list: AttributeListSyntax) -> [DeclarationScanning.AttributeSyntax] {
+    var result: [DeclarationScanning.AttributeSyntax] = []
+    for element in list {
+      if case .attribute(let node) = element { result.append(attribute(node)) }
+      guard case .ifConfigDecl(let conditions) = element else { continue }
+      for case .attributes(let inner)? in conditions.clauses.map(\.elements) {
+        result += attributes(inner).map { Self.conditional($0) }
+      }
+    }
+    return result
+  }
+
+  private static func conditional(
+    _ attribute: DeclarationScanning.AttributeSyntax
+  ) -> DeclarationScanning.AttributeSyntax {
+    var attribute = attribute
+    attribute.isConditional = true
+    return attribute
+  }
+
+  func attribute(_ node: SwiftSyntax.AttributeSyntax) -> DeclarationScanning.AttributeSyntax {
+    let name = node.attributeName
+    var arguments: String?
+    if let open = node.leftParen, let close = node.rightParen {
+      let range = offset(open.endPositionBeforeTrailingTrivia)..<offset(close)
+      arguments = String(decoding: source[range], as: UTF8.self)
+    }
+    return DeclarationScanning.AttributeSyntax(
+      name: name.as(MemberTypeSyntax.self)?.name.text ?? name.as(IdentifierTypeSyntax.self)?.name.text
+        ?? name.trimmedDescription,
+      arguments: arguments, offset: offset(node))
+  }
+
+  private func modifiers(_ list: DeclModifierListSyntax) -> [String] { list.map(\.trimmedDescription) }
+
+  private static func withoutBackticks(_ name: String) -> String {
+    name.hasPrefix("`") && name.hasSuffix("`") && name.count > 2 ? String(name.dropFirst().dropLast()) : name
+  }
+}

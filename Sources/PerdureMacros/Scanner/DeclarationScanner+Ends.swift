@@ -1,0 +1,147 @@
+// Where types and expressions end.
+
+extension DeclarationScanner {
+  // MARK: Types
+
+  /// Steps over a type and gives its text.
+  mutating func type() -> String? {
+    let start = position
+    var depth = 0
+    while let token = next {
+      if depth == 0, position > start {
+        if token.kind == .punctuation, [",", ";", "{", "}", ")", "]"].contains(token.text) { break }
+        if token.is("=") { break }
+        if token.startsLine, !carriesTypeOn(token) { break }
+      }
+      depth += Self.angleBalance(token)
+      skipOne()
+      if depth == 0, token.kind == .operation, token.text.hasPrefix(">"), token.text.hasSuffix("=") {
+        endsWithEqualSign = true
+        return content(from: tokens[start].range.lowerBound, to: token.range.upperBound - 1)
+      }
+    }
+    return text(from: start)
+  }
+
+  /// Whether a token that begins a line belongs to the type on the line before.
+  private func carriesTypeOn(_ token: Token) -> Bool {
+    if isAfterWord(["any", "some", "throws", "async"]) { return true }
+    if let last = previous, ["->", "&", ".", ":"].contains(where: last.is) { return true }
+    return ["->", "&", ".", "throws", "async"].contains(where: token.is)
+  }
+
+  /// Whether one of the words stands before `position`, and not as the name of a member.
+  private func isAfterWord(_ words: Set<String>, _ distance: Int = -1) -> Bool {
+    guard let word = token(distance), word.kind == .word, words.contains(word.text) else { return false }
+    return !(token(distance - 1)?.is(".") ?? false)
+  }
+
+  // MARK: Expressions
+
+  /// Steps over an expression and gives its text.
+  mutating func expression() -> String? {
+    let start = position
+    var isType = false
+    while let token = next {
+      if position > start {
+        if token.kind == .punctuation, [",", ";", "}", ")", "]"].contains(token.text) { break }
+        if token.is("{"), isAtAccessorBlock() { break }
+        if token.is("#if"), skipPostfixConditions() { continue }
+        if token.startsLine, !carriesOn(token) { break }
+      }
+      if token.is("if") || token.is("switch"), !(previous?.is(".") ?? false) {
+        skipConditional()
+      } else if let end = angles.ends[position], isType || endsArguments(end) {
+        position = end + 1
+      } else {
+        isType = isAfterWord(["as", "is"], 0) || (isType && Self.carriesTypeOnInExpression(token))
+        skipOne()
+      }
+    }
+    return text(from: start)
+  }
+
+  /// Whether what stands behind `as` or `is` can go on with a token, up to arguments of its own.
+  private static func carriesTypeOnInExpression(_ token: Token) -> Bool {
+    token.kind == .word || [".", "?", "!", "&", "(", "[", "->"].contains(where: token.is)
+  }
+
+  /// Whether what stands behind a `>` says that it ends generic arguments, and that nothing is compared.
+  private func endsArguments(_ end: Int) -> Bool {
+    // Behind `>?` and the like stands what belongs to a type.
+    guard tokens[end].text.last == ">", end + 1 < tokens.count else { return true }
+    let follower = tokens[end + 1]
+    if follower.is("(") || follower.is("[") { return !follower.startsLine }
+    return ["{", "}", ")", "]", ".", ",", ";", ":", "?", "!", "&", "="].contains(where: follower.is)
+  }
+
+  /// Steps over `if` or `switch` to behind its last braces.
+  private mutating func skipConditional() {
+    while let token = next {
+      skipOne()
+      guard token.is("{") else {
+        if token.is("}") { return }
+        continue
+      }
+      if !skip("else") { return }
+    }
+  }
+
+  /// Steps over `#if` to behind its `#endif` when it holds members of the expression before it.
+  private mutating func skipPostfixConditions() -> Bool {
+    let isPostfix = lookAhead { ahead in
+      repeat { ahead.skipDirective() } while ahead.isNext("#if")
+      return ahead.isNext(".")
+    }
+    guard isPostfix else { return false }
+    var depth = 0
+    repeat {
+      guard let token = next, !token.is("}") else { return true }
+      if token.is("#if") { depth += 1 }
+      if token.is("#endif") { depth -= 1 }
+      if token.kind == .pound { skipDirective() } else { skipOne() }
+    } while depth > 0
+    return true
+  }
+
+  /// Whether a token that begins a line belongs to the expression on the line before. An operator at the
+  /// end of a line asks for more only when a space stands before it; without one it is postfix.
+  private func carriesOn(_ token: Token) -> Bool {
+    if let last = previous {
+      if last.kind == .operation, last.hasSpaceBefore { return true }
+      if last.is(":") || last.is(".") { return true }
+      let keywords: Set<String> = [
+        "any", "some", "try", "await", "as", "is", "in", "consume", "copy", "each", "repeat",
+      ]
+      if isAfterWord(keywords) { return true }
+      if last.is("?") || last.is("!"), isAfterWord(["try", "as"], -2) { return true }
+      if last.is("}"), token.kind == .word, self.token(1)?.is(":") ?? false {
+        return self.token(2)?.is("{") ?? false
+      }
+    }
+    if token.kind == .operation { return true }
+    return token.kind != .literal && ["as", "is", ".", "?", ":", "{", "else"].contains(token.text)
+  }
+
+  // MARK: Accessors
+
+  /// Whether the braces at `position` hold accessors of a variable with an initial value, and are no closure.
+  private mutating func isAtAccessorBlock() -> Bool {
+    guard let first = firstWordInBraces() else { return false }
+    return ["willSet", "didSet", "init"].contains(where: first.is)
+  }
+
+  /// What the braces at `position` hold.
+  mutating func accessorBlock() -> AccessorSyntax {
+    guard let first = firstWordInBraces(), first.is("willSet") || first.is("didSet") else { return .computed }
+    return .observers(first.range.lowerBound)
+  }
+
+  private mutating func firstWordInBraces() -> Token? {
+    lookAhead { inner in
+      inner.position += 1
+      _ = inner.attributes()
+      return inner.next
+    }
+  }
+}
