@@ -11,7 +11,19 @@ public struct AttributeDescription: Sendable, Hashable {
   public var defaultValue: DefaultValue?
   /// How the value follows from others, or nil for a value that the program sets.
   ///
-  /// At present exactly `relationship.@count` for a to-many relationship of the same entity.
+  /// | derivation | gives |
+  /// |---|---|
+  /// | `workers.@count` | how many objects a to-many relationship has; whole numbers |
+  /// | `workers.salary.@sum`, `workers.@sum.salary` | the sum of an attribute of these objects, 0 of none |
+  /// | `company.name`, `company.owner.name`, `name` | an attribute at the end of to-one relationships, or an own one |
+  /// | `canonical:(company.name)`, `lowercase:(name)`, `uppercase:(name)` | text at the end of such a path, changed |
+  ///
+  /// What is named may itself be derived. The value is right at once: before a save and after it, whatever changed along
+  /// the path. Nothing of it is stored, it cannot be set, and it is not among the changed values. In predicates and orders
+  /// it is what it stands for.
+  ///
+  /// A path has no value where one of its relationships leads nowhere or its attribute has none; the derived attribute is
+  /// optional then. A sum of whole numbers may be decimal. One that its type cannot hold has no value.
   public var derivation: String?
   /// The name that the attribute had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?

@@ -49,6 +49,22 @@ extension ModelValidation {
         "No store keeps this index: \(counted.joined(separator: ", ")) is derived, and others stand beside it.",
         "Index it by itself, and the others without it.")
     }
+    if description.elements.count == 1, let name = counted.first, !isKept(visible[index][name]?.property) {
+      warn(
+        .indexNotKept, entity, description.name, "No store keeps an index on \(name), as it is derived.",
+        "Index counts, and copies of attributes along to-one relationships.")
+    }
+  }
+
+  /// Whether stores keep indexes on an attribute, if it is derived.
+  private func isKept(_ property: PropertyDescription?) -> Bool {
+    guard case .attribute(let attribute)? = property,
+      let derivation = attribute.derivation.flatMap({ try? Derivation($0) })
+    else { return true }
+    switch derivation.form {
+    case .count, .value: return true
+    case .text, .sum: return false
+    }
   }
 
   /// A store keeps the predicate as text.

@@ -47,6 +47,7 @@ struct ModelValidation {
     guard resolveVisibleProperties() else { return }
     checkRelationships()
     checkAttributes()
+    checkDerivations()
     checkIndexes()
     checkConstraints()
     checkAbstractEntities()

@@ -135,11 +135,17 @@ extension PropertyDescription {
     _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
   ) -> PropertyDescription { .attribute(name, .binary, optional: optional, default: value, rules: rules) }
 
-  /// Describes a whole number that follows from other properties, for example `"workers.@count"`.
+  /// Describes a value that follows from other properties, for example `"workers.@count"`, `"workers.salary.@sum"`,
+  /// `"company.name"` or `"canonical:(name)"`; see ``AttributeDescription/derivation``.
+  ///
+  /// - Parameter optional: Whether there may be no value. Without it counts and sums always have one, and others may
+  ///   have none.
   public static func derived(
-    _ name: String, _ derivation: String, type: AttributeType = .int64
+    _ name: String, _ derivation: String, type: AttributeType = .int64, optional: Bool? = nil
   ) -> PropertyDescription {
-    .attribute(AttributeDescription(name, type, isOptional: false, derivation: derivation))
+    let isAggregate = (try? Derivation(derivation))?.isAggregate ?? true
+    return .attribute(
+      AttributeDescription(name, type, isOptional: optional ?? !isAggregate, derivation: derivation))
   }
 
   /// Describes a value that lives with the object and is never stored; of any type unless one is given.

@@ -43,6 +43,8 @@ package final class PropertySchema: Sendable {
   package let isOptional: Bool
   /// The value of a new object, in the form of the attribute's type.
   package let defaultValue: DefaultValue?
+  /// What a derived attribute follows from.
+  package let derivation: Derivation?
   /// The slot of the to-many relationship that a derived attribute counts.
   package let countedSlot: Int?
   /// Whether the property is an attribute that no store holds.
@@ -75,7 +77,7 @@ package final class PropertySchema: Sendable {
   package var isRelationship: Bool { attributeType == nil }
 
   /// Whether the value follows from other properties.
-  package var isDerived: Bool { countedSlot != nil }
+  package var isDerived: Bool { derivation != nil }
 
   init(_ source: PropertySource, slot: Int, in model: SchemaResolution) {
     name = source.property.name
@@ -90,7 +92,8 @@ package final class PropertySchema: Sendable {
       kind = .attribute(attribute.type)
       rules = attribute.rules
       defaultValue = attribute.defaultValue.flatMap { $0.converted(to: attribute.type) }
-      countedSlot = attribute.derivation.flatMap(Derivation.countedRelationship).flatMap { source.slots[$0] }
+      derivation = attribute.derivation.flatMap { try? Derivation($0) }
+      countedSlot = derivation.flatMap(\.countedRelationship).flatMap { source.slots[$0] }
       destination = nil
       inverse = nil
       linkStorage = nil
@@ -100,6 +103,7 @@ package final class PropertySchema: Sendable {
       kind = relationship.isToMany ? .toMany : .toOne
       rules = []
       defaultValue = nil
+      derivation = nil
       countedSlot = nil
       destination = model.indices[relationship.destinationEntityName]
       inverse = model.endpoint(inverseOf: relationship)

@@ -164,34 +164,6 @@ struct AttributeValidationTests {
     #expect(schema.properties.map(\.defaultValue) == [.double(2), .decimal(3)])
   }
 
-  @Test(
-    "Only the count of a to-many relationship can be derived",
-    arguments: [
-      "", "cs", "cs.@sum", "cs.@count.x", "x.cs.@count", ".@count", "@count", "one.@count", "n.@count",
-    ])
-  func derivations(text: String) {
-    let found = findings([
-      entity("C", .toMany("cs", "C"), .toOne("one", "C"), .int64("n"), .derived("d", text))
-    ])
-    #expect(found == ["derivation C.d"])
-  }
-
-  @Test("A derived attribute is a whole number without a default")
-  func derivedShape() {
-    let wrong = AttributeDescription("d", .string, defaultValue: "x", derivation: "cs.@count")
-    #expect(
-      findings([entity("C", .toMany("cs", "C"), .attribute(wrong))]) == ["derivation C.d", "derivation C.d"])
-  }
-
-  @Test("A derivation may count an inherited relationship")
-  func derivedFromInherited() throws {
-    let model = try ManagedObjectModel([
-      entity("C", .toMany("cs", "C")),
-      EntityDescription("D", superentity: "C", properties: [.derived("n", "cs.@count", type: .int16)]),
-    ])
-    #expect(model.schema(named: "D")?.property(named: "n")?.countedSlot == 0)
-  }
-
   @Test("An index names attributes and to-one relationships, each once")
   func indexes() {
     func found(_ indexes: FetchIndexDescription...) -> [String] {

@@ -121,36 +121,4 @@ final class ContextChanges: PendingChanges {
   func source(of reference: ObjectReference) -> any PropertySource {
     PendingSource(core, reference)
   }
-
-  /// An object with its unsaved changes. Makes no instance.
-  private struct PendingSource: PropertySource {
-    let core: ContextCore
-    let identity: ObjectReference
-    let shape: EntityShape
-
-    init(_ core: ContextCore, _ reference: ObjectReference) {
-      self.core = core
-      identity = reference
-      shape = core.graph.shape(of: reference)
-    }
-
-    var reference: ObjectReference? { identity }
-
-    func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult {
-      guard let slot = shape.storage.slot(named: property) else { return .unknown }
-      switch shape.properties[slot] {
-      case .attribute: return .value(core.columnValue(identity, slot))
-      case .transient: return .unknown
-      case .count(let counted):
-        return .value(.integer(Int64(core.targetCount(of: identity, shape.relationship(counted)))))
-      case .relationship(let relationship):
-        let targets = core.targets(of: identity, relationship).map { PendingSource(core, $0) }
-        return relationship.isToMany ? .toMany(targets) : .toOne(targets.first)
-      }
-    }
-
-    func reachesMany(through relationship: String, then path: ArraySlice<String>) -> Bool {
-      core.graph.store.reachesMany(shape.storage, through: relationship, then: path)
-    }
-  }
 }

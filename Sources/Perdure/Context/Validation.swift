@@ -33,7 +33,7 @@ enum PropertyRules {
   static func apply(to property: EntityShape.Property) -> Bool {
     switch property {
     case .attribute(_, let isOptional), .transient(_, let isOptional): !isOptional
-    case .count: false
+    case .count, .derived: false
     case .relationship(let relationship): !relationship.isOptional || relationship.hasCountLimits
     }
   }
@@ -152,7 +152,7 @@ extension ContextCore {
         if let found = PropertyRules.violation(relationship, count: count) {
           addViolation(found, overlay, slot, to: &details)
         }
-      case .count: break
+      case .count, .derived: break
       }
     }
   }

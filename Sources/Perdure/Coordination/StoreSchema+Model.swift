@@ -47,6 +47,7 @@ private struct StoreSchemaBuilder {
   mutating func schema() -> StoreSchema {
     for entity in schemas { addRelationshipIndexes(entity) }
     for entity in schemas { addAttributeIndexes(entity) }
+    for entity in schemas { addIndexesOfCopies(entity) }
     let entities = schemas.map { storage($0) }
     return StoreSchema(entities: entities, indexes: indexes)
   }
@@ -109,6 +110,24 @@ private struct StoreSchemaBuilder {
     }
   }
 
+  /// An index on a copy is one on the attribute at the end of its path: that and the indexes of the relationships lead
+  /// to the objects. It is of all objects that have the attribute, as one that the model asks for there would be.
+  private mutating func addIndexesOfCopies(_ entity: EntitySchema) {
+    for index in entity.indexes where index.declaringEntity == entity.index && index.slots.count == 1 {
+      var end = (entity: entity, property: entity.properties[index.slots[0]])
+      guard end.property.isDerived else { continue }
+      while let derivation = end.property.derivation, case .value = derivation.form {
+        for step in steps(along: derivation, end.entity) {
+          end.property = step
+          if let next = step.destination { end.entity = schemas[next] }
+        }
+      }
+      if end.property.isDerived { continue }
+      let component = component(end.entity, end.property, isDescending: false)
+      add("attr/\(list([component]))", .attribute([component]), schemas[end.property.declaringEntity])
+    }
+  }
+
   private mutating func addCountOrder(_ entity: EntitySchema, derived: PropertySchema, counted: Int) {
     guard case .inverse(_, let index, _, _) = form(entity.properties[counted], entity) else { return }
     let number = number(entity, derived.slot)
@@ -155,6 +174,12 @@ private struct StoreSchemaBuilder {
   private func form(_ property: PropertySchema, _ entity: EntitySchema) -> PropertyStorage.Form {
     if property.isTransient { return .attribute(.absent) }
     if let counted = property.countedSlot { return .count(ofSlot: counted) }
+    if let derivation = property.derivation {
+      return .derived(
+        DerivedStorage(
+          derivation, kind: FieldKind(property.attributeType ?? .undefined),
+          steps: steps(along: derivation, entity)))
+    }
     if let type = property.attributeType { return .attribute(FieldKind(type)) }
     let number = number(entity, property.slot)
     guard let destination = property.destination.map({ model.entityNumber(at: $0) }) else {
@@ -166,6 +191,24 @@ private struct StoreSchemaBuilder {
     let (index, owners) = inverseIndexes(property, number)
     return .inverse(
       destination: destination, index: index, owners: owners, isToMany: property.kind == .toMany)
+  }
+
+  /// The properties along a checked derivation, each by its slot in the entity that those before it lead to.
+  private func steps(along derivation: Derivation, _ entity: EntitySchema) -> [PropertySchema] {
+    var here = entity
+    var names = derivation.names[...]
+    var steps: [PropertySchema] = []
+    while let name = names.popFirst() {
+      // What has no slot is a composite, and the rest of the path leads to one of its leaves.
+      let leaf = here.slot(named: name) == nil ? ([name] + names).joined(separator: ".") : name
+      if leaf != name { names = [] }
+      guard let step = here.property(named: leaf) else {
+        preconditionFailure("\(here.name) has no property \(leaf) to derive from.")
+      }
+      steps.append(step)
+      if let destination = step.destination { here = schemas[destination] }
+    }
+    return steps
   }
 
   private func inverseIndexes(
@@ -207,7 +250,7 @@ private struct StoreSchemaBuilder {
         columns[property.number] = RowColumn(property: property.number, kind: kind)
       case .toOne:
         columns[property.number] = RowColumn(property: property.number, kind: .reference)
-      case .inverse, .count: break
+      case .inverse, .count, .derived: break
       }
     }
     let current = model.currentLayout(ofEntityAt: entity.index)

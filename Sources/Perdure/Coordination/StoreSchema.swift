@@ -85,6 +85,8 @@ package struct PropertyStorage: Hashable, Sendable {
     case inverse(destination: UInt16, index: StoreIndex, owners: StoreIndex?, isToMany: Bool)
     /// A derived attribute: the number of objects in the relationship of another slot.
     case count(ofSlot: Int)
+    /// Any other derived attribute.
+    case derived(DerivedStorage)
   }
 
   package let name: String
@@ -102,7 +104,7 @@ package struct PropertyStorage: Hashable, Sendable {
   package var destination: UInt16? {
     switch form {
     case .toOne(let destination, _), .inverse(let destination, _, _, _): destination
-    case .attribute, .count: nil
+    case .attribute, .count, .derived: nil
     }
   }
 

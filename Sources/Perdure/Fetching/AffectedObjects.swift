@@ -62,8 +62,8 @@ extension StoreSchema {
     var entity = start
     for name in path.names {
       guard let slot = entity.slot(named: name) else { break }
-      var property = entity.properties[slot]
-      if case .count(let counted) = property.form { property = entity.properties[counted] }
+      let property = entity.properties[slot]
+      if let read = reads(property, of: entity) { ways.formUnion(waysBack(along: read, from: entity)) }
       guard let destination = property.destination else { break }
       if let way = wayBack(along: property) { ways.insert(way) }
       entity = self.entity(destination)
@@ -73,7 +73,7 @@ extension StoreSchema {
 
   private func wayBack(along property: PropertyStorage) -> WayBack? {
     switch property.form {
-    case .attribute, .count: return nil
+    case .attribute, .count, .derived: return nil
     case .toOne(_, let index): return .entries(index)
     case .inverse(_, _, let owners?, _): return .entries(owners)
     case .inverse(_, let index, nil, _):

@@ -23,8 +23,16 @@ extension FetchExecutor {
       var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
       guard try visitEntries(index, ranges, &batch, body) else { return }
       _ = try batch.flush(body)
-    case .join(let outer, let inner, let ranges):
-      try visitJoin(outer, inner, ranges, readsRows: readsRows, body)
+    case .join(let outers, let inner, let ranges):
+      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
+      guard try visitJoin(outers, inner, ranges, &batch, body) else { return }
+      _ = try batch.flush(body)
+    case .pathOrder(let outers, let inner, let ranges, let isReversed, let includesNull):
+      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
+      try visitPathOrder(
+        PathOrder(
+          outers: outers, inner: inner, ranges: ranges, isReversed: isReversed, includesNull: includesNull),
+        &batch, body)
     }
   }
 
@@ -33,7 +41,7 @@ extension FetchExecutor {
     plan.isOrdered ? max(1, min(fetch.windowEnd ?? 256, 256)) : 256
   }
 
-  private func visitRows(
+  func visitRows(
     isReversed: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws -> Bool {
     var goesOn = true
@@ -66,21 +74,6 @@ extension FetchExecutor {
     }
     for reference in run.ended() where goesOn { goesOn = try batch.add(reference, body) }
     return goesOn
-  }
-
-  private func visitJoin(
-    _ outer: StoreIndex, _ inner: StoreIndex, _ ranges: [KeyRange], readsRows: Bool,
-    _ body: (ObjectReference, StoredRow?) throws -> Bool
-  ) throws {
-    var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
-    var goesOn = true
-    for range in ranges where goesOn {
-      try graph.view.visitEntries(inner, range, descending: false) { _, target in
-        goesOn = try visitEntries(outer, [.owner(target)], &batch, body)
-        return goesOn
-      }
-    }
-    if goesOn { _ = try batch.flush(body) }
   }
 
   /// Ascending: first the owners without entries, then the count index; descending the other way round.

@@ -80,7 +80,7 @@ package struct FetchExecutor {
     switch plan.access {
     case .scan, .countOrder: fetch.concrete.reduce(0) { $0 + graph.view.rowCount(entity: $1) }
     case .index(let index, let ranges): try ranges.reduce(0) { try $0 + graph.view.entryCount(index, $1) }
-    case .references, .join: nil
+    case .references, .join, .pathOrder: nil
     }
   }
 

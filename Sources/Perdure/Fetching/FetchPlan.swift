@@ -12,8 +12,13 @@ package struct FetchPlan: CustomStringConvertible {
     case references([ObjectReference])
     /// Ranges of an index, in turn.
     case index(StoreIndex, [KeyRange])
-    /// The objects found in `inner`, each the key of a range of `outer`, whose references are the candidates.
-    case join(outer: StoreIndex, inner: StoreIndex, [KeyRange])
+    /// The objects found in `inner`, each the key of a range of the first of `outers`, whose references are keys in
+    /// the next, and so on; those of the last are the candidates.
+    case join(outers: [StoreIndex], inner: StoreIndex, [KeyRange])
+    /// The same along to-one relationships and in the order of `inner`, and, where null is wanted, the objects that
+    /// have nothing at the end of the path, before all others. `isReversed`: whether `inner` is walked from its end.
+    case pathOrder(
+      outers: [StoreIndex], inner: StoreIndex, [KeyRange], isReversed: Bool, includesNull: Bool)
     /// A count index and, before or behind it, the owners that have nothing to count.
     case countOrder(StoreIndex, counted: StoreIndex)
   }

@@ -15,7 +15,12 @@ extension FetchPlanner {
 
   private func description(_ candidate: Candidate, _ residual: FetchPredicate) -> String {
     let direction = candidate.isReversed ? ", from its end" : ""
-    let isEstimate = if case .join = candidate.access { true } else { false }
+    let isEstimate =
+      switch candidate.access {
+      case .join: true
+      case .pathOrder(_, _, _, _, let includesNull): !includesNull
+      default: false
+      }
     let about = isEstimate ? "about " : ""
     let count = min(candidate.count, rowTotal)
     // An index may know objects of other entities, which are looked at and left out.

@@ -1,5 +1,5 @@
-// Access paths by relationships: the objects that point at given ones, joins through an index of the other
-// entity, and order by a derived count.
+// Access paths by relationships: the objects that point at given ones, and order by a derived count. Joins through
+// indexes of other entities are in FetchPlanner+Paths.swift.
 
 internal import PerdurePredicates
 
@@ -47,62 +47,6 @@ extension FetchPlanner {
       settled: [position],
       words: "objects whose \(property.name) is "
         + (references.count == 1 ? "one object" : "one of \(references.count)"))
-  }
-
-  // MARK: Joins
-
-  /// `company.name == "x"`, `ANY tags.label IN {…}`: the other entity's index first, then the relation.
-  func joinCandidates() -> [Candidate] {
-    conjuncts.indices.flatMap { position -> [Candidate] in
-      guard case .comparison(let comparison) = conjuncts[position],
-        case .keyPath(let path) = comparison.left, path.names.count == 2, path.aggregate == nil,
-        case .constant(let value) = comparison.right,
-        let slot = fetch.entity.slot(named: path.names[0]),
-        let (outer, destination) = step(slot, comparison.modifier),
-        let inner = destination.slot(named: path.names[1]),
-        case .attribute(let kind) = destination.properties[inner].form,
-        let bounds = SearchBounds(kind, comparison.op, value, comparison.options),
-        // An object without the relationship has null at the end of the path.
-        bounds.excludeNull
-      else { return [] }
-      let number = destination.properties[inner].number
-      return joins(outer, fetch.entity.properties[slot], destination, number, bounds, position)
-    }
-  }
-
-  private func step(
-    _ slot: Int, _ modifier: FetchComparison.Modifier
-  ) -> (outer: StoreIndex, destination: EntityStorage)? {
-    switch (fetch.entity.properties[slot].form, modifier) {
-    case (.toOne(let destination, let index), .direct): (index, fetch.schema.entity(destination))
-    case (.inverse(let destination, _, let owners?, true), .any):
-      (owners, fetch.schema.entity(destination))
-    default: nil
-    }
-  }
-
-  private func joins(
-    _ outer: StoreIndex, _ property: PropertyStorage, _ destination: EntityStorage, _ number: UInt32,
-    _ bounds: SearchBounds, _ position: Int
-  ) -> [Candidate] {
-    fetch.schema.indexes.indices.compactMap { inner in
-      let definition = fetch.schema.indexes[inner]
-      guard let components = definition.components, let first = components.first,
-        first.property == number, components.count == 1 || !definition.isUnique,
-        destination.concrete.allSatisfy(definition.entities.contains)
-      else { return nil }
-      let ranges = (first.isDescending ? bounds.flipped() : bounds).ranges
-      let index = StoreIndex(rawValue: inner)
-      let found = ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }
-      let targets = max(1, destination.concrete.reduce(0) { $0 + statistics.rowCount($1) })
-      let perTarget = Double(statistics.entryCount(outer, .all)) / Double(targets)
-      let name = destination.slot(ofProperty: number).map { destination.properties[$0].name } ?? ""
-      return Candidate(
-        access: .join(outer: outer, inner: index, ranges), isOrdered: fetch.order.isEmpty,
-        filtersEntities: true, count: Int((Double(found) * perTarget).rounded(.up)), costPerCandidate: 4,
-        settled: bounds.areExact ? [position] : [],
-        words: "objects whose \(property.name) is found by the index on \(destination.name).\(name)")
-    }
   }
 
   // MARK: Counts

@@ -34,6 +34,8 @@ package struct FetchPlanner {
     var count: Int
     /// Rows looked at for a candidate, in units of a row met in a scan.
     var costPerCandidate: Double
+    /// What is looked at before the first candidate, in the same units.
+    var costAtFirst = 0.0
     /// The conjuncts that hold for all candidates.
     var settled: Set<Int> = []
     /// The access path in words.
@@ -90,7 +92,7 @@ package struct FetchPlanner {
     case .attribute(let attribute): kind = attribute
     case .toOne: kind = .reference
     case .count: kind = .int64
-    case .inverse: return nil
+    case .inverse, .derived: return nil
     }
     return SearchBounds(kind, comparison.op, value, comparison.options).map { (slot, $0) }
   }
@@ -98,7 +100,7 @@ package struct FetchPlanner {
   /// Every way to run the fetch.
   func candidates() -> [Candidate] {
     [scan()] + namedReferences() + indexCandidates() + relationCandidates() + countCandidates()
-      + joinCandidates()
+      + joinCandidates() + pathOrderCandidates()
   }
 
   // MARK: Cost
@@ -110,7 +112,7 @@ package struct FetchPlanner {
     let passing = filtered ? 0.1 : 1.0
     var looked = Double(candidate.count)
     if candidate.isOrdered, let end = fetch.windowEnd { looked = min(looked, Double(end) / passing) }
-    var cost = looked * candidate.costPerCandidate
+    var cost = candidate.costAtFirst + looked * candidate.costPerCandidate
     if !candidate.isOrdered {
       let sorted = Double(candidate.count) * passing
       cost += sorted * (1 + 0.1 * sorted.squareRoot().exponentOrZero)

@@ -62,7 +62,7 @@ package struct PreparedFetch {
     self.entity = entity
     concrete =
       query.includesSubentities ? entity.concrete : entity.concrete.filter { $0 == entity.number }
-    predicate = asked.folded(now: now)
+    predicate = asked.folded(now: now).replacingCopies(schema, entity)
     order = try query.order.map { try SortCriterion($0, entity, schema) }
     limit = query.limit
     offset = query.offset
@@ -102,6 +102,8 @@ package struct SortCriterion {
   /// - Throws: `FetchError` when the path does not exist or leads to many values.
   init(_ order: FetchOrder, _ entity: EntityStorage, _ schema: StoreSchema) throws(FetchError) {
     let type = try schema.type(of: order.path, from: .object(entity), asked: entity)
+    var order = order
+    order.path = schema.expanded(order.path, from: entity)
     var steps: [Step] = []
     var here: EntityStorage? = entity
     for name in order.path.names {

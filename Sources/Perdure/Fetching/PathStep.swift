@@ -45,6 +45,7 @@ extension StoreSchema {
     switch property.form {
     case .attribute(let kind): .value(kind)
     case .count: .value(.int64)
+    case .derived(let derived): .value(derived.kind)
     case .toOne(let destination, _): .object(entity(destination))
     case .inverse(let destination, _, _, let isToMany):
       isToMany ? .many(.object(entity(destination))) : .object(entity(destination))
@@ -76,8 +77,8 @@ extension StoreSchema {
     var entity = start
     for name in path.names {
       guard let slot = entity.slot(named: name) else { break }
-      var property = entity.properties[slot]
-      if case .count(let counted) = property.form { property = entity.properties[counted] }
+      let property = entity.properties[slot]
+      if let read = reads(property, of: entity) { reached.formUnion(entities(along: read, from: entity)) }
       guard let destination = property.destination else { break }
       entity = self.entity(destination)
       reached.formUnion(entity.concrete)

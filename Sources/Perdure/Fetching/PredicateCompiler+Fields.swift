@@ -19,6 +19,7 @@ extension PredicateCompiler {
     case .count(let counted):
       guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return nil }
       return emitCount(index, question, whenTrue, whenFalse)
+    case .derived(let derived): return emitDerived(derived, question, whenTrue, whenFalse)
     case .inverse(_, let index, _, let isToMany):
       return isToMany ? nil : emitDerivedToOne(index, question, whenTrue, whenFalse)
     }
@@ -203,6 +204,19 @@ extension PredicateCompiler {
       { _, reference, view in
         let count = try view.entryCount(index, .owner(reference))
         return try evaluator.evaluate(with: .integer(Int64(count)))
+      }, whenTrue, whenFalse)
+  }
+
+  /// What a derived attribute stands for, by the reference evaluator.
+  private mutating func emitDerived(
+    _ derived: DerivedStorage, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    let evaluator = question.evaluator()
+    let schema = schema
+    return builder.add(
+      { row, reference, view in
+        let source = RowSource(reference, RowGraph(schema: schema, view: view), row: row)
+        return try evaluator.evaluate(with: try derived.value(of: source))
       }, whenTrue, whenFalse)
   }
 

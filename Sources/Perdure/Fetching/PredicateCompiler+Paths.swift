@@ -20,6 +20,7 @@ extension PredicateCompiler {
     _ path: PropertyPath, _ modifier: FetchComparison.Modifier, _ question: Question, _ whenTrue: Int32,
     _ whenFalse: Int32
   ) -> Int32? {
+    let path = schema.expanded(path, from: entity)
     let steps = steps(of: path)
     guard let last = steps.last else { return nil }
     switch (path.aggregate, modifier) {

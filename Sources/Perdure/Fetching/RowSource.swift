@@ -80,6 +80,8 @@ final class RowSource: PropertySource {
     guard let slot = entity.slot(named: property) else { return .unknown }
     do {
       return try result(slot)
+    } catch let error as PredicateEvaluationError {
+      throw error
     } catch {
       throw PredicateEvaluationError(.sourceFailed, "A row could not be read.", cause: error)
     }
@@ -94,6 +96,7 @@ final class RowSource: PropertySource {
     case .attribute(.absent): return .unknown
     case .attribute: return .value(try value(slot))
     case .count(let counted): return try count(counted)
+    case .derived(let derived): return .value(try derived.value(of: self))
     case .toOne:
       guard case .reference(let target) = try value(slot) else { return .toOne(nil) }
       return .toOne(RowSource(target, graph))

@@ -47,6 +47,9 @@ struct SortKeys {
       let entity = graph.schema.entity(reference.entityNumber)
       guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return }
       append(count: try graph.count(index, of: reference), isDescending, &key)
+    case .derived(let derived):
+      let value = try derived.value(of: RowSource(reference, graph, row: row))
+      key.append(value, as: derived.kind, descending: isDescending)
     case .inverse(_, let index, _, true):
       append(count: try graph.count(index, of: reference), isDescending, &key)
     case .inverse(_, let index, _, false):

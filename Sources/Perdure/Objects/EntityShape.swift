@@ -14,6 +14,8 @@ final class EntityShape: Sendable {
     case transient(AttributeType, isOptional: Bool)
     /// A derived attribute: the number of objects in the relationship of another slot.
     case count(ofSlot: Int)
+    /// Any other derived attribute.
+    case derived(DerivedStorage)
   }
 
   let number: UInt16
@@ -124,7 +126,7 @@ final class EntityShape: Sendable {
     switch properties[slot] {
     case .attribute: true
     case .relationship(let relationship): relationship.form == .column
-    case .count, .transient: false
+    case .count, .derived, .transient: false
     }
   }
 
@@ -140,7 +142,7 @@ final class EntityShape: Sendable {
     switch properties[slot] {
     case .attribute(_, let isOptional), .transient(_, let isOptional): isOptional
     case .relationship(let relationship): relationship.isOptional
-    case .count: true
+    case .count, .derived: true
     }
   }
 

@@ -174,6 +174,7 @@ private struct GraphSchemaBuilder {
         return .transient(property.attributeType ?? .undefined, isOptional: property.isOptional)
       case .attribute(let kind): return .attribute(kind, isOptional: property.isOptional)
       case .count(let slot): return .count(ofSlot: slot)
+      case .derived(let derived): return .derived(derived)
       case .toOne, .inverse: preconditionFailure("\(property.name) is a relationship.")
       }
     }

@@ -67,6 +67,8 @@ extension ManagedObject {
     case .count(let counted):
       let relationship = shape.relationship(counted)
       return stored.map { Int64($0.storedEntries(relationship.index, reference).count) }
+    case .derived(let derived):
+      return stored?.storedValue(of: derived, reference).swiftValue(of: derived.kind)
     case .relationship(let relationship):
       let objects = stored?.storedTargets(of: reference, relationship).map(core.instance) ?? []
       return relationship.isToMany ? Set(objects) : objects.first
@@ -123,7 +125,7 @@ extension ManagedObject {
     switch shape.properties[slot] {
     case .attribute: setAttributeValue(attributeValue(slot), slot)
     case .transient: setValue(value(forKey: key), forKey: key)
-    case .count, .relationship: break
+    case .count, .derived, .relationship: break
     }
   }
 

@@ -20,6 +20,7 @@ extension ManagedObject {
     switch shape.properties[slot] {
     case .attribute(let kind, _): return attributeValue(slot).swiftValue(of: kind)
     case .count: return attributeValue(slot).swiftValue(of: .int64)
+    case .derived(let derived): return attributeValue(slot).swiftValue(of: derived.kind)
     case .transient(.undefined, _): return transientObject(slot)
     case .transient(let type, _): return attributeValue(slot).swiftValue(of: FieldKind(type))
     case .relationship(let relationship):

@@ -70,6 +70,7 @@ extension ManagedObject {
     switch shape.properties[slot] {
     case .attribute: return columnValue(slot)
     case .count(let counted): return .integer(Int64(relatedCount(counted)))
+    case .derived(let derived): return derivedValue(derived)
     case .transient(let type, _):
       if type == .undefined {
         stop("\(shape.name).\(shape.propertyName(slot)) holds anything, and no typed value.")

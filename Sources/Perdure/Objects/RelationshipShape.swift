@@ -64,7 +64,7 @@ final class RelationshipShape: Sendable {
     _ property: PropertySchema, _ storage: PropertyStorage, inverse: PropertySchema?, schema: StoreSchema
   ) {
     switch storage.form {
-    case .attribute, .count: return nil
+    case .attribute, .count, .derived: return nil
     case .toOne(let destination, let index):
       form = .column
       self.destination = destination

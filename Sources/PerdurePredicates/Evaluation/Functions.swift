@@ -73,9 +73,7 @@ extension PredicateEvaluator {
     _ function: FetchFunction, _ value: Value
   ) throws(PredicateEvaluationError) -> Value {
     switch function {
-    case .uppercase: return .string(try text(value).uppercased())
-    case .lowercase: return .string(try text(value).lowercased())
-    case .canonical: return .string(StringFolding.folded(try text(value)))
+    case .uppercase, .lowercase, .canonical: return .string(function.applied(to: try text(value)))
     case .length: return try length(value)
     case .negate: return try Arithmetic.apply(.subtract, .integer(0), value)
     case .abs:
@@ -130,6 +128,18 @@ extension PredicateEvaluator {
     case .double(let double): return .double(double.rounded(rule))
     case .decimal(let decimal): return .decimal(Conversion.rounded(decimal, rule))
     case let whole: return whole
+    }
+  }
+}
+
+extension FetchFunction {
+  /// What one of the three functions from text to text makes of a text; the text itself for any other function.
+  package func applied(to text: String) -> String {
+    switch self {
+    case .uppercase: text.uppercased()
+    case .lowercase: text.lowercased()
+    case .canonical: StringFolding.folded(text)
+    default: text
     }
   }
 }

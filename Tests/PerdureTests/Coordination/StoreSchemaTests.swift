@@ -14,7 +14,7 @@ struct StoreSchemaTests {
 
   @Test("Indexes are named after the numbers of their properties, relationships first")
   func names() throws {
-    let schema = try TestModel.schema(indexed: true)
+    let schema = try TestModel.schema(indexed: true, derives: false)
     #expect(
       schema.indexes.map(\.name) == [
         "rel/17", "rel/18", "link/20", "linkrev/20", "link/21", "rel/22", "attr/1", "count/6",
@@ -28,7 +28,7 @@ struct StoreSchemaTests {
 
   @Test("In words an index says its kind, whose it is, and which way it runs")
   func titles() throws {
-    let schema = try TestModel.schema(indexed: true)
+    let schema = try TestModel.schema(indexed: true, derives: false)
     func title(_ name: String) throws -> String { schema.title(of: try #require(schema.index(named: name))) }
     let links = try title("link/20")
     #expect(links.hasPrefix("links ") && links.contains("."))
@@ -43,7 +43,7 @@ struct StoreSchemaTests {
 
   @Test("An index is fed by the concrete entities below the one that declares it")
   func entities() throws {
-    let schema = try TestModel.schema(indexed: true)
+    let schema = try TestModel.schema(indexed: true, derives: false)
     func fed(_ name: String) throws -> [String] {
       schema.definition(try #require(schema.index(named: name))).entities.map { schema.entity($0).name }
     }
@@ -57,7 +57,7 @@ struct StoreSchemaTests {
 
   @Test("Each link is kept once, and read by index from the other side")
   func forms() throws {
-    let schema = try TestModel.schema(indexed: true)
+    let schema = try TestModel.schema(indexed: true, derives: false)
     func index(_ name: String) throws -> StoreIndex { try #require(schema.index(named: name)) }
     let company = try #require(schema.entity(named: "Company")).number
     let employee = try #require(schema.entity(named: "Employee")).number
@@ -94,7 +94,7 @@ struct StoreSchemaTests {
 
   @Test("A row holds stored attributes and to-one columns in the order of slots")
   func layout() throws {
-    let schema = try TestModel.schema(indexed: true)
+    let schema = try TestModel.schema(indexed: true, derives: false)
     let company = try #require(schema.entity(named: "Company")?.layouts)
     #expect(company.current.columns.map(\.property) == [1, 2, 3, 4])
     let badge = try #require(schema.entity(named: "Badge")?.layouts)

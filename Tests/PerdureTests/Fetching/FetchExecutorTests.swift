@@ -12,7 +12,7 @@ struct FetchExecutorTests {
   func differential() throws {
     var random = SeededGenerator.forTest("every plan")
     var used: [String: Int] = [:]
-    let kinds = ["scan", "references", "index", "join", "countOrder"]
+    let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder"]
     // The test says nothing about an access path that no query led to: it goes on until all were taken.
     for round in 0..<20 where round < 3 || kinds.contains(where: { used[$0] == nil }) {
       let objects = try TestGraph.objects(&random)
@@ -60,6 +60,7 @@ struct FetchExecutorTests {
     case .references: "references"
     case .index: "index"
     case .join: "join"
+    case .pathOrder: "pathOrder"
     case .countOrder: "countOrder"
     }
   }

@@ -62,12 +62,16 @@ extension RandomPredicate {
   private mutating func order(_ entity: EntityStorage) -> FetchOrder {
     let paths: [String] =
       switch entity.name {
-      case "Company": ["name", "note", "founded", "site", "employeeCount", "employees.@count"]
+      case "Company":
+        [
+          "name", "note", "founded", "site", "employeeCount", "employees.@count", "payroll", "bigs", "levels",
+        ]
       case "Employee":
         [
           "name", "note", "age", "salary", "score", "level", "big", "hired", "code", "photo", "active",
           "company.name", "boss.company.employeeCount", "company", "boss.reports.@count", "tags.@count",
-          "badge.number",
+          "badge.number", "companyName", "bossLevel", "bossCompany", "plain", "rank", "boss.bossPlain",
+          "company.payroll",
         ]
       case "Tag": ["label", "weight", "holders.@count"]
       case "Badge": ["number", "owner.age", "owner"]

@@ -73,6 +73,7 @@ struct RandomPredicate {
       switch property.form {
       case .attribute(let kind): return (property.name, kind)
       case .count: return (property.name, .int64)
+      case .derived(let derived): return (property.name, derived.kind)
       case .toOne(let other, _) where random.chance(30),
         .inverse(let other, _, _, false) where random.chance(30):
         destination = other

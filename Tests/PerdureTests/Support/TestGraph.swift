@@ -9,8 +9,36 @@ import PerdureTestSupport
 
 /// The entities that tests of fetching ask about.
 enum TestModel {
-  static func model(indexed: Bool) throws -> ManagedObjectModel {
-    try ManagedObjectModel([
+  /// - Parameter derives: Whether there are derived attributes beside the one that is counted.
+  static func model(indexed: Bool, derives: Bool = true) throws -> ManagedObjectModel {
+    try ManagedObjectModel(
+      entities(indexed: indexed).map { entity in
+        var entity = entity
+        if derives { entity.properties += derived[entity.name] ?? [] }
+        if derives, indexed, entity.name == "Employee" {
+          entity.indexes += ["companyName", "bossLevel", "bossCompany"].map { FetchIndexDescription(on: $0) }
+        }
+        return entity
+      })
+  }
+
+  private static let derived: [String: [PropertyDescription]] = [
+    "Company": [
+      .derived("payroll", "employees.salary.@sum", type: .double), .derived("bigs", "employees.@sum.big"),
+      .derived("levels", "employees.mid.@sum", type: .decimal),
+    ],
+    "Employee": [
+      .derived("companyName", "company.name", type: .string),
+      .derived("bossLevel", "boss.level", type: .decimal),
+      .derived("bossCompany", "boss.companyName", type: .string),
+      .derived("plain", "canonical:(name)", type: .string),
+      .derived("bossPlain", "uppercase:(boss.plain)", type: .string), .derived("rank", "age", type: .int16),
+    ],
+    "Badge": [.derived("ownerAge", "owner.rank", type: .int16)],
+  ]
+
+  private static func entities(indexed: Bool) -> [EntityDescription] {
+    [
       EntityDescription(
         "Party", isAbstract: true,
         properties: [.string("name"), .string("note")],
@@ -42,7 +70,7 @@ enum TestModel {
         ], indexes: indexed ? [FetchIndexDescription(on: "label")] : []),
       EntityDescription(
         "Badge", properties: [.int32("number"), .toOne("owner", "Employee", inverse: "badge")]),
-    ])
+    ]
   }
 
   private static let employeeIndexes = [
@@ -55,8 +83,8 @@ enum TestModel {
     FetchIndexDescription(on: "company", "name"), FetchIndexDescription(on: "photo"),
   ]
 
-  static func schema(indexed: Bool) throws -> StoreSchema {
-    StoreSchema(try StoredModel.initial(for: try model(indexed: indexed)))
+  static func schema(indexed: Bool, derives: Bool = true) throws -> StoreSchema {
+    StoreSchema(try StoredModel.initial(for: try model(indexed: indexed, derives: derives)))
   }
 }
 

@@ -1,0 +1,111 @@
+// Derived attributes as stores and contexts know them: a name for an expression.
+//
+//   D1. No row has a derived attribute. Asking for one is asking for its expression, of the row or of the object as a
+//       context shows it, so that it is never out of date.
+//   D2. A copy (a path without a function) means exactly the path: predicates and orders are planned and run with the
+//       path in the name's place (`StoreSchema.expanded`).
+
+internal import PerdureModel
+package import PerdurePredicates
+
+/// What a derived attribute of an entity stands for.
+package struct DerivedStorage: Hashable, Sendable {
+  /// The kind of the values.
+  package let kind: FieldKind
+  /// The path that the value follows from, from the object on.
+  package let path: PropertyPath
+  /// The slots along the path, each in the entity that the ones before lead to.
+  package let slots: [Int]
+  /// What is done with the text at the end.
+  package let function: FetchFunction?
+  /// All of it.
+  package let expression: FetchExpression
+
+  /// - Parameter steps: The properties along the path.
+  init(_ derivation: Derivation, kind: FieldKind, steps: [PropertySchema]) {
+    self.kind = kind
+    slots = steps.map(\.slot)
+    let names = steps.map(\.name)
+    switch derivation.form {
+    case .value, .text: path = PropertyPath(names)
+    case .count: path = PropertyPath(names, aggregate: .count)
+    case .sum: path = PropertyPath(names, aggregate: .sum)
+    }
+    if case .text(let function, _) = derivation.form {
+      self.function = FetchFunction(function)
+    } else {
+      function = nil
+    }
+    expression = function.map { [path] in .function($0, [.keyPath(path)]) } ?? .keyPath(path)
+  }
+
+  /// Whether it is what stands at the end of a path, unchanged.
+  package var isCopy: Bool { function == nil && path.aggregate == nil }
+
+  /// The value for an object.
+  ///
+  /// - Throws: What the source throws.
+  func value(
+    of source: some PropertySource
+  ) throws(PredicateEvaluationError) -> Value {
+    try expression.value(with: source).stored(as: kind) ?? .null
+  }
+}
+
+extension FetchFunction {
+  fileprivate init(_ function: Derivation.Function) {
+    switch function {
+    case .canonical: self = .canonical
+    case .lowercase: self = .lowercase
+    case .uppercase: self = .uppercase
+    }
+  }
+}
+
+extension StoreSchema {
+  /// A path with the paths of copies in the place of their names.
+  func expanded(_ path: PropertyPath, from start: EntityStorage) -> PropertyPath {
+    var names: [String] = []
+    var rest = path.names[...]
+    var entity: EntityStorage? = start
+    while let name = rest.popFirst() {
+      guard let here = entity, let slot = here.slot(named: name) else {
+        names.append(name)
+        continue
+      }
+      let property = here.properties[slot]
+      if case .derived(let derived) = property.form, derived.isCopy {
+        rest = (derived.path.names + rest)[...]
+        continue
+      }
+      names.append(name)
+      entity = property.destination.map { self.entity($0) }
+    }
+    return PropertyPath(names, aggregate: path.aggregate)
+  }
+
+  /// What a derived attribute is counted or added up over, or copied from: the properties along its path.
+  func reads(_ property: PropertyStorage, of entity: EntityStorage) -> PropertyPath? {
+    switch property.form {
+    case .derived(let derived): derived.path
+    case .count(let counted): PropertyPath([entity.properties[counted].name])
+    case .attribute, .toOne, .inverse: nil
+    }
+  }
+}
+
+extension FetchPredicate {
+  /// The predicate with the paths of copies in the place of their names.
+  func replacingCopies(_ schema: StoreSchema, _ entity: EntityStorage) -> FetchPredicate {
+    mapChildren(
+      predicate: { $0.replacingCopies(schema, entity) }, expression: { $0.replacingCopies(schema, entity) })
+  }
+}
+
+extension FetchExpression {
+  fileprivate func replacingCopies(_ schema: StoreSchema, _ entity: EntityStorage) -> FetchExpression {
+    if case .keyPath(let path) = self { return .keyPath(schema.expanded(path, from: entity)) }
+    return mapChildren(
+      predicate: { $0.replacingCopies(schema, entity) }, expression: { $0.replacingCopies(schema, entity) })
+  }
+}

@@ -1,0 +1,157 @@
+// Access through other entities (FetchPlanner+Paths.swift): from the entries of an index on what stands at the end of
+// a path back to the objects at its beginning.
+
+internal import PerdurePredicates
+
+extension FetchExecutor {
+  /// Every object that has a found one at the end of its path.
+  func visitJoin(
+    _ outers: [StoreIndex], _ inner: StoreIndex, _ ranges: [KeyRange], _ batch: inout RowBatch,
+    _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws -> Bool {
+    var goesOn = true
+    for range in ranges where goesOn {
+      try graph.view.visitEntries(inner, range, descending: false) { _, target in
+        goesOn = try visitOwners(of: target, outers[...]) { try batch.add($0, body) }
+        return goesOn
+      }
+    }
+    return goesOn
+  }
+
+  /// The objects from which a path leads to a target, in no order beyond one step; whether to go on.
+  private func visitOwners(
+    of target: ObjectReference, _ outers: ArraySlice<StoreIndex>, descending: Bool = false,
+    _ body: (ObjectReference) throws -> Bool
+  ) throws -> Bool {
+    guard let outer = outers.first else { return try body(target) }
+    let rest = outers.dropFirst()
+    var goesOn = true
+    try graph.view.visitEntries(outer, .owner(target), descending: descending) { _, owner in
+      goesOn = try rest.isEmpty ? body(owner) : visitOwners(of: owner, rest, descending: descending, body)
+      return goesOn
+    }
+    return goesOn
+  }
+
+  private func countOwners(of target: ObjectReference, _ outers: ArraySlice<StoreIndex>) throws -> Int {
+    guard let outer = outers.first else { return 1 }
+    if outers.count == 1 { return try graph.count(outer, of: target) }
+    var total = 0
+    try graph.view.visitEntries(outer, .owner(target), descending: false) { _, owner in
+      total += try countOwners(of: owner, outers.dropFirst())
+      return true
+    }
+    return total
+  }
+
+  // MARK: In order
+
+  /// What an index in order leads to.
+  struct PathOrder {
+    let outers: [StoreIndex]
+    let inner: StoreIndex
+    let ranges: [KeyRange]
+    /// Whether the index is walked from its end.
+    let isReversed: Bool
+    let includesNull: Bool
+  }
+
+  /// By the values at the end of the path, objects without one before all others; ties by reference.
+  func visitPathOrder(
+    _ order: PathOrder, _ batch: inout RowBatch, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
+    if !order.includesNull {
+      guard try visitInPathOrder(order, { try batch.add($0, body) }) else { return }
+      _ = try batch.flush(body)
+    } else if plan.isReversed {
+      var visited = 0
+      guard
+        try visitInPathOrder(
+          order,
+          {
+            visited += 1
+            return try batch.add($0, body)
+          }), try batch.flush(body)
+      else { return }
+      if plan.filtersEntities || visited < rowTotal { _ = try visitWithoutValue(body) }
+    } else {
+      if try mayLackValues(order), try !visitWithoutValue(body) { return }
+      guard try visitInPathOrder(order, { try batch.add($0, body) }) else { return }
+      _ = try batch.flush(body)
+    }
+  }
+
+  private var rowTotal: Int { fetch.concrete.reduce(0) { $0 + graph.view.rowCount(entity: $1) } }
+
+  /// Whether the indexes lead to fewer objects than there are, or cannot tell.
+  private func mayLackValues(_ order: PathOrder) throws -> Bool {
+    guard !plan.filtersEntities, let nearest = order.outers.last,
+      try graph.view.entryCount(nearest, .all) == rowTotal
+    else { return true }
+    var total = 0
+    for range in order.ranges {
+      try graph.view.visitEntries(order.inner, range, descending: false) { _, target in
+        total += try countOwners(of: target, order.outers[...])
+        return true
+      }
+    }
+    return total < rowTotal
+  }
+
+  private func visitInPathOrder(_ order: PathOrder, _ body: (ObjectReference) throws -> Bool) throws -> Bool {
+    var goesOn = true
+    var key: [UInt8] = []
+    var targets: [ObjectReference] = []
+    for range in order.isReversed ? order.ranges.reversed() : order.ranges where goesOn {
+      try graph.view.visitEntries(order.inner, range, descending: order.isReversed) { bytes, target in
+        if !targets.isEmpty, !bytes.elementsEqual(key) {
+          goesOn = try visitTies(targets, order, body)
+          targets.removeAll(keepingCapacity: true)
+        }
+        if targets.isEmpty { key = Array(bytes) }
+        targets.append(target)
+        return goesOn
+      }
+    }
+    if goesOn, !targets.isEmpty { goesOn = try visitTies(targets, order, body) }
+    return goesOn
+  }
+
+  /// The objects that lead to any of some targets with one value, in the order of references.
+  private func visitTies(
+    _ targets: [ObjectReference], _ order: PathOrder, _ body: (ObjectReference) throws -> Bool
+  ) throws -> Bool {
+    if targets.count == 1, order.outers.count == 1 {
+      return try visitOwners(of: targets[0], order.outers[...], descending: plan.isReversed, body)
+    }
+    var owners: [ObjectReference] = []
+    for target in targets {
+      _ = try visitOwners(of: target, order.outers[...]) {
+        owners.append($0)
+        return true
+      }
+    }
+    owners.sort { ($0.rawValue < $1.rawValue) != plan.isReversed }
+    for owner in owners where try !body(owner) { return false }
+    return true
+  }
+
+  /// The objects with nothing at the end of the path, by their rows.
+  private func visitWithoutValue(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
+    let steps = fetch.order[0].steps
+    return try visitRows(isReversed: plan.isReversed) { reference, stored in
+      guard let stored else { return true }
+      var row = try graph.check(stored, reference)
+      for step in steps.dropLast() {
+        let field = row.fields[step.slot]
+        guard row.isPresent(field) else { return try body(reference, stored) }
+        row = try graph.rowOrNulls(row.reference(field))
+      }
+      guard let last = steps.last else { return true }
+      let field = row.fields[last.slot]
+      let hasValue = field.kind == .absent ? !last.standIn.isNull : row.isPresent(field)
+      return hasValue ? true : try body(reference, stored)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// What derived attributes hold: asked anew each time, so that nothing is kept that could be out of date (D1 in
+// DerivedStorage.swift).
+
+internal import PerdurePredicates
+
+extension ManagedObject {
+  /// The value of a derived attribute. Along a path faults fire as they do along a key path; what is added up is
+  /// asked of the context, which makes no instance of it.
+  func derivedValue(_ derived: DerivedStorage) -> Value {
+    if derived.path.aggregate != nil { return context?.value(of: derived, reference) ?? .null }
+    var object = self
+    for slot in derived.slots.dropLast() {
+      guard let next = object.related(slot) else { return .null }
+      object = next
+    }
+    guard let last = derived.slots.last else { return .null }
+    let value = object.attributeValue(last)
+    guard let function = derived.function, case .string(let text) = value else { return value }
+    return .string(function.applied(to: text))
+  }
+}
+
+extension ContextCore {
+  /// What a derived attribute of an object is, with unsaved changes; null where it cannot be evaluated, which the
+  /// context takes note of where it lies with the store.
+  func value(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
+    do throws(PredicateEvaluationError) {
+      return try derived.value(of: PendingSource(self, reference))
+    } catch {
+      return .null
+    }
+  }
+
+  /// What it is in the store.
+  func storedValue(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
+    do throws(PredicateEvaluationError) {
+      return try derived.value(of: RowSource(reference, RowGraph(schema: graph.store, view: view)))
+    } catch {
+      noteReadFailure(error.cause ?? error, reference)
+      return .null
+    }
+  }
+}

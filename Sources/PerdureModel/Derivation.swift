@@ -1,0 +1,129 @@
+// What a derived attribute is derived from: the text of a derivation, taken apart.
+//
+//   derivation := path | function ":(" path ")" | name ".@count" | name "." name ".@sum" | name ".@sum." name
+//   path       := name { "." name }             to-one relationships, and an attribute at the end
+//   function   := "canonical" | "lowercase" | "uppercase"
+//
+// Which properties the names mean is checked with the whole model (ModelValidation+Derivations.swift).
+
+/// The text of a derivation, taken apart.
+package struct Derivation: Sendable, Hashable {
+  /// What is done with text.
+  package enum Function: String, Sendable, Hashable, CaseIterable {
+    case canonical, lowercase, uppercase
+  }
+
+  package enum Form: Sendable, Hashable {
+    /// The value at the end of a path.
+    case value([String])
+    /// What a function makes of the text at the end of a path.
+    case text(Function, [String])
+    /// The number of objects of a to-many relationship.
+    case count(String)
+    /// The sum of an attribute of the objects of a to-many relationship.
+    case sum(String, of: String)
+  }
+
+  /// Why a text is no derivation, and what to do about it.
+  package struct Flaw: Error, Sendable, Hashable {
+    package let message: String
+    package let remedy: String
+
+    package init(_ message: String, _ remedy: String) {
+      self.message = message
+      self.remedy = remedy
+    }
+  }
+
+  package let form: Form
+
+  /// Reads a derivation.
+  package init(_ text: String) throws(Flaw) {
+    form = try Self.form(text)
+  }
+
+  /// The names that are followed in turn.
+  package var names: [String] {
+    switch form {
+    case .value(let names), .text(_, let names): names
+    case .count(let relationship): [relationship]
+    case .sum(let relationship, let attribute): [relationship, attribute]
+    }
+  }
+
+  /// The relationship that is counted.
+  var countedRelationship: String? {
+    if case .count(let relationship) = form { relationship } else { nil }
+  }
+
+  /// Whether one value is made of many objects, so that there always is one.
+  package var isAggregate: Bool {
+    switch form {
+    case .value, .text: false
+    case .count, .sum: true
+    }
+  }
+}
+
+// MARK: - Reading
+
+extension Derivation {
+  private static func form(_ text: String) throws(Flaw) -> Form {
+    if text == "now()" {
+      throw Flaw("The derivation is the time of a save.", "Set the attribute in willSave().")
+    }
+    guard let colon = text.firstIndex(of: ":") else { return try form(ofPath: text) }
+    let names = Function.allCases.map { "\($0.rawValue):(…)" }.joined(separator: ", ")
+    guard let function = Function(rawValue: String(text[..<colon])) else {
+      throw Flaw("\"\(text[..<colon]):\" is no function of derivations.", "Use one of \(names).")
+    }
+    let argument = text[text.index(after: colon)...]
+    guard argument.hasPrefix("("), argument.hasSuffix(")"), argument.count > 2 else {
+      throw Flaw(
+        "\(function.rawValue): has no path in parentheses.", "Write \(function.rawValue):(name).")
+    }
+    let path = String(argument.dropFirst().dropLast())
+    guard !path.contains(":") else {
+      throw Flaw(
+        "\(function.rawValue): is given another function.",
+        "Derive an attribute with the inner function, and name it here.")
+    }
+    guard case .value(let names) = try form(ofPath: path) else {
+      throw Flaw("\(function.rawValue): is given a number.", "Name an attribute with text.")
+    }
+    return .text(function, names)
+  }
+
+  private static func form(ofPath text: String) throws(Flaw) -> Form {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let operators = parts.indices.filter { parts[$0].hasPrefix("@") }
+    let names = parts.filter { !$0.hasPrefix("@") }
+    guard !names.isEmpty, names.allSatisfy(ModelValidation.isIdentifier) else {
+      throw Flaw(
+        "\"\(text)\" is no path of property names.",
+        "Write names with full stops between them, as in \"company.name\".")
+    }
+    guard let place = operators.first else { return .value(names) }
+    let rest = "Derive an attribute of the other entity, and name that at the end of a path."
+    switch parts[place] {
+    case "@count" where operators.count == 1 && place == parts.count - 1:
+      guard names.count == 1 else {
+        throw Flaw("\"\(text)\" counts what is not the object's own.", rest)
+      }
+      return .count(names[0])
+    case "@sum" where operators.count == 1 && place > 0 && place >= parts.count - 2:
+      guard names.count == 2 else {
+        throw Flaw(
+          "\"\(text)\" does not add up one attribute of one relationship.",
+          names.count == 1 ? "Write relationship.attribute.@sum." : rest)
+      }
+      return .sum(names[0], of: names[1])
+    case "@count", "@sum":
+      throw Flaw("\"\(text)\" has \(parts[place]) in a place where nothing is counted.", "Put it at the end.")
+    default:
+      throw Flaw(
+        "\"\(text)\" has the operator \(parts[place]).",
+        "Use @count or @sum; ask a fetch for anything else.")
+    }
+  }
+}

@@ -1,0 +1,216 @@
+// The check of derived attributes. Each follows from one other attribute at most, so what they follow from is a
+// chain, and those that follow from themselves are found as superentities that are their own ancestors are.
+
+extension ModelValidation {
+  /// An attribute by the entity that declares it.
+  private struct Place: Hashable {
+    let entity: Int
+    let name: String
+  }
+
+  /// What a derivation leads to.
+  private struct End {
+    let place: Place
+    let attribute: AttributeDescription
+    /// The property that may have no value, so that the derived attribute may have none.
+    let optional: String?
+  }
+
+  mutating func checkDerivations() {
+    var places: [Place: Int] = [:]
+    var derived: [(place: Place, end: Place?, length: Int)] = []
+    for (index, entity) in entities.enumerated() {
+      for attribute in entity.attributes where attribute.derivation != nil {
+        let end = checkDerivation(of: attribute, in: index)
+        let place = Place(entity: index, name: attribute.name)
+        if places.updateValue(derived.count, forKey: place) == nil {
+          derived.append((place, end?.place, end?.length ?? 0))
+        }
+      }
+    }
+    let next = derived.map { $0.end.flatMap { places[$0] } }
+    let isCyclic = CycleSearch.membersOfCycles(next)
+    for (position, found) in derived.enumerated() where isCyclic[position] {
+      error(
+        .derivation, entities[found.place.entity].name, found.place.name,
+        "The attribute is, in the end, derived from itself.",
+        "Derive one of the attributes on the way from another.")
+    }
+    checkLengths(derived.map(\.length), next, isCyclic, derived.map(\.place))
+  }
+
+  private mutating func checkLengths(_ lengths: [Int], _ next: [Int?], _ isCyclic: [Bool], _ places: [Place])
+  {
+    for start in lengths.indices {
+      var total = 0
+      var current: Int? = start
+      while let position = current, !isCyclic[position], total <= ModelLimits.derivationLength {
+        total += lengths[position]
+        current = next[position]
+      }
+      guard total > ModelLimits.derivationLength else { continue }
+      error(
+        .derivation, entities[places[start].entity].name, places[start].name,
+        "To derive the attribute takes more than \(ModelLimits.derivationLength) steps.",
+        "Make the way shorter.")
+    }
+  }
+
+  /// - Returns: The attribute that the derivation leads to, where it can be followed, and how many names lead there.
+  private mutating func checkDerivation(
+    of attribute: AttributeDescription, in index: Int
+  ) -> (place: Place, length: Int)? {
+    let entity = entities[index].name
+    func note(_ flaw: Derivation.Flaw) {
+      error(.derivation, entity, attribute.name, flaw.message, flaw.remedy)
+    }
+    if attribute.isTransient {
+      note(
+        .init(
+          "A derived attribute is transient.",
+          "Remove one of the two: what is derived takes no room in rows either."))
+    }
+    if attribute.defaultValue != nil {
+      note(
+        .init(
+          "A derived attribute has a default value.", "Remove the default: the value follows from others."))
+    }
+    do throws(Derivation.Flaw) {
+      let derivation = try Derivation(attribute.derivation ?? "")
+      guard let end = try end(of: derivation, in: index) else {
+        if case .count = derivation.form, !attribute.type.isInteger {
+          note(.init("A count is a whole number, not \(attribute.type).", "Make the attribute int64."))
+        }
+        return nil
+      }
+      if let flaw = Self.typeFlaw(attribute.type, derivation, end.attribute.type) { note(flaw) }
+      if let optional = end.optional, !attribute.isOptional {
+        note(
+          .init(
+            "The attribute always has a value, and it follows from \(optional), which may have none.",
+            "Make the attribute optional, or \(optional) not."))
+      }
+      return (end.place, derivation.names.count)
+    } catch {
+      note(error)
+      return nil
+    }
+  }
+
+  /// Follows a derivation; nil for a count, and where something else is the matter with the way, which is reported
+  /// there.
+  private func end(of derivation: Derivation, in index: Int) throws(Derivation.Flaw) -> End? {
+    switch derivation.form {
+    case .count(let name):
+      _ = try toMany(name, in: index)
+      return nil
+    case .sum(let name, let attribute):
+      guard let destination = indicesByName[try toMany(name, in: index).destinationEntityName] else {
+        return nil
+      }
+      let end = try self.attribute(attribute, in: destination)
+      return End(place: end.place, attribute: end.attribute, optional: nil)
+    case .value(let names), .text(_, let names):
+      return try end(of: names, in: index)
+    }
+  }
+
+  private func end(of names: [String], in index: Int) throws(Derivation.Flaw) -> End? {
+    var here = index
+    var optional: String?
+    var names = names[...]
+    while names.count > 1, let name = names.first {
+      // What stands behind a composite is the rest of the path to one of its attributes.
+      if case .composite? = visible[here][name]?.property {
+        names = [names.joined(separator: ".")]
+        continue
+      }
+      names.removeFirst()
+      let relationship = try toOne(name, in: here)
+      if relationship.isOptional, optional == nil { optional = "\(entities[here].name).\(name)" }
+      guard let next = indicesByName[relationship.destinationEntityName] else { return nil }
+      here = next
+    }
+    let end = try attribute(names.last ?? "", in: here)
+    if end.attribute.isOptional, optional == nil { optional = "\(entities[here].name).\(end.attribute.name)" }
+    return End(place: end.place, attribute: end.attribute, optional: optional)
+  }
+
+  // MARK: Steps
+
+  private func property(_ name: String, in index: Int) throws(Derivation.Flaw) -> VisibleProperty {
+    if let found = visible[index][name] { return found }
+    throw .init(
+      "\(entities[index].name) has no property \"\(name)\".", "Correct the name, or declare the property.")
+  }
+
+  private func toMany(_ name: String, in index: Int) throws(Derivation.Flaw) -> RelationshipDescription {
+    if case .relationship(let relationship) = try property(name, in: index).property, relationship.isToMany {
+      return relationship
+    }
+    throw .init(
+      "\(entities[index].name).\(name) is no to-many relationship: there is one at most to count or to add up.",
+      "Correct the name, or leave out the operator.")
+  }
+
+  private func toOne(_ name: String, in index: Int) throws(Derivation.Flaw) -> RelationshipDescription {
+    let place = "\(entities[index].name).\(name)"
+    guard case .relationship(let relationship) = try property(name, in: index).property else {
+      throw .init("\(place) is an attribute, which has no properties.", "End the path there.")
+    }
+    if !relationship.isToMany { return relationship }
+    throw .init(
+      "\(place) leads to many objects, and a derived attribute has one value.",
+      "Make a count or a sum of it: \(name).@count.")
+  }
+
+  private func attribute(
+    _ name: String, in index: Int
+  ) throws(Derivation.Flaw) -> (place: Place, attribute: AttributeDescription) {
+    let place = "\(entities[index].name).\(name)"
+    let found = try property(name, in: index)
+    if case .composite = found.property {
+      throw .init("\(place) is a composite attribute, and no value.", "Go on to one of its attributes.")
+    }
+    guard case .attribute(let attribute) = found.property else {
+      throw .init("\(place) is a relationship, and no value.", "Go on to an attribute, or to .@count.")
+    }
+    if attribute.isTransient {
+      throw .init("\(place) is transient: no store knows it.", "Store it, or name another attribute.")
+    }
+    return (Place(entity: found.declaringEntity, name: name), attribute)
+  }
+
+  // MARK: Types
+
+  /// What is wrong with the type of a derived attribute, given that of the attribute that it follows from.
+  private static func typeFlaw(
+    _ type: AttributeType, _ derivation: Derivation, _ source: AttributeType
+  ) -> Derivation.Flaw? {
+    switch derivation.form {
+    case .count: return nil
+    case .value:
+      if type == source { return nil }
+      return .init("The attribute is \(type), and what it follows from is \(source).", "Make it \(source).")
+    case .text:
+      if source != .string {
+        return .init("The function is given \(source).", "Name an attribute with text.")
+      }
+      return type == .string ? nil : .init("Text cannot be \(type).", "Make the attribute string.")
+    case .sum:
+      switch source {
+      case .int16, .int32, .int64:
+        return type.isInteger || type == .decimal
+          ? nil : .init("A sum of whole numbers cannot be \(type).", "Make the attribute int64 or decimal.")
+      case .float, .double:
+        return type == .double
+          ? nil : .init("A sum of \(source) cannot be \(type).", "Make the attribute double.")
+      case .decimal:
+        return type == .decimal
+          ? nil : .init("A sum of decimal cannot be \(type).", "Make the attribute decimal.")
+      default:
+        return .init("The values of \(source) do not add up.", "Name an attribute with numbers.")
+      }
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import Perdure
+import PerdureModel
+import PerdurePredicates
+import Testing
+
+@Entity private final class Owner: ManagedObject {
+  @Attribute(.length(...40)) var name: String?
+}
+
+@Entity private final class Firm: ManagedObject {
+  var name: String?
+  var owner: Owner?
+  @Relationship(inverse: "firm") var hands: ToMany<Hand>
+  @Attribute(.indexed, derived: "hands.@count") var handCount: Int
+  @Attribute(derived: "hands.pay.@sum") var payroll: Int
+  @Attribute(derived: "hands.@sum.rate") var rates: Double
+  @Attribute(derived: "hands.bonus.@sum") var bonuses: Decimal
+  @Attribute(derived: "owner.name") var ownerName: String?
+  @Attribute(derived: "hands.small.@sum") var smallSum: Int16?
+}
+
+@Entity private final class Hand: ManagedObject {
+  var name: String = ""
+  var pay: Int = 0
+  var rate: Double?
+  var bonus: Decimal?
+  var small: Int16?
+  @Relationship(inverse: "hands") var firm: Firm?
+  @Attribute(derived: "firm.name") var firmName: String?
+  @Attribute(derived: "canonical:(name)") private(set) var plainName: String?
+  @Attribute(derived: "uppercase:(firm.ownerName)") var shout: String?
+  @Attribute(derived: "lowercase:(firmName)") var whisper: String?
+  @Attribute(derived: "firm.payroll") var firmPay: Int?
+  @Attribute(derived: "name") var alias: String?
+}
+
+/// D1 to D7 of the reference.
+@Suite("Derived attributes")
+struct DerivedAttributeTests {
+  private func sandbox() throws -> Sandbox { try Sandbox(Owner.self, Firm.self, Hand.self) }
+
+  private func hand(_ context: ManagedObjectContext, _ name: String, pay: Int = 0, _ firm: Firm? = nil)
+    -> Hand
+  {
+    let hand = Hand(context: context)
+    hand.name = name
+    hand.pay = pay
+    hand.firm = firm
+    return hand
+  }
+
+  @Test("D1 Copies along to-one paths, functions of text, counts and sums, and what is derived from these")
+  func kinds() throws {
+    let context = try sandbox().container.newContext()
+    let firm = Firm(context: context)
+    (firm.name, firm.owner) = ("Ärger & Co", Owner(context: context))
+    firm.owner?.name = "Straße"
+    let one = hand(context, "Ève", pay: 3, firm)
+    (one.rate, one.bonus) = (0.5, Decimal(string: "0.1"))
+    let two = hand(context, "Zoë", pay: 4, firm)
+    (two.rate, two.bonus) = (0.25, Decimal(string: "0.2"))
+    #expect(one.firmName == "Ärger & Co" && one.plainName == "eve" && one.shout == "STRASSE")
+    #expect(one.whisper == "ärger & co" && one.alias == "Ève" && one.firmPay == 7)
+    #expect(
+      firm.handCount == 2 && firm.payroll == 7 && firm.rates == 0.75 && firm.bonuses == Decimal(string: "0.3")
+    )
+    #expect(firm.ownerName == "Straße")
+  }
+
+  @Test(
+    "D2 What is derived is right at once: before a save, after it, and after changes anywhere along its path")
+  func atOnce() throws {
+    let container = try sandbox().container
+    let context = container.newContext()
+    let firm = Firm(context: context)
+    let hand = hand(context, "h", pay: 5, firm)
+    #expect(hand.firmName == nil && hand.shout == nil && firm.payroll == 5)
+    firm.name = "One"
+    #expect(hand.firmName == "One" && hand.value(forKey: "whisper") as? String == "one")
+    try context.save()
+    #expect(hand.firmName == "One" && firm.payroll == 5)
+    firm.name = "Two"
+    let owner = Owner(context: context)
+    (owner.name, firm.owner, hand.pay) = ("ann", owner, 6)
+    #expect(hand.firmName == "Two" && hand.shout == "ANN" && firm.payroll == 6 && hand.firmPay == 6)
+    #expect(hand.committedValues(forKeys: ["firmName", "shout", "firmPay"])["firmName"] as? String == "One")
+    context.rollback()
+    #expect(hand.firmName == "One" && hand.shout == nil && firm.payroll == 5)
+    hand.firm = nil
+    #expect(hand.firmName == nil && hand.firmPay == nil && firm.payroll == 0)
+    context.delete(firm)
+    try context.save()
+    #expect(hand.firmName == nil)
+  }
+
+  @Test("D2 What another context saves shows when this one moves on, and not before")
+  func others() throws {
+    let container = try sandbox().container
+    let context = container.newContext()
+    let firm = Firm(context: context)
+    firm.name = "One"
+    let hand = hand(context, "h", pay: 5, firm)
+    try context.save()
+    let other = container.newContext()
+    let theirs = try #require(try other.fetch(Firm.fetchRequest()).first)
+    theirs.name = "Two"
+    theirs.hands.first { _ in true }?.pay = 9
+    try other.save()
+    #expect(hand.firmName == "One" && firm.payroll == 5)
+    context.rollback()
+    #expect(hand.firmName == "Two" && firm.payroll == 9)
+  }
+
+  @Test("D3 Predicates, orders, aggregates and typed queries take what is derived, unsaved changes included")
+  func queries() throws {
+    let context = try sandbox().container.newContext()
+    let firms = ["Beta", "alpha", nil].map { name -> Firm in
+      let firm = Firm(context: context)
+      firm.name = name
+      return firm
+    }
+    for (number, name) in ["Ida", "Ève", "Otto", "eve"].enumerated() {
+      _ = hand(context, name, pay: number, number == 3 ? nil : firms[number % 2])
+    }
+    func hands(_ format: String) throws -> [String] {
+      try context.fetch(FetchRequest<Hand>(predicate: try FetchPredicate(format: format))).map(\.name)
+        .sorted()
+    }
+    func check() throws {
+      #expect(try hands("firmName == 'Beta'") == ["Ida", "Otto"])
+      #expect(try hands("firmName == nil") == ["eve"])
+      #expect(try hands("plainName == 'eve'") == ["eve", "Ève"])
+      #expect(try hands("whisper BEGINSWITH 'al' AND pay > 0") == ["Ève"])
+      #expect(try hands("firm.payroll == 2 AND firm.handCount == 2") == ["Ida", "Otto"])
+      #expect(try context.fetch(Firm.fetchRequest { $0.payroll > 0 && $0.handCount == 1 }) == [firms[1]])
+      #expect(try context.fetch(Hand.fetchRequest { $0.firmName == "alpha" }).map(\.name) == ["Ève"])
+      let anyNamed = FetchRequest<Firm>(predicate: try FetchPredicate(format: "ANY hands.plainName == 'ida'"))
+      #expect(try context.fetch(anyNamed) == [firms[0]])
+      let summed = FetchRequest<Firm>(predicate: try FetchPredicate(format: "hands.@max.firmPay == 2"))
+      #expect(try context.fetch(summed) == [firms[0]])
+      let ordered = FetchRequest<Hand>(sortDescriptors: [FetchOrder(\Hand.firmName), FetchOrder("plainName")])
+      #expect(try context.fetch(ordered).map(\.name) == ["eve", "Ida", "Otto", "Ève"])
+      let byPay = FetchRequest<Firm>(sortDescriptors: [FetchOrder(\Firm.payroll, ascending: false)])
+      #expect(try context.fetch(byPay) == [firms[0], firms[1], firms[2]])
+    }
+    try check()
+    try context.save()
+    try check()
+  }
+
+  @Test("D4 What may have no value is optional; a save asks nothing of what is derived")
+  func optional() throws {
+    let context = try sandbox().container.newContext()
+    _ = Hand(context: context)
+    _ = Firm(context: context)
+    try context.save()
+    #expect(throws: ModelError.self) {
+      try ManagedObjectModel([
+        EntityDescription(
+          "A",
+          properties: [.toOne("a", "A"), .derived("d", "a.e", type: .int64, optional: false), .int64("e")])
+      ])
+    }
+  }
+
+  @Test("D5 Stores in memory derive as well as stores in directories")
+  func stores() throws {
+    let context = try sandbox().container.newContext()
+    let firm = Firm(context: context)
+    _ = hand(context, "h", pay: 2, firm)
+    try context.save()
+    #expect(try context.fetch(Firm.fetchRequest { $0.payroll == 2 }) == [firm])
+  }
+
+  @Test("D6 What is derived is no part of what has changed")
+  func changes() throws {
+    let context = try sandbox().container.newContext()
+    let firm = Firm(context: context)
+    let hand = hand(context, "h", pay: 2, firm)
+    try context.save()
+    (firm.name, hand.pay) = ("changed", 3)
+    #expect(Set(firm.changedValues().keys) == ["name"])
+    #expect(Set(hand.changedValues().keys) == ["pay"])
+    #expect(hand.firmName == "changed" && firm.payroll == 3)
+  }
+
+  @Test("D7 The operator of a sum stands before the attribute or behind it, in derivations and in predicates")
+  func spellings() throws {
+    let context = try sandbox().container.newContext()
+    let firm = Firm(context: context)
+    let hand = hand(context, "h", pay: 2, firm)
+    hand.rate = 1.5
+    #expect(firm.value(forKeyPath: "hands.@sum.rate") as? Double == firm.rates)
+    #expect(firm.value(forKeyPath: "hands.pay.@sum") as? Int64 == Int64(firm.payroll))
+    for format in ["hands.@sum.pay == payroll", "hands.pay.@sum == payroll", "hands.rate.@sum == rates"] {
+      #expect(try context.count(for: FetchRequest<Firm>(predicate: try FetchPredicate(format: format))) == 1)
+    }
+  }
+
+  @Test("A sum that its type cannot hold has no value, in memory and in predicates")
+  func tooLarge() throws {
+    let context = try sandbox().container.newContext()
+    let firm = Firm(context: context)
+    for _ in 0..<2 { hand(context, "h", pay: 0, firm).small = .max }
+    let request = FetchRequest<Firm>(predicate: try FetchPredicate(format: "smallSum == nil"))
+    #expect(firm.smallSum == nil)
+    #expect(try context.count(for: request) == 1)
+    try context.save()
+    #expect(try context.count(for: request) == 1)
+    firm.hands.first { _ in true }?.small = -1
+    #expect(firm.smallSum == Int16.max - 1)
+    #expect(try context.count(for: request) == 0)
+  }
+
+  @Test("Snapshots, descriptions and key paths have what is derived")
+  func elsewhere() throws {
+    let context = try sandbox().container.newContext()
+    let firm = Firm(context: context)
+    firm.name = "F"
+    let hand = hand(context, "h", pay: 2, firm)
+    #expect(hand.value(forKeyPath: "firm.payroll") as? Int64 == 2)
+    #expect(firm.value(forKeyPath: "hands.firmName") as? [String] == ["F"])
+    #expect(try hand.snapshot()["firmName"]?.value == .string("F"))
+  }
+}

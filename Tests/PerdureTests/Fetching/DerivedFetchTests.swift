@@ -1,0 +1,169 @@
+import Perdure
+import PerdureModel
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+@Entity private final class Landlord: ManagedObject {
+  var name: String?
+  @Relationship(inverse: "landlord") var houses: ToMany<House>
+}
+
+@Entity private final class House: ManagedObject {
+  @Attribute(.indexed) var name: String?
+  @Relationship(inverse: "houses") var landlord: Landlord?
+  @Relationship(inverse: "house") var rooms: ToMany<Room>
+  @Attribute(derived: "rooms.@count") var roomCount: Int
+  @Attribute(derived: "rooms.rent.@sum") var rent: Int
+  @Attribute(derived: "rooms.size.@sum") var size: Double
+  @Attribute(.indexed, derived: "landlord.name") var landlordName: String?
+}
+
+@Entity private final class Room: ManagedObject {
+  var name: String = ""
+  var rent: Int = 0
+  var size: Double?
+  @Relationship(inverse: "rooms") var house: House?
+  @Attribute(.indexed, derived: "house.name") var houseName: String?
+  @Attribute(.indexed, derived: "house.landlord.name") var landlordName: String?
+  @Attribute(derived: "canonical:(house.landlordName)") var plainLandlord: String?
+  @Attribute(derived: "uppercase:(name)") var shout: String?
+  @Attribute(derived: "house.rent") var houseRent: Int?
+  @Attribute(derived: "house.size") var houseSize: Double?
+}
+
+/// Predicates and orders on derived attributes beside the same on what they stand for, and beside what each object says.
+@Suite("Fetching by derived attributes")
+struct DerivedFetchTests {
+  private struct Question: Sendable {
+    let derived: String
+    let expression: String
+    let holds: @Sendable (Room) -> Bool
+
+    init(_ derived: String, _ expression: String, _ holds: @escaping @Sendable (Room) -> Bool) {
+      self.derived = derived
+      self.expression = expression
+      self.holds = holds
+    }
+  }
+
+  private static let questions: [Question] = [
+    Question("houseName == 'h1'", "house.name == 'h1'") { $0.houseName == "h1" },
+    Question("houseName != 'h1'", "house.name != 'h1'") { $0.houseName != "h1" },
+    Question("houseName == nil", "house.name == nil") { $0.houseName == nil },
+    Question("houseName IN {'h0', 'h2'}", "house.name IN {'h0', 'h2'}") {
+      ["h0", "h2"].contains($0.houseName)
+    },
+    Question("houseName BEGINSWITH 'h' AND rent > 1", "house.name BEGINSWITH 'h' AND rent > 1") {
+      $0.houseName?.hasPrefix("h") == true && $0.rent > 1
+    },
+    Question("landlordName == 'L1'", "house.landlord.name == 'L1'") { $0.landlordName == "L1" },
+    Question("house.landlordName == 'É0'", "house.landlord.name == 'É0'") { $0.house?.landlordName == "É0" },
+    Question("plainLandlord == 'e0'", "canonical:(house.landlord.name) == 'e0'") { $0.plainLandlord == "e0" },
+    Question("plainLandlord == nil", "canonical:(house.landlord.name) == nil") { $0.plainLandlord == nil },
+    Question("shout == 'R3'", "uppercase:(name) == 'R3'") { $0.shout == "R3" },
+    Question("houseRent > 6", "house != nil AND house.rooms.rent.@sum > 6") { ($0.houseRent ?? 0) > 6 },
+    Question("house.rent > 6", "house.rooms.@sum.rent > 6") { ($0.house?.rent ?? 0) > 6 },
+    Question("houseSize == nil", "house == nil") { $0.houseSize == nil },
+    Question(
+      "houseSize > 2 OR houseRent == 0",
+      "house.rooms.size.@sum > 2 OR house != nil AND house.rooms.rent.@sum == 0"
+    ) {
+      ($0.houseSize ?? 0) > 2 || $0.houseRent == 0
+    },
+    Question("ANY house.rooms.houseName == 'h2'", "ANY house.rooms.house.name == 'h2'") { room in
+      room.house?.rooms.contains { $0.houseName == "h2" } ?? false
+    },
+    Question(
+      "SUBQUERY(house.rooms, $r, $r.landlordName == 'L1' AND $r.shout != 'R1').@count > 0",
+      "SUBQUERY(house.rooms, $r, $r.house.landlord.name == 'L1' AND uppercase:($r.name) != 'R1').@count > 0"
+    ) { room in
+      room.house?.rooms.contains { $0.landlordName == "L1" && $0.shout != "R1" } ?? false
+    },
+  ]
+  private static let orders = [
+    ("houseName", "house.name"), ("landlordName", "house.landlord.name"),
+    ("house.landlordName", "house.landlord.name"),
+    ("house.rent", "house.rent"),
+  ]
+
+  private func ids(_ context: ManagedObjectContext, _ format: String) throws -> Set<ManagedObjectID> {
+    let request = FetchRequest<Room>(predicate: try FetchPredicate(format: format))
+    let found = try context.fetchIDs(request)
+    #expect(try context.count(for: request) == found.count, "\(format)")
+    return Set(found)
+  }
+
+  private func ordered(_ context: ManagedObjectContext, _ key: String, _ isAscending: Bool) throws
+    -> [ManagedObjectID]
+  {
+    var request = FetchRequest<Room>(sortDescriptors: [FetchOrder(key, ascending: isAscending)])
+    let all = try context.fetchIDs(request)
+    request.fetchLimit = 4
+    #expect(try context.fetchIDs(request) == Array(all.prefix(4)), "\(key)")
+    return all
+  }
+
+  private func check(_ context: ManagedObjectContext) throws {
+    let rooms = try context.fetch(Room.fetchRequest())
+    for question in Self.questions {
+      let naive = Set(rooms.filter(question.holds).map(\.objectID))
+      #expect(try ids(context, question.derived) == naive, "\(question.derived)")
+      #expect(try ids(context, question.expression) == naive, "\(question.expression)")
+    }
+    for (derived, expression) in Self.orders {
+      for isAscending in [true, false] {
+        #expect(
+          try ordered(context, derived, isAscending) == ordered(context, expression, isAscending),
+          "\(derived)")
+      }
+    }
+  }
+
+  @Test("A derived attribute is what it stands for, in the store and over unsaved changes")
+  func differential() throws {
+    var random = SeededGenerator.forTest("derived attributes in fetches")
+    let classes: [ManagedObject.Type] = [Landlord.self, House.self, Room.self]
+    let container = PersistentContainer(
+      name: "Rent", model: try ManagedObjectModel(classes.map { $0.entityDescription }), classes: classes,
+      description: .inMemory, factory: StoreKind.current.factory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for number in 0..<12 {
+      if number < 3 { Landlord(context: context).name = number == 0 ? "É0" : "L\(number)" }
+      if number < 4 { House(context: context).name = "h\(number)" }
+      Room(context: context).name = "r\(number)"
+    }
+    try context.save()
+    for round in 0..<12 {
+      for _ in 0..<Int.random(in: 1...8, using: &random) { try edit(context, &random) }
+      try check(context)
+      if round % 4 == 3 { context.rollback() } else { try context.save() }
+      try check(context)
+      try check(container.newContext())
+    }
+  }
+
+  private func edit(_ context: ManagedObjectContext, _ random: inout SeededGenerator) throws {
+    let rooms = try context.fetch(
+      FetchRequest<Room>(sortDescriptors: [FetchOrder("name"), FetchOrder("rent")]))
+    let houses = try context.fetch(FetchRequest<House>(sortDescriptors: [FetchOrder("name")]))
+    let landlords = try context.fetch(FetchRequest<Landlord>(sortDescriptors: [FetchOrder("name")]))
+    let (room, house, landlord) = (random.pick(rooms), random.pick(houses), random.pick(landlords))
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0, 1: room.rent = Int.random(in: 0..<5, using: &random)
+    case 2: room.size = random.chance(20) ? nil : Double(Int.random(in: 0..<5, using: &random)) / 2
+    case 3, 4: room.house = random.chance(20) ? nil : house
+    case 5: house.name = random.chance(20) ? nil : "h\(Int.random(in: 0..<4, using: &random))"
+    case 6: house.landlord = random.chance(20) ? nil : landlord
+    case 7: landlord.name = random.chance(20) ? nil : "L\(Int.random(in: 0..<3, using: &random))"
+    case 8: if houses.count > 2 { context.delete(house) } else { House(context: context).name = "h1" }
+    default:
+      if rooms.count > 10 {
+        context.delete(room)
+      } else {
+        Room(context: context).name = "r\(random.next() % 5)"
+      }
+    }
+  }
+}
