@@ -33,6 +33,9 @@ struct CrashWriter {
     groups = try history.index(
       .slices("groups", rows, .value(offset: 0, length: 8), by: extractor), of: store)
     _ = try history.index(IndexDefinition(name: "counts", source: .groupCounts(of: groups)), of: store)
+    let sums = IndexDefinition.sums("sums", rows, by: extractor)
+    let order = IndexDefinition(name: "order", source: .sumOrder(of: try history.index(sums, of: store)))
+    _ = try history.index(order, of: store)
     serials = try history.index(
       .slices("serials", rows, .value(offset: 8, length: 8), isUnique: true, by: extractor), of: store)
   }
@@ -154,7 +157,7 @@ struct CrashWriter {
       let offset = Int.random(in: 0...7, using: &random)
       _ = try history.index(
         .slices("by byte", rows, .value(offset: offset, length: 1), by: extractor), of: store)
-    case 5: try history.removeIndex("by byte", of: store)
+    case 5: try history.removeIndex(Bool.random(using: &random) ? "by byte" : "order", of: store)
     default:
       _ = try store.write(durability: .powerLoss) { try $0.remove(id: 9_999, in: rows) }
     }

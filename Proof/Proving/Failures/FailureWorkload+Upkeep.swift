@@ -102,6 +102,14 @@ extension FailureWorkload {
       try session.checkpoint()
       try session.put(3, 20, rows, .relaxed)
     },
+    FailureWorkload(name: "sums of groups and their order") { session in
+      guard let rows = try session.rows(), let sums = try session.define(.sums("sums", rows)) else { return }
+      try session.define(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
+      try session.write((1...5).map { session.row($0, 50, rows) })
+      try session.remove(1, 2, in: rows)
+      try session.checkpoint()
+      try session.put(3, 20, rows, .relaxed)
+    },
     FailureWorkload(name: "an index that is defined anew") { session in
       guard let rows = try session.rows() else { return }
       try session.write((1...5).map { session.row($0, 50, rows) })

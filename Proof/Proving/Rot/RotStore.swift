@@ -182,6 +182,8 @@ private struct RotStoreBuilder {
     let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
     _ = try store.defineIndex(.slices("ids", rows, .value(offset: 8, length: 8), isUnique: true))
     _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
+    let sums = try store.defineIndex(.sums("sums", rows))
+    _ = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
   }
 
   /// What is done to one key of a commit; nil removes it.
