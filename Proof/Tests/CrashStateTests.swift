@@ -38,6 +38,27 @@ struct CrashStateTests {
     try state.check(store, "now")
   }
 
+  @Test("Has the sums of its values, of either sign and beyond 64 bits, and their order")
+  func sums() throws {
+    var (store, state) = try make()
+    let rows = try store.keyspace("rows", .dense)
+    let sums = IndexDefinition.sums("sums", rows)
+    let order = IndexDefinition(name: "order", source: .sumOrder(of: try store.defineIndex(sums)))
+    _ = try store.defineIndex(order)
+    for definition in [sums, order] { state.catalog.add(CrashDefinition(definition)) }
+    for (id, number) in ([.max, .max, -300, .min, 7, 128, -7] as [Int64]).enumerated() {
+      let key = CrashKey(keyspace: "rows", key: .id(UInt64(id)))
+      let value = [0, 0, 0, 0, 0, 0, 0, UInt8(id / 2)] + withUnsafeBytes(of: number.bigEndian) { Array($0) }
+      try store.write { try $0.put(value, id: UInt64(id), in: rows) }
+      state.content[key] = value
+    }
+    try state.check(store, "now")
+    state.catalog.add(.removedIndex("order"))
+    #expect(throws: Violation.self) { try state.check(store, "now") }
+    try store.removeIndex(try #require(try store.indexes.last).index)
+    try state.check(store, "now")
+  }
+
   @Test(
     "Is not that of a store without a definition that was made, or with another",
     arguments: [

@@ -12,7 +12,7 @@ extension CrashState {
     }
   }
 
-  static func number(_ sum: Int128) -> [UInt8] {
+  package static func number(_ sum: Int128) -> [UInt8] {
     if sum == 0 { return [3] }
     var (digits, place) = (digits(of: sum.magnitude), 0x7FFF)
     place += digits.count
@@ -21,7 +21,7 @@ extension CrashState {
     return sum < 0 ? [2] + bytes.map { ~$0 } : [4] + bytes
   }
 
-  static func number(of count: Int) -> [UInt8] { marked(digits(of: UInt128(count))) }
+  package static func number(of count: Int) -> [UInt8] { marked(digits(of: UInt128(count))) }
 
   /// Of base 128, the first digit first.
   private static func digits(of number: UInt128) -> [UInt8] {

@@ -126,6 +126,17 @@ extension HistoryContent {
   }
 }
 
+extension HistoryContent {
+  /// By group: what the serial numbers of its rows add up to, and how many there are.
+  var serialSums: [UInt64: (sum: Int, count: Int)] {
+    rows.reduce(into: [:]) { sums, row in
+      guard row.isThere, row.value.hasSerial else { return }
+      sums[UInt64(row.value.group), default: (0, 0)].sum += Int(row.value.serial)
+      sums[UInt64(row.value.group), default: (0, 0)].count += 1
+    }
+  }
+}
+
 /// The model: what the store holds, and what it has to say to each commit.
 struct HistoryModel {
   let universe: HistoryUniverse

@@ -116,6 +116,30 @@ extension HistoryRun {
       lower: range.lower == 0 ? [] : bound(range.lower), upper: isLast ? nil : bound(range.upper))
   }
 
+  /// The sums of the serial numbers of each group, and the groups in their order.
+  func checkSums(_ snapshot: Snapshot, _ content: HistoryContent) throws {
+    let (sums, order) = (indexes[HistoryIndex.allCases.count], indexes[HistoryIndex.allCases.count + 1])
+    let expected = content.serialSums
+    for group in 0..<256 as Range<UInt64> {
+      let found = try snapshot.sum(of: group, in: sums)
+      try expect(
+        found?.int64 == expected[group].map { Int64($0.sum) }
+          && found?.termCount ?? 0 == expected[group]?.count ?? 0,
+        "the sum of group \(group) is \(found?.int64 as Any), not \(expected[group] as Any)")
+    }
+    let groups = expected.sorted { ($0.value.sum, $0.key) < ($1.value.sum, $1.key) }
+    var next = 0
+    try snapshot.forEachEntry(in: order) { key, group in
+      guard next < groups.count, groups[next].key == group,
+        HistoryComparison.isEqual(key, CrashState.number(Int128(groups[next].value.sum)))
+      else { throw Violation("entry \(next) of the order of sums is not the right one of \(groups.count)") }
+      next += 1
+      return true
+    }
+    try expect(next == groups.count, "the order of sums gave \(next) entries of \(groups.count)")
+    answered(UInt64(next))
+  }
+
   // MARK: - One key
 
   private func checkValue(_ place: HistoryPlace, _ snapshot: Snapshot, _ content: HistoryContent) throws {

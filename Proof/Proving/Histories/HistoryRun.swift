@@ -239,11 +239,14 @@ package final class HistoryRun {
       source: .records(
         keyspaces: [links], extractor: SliceExtractor.name,
         parameters: SliceExtractor.parameters([.key(offset: 8, length: 8)], reference: .keyPrefix)))
-    return [
-      groups, try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups))),
-      try store.defineIndex(.slices("serials", rows, .value(offset: 8, length: 8), isUnique: true)),
-      try store.defineIndex(backlinks),
-    ]
+    let counts = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
+    let serials = try store.defineIndex(
+      .slices("serials", rows, .value(offset: 8, length: 8), isUnique: true))
+    let back = try store.defineIndex(backlinks)
+    let sums = try store.defineIndex(.sums("sums", rows))
+    let order = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
+    // In the order of `HistoryIndex`; those behind are for `checkSums`.
+    return [groups, counts, serials, back, sums, order]
   }
 
   private func follow() throws {
@@ -274,7 +277,7 @@ package final class HistoryRun {
     try expectSequence(statistics.sequence, "the statistics")
     let content = model.content
     try expect(statistics.keys == content.counts.reduce(0, +), "\(statistics.keys) keys are counted")
-    let entries = HistoryIndex.allCases.reduce(0) {
+    let entries = HistoryIndex.allCases.reduce(2 * content.serialSums.count) {
       $0 + content.entries(of: $1, 0..<$1.limit(history.universe), model.keys.ids, history.universe).count
     }
     try expect(
@@ -308,6 +311,7 @@ package final class HistoryRun {
       try check(.scan(space, range, all), state.snapshot, state.content)
       try check(.count(space, range), state.snapshot, state.content)
     }
+    try checkSums(state.snapshot, state.content)
     for index in HistoryIndex.allCases {
       try check(
         .index(index, HistoryRange(0, index.limit(history.universe)), all), state.snapshot, state.content)
