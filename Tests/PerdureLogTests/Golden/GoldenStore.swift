@@ -22,6 +22,8 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     case cutOff = "cut-off"
     /// With compressed values: some by themselves, and with either of two dictionaries.
     case packed
+    /// As `checkpoint`, with sums of groups and their order, and an index that was removed.
+    case sums
   }
 
   var version: Int
@@ -31,12 +33,17 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   static let all =
     [.closed, .checkpoint, .rewritten, .cutOff].map { GoldenStore(version: 1, kind: $0) }
     + [.packed, .checkpoint].map { GoldenStore(version: 2, kind: $0) }
-    + [GoldenStore(version: 3, kind: .grouped), GoldenStore(version: 4, kind: .checkpoint)]
+    + [
+      GoldenStore(version: 3, kind: .grouped), GoldenStore(version: 4, kind: .checkpoint),
+      GoldenStore(version: 5, kind: .sums),
+    ]
   /// What the generator writes: those of `all` that have this version.
-  static let newestVersion = 4
+  static let newestVersion = 5
 
   /// Whether the index file is used that lies there: those of older versions are not (FORMAT.md, section 20).
-  var hasUsableCheckpoint: Bool { kind == .checkpoint && version > 3 }
+  var hasUsableCheckpoint: Bool { hasIndexFile && version > 3 }
+
+  var hasIndexFile: Bool { kind == .checkpoint || kind == .sums }
 
   var description: String { "v\(version)/\(kind.rawValue)" }
 
@@ -89,12 +96,13 @@ struct GoldenGenerator {
     let store = try Store(at: Self.path, options: options)
     try history.write(0..<5, to: store)
     try GoldenHistory.defineIndexes(in: store)
+    if kind == .sums { try GoldenHistory.defineSums(in: store) }
     // Not all, so that there is a log behind what is done in between.
     let last = history.commits.count - 3
     if kind == .packed { try Self.train(store) }
     try history.write(5..<last, to: store)
     if kind == .packed { try Self.train(store) }
-    if kind == .checkpoint { try store.checkpoint() }
+    if kind == .checkpoint || kind == .sums { try store.checkpoint() }
     if kind == .rewritten || kind == .grouped { _ = try store.compact() }
     try history.write(last..<history.commits.count, to: store)
     guard kind == .cutOff else {
