@@ -26,6 +26,8 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
   case uuid = 1100
   /// A URL, stored as its absolute string.
   case uri = 1200
+  /// The identity of an object of the same store, without an inverse and without a delete rule: the object may be gone.
+  case objectID = 2000
 
   /// Whether the type is one of the three widths of whole numbers.
   public var isInteger: Bool {
@@ -53,6 +55,7 @@ extension AttributeType: CustomStringConvertible {
     case .binary: "binary"
     case .uuid: "uuid"
     case .uri: "uri"
+    case .objectID: "object id"
     }
   }
 }

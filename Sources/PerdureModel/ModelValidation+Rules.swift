@@ -64,6 +64,11 @@ extension ModelValidation {
       if type == .undefined {
         return ("A predicate cannot be asked about any value.", "Give the attribute a type.")
       }
+      if type == .objectID {
+        return (
+          "A predicate has nothing to ask of an id.", "Look at the object in validateForInsert and its like."
+        )
+      }
       // Of what is stored, what cannot be asked is found out when it is asked.
       return isStored ? nil : Self.flaw(of: predicate)
     case .unreadablePredicate(let text, _):
@@ -153,12 +158,18 @@ extension AttributeType {
   fileprivate var hasOrder: Bool {
     switch self {
     case .int16, .int32, .int64, .decimal, .double, .float, .date: true
-    case .undefined, .string, .boolean, .binary, .uuid, .uri: false
+    case .undefined, .string, .boolean, .binary, .uuid, .uri, .objectID: false
     }
   }
 
   /// The subject of a sentence about values.
-  fileprivate var phrase: String { self == .undefined ? "An attribute that holds anything" : "A \(self)" }
+  fileprivate var phrase: String {
+    switch self {
+    case .undefined: "An attribute that holds anything"
+    case .objectID: "An object id"
+    default: "A \(self)"
+    }
+  }
 
   /// Whether values have a length.
   fileprivate var hasLength: Bool { self == .string || self == .binary || self == .uri }

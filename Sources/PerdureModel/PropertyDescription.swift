@@ -130,6 +130,11 @@ extension PropertyDescription {
     _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
   ) -> PropertyDescription { .attribute(name, .uri, optional: optional, default: value, rules: rules) }
 
+  /// Describes the identity of an object; see `AttributeType.objectID`.
+  public static func objectID(_ name: String, optional: Bool = true) -> PropertyDescription {
+    .attribute(name, .objectID, optional: optional)
+  }
+
   /// Describes bytes.
   public static func binary(
     _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []

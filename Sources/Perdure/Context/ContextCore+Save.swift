@@ -48,8 +48,10 @@ extension ContextCore {
     var plan = SavePlan(self)
     // One change after the other, so that none leaves the cache between being checked and being written.
     for overlay in tracker.ordered.joined() {
+      let count = violations.count
       addViolations(overlay, to: &violations)
-      plan.add(overlay)
+      // Of what has just been refused no row may be able to hold it.
+      if violations.count == count || overlay.fitsRow { plan.add(overlay) }
     }
     plan.finish()
     if let readFailure { throw readFailure }

@@ -20,7 +20,11 @@ struct PendingSource: PropertySource {
   func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult {
     guard let slot = shape.storage.slot(named: property) else { return .unknown }
     switch shape.properties[slot] {
-    case .attribute: return .value(core.columnValue(identity, slot))
+    case .attribute:
+      let value = core.columnValue(identity, slot)
+      // An id of another store: no save takes it, and nothing equals it.
+      if case .objectID = value { return .value(.null) }
+      return .value(value)
     case .transient: return .unknown
     case .count(let counted):
       return .value(.integer(Int64(core.targetCount(of: identity, shape.relationship(counted)))))

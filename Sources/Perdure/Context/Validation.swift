@@ -32,6 +32,7 @@ enum PropertyRules {
   /// Whether a property has any rule.
   static func apply(to property: EntityShape.Property) -> Bool {
     switch property {
+    case .attribute(.reference, _): true
     case .attribute(_, let isOptional), .transient(_, let isOptional): !isOptional
     case .count, .derived: false
     case .relationship(let relationship): !relationship.isOptional || relationship.hasCountLimits
@@ -200,6 +201,14 @@ extension ContextCore {
     of value: Value, _ shape: EntityShape, _ reference: ObjectReference, _ slot: Int,
     to details: inout [PerdureError.Detail]
   ) {
+    if shape.attributeKinds[slot] == .reference, case .objectID(let text) = value,
+      case .objectID = graph.heldIdentity(text)
+    {
+      details.append(
+        PerdureError.Detail(
+          code: .validation, objectID: objectID(of: reference), property: shape.propertyName(slot),
+          value: value, rule: "must be the id of an object of this store, of an entity of its model"))
+    }
     guard let rules = shape.rules[slot] else { return }
     for broken in rules.broken(by: value) {
       details.append(

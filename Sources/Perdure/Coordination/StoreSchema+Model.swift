@@ -20,6 +20,7 @@ extension FieldKind {
     case .string: self = .string
     case .binary: self = .data
     case .uri: self = .url
+    case .objectID: self = .reference
     }
   }
 }

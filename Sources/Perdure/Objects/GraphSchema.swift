@@ -112,6 +112,20 @@ final class GraphSchema: Sendable {
     return ObjectReference(entity: shape.number, id: id.number)
   }
 
+  /// What a column of ids holds for an id in text: the reference; the text itself, which a save refuses, where the id is
+  /// none of this store.
+  func heldIdentity(_ text: String) -> Value {
+    ManagedObjectID(uri: text).flatMap { reference(of: $0) }.map(Value.reference) ?? .objectID(text)
+  }
+
+  /// The id in text that a column of ids holds; null also where the store has no such entity.
+  func shownIdentity(_ value: Value) -> Value {
+    guard case .reference(let reference) = value else { return value }
+    let number = Int(reference.entityNumber)
+    guard number < shapes.count, shapes[number] != nil else { return .null }
+    return .objectID(id(of: reference).uri)
+  }
+
   /// An id that was read, as this store knows it; nil for one of another.
   func managedObjectID(_ id: ManagedObjectID?) -> ManagedObjectID? {
     id.flatMap { reference(of: $0) }.map { self.id(of: $0) }

@@ -62,7 +62,8 @@ extension ManagedObject {
   private func committedValue(_ slot: Int) -> Any? {
     let stored = overlay?.isNew == true ? nil : context
     switch shape.properties[slot] {
-    case .attribute(let kind, _): return stored?.storedValue(reference, slot).swiftValue(of: kind)
+    case .attribute(let kind, _):
+      return stored.flatMap { $0.graph.shownIdentity($0.storedValue(reference, slot)).swiftValue(of: kind) }
     case .transient: return nil
     case .count(let counted):
       let relationship = shape.relationship(counted)

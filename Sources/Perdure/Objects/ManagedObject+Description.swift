@@ -49,8 +49,12 @@ extension ManagedObject: CustomStringConvertible {
     case .uuid(let uuid): "\(uuid)"
     case .decimal(let decimal): "\(decimal)"
     case .url(let url): url.absoluteString
-    case .reference(let target):
-      "\(core.graph.shape(of: target).name)/p\(target.id)"
+    case .reference:
+      if case .objectID(let text) = core.graph.shownIdentity(value), let id = ManagedObjectID(uri: text) {
+        "\(id.entityName)/p\(id.number)"
+      } else {
+        value.description
+      }
     default: value.description
     }
   }

@@ -12,7 +12,7 @@ extension ManagedObject {
   /// The value of the property called `key`.
   ///
   /// An attribute gives its Swift value (`Int16`, `Int32`, `Int64`, `Bool`, `Float`, `Double`, `Decimal`,
-  /// `String`, `Date`, `UUID`, `Data`, `URL`), nil when it has none; a to-one relationship the object or
+  /// `String`, `Date`, `UUID`, `Data`, `URL`, `ManagedObjectID`), nil when it has none; a to-one relationship the object or
   /// nil; a to-many relationship a `Set<ManagedObject>`; a transient attribute of the type undefined what was set,
   /// or nil. The entity must have such a property.
   public func value(forKey key: String) -> Any? {
@@ -105,7 +105,8 @@ extension Value {
   /// The value in the Swift type of a field, nil for null.
   func swiftValue(of kind: FieldKind) -> Any? {
     switch self {
-    case .null, .reference, .objectID, .list: nil
+    case .null, .reference, .list: nil
+    case .objectID(let text): ManagedObjectID(uri: text)
     case .bool(let bool): bool
     case .integer(let integer):
       switch kind {

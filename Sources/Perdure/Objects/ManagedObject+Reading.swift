@@ -43,7 +43,7 @@ extension ManagedObject {
   private func slowColumnValue(_ slot: Int) -> Value {
     wakeIfDrowsy()
     if let value = overlay?.value(slot) {
-      guard case .reference(let target) = value else { return value }
+      guard case .reference(let target) = value, shape.isRelationship(slot) else { return value }
       return core.shown(target, of: reference) == nil ? .null : value
     }
     guard loadRow(), let row = header.pointee.loadedRow, let layouts = shape.storage.layouts else {
@@ -68,6 +68,7 @@ extension ManagedObject {
     core.checkOwner()
     checkSlot(slot)
     switch shape.properties[slot] {
+    case .attribute(.reference, _): return core.graph.shownIdentity(columnValue(slot))
     case .attribute: return columnValue(slot)
     case .count(let counted): return .integer(Int64(relatedCount(counted)))
     case .derived(let derived): return derivedValue(derived)
@@ -88,7 +89,7 @@ extension ManagedObject {
       checkSlot(slot)
       let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
       guard kind != .absent else { return setTransientValue(value, slot) }
-      guard let stored = value.stored(as: kind) else { stopUnfit(value, slot) }
+      guard let stored = value.stored(as: kind) ?? identity(value, kind) else { stopUnfit(value, slot) }
       core.setAttribute(of: self, slot, stored)
     }
   }
@@ -98,6 +99,13 @@ extension ManagedObject {
   private func canChange() -> Bool {
     wakeIfDrowsy()
     return !header.pointee.isGone
+  }
+
+  /// An id, for an attribute of ids.
+  @inline(never)
+  private func identity(_ value: Value, _ kind: FieldKind) -> Value? {
+    guard kind == .reference, case .objectID(let text) = value else { return nil }
+    return core.graph.heldIdentity(text)
   }
 
   @inline(never)
@@ -112,7 +120,7 @@ extension ManagedObject {
     checkSlot(slot)
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
-    guard let stored = value.stored(as: kind) else { stopUnfit(value, slot) }
+    guard let stored = value.stored(as: kind) ?? identity(value, kind) else { stopUnfit(value, slot) }
     core.setPrimitive(of: self, slot, stored)
   }
 

@@ -1,3 +1,4 @@
+public import PerdureModel
 public import PerdurePredicates
 
 #if canImport(FoundationEssentials)
@@ -142,6 +143,21 @@ extension ManagedObjectID: Codable {
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(uri)
+  }
+}
+
+extension ManagedObjectID: AttributeValue {
+  /// How values are stored.
+  public static var attributeType: AttributeType { .objectID }
+  /// There is no identity that could stand for none: reading an attribute without a value stops the program, unless its
+  /// property is optional.
+  public static var zeroValue: ManagedObjectID {
+    stop("An attribute of ManagedObjectID has no value. Make the property optional to ask.")
+  }
+  /// The stored value; nil for one of another kind.
+  public init?(attributeValue: Value) {
+    guard case .objectID(let text) = attributeValue else { return nil }
+    self.init(uri: text)
   }
 }
 

@@ -44,6 +44,16 @@ final class ObjectOverlay {
   /// Whether the row has to be written.
   var changesRow: Bool { values != nil }
 
+  /// Whether a row can hold what was set: no id of another store, which `GraphSchema.heldIdentity` leaves as it is.
+  var fitsRow: Bool {
+    !(0..<slotCount).contains { slot in
+      switch value(slot) {
+      case .objectID, .list: true
+      default: false
+      }
+    }
+  }
+
   var hasDeltas: Bool { !deltas.isEmpty }
 
   /// Whether a save has to ask the store for anything.

@@ -4,7 +4,7 @@
 //     {"id": "x-perdure://…/Worker/p1",
 //      "properties": {"name": {"string": "Ada"}, "salary": {"double": 1000.5}, "born": {"null": true},
 //                     "company": {"id": "x-perdure://…/Company/p7"}, "boss": {"none": true},
-//                     "projects": {"objects": [{"id": …, "properties": {…}}]}}}
+//                     "projects": {"objects": [{"id": …, "properties": {…}}]}, "seen": {"objectID": "x-perdure://…"}}}
 //
 // The names are part of what users store: they do not change. Whole numbers are numbers, decimals are text with all
 // their digits, dates are seconds since 2001, data is base64, and floating-point numbers that are none are text.
@@ -39,7 +39,7 @@ extension ObjectSnapshot: Codable {
 
 extension ObjectSnapshot.Property: Codable {
   private enum Kind: String, CodingKey {
-    case null, bool, integer, double, decimal, string, date, uuid, data, url
+    case null, bool, integer, double, decimal, string, date, uuid, data, url, objectID
     case id, none, object, nothing, objects
   }
 
@@ -84,6 +84,7 @@ extension ObjectSnapshot.Property: Codable {
     case .uuid: .uuid(try text(UUID.init(uuidString:)))
     case .data: .data(try text { Data(base64Encoded: $0) })
     case .url: .url(try text { URL(string: $0) })
+    case .objectID: .objectID(try text { ManagedObjectID(uri: $0)?.uri })
     default: .null
     }
   }
@@ -116,7 +117,8 @@ extension ObjectSnapshot.Property: Codable {
     case .uuid(let uuid): try container.encode(uuid.uuidString, forKey: .uuid)
     case .data(let data): try container.encode(data.base64EncodedString(), forKey: .data)
     case .url(let url): try container.encode(url.absoluteString, forKey: .url)
-    case .null, .reference, .objectID, .list: try container.encode(true, forKey: .null)
+    case .objectID(let text): try container.encode(text, forKey: .objectID)
+    case .null, .reference, .list: try container.encode(true, forKey: .null)
     }
   }
 }

@@ -81,6 +81,7 @@ extension ManagedObject {
     guard case .transient(let type, _) = shape.properties[slot], type != .undefined else {
       stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
     }
+    if type == .objectID, case .objectID = value { return value }
     guard let stored = value.stored(as: FieldKind(type)) else { stopUnfit(value, slot) }
     return stored
   }

@@ -71,7 +71,7 @@ extension ManagedProperty {
   /// The types of the standard library and of Foundation that hold values for certain.
   private static let values: Set<String> = [
     "Bool", "Int", "Int16", "Int32", "Int64", "Double", "Float", "String", "Date", "Data", "UUID", "URL",
-    "Decimal",
+    "Decimal", "ManagedObjectID",
   ]
 
   private static func withoutOptional(_ type: String) -> String {
