@@ -61,7 +61,7 @@ extension DefaultValue {
     case (.double(let value), .float): value.isNaN ? nil : .double(Double(Float(value)))
     case (.decimal(let value), .decimal): value.isNaN ? nil : self
     case (.bool, .boolean), (.string, .string), (.date, .date), (.uuid, .uuid), (.data, .binary),
-      (.url, .uri), (.now, .date), (.newUUID, .uuid):
+      (.url, .uri), (.data, .transformable), (.now, .date), (.newUUID, .uuid):
       self
     default: nil
     }

@@ -30,7 +30,7 @@ extension ModelValidation {
   }
 
   private mutating func checkTransformer(_ attribute: AttributeDescription, _ entity: String) {
-    if let name = attribute.valueTransformerName, !isStored {
+    if let name = attribute.valueTransformerName, attribute.type != .transformable, !isStored {
       error(
         .valueTransformer, entity, attribute.name,
         "The value transformer \"\(name)\" has nothing to do with values of the type \(attribute.type).",

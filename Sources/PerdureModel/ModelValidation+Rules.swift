@@ -64,6 +64,12 @@ extension ModelValidation {
       if type == .undefined {
         return ("A predicate cannot be asked about any value.", "Give the attribute a type.")
       }
+      if type == .transformable {
+        return (
+          "A predicate has nothing to ask of bytes that stand for something else.",
+          "Look at the value in validateForInsert and its like."
+        )
+      }
       if type == .objectID {
         return (
           "A predicate has nothing to ask of an id.", "Look at the object in validateForInsert and its like."
@@ -158,7 +164,7 @@ extension AttributeType {
   fileprivate var hasOrder: Bool {
     switch self {
     case .int16, .int32, .int64, .decimal, .double, .float, .date: true
-    case .undefined, .string, .boolean, .binary, .uuid, .uri, .objectID: false
+    case .undefined, .string, .boolean, .binary, .uuid, .uri, .transformable, .objectID: false
     }
   }
 

@@ -49,6 +49,8 @@ package final class PropertySchema: Sendable {
   package let countedSlot: Int?
   /// Whether the property is an attribute that no store holds.
   package let isTransient: Bool
+  /// The name of what makes bytes of the values of a transformable attribute.
+  package let transformerName: String?
   /// The validation rules of an attribute.
   package let rules: [ValidationRule]
   /// Whether the property is the first element of some index of the entity.
@@ -91,6 +93,7 @@ package final class PropertySchema: Sendable {
     case .attribute(let attribute):
       kind = .attribute(attribute.type)
       rules = attribute.rules
+      transformerName = attribute.valueTransformerName
       defaultValue = attribute.defaultValue.flatMap { $0.converted(to: attribute.type) }
       derivation = attribute.derivation.flatMap { try? Derivation($0) }
       countedSlot = derivation.flatMap(\.countedRelationship).flatMap { source.slots[$0] }
@@ -102,6 +105,7 @@ package final class PropertySchema: Sendable {
     case .relationship(let relationship):
       kind = relationship.isToMany ? .toMany : .toOne
       rules = []
+      transformerName = nil
       defaultValue = nil
       derivation = nil
       countedSlot = nil

@@ -152,6 +152,7 @@ extension PersistentContainer {
       let classes = try ClassResolution(
         model: managedObjectModel, given: classes, byEntityName: classesByEntityName
       ).classes()
+      try (model ?? managedObjectModel).checkTransformers()
       let store = try factory.open(persistentStoreDescription, model ?? managedObjectModel)
       let graph = try GraphSchema(
         model: model ?? managedObjectModel, store: store.schema, storeIdentifier: store.identifier,

@@ -22,9 +22,11 @@ struct PendingSource: PropertySource {
     switch shape.properties[slot] {
     case .attribute:
       let value = core.columnValue(identity, slot)
-      // An id of another store: no save takes it, and nothing equals it.
-      if case .objectID = value { return .value(.null) }
-      return .value(value)
+      switch value {
+      // No save takes them, and nothing equals them.
+      case .objectID, .list: return .value(.null)
+      default: return .value(value)
+      }
     case .transient: return .unknown
     case .count(let counted):
       return .value(.integer(Int64(core.targetCount(of: identity, shape.relationship(counted)))))

@@ -209,6 +209,14 @@ extension ContextCore {
           code: .validation, objectID: objectID(of: reference), property: shape.propertyName(slot),
           value: value, rule: "must be the id of an object of this store, of an entity of its model"))
     }
+    if let problem = value.transformationProblem {
+      details.append(
+        PerdureError.Detail(
+          code: .validation, objectID: objectID(of: reference), property: shape.propertyName(slot),
+          value: .null,
+          rule: "must be a value that bytes can be made of: \(problem)"))
+      return
+    }
     guard let rules = shape.rules[slot] else { return }
     for broken in rules.broken(by: value) {
       details.append(

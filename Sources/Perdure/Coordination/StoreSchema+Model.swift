@@ -20,6 +20,7 @@ extension FieldKind {
     case .string: self = .string
     case .binary: self = .data
     case .uri: self = .url
+    case .transformable: self = .data
     case .objectID: self = .reference
     }
   }
@@ -232,7 +233,8 @@ private struct StoreSchemaBuilder {
     let number = model.entityNumber(at: entity.index)
     let properties = entity.properties.map { property in
       PropertyStorage(
-        name: property.name, number: self.number(entity, property.slot), form: form(property, entity))
+        name: property.name, number: self.number(entity, property.slot), form: form(property, entity),
+        isOpaque: property.attributeType == .transformable)
     }
     return EntityStorage(
       number: number, name: entity.name, concrete: concrete(entity), properties: properties,

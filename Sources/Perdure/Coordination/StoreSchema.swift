@@ -93,11 +93,14 @@ package struct PropertyStorage: Hashable, Sendable {
   /// The property's number in the stored model.
   package let number: UInt32
   package let form: Form
+  /// Whether the bytes stand for something else, so that their order means nothing.
+  package let isOpaque: Bool
 
-  package init(name: String, number: UInt32, form: Form) {
+  package init(name: String, number: UInt32, form: Form, isOpaque: Bool = false) {
     self.name = name
     self.number = number
     self.form = form
+    self.isOpaque = isOpaque
   }
 
   /// The entity at the other end of a relationship.

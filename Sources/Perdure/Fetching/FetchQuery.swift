@@ -121,6 +121,12 @@ package struct SortCriterion {
         "\(FetchExpression.keyPath(order.path)) of \(entity.name) does not lead to one value to sort by.",
         entity: entity.name, key: FetchExpression.keyPath(order.path).description)
     }
+    if steps.last?.property.isOpaque == true {
+      throw FetchError(
+        .typeMismatch,
+        "\(FetchExpression.keyPath(order.path)) of \(entity.name) is transformable: its bytes have no order.",
+        entity: entity.name, key: FetchExpression.keyPath(order.path).description)
+    }
     self.order = order
     self.steps = steps
     switch type {

@@ -71,6 +71,18 @@ extension StoreSchema {
     }
   }
 
+  /// Whether a path ends at a transformable attribute.
+  func isOpaque(_ path: PropertyPath, from start: EntityStorage) -> Bool {
+    var entity: EntityStorage? = start
+    var last: PropertyStorage?
+    for name in path.names {
+      guard let here = entity, let slot = here.slot(named: name) else { return false }
+      last = here.properties[slot]
+      entity = here.properties[slot].destination.map { self.entity($0) }
+    }
+    return last?.isOpaque ?? false
+  }
+
   /// Every entity that a path reads besides the one it starts from.
   func entities(along path: PropertyPath, from start: EntityStorage) -> Set<UInt16> {
     var reached: Set<UInt16> = []

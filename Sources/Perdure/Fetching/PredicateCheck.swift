@@ -118,6 +118,7 @@ struct PredicateCheck {
         entity: entity.name, key: comparison.left.description)
     }
     if comparison.modifier == .direct { try checkSingle(comparison, left, right) }
+    try checkOrder(comparison)
     if case .many = right, !comparison.op.takesManyOnRight, comparison.modifier != .direct || !left.isMany {
       throw manyValues(comparison.right, comparison)
     }
@@ -126,6 +127,22 @@ struct PredicateCheck {
       try check(comparison.left, side, comparison.op, value, written: comparison.op)
     } else if case .constant(let value) = comparison.left, let op = comparison.op.exchanged {
       try check(comparison.right, right, op, value, written: comparison.op)
+    }
+  }
+
+  /// The order of bytes that stand for something else means nothing.
+  private func checkOrder(_ comparison: FetchComparison) throws(FetchError) {
+    switch comparison.op {
+    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .between: break
+    default: return
+    }
+    for case .keyPath(let path) in [comparison.left, comparison.right]
+    where schema.isOpaque(path, from: entity) {
+      let key = FetchExpression.keyPath(path).description
+      throw FetchError(
+        .typeMismatch,
+        "\(comparison.op.rawValue) needs values with an order; \(key) of \(entity.name) is transformable: its bytes are "
+          + "equal or not, or there are none.", entity: entity.name, key: key)
     }
   }
 

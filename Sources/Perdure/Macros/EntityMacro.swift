@@ -112,6 +112,10 @@ public enum AttributeOption: Sendable, Hashable {
   /// set since the last save. It goes with the instance when nobody holds that any more, with the object when that has
   /// been deleted and saved, and with the context: what outlives its context has the defaults.
   case transient
+  /// A `ValueTransformer` that is registered under this name makes bytes of the values and back. The variable may be of
+  /// any type, and has no initial value. Each reading makes the value anew: a change within an object that it leads to
+  /// is not noticed, nor saved, until the variable is set.
+  case transformed(by: String)
   /// What values have to be like for a save to take them. The functions below write the usual ones.
   case rules([ValidationRule])
 }

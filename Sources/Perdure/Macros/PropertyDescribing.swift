@@ -74,9 +74,24 @@ extension _EntityAssembly {
     var attribute = attribute
     for case .rules(let rules) in options { attribute.rules += rules }
     if options.contains(.transient) { attribute.isTransient = true }
+    for case .transformed(let name) in options { attribute.valueTransformerName = name }
     properties.append(.attribute(attribute))
     if options.contains(.indexed) { indexes.append(Self.index(on: [attribute.name])) }
     if options.contains(.unique) { constraints.append([attribute.name]) }
+  }
+}
+
+// MARK: - Attributes with a transformer
+
+extension _EntityAssembly {
+  /// Adds an attribute whose values a transformer knows.
+  public mutating func addTransformed<Other>(
+    _ name: String, _ type: Other.Type, _ options: AttributeOption..., originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, .transformable, isOptional: type is any _MayBeNil.Type, renamingIdentifier: originalName),
+      options)
   }
 }
 

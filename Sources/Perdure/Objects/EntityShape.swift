@@ -57,6 +57,11 @@ final class EntityShape: Sendable {
 
   var name: String { schema.name }
 
+  /// What makes bytes of values, for transformable attributes that name it.
+  let transformers: [Int: any ValueTransformer]
+  /// The slots of transformable attributes.
+  let transformableSlots: Set<Int>
+
   /// Whether a save has to ask objects before it writes.
   let hasSaveHooks: Bool
   /// Whether objects have to be told when their rows come and go.
@@ -89,8 +94,15 @@ final class EntityShape: Sendable {
     columns = relationships.filter { $0.form == .column }
     columnSlots = columns.map(\.slot)
     rules = parts.rules
+    let transformable = parts.schema.properties.filter { $0.attributeType == .transformable }
+    transformableSlots = Set(transformable.map(\.slot))
+    transformers = Dictionary(
+      uniqueKeysWithValues: transformable.compactMap { property in
+        property.transformerName.flatMap(ValueTransformers.transformer).map { (property.slot, $0) }
+      })
     ruledSlots = parts.properties.indices.filter {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
+        || parts.schema.properties[$0].attributeType == .transformable
     }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
     madeDefaults = parts.schema.properties.compactMap { property in

@@ -118,8 +118,10 @@ final class GraphSchema: Sendable {
     ManagedObjectID(uri: text).flatMap { reference(of: $0) }.map(Value.reference) ?? .objectID(text)
   }
 
-  /// The id in text that a column of ids holds; null also where the store has no such entity.
-  func shownIdentity(_ value: Value) -> Value {
+  /// What a column of ids holds as an id in text, and what others hold as it is; null also where the store has no such
+  /// entity, and for what cannot be saved.
+  func shown(_ value: Value) -> Value {
+    if case .list = value { return .null }
     guard case .reference(let reference) = value else { return value }
     let number = Int(reference.entityNumber)
     guard number < shapes.count, shapes[number] != nil else { return .null }

@@ -25,6 +25,8 @@ extension ManagedObject {
   /// They are those of the state of the store that the context sees. A new object has none: its attributes give nil,
   /// its to-many relationships nothing. Nor does a transient attribute have any.
   ///
+  /// Transformable attributes without a named transformer give their bytes.
+  ///
   /// - Parameter keys: The properties, which the entity must have; nil for all that are not transient.
   /// - Complexity: one look at the store for each column, and one for each relationship whose other end has it.
   public func committedValues(forKeys keys: [String]?) -> [String: Any?] {
@@ -63,7 +65,11 @@ extension ManagedObject {
     let stored = overlay?.isNew == true ? nil : context
     switch shape.properties[slot] {
     case .attribute(let kind, _):
-      return stored.flatMap { $0.graph.shownIdentity($0.storedValue(reference, slot)).swiftValue(of: kind) }
+      let value = stored.map { $0.graph.shown($0.storedValue(reference, slot)) } ?? .null
+      if case .data(let data) = value, let transformer = shape.transformers[slot] {
+        return try? transformer.value(from: data)
+      }
+      return value.swiftValue(of: kind)
     case .transient: return nil
     case .count(let counted):
       let relationship = shape.relationship(counted)
@@ -124,7 +130,7 @@ extension ManagedObject {
   public func didChangeValue(forKey key: String) {
     let slot = shape.slot(named: key)
     switch shape.properties[slot] {
-    case .attribute: setAttributeValue(attributeValue(slot), slot)
+    case .attribute: setAttributeValue(columnValue(slot), slot)
     case .transient: setValue(value(forKey: key), forKey: key)
     case .count, .derived, .relationship: break
     }

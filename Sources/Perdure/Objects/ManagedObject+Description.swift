@@ -50,7 +50,7 @@ extension ManagedObject: CustomStringConvertible {
     case .decimal(let decimal): "\(decimal)"
     case .url(let url): url.absoluteString
     case .reference:
-      if case .objectID(let text) = core.graph.shownIdentity(value), let id = ManagedObjectID(uri: text) {
+      if case .objectID(let text) = core.graph.shown(value), let id = ManagedObjectID(uri: text) {
         "\(id.entityName)/p\(id.number)"
       } else {
         value.description

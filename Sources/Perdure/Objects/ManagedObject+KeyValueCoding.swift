@@ -14,14 +14,17 @@ extension ManagedObject {
   /// An attribute gives its Swift value (`Int16`, `Int32`, `Int64`, `Bool`, `Float`, `Double`, `Decimal`,
   /// `String`, `Date`, `UUID`, `Data`, `URL`, `ManagedObjectID`), nil when it has none; a to-one relationship the object or
   /// nil; a to-many relationship a `Set<ManagedObject>`; a transient attribute of the type undefined what was set,
-  /// or nil. The entity must have such a property.
+  /// or nil; a transformable attribute what its transformer or its class makes of the bytes, each time anew. The entity
+  /// must have such a property.
   public func value(forKey key: String) -> Any? {
     let slot = shape.slot(named: key)
     switch shape.properties[slot] {
+    case .attribute(.data, _) where shape.transformableSlots.contains(slot): return transformedValue(slot)
     case .attribute(let kind, _): return attributeValue(slot).swiftValue(of: kind)
     case .count: return attributeValue(slot).swiftValue(of: .int64)
     case .derived(let derived): return attributeValue(slot).swiftValue(of: derived.kind)
     case .transient(.undefined, _): return transientObject(slot)
+    case .transient(.transformable, _): return transformedValue(slot)
     case .transient(let type, _): return attributeValue(slot).swiftValue(of: FieldKind(type))
     case .relationship(let relationship):
       return relationship.isToMany ? Set(ToMany<ManagedObject>(self, slot)) : related(slot)
@@ -37,7 +40,7 @@ extension ManagedObject {
     let slot = shape.slot(named: key)
     if case .transient(.undefined, _) = shape.properties[slot] { return setTransientObject(value, slot) }
     guard case .relationship(let relationship) = shape.properties[slot] else {
-      setAttributeValue(Self.attributeValue(value, key), slot)
+      setAttributeValue(transformed(value, slot) ?? Self.attributeValue(value, key), slot)
       return
     }
     if relationship.isToMany {
@@ -72,7 +75,7 @@ extension ManagedObject {
       core.checkOwner()
       if !header.pointee.isGone { hold(value.map { .object($0) } ?? .value(.null), slot) }
     } else {
-      setPrimitiveAttributeValue(Self.attributeValue(value, key), slot)
+      setPrimitiveAttributeValue(transformed(value, slot) ?? Self.attributeValue(value, key), slot)
     }
   }
 

@@ -68,7 +68,7 @@ extension ManagedObject {
     core.checkOwner()
     checkSlot(slot)
     switch shape.properties[slot] {
-    case .attribute(.reference, _): return core.graph.shownIdentity(columnValue(slot))
+    case .attribute(.reference, _), .attribute(.data, _): return core.graph.shown(columnValue(slot))
     case .attribute: return columnValue(slot)
     case .count(let counted): return .integer(Int64(relatedCount(counted)))
     case .derived(let derived): return derivedValue(derived)
@@ -89,7 +89,7 @@ extension ManagedObject {
       checkSlot(slot)
       let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
       guard kind != .absent else { return setTransientValue(value, slot) }
-      guard let stored = value.stored(as: kind) ?? identity(value, kind) else { stopUnfit(value, slot) }
+      guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) else { stopUnfit(value, slot) }
       core.setAttribute(of: self, slot, stored)
     }
   }
@@ -101,9 +101,10 @@ extension ManagedObject {
     return !header.pointee.isGone
   }
 
-  /// An id, for an attribute of ids.
+  /// An id, for an attribute of ids, and what a transformable attribute cannot hold: a save looks at these.
   @inline(never)
-  private func identity(_ value: Value, _ kind: FieldKind) -> Value? {
+  private func unsaved(_ value: Value, _ kind: FieldKind, _ slot: Int) -> Value? {
+    if value.transformationProblem != nil, shape.transformableSlots.contains(slot) { return value }
     guard kind == .reference, case .objectID(let text) = value else { return nil }
     return core.graph.heldIdentity(text)
   }
@@ -120,7 +121,7 @@ extension ManagedObject {
     checkSlot(slot)
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
-    guard let stored = value.stored(as: kind) ?? identity(value, kind) else { stopUnfit(value, slot) }
+    guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) else { stopUnfit(value, slot) }
     core.setPrimitive(of: self, slot, stored)
   }
 

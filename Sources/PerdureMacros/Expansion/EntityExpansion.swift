@@ -115,7 +115,7 @@ struct EntityExpansion {
       var arguments = [literal(property.name), "(\(property.type)).self"]
       if let value = property.defaultValue { arguments.append("default: \(value)") }
       if let options = property.options { arguments.append(options) }
-      return "    entity.add\(property.isTransient ? "Transient" : "")(\(arguments.joined(separator: ", ")))"
+      return "    entity.add\(property.suffix)(\(arguments.joined(separator: ", ")))"
     }
     return """
         static let _description: Perdure.EntityDescription = {

@@ -8,12 +8,23 @@ enum ManagedExpansion {
       let binding = variable.bindings.first,
       binding.name != nil
     else { return nil }
+    if ManagedProperty.isTransformed(variable) { return transformedAccessors(binding) }
     if ManagedProperty.isTransient(variable) { return transientAccessors(binding) }
     let getter = "get { _get(_Slot.\(binding.spelling)) }"
     if isDerived(variable) {
       return "{\n  \(getter)\n}"
     }
     return "{\n  \(getter)\n  set { _set(_Slot.\(binding.spelling), newValue) }\n}"
+  }
+
+  private static func transformedAccessors(_ binding: BindingSyntax) -> String {
+    let type = binding.type.map { ", (\($0)).self" } ?? ""
+    return """
+      {
+        get { _transformed(_Slot.\(binding.spelling)\(type)) }
+        set { _setTransformed(_Slot.\(binding.spelling), newValue) }
+      }
+      """
   }
 
   /// A transient attribute of a type that the model does not know makes its default when it is first read.

@@ -46,6 +46,12 @@ extension ManagedProperty {
           + "it @Transient.", binding.offset
       )
     }
+    if isTransformed(variable), isTransient(variable) || binding.initializer != nil {
+      return (
+        "\"\(name)\" has a value transformer, so it is neither transient nor has it an initial value. Set it in "
+          + "awakeFromInsert.", binding.offset
+      )
+    }
     let (attribute, relationship) = (variable.attribute("Attribute"), variable.attribute("Relationship"))
     if attribute != nil, let relationship {
       return ("\"\(name)\" is marked as attribute and as relationship. Remove one.", relationship.offset)

@@ -12,6 +12,11 @@ struct ManagedProperty: Hashable, Sendable {
   let options: String?
   /// Whether that says `.transient`: then the variable may be of any type.
   var isTransient = false
+  /// Whether that says `.transformed(by:)`.
+  var isTransformed = false
+
+  /// What the name of the function ends with that adds the property to the description.
+  var suffix: String { isTransformed ? "Transformed" : isTransient ? "Transient" : "" }
 
   /// What becomes of a variable of an entity's class.
   enum Verdict: Hashable, Sendable {
@@ -41,14 +46,19 @@ struct ManagedProperty: Hashable, Sendable {
         defaultValue: binding.initializer == "nil" ? nil : binding.initializer,
         access: access(variable.modifiers),
         options: marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 },
-        isTransient: isTransient(variable)))
+        isTransient: isTransient(variable), isTransformed: isTransformed(variable)))
   }
 
   /// Whether `@Attribute` has the option `.transient`.
-  static func isTransient(_ variable: VariableSyntax) -> Bool {
+  static func isTransient(_ variable: VariableSyntax) -> Bool { hasOption("transient", variable) }
+
+  /// Whether `@Attribute` has the option `.transformed(by:)`.
+  static func isTransformed(_ variable: VariableSyntax) -> Bool { hasOption("transformed", variable) }
+
+  private static func hasOption(_ name: String, _ variable: VariableSyntax) -> Bool {
     guard let options = variable.attribute("Attribute")?.arguments else { return false }
     let tokens = Lexer.tokens(of: options)
-    return zip(tokens, tokens.dropFirst()).contains { $0.is(".") && $1.is("transient") }
+    return zip(tokens, tokens.dropFirst()).contains { $0.is(".") && $1.is(name) }
   }
 
   private static func access(_ modifiers: [String]) -> String {

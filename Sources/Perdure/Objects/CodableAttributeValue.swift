@@ -1,0 +1,95 @@
+public import PerdureModel
+public import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A Codable type that an attribute can have, stored as its JSON.
+///
+///     struct Preferences: CodableAttributeValue { var theme = "light", size = 12 }
+///
+///     @Entity final class Account: ManagedObject {
+///       var preferences: Preferences = Preferences()
+///       var draft: Preferences?
+///     }
+///
+/// Changing a part of the value through the property (`account.preferences.size = 14`) sets the whole. Predicates ask
+/// whether there is a value, and whether it is another one as a whole: the same bytes of JSON, with keys in order.
+///
+/// JSON that the type cannot be read from, for example of an older version of it, reads as no value; what is stored
+/// stays until the attribute is set. Numbers that are none are stored as text.
+public protocol CodableAttributeValue: AttributeValue, Codable {}
+
+extension CodableAttributeValue {
+  /// Stored as bytes.
+  public static var attributeType: AttributeType { .transformable }
+
+  /// No value of a type like this can stand for none: reading an attribute without one stops the program, unless its
+  /// property is optional, has an initial value, or the type says otherwise.
+  public static var zeroValue: Self {
+    stop(
+      "An attribute of \(Self.self) has no value. Make the property optional to ask, or give the type a zeroValue."
+    )
+  }
+
+  /// The value that was stored; nil for what the type cannot be read from.
+  public init?(attributeValue: Value) {
+    guard case .data(let data) = attributeValue, let value = try? StoredJSON.value(Self.self, data) else {
+      return nil
+    }
+    self = value
+  }
+
+  /// The JSON; what has none cannot be saved.
+  public var predicateValue: Value {
+    do {
+      return .data(try StoredJSON.data(self))
+    } catch {
+      return .untransformable(error)
+    }
+  }
+}
+
+/// A transformer for a Codable type that is no `CodableAttributeValue`, or whose entity has no class: its JSON.
+public struct CodableTransformer<Content: Codable>: ValueTransformer {
+  /// Makes a transformer, to be registered under a name.
+  public init(_ type: Content.Type) {}
+
+  /// The JSON of a value.
+  ///
+  /// - Throws: `PerdureError` 1550 for a value of another type; what encoding throws.
+  public func data(from value: Any) throws -> Data {
+    guard let content = value as? Content else {
+      throw PerdureError(.validation, "A \(Swift.type(of: value)) is no \(Content.self).")
+    }
+    return try StoredJSON.data(content)
+  }
+
+  /// The value that JSON says.
+  ///
+  /// - Throws: What decoding throws.
+  public func value(from data: Data) throws -> Any { try StoredJSON.value(Content.self, data) }
+}
+
+/// JSON as stores keep it: the same for equal values.
+private enum StoredJSON {
+  private static let names = ("inf", "-inf", "nan")
+
+  static func data(_ value: some Encodable) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: names.0, negativeInfinity: names.1, nan: names.2)
+    return try encoder.encode(value)
+  }
+
+  static func value<T: Decodable>(_ type: T.Type, _ data: Data) throws -> T {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: names.0, negativeInfinity: names.1, nan: names.2)
+    return try decoder.decode(type, from: data)
+  }
+}

@@ -1,0 +1,144 @@
+// Values of types that Perdure does not know: something makes bytes of them and back.
+//
+//   T1. A value becomes bytes when it is set, and a value is made of the bytes each time it is read. What is changed
+//       within a value after that is changed in nobody's row: set it again.
+//   T2. What cannot be made bytes of is no error yet. The attribute then has no value to read, and the next save refuses
+//       it. `Value.list` with the reason stands for it in memory, as no attribute holds a list.
+//   T3. Bytes that nothing can be made of read as no value. They stay as they are until the attribute is set.
+
+internal import PerdureModel
+internal import PerdurePredicates
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// What makes bytes of the values of a transformable attribute, and values of the bytes.
+///
+///     struct ColorTransformer: ValueTransformer {
+///       func data(from value: Any) throws -> Data { try (value as! Color).archived() }
+///       func value(from data: Data) throws -> Any { try Color(archive: data) }
+///     }
+///     ValueTransformers.register(ColorTransformer(), named: "Color")
+///
+/// Both functions may be called on any thread. Equal values should give equal bytes, where predicates are to find them.
+/// For types that are Codable, `CodableAttributeValue` does without a transformer.
+public protocol ValueTransformer: Sendable {
+  /// The bytes that a store keeps of a value.
+  ///
+  /// - Throws: Anything, for a value that cannot be kept; the next save refuses it with the error in its message.
+  func data(from value: Any) throws -> Data
+
+  /// The value that bytes stand for.
+  ///
+  /// - Throws: Anything, for bytes that stand for no value; the attribute then reads as having none.
+  func value(from data: Data) throws -> Any
+}
+
+/// The value transformers of the program, by name.
+///
+/// A container looks its model's transformers up when it opens its store: register them before that.
+public enum ValueTransformers {
+  private static let registered = Mutex<[String: any ValueTransformer]>([:])
+
+  /// Makes a transformer known under a name; it takes the place of the one that had the name. Containers that are
+  /// open keep theirs.
+  public static func register(_ transformer: any ValueTransformer, named name: String) {
+    registered.withLock { $0[name] = transformer }
+  }
+
+  /// The transformer with a name, or nil.
+  public static func transformer(named name: String) -> (any ValueTransformer)? {
+    registered.withLock { $0[name] }
+  }
+
+  /// The names of all transformers, ascending.
+  public static var names: [String] { registered.withLock { $0.keys.sorted() } }
+}
+
+extension ManagedObjectModel {
+  /// - Throws: `PerdureError` 134080 when an attribute names a transformer that nobody has registered.
+  func checkTransformers() throws(PerdureError) {
+    for entity in entities {
+      for case .attribute(let attribute) in entity.slotted {
+        guard let name = attribute.valueTransformerName, ValueTransformers.transformer(named: name) == nil
+        else {
+          continue
+        }
+        throw PerdureError(
+          .openFailed,
+          "\(entity.name).\(attribute.name) is transformed by \"\(name)\", and there is no such value transformer: "
+            + "call ValueTransformers.register(_:named:) before the store is opened.")
+      }
+    }
+  }
+}
+
+extension Value {
+  /// Stands for a value of which no bytes could be made (T2).
+  static func untransformable(_ error: any Error) -> Value { .list([.string("\(error)")]) }
+
+  /// What stands in the way of saving the value, in words.
+  var transformationProblem: String? {
+    if case .list(let parts) = self, case .string(let text)? = parts.first { text } else { nil }
+  }
+}
+
+// MARK: - Objects
+
+extension ManagedObject {
+  /// A transformable attribute's value by name: what its transformer makes of the bytes, or what the class does; the
+  /// bytes themselves where there is neither.
+  func transformedValue(_ slot: Int) -> Any? {
+    guard case .data(let data) = attributeValue(slot) else { return nil }
+    if let transformer = shape.transformers[slot] { return try? transformer.value(from: data) }
+    let name = shape.propertyName(slot)
+    let table = type(of: self)._propertyNamesByKeyPath
+    guard let keyPath = table.first(where: { $0.value == name })?.key else { return data }
+    let found = self[keyPath: keyPath]
+    return (found as? any MayBeNothing).map(\.something) ?? found
+  }
+
+  /// The form in which a transformable attribute keeps a value that was given by name; nil for others.
+  func transformed(_ value: Any?, _ slot: Int) -> Value? {
+    guard let transformer = shape.transformers[slot] else { return nil }
+    guard let value else { return .null }
+    do {
+      return .data(try transformer.data(from: value))
+    } catch {
+      return .untransformable(error)
+    }
+  }
+
+  /// Reads an attribute with a transformer; nil when it has no value, or one of another type. For generated code.
+  public final func _transformed<T>(_ slot: Int, _ type: T?.Type) -> T? {
+    core.checkOwner()
+    checkSlot(slot)
+    return transformedValue(slot) as? T
+  }
+
+  /// Reads an attribute with a transformer that always has a value. For generated code.
+  public final func _transformed<T>(_ slot: Int, _ type: T.Type) -> T {
+    if let value: T = _transformed(slot, T?.self) { return value }
+    stop(
+      "\(shape.name).\(shape.propertyName(slot)) has no value that is a \(T.self). Make the property optional to ask."
+    )
+  }
+
+  /// Changes an attribute with a transformer; nil takes its value away. For generated code.
+  public final func _setTransformed<T>(_ slot: Int, _ value: T?) {
+    setAttributeValue(transformed(value, slot) ?? .null, slot)
+  }
+}
+
+/// Tells optionals from other types.
+private protocol MayBeNothing {
+  var something: Any? { get }
+}
+
+extension Optional: MayBeNothing {
+  var something: Any? { self }
+}

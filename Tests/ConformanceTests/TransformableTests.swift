@@ -1,0 +1,242 @@
+import Foundation
+import Perdure
+import PerdureTestSupport
+import Testing
+
+private struct Preferences: CodableAttributeValue, Equatable {
+  var theme = "light"
+  var sizes: [Double] = []
+  var refuses: Bool?
+
+  enum CodingKeys: CodingKey { case theme, sizes, refuses }
+
+  init(theme: String = "light", sizes: [Double] = [], refuses: Bool? = nil) {
+    self.theme = theme
+    self.sizes = sizes
+    self.refuses = refuses
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    if refuses == true { throw Refusal() }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(theme, forKey: .theme)
+    try container.encode(sizes, forKey: .sizes)
+  }
+}
+
+private struct Refusal: Error {}
+
+/// A class that no store knows anything of.
+private final class Colour: Equatable {
+  var red: UInt8
+  init(red: UInt8) { self.red = red }
+  static func == (left: Colour, right: Colour) -> Bool { left.red == right.red }
+}
+
+private struct ColourTransformer: ValueTransformer {
+  func data(from value: Any) throws -> Data {
+    guard let colour = value as? Colour, colour.red != 13 else { throw Refusal() }
+    return Data([colour.red])
+  }
+
+  func value(from data: Data) throws -> Any {
+    guard data.count == 1 else { throw Refusal() }
+    return Colour(red: data[data.startIndex])
+  }
+}
+
+@Entity private final class Account: ManagedObject {
+  var name: String?
+  var preferences: Preferences = Preferences(theme: "dark")
+  var draft: Preferences?
+  @Attribute(.transformed(by: "TransformableTests.colour")) var colour: Colour?
+}
+
+/// A12 and T1 of the reference: transformable attributes (1800), through a registry and through Codable.
+@Suite("Transformable attributes")
+struct TransformableTests {
+  private func container() throws -> PersistentContainer {
+    ValueTransformers.register(ColourTransformer(), named: "TransformableTests.colour")
+    return try Sandbox(Account.self).container
+  }
+
+  private func names(_ context: ManagedObjectContext, _ format: String, _ arguments: any PredicateArgument...)
+    throws -> [String]
+  {
+    let predicate = try FetchPredicate(format: format, argumentArray: arguments)
+    return try context.fetch(FetchRequest<Account>(predicate: predicate)).compactMap(\.name).sorted()
+  }
+
+  @Test(
+    "A Codable type is stored as its JSON, typed and by name, with its default, before the save and after it")
+  func codable() throws {
+    let container = try container()
+    let context = container.newContext()
+    let account = Account(context: context)
+    #expect(account.preferences.theme == "dark" && account.draft == nil)
+    account.preferences.sizes = [1, .infinity]
+    account.draft = Preferences(theme: "é")
+    #expect(account.value(forKey: "preferences") as? Preferences == account.preferences)
+    #expect(account.changedValues()["draft"] as? Preferences == Preferences(theme: "é"))
+    try context.save()
+    let same = try #require(try container.newContext().fetch(FetchRequest<Account>()).first)
+    #expect(same.preferences == Preferences(theme: "dark", sizes: [1, .infinity]))
+    #expect(same.value(forKey: "draft") as? Preferences == Preferences(theme: "é"))
+    same.setValue(nil, forKey: "draft")
+    same.setValue(Preferences(theme: "b"), forKey: "preferences")
+    #expect(same.draft == nil && same.value(forKey: "draft") == nil && same.preferences.theme == "b")
+  }
+
+  @Test("A transformer of a registered name makes bytes of values of any type, and values of the bytes")
+  func registered() throws {
+    let container = try container()
+    let context = container.newContext()
+    let account = Account(context: context)
+    #expect(account.colour == nil)
+    account.colour = Colour(red: 7)
+    #expect(account.colour == Colour(red: 7))
+    account.setValue(Colour(red: 8), forKey: "colour")
+    try context.save()
+    let same = try #require(try container.newContext().fetch(FetchRequest<Account>()).first)
+    #expect(same.colour == Colour(red: 8) && same.value(forKey: "colour") as? Colour == Colour(red: 8))
+    #expect(same.committedValues(forKeys: ["colour"])["colour"] as? Colour == Colour(red: 8))
+    #expect(try same.snapshot()["colour"]?.value == .data(Data([8])))
+    #expect(ValueTransformers.names.contains("TransformableTests.colour"))
+  }
+
+  @Test("A change within an object that an attribute leads to is not noticed, and not saved, until it is set")
+  func inPlace() throws {
+    let container = try container()
+    let context = container.newContext()
+    let account = Account(context: context)
+    let colour = Colour(red: 1)
+    account.colour = colour
+    try context.save()
+    colour.red = 2
+    account.colour?.red = 3
+    account.colour.map { $0.red = 4 }
+    #expect(account.colour == Colour(red: 1) && !account.isUpdated && !context.hasChanges)
+    let read = try #require(account.colour)
+    read.red = 5
+    #expect(!account.isUpdated && !context.hasChanges && account.colour == Colour(red: 1))
+    account.colour = read
+    try context.save()
+    #expect(try container.newContext().fetch(FetchRequest<Account>()).map(\.colour) == [Colour(red: 5)])
+  }
+
+  @Test("What no bytes can be made of reads as nothing, and the save refuses it with the error")
+  func refused() throws {
+    let context = try container().newContext()
+    let account = Account(context: context)
+    account.colour = Colour(red: 13)
+    account.draft = Preferences(refuses: true)
+    #expect(account.colour == nil && account.draft == nil)
+    #expect(refusals(context) == ["1550 draft", "1550 colour"])
+    #expect(try names(context, "draft == nil").isEmpty)
+    account.setValue("no colour", forKey: "colour")
+    account.draft = nil
+    let error = try #require(throws: PerdureError.self) { try context.save() }
+    #expect(error.message.contains("Refusal"))
+    account.colour = nil
+    try context.save()
+  }
+
+  @Test("Bytes that nothing can be made of read as no value, and stay")
+  func unreadable() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "Account",
+        properties: [
+          .string("name"),
+          .attribute("preferences", .transformable, optional: false, default: .data(Data([1]))),
+          .attribute("draft", .transformable),
+          .attribute(
+            AttributeDescription(
+              "colour", .transformable, valueTransformerName: "TransformableTests.colour")),
+        ])
+    ])
+    ValueTransformers.register(ColourTransformer(), named: "TransformableTests.colour")
+    let context = try Sandbox(model, Account.self).container.newContext()
+    let account = Account(context: context)
+    account.setValue(Preferences(theme: "x"), forKey: "preferences")
+    #expect(account.preferences.theme == "x")
+    let plain = try Sandbox(model).container.newContext().insertNewObject(forEntityName: "Account")
+    #expect(plain["preferences"] as? Data == Data([1]))
+    plain["draft"] = Data([0])
+    #expect(plain["draft"] as? Data == Data([0]))
+  }
+
+  @Test("By name, without a class, a transformer for a Codable type does the same")
+  func byName() throws {
+    ValueTransformers.register(CodableTransformer(Preferences.self), named: "TransformableTests.preferences")
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "E",
+        properties: [
+          .attribute(
+            AttributeDescription(
+              "p", .transformable, valueTransformerName: "TransformableTests.preferences"))
+        ])
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let object = context.insertNewObject(forEntityName: "E")
+    object["p"] = Preferences(theme: "t")
+    try context.save()
+    #expect(object["p"] as? Preferences == Preferences(theme: "t"))
+    object["p"] = 5
+    #expect(object["p"] == nil && refusals(context) == ["1550 p"])
+  }
+
+  @Test("A container whose model names a transformer that nobody has registered does not open, and says so")
+  func unknown() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "E",
+        properties: [.attribute(AttributeDescription("a", .transformable, valueTransformerName: "nobody's"))])
+    ])
+    let error = try #require(throws: PerdureError.self) { try Sandbox(model) }
+    #expect(
+      error.code == .openFailed && error.message.contains("E.a") && error.message.contains("\"nobody's\""))
+  }
+
+  @Test("Predicates ask whether there is a value, and whether it is the same as a whole; nothing is in order")
+  func predicates() throws {
+    let context = try container().newContext()
+    for (name, theme) in [("a", "x"), ("b", "y"), ("c", nil)] {
+      let account = Account(context: context)
+      account.name = name
+      account.draft = theme.map { Preferences(theme: $0) }
+      account.colour = theme == "x" ? Colour(red: 1) : nil
+    }
+    for _ in 0..<2 {
+      #expect(try names(context, "draft == nil") == ["c"])
+      #expect(try names(context, "draft == %@", Preferences(theme: "y")) == ["b"])
+      #expect(
+        try names(context, "draft IN %@", [Preferences(theme: "y"), Preferences(theme: "x")]) == ["a", "b"])
+      #expect(try names(context, "colour == %@", Data([1])) == ["a"])
+      #expect(
+        try context.fetch(FetchRequest<Account> { $0.draft == Preferences(theme: "x") }).map(\.name) == ["a"])
+      try context.save()
+    }
+    #expect(throws: FetchError.self) { try names(context, "draft < %@", Data([1])) }
+    #expect(throws: FetchError.self) { try names(context, "draft BEGINSWITH 'a'") }
+    #expect(throws: FetchError.self) {
+      try context.fetch(FetchRequest<Account>(sortDescriptors: [FetchOrder("draft")]))
+    }
+    #expect(throws: ModelError.self) {
+      try ManagedObjectModel([
+        EntityDescription("E", properties: [.attribute("a", .transformable, rules: [.minimumLength(1)])])
+      ])
+    }
+  }
+
+  @Test("Snapshots have the bytes, and typed ones the value")
+  func snapshots() throws {
+    let account = Account(context: try container().newContext())
+    account.draft = Preferences(theme: "s")
+    let picture = try TypedSnapshot(account)
+    #expect(picture.draft == Preferences(theme: "s") && picture.preferences.theme == "dark")
+    let text = try JSONEncoder().encode(picture.contents)
+    #expect(try JSONDecoder().decode(ObjectSnapshot.self, from: text) == picture.contents)
+  }
+}
