@@ -54,5 +54,15 @@ let package = Package(
         "ArchiveBenchmark", .product(name: "_DebianIndexReading", package: "perdure"),
       ],
       swiftSettings: settings),
+    .target(name: "CAllocation"),
+    // What objects cost beside those of a plain class, in a module of its own as users have.
+    .executableTarget(
+      name: "ObjectBenchmark",
+      dependencies: [
+        "CAllocation",
+        .product(name: "Perdure", package: "perdure"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
   ]
 )

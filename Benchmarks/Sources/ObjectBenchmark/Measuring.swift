@@ -1,0 +1,64 @@
+import CAllocation
+import Foundation
+
+/// What is measured, once for Perdure and once for a plain class in the same run.
+struct Figure: Codable {
+  var name: String
+  var unit: String
+  var plain: Double
+  var perdure: Double
+  /// What `perdure` may be, at most; nil where there is no goal.
+  var limit: Double?
+
+  var isReached: Bool { limit.map { perdure <= $0 } ?? true }
+}
+
+enum Measuring {
+  /// The median of a number of rounds, in nanoseconds of this thread's processor time for each of `count` steps; the two
+  /// take turns, as the machine is not equally fast all the time.
+  static func pair(
+    _ name: String, count: Int, rounds: Int, within: Double? = nil, plain: () -> Void, perdure: () -> Void
+  ) -> Figure {
+    plain()
+    perdure()
+    var costs: (plain: [Double], perdure: [Double]) = ([], [])
+    for _ in 0..<rounds {
+      costs.plain.append(nanoseconds(plain) / Double(count))
+      costs.perdure.append(nanoseconds(perdure) / Double(count))
+    }
+    let (first, second) = (median(costs.plain), median(costs.perdure))
+    return Figure(
+      name: name, unit: "ns", plain: rounded(first), perdure: rounded(second),
+      limit: within.map { rounded(first + $0) })
+  }
+
+  static func nanoseconds(_ body: () -> Void) -> Double {
+    let start = processorTime
+    body()
+    return (processorTime - start) * 1e9
+  }
+
+  static func median(_ figures: [Double]) -> Double {
+    let sorted = figures.sorted()
+    return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+  }
+
+  static func rounded(_ figure: Double) -> Double { (figure * 100).rounded() / 100 }
+
+  private static var processorTime: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// The bytes that the allocator has given out, its own headers included; nil where it does not say.
+  static var allocatedBytes: Int? {
+    let bytes = Int(allocated_bytes())
+    return bytes > 0 ? bytes : nil
+  }
+}
+
+/// What the optimiser must not leave out.
+@inline(never)
+@_optimize(none)
+func keep<T>(_ value: T) {}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import Perdure
+
+/// Measures what objects cost beside those of a plain Swift class.
+@main struct ObjectBenchmark: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Measure properties, memory and validation of objects beside those of a plain Swift class.")
+
+  @Option(help: "How often each is measured; the median is shown.")
+  var rounds = 21
+
+  @Option(help: "How often a round goes over the objects whose properties are read or set.")
+  var passes = 200
+
+  @Option(help: "How many objects the memory is measured with.")
+  var objects = 1_000_000
+
+  @Option(help: "A file to write what was measured to, as JSON.")
+  var results: String?
+
+  func validate() throws {
+    guard rounds > 0, passes > 0, objects > 0 else {
+      throw ValidationError("--rounds, --passes and --objects are at least 1.")
+    }
+  }
+
+  func run() throws {
+    let report = Report(
+      settings: settings,
+      figures: try Accessors(passes: passes, rounds: rounds).figures(in: container())
+        + Footprint(objectCount: objects).figures(in: container())
+        + Validation(rounds: rounds).figures(in: container()))
+    print(report.table)
+    if let results { try report.json().write(to: URL(fileURLWithPath: results)) }
+  }
+
+  private func container() throws -> PersistentContainer {
+    let container = try PersistentContainer(
+      name: "Objects", classes: [Account.self, Owner.self, Form.self, Letter.self], description: .inMemory)
+    try container.loadPersistentStores()
+    return container
+  }
+
+  private var settings: [String] {
+    let system = ProcessInfo.processInfo
+    return [
+      "\(Accessors.objectCount) objects, \(passes) passes, medians of \(rounds) rounds in turn, processor time",
+      "memory of \(objects) objects",
+      "\(system.operatingSystemVersionString), \(system.activeProcessorCount) processors",
+    ]
+  }
+}
+
+/// All figures, for people and for files.
+struct Report: Codable {
+  var settings: [String]
+  var figures: [Figure]
+
+  var table: String {
+    let rows = figures.map { figure in
+      let plain = figure.plain == 0 ? "–" : String(format: "%.1f", figure.plain)
+      let limit = figure.limit.map { String(format: "%.1f", $0) } ?? "–"
+      let cells = [figure.name, figure.unit, plain, String(format: "%.1f", figure.perdure), limit]
+      return "| \(cells.joined(separator: " | ")) |"
+    }
+    return (["| | unit | plain class | Perdure | at most |", "|---|---|--:|--:|--:|"] + rows)
+      .joined(separator: "\n")
+  }
+
+  func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    return try encoder.encode(self) + Data("\n".utf8)
+  }
+}
