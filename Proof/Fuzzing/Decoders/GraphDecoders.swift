@@ -10,7 +10,7 @@ package enum Decoders {
 
 /// The decoders of what the graph keeps in a store, and of what its users write.
 package enum GraphDecoders {
-  package static let all = [row, model, predicate, scanner]
+  package static let all = [row, model, predicate, scanner, message]
 
   private static let kinds = FieldKind.allCases.filter { $0 != .absent }
 
@@ -101,7 +101,8 @@ package enum GraphDecoders {
       _ = predicate.simplified().hashValue
     })
 
-  /// What the macros read: text that somebody types. (`Scanner` is the plugin's own folder, which cannot be imported.)
+  /// What the macros read: text that somebody types. (`Scanner`, `Wire` and the rest are
+  /// the plugin's own folders, which cannot be imported.)
   static let scanner = HostileDecoder(
     "macro-scanner", cost: 4, throwing: CancellationError.self,
     samples: {
@@ -114,7 +115,54 @@ package enum GraphDecoders {
     },
     decode: { bytes in
       let text = String(decoding: bytes, as: UTF8.self)
-      _ = DeclarationScanner.type(text)
-      _ = DeclarationScanner.variable(text)
+      var (type, member) = (DeclarationScanner(text), DeclarationScanner(text))
+      _ = type.typeDeclaration()
+      _ = member.member(isConditional: false)
+      // However the brackets lie: each byte is looked at a few times, or a long source would never end.
+      guard type.steps + member.steps <= 100 + 12 * text.utf8.count else {
+        throw Violation("\(type.steps) and \(member.steps) steps for \(text.utf8.count) bytes")
+      }
+    })
+
+  /// What the compiler sends to the macros: frames of JSON with declarations in them.
+  static let message = HostileDecoder(
+    "macro-message", cost: 8, throwing: MessageError.self,
+    samples: {
+      func request(_ type: String, _ role: String, _ attribute: String, _ declaration: String) -> JSON {
+        [
+          "expandAttachedMacro": [
+            "macro": ["moduleName": "PerdureMacros", "typeName": .string(type), "name": "M"],
+            "macroRole": .string(role),
+            "attributeSyntax": ["source": .string(attribute), "kind": "attribute"],
+            "declSyntax": [
+              "source": .string(declaration), "location": ["fileName": "f", "offset": 5, "line": 1],
+            ],
+          ]
+        ]
+      }
+      let hello: JSON = ["getCapability": ["capability": ["protocolVersion": 7]]]
+      let type = "final class A: B {\n @Attribute(.unique) var a: String? = \"\\u{1F}\"\n var b: ToMany<A> }"
+      return [
+        MessageReader.frame(hello)
+          + MessageReader.frame(request("EntityMacro", "member", "@Entity(\"a\")", type)),
+        MessageReader.frame(request("EntityMacro", "memberAttribute", "@Entity", "let a: Int = 5")),
+        MessageReader.frame(request("ManagedMacro", "accessor", "@Managed", "var a: Int = 5 { didSet {} }")),
+      ]
+    },
+    decode: { bytes in
+      var rest = Array(bytes)[...]
+      let reader = MessageReader { count in
+        let piece = rest.prefix(count)
+        rest = rest.dropFirst(piece.count)
+        return Array(piece)
+      }
+      var conversation = Conversation()
+      while let message = try reader.next() {
+        guard let reply = conversation.answer(Request(message)) else { return }
+        let frame = MessageReader.frame(reply.json)
+        guard try JSONReader.read(Array(frame.dropFirst(8))) == reply.json else {
+          throw Violation("a reply does not come back")
+        }
+      }
     })
 }

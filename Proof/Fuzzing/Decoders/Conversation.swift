@@ -1,0 +1,1 @@
+../../../Sources/PerdureMacros/Conversation.swift
