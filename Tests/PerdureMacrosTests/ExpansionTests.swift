@@ -212,7 +212,6 @@ struct ExpansionTests {
     #expect(complaint("var a: (Int) -> Int") == "\"a\" is a function, which cannot be stored @ a: (Int)")
     #expect(complaint("var a: (Int, Int)") == "\"a\" is a tuple, which cannot be stored @ a: (Int,")
     #expect(complaint("var a: any B") == "\"a\" is of no certain type, which cannot be stored @ a: any B")
-    #expect(complaint("var a: Any?") == nil, "An optional of it is the compiler's to refuse.")
     #expect(complaint("@Transient var a: (Int) -> Int = { $0 }") == nil)
     #expect(complaint("@Attribute(.transient) var a: (Int) -> Int") == nil)
     #expect(complaint("@Attribute(.indexed) var a: (Int)") == nil)

@@ -2,7 +2,6 @@
 // Each case is compiled by itself against the modules that this test was built with. Errors of region
 // isolation come from SIL, so type-checking alone would not find them.
 
-import ChildProcesses
 import Foundation
 import Testing
 
@@ -145,6 +144,26 @@ struct CompileFailTests {
     #expect(result.status == 0, "\(result.output)")
   }
 
+  @Test("Classes with macros are held to the same")
+  func macros() throws {
+    let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
+    let result = try compiler.compile(
+      """
+      import Perdure
+
+      @Entity final class Person: ManagedObject { var age: Int64 = 0 }
+      func use(_ person: Person) async { person.age += 1 }
+      @MainActor func detach(_ person: Person) { Task.detached { person.age += 1 } }
+      @MainActor func pass(_ person: Person) async {
+        await use(person)
+        person.age += 1
+      }
+      """)
+    let lines = result.output.split(separator: "\n").filter { $0.contains("error:") }
+    #expect(
+      lines.count >= 2 && lines.allSatisfy { $0.contains("risks causing data races") }, "\(result.output)")
+  }
+
   @Test("A type that no property can have is refused, and the sentence says which can")
   func wrongType() throws {
     try check(
@@ -155,51 +174,4 @@ struct CompileFailTests {
       }
       """, refusedFor: "A managed property is a type of AttributeValue, an optional of one")
   }
-}
-
-/// The compiler that built these tests, and where they left their modules.
-private struct Compiler {
-  let executable: String
-  let modules: String
-
-  static let found: Compiler? = {
-    guard let modules, let executable else { return nil }
-    return Compiler(executable: executable, modules: modules)
-  }()
-
-  private static var executable: String? {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    return folders.map { "\($0)/swiftc" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-  }
-
-  /// The folder of modules beside the bundle that is running.
-  private static var modules: String? {
-    for start in [Bundle.main.bundlePath, CommandLine.arguments.first ?? ""] {
-      var folder = URL(fileURLWithPath: start)
-      for _ in 0..<4 {
-        let modules = folder.appendingPathComponent("Modules").path
-        if FileManager.default.fileExists(atPath: modules + "/Perdure.swiftmodule") { return modules }
-        folder.deleteLastPathComponent()
-      }
-    }
-    return nil
-  }
-
-  func compile(_ source: String) throws -> (status: Int32, output: String) {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift")
-    try Data(source.utf8).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
-    let arguments =
-      ["-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-parse-as-library"]
-      + ([modules] + Self.headers).flatMap { ["-I", $0] } + [file.path]
-    let run = try ChildRun(URL(fileURLWithPath: executable), arguments)
-    return (run.status, run.output + run.errors)
-  }
-
-  /// The folders with module maps of C targets, which the modules import.
-  private static let headers: [String] = {
-    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("Sources")
-    return ["CPerdureShims/include", "CLZ4"].map { sources.appendingPathComponent($0).path }
-  }()
 }

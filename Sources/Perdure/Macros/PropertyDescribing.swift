@@ -203,6 +203,16 @@ extension _EntityAssembly {
 // MARK: - Anything else
 
 extension _EntityAssembly {
+  /// Explains that an object is no attribute.
+  @available(
+    *, unavailable,
+    message:
+      "A property that leads to an object is a relationship. Write @Relationship instead of @Attribute."
+  )
+  public mutating func add<Destination: ManagedObject>(
+    _ name: String, _ type: Destination?.Type, _ option: AttributeOption, _ more: AttributeOption...
+  ) {}
+
   /// Explains what types a property can have.
   @_disfavoredOverload
   @available(

@@ -29,18 +29,11 @@ struct EntityExpansion {
       diagnostics.append(
         Diagnostic(message: message, fileName: declaration.fileName, offset: declaration.offset + offset))
     }
-    guard type.keyword == "class" else {
-      report("@Entity belongs on a class: objects of an entity have identity.", type.keywordOffset)
-      return .expansion(nil, diagnostics)
-    }
-    guard let superclass = type.inheritance.first else {
-      report(
-        "An entity's class inherits from ManagedObject, or from the class of its parent entity.",
-        type.keywordOffset)
-      return .expansion(nil, diagnostics)
-    }
-    if type.isGeneric {
-      report("An entity's class cannot be generic: its model must be known.", type.keywordOffset)
+    if let problem = type.shapeProblem {
+      // Both of two attributes are expanded, and one complaint is enough.
+      guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
+      report(problem.message, problem.offset)
+      return .expansion(type.keyword == "class" ? TypeSyntax.initializer : nil, diagnostics)
     }
     var properties: [ManagedProperty] = []
     for variable in type.variables {
@@ -52,8 +45,9 @@ struct EntityExpansion {
     }
     let options = DeclarationScanner.attribute(request.attribute.source)?.arguments ?? ""
     let expansion = EntityExpansion(
-      type: type, superclass: superclass, properties: properties, options: options)
-    return .expansion(expansion.source, diagnostics)
+      type: type, superclass: type.inheritance[0], properties: properties, options: options)
+    let initializer = diagnostics.isEmpty ? "" : "\n\n" + TypeSyntax.initializer
+    return .expansion(expansion.source + initializer, diagnostics)
   }
 
   var source: String {
@@ -190,6 +184,6 @@ struct EntityExpansion {
     ]
   }
 
-  /// A string literal. Property and class names are identifiers, so nothing needs an escape.
+  /// A string literal. Names of properties and classes are identifiers, so nothing needs an escape.
   private func literal(_ name: String) -> String { "\"\(name)\"" }
 }

@@ -3,18 +3,25 @@ enum Expansion {
   static func expand(_ request: Request.AttachedExpansion) -> Reply {
     switch (request.typeName, request.role) {
     case ("EntityMacro", "member"): EntityExpansion.members(request)
-    case ("EntityMacro", "memberAttribute"): .expansion(memberAttribute(request.declaration), [])
-    case ("ManagedMacro", "accessor"): .expansion(ManagedExpansion.accessors(request.declaration), [])
-    case ("MarkerMacro", "peer"): .expansion("", [])
+    case ("EntityMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
+    case ("ManagedMacro", "accessor"): placed(request, ManagedExpansion.accessors(request.declaration))
+    case ("MarkerMacro", "peer"): placed(request, "")
     default: .expansion(nil, [unknown(request)])
     }
   }
 
   /// `@Managed` for the variables that the context manages, and nothing for all other members.
-  private static func memberAttribute(_ declaration: SyntaxText) -> String? {
-    guard let variable = DeclarationScanner.variable(declaration.source) else { return nil }
-    guard case .managed = ManagedProperty.judge(variable) else { return nil }
+  private static func memberAttribute(_ request: Request.AttachedExpansion) -> String? {
+    guard let variable = DeclarationScanner.variable(request.declaration.source),
+      variable.attribute("Managed") == nil, case .managed = ManagedProperty.judge(variable),
+      request.surroundingType?.shapeProblem == nil
+    else { return nil }
     return "@Managed"
+  }
+
+  private static func placed(_ request: Request.AttachedExpansion, _ source: String?) -> Reply {
+    if let problem = request.placeProblem { return request.refusal(problem) }
+    return .expansion(source, [])
   }
 
   private static func unknown(_ request: Request.AttachedExpansion) -> Diagnostic {

@@ -45,7 +45,6 @@ enum ManagedExpansion {
     guard let options = variable.attribute("Attribute")?.arguments,
       !variable.modifiers.contains(where: { $0.hasSuffix("(set)") })
     else { return false }
-    let tokens = Lexer.tokens(of: options)
-    return zip(tokens, tokens.dropFirst()).contains { $0.is("derived") && $1.is(":") }
+    return ManagedProperty.hasLabel("derived", options)
   }
 }

@@ -18,10 +18,85 @@ extension ManagedProperty {
     )
   }
 
+  /// A marker that stands there already, of which one would be ignored.
+  static func repeatedMarker(of variable: VariableSyntax) -> Problem? {
+    for name in ["Attribute", "Relationship"] {
+      let markers = variable.attributes.filter { $0.name == name }
+      guard markers.count > 1 else { continue }
+      return (
+        "One @\(name) says all. Write what both say into the first, and remove the second.", markers[1].offset
+      )
+    }
+    return nil
+  }
+
+  /// A name that no property of a model can have.
+  static func nameProblem(of variable: VariableSyntax) -> Problem? {
+    guard let binding = variable.bindings.first, let name = binding.name else { return nil }
+    if name.hasPrefix("_") {
+      return (
+        "\"\(name)\" begins with an underscore, as the names that Perdure makes. Choose another name, or mark it "
+          + "@Transient.", binding.offset
+      )
+    }
+    let isIdentifier = name.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
+    return isIdentifier
+      ? nil : ("\"\(name)\" is no name of a property: use letters, digits and underscores.", binding.offset)
+  }
+
+  /// Options that contradict each other, the type or the initial value.
+  static func optionProblem(of variable: VariableSyntax) -> Problem? {
+    guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
+      return nil
+    }
+    if let marker = variable.attribute("Attribute"), let options = marker.arguments {
+      let isDerived = hasLabel("derived", options)
+      if isDerived, isTransient(variable) {
+        return ("\"\(name)\" is derived, and so is never stored. Remove .transient.", marker.offset)
+      }
+      if isDerived, binding.initializer != nil {
+        return ("\"\(name)\" is derived, and so has no default. Remove the initial value.", binding.offset)
+      }
+      if isTransient(variable), let option = ["unique", "indexed"].first(where: { hasOption($0, options) }) {
+        return (
+          "\"\(name)\" is transient, and no store has it to compare or to find. Remove .\(option) or .transient.",
+          marker.offset
+        )
+      }
+    }
+    guard let marker = variable.attribute("Relationship"), toManyElement(of: type) == nil else { return nil }
+    let options = marker.arguments ?? ""
+    if !type.hasSuffix("?"), !type.contains("<"), hasLabel("optional", options) {
+      return (
+        "\"\(name)\" always leads to an object, as its type is not optional. Remove \"optional\", or write "
+          + "\"\(type)?\".", marker.offset
+      )
+    }
+    if type.hasSuffix("?"), let count = ["minCount", "maxCount"].first(where: { hasLabel($0, options) }) {
+      return (
+        "\"\(name)\" leads to one object at most. Remove \(count), or declare it as ToMany; optional: false demands "
+          + "an object.", marker.offset
+      )
+    }
+    if binding.initializer != nil, binding.initializer != "nil" {
+      return ("\"\(name)\" leads to an object, and has no default. Remove the initial value.", binding.offset)
+    }
+    return nil
+  }
+
+  static func hasLabel(_ label: String, _ options: String) -> Bool {
+    let tokens = Lexer.tokens(of: options)
+    return zip(tokens, tokens.dropFirst()).contains { $0.is(label) && $1.is(":") }
+  }
+
+  static func hasOption(_ option: String, _ options: String) -> Bool {
+    let tokens = Lexer.tokens(of: options)
+    return zip(tokens, tokens.dropFirst()).contains { $0.is(".") && $1.is(option) }
+  }
+
   /// A marker on a variable that is Swift's alone: it would be ignored.
   static func uselessMarker(of variable: VariableSyntax) -> Problem? {
-    guard variable.attribute("Managed") == nil,
-      let marker = variable.attribute("Attribute") ?? variable.attribute("Relationship")
+    guard let marker = variable.attribute("Attribute") ?? variable.attribute("Relationship")
     else { return nil }
     let name = variable.bindings.first?.name ?? "This"
     let reason =
@@ -40,7 +115,13 @@ extension ManagedProperty {
     guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
       return nil
     }
-    if let kind = unmanaged(type), !isTransient(variable) {
+    if let actor = variable.attribute("MainActor") {
+      return (
+        "\"\(name)\" belongs to its object, which stays in its context's isolation. Remove @MainActor.",
+        actor.offset
+      )
+    }
+    if let kind = unmanaged(type), !isTransient(variable), !isTransformed(variable) {
       return (
         "\"\(name)\" is \(kind), which cannot be stored. Use a type of AttributeValue, an object or ToMany, or mark "
           + "it @Transient.", binding.offset
@@ -87,9 +168,13 @@ extension ManagedProperty {
   /// What a type is that no value of an attribute has, in words.
   private static func unmanaged(_ type: String) -> String? {
     let words = Lexer.tokens(of: type).map(\.text)
+    if Array(words.suffix(2)) == ["?", "?"] { return "optional twice" }
     if words.contains("->") { return "a function" }
     if words.first == "(", words.contains(",") { return "a tuple" }
-    if words.first == "any" || words == ["Any"] || words == ["AnyObject"] { return "of no certain type" }
+    let core = words.drop { $0 == "(" }
+    if ["any", "some", "Any", "AnyObject"].contains(core.first) {
+      return "of no certain type"
+    }
     return nil
   }
 }

@@ -29,11 +29,15 @@ struct ManagedProperty: Hashable, Sendable {
   }
 
   static func judge(_ variable: VariableSyntax) -> Verdict {
-    if let problem = conditionalMarker(of: variable) { return .refused(problem.message, problem.offset) }
+    if let problem = conditionalMarker(of: variable) ?? repeatedMarker(of: variable) {
+      return .refused(problem.message, problem.offset)
+    }
     if isLeft(variable) {
       return uselessMarker(of: variable).map { .refused($0.message, $0.offset) } ?? .left
     }
-    if let problem = problem(of: variable) ?? markerProblem(of: variable) {
+    if let problem = problem(of: variable) ?? nameProblem(of: variable) ?? markerProblem(of: variable)
+      ?? optionProblem(of: variable)
+    {
       return .refused(problem.message, problem.offset)
     }
     guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
@@ -57,8 +61,7 @@ struct ManagedProperty: Hashable, Sendable {
 
   private static func hasOption(_ name: String, _ variable: VariableSyntax) -> Bool {
     guard let options = variable.attribute("Attribute")?.arguments else { return false }
-    let tokens = Lexer.tokens(of: options)
-    return zip(tokens, tokens.dropFirst()).contains { $0.is(".") && $1.is(name) }
+    return hasOption(name, options)
   }
 
   private static func access(_ modifiers: [String]) -> String {
@@ -68,7 +71,7 @@ struct ManagedProperty: Hashable, Sendable {
   }
 
   private static func isLeft(_ variable: VariableSyntax) -> Bool {
-    variable.attribute("Transient") != nil || variable.attribute("Managed") != nil
+    variable.attribute("Transient") != nil
       || !Set(variable.modifiers).isDisjoint(with: ["static", "class", "lazy", "override"])
       || variable.bindings.allSatisfy { $0.accessors == .computed }
   }

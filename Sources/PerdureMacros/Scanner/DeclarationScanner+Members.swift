@@ -18,7 +18,7 @@ extension DeclarationScanner {
   }
 
   mutating func typeDeclaration() -> TypeSyntax {
-    _ = attributes()
+    let attributes = attributes()
     let modifiers = modifiers()
     let keyword = next
     position += 1
@@ -28,9 +28,11 @@ extension DeclarationScanner {
     if isGeneric { skipAngles() }
     while let token = next, !token.is(":"), !token.is("{"), !token.is("where") { skipOne() }
     var inheritance: [String] = []
+    var inheritanceOffset: Int?
     if skip(":") {
       repeat {
-        while isNext("@") || isNext("nonisolated") { if !skip("nonisolated") { _ = attributes() } }
+        while isNext("@") || isNext("nonisolated") { if !skip("nonisolated") { _ = self.attributes() } }
+        if inheritance.isEmpty { inheritanceOffset = next?.range.lowerBound }
         if let type = inheritedType() { inheritance.append(type) }
       } while skip(",")
     }
@@ -38,8 +40,10 @@ extension DeclarationScanner {
     position += 1
     let variables = members()
     return TypeSyntax(
-      modifiers: modifiers, keyword: keyword?.text ?? "", keywordOffset: keyword?.range.lowerBound ?? 0,
-      name: name, isGeneric: isGeneric, inheritance: inheritance, variables: variables,
+      attributes: attributes, modifiers: modifiers, keyword: keyword?.text ?? "",
+      keywordOffset: keyword?.range.lowerBound ?? 0,
+      name: name, isGeneric: isGeneric, inheritance: inheritance, inheritanceOffset: inheritanceOffset,
+      variables: variables,
       overriddenFunctions: overriddenFunctions)
   }
 

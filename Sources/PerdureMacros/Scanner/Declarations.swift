@@ -46,6 +46,7 @@ struct VariableSyntax: Hashable, Sendable {
 
 /// A class, actor, struct, enum or extension, with the variables it declares.
 struct TypeSyntax: Hashable, Sendable {
+  let attributes: [AttributeSyntax]
   let modifiers: [String]
   /// `class` and so on, or what stands in its place.
   let keyword: String
@@ -54,6 +55,8 @@ struct TypeSyntax: Hashable, Sendable {
   let isGeneric: Bool
   /// The types behind the colon, as they are written.
   let inheritance: [String]
+  /// Where the first of these is written.
+  let inheritanceOffset: Int?
   let variables: [VariableSyntax]
   /// The names of the functions that are marked `override`, `#if` or not.
   let overriddenFunctions: Set<String>

@@ -14,6 +14,11 @@ enum JSON: Hashable, Sendable {
     return value
   }
 
+  /// The first element, or nil when this is no array or an empty one.
+  var first: JSON? {
+    if case .array(let elements) = self { elements.first } else { nil }
+  }
+
   var string: String? {
     if case .string(let text) = self { text } else { nil }
   }

@@ -13,7 +13,7 @@
 //       {moduleName, typeName, name},              {expandedSource: text or null,
 //       macroRole, discriminator,                   diagnostics: [{message, severity,
 //       attributeSyntax, declSyntax,                  position: {fileName, offset},
-//       parentDeclSyntax?, …}}                        highlights: [], notes: [], fixIts: []}]}}
+//       lexicalContext: [syntax], …}}                 highlights: [], notes: [], fixIts: []}]}}
 //
 // A syntax is {kind, source, location: {fileID, fileName, offset, line, column}}; the offset counts
 // UTF-8 bytes from the start of the file to the start of `source`.
@@ -51,6 +51,8 @@ enum Request: Hashable, Sendable {
     var role: String
     var attribute: SyntaxText
     var declaration: SyntaxText
+    /// The head of the type that the declaration stands in, with empty braces; nil where it stands in none.
+    var surroundings: String?
   }
 
   init(_ message: JSON) {
@@ -61,7 +63,9 @@ enum Request: Hashable, Sendable {
       let attribute = SyntaxText(body["attributeSyntax"]), let declaration = SyntaxText(body["declSyntax"])
     {
       self = .expandAttached(
-        AttachedExpansion(typeName: typeName, role: role, attribute: attribute, declaration: declaration))
+        AttachedExpansion(
+          typeName: typeName, role: role, attribute: attribute, declaration: declaration,
+          surroundings: body["lexicalContext"]?.first?["source"]?.string))
     } else if case .object(let members) = message, let name = members.keys.sorted().first {
       self = .unknown(name)
     } else {

@@ -5,9 +5,9 @@ enum Facts {
   static func of(_ type: TypeSyntax) -> [String] {
     [
       "modifiers \(type.modifiers)", "\(type.keyword) at \(type.keywordOffset)", "name \(type.name)",
-      "generic \(type.isGeneric)", "inherits \(type.inheritance)",
+      "generic \(type.isGeneric)", "inherits \(type.inheritance) at \(type.inheritanceOffset ?? -1)",
       "overrides \(type.overriddenFunctions.sorted())",
-    ] + type.variables.flatMap(of)
+    ] + type.attributes.map(of) + type.variables.flatMap(of)
   }
 
   static func of(_ variable: VariableSyntax) -> [String] {

@@ -22,15 +22,20 @@ struct ParserReading {
     var overridden: Set<String> = []
     let variables = members(node.memberBlock.members, isConditional: false, &overridden)
     return DeclarationScanning.TypeSyntax(
-      modifiers: modifiers(node.modifiers), keyword: keyword.text, keywordOffset: offset(keyword),
+      attributes: attributes(node.attributes), modifiers: modifiers(node.modifiers), keyword: keyword.text,
+      keywordOffset: offset(keyword),
       name: Self.withoutBackticks(node.name.text), isGeneric: node.genericParameterClause != nil,
       inheritance: node.inheritanceClause?.inheritedTypes.map { Self.inherited($0.type) } ?? [],
+      inheritanceOffset: node.inheritanceClause?.inheritedTypes.first.map { offset(Self.base($0.type)) },
       variables: variables, overriddenFunctions: overridden)
   }
 
   private static func inherited(_ type: SwiftSyntax.TypeSyntax) -> String {
-    guard let attributed = type.as(AttributedTypeSyntax.self) else { return type.trimmedDescription }
-    return attributed.baseType.trimmedDescription
+    base(type).trimmedDescription
+  }
+
+  private static func base(_ type: SwiftSyntax.TypeSyntax) -> SwiftSyntax.TypeSyntax {
+    type.as(AttributedTypeSyntax.self)?.baseType ?? type
   }
 
   private func members(

@@ -1,0 +1,28 @@
+// What the accessors of a variable call whose type no property can have, so that the compiler says at the variable what
+// is wrong with it. `_EntityAssembly.add` says the same of the class.
+
+extension ManagedObject {
+  /// Explains what types a property can have.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message: """
+      A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
+      managed objects. Mark any other variable @Transient.
+      """
+  )
+  public final func _get<Other>(_ slot: Int) -> Other { stop("No property has the type \(Other.self).") }
+
+  /// Explains what types a property can have.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message: """
+      A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
+      managed objects. Mark any other variable @Transient.
+      """
+  )
+  public final func _set<Other>(_ slot: Int, _ value: Other) {
+    stop("No property has the type \(Other.self).")
+  }
+}

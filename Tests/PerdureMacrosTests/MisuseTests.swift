@@ -1,0 +1,171 @@
+import Testing
+
+@testable import PerdureMacros
+
+/// What the macros say of misuse that their source shows. The compiler's share is in PerdureTests, MacroMisuseTests.
+@Suite("Misuse is refused with a sentence at its place")
+struct MisuseTests {
+  /// What a macro complains of, as "message @ the source from there on", where the source has the attribute first.
+  func complaints(
+    _ source: String, _ macro: String = "EntityMacro", _ role: String = "member",
+    in surroundings: String? = nil
+  ) -> [String] {
+    let attribute = String(source.prefix { $0 != "\n" })
+    let reply = Expansion.expand(
+      .init(
+        typeName: macro, role: role, attribute: SyntaxText(attribute, offset: 100),
+        declaration: SyntaxText(source, offset: 100), surroundings: surroundings))
+    guard case .expansion(_, let diagnostics) = reply else { return ["no expansion"] }
+    return diagnostics.map { diagnostic in
+      let rest = source.utf8.dropFirst(diagnostic.offset - 100).prefix(9)
+      return diagnostic.message.prefix { $0 != "." } + " @ " + String(decoding: rest, as: UTF8.self)
+    }
+  }
+
+  func member(_ member: String) -> [String] { complaints("@Entity\nclass A: B {\n\(member)\nvar ok: Int\n}") }
+
+  @Test("A type that cannot be an entity's class")
+  func shapes() {
+    #expect(
+      complaints("@Entity\nclass A: Codable { var a: Int }")
+        == ["\"Codable\" is no class of managed objects @ Codable {"])
+    #expect(
+      complaints("@Entity\n@MainActor class A: B { var a: Int }") == [
+        "Objects stay in the isolation of their context, which need not be the main actor's @ @MainActo"
+      ])
+    #expect(complaints("@Entity\nactor A { var a: Int }").count == 1)
+    #expect(complaints("@Entity\nclass A<T>: B { let a: Int }").count == 1)
+  }
+
+  @Test("A second @Entity is refused once, and marks nothing")
+  func twice() {
+    let source = "@Entity\n@Entity(\"x\") class A: B { var a: Int }"
+    #expect(complaints(source) == ["A class has one entity @ @Entity(\""])
+    let second = Expansion.expand(
+      .init(
+        typeName: "EntityMacro", role: "member", attribute: SyntaxText("\n@Entity(\"x\")", offset: 107),
+        declaration: SyntaxText(source, offset: 100)))
+    #expect(second == .expansion(nil, []))
+  }
+
+  @Test(
+    "Members of a type that cannot be an entity's class are not managed, so that nothing else is complained of"
+  )
+  func membersOfWrongTypes() {
+    func mark(_ surroundings: String?) -> Reply {
+      Expansion.expand(
+        .init(
+          typeName: "EntityMacro", role: "memberAttribute", attribute: SyntaxText("@Entity"),
+          declaration: SyntaxText("var a: Int"), surroundings: surroundings))
+    }
+    #expect(mark("@Entity class A: B {}") == .expansion("@Managed", []))
+    #expect(mark(nil) == .expansion("@Managed", []))
+    for wrong in [
+      "@Entity struct A {}", "@Entity class A {}", "@Entity class A<T>: B {}",
+      "@Entity @Entity class A: B {}",
+    ] {
+      #expect(mark(wrong) == .expansion(nil, []), "\(wrong)")
+    }
+  }
+
+  @Test("A class of which something is refused has an initializer, so that the compiler does not ask for one")
+  func initializer() {
+    for (source, has) in [
+      ("class A: B { let a: Int }", true), ("class A<T>: B {}", true), ("class A: B {}", false),
+    ] {
+      let reply = Expansion.expand(
+        .init(
+          typeName: "EntityMacro", role: "member", attribute: SyntaxText("@Entity"),
+          declaration: SyntaxText(source)))
+      guard case .expansion(let text?, _) = reply else {
+        return #expect(Bool(false), "no expansion of \(source)")
+      }
+      #expect(text.contains("required init(") == has, "\(source)")
+    }
+  }
+
+  @Test("A marker that is written twice")
+  func repeatedMarkers() {
+    #expect(
+      member("@Attribute(.unique) @Attribute(.indexed) var a: Int") == ["One @Attribute says all @ @Attribut"]
+    )
+    #expect(member("@Relationship @Relationship var a: B?") == ["One @Relationship says all @ @Relation"])
+  }
+
+  @Test("A name that no property can have")
+  func names() {
+    #expect(
+      member("var _a: Int") == [
+        "\"_a\" begins with an underscore, as the names that Perdure makes @ _a: Int\nv"
+      ])
+    #expect(
+      member("var `a b`: Int") == [
+        "\"a b\" is no name of a property: use letters, digits and underscores @ `a b`: In"
+      ])
+    #expect(member("var größe_2: Int\nvar `default`: Int") == [])
+  }
+
+  @Test("Options that contradict each other, the type or the initial value")
+  func options() {
+    #expect(
+      member("@Attribute(.transient, derived: \"b.@count\") var a: Int")
+        == ["\"a\" is derived, and so is never stored @ @Attribut"])
+    #expect(
+      member("@Attribute(derived: \"b.@count\") var a: Int = 5")
+        == ["\"a\" is derived, and so has no default @ a: Int = "])
+    for option in ["unique", "indexed"] {
+      #expect(
+        member("@Attribute(.\(option), .transient) var a: Int = 5")
+          == ["\"a\" is transient, and no store has it to compare or to find @ @Attribut"])
+    }
+    #expect(
+      member("@Relationship(inverse: \"x\", maxCount: 3) var a: B?")
+        == ["\"a\" leads to one object at most @ @Relation"])
+    #expect(
+      member("@Relationship(inverse: \"x\") var a: B? = b")
+        == ["\"a\" leads to an object, and has no default @ a: B? = b"])
+    #expect(
+      member("@Relationship(minCount: 1, maxCount: 3) var a: ToMany<B>\n@Relationship var b: B? = nil") == [])
+  }
+
+  @Test("What an object's isolation and its type do not allow")
+  func isolation() {
+    #expect(
+      member("@MainActor var a: Int")
+        == ["\"a\" belongs to its object, which stays in its context's isolation @ @MainActo"])
+    #expect(
+      member("@Relationship(optional: true) var a: B")
+        == ["\"a\" always leads to an object, as its type is not optional @ @Relation"])
+  }
+
+  @Test("A type of which no value can be stored")
+  func types() {
+    for type in ["Any?", "(any P)?", "some P", "AnyObject?"] {
+      #expect(member("var a: \(type)").first?.hasPrefix("\"a\" is of no certain type") == true, "\(type)")
+    }
+    #expect(member("var a: Int??") == ["\"a\" is optional twice, which cannot be stored @ a: Int??\n"])
+  }
+
+  @Test("A marker where it says nothing")
+  func places() {
+    let entity = "@Entity\nfinal class A: B {}"
+    #expect(complaints("@Attribute(.unique)\nvar a: Int", "MarkerMacro", "peer", in: entity) == [])
+    #expect(complaints("@Attribute(.unique)\nvar a: Int", "MarkerMacro", "peer", in: nil) == [])
+    #expect(complaints("@Attribute\nfunc a() {}", "MarkerMacro", "peer", in: entity).count == 1)
+    #expect(complaints("@Transient\ninit() {}", "MarkerMacro", "peer", in: entity).count == 1)
+    #expect(
+      complaints("@Attribute\nvar a: Int", "MarkerMacro", "peer", in: "struct S {}") == [
+        "@Attribute says something in a class with @Entity only @ @Attribut"
+      ])
+    #expect(
+      complaints("@Managed\nvar a: Int", "ManagedMacro", "accessor", in: "class S: ManagedObject {}") == [
+        "@Managed says something in a class with @Entity only @ @Managed\n"
+      ])
+    #expect(complaints("@Transient\nvar a = 1", "MarkerMacro", "peer", in: "class S {}") == [])
+  }
+
+  @Test("@Managed that stands there already is as good as the one that @Entity writes")
+  func managed() {
+    #expect(member("@Managed var a: Int") == [])
+  }
+}

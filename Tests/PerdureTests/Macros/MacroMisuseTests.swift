@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// Misuse as the compiler sees it with the macros: what is said, and where.
+@Suite("Misuse of the macros is said at its place")
+struct MacroMisuseTests {
+  /// Each `error:` in it stands on the line that the compiler complains of, with a part of what it says. Of other lines
+  /// nothing is said.
+  static let source = """
+    import Foundation
+    import Perdure
+
+    @Entity final class Good: ManagedObject { var name: String; var other: Good?; @Managed var byHand: Int }
+    @Entity struct Value { var a: Int } // error: @Entity belongs on a class
+    @Entity actor Actor { var a: Int = 1 } // error: @Entity belongs on a class
+    @Entity final class Alone { var a: Int } // error: inherits from ManagedObject
+    @Entity final class Coded: Codable { var a: Int } // error: "Codable" is no class of managed objects
+    @Entity final class Generic<T>: ManagedObject { var a: Int } // error: cannot be generic
+    @Entity @MainActor final class Main: ManagedObject { var a: Int } // error: Remove @MainActor
+    @Entity @Entity final class Twice: ManagedObject { var a: Int } // error: Remove the second @Entity
+    enum Outer {
+      @Entity final class Nested: ManagedObject { private var a: Int; fileprivate var b: ToMany<Good> }
+      struct Inner { @Entity private final class Deep: ManagedObject { var a: Int } }
+    }
+    func local() { @Entity final class Local: ManagedObject { var a: Int }; _ = Local.self }
+    @Entity final class Constant: ManagedObject { let a: Int } // error: "a" is a constant
+    @Entity final class Inferred: ManagedObject { var a = 5 } // error: needs its type written out
+    @Entity final class Observed: ManagedObject { var a: Int { didSet {} } } // error: has observers
+    @Entity final class Several: ManagedObject { var a: Int, b: Int } // error: in a "var" of its own
+    @Entity final class Pattern: ManagedObject { var (a, b): (Int, Int) } // error: in a "var" of its own
+    @Entity final class Weak: ManagedObject { weak var a: Good? } // error: "a" is weak
+    @Entity final class Unowned: ManagedObject { unowned var a: Good } // error: "a" is unowned
+    @Entity final class Underscore: ManagedObject { var _count: Int } // error: begins with an underscore
+    @Entity final class Unsure: ManagedObject { var a: Any? } // error: of no certain type
+    @Entity final class Isolated: ManagedObject { @MainActor var a: Int } // error: Remove @MainActor
+    @Entity final class Marked: ManagedObject { @Attribute(.unique) @Attribute var a: Int } // error: One @Attribute
+    @Entity final class Both: ManagedObject { @Attribute @Relationship var a: Good? } // error: Remove one
+    @Entity final class Held: ManagedObject { @Relationship var a: URL? } // error: Write @Attribute instead
+    @Entity final class Computed: ManagedObject { @Attribute var a: Int { 1 } } // error: "a" is computed
+    @Entity final class Lazy: ManagedObject { @Attribute lazy var a: Int = 1 } // error: "a" is lazy
+    @Entity final class Counted: ManagedObject { @Relationship(maxCount: 3) var a: Good? } // error: Remove maxCount
+    @Entity final class Sure: ManagedObject { @Relationship(optional: true) var a: Good } // error: Remove "optional"
+    @Entity final class Passing: ManagedObject { @Attribute(.unique, .transient) var a: Int } // error: Remove .unique
+    @Entity final class Derived: ManagedObject { @Attribute(derived: "b.@count") var a: Int = 1 } // error: no default
+    @Entity final class Function: ManagedObject { @Attribute func a() {} } // error: belongs on a variable
+    struct Plain { @Attribute(.unique) var a: Int } // error: Mark "Plain" with @Entity
+    @Entity final class Nothing: ManagedObject { var a: Int = nil } // error: 'nil' cannot initialize
+    @Entity final class Objects: ManagedObject { var a: ToMany<String> } // error: inherit from 'ManagedObject'
+    @Entity final class Rule: ManagedObject { @Relationship(deleteRule: .no) var a: Good? } // error: no member 'no'
+    """
+
+  /// A message with its line, or where it comes from in what a macro wrote.
+  private struct Message {
+    let file: String
+    let line: Int
+    let text: String
+  }
+
+  private func errors(_ source: String) throws -> [Message] {
+    let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
+    let pattern = /(?m)^(.+?):([0-9]+):[0-9]+: error: (.*)$/
+    return try compiler.check(source).matches(of: pattern).map {
+      Message(file: String($0.1), line: Int($0.2) ?? 0, text: String($0.3))
+    }
+  }
+
+  @Test("Each misuse has its sentence on its line, and correct classes have none")
+  func lines() throws {
+    let found = try errors(Self.source).filter { !$0.file.contains("__swiftmacro") }
+    for (index, line) in Self.source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let messages = found.filter { $0.line == index + 1 }.map(\.text)
+      guard let expected = line.split(separator: "// error: ").dropFirst().first else {
+        #expect(messages == [], "\(line)")
+        continue
+      }
+      #expect(messages.count == 1 && messages.first?.contains(expected) == true, "\(line): \(messages)")
+    }
+  }
+
+  @Test("What is refused by its source is refused once: what the macros write brings no other errors")
+  func once() throws {
+    let known = Self.source.split(separator: "\n", omittingEmptySubsequences: false)
+      .filter { !["Nothing:", "Objects:", "Rule:"].contains(where: $0.contains) }
+    let others = try errors(known.joined(separator: "\n")).filter { $0.file.contains("__swiftmacro") }
+    #expect(others.map(\.text) == [])
+  }
+
+  @Test("A type that only the compiler knows is refused at the property too, with the types that there are")
+  func types() throws {
+    let found = try errors(
+      """
+      import Perdure
+      @Entity final class Good: ManagedObject { var name: String }
+      @Entity final class Texts: ManagedObject { var texts: [Never] }
+      @Entity final class Objects: ManagedObject { var goods: Set<Good> }
+      @Entity final class Marked: ManagedObject { @Attribute(.unique) var good: Good? }
+      """)
+    // Two for each property's accessors, which the compiler shows with its line, and one for its description.
+    let unavailable = found.filter { $0.text.contains("A managed property is a type of AttributeValue") }
+    #expect(
+      unavailable.map { $0.text.prefix(6) }.sorted() == [
+        "'_get'", "'_get'", "'_set'", "'_set'", "'add(_", "'add(_",
+      ])
+    #expect(found.contains { $0.text.contains("Write @Relationship instead of @Attribute") })
+    #expect(found.count == 7, "\(found)")
+  }
+}

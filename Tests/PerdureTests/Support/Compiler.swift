@@ -1,0 +1,60 @@
+import ChildProcesses
+import Foundation
+
+/// The compiler that built these tests, and where they left their modules.
+struct Compiler {
+  let executable: String
+  let modules: String
+
+  static let found: Compiler? = {
+    guard let modules, let executable else { return nil }
+    return Compiler(executable: executable, modules: modules)
+  }()
+
+  private static var executable: String? {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    return folders.map { "\($0)/swiftc" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  /// The folder of modules beside the bundle that is running.
+  private static var modules: String? {
+    for start in [Bundle.main.bundlePath, CommandLine.arguments.first ?? ""] {
+      var folder = URL(fileURLWithPath: start)
+      for _ in 0..<4 {
+        let modules = folder.appendingPathComponent("Modules").path
+        if FileManager.default.fileExists(atPath: modules + "/Perdure.swiftmodule") { return modules }
+        folder.deleteLastPathComponent()
+      }
+    }
+    return nil
+  }
+
+  /// Compiles a source up to where all errors are known, also those of isolation.
+  func compile(_ source: String) throws -> (status: Int32, output: String) {
+    try run(source, ["-emit-sil", "-o", "/dev/null"])
+  }
+
+  /// Checks the types of a source. Messages begin with place and kind, as `file:line:column: error:`.
+  func check(_ source: String) throws -> String {
+    try run(source, ["-typecheck", "-diagnostic-style", "llvm"]).output
+  }
+
+  private func run(_ source: String, _ mode: [String]) throws -> (status: Int32, output: String) {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift")
+    try Data(source.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let arguments =
+      mode + ["-swift-version", "6", "-parse-as-library"]
+      + ["-load-plugin-executable", "\(modules)/../PerdureMacros-tool#PerdureMacros"]
+      + ([modules] + Self.headers).flatMap { ["-I", $0] } + [file.path]
+    let run = try ChildRun(URL(fileURLWithPath: executable), arguments)
+    return (run.status, run.output + run.errors)
+  }
+
+  /// The folders with module maps of C targets, which the modules import.
+  private static let headers: [String] = {
+    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources")
+    return ["CPerdureShims/include", "CLZ4"].map { sources.appendingPathComponent($0).path }
+  }()
+}
