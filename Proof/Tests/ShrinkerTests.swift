@@ -49,6 +49,24 @@ struct ShrinkerTests {
     #expect(result.elements.contains(77) && result.elements.contains(300) && result.elements.count < 500)
   }
 
+  @Test("What does not fail comes back as it is, and is not taken for the smallest that does")
+  func passing() {
+    let result = Shrinker<Int>().shrink([1, 2, 3]) { _ in false }
+    #expect(result.elements == [1, 2, 3] && result.trials == 1)
+    #expect(!result.isMinimal && !result.isConfirmed)
+  }
+
+  @Test("A failure that comes and goes is not confirmed, and one that stays is")
+  func flaky() {
+    var trials = 0
+    let gone = Shrinker<Int>().shrink([1, 2, 3, 4]) { _ in
+      trials += 1
+      return trials < 3
+    }
+    #expect(!gone.isConfirmed)
+    #expect(Shrinker<Int>().shrink([1, 2, 3, 4]) { $0.contains(2) }.isConfirmed)
+  }
+
   @Test("Any failure that a few elements cause is found out, down to these")
   func random() {
     var random = SeededGenerator.forTest("shrinking")

@@ -3,9 +3,12 @@
 /// It leaves out parts, first halves and then smaller ones down to single elements, as long as the rest still fails
 /// (delta debugging), and then puts simpler elements in the places of those that are left:
 ///
+///     let reason = whatGoesWrong(operations)
 ///     let small = Shrinker<Operation>().shrink(operations, simplifying: { $0.simpler }) { candidate in
-///       (try? run(candidate)) == nil
+///       whatGoesWrong(candidate) == reason
 ///     }
+///
+/// Compare the reason: a list that fails in another way, or that makes no sense any more, is another failure.
 ///
 /// It knows nothing of what the elements mean, so each must make sense whatever stands before it. The same list
 /// and the same verdicts give the same result.
@@ -14,7 +17,7 @@
 public struct Shrinker<Element: Equatable> {
   /// How many candidates are tried at most.
   ///
-  /// Unit: runs of the test. Range: 1 up. Default: 5,000. Why: a history of thousands of steps is down to a few by
+  /// Unit: runs of the test. Range: 2 up. Default: 5,000. Why: a history of thousands of steps is down to a few by
   /// then.
   public var trialsMax = 5_000
 
@@ -26,14 +29,18 @@ public struct Shrinker<Element: Equatable> {
     public var trials: Int
     /// Whether there was nothing left to try: to leave out any one element, or to make one simpler, makes it pass.
     public var isMinimal: Bool
+    /// Whether the list that was given has failed, and what came out of it once more at the end. If not, the failure comes
+    /// and goes, and no list says what it needs.
+    public var isConfirmed: Bool
   }
 
   /// Makes one.
   public init() {}
 
-  /// The shortest list that fails, of those that it tries.
+  /// The shortest list that fails, of those that it tries. The first that it tries is the given one: if that does not fail,
+  /// it comes back as it is, and `isConfirmed` is false.
   ///
-  /// - Parameter elements: Fails; it is not tried itself.
+  /// - Parameter elements: Fails.
   /// - Parameter simplifying: Elements that may stand in the place of one, the simplest first; each must be simpler
   ///   than it, in a way that comes to an end.
   /// - Parameter fails: Whether a list still fails.
@@ -43,23 +50,24 @@ public struct Shrinker<Element: Equatable> {
     _ elements: [Element], simplifying: (Element) -> [Element] = { _ in [] },
     while fails: ([Element]) throws -> Bool
   ) rethrows -> Result {
-    precondition(trialsMax > 0, "A shrinker tries something.")
-    var result = Result(elements: elements, trials: 0, isMinimal: false)
-    while true {
+    precondition(trialsMax > 1, "Shrinker.trialsMax is \(trialsMax), and has to be 2 or more")
+    var result = Result(elements: elements, trials: 1, isMinimal: false, isConfirmed: false)
+    guard try fails(elements) else { return result }
+    while !result.isMinimal {
       let before = result.elements
-      guard try leaveOut(&result, fails), try simplify(&result, simplifying, fails) else { return result }
-      if result.elements == before {
-        result.isMinimal = true
-        return result
-      }
+      guard try leaveOut(&result, fails), try simplify(&result, simplifying, fails) else { break }
+      result.isMinimal = result.elements == before
     }
+    result.trials += 1
+    result.isConfirmed = try fails(result.elements)
+    return result
   }
 
-  /// Whether there are trials left.
+  /// Whether the candidate fails; nil if no trials are left but the last, which is for what came out.
   private func attempt(
     _ candidate: [Element], _ result: inout Result, _ fails: ([Element]) throws -> Bool
   ) rethrows -> Bool? {
-    guard result.trials < trialsMax else { return nil }
+    guard result.trials < trialsMax - 1 else { return nil }
     result.trials += 1
     guard try fails(candidate) else { return false }
     result.elements = candidate
