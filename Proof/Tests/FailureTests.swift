@@ -27,6 +27,28 @@ struct FailureTests {
     #expect(result.counts.ioFailures > 250)
   }
 
+  @Test(
+    "Which call of which program is to fail stands on the desk before it does, for who looks after a trap")
+  func notes() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("desk")
+    try ProofDesk.make(path)
+    let seen = Guarded<Set<String>>([])
+    var campaign = FailureCampaign()
+    campaign.workloads = campaign.workloads.filter { $0.name == "a little of everything" }
+    campaign.kinds = [.noSpace]
+    campaign.disguise = { fileSystem in
+      if let look = try? ProofDesk.Look(path) { seen.withLock { $0.formUnion(look.notes) } }
+      return fileSystem
+    }
+    let progress = ProofProgress(desk: try ProofDesk(path)) { _ in }
+    _ = try await campaign.run(ProofPlan(seed: seed, scale: 0.02), progress)
+    let parts = seen.withLock { $0 }.compactMap { FailurePart($0.split(separator: "|").map(String.init)) }
+    #expect(!parts.isEmpty && parts.count == seen.withLock { $0.count })
+    #expect(parts.allSatisfy { $0.workload == "a little of everything" && $0.kind == .noSpace })
+    #expect(parts.allSatisfy { FailurePart($0.words.split(separator: "|").map(String.init))?.nth == $0.nth })
+  }
+
   @Test("There are 50 programs and more, and each has a name of its own")
   func programs() {
     let names = FailureWorkload.all.map(\.name)

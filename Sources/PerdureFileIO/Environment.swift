@@ -34,6 +34,13 @@ package enum Environment {
     return name.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
+  /// Says something that must be seen though the process may trap next.
+  package static func sayOnStandardError(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    // Who has closed it does not want to hear.
+    _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
+
   /// Seconds since the beginning of 1970, UTC, as far as this machine knows.
   package static var secondsSince1970: UInt64 { UInt64(max(0, time(nil))) }
 }

@@ -3,6 +3,8 @@ import PerdureFormat
 extension Store {
   /// The keyspace of this name; it is made if there is none.
   ///
+  /// Made is not yet durable: the next commit that is, or `sync()`, makes it so.
+  ///
   /// - Throws: `StoreError`: `.invalidArgument` when it exists with the other kind, or the name is
   ///   empty or longer than 255 bytes of UTF-8; `.readOnly` when there is none, and the store was opened for
   ///   reading; what `write` throws.

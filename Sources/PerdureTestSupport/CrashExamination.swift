@@ -4,7 +4,8 @@
 //  W1  A disk is checked when it is first seen, and again only when it must show more: when `acknowledged` is not
 //      the beginning of what it was at the last check. Not when more steps had begun: the first time they are
 //      fewest, and the check strictest.
-//  W2  Which disks are tried depends on the seed and the journals alone, never on a hash.
+//  W2  Which disks are tried after an operation depends on the seed, the journals and the crashes before alone: never on a
+//      hash, nor on what else is tried. So a crash can be tried alone (`CrashExplorer.only`).
 
 struct CrashExamination {
   /// Checks a disk; gives what its recovery did, if that may be cut.
@@ -19,6 +20,10 @@ struct CrashExamination {
     var operation = 0
     var pending: [PendingChange] = []
     var fates: [Fate] = []
+    /// Which of the disks built there it is.
+    var disk = 0
+    /// Chooses what is tried in this journal. W2
+    let random: SeededGenerator
     /// What is wrong on purpose; nothing is in recoveries.
     var canary: CrashCanary?
 
@@ -39,7 +44,6 @@ struct CrashExamination {
   private var seen: [Int: Int] = [:]
   private var promises: [[Int]] = []
   private var levels: [Level] = []
-  private var walks: UInt64 = 0
   private var choices: SeededGenerator
 
   init(explorer: CrashExplorer) {
@@ -49,17 +53,24 @@ struct CrashExamination {
     choices = SeededGenerator(seed: explorer.seed).derived(.max)
   }
 
+  /// What comes next, for who looks after a trap.
+  private var note: RunNote?
+
   private var isOver: Bool { report.violation != nil || report.checkedCount >= explorer.checksMax }
 
   /// Checks what a loss of power may leave after each operation of a workload's journal.
   mutating func begin(_ journal: CrashJournal, _ check: Check) {
     report.note(journal)
-    walk(journal, from: nil, check)
+    note = explorer.makeNote()
+    walk(journal, from: nil, workloadRandom, check)
     report.isComplete = !isOver
   }
 
-  private mutating func walk(_ journal: CrashJournal, from crash: CrashContext?, _ check: Check) {
-    let level = Level(journal: journal, crash: crash, canary: crash == nil ? explorer.canary : nil)
+  private mutating func walk(
+    _ journal: CrashJournal, from crash: CrashContext?, _ random: SeededGenerator, _ check: Check
+  ) {
+    let canary = crash == nil ? explorer.canary : nil
+    let level = Level(journal: journal, crash: crash, random: random, canary: canary)
     levels.append(level)
     defer { levels.removeLast() }
     var cutter = cutter(journal.start)
@@ -75,7 +86,7 @@ struct CrashExamination {
     precondition(
       (0...journal.operationCount).contains(operation),
       "Operation \(operation) of a journal that has \(journal.operationCount); 0 is before the first")
-    let level = Level(journal: journal, crash: nil, canary: explorer.canary)
+    let level = Level(journal: journal, crash: nil, random: workloadRandom, canary: explorer.canary)
     levels.append(level)
     defer { levels.removeLast() }
     var cutter = cutter(journal.start)
@@ -83,26 +94,37 @@ struct CrashExamination {
     cut(&cutter, after: operation, check)
   }
 
-  private mutating func cutter(_ start: DurabilityModel) -> DiskCutter {
-    walks += 1
-    return DiskCutter(start, sectorLength: explorer.sectorLength, seed: explorer.seed)
+  private var workloadRandom: SeededGenerator { SeededGenerator(seed: explorer.seed).derived(1) }
+
+  private func cutter(_ start: DurabilityModel) -> DiskCutter {
+    DiskCutter(start, sectorLength: explorer.sectorLength, seed: explorer.seed)
+  }
+
+  /// The only crash of the journal on top that shall be tried; nil: all.
+  private var only: CrashPlace.Step? {
+    guard let only = explorer.only else { return nil }
+    // Behind the last one nothing is cut.
+    precondition(levels.count <= only.steps.count)
+    return only.steps[levels.count - 1]
   }
 
   private mutating func cut(_ cutter: inout DiskCutter, after operation: Int, _ check: Check) {
     let top = levels.count - 1
     let part = part(of: levels[top])
-    guard isChosen(oneIn: part.operationsOneIn) else { return }
+    let only = only
+    guard only.map({ $0.operation == operation }) ?? isChosen(oneIn: part.operationsOneIn) else { return }
     levels[top].operation = operation
     levels[top].pending = cutter.pending
     let (begun, acknowledged) = (levels[top].begun, levels[top].acknowledged)
     let kind = operation == 0 ? nil : levels[top].journal.operations[operation - 1].kind
-    for fates in crashes(of: cutter, after: operation, imagesMax: part.imagesMax) where !isOver {
+    let crashes = crashes(of: cutter, after: operation, imagesMax: part.imagesMax)
+    for (disk, fates) in crashes.enumerated() where !isOver && (only.map { $0.disk == disk } ?? true) {
       let (image, losses) = cutter.image(fates)
       report.imageCount += 1
       for loss in losses { report.lossCounts[loss, default: 0] += 1 }
       let fingerprint = image.fingerprint
       let isNew = seen[fingerprint] == nil
-      guard admit(fingerprint, acknowledged) else { continue }
+      guard admit(fingerprint, acknowledged) || only != nil else { continue }
       let context = CrashContext(
         operation: operation, begun: begun, acknowledged: acknowledged, losses: losses, operationKind: kind,
         recoveries: top, fingerprint: fingerprint)
@@ -110,7 +132,7 @@ struct CrashExamination {
         report.distinctImageCounts[top] += 1
         report.matrix.add(context)
       }
-      levels[top].fates = fates
+      (levels[top].fates, levels[top].disk) = (fates, disk)
       run(check, image, context)
     }
   }
@@ -147,7 +169,7 @@ struct CrashExamination {
       imagesMax: imagesMax, sectorLength: explorer.sectorLength,
       makesGarbage: explorer.makesGarbage)
     // W2
-    var random = SeededGenerator(seed: explorer.seed).derived(walks).derived(UInt64(operation))
+    var random = levels[levels.count - 1].random.derived(UInt64(operation))
     let (wished, isExhaustive) = planner.crashes(cutter.pending, random: &random)
     report.exhaustedOperationCount += isExhaustive ? 1 : 0
     report.sampledOperationCount += isExhaustive ? 0 : 1
@@ -159,28 +181,40 @@ struct CrashExamination {
   }
 
   private mutating func run(_ check: Check, _ image: CrashImage, _ context: CrashContext) {
+    let place = place
+    note?.say("explorer.seed = \(explorer.seed); explorer.only = \"\(place)\"")
     report.noteCheck(context)
     do {
       let recovery = try check(image, context)
       if let recovery { report.noteLabels(recovery) }
-      guard let recovery, context.recoveries < explorer.recoveryDepth,
-        isChosen(oneIn: explorer.recoveriesOneIn)
-      else { return }
+      guard let recovery, isCut(place) else { return }
       report.recoveryCount += 1
-      walk(recovery, from: context, check)
+      let top = levels[levels.count - 1]
+      walk(
+        recovery, from: context, top.random.derived(UInt64(top.operation)).derived(UInt64(top.disk)), check)
     } catch {
       report.violation = CrashViolation(
-        reason: "\(error)", operation: context.operation, losses: context.losses,
-        recoveries: context.recoveries, image: image, trace: levels.flatMap(Self.trace), seed: explorer.seed)
+        reason: "\(error)", context: context, place: place, image: image,
+        trace: levels.flatMap(Self.trace), seed: explorer.seed, head: explorer.name, words: explorer.seedWords
+      )
     }
+  }
+
+  /// Where the power goes, from the workload on.
+  private var place: CrashPlace {
+    CrashPlace(levels.map { CrashPlace.Step(operation: $0.operation, disk: $0.disk) })
+  }
+
+  /// Whether the power is cut in the recovery from a crash.
+  private mutating func isCut(_ place: CrashPlace) -> Bool {
+    if let only = explorer.only { return place.steps.count < only.steps.count }
+    return place.steps.count <= explorer.recoveryDepth && isChosen(oneIn: explorer.recoveriesOneIn)
   }
 
   private static func trace(_ level: Level) -> [String] {
     let fateTexts = Dictionary(
       zip(level.pending.map(\.operation), level.fates.map(\.text)), uniquingKeysWith: { "\($0), \($1)" })
-    let lines = level.journal.trace.prefix(level.operation).enumerated().map { index, line in
-      fateTexts[index + 1].map { "\(line): \($0)" } ?? line
-    }
+    let lines = level.journal.markedTrace(upTo: level.operation) { fateTexts[$0] }
     guard let crash = level.crash else { return lines }
     return ["-- the power was cut; recovery \(crash.recoveries + 1) begins"] + lines
   }

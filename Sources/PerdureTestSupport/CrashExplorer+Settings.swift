@@ -13,3 +13,18 @@ extension CrashExplorer {
       recoveryDepth >= 0, "CrashExplorer.recoveryDepth is \(recoveryDepth), and has to be 0 or more")
   }
 }
+
+extension CrashExplorer {
+  func run(
+    _ workload: (_ fileSystem: SimulatedFileSystem, _ marker: CrashMarker) throws -> Void,
+    on image: CrashImage
+  ) rethrows -> SimulatedFileSystem {
+    let note = makeNote()
+    note.say("the workload runs")
+    let fileSystem = SimulatedFileSystem(image)
+    try workload(fileSystem, fileSystem.marker)
+    return fileSystem
+  }
+
+  func makeNote() -> RunNote { RunNote("\(name), \(seedWords)", isWanted: leavesNote) }
+}

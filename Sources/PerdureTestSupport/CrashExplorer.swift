@@ -40,7 +40,19 @@ import PerdureFileIO
 /// Disks with the same bytes are checked once.
 public struct CrashExplorer: Sendable {
   /// Decides which crashes are tried where not all can be. The same seed and workload give the same crashes.
-  public var seed: UInt64
+  public var seed: UInt64 { didSet { origin = nil } }
+
+  /// What reports and violations begin with: the function that has made the explorer, if nothing else is said.
+  public var name: String
+
+  /// The seed of the generator that the seed is from.
+  private var origin: UInt64?
+
+  /// Only this crash is tried, and those of which it is a crash during the recovery; nil: all. A violation prints its own.
+  public var only: CrashPlace?
+
+  /// Whether it is noted in a file what the explorer is at, for who looks after a trap.
+  package var leavesNote = true
 
   /// The power is cut after one operation of the workload in so many, chosen by the seed; 1 or more. For a short look
   /// at a long workload.
@@ -75,9 +87,19 @@ public struct CrashExplorer: Sendable {
   public var imagesPerRecoveryMax = 4096
 
   /// Makes an explorer. Without a seed, it comes from `PERDURE_SEED`, or else is a new one.
-  public init(seed: UInt64 = SeededGenerator.seedFromEnvironment()) {
-    self.seed = seed
+  public init(seed: UInt64 = SeededGenerator.seedFromEnvironment(), name: String = #function) {
+    (self.seed, self.name) = (seed, name)
   }
+
+  /// Makes an explorer whose seed is the next number of a generator: that of the program's random choices. What is printed
+  /// to run a failure again is the seed of the generator, or of the one that this is derived from.
+  public init(using random: inout SeededGenerator, name: String = #function) {
+    self.init(seed: random.next(), name: name)
+    origin = random.origin
+  }
+
+  /// What gives the same seed again.
+  var seedWords: String { SeedWords.words(seed, origin: origin, "CrashExplorer") }
 }
 
 // With the power cut once.
@@ -86,7 +108,8 @@ extension CrashExplorer {
   ///
   /// - Parameters:
   ///   - image: What is on the disk at the beginning.
-  ///   - workload: May use several threads, which have ended when it returns.
+  ///   - workload: May use several threads, which have ended when it returns: a store that works by itself in the
+  ///     background (checkpoints, compaction) is closed first, or told to do nothing by itself.
   ///   - verify: Called for every disk that differs from the others, or has been left by another number of
   ///     acknowledgements.
   /// - Returns: What was tried, with the first violation.
@@ -96,8 +119,7 @@ extension CrashExplorer {
     workload: (_ fileSystem: SimulatedFileSystem, _ marker: CrashMarker) throws -> Void,
     verify: (_ image: CrashImage, _ context: CrashContext) throws -> Void
   ) rethrows -> CrashReport {
-    let fileSystem = SimulatedFileSystem(image)
-    try workload(fileSystem, fileSystem.marker)
+    let fileSystem = try run(workload, on: image)
     return examine(fileSystem.journal, verify: verify)
   }
 
@@ -116,10 +138,12 @@ extension CrashExplorer {
   }
 
   /// The disks that a loss of power may leave after operation number `operation` of a journal, without
-  /// repetitions; 0 is before the first.
+  /// repetitions; 0 is before the first, and `operationCount` is the last.
   public func images(of journal: CrashJournal, after operation: Int) -> [CrashImage] {
     var images: [CrashImage] = []
-    var examination = CrashExamination(explorer: self)
+    var all = self
+    all.only = nil
+    var examination = CrashExamination(explorer: all)
     examination.look(at: journal, after: operation) { image, _ in
       images.append(image)
       return nil
@@ -135,11 +159,13 @@ extension CrashExplorer {
   ///
   /// - Parameters:
   ///   - image: What is on the disk at the beginning.
-  ///   - workload: May use several threads, which have ended when it returns.
+  ///   - workload: May use several threads, which have ended when it returns: a store that works by itself in the
+  ///     background (checkpoints, compaction) is closed first, or told to do nothing by itself.
   ///   - recover: Opens the store on a disk that a loss of power left. What this changes on the disk is the recovery
   ///     in which the power is cut again. With the `marker` of the file system it may mark steps that it takes,
   ///     and acknowledge what from then on must stay: who looks at a crash that comes later sees these labels
-  ///     behind those of the workload.
+  ///     behind those of the workload. Whatever a cut in it leaves is seen only through one more `recover`: what that
+  ///     writes again, nobody misses. So write what you mean to look for where `context.recoveries` is 0 alone.
   ///   - verify: Looks at what was opened. What it changes on the disk is of no consequence.
   /// - Returns: What was tried, with the first violation.
   /// - Throws: What `workload` throws.
@@ -149,8 +175,7 @@ extension CrashExplorer {
     recover: (_ fileSystem: SimulatedFileSystem, _ context: CrashContext) throws -> Recovered,
     verify: (_ recovered: Recovered, _ context: CrashContext) throws -> Void
   ) rethrows -> CrashReport {
-    let fileSystem = SimulatedFileSystem(image)
-    try workload(fileSystem, fileSystem.marker)
+    let fileSystem = try run(workload, on: image)
     return examine(fileSystem.journal, recover: recover, verify: verify)
   }
 

@@ -42,6 +42,27 @@ public struct CrashJournal: Sendable {
     operations.enumerated().map { "#\($0 + 1) \($1.text)" }
   }
 
+  /// The trace of the first operations, with the marks where they were set.
+  ///
+  /// - Parameter note: What is said of an operation besides; nil: nothing.
+  func markedTrace(upTo count: Int, _ note: (Int) -> String? = { _ in nil }) -> [String] {
+    var lines: [String] = []
+    var rest = marks[...]
+    func addMarks(before operation: Int) {
+      while let mark = rest.first, mark.operationCount < operation {
+        lines.append("-- \(mark.label) \(mark.kind.words)")
+        rest.removeFirst()
+      }
+    }
+    for (index, operation) in operations.prefix(count).enumerated() {
+      addMarks(before: index + 1)
+      let text = "#\(index + 1) \(operation.text)"
+      lines.append(note(index + 1).map { "\(text): \($0)" } ?? text)
+    }
+    addMarks(before: min(count, operations.count) + 1)
+    return lines
+  }
+
   mutating func record(_ kind: FileOperation, _ text: String, _ event: DiskEvent) {
     operations.append(Operation(kind: kind, text: "\(kind.rawValue) \(text)", event: event))
   }
@@ -74,5 +95,16 @@ public struct CrashJournal: Sendable {
   /// The labels of the marks of some kinds that were set before operation `count` + 1 began, in order.
   func labels(after count: Int, _ isWanted: (Mark.Kind) -> Bool) -> [Int] {
     marks.filter { isWanted($0.kind) && $0.operationCount <= count }.map(\.label)
+  }
+}
+
+extension CrashJournal.Mark.Kind {
+  /// For the trace.
+  fileprivate var words: String {
+    switch self {
+    case .begun: "begins"
+    case .acknowledged: "is acknowledged"
+    case .promised: "is promised"
+    }
   }
 }

@@ -1,7 +1,11 @@
 /// What a `CrashExplorer` has tried and found.
 public struct CrashReport: Sendable, CustomStringConvertible {
-  /// The seed of the run.
+  /// What it is about: `CrashExplorer.name`.
+  public let name: String
+  /// The seed of the explorer.
   public let seed: UInt64
+  private let words: String
+  private let only: CrashPlace?
   /// How many operations the workload made.
   public internal(set) var operationCount = 0
   /// How many steps of the workload began (`CrashMarker.begin`).
@@ -42,9 +46,11 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   private var labelMistakes: [String] = []
 
   init(_ explorer: CrashExplorer) {
-    seed = explorer.seed
+    (name, seed, words) = (explorer.name, explorer.seed, explorer.seedWords)
+    only = explorer.only
     canary = explorer.canary
-    distinctImageCounts = [Int](repeating: 0, count: explorer.recoveryDepth + 1)
+    distinctImageCounts = [Int](
+      repeating: 0, count: max(explorer.recoveryDepth + 1, explorer.only?.steps.count ?? 0))
   }
 
   /// Throws the violation, if there is one, or else why no violation means nothing.
@@ -63,14 +69,16 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     var mistakes: [SuiteMistake] = []
     if operationCount == 0 { mistakes.append(.noOperation) }
     if checkedCount == 0 {
-      let text = "No disk was checked: operationsOneIn has left out every operation."
+      let cause =
+        only.map { "there is no crash \($0) here" } ?? "operationsOneIn has left out every operation"
+      let text = "No disk was checked: \(cause)."
       mistakes.append(SuiteMistake(.noCheck, text))
     }
     if !labelMistakes.isEmpty {
       mistakes.append(
         SuiteMistake(.labels, "Steps were marked wrongly: \(labelMistakes.joined(separator: "; "))."))
     }
-    if promisingCheckCount == 0 {
+    if promisingCheckCount == 0, only == nil {
       let cause =
         acknowledgedCount == 0
         ? "the workload has acknowledged nothing. Say marker.begin(n) before a step, and marker.acknowledge(n) when it "
@@ -111,13 +119,13 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     let depths = distinctImageCounts.dropFirst().map { "\($0)" }.joined(separator: " + ")
     let recovered = depths.isEmpty ? "" : " (\(depths) during \(recoveryCount) recoveries)"
     return """
-      \(operationCount) operations, \(begunCount) steps begun, \(acknowledgedCount) acknowledged; \
+      \(name): \(operationCount) operations, \(begunCount) steps begun, \(acknowledgedCount) acknowledged; \
       \(imageCount) disks (\(losses.joined(separator: ", "))), \
       \(distinctImageCount) distinct\(recovered), \(checkedCount) checked, \
       \(promisingCheckCount) of them against something acknowledged; all after \
       \(exhaustedOperationCount) operations, some after \(sampledOperationCount)\
       \(isComplete ? "" : "; ended before all was tried")\
-      \(canary.map { "; with the canary \($0)" } ?? ""), PERDURE_SEED=\(seed)
+      \(canary.map { "; with the canary \($0)" } ?? ""), \(words)
       """
   }
 }

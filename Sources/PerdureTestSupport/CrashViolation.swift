@@ -2,30 +2,53 @@
 public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   /// What the check threw.
   public let reason: String
-  /// The operation after which the power went; 0 is before the first.
-  public let operation: Int
-  /// What was lost.
-  public let losses: Set<CrashLoss>
-  /// How many recoveries had been cut before.
-  public let recoveries: Int
-  /// The disk, for looking at it again.
+  /// What the check was told: where the power went, what had begun, what was acknowledged, what was lost. With `image` it
+  /// runs the check again.
+  public let context: CrashContext
+  /// Which crash it was, for `CrashExplorer.only`.
+  public let place: CrashPlace
+  /// The disk, for looking at it again; `CrashImage.write(to:on:)` makes files of it.
   public let image: CrashImage
-  /// The operations before the crash, one a line, the newest last; each pending one with its fate. Those of the
-  /// workload first, then those of each recovery that was cut.
+  /// The operations before the crash, one a line, the newest last; each pending one with its fate, and between them the marks.
+  /// Those of the workload first, then those of each recovery that was cut.
   public let trace: [String]
-  /// The seed by which the same crash is found again.
+  /// The seed of the explorer.
   public let seed: UInt64
+  let head: String
+  let words: String
+
+  /// The operation after which the power went; 0 is before the first.
+  public var operation: Int { context.operation }
+  /// What was lost.
+  public var losses: Set<CrashLoss> { context.losses }
+  /// How many recoveries had been cut before.
+  public var recoveries: Int { context.recoveries }
+  /// The labels of the steps that had begun.
+  public var begun: [Int] { context.begun }
+  /// The labels of the steps that had been acknowledged or promised.
+  public var acknowledged: [Int] { context.acknowledged }
 
   /// Everything above but the bytes, and how to run it again.
   public var description: String {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")
-    let place = recoveries == 0 ? "" : " of recovery \(recoveries)"
+    let cut = recoveries == 0 ? "" : " of recovery \(recoveries)"
     return """
-      After a loss of power behind operation #\(operation)\(place) (\(kinds)): \(reason)
+      \(head): after a loss of power behind operation #\(operation)\(cut) (\(kinds)): \(reason)
       \(lines)
+      Begun: \(Self.text(begun)); acknowledged: \(Self.text(acknowledged))
       On the disk: \(image.paths.joined(separator: " "))
-      To run it again: PERDURE_SEED=\(seed)
+      To run it again: \(SeedWords.again(words))
+      This crash alone: explorer.seed = \(seed); explorer.only = "\(place)"
       """
   }
+
+  /// The labels; of many, how many, and the last.
+  private static func text(_ labels: [Int]) -> String {
+    if labels.isEmpty { return "nothing" }
+    let last = labels.suffix(labelsMax).map { "\($0)" }.joined(separator: " ")
+    return labels.count > labelsMax ? "\(labels.count), the last \(last)" : last
+  }
+
+  private static let labelsMax = 20
 }

@@ -1,12 +1,19 @@
 /// What a `FailureSweep` has tried and found.
 public struct FailureReport: Sendable, CustomStringConvertible {
+  /// What it is about: `FailureSweep.name`.
+  public let name: String
+
   /// The seed that chose the runs.
   public let seed: UInt64
+  private let words: String
 
-  /// How many calls the program made in the first run, of `run(only:_:)` in the only one.
+  /// How many calls the program made in the first run, of `run(only:…)` in the only one.
   public private(set) var callCount = 0
 
-  /// How many runs there were of each kind in which a call failed, the one that went wrong included.
+  /// How many runs there were in which a call failed, the one that went wrong included.
+  public private(set) var struckCount = 0
+
+  /// How many of them there were of each kind. One with a failure of any making (`InjectedFailure`) is of none.
   public private(set) var runs: [FailureKind: Int]
 
   /// The first run that went wrong.
@@ -14,13 +21,10 @@ public struct FailureReport: Sendable, CustomStringConvertible {
 
   private var isFirst = true
 
-  init(seed: UInt64, kinds: [FailureKind]) {
-    self.seed = seed
+  init(_ sweep: FailureSweep, _ kinds: [FailureKind]) {
+    (name, seed, words) = (sweep.name, sweep.seed, sweep.seedWords)
     runs = Dictionary(kinds.map { ($0, 0) }, uniquingKeysWith: +)
   }
-
-  /// How many runs there were in which a call failed, the one that went wrong included.
-  public var struckCount: Int { runs.values.reduce(0, +) }
 
   /// Throws the violation, if there is one, or else why no violation means nothing.
   ///
@@ -37,12 +41,13 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   public var mistakes: [SuiteMistake] {
     if callCount == 0 { return [.noOperation] }
     guard struckCount == 0 else { return [] }
-    let kinds = runs.keys.map(\.rawValue).sorted().joined(separator: ", ")
+    let names = runs.keys.map(\.rawValue).sorted().joined(separator: ", ")
+    let kinds = names.isEmpty ? "" : " (\(names))"
     return [
       SuiteMistake(
         .noFailure,
         """
-        No call has failed: of the \(callCount) calls that the program makes none can fail so (\(kinds)), or there are fewer than \
+        No call has failed: of the \(callCount) calls that the program makes none can fail so\(kinds), or there are fewer than \
         the number asked for, or the sweep's part is too small.
         """)
     ]
@@ -53,15 +58,17 @@ public struct FailureReport: Sendable, CustomStringConvertible {
 
   /// The counts, in a line.
   public var summary: String {
-    let kinds = FailureKind.allCases.compactMap { kind in runs[kind].map { "\(kind.rawValue) \($0)" } }
+    let counts = FailureKind.allCases.compactMap { kind in runs[kind].map { "\(kind.rawValue) \($0)" } }
+    let kinds = counts.isEmpty ? "" : " (\(counts.joined(separator: ", ")))"
     return """
-      \(callCount) calls, \(struckCount) runs in which one failed (\(kinds.joined(separator: ", "))), \
-      PERDURE_SEED=\(seed)
+      \(name): \(callCount) calls, \(struckCount) runs in which one failed\(kinds), \(words)
       """
   }
 
-  mutating func note(_ kind: FailureKind?, calls: [FileOperation: Int], hasStruck: Bool) {
+  mutating func note(_ strike: FailureStrike?, calls: [FileOperation: Int], hasStruck: Bool) {
     if isFirst { (callCount, isFirst) = (calls.values.reduce(0, +), false) }
-    if let kind, hasStruck { runs[kind, default: 0] += 1 }
+    guard hasStruck else { return }
+    struckCount += 1
+    if let kind = strike?.kind { runs[kind, default: 0] += 1 }
   }
 }

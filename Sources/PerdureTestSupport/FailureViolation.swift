@@ -3,29 +3,58 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   /// What the program or the check has thrown.
   public let reason: String
 
-  /// How the call failed; nil: no call failed.
-  public let kind: FailureKind?
+  let strike: FailureStrike?
 
-  /// Which call failed, and what it left behind; nil: no call failed.
-  public let failure: InjectedFailure?
-
-  /// The changes to the file system, in order.
+  /// The changes to the file system, in order, and the marks between them.
   public let trace: [String]
 
   /// The seed of the sweep.
   public let seed: UInt64
+  let head: String
+  let words: String
+
+  /// How the call failed; nil: no call failed, or in a way of its own.
+  public var kind: FailureKind? { strike?.kind }
+
+  /// Which call failed, and what it left behind; nil: no call failed.
+  public var failure: InjectedFailure? { strike?.failure }
 
   /// The reason, the failure, the last changes, and how to run it again.
   public var description: String {
-    let what = failure.map { "\(kind?.rawValue ?? ""), \($0)" } ?? "without a failure"
+    let what = strike.map { "\($0)" } ?? "without a failure"
     let lines = trace.suffix(60).map { "  \($0)\n" }.joined()
-    return "\(what): \(reason)\n\(lines)To run it again: PERDURE_SEED=\(seed)\(once)"
+    let alone = strike.map { "\nThis run alone: sweep.\($0.code)" } ?? ""
+    return "\(head): \(what): \(reason)\n\(lines)To run it again: \(SeedWords.again(words))\(alone)"
+  }
+}
+
+/// A failure of a sweep: of a kind, or of any making.
+struct FailureStrike: Sendable, CustomStringConvertible {
+  let kind: FailureKind?
+  let failure: InjectedFailure
+
+  init(kind: FailureKind, nth: Int, repeats: Bool) {
+    (self.kind, failure) = (kind, kind.failure(nth: nth, repeats: repeats))
   }
 
+  init(failure: InjectedFailure) { (kind, self.failure) = (nil, failure) }
+
+  var description: String { kind.map { "\($0.rawValue), \(failure)" } ?? "\(failure)" }
+
   /// The call that makes this run alone.
-  private var once: String {
-    guard let kind, let failure else { return "" }
-    let arguments = "nth: \(failure.nth), repeats: \(failure.repeats)"
-    return ", or alone: run(only: FailureKind.\(kind).failure(\(arguments)), .\(kind))"
+  var code: String {
+    guard let kind else { return "run(only: \(failure.makingText))" }
+    return "run(only: .\(kind), nth: \(failure.nth), repeats: \(failure.repeats))"
+  }
+}
+
+extension InjectedFailure {
+  /// What makes the same again.
+  fileprivate var makingText: String {
+    let operation = operation.map { ".\($0)" } ?? "nil"
+    let reason = errno == 0 ? "code: .\(code)" : "errno: \(errno)"
+    let path = pathContains.map { ", pathContains: \(String(reflecting: $0))" } ?? ""
+    return
+      "InjectedFailure(of: \(operation), nth: \(nth), repeats: \(repeats), \(reason), effect: .\(effect)\(path))"
   }
 }

@@ -11,11 +11,17 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// The seed the generator was made with.
   public let seed: UInt64
 
+  /// The seed of the generator that this one is derived from, by however many steps; its own if it is from none. What one
+  /// prints, to run all of it again.
+  public let origin: UInt64
+
   private var state: UInt64
 
   /// Starts the sequence that belongs to `seed`.
-  public init(seed: UInt64) {
-    self.seed = seed
+  public init(seed: UInt64) { self.init(seed: seed, origin: seed) }
+
+  private init(seed: UInt64, origin: UInt64) {
+    (self.seed, self.origin) = (seed, origin)
     state = seed
   }
 
@@ -27,21 +33,30 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 
   /// A generator of its own for part `index` of a run, so that one part can be repeated without the others.
   public func derived(_ index: UInt64) -> SeededGenerator {
-    SeededGenerator(seed: Self.mixed(seed ^ Self.mixed(index &+ 0x9E37_79B9_7F4A_7C15)))
+    SeededGenerator(seed: Self.mixed(seed ^ Self.mixed(index &+ 0x9E37_79B9_7F4A_7C15)), origin: origin)
   }
 
   /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`; a new one for every call if the variable
-  /// isn't set or isn't a number.
+  /// isn't set. What isn't a number stops the program: a seed with a slip in it would find nothing again.
   public static func seedFromEnvironment() -> UInt64 {
-    guard let text = Environment.value(of: "PERDURE_SEED") else { return .random(in: 0 ... .max) }
+    let text = Environment.value(of: "PERDURE_SEED")
+    guard let seed = text.map(seed(from:)) ?? UInt64.random(in: 0 ... .max) else {
+      preconditionFailure("PERDURE_SEED=\(text ?? "") is no number, neither decimal nor hexadecimal with 0x")
+    }
+    SeedWords.noteEnvironment(seed)
+    return seed
+  }
+
+  /// The number that `PERDURE_SEED` may have.
+  package static func seed(from text: String) -> UInt64? {
     let isHexadecimal = text.hasPrefix("0x")
-    let digits = isHexadecimal ? text.dropFirst(2) : Substring(text)
-    return UInt64(digits, radix: isHexadecimal ? 16 : 10) ?? .random(in: 0 ... .max)
+    return UInt64(isHexadecimal ? text.dropFirst(2) : Substring(text), radix: isHexadecimal ? 16 : 10)
   }
 
   /// A generator for a test, with the seed in `PERDURE_SEED` or a new one. Prints the seed with the test's `name`.
   public static func forTest(_ name: String) -> SeededGenerator {
     let seed = seedFromEnvironment()
+    // First of all, so that it is there whatever comes.
     print("PERDURE_SEED=\(seed) (\(name))")
     return SeededGenerator(seed: seed)
   }

@@ -65,9 +65,12 @@ struct FailureSweepTests {
       FailureSweep(seed: 1).run(program: tolerant, verify: Self.verify).violation)
     let (kind, failure) = (try #require(violation.kind), try #require(violation.failure))
     #expect(violation.description.contains("Lost") && violation.trace.contains { $0.contains("sync /a") })
-    #expect(violation.description.contains("PERDURE_SEED=1, or alone: run(only: FailureKind."))
-    let again = FailureSweep(seed: 2).run(only: failure, kind, program: tolerant, verify: Self.verify)
+    #expect(violation.description.contains("This run alone: sweep.run(only: ."))
+    let again = FailureSweep(seed: 2).run(
+      only: kind, nth: failure.nth, repeats: failure.repeats, program: tolerant, verify: Self.verify)
     #expect(again.violation?.reason == violation.reason)
+    let any = FailureSweep(seed: 2).run(only: failure, program: tolerant, verify: Self.verify)
+    #expect(any.violation?.reason == violation.reason && any.struckCount == 1 && any.runs.isEmpty)
   }
 
   @Test("A program that tries until a call succeeds is told so, and comes to an end")
@@ -86,8 +89,8 @@ struct FailureSweepTests {
   @Test("A report says what was tried, and by which seed")
   func described() {
     let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
-    #expect(report.description.hasPrefix("12 calls, 210 runs in which one failed (EIO 24, "))
+    #expect(report.description.hasPrefix("described(): 12 calls, 210 runs in which one failed (EIO 24, "))
     #expect(report.description.contains("short read 0, "))
-    #expect(report.description.hasSuffix("PERDURE_SEED=1"))
+    #expect(report.description.hasSuffix(", FailureSweep(seed: 1)"))
   }
 }

@@ -43,8 +43,11 @@ private struct Lost: Error {}
 
 @Suite("Crashes during recovery")
 struct RecoveryExplorationTests {
-  private func run(depth: Int, oneIn: Int = 1, syncs: Bool) throws -> CrashReport {
+  private func run(
+    depth: Int, oneIn: Int = 1, syncs: Bool, only: CrashPlace? = nil
+  ) throws -> CrashReport {
     var explorer = CrashExplorer(seed: 3)
+    explorer.only = only
     explorer.recoveryDepth = depth
     explorer.recoveriesOneIn = oneIn
     return try explorer.explore { fileSystem, marker in
@@ -69,6 +72,18 @@ struct RecoveryExplorationTests {
     #expect(violation.description.contains("of recovery 1"))
     #expect(violation.trace.contains { $0.contains("recovery 1 begins") })
     #expect(violation.trace.first?.contains("create /copy") == true)
+  }
+
+  @Test("A crash in a recovery is run again alone, with nothing but the crash that it is the recovery from")
+  func only() throws {
+    let violation = try #require(try run(depth: 1, syncs: false).violation)
+    #expect(violation.description.contains("explorer.seed = 3; explorer.only = \"\(violation.place)\""))
+    let report = try run(depth: 1, syncs: false, only: violation.place)
+    let again = try #require(report.violation)
+    #expect(
+      again.place == violation.place && again.reason == violation.reason && again.trace == violation.trace)
+    #expect(again.image == violation.image && report.checkedCount == 2)
+    try run(depth: 1, syncs: true, only: violation.place).check()
   }
 
   @Test("Disks are counted by the number of recoveries that were cut, each once")

@@ -205,15 +205,15 @@ struct SweepMistakeTests {
 
   @Test("A call that is run again alone, and is not there any more, is no test")
   func onlyFar() {
-    let failure = FailureKind.mediaError.failure(nth: 2000, repeats: false)
-    let report = FailureSweep(seed: 1).run(only: failure, .mediaError, program: program, verify: verify)
+    let sweep = FailureSweep(seed: 1)
+    let report = sweep.run(
+      only: .mediaError, nth: 2000, repeats: false, program: program, verify: verify)
     expect(.noFailure, saying: "fewer than", report)
   }
 
   @Test("A run that goes wrong counts as one in which a call failed, also when the program throws")
   func wrongRun() {
-    let failure = FailureKind.mediaError.failure(nth: 1, repeats: false)
-    let report = FailureSweep(seed: 1).run(only: failure, .mediaError) { fileSystem in
+    let report = FailureSweep(seed: 1).run(only: .mediaError, nth: 1, repeats: false) { fileSystem in
       try fileSystem.createDirectory("/a")
     } verify: { _, _ in
     }

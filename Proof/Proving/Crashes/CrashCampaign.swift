@@ -78,6 +78,7 @@ package struct CrashCampaign: Campaign {
       var explorer = CrashExplorer(seed: seed &+ UInt64(round))
       explorer.sectorLength = subject.sectorLengths[round % subject.sectorLengths.count]
       explorer.recoveryDepth = recoveryDepth
+      explorer.leavesNote = false
       explorer.imagesPerRecoveryMax = imagesPerRecoveryMax
       note.begin(CrashPart(subject.name, explorer).words)
       let before = tally

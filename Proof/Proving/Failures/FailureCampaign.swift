@@ -23,7 +23,7 @@ package struct FailureCampaign: Campaign {
     result.report = Self.table(reports)
     for (workload, report) in reports {
       // What went wrong is tried, and has not held.
-      result.counts.ioFailures += report.struckCount - (report.violation == nil ? 0 : 1)
+      result.counts.ioFailures += max(0, report.struckCount - (report.violation?.failure == nil ? 0 : 1))
       if let violation = report.violation {
         result.violations.append(describe(violation, of: workload, plan))
       }
@@ -41,7 +41,12 @@ package struct FailureCampaign: Campaign {
       for (number, workload) in workloads.enumerated() {
         if number >= cores, let (number, report) = await group.next() { reports[number] = report }
         group.addTask {
-          let report = workload.run(sweep(number, plan), disks: Self.disks(plan), disguise: disguise) {
+          let note = progress.newNote()
+          var sweep = sweep(number, plan)
+          sweep.onRun = { kind, nth, repeats in
+            note.begin(FailurePart(workload.name, kind, nth: nth, repeats: repeats).words)
+          }
+          let report = workload.run(sweep, disks: Self.disks(plan), disguise: disguise) {
             progress.advance(of: total, name)
           }
           return (number, report)
@@ -56,6 +61,7 @@ package struct FailureCampaign: Campaign {
     var sweep = FailureSweep(seed: SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed)
     sweep.part = min(1, plan.scale)
     sweep.kinds = kinds
+    sweep.leavesNote = false
     return sweep
   }
 
@@ -72,21 +78,20 @@ package struct FailureCampaign: Campaign {
     guard let failure = violation.failure, let kind = violation.kind else {
       return ProofViolation(what, command: plan.command(for: self))
     }
-    let part = "\(workload.name)|\(kind.rawValue)|\(failure.nth)|\(failure.repeats ? "for ever" : "once")"
-    return ProofViolation(what, command: plan.command(for: self, part: part))
+    let part = FailurePart(workload.name, kind, nth: failure.nth, repeats: failure.repeats)
+    return ProofViolation(what, command: plan.command(for: self, part: part.words))
   }
 
   /// One failure alone.
   ///
   /// - Parameter words: The program, the kind, the number of the call, and whether it fails once or for ever.
   private func runOne(_ words: [String], _ plan: ProofPlan) throws -> CampaignResult {
-    guard words.count == 4, let number = workloads.firstIndex(where: { $0.name == words[0] }),
-      let kind = FailureKind(rawValue: words[1]), let nth = Int(words[2]), nth > 0
-    else { throw plan.noSuchPart("program|kind|number|once or for ever") }
-    let failure = kind.failure(nth: nth, repeats: words[3] != "once")
+    guard let part = FailurePart(words),
+      let number = workloads.firstIndex(where: { $0.name == part.workload })
+    else { throw plan.noSuchPart(FailurePart.form) }
     let workload = workloads[number]
     let report = workload.run(
-      sweep(number, plan), only: (kind, failure), disks: Self.disks(plan), disguise: disguise)
+      sweep(number, plan), only: part, disks: Self.disks(plan), disguise: disguise)
     var result = CampaignResult()
     result.counts.ioFailures = report.struckCount
     result.report = ["\(words[0]): \(report.struckCount == 0 ? "no call failed" : "tried")"]

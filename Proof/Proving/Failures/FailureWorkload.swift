@@ -41,7 +41,7 @@ package struct FailureWorkload: Sendable {
   ///   - disguise: What the store sees of the file system.
   ///   - onRun: Called after each run.
   package func run(
-    _ sweep: FailureSweep, only failure: (kind: FailureKind, failure: InjectedFailure)? = nil, disks: Int = 6,
+    _ sweep: FailureSweep, only failure: FailurePart? = nil, disks: Int = 6,
     disguise: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }, onRun: () -> Void = {}
   ) -> FailureReport {
     var sweep = sweep
@@ -56,8 +56,8 @@ package struct FailureWorkload: Sendable {
       try run.finish()
       onRun()
     }
-    if let failure { return sweep.run(only: failure.failure, failure.kind, program: program, verify: verify) }
-    return sweep.run(program: program, verify: verify)
+    guard let part = failure else { return sweep.run(program: program, verify: verify) }
+    return sweep.run(only: part.kind, nth: part.nth, repeats: part.repeats, program: program, verify: verify)
   }
 
   private func perform(_ run: FailureRun) throws {

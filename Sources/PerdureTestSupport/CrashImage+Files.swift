@@ -1,0 +1,59 @@
+public import PerdureFileIO
+
+extension CrashImage {
+  /// Writes what is on the disk into a directory, for tools that look at files, or to be kept.
+  ///
+  /// - Parameters:
+  ///   - directory: Is made; nothing may have that name.
+  ///   - fileSystem: Where the directory is: on this machine if nothing else is said.
+  /// - Throws: What `FileSystem` and `File` throw; a part may be written.
+  public func write(
+    to directory: String, on fileSystem: any FileSystem = POSIXFileSystem()
+  ) throws(FileIOError) {
+    try fileSystem.createDirectory(directory)
+    try Self.write(root, to: directory, fileSystem)
+  }
+
+  /// Reads a disk that `write(to:on:)` has written, or any other directory.
+  ///
+  /// - Throws: What `FileSystem` and `File` throw.
+  public init(
+    contentsOf directory: String, on fileSystem: any FileSystem = POSIXFileSystem()
+  ) throws(FileIOError) {
+    self.init(root: try Self.entries(of: directory, fileSystem))
+  }
+
+  private static func write(
+    _ entries: [String: Node], to directory: String, _ fileSystem: any FileSystem
+  ) throws(FileIOError) {
+    for (name, node) in entries {
+      let path = "\(directory)/\(name)"
+      switch node {
+      case .directory(let inner):
+        try fileSystem.createDirectory(path)
+        try write(inner, to: path, fileSystem)
+      case .file(let file):
+        let made = try fileSystem.open(path, .create)
+        try made.write(file.bytes, at: 0)
+        try made.close()
+      }
+    }
+  }
+
+  private static func entries(
+    of directory: String, _ fileSystem: any FileSystem
+  ) throws(FileIOError) -> [String: Node] {
+    var entries: [String: Node] = [:]
+    for name in try fileSystem.contents(of: directory) {
+      let path = "\(directory)/\(name)"
+      if try fileSystem.kind(of: path) == .directory {
+        entries[name] = .directory(try Self.entries(of: path, fileSystem))
+      } else {
+        let file = try fileSystem.open(path, .read)
+        entries[name] = .file(FileBytes(try file.read(Int(try file.size()), at: 0)))
+        try file.close()
+      }
+    }
+    return entries
+  }
+}

@@ -1,0 +1,43 @@
+/// Where a crash stands among those that an explorer tries: `"19.3"` is disk 3 of those built after operation 19 of the
+/// workload; `"19.3/4.0"` is disk 0 after operation 4 of the recovery from it.
+///
+/// Together with the explorer's seed and settings, and a workload that does the same again, it is one crash
+/// (`CrashExplorer.only`).
+public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, ExpressibleByStringLiteral {
+  struct Step: Sendable, Hashable {
+    /// 0 is before the first.
+    let operation: Int
+    /// Among the disks built after it, counted from 0.
+    let disk: Int
+  }
+
+  let steps: [Step]
+
+  init(_ steps: [Step]) { self.steps = steps }
+
+  /// The place that a violation has printed; nil for any other text.
+  public init?(_ description: String) {
+    var steps: [Step] = []
+    for part in description.split(separator: "/", omittingEmptySubsequences: false) {
+      let numbers = part.split(separator: ".", omittingEmptySubsequences: false)
+      guard numbers.count == 2, let operation = Int(numbers[0]), let disk = Int(numbers[1]), operation >= 0,
+        disk >= 0
+      else { return nil }
+      steps.append(Step(operation: operation, disk: disk))
+    }
+    self.steps = steps
+  }
+
+  /// The place that a violation has printed. Any other text stops the program.
+  public init(stringLiteral text: String) {
+    guard let place = CrashPlace(text) else {
+      preconditionFailure("\(text) is no place of a crash: those look like 19.3 or 19.3/4.0")
+    }
+    self = place
+  }
+
+  /// The operations and disks, the workload's first.
+  public var description: String {
+    steps.map { "\($0.operation).\($0.disk)" }.joined(separator: "/")
+  }
+}

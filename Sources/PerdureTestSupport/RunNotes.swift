@@ -1,0 +1,95 @@
+import PerdureFileIO
+
+// A trap, a kill or a hang takes the report with it, and with a new seed for each run there is no way back. So each
+// exploration and each sweep writes what it is about to do into a line of a file, before it does it: one write of some
+// hundred bytes, against a check that opens a store. The file goes when nothing runs any more; it stays when the process
+// ends in the midst of it.
+
+/// What the explorations and sweeps of this process are at, in a file that outlives a trap.
+final class RunNotes: Sendable {
+  static let shared = RunNotes(
+    path: "\(Environment.value(of: "TMPDIR") ?? "/tmp")/perdure-test-\(Environment.processID).txt",
+    announce: { Environment.sayOnStandardError($0) })
+
+  private struct State {
+    var file: (any File)?
+    /// Which lines somebody has.
+    var lines: [Bool] = []
+    var isAnnounced = false
+  }
+
+  private static let lineLength = 512
+
+  let path: String
+  private let announce: @Sendable (String) -> Void
+  private let state = Guarded(State())
+
+  init(path: String, announce: @escaping @Sendable (String) -> Void) {
+    (self.path, self.announce) = (path, announce)
+  }
+
+  /// Takes a line for somebody who begins. Where no file can be made there are no notes.
+  func begin() -> Int {
+    state.withLock { state in
+      if state.file == nil {
+        let fileSystem = POSIXFileSystem()
+        // Of a process that had the same number.
+        try? fileSystem.remove(path)
+        state.file = try? fileSystem.open(path, .create)
+        if state.file != nil, !state.isAnnounced {
+          announce("PerdureTestSupport: if this process traps or hangs, \(path) has the seed and the place.")
+          state.isAnnounced = true
+        }
+      }
+      if let free = state.lines.firstIndex(of: false) {
+        state.lines[free] = true
+        return free
+      }
+      state.lines.append(true)
+      return state.lines.count - 1
+    }
+  }
+
+  /// Says what comes next.
+  func write(_ text: String, line: Int) {
+    var bytes = Array(text.utf8.prefix(Self.lineLength - 1))
+    bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: Self.lineLength - 1 - bytes.count))
+    bytes.append(UInt8(ascii: "\n"))
+    let file = state.withLock { $0.file }
+    try? file?.write(bytes, at: UInt64(line * Self.lineLength))
+  }
+
+  /// Gives a line back.
+  func end(_ line: Int) {
+    write("", line: line)
+    state.withLock { state in
+      state.lines[line] = false
+      guard !state.lines.contains(true), let file = state.file else { return }
+      try? file.close()
+      try? POSIXFileSystem().remove(path)
+      (state.file, state.lines) = (nil, [])
+    }
+  }
+}
+
+/// A line of the notes, for one exploration or sweep.
+final class RunNote {
+  private let line: Int?
+  private let head: String
+
+  /// - Parameter head: What is the same in all that is said: the name, and how to run it again.
+  init(_ head: String, isWanted: Bool) {
+    self.head = head
+    line = isWanted ? RunNotes.shared.begin() : nil
+  }
+
+  deinit {
+    if let line { RunNotes.shared.end(line) }
+  }
+
+  /// Says what comes next.
+  func say(_ text: @autoclosure () -> String) {
+    guard let line else { return }
+    RunNotes.shared.write("\(head): \(text())", line: line)
+  }
+}

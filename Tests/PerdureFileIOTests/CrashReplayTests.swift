@@ -1,0 +1,222 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+private struct Lost: Error {}
+
+/// Three directories, the last of which is promised without a sync.
+private func report(_ explorer: CrashExplorer) throws -> CrashReport {
+  try explorer.explore { fileSystem, marker in
+    for number in 1...3 {
+      marker.begin(number)
+      try fileSystem.createDirectory("/\(number)")
+      if number < 3 { try fileSystem.syncDirectory("/") }
+      marker.acknowledge(number)
+    }
+  } verify: { image, context in
+    for number in context.acknowledged where !image.paths.contains("/\(number)/") { throw Lost() }
+  }
+}
+
+@Suite("A crash that went wrong can be looked at, and run again")
+struct CrashReplayTests {
+  private let violation: CrashViolation
+
+  init() throws { violation = try #require(try report(CrashExplorer(seed: 5)).violation) }
+
+  @Test("It says what had begun and what was acknowledged, and between which operations")
+  func marks() {
+    #expect(violation.begun == [1, 2, 3] && violation.acknowledged == [1, 2, 3])
+    #expect(violation.description.contains("Begun: 1 2 3; acknowledged: 1 2 3\n"))
+    #expect(
+      violation.trace.suffix(4)
+        == [
+          "#4 syncDirectory /", "-- 2 is acknowledged", "-- 3 begins", "#5 createDirectory /3: LOST",
+          "-- 3 is acknowledged",
+        ].suffix(4))
+    #expect(violation.description.hasPrefix("init(): after a loss of power behind operation #5 "))
+  }
+
+  @Test("It is run again alone by its place")
+  func only() throws {
+    var explorer = CrashExplorer(seed: violation.seed)
+    explorer.only = violation.place
+    let report = try report(explorer)
+    let again = try #require(report.violation)
+    #expect(report.checkedCount == 1 && again.image == violation.image && again.place == violation.place)
+    #expect(again.trace == violation.trace)
+  }
+
+  @Test("A place where there is no crash is a mistake of the suite, and so is a text that is none")
+  func nowhere() throws {
+    var explorer = CrashExplorer(seed: 5)
+    explorer.only = "4.17"
+    let report = try report(explorer)
+    let mistake = #expect(throws: SuiteMistake.self) { try report.check() }
+    #expect(mistake?.kind == .noCheck && mistake?.description.contains("no crash 4.17") == true)
+    for text in ["", "4", "4.", "a.1", "4.-1", "4.1/", "4.1.2"] {
+      #expect(CrashPlace(text) == nil, "\(text)")
+    }
+    #expect(CrashPlace("19.3/4.0").description == "19.3/4.0")
+  }
+
+  @Test("A check that passes alone says so, though no step had been acknowledged by then")
+  func passing() throws {
+    var explorer = CrashExplorer(seed: 5)
+    explorer.only = "0.0"
+    try report(explorer).check()
+  }
+
+  @Test("Its disk goes to files and back")
+  func files() throws {
+    var disk = CrashImage.empty.fileSystem()
+    try disk.createDirectory("/a")
+    try disk.createDirectory("/a/empty")
+    try disk.open("/a/bytes", .create).write([1, 2, 3], at: 0)
+    _ = try disk.open("/nothing", .create)
+    let directory = try TemporaryDirectory()
+    try disk.currentImage.write(to: directory.file("disk"))
+    let back = try CrashImage(contentsOf: directory.file("disk"))
+    #expect(back == disk.currentImage)
+    #expect(back.paths == ["/a/", "/a/bytes", "/a/empty/", "/nothing"])
+    expectError(.alreadyExists) { try back.write(to: directory.file("disk")) }
+    disk = back.fileSystem()
+    #expect(try disk.open("/a/bytes", .read).read(9, at: 0) == [1, 2, 3])
+  }
+}
+
+@Suite("What is printed to run a failure again is right")
+struct SeedWordsTests {
+  private func again(_ explorer: CrashExplorer) throws -> String {
+    let violation = try #require(try report(explorer).violation)
+    return violation.description.components("To run it again: ")
+  }
+
+  @Test("PERDURE_SEED for a seed that came from there, or would have")
+  func environment() throws {
+    let explorer = CrashExplorer()
+    #expect(try again(explorer).hasPrefix("PERDURE_SEED=\(explorer.seed) swift test --filter (this test)"))
+    let seed = SeededGenerator.seedFromEnvironment()
+    #expect(try again(CrashExplorer(seed: seed)).hasPrefix("PERDURE_SEED=\(seed) "))
+  }
+
+  @Test("The seed of the generator for an explorer that has a number of it, however far it is derived")
+  func generator() throws {
+    let random = SeededGenerator.forTest("a generator and its explorer")
+    var part = random.derived(3).derived(1)
+    var explorer = CrashExplorer(using: &part)
+    #expect(explorer.seed != random.seed && part.origin == random.seed)
+    #expect(try again(explorer).hasPrefix("PERDURE_SEED=\(random.seed) "))
+    #expect(try again(explorer).contains("explorer.seed = \(explorer.seed); "))
+    explorer.seed = 0x5EED_0001
+    #expect(try again(explorer).contains("which has CrashExplorer(seed: \(0x5EED_0001 as UInt64))"))
+  }
+
+  @Test("The line of code for a seed that stands in the code")
+  func code() throws {
+    let text = "swift test --filter (this test), which has "
+    let seed = 0x5EED_0002 as UInt64
+    #expect(try again(CrashExplorer(seed: seed)).hasPrefix("\(text)CrashExplorer(seed: \(seed))"))
+    var random = SeededGenerator(seed: seed).derived(1)
+    #expect(try again(CrashExplorer(using: &random)).hasPrefix("\(text)SeededGenerator(seed: \(seed))"))
+  }
+
+  @Test("The call that makes a run alone, of a sweep's own failures and of others")
+  func sweeps() throws {
+    func alone(_ report: FailureReport) throws -> String {
+      try #require(report.violation).description.components("This run alone: ")
+    }
+    let sweep = FailureSweep(seed: 1)
+    let program = { (fileSystem: SimulatedFileSystem) in
+      for name in ["/a", "/SUPER", "/SUPER2"] { try fileSystem.open(name, .create).sync(.full) }
+    }
+    let ofKind = sweep.run(only: .noSpace, nth: 2, repeats: true, program: program) { _, _ in }
+    #expect(try alone(ofKind) == "sweep.run(only: .noSpace, nth: 2, repeats: true)")
+    let failure = InjectedFailure(
+      of: .sync, nth: 2, code: .noSpace, effect: .forgetsWrites, pathContains: "SUPER")
+    let text = """
+      sweep.run(only: InjectedFailure(of: .sync, nth: 2, repeats: false, code: .noSpace, effect: .forgetsWrites, \
+      pathContains: "SUPER"))
+      """
+    let custom = try alone(sweep.run(only: failure, program: program) { _, _ in })
+    #expect(custom == text)
+    let number = InjectedFailure(of: nil, repeats: true, errno: 5, effect: .partialWrite(byteCount: 3))
+    let numbered = try alone(sweep.run(only: number, program: program) { _, _ in })
+    #expect(
+      numbered == """
+        sweep.run(only: InjectedFailure(of: nil, nth: 1, repeats: true, errno: 5, \
+        effect: .partialWrite(byteCount: 3)))
+        """)
+  }
+
+  @Test("A seed in the environment is a number, decimal or hexadecimal")
+  func numbers() {
+    #expect(SeededGenerator.seed(from: "17") == 17 && SeededGenerator.seed(from: "0xff") == 255)
+    for text in ["", "hello", "0x", "-1", "1 "] { #expect(SeededGenerator.seed(from: text) == nil) }
+  }
+}
+
+extension String {
+  /// What stands behind a text in it; all of it, if it is not there.
+  fileprivate func components(_ text: String) -> String {
+    var rest = self[...]
+    while !rest.isEmpty, !rest.hasPrefix(text) { rest.removeFirst() }
+    return rest.isEmpty ? self : String(rest.dropFirst(text.count))
+  }
+}
+
+@Suite("A trap leaves behind what it was at")
+struct RunNotesTests {
+  private func path(in output: [UInt8]) throws -> String {
+    let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
+    let line = try #require(
+      lines.first { $0.hasPrefix("PerdureTestSupport: if this process traps or hangs, ") })
+    return String(try #require(line.split(separator: " ").first { $0.hasSuffix(".txt") }))
+  }
+
+  private func text(_ path: String) throws -> String {
+    let file = try POSIXFileSystem().open(path, .read)
+    return String(decoding: try file.read(Int(try file.size()), at: 0), as: UTF8.self)
+  }
+
+  @Test("Of a check: the seed, and the place of the crash")
+  func check() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = try CrashExplorer(seed: 0x5EED, name: "mine").explore { fileSystem, _ in
+        try fileSystem.createDirectory("/a")
+      } verify: { _, context in
+        if context.operation == 1 { fatalError("on purpose") }
+      }
+    }
+    let path = try path(in: try #require(result).standardErrorContent)
+    let seed = 0x5EED as UInt64
+    let expected = "mine, CrashExplorer(seed: \(seed)): explorer.seed = \(seed); explorer.only = \"1.0\" "
+    #expect(try text(path).hasPrefix(expected))
+    try POSIXFileSystem().remove(path)
+  }
+
+  @Test("Of a program under failures: the call that makes the run alone")
+  func sweep() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var sweep = FailureSweep(seed: 1, name: "mine")
+      sweep.kinds = [.readOnly]
+      _ = sweep.run { fileSystem in
+        if (try? fileSystem.createDirectory("/a")) == nil { fatalError("on purpose") }
+      } verify: { _, _ in
+      }
+    }
+    let path = try path(in: try #require(result).standardErrorContent)
+    #expect(
+      try text(path).contains("mine, FailureSweep(seed: 1): run(only: .readOnly, nth: 1, repeats: false) "))
+    try POSIXFileSystem().remove(path)
+  }
+
+  @Test("Who comes to an end leaves nothing behind")
+  func end() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      _ = CrashExplorer(seed: 1).examine(SimulatedFileSystem().journal) { _, _ in }
+    }
+    let path = try path(in: try #require(result).standardErrorContent)
+    #expect(try POSIXFileSystem().kind(of: path) == nil)
+  }
+}
