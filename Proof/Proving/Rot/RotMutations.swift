@@ -82,12 +82,14 @@ struct RotMutations: Sendable {
     return all
   }
 
+  static let older = "files of before"
+
   /// Whole files, and sectors, as they were before.
   private static func stale(_ store: RotStore) -> [Mutation] {
     var all: [Mutation] = []
     for files in store.older {
       for (name, bytes) in files where store.files[name] != nil && store.files[name] != bytes {
-        all.append(Mutation(file: name, damage: .replacement(bytes), kind: "files of before"))
+        all.append(Mutation(file: name, damage: .replacement(bytes), kind: Self.older))
         for start in stride(from: 0, to: bytes.count - bytes.count % 512, by: 512) {
           let damage = Damage.foreign(Array(bytes[start..<(start + 512)]), at: start)
           all.append(Mutation(file: name, damage: damage, kind: "sectors of before"))
@@ -161,7 +163,10 @@ struct RotMutations: Sendable {
     }
     var outcome = damage.parts.allSatisfy(\.kind.isOfNoAccount) ? Outcome.unread : .right
     if let rebuild = opened.recoveryReport.indexRebuild {
-      try damage.places.check(rebuild.place, "\(rebuild)")
+      // An older superblock is whole, and names a checkpoint whose place in the index file has been used again.
+      if !(damage.isOlderSuperblock && rebuild.place.contains(".index")) {
+        try damage.places.check(rebuild.place, "\(rebuild)")
+      }
       outcome = .rebuilt
     }
     var random = SeededGenerator(seed: seed).derived(UInt64(index))
@@ -249,6 +254,8 @@ struct RotDamage {
   let places: RotPlaces
   /// The parts of the file in which a byte is not what it was.
   let parts: [RotPart]
+  /// Whether it is the superblock as it was at an earlier time.
+  let isOlderSuperblock: Bool
   private let file: String
   /// The file's bytes; nil when it is gone.
   private let bytes: [UInt8]?
@@ -259,6 +266,7 @@ struct RotDamage {
     let now = mutation.damage.map { $0.applied(to: before) }
     guard now != before else { return nil }
     (file, bytes) = (mutation.file, now)
+    isOlderSuperblock = mutation.file == "SUPERBLOCK" && mutation.kind == RotMutations.older
     parts = layout.parts.filter { $0.file == mutation.file && !Self.isIntact($0.range, before, now ?? []) }
     guard let now else {
       places = RotPlaces(file: file, ranges: nil)
@@ -267,11 +275,19 @@ struct RotDamage {
     var ranges = parts.flatMap(\.places)
     // Whole records that stand in each other's place are found out by their frame.
     for part in parts where part.frame > 0 { ranges.append(part.frame..<(part.frame + 64)) }
+    // A whole header of an earlier generation does not fit the footer: which of the two is older nobody can tell.
+    if parts.contains(where: { $0.kind == .segmentHeader }), Self.hasSegmentHeader(now) {
+      ranges += layout.parts.filter { $0.file == mutation.file && $0.kind == .footer }.flatMap(\.places)
+    }
     // Where something ends that went on; the last bytes of what is left are taken for a footer.
     if now.count < before.count {
       ranges.append(max(0, now.count - RewrittenFooter.length)..<(before.count + 1))
     }
     places = RotPlaces(file: file, ranges: ranges)
+  }
+
+  private static func hasSegmentHeader(_ bytes: [UInt8]) -> Bool {
+    bytes.withUnsafeBytes { (try? SegmentHeader(reading: $0)) != nil }
   }
 
   private static func isIntact(_ range: Range<Int>, _ before: [UInt8], _ now: [UInt8]) -> Bool {

@@ -58,6 +58,13 @@ final class Checkpointer: @unchecked Sendable {
     try run(engine)
   }
 
+  /// Waits for the checkpoint that is being written, if there is one.
+  func waitForRunning() {
+    lock.withLock {
+      while isRunning && !isStopped { condition.wait(lock) }
+    }
+  }
+
   /// Ends the thread, and a checkpoint that is being written. C2
   func stop() {
     isStopping.store(true, ordering: .relaxed)

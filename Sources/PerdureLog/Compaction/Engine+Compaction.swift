@@ -12,6 +12,9 @@ extension Engine {
     upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64), withGroups: Bool
   ) throws {
     try gate.waitUntilSynced(promise.end)
+    // One that began before the pass, and that no superblock names yet, would come to be named when the segment that
+    // it ends in has been rewritten, and be of no use (T4).
+    checkpointer.waitForRunning()
     guard let superblock = try looking({ $0.superblock }) else { return }
     if superblock.current.checkpoint != nil { try renewCheckpoint() }
     try replaceSuperblock { superblock in

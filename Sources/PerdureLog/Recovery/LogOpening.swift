@@ -141,6 +141,7 @@ struct LogOpening {
       done += length(link)
     }
     try scan.finish()
+    if let error = scan.endsTooEarly { throw error }
     if done > 0 { try tell(done, of: total, &told, always: true) }
     guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
     else {

@@ -152,12 +152,23 @@ struct LogScan {
     }
   }
 
+  /// What was promised durable lies behind the last byte that was read: names where it should go on.
+  var endsTooEarly: StoreError? {
+    let promised = superblock.durableEnd
+    guard promised > reached else { return nil }
+    let message = "The log ends before what was promised durable; \(StoreError.beyondRepair)"
+    let name = StoreFileName.segment(promised.segment).string
+    return StoreError(
+      .corruption, message, at: promised.segment > reached.segment ? name : "\(name), byte \(reached.offset)")
+  }
+
   /// The log ended within a commit. Its frames count for nothing, if nothing was promised.
   mutating func finish() throws {
     guard let first = parts.first else { return }
     let start = LogPosition(
       segment: first.position.segment, offset: first.position.offset - UInt64(FrameHeader.length))
     guard superblock.durableEnd <= start, first.header.part == 0 else {
+      if let error = endsTooEarly { throw error }
       throw StoreError.corruption(
         FormatError(.incomplete, in: "commit", at: 0), segment: start.segment, offset: Int(start.offset))
     }

@@ -122,7 +122,8 @@ enum Recovery {
     }
     guard directory.segments.isEmpty else {
       throw StoreError(
-        .corruption, "The store has a log but no superblock; restore it from a backup", at: path)
+        .corruption, "The store \(path) has a log but no superblock; restore it from a backup",
+        at: StoreFileName.superblock.string)
     }
     guard options.createsIfMissing, !options.isReadOnly else {
       throw StoreError.noStore(at: path)

@@ -30,6 +30,71 @@ struct CheckpointBesideWritersTests {
 
   private struct Stopped: Error {}
 
+  /// Commits and compacts on another thread, and gives it some time: it may have to wait for who waits here.
+  private static func compactMeanwhile(
+    _ rows: Keyspace, _ store: Store, _ outcome: Guarded<Result<Void, any Error>?>
+  ) {
+    #expect(
+      PlatformThread.start(name: "compactor") {
+        let result = Result {
+          try Self.put(2, 100..<200, rows, store)
+          _ = try store.compact()
+        }
+        outcome.withLock { $0 = result }
+      })
+    wait(for: outcome, milliseconds: 40)
+  }
+
+  @discardableResult
+  private static func wait(
+    for outcome: Guarded<Result<Void, any Error>?>, milliseconds: Int
+  ) -> Result<Void, any Error>? {
+    let (lock, condition) = (Lock(), Condition())
+    for _ in 0..<milliseconds {
+      if let result = outcome.withLock({ $0 }) { return result }
+      lock.withLock { _ = condition.wait(lock, untilNanoseconds: Clock.nowNanoseconds() + 1_000_000) }
+    }
+    return nil
+  }
+
+  @Test("A compaction beside the first checkpoint rewrites no segment that the checkpoint ends in")
+  func compaction() throws {
+    var call = 0
+    var isThrough = false
+    while !isThrough {
+      var memory = try MemoryStore()
+      memory.options.checkpoints = .manual
+      memory.options.compactsAutomatically = false
+      memory.options.segmentCapacityBytes = 4096
+      let stepping = SteppingFileSystem(memory.fileSystem)
+      memory.options.fileSystem = stepping
+      let store = try memory.open()
+      let rows = try store.keyspace("rows", .dense)
+      try Self.put(1, 0..<200, rows, store)
+      // Garbage in the segment that the checkpoint ends in.
+      try Self.put(1, 180..<200, rows, store)
+      let outcome = Guarded<Result<Void, any Error>?>(nil)
+      stepping.run(before: call) { Self.compactMeanwhile(rows, store, outcome) }
+      try store.checkpoint()
+      isThrough = stepping.isWaiting
+      if !isThrough {
+        guard let result = Self.wait(for: outcome, milliseconds: 20_000) else { throw Stopped() }
+        try result.get()
+      }
+      store.engine.abandon()
+      memory.options.fileSystem = memory.fileSystem
+      let again = try memory.open()
+      #expect(again.recoveryReport.indexRebuild == nil, "call \(call)")
+      for id in 0..<200 as Range<UInt64> {
+        let byte: UInt8 = (100..<200).contains(id) && !isThrough ? 2 : 1
+        #expect(try again.snapshot().value(id: id, in: rows) == [byte, UInt8(id % 250)], "row \(id)")
+      }
+      #expect(try again.verify().isClean)
+      call += 1
+    }
+    #expect(call > 4)
+  }
+
   @Test("A commit ends while a checkpoint is held before any of its calls, and is not in that checkpoint")
   func commits() throws {
     var call = 0
