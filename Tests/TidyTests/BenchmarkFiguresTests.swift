@@ -67,6 +67,31 @@ struct BenchmarkFiguresTests {
     }
   }
 
+  // MARK: - Objects
+
+  private struct ObjectResults: Decodable {
+    struct Figure: Decodable {
+      var name: String
+      var plain: Double
+      var perdure: Double
+      var limit: Double?
+    }
+    var figures: [Figure]
+  }
+
+  @Test("The table of objects is that of objects.json")
+  func objects() throws {
+    let table = try rows("objects").dropFirst(2).map { Array($0) }
+    let figures = try results("objects.json", ObjectResults.self).figures
+    #expect(table.map(\.first) == figures.map(\.name))
+    for (row, figure) in zip(table, figures) {
+      let expected = [figure.plain, figure.perdure, figure.limit ?? 0]
+      for (cell, value) in zip(row.dropFirst(2), expected) {
+        #expect(abs((Double(cell) ?? 0) - value) < 0.06, "\(figure.name): \(cell)")
+      }
+    }
+  }
+
   // MARK: - The engine alone
 
   private struct LogFigure: Decodable {

@@ -28,9 +28,9 @@ extension ContextCore {
     return graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
       let header =
         group.takeHeader(at: position)
-        ?? .make(reference, slotCount: shape.slotCount, in: memory)
+        ?? .make(reference, shape, in: memory)
       note(header, position, of: group)
-      return shape.objectClass.init(ObjectSeed(core: self, shape: shape, header: header))
+      return shape.objectClass.init(ObjectSeed(header: header))
     }
   }
 
@@ -108,8 +108,9 @@ extension ContextCore {
       return object.header.pointee.row == nil && object.overlay == nil ? object.header : nil
     }
     guard makesHeaders else { return nil }
-    let slotCount = graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { $0.slotCount }
-    let header = SiblingGroup.Header.make(reference, slotCount: slotCount, in: memory)
+    let header = graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef {
+      SiblingGroup.Header.make(reference, $0, in: memory)
+    }
     group.keep(header, at: position)
     return header
   }

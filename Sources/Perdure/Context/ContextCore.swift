@@ -79,6 +79,7 @@ final class ContextCore {
     self.ownership = ownership
     view = source.store.view()
     memory = memoryOwner.memory
+    memory.pointee.core = .passUnretained(self)
     if isReadOnly {
       refreshStore()
       view = store.view()

@@ -82,4 +82,6 @@ struct Wakefulness: OptionSet {
   static let turning = Wakefulness(rawValue: 16)
   /// The instance's row has a value that `setPrimitiveValue(_:forKey:)` put there, and the store's has not.
   static let altered = Wakefulness(rawValue: 32)
+  /// The object is gone because another context has removed its row.
+  static let vanished = Wakefulness(rawValue: 64)
 }

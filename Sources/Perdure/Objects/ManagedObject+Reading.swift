@@ -29,7 +29,7 @@ extension ManagedObject {
 
   @inline(__always)
   func checkSlot(_ slot: Int) {
-    precondition(UInt(bitPattern: slot) < UInt(bitPattern: header.pointee.slotCount), "No such slot.")
+    precondition(UInt(bitPattern: slot) < UInt(header.pointee.slotCount), "No such slot.")
   }
 
   /// What a column holds: an attribute or the reference of a to-one relationship. `.null` where it holds

@@ -45,8 +45,22 @@ extension ManagedObject {
     return overlay?.state ?? .stored
   }
 
-  /// What the object says of itself: in `didSave` what it was before the save.
-  private var shownState: ObjectState { header.pointee.savedState ?? state }
+  /// What the object says of itself: in `didSave` what it was before the save, unless it has been deleted since.
+  private var shownState: ObjectState {
+    let state = state
+    return state == .deleted ? state : header.pointee.savedState ?? state
+  }
+
+  // Not counted, one by one, for each of many objects: a context lives as long as any of its instances
+  // (`ContextCore.didMake`), and its schema as long as the context.
+
+  var uncountedShape: Unmanaged<EntityShape> {
+    @inline(__always) get { header.pointee.shape }
+  }
+
+  var uncountedCore: Unmanaged<ContextCore> {
+    @inline(__always) get { header.pointee.memory.pointee.core.unsafelyUnwrapped }
+  }
 
   var shape: EntityShape { uncountedShape.takeUnretainedValue() }
 

@@ -3,24 +3,16 @@ public import PerdurePredicates
 
 /// What a managed object is made from. Contexts make these; there is nothing in it for anybody else.
 public struct ObjectSeed {
-  // The context is alive while it makes an object, and keeps the shape alive: no references are counted.
-  let uncountedCore: Unmanaged<ContextCore>
-  let uncountedShape: Unmanaged<EntityShape>
   let header: UnsafeMutablePointer<ObjectHeader>
 
   @inline(__always)
   init(core: ContextCore, shape: EntityShape, reference: ObjectReference) {
-    self.init(
-      core: core, shape: shape, header: .make(reference, slotCount: shape.slotCount, in: core.memory))
+    self.init(header: .make(reference, shape, in: core.memory))
   }
 
   /// With a header that was made ahead.
   @inline(__always)
-  init(core: ContextCore, shape: EntityShape, header: UnsafeMutablePointer<ObjectHeader>) {
-    uncountedCore = .passUnretained(core)
-    uncountedShape = .passUnretained(shape)
-    self.header = header
-  }
+  init(header: UnsafeMutablePointer<ObjectHeader>) { self.header = header }
 }
 
 @available(*, unavailable)
@@ -48,16 +40,11 @@ extension ObjectSeed: Sendable {}
 /// instead, and ask the other context for `existingObject(with:)`. Two instances are equal when they are the same;
 /// two contexts have an instance each for one identity.
 open class ManagedObject {
+  // All that an instance has of its own is this pointer: there are many of them.
   let header: UnsafeMutablePointer<ObjectHeader>
-  // Not counted, one by one, for each of many objects: a context lives as long as any of its instances
-  // (`ContextCore.didMakeInstance`), and its schema as long as the context.
-  let uncountedShape: Unmanaged<EntityShape>
-  let uncountedCore: Unmanaged<ContextCore>
 
   /// Makes the instance for an identity. Called by contexts.
   public required init(_ seed: ObjectSeed) {
-    uncountedShape = seed.uncountedShape
-    uncountedCore = seed.uncountedCore
     header = seed.header
     uncountedCore._withUnsafeGuaranteedRef { $0.didMake(self) }
   }

@@ -13,25 +13,29 @@
 //   H3. `groupNumber` and `groupPosition` say in which sibling group the object was handed out last. They are a
 //       hint: whoever follows it looks whether the group still is there and has the reference in that place.
 
+// There are as many headers as objects, so a header takes 80 bytes, and with its instance, which is a pointer to it,
+// and its place in the identity map no more than 160.
+
 internal import PerdurePredicates
 
 /// The state of an object that its accessors read.
 struct ObjectHeader {
   var epoch: UInt64 = 0
   let memory: UnsafeMutablePointer<ObjectMemory>
-  var row: UnsafeMutableRawPointer?
-  var fields: UnsafePointer<RowField>?
-  var rowLength = 0
-  var version = RowVersion(rawValue: 0)
+  // The context keeps it alive.
+  let shape: Unmanaged<EntityShape>
   let reference: ObjectReference
-  let slotCount: Int
+  /// Behind the version of the row, which begins the block.
+  private(set) var row: UnsafeMutableRawPointer?
+  private var fields: UnsafePointer<RowField>?
   var overlay: Unmanaged<ObjectOverlay>?
   /// What the transient attributes hold; nil while all have their defaults. The instance releases it.
   var transients: Unmanaged<TransientValues>?
   var groupNumber: UInt32 = 0
   var groupPosition: UInt32 = 0
-  /// Whether it is gone because another context removed its row.
-  var hasVanished = false
+  /// One less than the length of the row, which is 1 to 2³² bytes (`FormatLimits.blobLengthMax`).
+  private var lastRowOffset: UInt32 = 0
+  let slotCount: UInt16
   /// What the object has been told of its row (W1 in ContextCore+LifeCycle.swift).
   var wakefulness: Wakefulness = []
   /// What a save has made of the object, while `didSave` is running.
@@ -41,10 +45,31 @@ struct ObjectHeader {
   @inline(__always)
   var isGone: Bool { wakefulness.contains(.gone) }
 
-  init(_ reference: ObjectReference, slotCount: Int, in memory: UnsafeMutablePointer<ObjectMemory>) {
+  init(
+    _ reference: ObjectReference, _ shape: EntityShape, in memory: UnsafeMutablePointer<ObjectMemory>
+  ) {
     self.reference = reference
-    self.slotCount = slotCount
+    self.shape = .passUnretained(shape)
+    slotCount = UInt16(shape.slotCount)
     self.memory = memory
+  }
+
+  /// Whether it is gone because another context removed its row.
+  var hasVanished: Bool {
+    get { wakefulness.contains(.vanished) }
+    set { if newValue { wakefulness.insert(.vanished) } else { wakefulness.remove(.vanished) } }
+  }
+
+  private var rowLength: Int {
+    @inline(__always) get { Int(lastRowOffset) + 1 }
+  }
+
+  private static var versionByteCount: Int { MemoryLayout<RowVersion>.size }
+
+  /// The version of the row that was loaded; there must be one.
+  var version: RowVersion {
+    guard let row else { preconditionFailure("A row that was not loaded has no version here.") }
+    return (row - Self.versionByteCount).load(as: RowVersion.self)
   }
 
   /// Whether the row may be read as it is (H1).
@@ -58,25 +83,38 @@ struct ObjectHeader {
     return RowView(base: UnsafeRawPointer(row), count: rowLength, fields: fields)
   }
 
+  /// The row that was loaded if it is one of the store's, of a version, as far as nobody has set a primitive.
+  func row(ofVersion version: RowVersion) -> RowView? {
+    guard row != nil, !wakefulness.contains(.altered), self.version == version else { return nil }
+    return loadedRow
+  }
+
   /// Takes over a copy of a checked row.
   @inline(__always)
   mutating func setRow(_ view: RowView, version: RowVersion) {
     if row != nil { dropRow() }
-    let copy = memory.pointee.allocate(byteCount: view.count)
+    let block = memory.pointee.allocate(byteCount: Self.versionByteCount + view.count)
+    block.storeBytes(of: version, as: RowVersion.self)
+    let copy = block + Self.versionByteCount
     copy.copyMemory(from: view.base, byteCount: view.count)
     row = copy
-    rowLength = view.count
+    lastRowOffset = UInt32(view.count - 1)
     fields = view.fields
-    self.version = version
   }
 
   mutating func dropRow() {
-    if let row { memory.pointee.deallocate(row, byteCount: rowLength) }
+    freeRow()
     row = nil
     fields = nil
-    rowLength = 0
     epoch = 0
     wakefulness.remove(.altered)
+  }
+
+  @inline(__always)
+  func freeRow() {
+    guard let row else { return }
+    memory.pointee.deallocate(
+      row - Self.versionByteCount, byteCount: Self.versionByteCount + rowLength)
   }
 
   /// Forgets a row that is not as the store has it.
@@ -89,11 +127,11 @@ extension UnsafeMutablePointer<ObjectHeader> {
   /// A new header.
   @inline(__always)
   static func make(
-    _ reference: ObjectReference, slotCount: Int, in memory: UnsafeMutablePointer<ObjectMemory>
+    _ reference: ObjectReference, _ shape: EntityShape, in memory: UnsafeMutablePointer<ObjectMemory>
   ) -> Self {
     let header = memory.pointee.allocate(byteCount: MemoryLayout<ObjectHeader>.size)
       .bindMemory(to: ObjectHeader.self, capacity: 1)
-    header.initialize(to: ObjectHeader(reference, slotCount: slotCount, in: memory))
+    header.initialize(to: ObjectHeader(reference, shape, in: memory))
     return header
   }
 
@@ -101,7 +139,7 @@ extension UnsafeMutablePointer<ObjectHeader> {
   @inline(__always)
   func free() {
     let memory = pointee.memory
-    if let row = pointee.row { memory.pointee.deallocate(row, byteCount: pointee.rowLength) }
+    pointee.freeRow()
     deinitialize(count: 1)
     memory.pointee.deallocate(self, byteCount: MemoryLayout<ObjectHeader>.size)
   }

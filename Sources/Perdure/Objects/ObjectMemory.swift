@@ -10,10 +10,11 @@
 //   M2. `blockCount` blocks of the chunks are in use. When it falls to 0, all chunks but one are freed: a
 //       context that was large once does not stay so.
 
-/// The memory of a context's objects, and the number that tells which of their rows are the view's.
+/// The memory of a context's objects, and what all of them lead to: their context, and the number that tells which of
+/// their rows are the view's.
 struct ObjectMemory {
   /// Sizes are multiples of this.
-  static let unitByteCount = 32
+  static let unitByteCount = 16
   /// The largest block of a chunk.
   static let blockByteCountMax = 512
   /// How large chunks get; the first is an eighth of that. Below what the system maps anew each time.
@@ -21,6 +22,8 @@ struct ObjectMemory {
 
   /// What H1 in ObjectHeader.swift compares with. Never 0.
   var epoch: UInt64 = 1
+  /// The context, as long as it has instances. Set by the context when it is made.
+  var core: Unmanaged<ContextCore>?
   private(set) var blockCount = 0
   /// By size class: the first free block, which begins with the address of the next.
   private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>

@@ -3,7 +3,8 @@
 // An open-addressing table of unreferenced pointers. It keeps nothing alive and must never meet a dead object:
 // an instance enters when it is made and leaves in its deinit, changes are held by the tracker. Linear probing;
 // removal shifts later entries back, so there are no tombstones and a lookup ends at the first empty place. At
-// most half full.
+// most three quarters full, and half after it has grown: it grows by halves, so that a registered object takes 32
+// bytes of it at most while the table grows.
 
 internal import PerdurePredicates
 
@@ -17,13 +18,11 @@ struct ReferenceTable<Instance: AnyObject> {
   private static var capacityMin: Int { 16 }
 
   private var entries: UnsafeMutablePointer<Entry>
-  /// One less than the number of places, a power of two.
-  private var mask: Int
+  private var capacity: Int
   private(set) var count = 0
-  private var capacity: Int { mask &+ 1 }
 
   init() {
-    mask = Self.capacityMin - 1
+    capacity = Self.capacityMin
     entries = Self.table(Self.capacityMin)
   }
 
@@ -38,10 +37,19 @@ struct ReferenceTable<Instance: AnyObject> {
     entries.deallocate()
   }
 
-  /// The place where a key's search begins: multiplicative hashing, the upper bits.
+  /// The place where a key's search begins: multiplicative hashing, the upper bits, as a part of the whole.
   @inline(__always)
   private func home(_ key: UInt64) -> Int {
-    Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) &>> 20) & mask
+    Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: UInt64(capacity)).high)
+  }
+
+  @inline(__always)
+  private func after(_ place: Int) -> Int { place &+ 1 == capacity ? 0 : place &+ 1 }
+
+  /// How many steps it is from one place to another.
+  @inline(__always)
+  private func distance(_ first: Int, _ second: Int) -> Int {
+    second >= first ? second &- first : second &- first &+ capacity
   }
 
   @inline(__always)
@@ -49,7 +57,7 @@ struct ReferenceTable<Instance: AnyObject> {
     var place = home(reference.rawValue)
     while entries[place].key != 0 {
       if entries[place].key == reference.rawValue { return entries[place].object?.takeUnretainedValue() }
-      place = (place &+ 1) & mask
+      place = after(place)
     }
     return nil
   }
@@ -58,14 +66,14 @@ struct ReferenceTable<Instance: AnyObject> {
   @inline(__always)
   mutating func insert(_ object: Instance, _ reference: ObjectReference) {
     count &+= 1
-    if count &* 2 > capacity { resize(capacity * 2) }
+    if count &* 4 > capacity &* 3 { resize(capacity + capacity / 2) }
     place(Entry(key: reference.rawValue, object: .passUnretained(object)))
   }
 
   @inline(__always)
   private func place(_ entry: Entry) {
     var place = home(entry.key)
-    while entries[place].key != 0 { place = (place &+ 1) & mask }
+    while entries[place].key != 0 { place = after(place) }
     entries[place] = entry
   }
 
@@ -73,28 +81,27 @@ struct ReferenceTable<Instance: AnyObject> {
     var hole = home(reference.rawValue)
     while entries[hole].key != reference.rawValue {
       if entries[hole].key == 0 { return }
-      hole = (hole &+ 1) & mask
+      hole = after(hole)
     }
-    var next = (hole &+ 1) & mask
+    var next = after(hole)
     while entries[next].key != 0 {
-      let distance = (next &- home(entries[next].key)) & mask
-      if distance >= (next &- hole) & mask {
+      if distance(home(entries[next].key), next) >= distance(hole, next) {
         entries[hole] = entries[next]
         hole = next
       }
-      next = (next &+ 1) & mask
+      next = after(next)
     }
     entries[hole] = Entry()
     count &-= 1
-    if capacity > Self.capacityMin, count &* 8 < capacity { resize(capacity / 2) }
+    if capacity > Self.capacityMin, count &* 8 < capacity { resize(max(capacity / 2, Self.capacityMin)) }
   }
 
   /// Forgets everything. A table that was filled keeps its size: it will be filled again.
   mutating func removeAll() {
     if count &* 8 < capacity, capacity > Self.capacityMin {
       entries.deallocate()
-      mask = Self.capacityMin - 1
-      entries = Self.table(Self.capacityMin)
+      capacity = Self.capacityMin
+      entries = Self.table(capacity)
     } else {
       entries.update(repeating: Entry(), count: capacity)
     }
@@ -105,7 +112,7 @@ struct ReferenceTable<Instance: AnyObject> {
   private mutating func resize(_ newCapacity: Int) {
     let old = UnsafeMutableBufferPointer(start: entries, count: capacity)
     entries = Self.table(newCapacity)
-    mask = newCapacity - 1
+    capacity = newCapacity
     for entry in old where entry.key != 0 { place(entry) }
     old.deallocate()
   }

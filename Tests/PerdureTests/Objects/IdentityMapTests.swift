@@ -38,9 +38,9 @@ struct IdentityMapTests {
     let objects = (0..<8).map { context.worker("w\($0)") }
     var map = IdentityMap()
     defer { map.deallocate() }
-    // The home of a reference is made of bits 20 and up of its product with an odd number; these share them.
+    // The home of a reference follows from the upper bits of its product with an odd number; these share them.
     let inverse: UInt64 = 0xF1DE_83E1_9937_733D
-    let references = objects.indices.map { ObjectReference(rawValue: inverse &* (5 << 20 | UInt64($0 + 1))) }
+    let references = objects.indices.map { ObjectReference(rawValue: inverse &* (5 << 40 | UInt64($0 + 1))) }
     for (object, reference) in zip(objects, references) { map.insert(object, reference) }
     for gone in references.indices {
       map.remove(references[gone])

@@ -11,6 +11,16 @@ struct ObjectMemoryTests {
     var mark: UInt8
   }
 
+  @Test("A registered object takes 160 bytes at most: its header, its instance, and its place in the table")
+  func sizes() {
+    // A block of the memory; what the system's allocator needs for a pointer behind the 16 bytes that every
+    // instance begins with; an entry of the table, which is at least half full when it has grown.
+    let header = MemoryLayout<ObjectHeader>.size
+    #expect(header % ObjectMemory.unitByteCount == 0 && header == 80)
+    let (instance, entry) = (32, 32)
+    #expect(header + instance + entry + MemoryLayout<RowVersion>.size <= 160)
+  }
+
   @Test("Blocks of all sizes keep what is written to them, and are apart")
   func random() {
     let seed = SeededGenerator.seedFromEnvironment()
@@ -47,12 +57,12 @@ struct ObjectMemoryTests {
     defer { memory.deallocate() }
     let first = memory.allocate(byteCount: 96)
     memory.deallocate(first, byteCount: 96)
-    #expect(memory.allocate(byteCount: 65) == first)
+    #expect(memory.allocate(byteCount: 81) == first)
     let many = (0..<10_000).map { _ in memory.allocate(byteCount: 64) }
     #expect(memory.chunkCount > 2)
     for block in many { memory.deallocate(block, byteCount: 64) }
     #expect(memory.chunkCount > 2)
-    memory.deallocate(first, byteCount: 65)
+    memory.deallocate(first, byteCount: 81)
     #expect(memory.chunkCount == 1 && memory.blockCount == 0)
     let again = (0..<10_000).map { _ in memory.allocate(byteCount: 64) }
     #expect(Set(again).count == again.count)

@@ -1,0 +1,190 @@
+// The accessors of the frequent types.
+//
+// What a generic function does not know costs more than the reading or the change itself: the value's type, how it is
+// made of a `Value`, and memory for values whose size it does not know. So these say it all again, each for one type.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension ManagedObject {
+  /// What a slot holds, if it can be read at once and has a field of a kind; the slow way otherwise.
+  @inline(__always)
+  private func value<T: AttributeValue>(
+    _ slot: Int, _ kind: FieldKind, _ read: (RowView, RowField) -> T
+  ) -> T {
+    core.checkOwner()
+    checkSlot(slot)
+    if let row = readyRow(for: slot) {
+      let field = row.fields[slot]
+      if field.kind == kind, row.isPresent(field) { return read(row, field) }
+    }
+    return slowValue(slot)
+  }
+
+  /// As above; nil where there is no value.
+  @inline(__always)
+  private func optional<T: AttributeValue>(
+    _ slot: Int, _ kind: FieldKind, _ read: (RowView, RowField) -> T
+  ) -> T? {
+    core.checkOwner()
+    checkSlot(slot)
+    if let row = readyRow(for: slot) {
+      let field = row.fields[slot]
+      if field.kind == kind { return row.isPresent(field) ? read(row, field) : nil }
+    }
+    return slowOptional(slot)
+  }
+
+  @inline(never)
+  private func slowValue<T: AttributeValue>(_ slot: Int) -> T {
+    convert(attributeValue(slot), slot) ?? T.zeroValue
+  }
+
+  @inline(never)
+  private func slowOptional<T: AttributeValue>(_ slot: Int) -> T? { convert(attributeValue(slot), slot) }
+}
+
+// MARK: - Reading
+
+extension ManagedObject {
+  /// Reads a whole number.
+  public final func _get(_ slot: Int) -> Int64 { value(slot, .int64) { $0.integer($1) } }
+
+  /// Reads a whole number; nil when there is none.
+  public final func _get(_ slot: Int) -> Int64? { optional(slot, .int64) { $0.integer($1) } }
+
+  /// Reads a whole number.
+  public final func _get(_ slot: Int) -> Int {
+    value(slot, .int64) { Int(truncatingIfNeeded: $0.integer($1)) }
+  }
+
+  /// Reads a whole number; nil when there is none.
+  public final func _get(_ slot: Int) -> Int? {
+    optional(slot, .int64) { Int(truncatingIfNeeded: $0.integer($1)) }
+  }
+
+  /// Reads a whole number.
+  public final func _get(_ slot: Int) -> Int32 {
+    value(slot, .int32) { Int32(truncatingIfNeeded: $0.integer($1)) }
+  }
+
+  /// Reads a whole number; nil when there is none.
+  public final func _get(_ slot: Int) -> Int32? {
+    optional(slot, .int32) { Int32(truncatingIfNeeded: $0.integer($1)) }
+  }
+
+  /// Reads a whole number.
+  public final func _get(_ slot: Int) -> Int16 {
+    value(slot, .int16) { Int16(truncatingIfNeeded: $0.integer($1)) }
+  }
+
+  /// Reads a whole number; nil when there is none.
+  public final func _get(_ slot: Int) -> Int16? {
+    optional(slot, .int16) { Int16(truncatingIfNeeded: $0.integer($1)) }
+  }
+
+  /// Reads a truth value.
+  public final func _get(_ slot: Int) -> Bool { value(slot, .bool) { $0.bool($1) } }
+
+  /// Reads a truth value; nil when there is none.
+  public final func _get(_ slot: Int) -> Bool? { optional(slot, .bool) { $0.bool($1) } }
+
+  /// Reads a floating-point number.
+  public final func _get(_ slot: Int) -> Double { value(slot, .double) { $0.double($1) } }
+
+  /// Reads a floating-point number; nil when there is none.
+  public final func _get(_ slot: Int) -> Double? { optional(slot, .double) { $0.double($1) } }
+
+  /// Reads text.
+  public final func _get(_ slot: Int) -> String {
+    value(slot, .string) { String(decoding: $0.bytes($1), as: UTF8.self) }
+  }
+
+  /// Reads text; nil when there is none.
+  public final func _get(_ slot: Int) -> String? {
+    optional(slot, .string) { String(decoding: $0.bytes($1), as: UTF8.self) }
+  }
+
+  /// Reads a date.
+  public final func _get(_ slot: Int) -> Date {
+    value(slot, .date) { Date(timeIntervalSinceReferenceDate: $0.double($1)) }
+  }
+
+  /// Reads a date; nil when there is none.
+  public final func _get(_ slot: Int) -> Date? {
+    optional(slot, .date) { Date(timeIntervalSinceReferenceDate: $0.double($1)) }
+  }
+}
+
+// MARK: - Changing
+
+extension ManagedObject {
+  /// Changes a whole number.
+  public final func _set(_ slot: Int, _ value: Int64) { setAttributeValue(.integer(value), slot) }
+
+  /// Changes a whole number; nil takes it away.
+  public final func _set(_ slot: Int, _ value: Int64?) {
+    setAttributeValue(value.map(Value.integer) ?? .null, slot)
+  }
+
+  /// Changes a whole number.
+  public final func _set(_ slot: Int, _ value: Int) { setAttributeValue(.integer(Int64(value)), slot) }
+
+  /// Changes a whole number; nil takes it away.
+  public final func _set(_ slot: Int, _ value: Int?) {
+    setAttributeValue(value.map { .integer(Int64($0)) } ?? .null, slot)
+  }
+
+  /// Changes a whole number.
+  public final func _set(_ slot: Int, _ value: Int32) { setAttributeValue(.integer(Int64(value)), slot) }
+
+  /// Changes a whole number; nil takes it away.
+  public final func _set(_ slot: Int, _ value: Int32?) {
+    setAttributeValue(value.map { .integer(Int64($0)) } ?? .null, slot)
+  }
+
+  /// Changes a whole number.
+  public final func _set(_ slot: Int, _ value: Int16) { setAttributeValue(.integer(Int64(value)), slot) }
+
+  /// Changes a whole number; nil takes it away.
+  public final func _set(_ slot: Int, _ value: Int16?) {
+    setAttributeValue(value.map { .integer(Int64($0)) } ?? .null, slot)
+  }
+
+  /// Changes a truth value.
+  public final func _set(_ slot: Int, _ value: Bool) { setAttributeValue(.bool(value), slot) }
+
+  /// Changes a truth value; nil takes it away.
+  public final func _set(_ slot: Int, _ value: Bool?) {
+    setAttributeValue(value.map(Value.bool) ?? .null, slot)
+  }
+
+  /// Changes a floating-point number.
+  public final func _set(_ slot: Int, _ value: Double) { setAttributeValue(.double(value), slot) }
+
+  /// Changes a floating-point number; nil takes it away.
+  public final func _set(_ slot: Int, _ value: Double?) {
+    setAttributeValue(value.map(Value.double) ?? .null, slot)
+  }
+
+  /// Changes text.
+  public final func _set(_ slot: Int, _ value: String) { setAttributeValue(.string(value), slot) }
+
+  /// Changes text; nil takes it away.
+  public final func _set(_ slot: Int, _ value: String?) {
+    setAttributeValue(value.map(Value.string) ?? .null, slot)
+  }
+
+  /// Changes a date.
+  public final func _set(_ slot: Int, _ value: Date) { setAttributeValue(.date(value), slot) }
+
+  /// Changes a date; nil takes it away.
+  public final func _set(_ slot: Int, _ value: Date?) {
+    setAttributeValue(value.map(Value.date) ?? .null, slot)
+  }
+}
