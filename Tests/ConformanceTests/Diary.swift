@@ -99,6 +99,12 @@ final class Sponsor: ManagedObject {
   @Relationship(deleteRule: .nullify) var club: Club?
 }
 
+/// With a transient attribute.
+@Entity
+final class Tent: ManagedObject {
+  @Attribute(.transient) var mood: String?
+}
+
 /// With a property whose values it puts in order, and one that it refuses, beside what it inherits.
 @Entity
 final class Child: Member {
@@ -116,7 +122,7 @@ final class Child: Member {
 
 enum Clubhouse {
   static let classes: [ManagedObject.Type] = [
-    Member.self, Club.self, Child.self, Locker.self, Sponsor.self,
+    Member.self, Club.self, Child.self, Locker.self, Sponsor.self, Tent.self,
   ]
 
   static func container() throws -> PersistentContainer {

@@ -29,6 +29,22 @@ struct PrimitiveValueTests {
     }
   }
 
+  @Test("X2 A rollback takes back what an accessor by hand has set of a transient attribute")
+  func transient() throws {
+    try Clubhouse.visit { _, context, _ in
+      let tent = Tent(context: context)
+      tent.mood = "calm"
+      try context.save()
+      tent.willChangeValue(forKey: "mood")
+      tent.setPrimitiveValue("wild", forKey: "mood")
+      tent.didChangeValue(forKey: "mood")
+      #expect(tent.isUpdated && tent.mood == "wild")
+      #expect(tent.changedValues()["mood"] as? String == "wild")
+      context.rollback()
+      #expect(tent.mood == "calm" && !context.hasChanges)
+    }
+  }
+
   @Test("X2 What an accessor by hand has set and another has set back does not come back")
   func setBack() throws {
     try Clubhouse.visit { container, context, _ in

@@ -41,6 +41,7 @@ public final class BackgroundContext {
 
   private func run<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
     context.core.advance()
+    defer { context.core.endEvent() }
     return try body(context)
   }
 }

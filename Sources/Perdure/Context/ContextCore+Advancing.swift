@@ -27,6 +27,7 @@ extension ContextCore {
       }
     }
     vanished = []
+    eventStarts = [:]
     refreshStore()
     view = store.view()
     beginEpoch()
@@ -101,6 +102,7 @@ extension ContextCore {
     for object in identityMap.objects { retire(object) }
     recentGroups.removeAll()
     vanished = []
+    eventStarts = [:]
     refreshStore()
     view = store.view()
     beginEpoch()

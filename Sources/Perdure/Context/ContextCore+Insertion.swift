@@ -76,6 +76,9 @@ extension ContextCore {
     if let overlay = tracker[reference] { return overlay }
     let overlay = ObjectOverlay(reference, graph.shape(of: reference), isNew: false)
     tracker.insert(overlay)
+    if !eventStarts.isEmpty, let start = eventStarts.removeValue(forKey: reference) {
+      overlay.resumeEvent(start)
+    }
     if let object = identityMap.object(reference) { attach(overlay, to: object) }
     return overlay
   }
@@ -83,6 +86,7 @@ extension ContextCore {
   /// Lets go of an overlay in which nothing is left.
   func dropIfUnchanged(_ overlay: ObjectOverlay) {
     if overlay.isToBeWritten || overlay.changesTransients { return }
+    if !overlay.isBeforeEvent, let start = overlay.eventStart { eventStarts[overlay.reference] = start }
     // Not by way of the overlay, which does not know its object once the context is given up.
     identityMap.object(overlay.reference)?.header.pointee.overlay = nil
     tracker.remove(overlay.reference)

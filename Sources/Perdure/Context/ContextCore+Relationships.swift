@@ -140,7 +140,7 @@ extension ContextCore {
     }
   }
 
-  private func storedEntryCount(_ index: StoreIndex, _ owner: ObjectReference) -> Int {
+  func storedEntryCount(_ index: StoreIndex, _ owner: ObjectReference) -> Int {
     do { return try view.entryCount(index, Self.range(of: owner)) } catch {
       noteReadFailure(error, owner)
       return 0

@@ -19,6 +19,8 @@ extension ContextCore {
     isSaving = true
     defer { isSaving = false }
     propagateDeletes()
+    // Only hooks could ask.
+    if tracker.containsEntity(where: \.hasSaveHooks) { endEvent() }
     if let readFailure { throw readFailure }
     guard !tracker.isEmpty else { return }
     try checkMayWrite()
@@ -78,6 +80,7 @@ extension ContextCore {
   private func follow(_ newView: any StoreView) {
     view = newView
     vanished = []
+    eventStarts = [:]
     beginEpoch()
     var groups = tracker.removeAll()
     for position in groups.indices {

@@ -40,6 +40,8 @@ final class ContextCore {
   @exclusivity(unchecked) var statistics = ContextStatistics()
   /// What others have removed, of what unsaved changes are about or lead to (C5).
   @exclusivity(unchecked) var vanished: Set<ObjectReference> = []
+  /// What had been changed when the current event began of objects that have no changes any more.
+  @exclusivity(unchecked) var eventStarts: [ObjectReference: EventStart] = [:]
   /// Room for what an index gives, used from one walk to the next.
   @exclusivity(unchecked) var found: [ObjectReference] = []
   /// Instances in memory, those that are gone included. While there are any, the context keeps itself alive.

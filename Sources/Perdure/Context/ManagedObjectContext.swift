@@ -91,10 +91,12 @@ extension ManagedObjectContext {
   public func delete(_ object: ManagedObject) { core.delete(object) }
 
   /// Applies the delete rules of everything that is marked for deletion, so that the other ends and
-  /// `deletedObjects` show the outcome. Fetching and saving do this by themselves.
+  /// `deletedObjects` show the outcome. Fetching and saving do this by themselves. Besides, the current event ends
+  /// (`ManagedObject.changedValuesForCurrentEvent()`).
   public func processPendingChanges() {
     core.checkOwner()
     core.propagateDeletes()
+    core.endEvent()
   }
 
   /// The object with an identity, as a fault unless it is registered. Nothing is read: whether the object

@@ -29,6 +29,11 @@ struct LinkDelta {
     return removed.contains(reference) ? false : nil
   }
 
+  /// The changed set, of what the store has.
+  func applied(to stored: [ObjectReference]) -> Set<ObjectReference> {
+    Set(stored).subtracting(removed.ordered).union(added.ordered)
+  }
+
   /// Restores the invariants against another state of the store.
   mutating func rebase(_ isStored: (ObjectReference) -> Bool) {
     added.removeAll(where: isStored)

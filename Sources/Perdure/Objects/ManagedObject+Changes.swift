@@ -10,7 +10,7 @@ extension ManagedObject {
   /// it is what differs from the defaults. Derived attributes are not among them; transient ones are, once they were
   /// set.
   ///
-  /// - Complexity: O(number of properties), and one look at the store for each column that was set. Objects in relationships are made as faults.
+  /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are made as faults.
   public func changedValues() -> [String: Any?] {
     var values: [String: Any?] = [:]
     for slot in changedSlots() + changedTransients() {
@@ -18,6 +18,46 @@ extension ManagedObject {
       values.updateValue(value(forKey: name), forKey: name)
     }
     return values
+  }
+
+  /// The properties that have been changed in the current event, and the values that they had when it began; nil
+  /// inside for those without one. Transient attributes are not among them.
+  ///
+  /// An event ends with `processPendingChanges()` of the context, with a save, before the first `willSave()`, and with a
+  /// `perform` of a background context; a rollback and a reset leave nothing. Of an object that was inserted in the
+  /// event it is what differs from the defaults, with the defaults.
+  ///
+  /// - Complexity: O(number of properties), one look at the store, and one for each to-many relationship that has
+  ///   changed.
+  public func changedValuesForCurrentEvent() -> [String: Any?] {
+    core.checkOwner()
+    guard let context, let start = eventStart else { return [:] }
+    let overlay = overlay
+    var stored = StoredColumns(context, self)
+    var values: [String: Any?] = [:]
+    for slot in shape.properties.indices {
+      if shape.isColumn(slot) {
+        guard overlay?.value(slot) != nil || start.columns[slot] != nil else { continue }
+        let old = start.columns[slot] ?? stored.value(slot)
+        if old != overlay?.value(slot) ?? stored.value(slot) {
+          values.updateValue(shown(old, slot), forKey: shape.propertyName(slot))
+        }
+      } else if overlay?.delta(slot) != nil || start.deltas[slot] != nil {
+        let relationship = shape.relationship(slot)
+        let entries = overlay?.isNew == true ? [] : context.storedEntries(relationship.index, reference)
+        let old = (start.deltas[slot] ?? LinkDelta()).applied(to: entries)
+        guard old != (overlay?.delta(slot) ?? LinkDelta()).applied(to: entries) else { continue }
+        let objects = old.map(context.instance)
+        values.updateValue(relationship.isToMany ? Set(objects) : objects.first, forKey: relationship.name)
+      }
+    }
+    return values
+  }
+
+  /// What had been changed when the current event began; nil when nothing has been changed in it.
+  private var eventStart: EventStart? {
+    guard let overlay else { return context?.eventStarts[reference] }
+    return overlay.isBeforeEvent ? nil : overlay.eventStart ?? EventStart()
   }
 
   /// The values that properties were last read or saved with; nil inside for those without one.
@@ -28,28 +68,38 @@ extension ManagedObject {
   /// Transformable attributes without a named transformer give their bytes.
   ///
   /// - Parameter keys: The properties, which the entity must have; nil for all that are not transient.
-  /// - Complexity: one look at the store for each column, and one for each relationship whose other end has it.
+  /// - Complexity: one look at the store, and one for each relationship whose other end has it.
   public func committedValues(forKeys keys: [String]?) -> [String: Any?] {
     core.checkOwner()
+    var stored = overlay?.isNew == true ? nil : context.map { StoredColumns($0, self) }
     var values: [String: Any?] = [:]
     for key in keys ?? shape.properties.indices.filter({ !isTransient($0) }).map(shape.propertyName) {
-      values.updateValue(committedValue(shape.slot(named: key)), forKey: key)
+      values.updateValue(committedValue(shape.slot(named: key), &stored), forKey: key)
     }
     return values
   }
 
   /// Whether the next save would write anything else than what is stored: false when what was set is what was
   /// there, and when it is transient. True of new objects.
-  public var hasPersistentChangedValues: Bool { overlay?.isNew == true || !changedSlots().isEmpty }
+  public var hasPersistentChangedValues: Bool {
+    core.checkOwner()
+    guard let context, let overlay else { return false }
+    if overlay.isNew { return true }
+    var stored = StoredColumns(context, self)
+    return shape.properties.indices.contains { isChanged($0, overlay, &stored) }
+  }
 
   private func changedSlots() -> [Int] {
     core.checkOwner()
     guard let context, let overlay else { return [] }
-    return shape.properties.indices.filter { slot in
-      if overlay.delta(slot) != nil { return true }
-      guard shape.isColumn(slot), let value = overlay.value(slot) else { return false }
-      return value != (overlay.isNew ? shape.template[slot] : context.storedValue(reference, slot))
-    }
+    var stored = StoredColumns(context, self)
+    return shape.properties.indices.filter { isChanged($0, overlay, &stored) }
+  }
+
+  private func isChanged(_ slot: Int, _ overlay: ObjectOverlay, _ stored: inout StoredColumns) -> Bool {
+    if overlay.delta(slot) != nil { return true }
+    guard shape.isColumn(slot), let value = overlay.value(slot) else { return false }
+    return value != stored.value(slot)
   }
 
   private func changedTransients() -> [Int] {
@@ -61,48 +111,80 @@ extension ManagedObject {
     if case .transient = shape.properties[slot] { true } else { false }
   }
 
-  private func committedValue(_ slot: Int) -> Any? {
-    let stored = overlay?.isNew == true ? nil : context
+  /// The value of a column as `value(forKey:)` gives it.
+  private func shown(_ value: Value, _ slot: Int) -> Any? {
+    if shape.isRelationship(slot) {
+      guard case .reference(let target) = value else { return nil }
+      return core.instance(of: target)
+    }
+    let value = core.graph.shown(value)
+    if case .data(let data) = value, let transformer = shape.transformers[slot] {
+      return try? transformer.value(from: data)
+    }
+    return value.swiftValue(of: shape.attributeKinds[slot])
+  }
+
+  private func committedValue(_ slot: Int, _ stored: inout StoredColumns?) -> Any? {
+    if shape.isColumn(slot) {
+      guard let value = stored?.value(slot) else { return nil }
+      return shown(value, slot)
+    }
     switch shape.properties[slot] {
-    case .attribute(let kind, _):
-      let value = stored.map { $0.graph.shown($0.storedValue(reference, slot)) } ?? .null
-      if case .data(let data) = value, let transformer = shape.transformers[slot] {
-        return try? transformer.value(from: data)
-      }
-      return value.swiftValue(of: kind)
-    case .transient: return nil
+    case .attribute, .transient: return nil
     case .count(let counted):
       let relationship = shape.relationship(counted)
-      return stored.map { Int64($0.storedEntries(relationship.index, reference).count) }
+      return stored.map { Int64($0.context.storedEntryCount(relationship.index, reference)) }
     case .derived(let derived):
-      return stored?.storedValue(of: derived, reference).swiftValue(of: derived.kind)
+      return stored?.context.storedValue(of: derived, reference).swiftValue(of: derived.kind)
     case .relationship(let relationship):
-      let objects = stored?.storedTargets(of: reference, relationship).map(core.instance) ?? []
+      let objects = stored?.context.storedEntries(relationship.index, reference).map(core.instance) ?? []
       return relationship.isToMany ? Set(objects) : objects.first
     }
   }
 }
 
+/// The columns of an object as the store has them; of a new one, its defaults. The row is read when the first is asked
+/// for, and once.
+private struct StoredColumns {
+  let context: ContextCore
+  private let shape: EntityShape
+  private let reference: ObjectReference
+  private let isNew: Bool
+  private var isRead = false
+  private var row: RowView?
+
+  init(_ context: ContextCore, _ object: ManagedObject) {
+    self.context = context
+    shape = object.shape
+    reference = object.reference
+    isNew = object.overlay?.isNew == true
+  }
+
+  mutating func value(_ slot: Int) -> Value {
+    if isNew { return shape.template[slot] }
+    if !isRead { row = context.storedRow(reference) }
+    isRead = true
+    guard let row, let layouts = shape.storage.layouts else { return .null }
+    return layouts.value(slot, of: row)
+  }
+}
+
 extension ContextCore {
-  /// What a column holds in the store.
-  fileprivate func storedValue(_ reference: ObjectReference, _ slot: Int) -> Value {
-    guard let layouts = graph.shape(of: reference).storage.layouts else { return .null }
+  /// The row of an object as the store has it, for as long as the view is the same.
+  fileprivate func storedRow(_ reference: ObjectReference) -> RowView? {
     do {
-      guard let stored = try view.row(reference) else { return .null }
-      return layouts.value(slot, of: try graph.store.rows.view(stored.bytes, of: reference))
+      guard let stored = try view.row(reference) else { return nil }
+      return try graph.store.rows.view(stored.bytes, of: reference)
     } catch {
       noteReadFailure(error, reference)
-      return .null
+      return nil
     }
   }
 
-  /// What is at the other end of a relationship in the store.
-  fileprivate func storedTargets(
-    of owner: ObjectReference, _ relationship: RelationshipShape
-  ) -> [ObjectReference] {
-    if relationship.form != .column { return storedEntries(relationship.index, owner) }
-    guard case .reference(let target) = storedValue(owner, relationship.slot) else { return [] }
-    return [target]
+  /// What is changed from now on belongs to another event (`changedValuesForCurrentEvent`).
+  func endEvent() {
+    for overlay in tracker.all { overlay.endEvent() }
+    eventStarts = [:]
   }
 }
 
@@ -120,10 +202,12 @@ extension ManagedObject {
   /// The other end of `willAccessValue(forKey:)`. Does nothing.
   public func didAccessValue(forKey key: String?) {}
 
-  /// Fires the fault, for an accessor that goes on with `setPrimitiveValue(_:forKey:)`.
+  /// Fires the fault, for an accessor that goes on with `setPrimitiveValue(_:forKey:)`. From here on a transient
+  /// attribute counts as changed, and a rollback takes it back to what it is now.
   public func willChangeValue(forKey key: String) {
-    _ = shape.slot(named: key)
+    let slot = shape.slot(named: key)
     wakeForAccess()
+    if isTransient(slot) { context?.noteTransients(of: self) }
   }
 
   /// Counts an attribute as changed that `setPrimitiveValue(_:forKey:)` has set.

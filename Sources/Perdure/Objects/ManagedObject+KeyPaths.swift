@@ -35,6 +35,24 @@ extension ManagedObject {
     var walk = KeyPathWalk(path, from: self)
     return walk.end()
   }
+
+  /// Changes the property at the end of a path of property names, for example `company.name`: of the one object that
+  /// the path before leads to, or of all of them where it goes through a to-many relationship. Nothing is changed where
+  /// it leads to none.
+  ///
+  /// - Parameter value: As for `setValue(_:forKey:)`. The path must have no operators.
+  public func setValue(_ value: Any?, forKeyPath path: String) {
+    guard let dot = path.lastIndex(of: ".") else { return setValue(value, forKey: path) }
+    if path.contains("@") { stop("\(path): what an operator gives cannot be set.") }
+    let key = String(path[path.index(after: dot)...])
+    switch self.value(forKeyPath: String(path[..<dot])) {
+    case nil: break
+    case let object as ManagedObject: object.setValue(value, forKey: key)
+    case let objects as [Any]:
+      for case let object as ManagedObject in objects { object.setValue(value, forKey: key) }
+    case .some(let value): stop("\(path): a \(type(of: value)) has no properties.")
+    }
+  }
 }
 
 /// One path on its way from one object.

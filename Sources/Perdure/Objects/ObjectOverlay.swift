@@ -28,6 +28,10 @@ final class ObjectOverlay {
   /// What the transient attributes of the instance held before the first of them was set; nil when none was.
   /// Taken away by `ContextCore.dropTransientsBefore` alone, which lets go of it where that may call out (T3).
   @exclusivity(unchecked) var transientsBefore: TransientValues?
+  /// What had been changed when the current event began (`ContextCore.endEvent`); nil when nothing had.
+  @exclusivity(unchecked) private(set) var eventStart: EventStart?
+  /// Whether nothing has been changed in the current event; then `eventStart` is that of an earlier one.
+  @exclusivity(unchecked) private(set) var isBeforeEvent = false
   /// Where the tracker has it among the changes of its entity.
   @exclusivity(unchecked) var place = 0
 
@@ -92,6 +96,7 @@ final class ObjectOverlay {
   }
 
   func setValue(_ value: Value, _ slot: Int) {
+    if isBeforeEvent { beginEvent() }
     let values = values ?? makeValues(nil)
     values[checked(slot)] = value
     marks(behind: values)[slot] = true
@@ -159,13 +164,32 @@ final class ObjectOverlay {
 
   func changeDelta(_ slot: Int, _ change: (inout LinkDelta) -> Void) {
     isTouched = true
+    if isBeforeEvent { beginEvent() }
     let position = deltas.firstIndex { $0.slot == slot } ?? deltas.count
     if position == deltas.count { deltas.append((slot, LinkDelta())) }
     change(&deltas[position].delta)
     if deltas[position].delta.isEmpty { deltas.remove(at: position) }
   }
 
+  /// What is changed from now on belongs to another event.
+  func endEvent() { isBeforeEvent = true }
+
+  /// The object had changes when the event began, and lost them meanwhile.
+  func resumeEvent(_ start: EventStart) { eventStart = start }
+
+  @inline(never)
+  private func beginEvent() {
+    isBeforeEvent = false
+    var columns: [Int: Value] = [:]
+    withColumns { values, marks in
+      for slot in marks.indices where marks[slot] { columns[slot] = values[slot] }
+    }
+    eventStart = EventStart(
+      columns: columns, deltas: Dictionary(uniqueKeysWithValues: deltas.map { ($0.slot, $0.delta) }))
+  }
+
   func removeDeltas(where isRemoved: (Int) -> Bool) {
+    if isBeforeEvent, !deltas.isEmpty { beginEvent() }
     deltas.removeAll { isRemoved($0.slot) }
   }
 
@@ -174,4 +198,12 @@ final class ObjectOverlay {
     precondition(!isNew, "A new object has no row to fall back on.")
     dropValues()
   }
+}
+
+/// What was changed of an object when an event began.
+struct EventStart {
+  /// Changed columns by slot.
+  var columns: [Int: Value] = [:]
+  /// By the slot of the relationship.
+  var deltas: [Int: LinkDelta] = [:]
 }

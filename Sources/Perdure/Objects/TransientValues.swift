@@ -37,8 +37,8 @@ final class TransientValues {
 
 extension ManagedObject {
   private func held(_ slot: Int) -> TransientValues.Held? {
-    // Whoever wakes up with its row may set what is transient.
-    if !header.pointee.isReady { _ = loadRow() }
+    // Whoever wakes up with its row may set what is transient; nobody else needs one for this.
+    if !header.pointee.isReady, uncountedShape._withUnsafeGuaranteedRef({ $0.followsRow }) { _ = loadRow() }
     return header.pointee.transients?.takeUnretainedValue().bySlot[slot]
   }
 
@@ -140,8 +140,14 @@ extension ContextCore {
   /// Sets a transient attribute (T2). What is gone stays as it is.
   func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
     guard !object.header.pointee.isGone, object.overlay?.isNew == true || wake(object) else { return }
+    noteTransients(of: object)
+    object.hold(held, slot)
+  }
+
+  /// Remembers what the transient attributes of an object hold, which is about to change (T2).
+  func noteTransients(of object: ManagedObject) {
     // What `awakeFromFetch` sets is no change.
-    if object.header.pointee.wakefulness.contains(.waking) { return object.hold(held, slot) }
+    if object.header.pointee.wakefulness.contains(.waking) { return }
     let overlay = overlay(for: object.reference)
     if overlay.transientsBefore == nil {
       // Nobody can roll back any more when the handle is gone.
@@ -149,7 +155,6 @@ extension ContextCore {
       overlay.transientsBefore = TransientValues(held ?? [:])
     }
     overlay.isTouched = true
-    object.hold(held, slot)
   }
 }
 

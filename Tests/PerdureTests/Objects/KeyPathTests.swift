@@ -40,6 +40,21 @@ struct KeyPathTests {
     #expect(value("workers.company.workers.@count") as? Int == 9)
   }
 
+  @Test("A value is set at the end of a path: of the one object there, or of all")
+  func setting() throws {
+    let world = try World()
+    let worker = try #require(world.acme.workers.first { $0.name == "a" })
+    worker.setValue("Ajax", forKeyPath: "company.name")
+    #expect(world.acme.name == "Ajax")
+    worker.setValue("A", forKeyPath: "name")
+    #expect(worker.name == "A")
+    world.acme.setValue(30, forKeyPath: "workers.salary")
+    #expect(world.acme.workers.allSatisfy { $0.salary == 30 })
+    worker.company = nil
+    worker.setValue("nobody's", forKeyPath: "company.name")
+    #expect(world.acme.name == "Ajax" && world.void.name == "Void")
+  }
+
   @Test("Unions keep every value, distinct ones each value once")
   func unions() throws {
     let world = try World()
