@@ -58,6 +58,7 @@ struct ClassResolution {
   }
 
   private func check(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
+    try checkKeys(type, entity)
     let description = type.entityDescription
     if description.name.isEmpty { return }
     let signature = description.slotSignature
@@ -71,6 +72,17 @@ struct ClassResolution {
       "\(type) describes \(description.name) by \(signature), and the model \(entity.name) by "
         + "\(entity.slotSignature): make the model from the descriptions of the classes, or leave the class out."
     )
+  }
+}
+
+extension ClassResolution {
+  /// A key that is misspelt would be found by the first save of an object.
+  private func checkKeys(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
+    guard let schema = model.schemas.first(where: { $0.name == entity.name }),
+      let key = type.validatedKeys.first(where: { schema.slot(named: $0) == nil })
+    else { return }
+    throw PerdureError(
+      .openFailed, "\(type).validatedKeys names \"\(key)\", and \(entity.name) has no such property.")
   }
 }
 

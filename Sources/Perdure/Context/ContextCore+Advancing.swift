@@ -162,7 +162,12 @@ extension ContextCore {
         return
       }
       let row = try graph.store.rows.view(stored.bytes, of: overlay.reference)
-      overlay.unmark { slot, value in row.value(slot) == value }
+      // Not where `awakeFromFetch` has put another value into the instance's row, which would show again.
+      let header = identityMap.object(overlay.reference)?.header
+      let shown = header?.pointee.row(ofVersion: stored.version)
+      overlay.unmark { slot, value in
+        row.value(slot) == value && (shown.map { $0.value(slot) == value } ?? true)
+      }
     } catch {
       noteReadFailure(error, overlay.reference)
     }

@@ -22,9 +22,14 @@ extension ContextCore {
     guard let context = object.contextForChange() else { return }
     if context !== self { stop("The object belongs to another context.") }
     // Preparations may delete what leads back here.
-    guard !tracker.isDeleted(object.reference), preparing.insert(object.reference).inserted else { return }
+    guard !tracker.isDeleted(object.reference) else { return }
+    guard preparing.insert(object.reference).inserted else {
+      deletedInPreparation.insert(object.reference)
+      return
+    }
     if object.shape.lifeCycle.contains(.prepareForDeletion) { object.prepareForDeletion() }
     preparing.remove(object.reference)
+    deletedInPreparation.remove(object.reference)
     if object.context === self { markDeleted(object.reference) }
   }
 

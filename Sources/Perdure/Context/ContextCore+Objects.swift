@@ -92,6 +92,7 @@ extension ContextCore {
     identityMap.remove(object.reference)
     object.header.pointee.epoch = 0
     object.header.pointee.overlay = nil
+    object.header.pointee.savedState = nil
     object.header.pointee.wakefulness.insert(.gone)
     object.dropTransients()
   }

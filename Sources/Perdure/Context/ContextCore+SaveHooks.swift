@@ -5,9 +5,10 @@
 //
 //   S1. `willSave`, to a fixed point. Who is changed after its `willSave` began is called again, so whatever a
 //       `willSave` does, to its own object or to others, is seen by the `willSave` of who it was done to.
-//   S2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`. If anything with
-//       hooks is changed by them, all begins again with S1 for who was changed, and validation for everybody: a rule
-//       may look at several objects.
+//   S2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`. If anything is
+//       changed by them, all begins again with S1 for who was changed, and validation for everybody: a rule may look at
+//       several objects, also such as have no hooks themselves. The methods of an object that leads to nothing
+//       where it has to (1570) are not called: to read such a property stops the program.
 //   S3. After 1,000 rounds of both together the save gives up, and names who still changes.
 //   S4. Objects that were inserted and deleted since the last save hear nothing of it, nor do those that another
 //       context has removed: the save refuses them anyway.
@@ -28,6 +29,9 @@ extension ContextCore {
         "save() was called by the prepareForDeletion of an object that a delete rule takes along, "
           + "while delete rules are being applied. Save when that is done.")
     }
+    if isValidating {
+      stop("save() was called by a validation that validate() calls. What that changes is pending after it.")
+    }
     if isSaving {
       stop(
         "save() was called by a hook of a save: willSave, didSave or a validation. What such a hook changes is "
@@ -40,27 +44,27 @@ extension ContextCore {
   /// - Returns: What their validation has found. Delete rules are applied.
   func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
     guard tracker.containsEntity(where: \.hasSaveHooks) else { return [] }
-    var details: [PerdureError.Detail] = []
-    var round = hooked { _ in true }
+    var changed = pending { $0.shape.hasSaveHooks }
     var count = 0
-    while !round.isEmpty {
+    while true {
       count += 1
-      if count > Self.saveRoundsMax { throw .endlessChanges(round.map { objectID(of: $0.reference) }) }
-      for overlay in round { willSave(overlay) }
+      if count > Self.saveRoundsMax { throw .endlessChanges(changed.map { objectID(of: $0.reference) }) }
+      for overlay in changed { willSave(overlay) }
       propagateDeletes()
       if let readFailure { throw readFailure }
-      round = hooked { $0.isTouched && $0.shape.lifeCycle.contains(.willSave) }
-      guard round.isEmpty else { continue }
-      details = validateObjects()
+      changed = pending { $0.isTouched && $0.shape.lifeCycle.contains(.willSave) }
+      guard changed.isEmpty else { continue }
+      for overlay in tracker.all { overlay.isTouched = false }
+      let refusals = validateObjects()
       propagateDeletes()
-      round = hooked(\.isTouched)
+      changed = pending(\.isTouched)
+      if changed.isEmpty { return refusals }
     }
-    return details
   }
 
-  /// The pending changes of objects with hooks that fulfil a condition, in order.
-  private func hooked(_ holds: (ObjectOverlay) -> Bool) -> [ObjectOverlay] {
-    tracker.ordered.joined().filter { $0.shape.hasSaveHooks && isPending($0) && holds($0) }
+  /// The pending changes that fulfil a condition, in order.
+  private func pending(_ holds: (ObjectOverlay) -> Bool) -> [ObjectOverlay] {
+    tracker.ordered.joined().filter { isPending($0) && holds($0) }
   }
 
   /// Whether a save concerns an object (S4).
@@ -78,14 +82,23 @@ extension ContextCore {
 // MARK: - Validation by the classes
 
 extension ContextCore {
-  /// Calls the validation of every pending object whose class has one.
+  /// Calls the validation of every pending object whose class has one. What an object refuses that another's
+  /// validation has deleted or thrown away is of no account.
   func validateObjects() -> [PerdureError.Detail] {
     guard tracker.containsEntity(where: \.hasSaveHooks) else { return [] }
-    let overlays = hooked { _ in true }
-    for overlay in overlays { overlay.isTouched = false }
-    var details: [PerdureError.Detail] = []
-    for overlay in overlays where isPending(overlay) { validate(overlay, &details) }
-    return details
+    if isValidating {
+      stop("validate() was called by a validation that validate() or a save calls: it would be without end.")
+    }
+    isValidating = true
+    defer { isValidating = false }
+    var refusals: [(overlay: ObjectOverlay, details: [PerdureError.Detail])] = []
+    for overlay in pending({ $0.shape.hasSaveHooks }) where isPending(overlay) {
+      var details: [PerdureError.Detail] = []
+      validate(overlay, &details)
+      if !details.isEmpty { refusals.append((overlay, details)) }
+    }
+    propagateDeletes()
+    return refusals.flatMap { isPending($0.overlay) ? $0.details : [] }
   }
 
   private func validate(_ overlay: ObjectOverlay, _ details: inout [PerdureError.Detail]) {
@@ -95,7 +108,7 @@ extension ContextCore {
     if !overlay.isDeleted {
       for key in overlay.shape.validatedKeys where isPending(overlay) { validate(object, key, &details) }
     }
-    guard isPending(overlay) else { return }
+    guard isPending(overlay), !lacksObjects(overlay) else { return }
     do {
       switch overlay.state {
       case .inserted: if lifeCycle.contains(.validateForInsert) { try object.validateForInsert() }
@@ -108,6 +121,14 @@ extension ContextCore {
     }
   }
 
+  /// Whether a relationship leads to nothing that has to lead to an object, so that its property cannot be read.
+  private func lacksObjects(_ overlay: ObjectOverlay) -> Bool {
+    if overlay.isDeleted { return false }
+    return overlay.shape.relationships.contains { relationship in
+      !relationship.isToMany && !relationship.isOptional && target(of: overlay.reference, relationship) == nil
+    }
+  }
+
   /// Lets the class check one value, and takes what it puts in its place.
   private func validate(_ object: ManagedObject, _ key: String, _ details: inout [PerdureError.Detail]) {
     let before = object.value(forKey: key)
@@ -116,6 +137,7 @@ extension ContextCore {
       details += PerdureError.details(of: error, object.objectID, key, before)
       return
     }
+    if let objects = value as? [ManagedObject] { value = Set(objects) }
     if !Self.isSame(before, value) { object.setValue(value, forKey: key) }
   }
 
@@ -128,9 +150,17 @@ extension ContextCore {
       left.predicateValue == right.predicateValue
     case (let left?, let right?):
       // In a transient attribute of any type. What cannot be compared is not replaced: it would be without end.
-      (left as? AnyHashable).map { $0 == right as? AnyHashable } ?? true
+      (left as? AnyHashable).map { $0 == right as? AnyHashable } ?? Self.isSameInstance(left, right)
     default: false
     }
+  }
+
+  /// Values that cannot be compared count as the same, unless they are instances of classes.
+  private static func isSameInstance(_ left: Any, _ right: Any) -> Bool {
+    guard type(of: left) is AnyClass, type(of: right) is AnyClass else {
+      return !(type(of: left) is AnyClass) && !(type(of: right) is AnyClass)
+    }
+    return left as AnyObject === right as AnyObject
   }
 
   /// The declared rules that an object's pending changes break, for `validateForInsert()` and its like.
@@ -149,7 +179,8 @@ extension ContextCore {
     var details: [PerdureError.Detail] = []
     var violation: PropertyRules.Violation?
     if case .relationship(let relationship) = shape.properties[slot] {
-      let count = (value as? Set<ManagedObject>)?.count ?? (value == nil ? 0 : 1)
+      let objects = value as? Set<ManagedObject> ?? (value as? [ManagedObject]).map { Set($0) }
+      let count = objects?.count ?? (value == nil ? 0 : 1)
       violation = PropertyRules.violation(relationship, count: count)
     } else if let value {
       let held = (value as? any PredicateArgument)?.predicateValue
@@ -177,9 +208,16 @@ extension ContextCore {
     return tracker.ordered.joined().filter { $0.shape.lifeCycle.contains(.didSave) && isPending($0) }
       .map { overlay in
         let object = instance(of: overlay.reference)
-        if overlay.isDeleted { _ = loadRow(of: object) }
+        if overlay.isDeleted { loadQuietly(object) }
         return (object, overlay.state)
       }
+  }
+
+  /// A row that cannot be read is no reason to refuse what comes after the commit that removes it.
+  private func loadQuietly(_ object: ManagedObject) {
+    let before = readFailure
+    _ = loadRow(of: object)
+    readFailure = before
   }
 
   /// Calls `didSave`, while the objects still say what they were before. What it changes is pending.

@@ -55,8 +55,12 @@ final class ContextCore {
   @exclusivity(unchecked) var hasTransients = false
   /// The objects whose `prepareForDeletion` is running.
   var preparing: Set<ObjectReference> = []
+  /// Those of them that were deleted by it.
+  var deletedInPreparation: Set<ObjectReference> = []
   /// Whether a save is running, its hooks included.
   var isSaving = false
+  /// Whether the validation of the program's classes is running.
+  var isValidating = false
   /// Whether a save is validating and planning: then no hook runs (W2 in ContextCore+LifeCycle.swift).
   var isPlanning = false
   /// Whether delete rules are being applied.

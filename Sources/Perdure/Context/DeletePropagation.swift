@@ -82,6 +82,8 @@ extension ContextCore {
         preparing.insert(target)
         object.prepareForDeletion()
         preparing.remove(target)
+        // Also if it is connected no more.
+        if deletedInPreparation.remove(target) != nil, object.context === self { markDeleted(target) }
       }
     }
   }

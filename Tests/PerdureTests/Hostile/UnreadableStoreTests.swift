@@ -50,6 +50,22 @@ struct UnreadableStoreTests {
     try expectWhole(container, sourceLocation: sourceLocation)
   }
 
+  @Test("A deletion that is saved leaves no refusal behind, whatever could not be read of the row")
+  func deletedUnread() throws {
+    let setup = container.newContext()
+    for number in 0..<12 { _ = setup.worker("gone \(number)", email: "gone \(number)") }
+    try setup.save()
+    for reads in 0..<12 {
+      let id = try worker("gone \(reads)", container.newContext()).objectID
+      let context = container.newContext()
+      context.delete(context.object(with: id))
+      failing.set([.rows], after: reads)
+      let isSaved = (try? context.save()) != nil
+      failing.set([])
+      if isSaved { try context.save() }
+    }
+  }
+
   @Test("Who is to be connected and cannot be looked up is not taken for deleted")
   func connecting() throws {
     let context = container.newContext()
