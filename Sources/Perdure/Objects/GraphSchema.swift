@@ -101,6 +101,11 @@ final class GraphSchema: Sendable {
     number == other || shape(numbered: number).schema.isKind(of: shape(numbered: other).schema.index)
   }
 
+  /// An entity and those below it.
+  func kinds(of shape: EntityShape) -> [EntityShape] {
+    shapes.compactMap { other in other.flatMap { $0.schema.isKind(of: shape.schema.index) ? $0 : nil } }
+  }
+
   /// Whether an object at the other end of a relationship may have a `prepareForDeletion`.
   func prepares(_ relationship: RelationshipShape) -> Bool { preparing[Int(relationship.destination)] }
 

@@ -43,7 +43,9 @@ extension ManagedObject: CustomStringConvertible {
 
   private func text(of value: Value) -> String {
     switch value {
-    case .string(let text) where text.count > 40: Value.string(text.prefix(40) + "…").description
+    // Not by its count, for which the whole text would be looked at.
+    case .string(let text) where text.index(text.startIndex, offsetBy: 41, limitedBy: text.endIndex) != nil:
+      Value.string(text.prefix(40) + "…").description
     case .data(let data): "\(data.count) bytes"
     case .date(let date): "\(date)"
     case .uuid(let uuid): "\(uuid)"
@@ -86,7 +88,8 @@ extension PersistentContainer: CustomStringConvertible {
 extension FetchRequest: CustomStringConvertible {
   /// The request in words, for example `Worker where salary > 1000 order by name ascending limit 20`.
   public var description: String {
-    var words = [entityName ?? "\(Root.self)"]
+    let ofClass = (Root.self as? ManagedObject.Type)?._entityName ?? ""
+    var words = [entityName ?? (ofClass.isEmpty ? "\(Root.self)" : ofClass)]
     if let predicate { words.append("where \(predicate)") }
     if !sortDescriptors.isEmpty {
       words.append("order by " + sortDescriptors.map(\.description).joined(separator: ", "))

@@ -51,6 +51,10 @@ extension ObjectSnapshot.Property: Codable {
       throw DecodingError.dataCorrupted(
         .init(codingPath: container.codingPath, debugDescription: "A property has one value of one kind."))
     }
+    if [.null, .none, .nothing].contains(kind), try !container.decode(Bool.self, forKey: kind) {
+      throw DecodingError.dataCorruptedError(
+        forKey: kind, in: container, debugDescription: "What is nothing says true.")
+    }
     switch kind {
     case .id: self = .reference(try container.decode(ManagedObjectID.self, forKey: kind))
     case .none: self = .reference(nil)
@@ -78,7 +82,7 @@ extension ObjectSnapshot.Property: Codable {
     case .bool: .bool(try container.decode(Bool.self, forKey: kind))
     case .integer: .integer(try container.decode(Int64.self, forKey: kind))
     case .double: .double(try number())
-    case .decimal: .decimal(try text { $0 == "NaN" ? Decimal.nan : Decimal(string: $0) })
+    case .decimal: .decimal(try text { $0 == "NaN" ? Decimal.nan : Self.decimal($0) })
     case .string: .string(try container.decode(String.self, forKey: kind))
     case .date: .date(Date(timeIntervalSinceReferenceDate: try number()))
     case .uuid: .uuid(try text(UUID.init(uuidString:)))
@@ -89,7 +93,14 @@ extension ObjectSnapshot.Property: Codable {
     }
   }
 
+  /// `Decimal` itself reads as far as it can.
+  private static func decimal(_ text: String) -> Decimal? {
+    let isNumber = text.utf8.allSatisfy { (48...57).contains($0) || "+-.eE".utf8.contains($0) }
+    return isNumber ? Decimal(string: text) : nil
+  }
+
   /// Writes the value under the name of its kind.
+  /// - Throws: `EncodingError` for an attribute that holds what no attribute does: an object, a list.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Kind.self)
     switch self {
@@ -118,7 +129,10 @@ extension ObjectSnapshot.Property: Codable {
     case .data(let data): try container.encode(data.base64EncodedString(), forKey: .data)
     case .url(let url): try container.encode(url.absoluteString, forKey: .url)
     case .objectID(let text): try container.encode(text, forKey: .objectID)
-    case .null, .reference, .list: try container.encode(true, forKey: .null)
+    case .null: try container.encode(true, forKey: .null)
+    case .reference, .list:
+      throw EncodingError.invalidValue(
+        value, .init(codingPath: container.codingPath, debugDescription: "No attribute holds this."))
     }
   }
 }

@@ -51,13 +51,16 @@ extension ManagedObject {
   /// The object as a value, with its unsaved changes.
   ///
   /// - Parameter paths: The relationships to follow, names joined by dots: `company.workers` has the company, and
-  ///   with it its workers. An object that is met twice is there twice. The entities must have them.
+  ///   with it its workers. An object that is met twice is there twice. The entities must have them; behind a
+  ///   relationship it is enough that its destination or a sub-entity of that has them, and objects that do not are
+  ///   there without.
   /// - Throws: `PerdureError` 134060 when something of it could not be read, or something before it that no accessor
   ///   could say; `objectNotFound` for an object whose row is gone and was not loaded before.
   /// - Complexity: O(objects that are met). Faults fire.
   public func snapshot(including paths: [String] = []) throws(PerdureError) -> ObjectSnapshot {
     var tree = PathTree()
     for path in paths { tree.add(path.split(separator: ".", omittingEmptySubsequences: false)[...]) }
+    tree.check(shape, [shape], core.graph)
     let made = try snapshot(tree)
     if let failure = context?.readFailure { throw failure }
     return made
@@ -68,9 +71,6 @@ extension ManagedObject {
     if overlay?.isNew != true, !loadRow() {
       if !header.pointee.isGone, let failure = core.readFailure { throw failure }
       throw PerdureError(.objectNotFound, "\(objectID) is gone: there is nothing to make a snapshot of.")
-    }
-    for name in tree.branches.keys where !shape.isRelationship(shape.slot(named: name)) {
-      stop("\(shape.name).\(name) is an attribute: a snapshot has it anyway, and follows relationships only.")
     }
     var properties: [String: ObjectSnapshot.Property] = [:]
     for slot in shape.properties.indices {
@@ -104,6 +104,22 @@ extension ManagedObject {
 /// Paths of names, with what they have in common once.
 private struct PathTree {
   private(set) var branches: [String: PathTree] = [:]
+
+  /// Stops the program where nothing can have a relationship with a name.
+  ///
+  /// - Parameter shapes: The entities of what may be met here.
+  func check(_ shape: EntityShape, _ shapes: [EntityShape], _ graph: GraphSchema) {
+    for (name, branch) in branches {
+      let having = shapes.filter { $0.schema.slot(named: name) != nil }
+      guard let first = having.first else { _ = shape.slot(named: name); return }
+      guard case .relationship(let relationship) = first.properties[first.slot(named: name)] else {
+        stop(
+          "\(first.name).\(name) is an attribute: a snapshot has it anyway, and follows relationships only.")
+      }
+      let destination = graph.shape(numbered: relationship.destination)
+      branch.check(destination, graph.kinds(of: destination), graph)
+    }
+  }
 
   mutating func add(_ path: ArraySlice<Substring>) {
     guard let name = path.first else { return }
@@ -140,7 +156,11 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
     contents = try object.snapshot(including: relationships.map(Self.name))
   }
 
-  private init(_ contents: ObjectSnapshot) { self.contents = contents }
+  /// What was written down, with types again.
+  ///
+  /// - Parameter contents: A snapshot of an object of the class's entity or of a sub-entity. A property that it lacks
+  ///   cannot be asked for.
+  public init(_ contents: ObjectSnapshot) { self.contents = contents }
 
   /// The object's identity.
   public var objectID: ManagedObjectID { contents.objectID }

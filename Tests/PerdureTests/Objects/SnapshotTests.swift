@@ -4,7 +4,7 @@ import PerdureModel
 import PerdurePredicates
 import Testing
 
-@Entity private final class Player: ManagedObject {
+@Entity private class Player: ManagedObject {
   var name: String = ""
   var age: Int = 0
   var note: String?
@@ -16,6 +16,11 @@ import Testing
 @Entity private final class Team: ManagedObject {
   var name: String = ""
   @Relationship(inverse: "team") var players: ToMany<Player>
+}
+
+/// A player with a relationship that the others do not have.
+@Entity private final class Substitute: Player {
+  @Relationship var place: Player?
 }
 
 @Suite("Snapshots of objects")
@@ -135,12 +140,37 @@ struct SnapshotTests {
       "{}", "[]", "{\"id\":\"x\",\"properties\":{}}", property("{}"), property("{\"number\":1}"),
       property("{\"integer\":1.5}"), property("{\"uuid\":\"no\"}"), property("{\"data\":\"*\"}"),
       property("{\"double\":\"many\"}"), property("{\"integer\":1,\"string\":\"\"}"),
-      property("{\"decimal\":\"x\"}"), property("{\"objects\":{}}"),
+      property("{\"decimal\":\"x\"}"), property("{\"objects\":{}}"), property("{\"decimal\":\"12abc\"}"),
+      property("{\"null\":17}"), property("{\"none\":false}"), property("{\"nothing\":[]}"),
     ])
   func refused(text: String) {
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(ObjectSnapshot.self, from: Data(text.utf8))
     }
+  }
+
+  @Test("A path may follow what only a sub-entity has; objects without it are there without")
+  func subentityPaths() throws {
+    let container = try PersistentContainer(
+      name: "Players", classes: [Player.self, Team.self, Substitute.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let team = Team(context: context)
+    let (player, substitute) = (Player(context: context), Substitute(context: context))
+    player.team = team
+    substitute.team = team
+    substitute.place = player
+    let snapshot = try team.snapshot(including: ["players.place"])
+    let players = try #require(snapshot["players"]).objects
+    #expect(players.map { $0["place"] != nil } == [false, true])
+    let typed = TypedSnapshot<Team>(snapshot)
+    #expect(typed.players.count == 2 && typed.contents == snapshot)
+  }
+
+  @Test("What no attribute holds is not written")
+  func unwritable() throws {
+    let property = ObjectSnapshot.Property.attribute(.list([.integer(1)]))
+    #expect(throws: EncodingError.self) { try JSONEncoder().encode(property) }
   }
 
   private static func property(_ text: String) -> String {
