@@ -175,7 +175,8 @@ let package = Package(
       swiftSettings: settings),
     // What a user of Core Data expects, by rows of its documented behaviour, through the public interface alone.
     .testTarget(
-      name: "ConformanceTests", dependencies: ["Perdure", "PerdureTestSupport"], swiftSettings: settings),
+      name: "ConformanceTests", dependencies: ["Perdure", "PerdureTestSupport"], exclude: ["README.md"],
+      swiftSettings: settings),
     .testTarget(
       name: "DebianArchiveTests",
       dependencies: [

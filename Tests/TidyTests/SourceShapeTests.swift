@@ -94,6 +94,20 @@ struct SourceShapeTests {
     }
   }
 
+  @Test("Tests that the list of parity names exist")
+  func parity() throws {
+    let table = try Repository.text(of: "Tests/ConformanceTests/README.md")
+    let tests = try Repository.swiftFiles(in: "Tests").map(\.text)
+    for line in table.split(separator: "\n") where line.contains("Tests`") {
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      let suite = cells[1].replacingOccurrences(of: "`", with: "")
+      let file = try #require(tests.first { $0.contains("struct \(suite) ") }, "\(suite)")
+      for name in cells[2].components(separatedBy: "; ") {
+        #expect(file.contains("\"\(name)"), "\(suite): \(name)")
+      }
+    }
+  }
+
   @Test("Every option of a store says its default and why; a number also its unit and its range")
   func optionsAreExplained() throws {
     var (documented, options) = ("", 0)

@@ -1,0 +1,41 @@
+import Perdure
+import Testing
+
+// What an object says of its deletion, and who denies one: rows X2 and V5.
+
+@Entity private final class Landlord: ManagedObject {
+  @Relationship(inverse: "landlord", deleteRule: .deny) var flats: ToMany<Flat>
+}
+
+@Entity private final class Flat: ManagedObject {
+  @Relationship(inverse: "flats", deleteRule: .deny) var landlord: Landlord?
+}
+
+@Suite("Deletions")
+struct DeletionTests {
+  @Test("Deny is content when both ends are deleted")
+  func denyOfBoth() throws {
+    let container = try Sandbox(Landlord.self, Flat.self).container
+    let context = container.newContext()
+    let (landlord, flat) = (Landlord(context: context), Flat(context: context))
+    flat.landlord = landlord
+    try context.save()
+    context.delete(landlord)
+    #expect(refusals(context) == ["1600 flats"])
+    context.delete(flat)
+    #expect(refusals(context) == [])
+    #expect(try container.newContext().count(for: FetchRequest<Flat>()) == 0)
+  }
+
+  @Test("X2 A deleted object says so until its deletion is saved")
+  func isDeleted() throws {
+    let context = try Sandbox(Landlord.self, Flat.self).container.newContext()
+    let flat = Flat(context: context)
+    try context.save()
+    #expect(!flat.isDeleted && flat.managedObjectContext === context)
+    context.delete(flat)
+    #expect(flat.isDeleted && context.deletedObjects == [flat])
+    try context.save()
+    #expect(!flat.isDeleted && flat.managedObjectContext == nil && !context.hasChanges)
+  }
+}
