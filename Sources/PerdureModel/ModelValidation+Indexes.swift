@@ -49,21 +49,37 @@ extension ModelValidation {
         "No store keeps this index: \(counted.joined(separator: ", ")) is derived, and others stand beside it.",
         "Index it by itself, and the others without it.")
     }
-    if description.elements.count == 1, let name = counted.first, !isKept(visible[index][name]?.property) {
+    if description.elements.count == 1, let name = counted.first,
+      !isKept(visible[index][name]?.property, in: index)
+    {
       warn(
         .indexNotKept, entity, description.name, "No store keeps an index on \(name), as it is derived.",
-        "Index counts, and copies of attributes along to-one relationships.")
+        "Index counts, sums of whole numbers of one-to-many relationships, and copies along to-one relationships."
+      )
     }
   }
 
+  /// Whether stores keep sums: of whole numbers, of objects with a to-one relationship back.
+  private func isSummed(_ attribute: String, over name: String, in index: Int) -> Bool {
+    guard case .relationship(let relationship)? = visible[index][name]?.property,
+      let inverse = relationship.inverseName,
+      let destination = indicesByName[relationship.destinationEntityName],
+      let back = visible[destination][inverse], case .relationship(let column) = back.property,
+      !column.isToMany,
+      case .attribute(let summed)? = visible[back.declaringEntity][attribute]?.property
+    else { return false }
+    return summed.type.isInteger && summed.derivation == nil
+  }
+
   /// Whether stores keep indexes on an attribute, if it is derived.
-  private func isKept(_ property: PropertyDescription?) -> Bool {
+  private func isKept(_ property: PropertyDescription?, in index: Int) -> Bool {
     guard case .attribute(let attribute)? = property,
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) })
     else { return true }
     switch derivation.form {
     case .count, .value: return true
-    case .text, .sum: return false
+    case .text: return false
+    case .sum(let relationship, let attribute): return isSummed(attribute, over: relationship, in: index)
     }
   }
 

@@ -13,11 +13,11 @@ import Testing
   var owner: Owner?
   @Relationship(inverse: "firm") var hands: ToMany<Hand>
   @Attribute(.indexed, derived: "hands.@count") var handCount: Int
-  @Attribute(derived: "hands.pay.@sum") var payroll: Int
+  @Attribute(.indexed, derived: "hands.pay.@sum") var payroll: Int
   @Attribute(derived: "hands.@sum.rate") var rates: Double
   @Attribute(derived: "hands.bonus.@sum") var bonuses: Decimal
   @Attribute(derived: "owner.name") var ownerName: String?
-  @Attribute(derived: "hands.small.@sum") var smallSum: Int16?
+  @Attribute(.indexed, derived: "hands.small.@sum") var smallSum: Int16?
 }
 
 @Entity private final class Hand: ManagedObject {
@@ -183,6 +183,52 @@ struct DerivedAttributeTests {
     #expect(Set(firm.changedValues().keys) == ["name"])
     #expect(Set(hand.changedValues().keys) == ["pay"])
     #expect(hand.firmName == "changed" && firm.payroll == 3)
+  }
+
+  @Test("D6 Setting what is derived stops the program")
+  func setting() async {
+    await #expect(processExitsWith: .failure) {
+      let context = try Sandbox(Owner.self, Firm.self, Hand.self).container.newContext()
+      Firm(context: context).setValue("x", forKey: "ownerName")
+    }
+  }
+
+  @Test("An index of sums says what the members say, whatever is unsaved, moved, deleted, and taken back")
+  func indexedSums() throws {
+    let container = try sandbox().container
+    let context = container.newContext()
+    let firms = [Firm(context: context), Firm(context: context)]
+    let hands = (0..<20).map { hand(context, "\($0)", pay: $0 * 3 - 20, firms[$0 % 2]) }
+    func check(_ context: ManagedObjectContext) throws {
+      for firm in try context.fetch(Firm.fetchRequest()) {
+        let sum = firm.hands.reduce(0) { $0 + $1.pay }
+        #expect(firm.payroll == sum)
+        #expect(try context.count(for: Firm.fetchRequest { $0.payroll == sum }) >= 1)
+      }
+    }
+    try check(context)
+    try context.save()
+    try check(context)
+    hands[0].pay = 1000
+    hands[1].firm = firms[0]
+    hands[2].firm = nil
+    hands[3].pay = -7
+    hands[3].firm = firms[0]
+    context.delete(hands[4])
+    _ = hand(context, "new", pay: 77, firms[1])
+    try check(context)
+    context.rollback()
+    try check(context)
+    hands[5].firm = firms[0]
+    context.delete(hands[6])
+    try context.save()
+    try check(context)
+    let other = container.newContext()
+    try check(other)
+    context.delete(firms[1])
+    try check(context)
+    try context.save()
+    try check(context)
   }
 
   @Test("D7 The operator of a sum stands before the attribute or behind it, in derivations and in predicates")

@@ -30,7 +30,7 @@ struct PendingSource: PropertySource {
     case .transient: return .unknown
     case .count(let counted):
       return .value(.integer(Int64(core.targetCount(of: identity, shape.relationship(counted)))))
-    case .derived(let derived): return .value(try derived.value(of: self))
+    case .derived(let derived): return .value(try core.value(of: derived, source: self))
     case .relationship(let relationship):
       let targets = core.targets(of: identity, relationship).map { PendingSource(core, $0) }
       return relationship.isToMany ? .toMany(targets) : .toOne(targets.first)

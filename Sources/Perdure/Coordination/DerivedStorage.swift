@@ -18,11 +18,14 @@ package struct DerivedStorage: Hashable, Sendable {
   package let slots: [Int]
   /// What is done with the text at the end.
   package let function: FetchFunction?
+  /// The index that keeps the sum, if there is one.
+  package let sums: StoreIndex?
   /// All of it.
   package let expression: FetchExpression
 
   /// - Parameter steps: The properties along the path.
-  init(_ derivation: Derivation, kind: FieldKind, steps: [PropertySchema]) {
+  init(_ derivation: Derivation, kind: FieldKind, steps: [PropertySchema], sums: StoreIndex?) {
+    self.sums = sums
     self.kind = kind
     slots = steps.map(\.slot)
     let names = steps.map(\.name)

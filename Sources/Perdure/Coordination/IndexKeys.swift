@@ -6,6 +6,7 @@ internal import PerdurePredicates
 package struct IndexKeys: Sendable {
   private enum Shape: Sendable {
     case relation(slot: Int)
+    case sums
     case components([(slot: Int, isDescending: Bool)], isUnique: Bool)
   }
 
@@ -13,6 +14,8 @@ package struct IndexKeys: Sendable {
   private let layouts: RowLayouts
   /// The slot whose reference is the whole key, where that is so.
   let relationSlot: Int?
+  /// The slots of the owner and of what is added up for it, in an index of sums.
+  private let summedSlots: (owner: Int, attribute: Int)?
 
   /// nil when rows of the entity do not feed the index.
   package init?(_ index: IndexDefinition, entity: EntityStorage) {
@@ -23,6 +26,7 @@ package struct IndexKeys: Sendable {
       guard let slot = entity.slot(ofProperty: property) else { return nil }
       shape = .relation(slot: slot)
       relationSlot = slot
+      summedSlots = nil
     case .attribute(let components), .unique(let components):
       var slots: [(slot: Int, isDescending: Bool)] = []
       for component in components {
@@ -31,6 +35,15 @@ package struct IndexKeys: Sendable {
       }
       shape = .components(slots, isUnique: index.isUnique)
       relationSlot = nil
+      summedSlots = nil
+    case .sums(let relation, let attribute):
+      guard let owner = entity.slot(ofProperty: relation), let summed = entity.slot(ofProperty: attribute)
+      else {
+        return nil
+      }
+      shape = .sums
+      relationSlot = nil
+      summedSlots = (owner, summed)
     case .links, .linksReversed, .countOrder:
       return nil
     }
@@ -45,6 +58,7 @@ package struct IndexKeys: Sendable {
   /// Appends the key of a row; false, and perhaps a part of it appended, when the row has no entry.
   func append(keyOf row: RowView, to key: inout OrderedKey) -> Bool {
     switch shape {
+    case .sums: return false
     case .relation(let slot):
       let field = row.fields[slot]
       guard row.isPresent(field) else { return false }
@@ -57,6 +71,14 @@ package struct IndexKeys: Sendable {
       }
     }
     return true
+  }
+
+  /// What a row adds to the sum of its owner; nil where it adds nothing.
+  func term(of row: RowView) -> (owner: ObjectReference, number: Int64)? {
+    guard let (owner, attribute) = summedSlots, row.isPresent(row.fields[owner]),
+      case .integer(let number) = layouts.value(attribute, of: row)
+    else { return nil }
+    return (row.reference(row.fields[owner]), number)
   }
 
   private func isNull(_ row: RowView, _ slot: Int, _ standIn: Value) -> Bool {

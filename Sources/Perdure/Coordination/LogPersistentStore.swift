@@ -132,6 +132,8 @@ struct LogKeyspaces: Sendable {
       return .links(try store.keyspace(definition.name, .bytes))
     case .relation, .attribute, .unique:
       return .derived(try store.defineIndex(overRows(definition)))
+    case .sums:
+      return .derived(try store.defineIndex(sumsOverRows(definition)))
     case .linksReversed(_, let links):
       let slices = SliceExtractor.parameters([.key(offset: 8, length: 8)], reference: .keyPrefix)
       return .derived(try defineOverLinks(definition.name, links, slices, in: store))
@@ -148,6 +150,14 @@ struct LogKeyspaces: Sendable {
       source: .records(
         keyspaces: sources, extractor: RowIndexExtractor.name, parameters: Array(definition.name.utf8)),
       isUnique: definition.isUnique)
+  }
+
+  private func sumsOverRows(_ definition: IndexDefinition) -> PerdureLog.IndexDefinition {
+    .init(
+      name: definition.name,
+      source: .groupSums(
+        of: .integersAndDecimals, keyspaces: definition.entities.compactMap { rows[Int($0)] },
+        extractor: RowIndexExtractor.name, parameters: Array(definition.name.utf8)))
   }
 
   private func defineOverLinks(

@@ -88,6 +88,15 @@ final class LogStoreView: StoreView {
   }
 }
 
+// MARK: - Sums
+
+extension LogStoreView {
+  func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
+    guard case .derived(let derived) = keyspaces.places[index.rawValue] else { return nil }
+    return try snapshot.sum(of: owner.rawValue, in: derived).map(StoredSum.init) ?? StoredSum()
+  }
+}
+
 // MARK: - Walking
 
 extension LogStoreView {

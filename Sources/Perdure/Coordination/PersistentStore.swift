@@ -85,6 +85,10 @@ package protocol StoreView: AnyObject, Sendable {
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
 
+  /// The sum that an index of sums keeps for an owner, empty where it has none; nil from a view that keeps none, so that
+  /// the members are added up. O(log n).
+  func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum?
+
   /// Appends, in order, the references of the entries whose key is a bare reference: what is at the other end
   /// of an owner's relationship. O(log n), then O(1) an entry.
   func appendReferences(
@@ -96,6 +100,10 @@ package protocol StoreView: AnyObject, Sendable {
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void) throws
+}
+
+extension StoreView {
+  package func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? { nil }
 }
 
 /// What must still hold when a commit is applied (S4).

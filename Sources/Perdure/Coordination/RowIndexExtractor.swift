@@ -87,6 +87,9 @@ struct RowIndexExtractor: IndexExtractor {
       guard row.isPresent(field) else { return }
       return entries.add(key: row.reference(field).rawValue, reference: reference.rawValue)
     }
+    if let term = source.keys.term(of: row) {
+      return entries.add(.integer(term.number), to: term.owner.rawValue)
+    }
     entries.add(reference: reference.rawValue) { bytes in
       // The buffer goes into the key and back: nothing is copied.
       var key = OrderedKey()

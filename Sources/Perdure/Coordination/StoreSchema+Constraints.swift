@@ -15,6 +15,7 @@ extension StoreSchema {
     case .links(let property): return "links \(name(of: definition, [(property, false)]))"
     case .linksReversed(let property, _): return "links back \(name(of: definition, [(property, false)]))"
     case .countOrder(let property, _): return "count index \(name(of: definition, [(property, false)]))"
+    case .sums(_, let attribute): return "sums of \(name(of: definition, [(attribute, false)]))"
     case .attribute(let components), .unique(let components):
       return (definition.isUnique ? "unique index " : "index ")
         + name(of: definition, components.map { ($0.property, $0.isDescending) })

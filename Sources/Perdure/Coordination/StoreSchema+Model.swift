@@ -97,6 +97,8 @@ private struct StoreSchemaBuilder {
       let properties = index.slots.map { entity.properties[$0] }
       if let counted = properties.first?.countedSlot, properties.count == 1 {
         addCountOrder(entity, derived: properties[0], counted: counted)
+      } else if properties.count == 1, let sums = sums(entity, properties[0]) {
+        add(sums.name, sums.kind, sums.members)
       } else if properties.allSatisfy({ isColumn($0, of: entity) }) {
         let components = zip(properties, index.isAscending).map {
           component(entity, $0, isDescending: !$1)
@@ -110,6 +112,24 @@ private struct StoreSchemaBuilder {
       }
       add("uniq/\(list(components))", .unique(components), entity)
     }
+  }
+
+  /// What keeps a derived sum of whole numbers, of members that have their owner in their row; nil for anything else.
+  private func sums(
+    _ entity: EntitySchema, _ property: PropertySchema
+  ) -> (name: String, kind: IndexDefinition.Kind, members: EntitySchema)? {
+    guard let derivation = property.derivation, case .sum = derivation.form else { return nil }
+    let steps = steps(along: derivation, entity)
+    guard steps[0].linkStorage == .inverseReference, let inverse = steps[0].inverse,
+      let type = steps[1].attributeType, type.isInteger, !steps[1].isDerived
+    else { return nil }
+    let column = schemas[inverse.entity].properties[inverse.slot]
+    // Every row that has the column has the attribute.
+    let members = schemas[column.declaringEntity]
+    guard members.isKind(of: steps[1].declaringEntity) else { return nil }
+    let relation = number(members, column.slot)
+    let attribute = number(members, steps[1].slot)
+    return ("sums/\(relation),\(attribute)", .sums(relation: relation, attribute: attribute), members)
   }
 
   /// An index on a copy is one on the attribute at the end of its path: that and the indexes of the relationships lead
@@ -180,7 +200,8 @@ private struct StoreSchemaBuilder {
       return .derived(
         DerivedStorage(
           derivation, kind: FieldKind(property.attributeType ?? .undefined),
-          steps: steps(along: derivation, entity)))
+          steps: steps(along: derivation, entity), sums: sums(entity, property).flatMap { positions[$0.name] }
+        ))
     }
     if let type = property.attributeType { return .attribute(FieldKind(type)) }
     let number = number(entity, property.slot)

@@ -41,6 +41,9 @@ package struct IndexDefinition: Hashable, Sendable {
     /// Key: number of entries of `counted` with an owner's key (bare count); reference: the owner. Owners
     /// without entries have none here.
     case countOrder(property: UInt32, counted: StoreIndex)
+    /// For each target of the to-one column `relation` the exact sum of the whole numbers in the column `attribute` of
+    /// the rows that point at it. Nothing but `StoreView.sum` reads it.
+    case sums(relation: UInt32, attribute: UInt32)
   }
 
   /// The name under which the store keeps the index, the same in every process: "rel/17", "attr/3,5".

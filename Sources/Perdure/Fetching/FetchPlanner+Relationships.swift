@@ -106,7 +106,7 @@ extension IndexDefinition.Kind {
   /// Whether the definition's entities are those of the references in entries.
   fileprivate var namesEntities: Bool {
     switch self {
-    case .relation, .attribute, .unique, .countOrder, .linksReversed: true
+    case .relation, .attribute, .unique, .countOrder, .linksReversed, .sums: true
     case .links: false
     }
   }

@@ -216,7 +216,7 @@ extension PredicateCompiler {
     return builder.add(
       { row, reference, view in
         let source = RowSource(reference, RowGraph(schema: schema, view: view), row: row)
-        return try evaluator.evaluate(with: try derived.value(of: source))
+        return try evaluator.evaluate(with: try source.value(of: derived))
       }, whenTrue, whenFalse)
   }
 

@@ -96,7 +96,7 @@ final class RowSource: PropertySource {
     case .attribute(.absent): return .unknown
     case .attribute: return .value(try value(slot))
     case .count(let counted): return try count(counted)
-    case .derived(let derived): return .value(try derived.value(of: self))
+    case .derived(let derived): return .value(try value(of: derived))
     case .toOne:
       guard case .reference(let target) = try value(slot) else { return .toOne(nil) }
       return .toOne(RowSource(target, graph))
@@ -104,6 +104,14 @@ final class RowSource: PropertySource {
       let targets = try graph.targets(index, of: identity).map { RowSource($0, graph) }
       return isToMany ? .toMany(targets) : .toOne(targets.first)
     }
+  }
+
+  /// A derived attribute, by the index of sums where there is one.
+  func value(of derived: DerivedStorage) throws -> Value {
+    if let sums = derived.sums, let sum = try graph.view.sum(sums, of: identity) {
+      return sum.value(as: derived.kind)
+    }
+    return try derived.value(of: self)
   }
 
   private func value(_ slot: Int) throws -> Value {

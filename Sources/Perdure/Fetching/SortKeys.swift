@@ -48,7 +48,7 @@ struct SortKeys {
       guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return }
       append(count: try graph.count(index, of: reference), isDescending, &key)
     case .derived(let derived):
-      let value = try derived.value(of: RowSource(reference, graph, row: row))
+      let value = try RowSource(reference, graph, row: row).value(of: derived)
       key.append(value, as: derived.kind, descending: isDescending)
     case .inverse(_, let index, _, true):
       append(count: try graph.count(index, of: reference), isDescending, &key)

@@ -25,7 +25,7 @@ extension ContextCore {
   /// context takes note of where it lies with the store.
   func value(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
     do throws(PredicateEvaluationError) {
-      return try derived.value(of: PendingSource(self, reference))
+      return try value(of: derived, source: PendingSource(self, reference))
     } catch {
       return .null
     }
@@ -33,10 +33,10 @@ extension ContextCore {
 
   /// What it is in the store.
   func storedValue(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
-    do throws(PredicateEvaluationError) {
-      return try derived.value(of: RowSource(reference, RowGraph(schema: graph.store, view: view)))
+    do {
+      return try RowSource(reference, RowGraph(schema: graph.store, view: view)).value(of: derived)
     } catch {
-      noteReadFailure(error.cause ?? error, reference)
+      noteReadFailure((error as? PredicateEvaluationError)?.cause ?? error, reference)
       return .null
     }
   }

@@ -14,7 +14,7 @@ import Testing
   @Relationship(inverse: "houses") var landlord: Landlord?
   @Relationship(inverse: "house") var rooms: ToMany<Room>
   @Attribute(derived: "rooms.@count") var roomCount: Int
-  @Attribute(derived: "rooms.rent.@sum") var rent: Int
+  @Attribute(.indexed, derived: "rooms.rent.@sum") var rent: Int
   @Attribute(derived: "rooms.size.@sum") var size: Double
   @Attribute(.indexed, derived: "landlord.name") var landlordName: String?
 }

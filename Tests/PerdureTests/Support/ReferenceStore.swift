@@ -137,6 +137,8 @@ final class ReferenceView: StoreView {
       }
     case .countOrder(_, let counted):
       return countEntries(definition, counted)
+    // Whoever asks for a sum adds up the members.
+    case .sums: return []
     case .relation, .attribute, .unique:
       return rows.compactMap { reference, row in
         key(definition, reference, row).map { Entry(key: $0, reference: reference) }
