@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Sources/PerdurePredicates/Folding/FoldingTableData.swift from Python's unicodedata.
+"""Writes FoldingTableData.swift and CaseTableData.swift of Sources/PerdurePredicates/Folding from Python's unicodedata.
 
 The tables are pinned: text folded once is stored (derived attributes, index keys), so the same text must fold
 to the same bytes for ever. Running this with another Unicode version makes another version of the
@@ -13,7 +13,7 @@ import unicodedata
 
 VERSION = 1
 UNICODE = "14.0.0"
-TARGET = "Sources/PerdurePredicates/Folding/FoldingTableData.swift"
+FOLDER = "Sources/PerdurePredicates/Folding/"
 SCALARS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 HANGUL = range(0xAC00, 0xD7A4)
 
@@ -44,6 +44,11 @@ def foldings():
             single.append((c, ord(folded) - c))
         else:
             yield f"{c:X}:{hexes(folded)}"
+    yield from runs(single)
+
+
+def runs(single):
+    """Runs of scalars that all move by one distance, every one or every second scalar."""
     while single:
         first, distance = single[0]
         step = single[1][0] - first if len(single) > 1 else 1
@@ -53,6 +58,20 @@ def foldings():
         last = single[count - 1][0]
         yield f"{first:X}-{last:X}/{step if count > 1 else 1}{distance:+X}"
         del single[:count]
+
+
+def case_mappings(mapped):
+    """Scalars that the mapping changes, each by itself; those beyond ASCII."""
+    single = []
+    for c in SCALARS:
+        other = mapped(chr(c))
+        if c < 0x80 or other == chr(c):
+            continue
+        if len(other) == 1:
+            single.append((c, ord(other) - c))
+        else:
+            yield f"{c:X}:{hexes(other)}"
+    yield from runs(single)
 
 
 def ranges(value_of):
@@ -81,20 +100,28 @@ def literal(name, comment, entries):
 def main():
     if unicodedata.unidata_version != UNICODE:
         sys.exit(f"This Python has Unicode {unicodedata.unidata_version}; version {VERSION} is {UNICODE}.")
-    parts = [
+    write("FoldingTableData", [
         literal("decompositions", "`scalar:scalar+scalar...`: full canonical decompositions.", decompositions()),
         literal("foldings", "`first-last/step+distance` or `scalar:scalar+scalar...`: full case foldings.", foldings()),
         literal("marks", "`first-last=1`: nonspacing marks (general category Mn).",
                 ranges(lambda c: 1 if unicodedata.category(c) == "Mn" else None)),
         literal("combiningClasses", "`first-last=class`: canonical combining classes other than 0.",
                 ranges(lambda c: unicodedata.combining(c) or None)),
-    ]
+    ])
+    form = "`first-last/step+distance` or `scalar:scalar+scalar...`: full mappings to"
+    write("CaseTableData", [
+        literal("lower", form + " lower case.", case_mappings(str.lower)),
+        literal("upper", form + " upper case.", case_mappings(str.upper)),
+    ])
+
+
+def write(name, parts):
     head = (
         "// Written by Scripts/generate-folding-table.py; do not edit.\n"
         f"// Folding version {VERSION}, from the Unicode Character Database {UNICODE}. Numbers are hexadecimal.\n\n"
-        "enum FoldingTableData {\n"
+        f"enum {name} {{\n"
     )
-    with open(TARGET, "w", encoding="ascii") as file:
+    with open(f"{FOLDER}{name}.swift", "w", encoding="ascii") as file:
         file.write(head + "\n".join(parts) + "}\n")
 
 

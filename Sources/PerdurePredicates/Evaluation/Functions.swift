@@ -135,11 +135,6 @@ extension PredicateEvaluator {
 extension FetchFunction {
   /// What one of the three functions from text to text makes of a text; the text itself for any other function.
   package func applied(to text: String) -> String {
-    switch self {
-    case .uppercase: text.uppercased()
-    case .lowercase: text.lowercased()
-    case .canonical: StringFolding.folded(text)
-    default: text
-    }
+    TextFunction(self)?.applied(to: text) ?? text
   }
 }

@@ -83,18 +83,24 @@ extension FoldingTable {
     change(scalar) { $0.folding = range }
   }
 
-  /// `first-last/step+distance`, the distance with either sign
   private mutating func addFoldings(_ entry: Slice<UnsafeBufferPointer<UInt8>>) {
-    let parts = entry.split(separator: UInt8(ascii: "/"))
-    let bounds = parts[0].split(separator: UInt8(ascii: "-")).map(Self.hexadecimal)
-    let step = Self.hexadecimal(parts[1].prefix(1))
-    let magnitude = Int64(Self.hexadecimal(parts[1].dropFirst(2)))
-    let distance = parts[1].dropFirst().first == UInt8(ascii: "-") ? -magnitude : magnitude
-    for scalar in stride(from: bounds[0], through: bounds[1], by: Int(step)) {
+    let run = Self.run(entry)
+    for scalar in stride(from: run.first, through: run.last, by: Int(run.step)) {
       let start = Int32(scalars.count)
-      scalars.append(UInt32(Int64(scalar) + distance))
+      scalars.append(UInt32(Int64(scalar) + run.distance))
       change(scalar) { $0.folding = start..<start + 1 }
     }
+  }
+
+  /// `first-last/step+distance`, the distance with either sign
+  static func run(
+    _ entry: Slice<UnsafeBufferPointer<UInt8>>
+  ) -> (first: UInt32, last: UInt32, step: UInt32, distance: Int64) {
+    let parts = entry.split(separator: UInt8(ascii: "/"))
+    let bounds = parts[0].split(separator: UInt8(ascii: "-")).map(hexadecimal)
+    let magnitude = Int64(hexadecimal(parts[1].dropFirst(2)))
+    let isDown = parts[1].dropFirst().first == UInt8(ascii: "-")
+    return (bounds[0], bounds[1], hexadecimal(parts[1].prefix(1)), isDown ? -magnitude : magnitude)
   }
 
   /// `first-last=value`
@@ -106,13 +112,13 @@ extension FoldingTable {
     return (bounds[0]...bounds[1], hexadecimal(parts[1]))
   }
 
-  private static func entries(of text: StaticString) -> [Slice<UnsafeBufferPointer<UInt8>>] {
+  static func entries(of text: StaticString) -> [Slice<UnsafeBufferPointer<UInt8>>] {
     // A static string lives as long as the process, so the slices may leave the closure.
     UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
       .split(separator: UInt8(ascii: " "))
   }
 
-  private static func hexadecimal(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt32 {
+  static func hexadecimal(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt32 {
     digits.reduce(0) { value, digit in
       value << 4
         | UInt32(digit <= UInt8(ascii: "9") ? digit - UInt8(ascii: "0") : digit - UInt8(ascii: "A") + 10)

@@ -1,0 +1,68 @@
+// The functions from text to text: one implementation for predicates, derived attributes and index keys, with
+// the pinned tables, so that what is stored means the same on every system.
+
+/// A function from text to text. The raw value is its selector spelling.
+package enum TextFunction: String, Hashable, Sendable, CaseIterable {
+  /// Text without case and diacritics (``StringFolding``).
+  case canonical = "canonical:"
+  /// Text in lower case.
+  case lowercase = "lowercase:"
+  /// Text in upper case.
+  case uppercase = "uppercase:"
+
+  /// The text function that a function is, or nil.
+  package init?(_ function: FetchFunction) {
+    self.init(rawValue: function.rawValue)
+  }
+
+  /// The function as it is written in expressions.
+  package var function: FetchFunction {
+    switch self {
+    case .canonical: .canonical
+    case .lowercase: .lowercase
+    case .uppercase: .uppercase
+    }
+  }
+
+  /// What the function gives for a text.
+  package func applied(to text: String) -> String {
+    var text = text
+    return text.withUTF8 { String(decoding: applied(to: UnsafeRawBufferPointer($0)), as: UTF8.self) }
+  }
+
+  /// What the function gives for a text in UTF-8, as UTF-8.
+  ///
+  /// - Complexity: linear in the length of the text.
+  package func applied(to bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    switch self {
+    case .canonical: return StringFolding.fold(bytes, [.caseInsensitive, .diacriticInsensitive])
+    case .lowercase:
+      return StringFolding.isASCII(bytes)
+        ? bytes.map(StringFolding.lowercased) : CaseTable.lower.mapped(bytes)
+    case .uppercase:
+      return StringFolding.isASCII(bytes) ? bytes.map(Self.uppercased) : CaseTable.upper.mapped(bytes)
+    }
+  }
+
+  /// An ASCII byte in upper case.
+  private static func uppercased(_ byte: UInt8) -> UInt8 {
+    byte &- 0x61 < 26 ? byte & ~0x20 : byte
+  }
+}
+
+extension TextFunction {
+  /// A function of a property as text, or a property alone: `canonical:(name)`, `address.street`.
+  ///
+  /// - Returns: nil when the text is a call of something else, or no call in this form.
+  package static func parse(_ text: String) -> (function: TextFunction?, path: String)? {
+    guard let colon = text.firstIndex(of: ":") else {
+      return text.contains("(") || text.contains(")") ? nil : (nil, text)
+    }
+    let rest = text[text.index(after: colon)...]
+    guard let function = TextFunction(rawValue: String(text[...colon])), rest.first == "(", rest.last == ")"
+    else { return nil }
+    let path = rest.dropFirst().dropLast()
+    guard !path.isEmpty, !path.contains(where: { "():".contains($0) }) else { return nil }
+    return (function, String(path))
+  }
+}
