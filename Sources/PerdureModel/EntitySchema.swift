@@ -1,3 +1,5 @@
+package import PerdurePredicates
+
 /// An entity as the graph uses it: inherited properties in their slots, inverses found, all by index.
 ///
 /// Invariants:
@@ -14,8 +16,12 @@ package final class EntitySchema: Sendable {
     package let declaringEntity: Int
     /// The slots, most significant first.
     package let slots: [Int]
+    /// For each slot what is made of its text, or nil for the value as it is.
+    package let functions: [TextFunction?]
     /// For each slot whether smaller values come first.
     package let isAscending: [Bool]
+    /// Which objects are in the index; nil for all.
+    package let predicate: FetchPredicate?
   }
 
   /// A uniqueness constraint of the entity, by slots.

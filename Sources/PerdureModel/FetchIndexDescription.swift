@@ -1,10 +1,25 @@
 public import PerdurePredicates
 
 /// An ordered index over attributes and to-one relationships of an entity and its subentities.
+///
+/// An element is a property, or a function of text:
+///
+/// | element | serves |
+/// |---|---|
+/// | `name` | comparisons of the value, and orders |
+/// | `canonical:(name)` | `name ==[cd] 'x'`, `name BEGINSWITH[cd] 'x'`, and comparisons of `canonical:(name)` |
+/// | `lowercase:(name)`, `uppercase:(name)` | comparisons of the same function of the text |
+///
+/// Elements in front serve by themselves too: an index of `town` and `name` finds a town, a name in a town, and the
+/// names of a town in their order, forwards and backwards.
+///
+/// With a ``partialPredicate`` only the objects for which it holds are in the index. It serves requests that say the
+/// same, or more of the same attribute: an index where `size > 5` serves `size == 7`.
 public struct FetchIndexDescription: Sendable, Hashable {
   /// One property of an index and the direction in which it is ordered.
   public struct Element: Sendable, Hashable {
-    /// The name of an attribute or a to-one relationship of the entity, or the path of a part of a composite attribute.
+    /// The name of an attribute or a to-one relationship of the entity, the path of a part of a composite attribute, or
+    /// a function of the text of one of these: `canonical:(name)`.
     public var propertyName: String
     /// Whether smaller values come first.
     public var isAscending: Bool
@@ -21,7 +36,8 @@ public struct FetchIndexDescription: Sendable, Hashable {
   /// The properties, most significant first; at least one.
   public var elements: [Element]
 
-  /// Which objects a request has to be about for the index to serve it; nil for all.
+  /// Which objects are in the index; nil for all. It compares stored attributes of the entity, or `canonical:`,
+  /// `lowercase:` or `uppercase:` of them, with values, and to-one relationships with nil.
   public var partialPredicate: FetchPredicate?
   /// The text of such a predicate that a store's model has and this version cannot read, because a later one wrote it.
   /// The model of a program has none.
@@ -36,6 +52,12 @@ public struct FetchIndexDescription: Sendable, Hashable {
 
   /// Makes an index over `propertyNames`, all ascending, named after them.
   public init(on propertyNames: String...) {
-    self.init("by_" + propertyNames.joined(separator: "_"), propertyNames.map { Element($0) })
+    let words = propertyNames.flatMap { $0.split { ".:()".contains($0) } }
+    self.init("by_" + words.joined(separator: "_"), propertyNames.map { Element($0) })
   }
+}
+
+extension FetchIndexDescription.Element {
+  /// The function of text, if any, and what it is of; nil where the element is neither.
+  var parts: (function: TextFunction?, path: String)? { TextFunction.parse(propertyName) }
 }

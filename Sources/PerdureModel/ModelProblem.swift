@@ -36,6 +36,8 @@ public struct ModelProblem: Sendable, Hashable {
     case indexShape
     /// An index names something that is no attribute or to-one relationship of the entity.
     case indexProperty
+    /// The predicate of a partial index asks what does not follow from an object's own stored attributes.
+    case indexPredicate
     /// A uniqueness constraint is empty or repeats an attribute.
     case constraintShape
     /// A uniqueness constraint names something that is no stored attribute of the entity.

@@ -27,7 +27,7 @@ extension ModelValidation {
     if description.elements.isEmpty {
       error(.indexShape, entity, description.name, "The index has no element.", "Name a property.")
     }
-    checkPartialPredicate(description, entity)
+    checkPartialPredicate(description, in: index)
     var seen: Set<String> = []
     for element in description.elements {
       if !seen.insert(element.propertyName).inserted {
@@ -35,28 +35,34 @@ extension ModelValidation {
           .indexShape, entity, description.name, "The index names \"\(element.propertyName)\" twice.",
           "Name it once.")
       }
-      if !isIndexable(visible[index][element.propertyName]?.property) {
-        error(
-          .indexProperty, entity, description.name,
-          "\"\(element.propertyName)\" is no stored attribute or to-one relationship of the entity.",
-          "Correct the name.")
-      }
+      checkElement(element, of: description.name, in: index)
     }
-    let counted = description.elements.map(\.propertyName).filter { isDerived(visible[index][$0]?.property) }
-    if description.elements.count > 1, !counted.isEmpty {
+    let counted = description.elements.map(\.propertyName).filter { name in
+      isDerived(visible[index][name]?.property) && !isFunctionOfOwnText(name, in: index)
+    }
+    if description.elements.count > 1 || description.partialPredicate != nil, !counted.isEmpty {
       warn(
         .indexNotKept, entity, description.name,
-        "No store keeps this index: \(counted.joined(separator: ", ")) is derived, and others stand beside it.",
+        "No store keeps this index: \(counted.joined(separator: ", ")) is derived, and others stand beside it, or a "
+          + "predicate.",
         "Index it by itself, and the others without it.")
-    }
-    if description.elements.count == 1, let name = counted.first,
+    } else if description.elements.count == 1, let name = counted.first,
       !isKept(visible[index][name]?.property, in: index)
     {
       warn(
         .indexNotKept, entity, description.name, "No store keeps an index on \(name), as it is derived.",
-        "Index counts, sums of whole numbers of one-to-many relationships, and copies along to-one relationships."
-      )
+        "Index counts, sums of whole numbers of one-to-many relationships, copies along to-one relationships, and "
+          + "functions of own text.")
     }
+  }
+
+  /// Whether an attribute is derived as a function of a stored text of the same entity: it is indexed as that.
+  private func isFunctionOfOwnText(_ name: String, in index: Int) -> Bool {
+    guard case .attribute(let attribute)? = visible[index][name]?.property,
+      let derivation = attribute.derivation.flatMap({ try? Derivation($0) }),
+      case .text(_, let names) = derivation.form
+    else { return false }
+    return isText(visible[index][names.joined(separator: ".")]?.property)
   }
 
   /// Whether stores keep sums: of whole numbers, of objects with a to-one relationship back.
@@ -83,14 +89,31 @@ extension ModelValidation {
     }
   }
 
-  /// A store keeps the predicate as text.
-  private mutating func checkPartialPredicate(_ description: FetchIndexDescription, _ entity: String) {
-    let text = description.unreadablePartialPredicate ?? description.partialPredicate?.predicateFormat
-    if let text, !isStored, (try? FetchPredicate(format: text)) == nil {
+  private mutating func checkElement(
+    _ element: FetchIndexDescription.Element, of description: String, in index: Int
+  ) {
+    let entity = entities[index].name
+    guard let (function, path) = element.parts else {
       error(
-        .indexShape, entity, description.name, "The predicate \(text) cannot be read from its text.",
-        "Write another one, or leave it away.")
+        .indexProperty, entity, description, "\"\(element.propertyName)\" is no element of an index.",
+        "Name a property, or write canonical:(name), lowercase:(name) or uppercase:(name).")
+      return
     }
+    let property = visible[index][path]?.property
+    if !isIndexable(property) {
+      error(
+        .indexProperty, entity, description,
+        "\"\(path)\" is no stored attribute or to-one relationship of the entity.", "Correct the name.")
+    } else if let function, !isText(property) {
+      error(
+        .indexProperty, entity, description, "\(function.rawValue) needs text, which \"\(path)\" is not.",
+        "Index the attribute as it is, or one with text.")
+    }
+  }
+
+  private func isText(_ property: PropertyDescription?) -> Bool {
+    guard case .attribute(let attribute)? = property else { return false }
+    return attribute.type == .string && attribute.derivation == nil
   }
 
   private func isDerived(_ property: PropertyDescription?) -> Bool {

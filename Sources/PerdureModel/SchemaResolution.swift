@@ -1,3 +1,5 @@
+internal import PerdurePredicates
+
 /// A property on its way into a slot.
 struct PropertySource {
   let property: PropertyDescription
@@ -78,13 +80,34 @@ extension SchemaResolution {
 
   func indexes(of index: Int) -> [EntitySchema.Index] {
     lineages[index].reversed().flatMap { ancestor in
-      entities[ancestor].indexes.map { description in
-        EntitySchema.Index(
+      entities[ancestor].indexes.compactMap { description in
+        if !isKept(description, of: index) { return nil }
+        let parts = description.elements.compactMap { $0.parts }
+        return EntitySchema.Index(
           name: description.name, declaringEntity: ancestor,
-          slots: description.elements.compactMap { slots[index][$0.propertyName] },
-          isAscending: description.elements.map(\.isAscending))
+          slots: parts.compactMap { slots[index][$0.path] }, functions: parts.map(\.function),
+          isAscending: description.elements.map(\.isAscending), predicate: description.partialPredicate)
       }
     }
+  }
+
+  /// Whether this version knows what is in an index: a later one may have written its predicate.
+  private func isKept(_ description: FetchIndexDescription, of index: Int) -> Bool {
+    if description.unreadablePartialPredicate != nil { return false }
+    guard let predicate = description.partialPredicate else { return true }
+    let properties = lineages[index].flatMap { entities[$0].slotted }
+    let byName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let checked = PartialPredicate { name in
+      byName[name].flatMap { PartialPredicate.Column($0, inverse: inheritedInverse) }
+    }
+    return checked.flaw(in: predicate.simplified()) == nil
+  }
+
+  private func inheritedInverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+    guard let name = relationship.inverseName, let entity = indices[relationship.destinationEntityName] else {
+      return nil
+    }
+    return lineages[entity].lazy.flatMap { entities[$0].relationships }.first { $0.name == name }
   }
 
   func constraints(of index: Int) -> [EntitySchema.UniquenessConstraint] {

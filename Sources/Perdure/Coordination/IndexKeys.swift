@@ -7,20 +7,29 @@ package struct IndexKeys: Sendable {
   private enum Shape: Sendable {
     case relation(slot: Int)
     case sums
-    case components([(slot: Int, isDescending: Bool)], isUnique: Bool)
+    case components([Part], isUnique: Bool)
+  }
+
+  /// A component, found in the rows of the entity.
+  private struct Part {
+    let slot: Int
+    let function: TextFunction?
+    let isDescending: Bool
   }
 
   private let shape: Shape
   private let layouts: RowLayouts
+  private let condition: RowCondition?
   /// The slot whose reference is the whole key, where that is so.
   let relationSlot: Int?
   /// The slots of the owner and of what is added up for it, in an index of sums.
   private let summedSlots: (owner: Int, attribute: Int)?
 
   /// nil when rows of the entity do not feed the index.
-  package init?(_ index: IndexDefinition, entity: EntityStorage) {
+  package init?(_ index: IndexDefinition, entity: EntityStorage, in schema: StoreSchema) {
     guard index.entities.contains(entity.number), let layouts = entity.layouts else { return nil }
     self.layouts = layouts
+    condition = index.condition.map { RowCondition($0.predicate, schema: schema, entity: entity) }
     switch index.kind {
     case .relation(let property):
       guard let slot = entity.slot(ofProperty: property) else { return nil }
@@ -28,12 +37,12 @@ package struct IndexKeys: Sendable {
       relationSlot = slot
       summedSlots = nil
     case .attribute(let components), .unique(let components):
-      var slots: [(slot: Int, isDescending: Bool)] = []
+      var parts: [Part] = []
       for component in components {
         guard let slot = entity.slot(ofProperty: component.property) else { return nil }
-        slots.append((slot, component.isDescending))
+        parts.append(Part(slot: slot, function: component.function, isDescending: component.isDescending))
       }
-      shape = .components(slots, isUnique: index.isUnique)
+      shape = .components(parts, isUnique: index.isUnique)
       relationSlot = nil
       summedSlots = nil
     case .sums(let relation, let attribute):
@@ -63,11 +72,13 @@ package struct IndexKeys: Sendable {
       let field = row.fields[slot]
       guard row.isPresent(field) else { return false }
       key.append(bare: row.reference(field))
-    case .components(let slots, let isUnique):
-      for (slot, isDescending) in slots {
-        let standIn = layouts.defaults[slot]
-        if isUnique, isNull(row, slot, standIn) { return false }
-        key.append(row, slot, default: standIn, descending: isDescending)
+    case .components(let parts, let isUnique):
+      if let condition, !condition.holds(row) { return false }
+      for part in parts {
+        let standIn = layouts.defaults[part.slot]
+        if isUnique, isNull(row, part.slot, standIn) { return false }
+        key.append(
+          row, part.slot, default: standIn, function: part.function, descending: part.isDescending)
       }
     }
     return true

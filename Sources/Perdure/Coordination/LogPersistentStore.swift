@@ -18,6 +18,9 @@
 //      refused by the engine.
 //  L4  A store that only reads shows states of the model that it was opened with alone: rows and indexes of
 //      another one could not be read. `shown` is the newest of them; where the store may be written it is nil.
+//  L5. Who writes with a model of its own keeps the indexes that follow from it and no others: the stored model comes
+//      first, then new indexes are built, then old ones are dropped. Whatever a crash leaves of that, the next opening
+//      does the rest.
 
 internal import PerdureFileIO
 package import PerdureLog
@@ -63,6 +66,7 @@ package final class LogPersistentStore: PersistentStore {
       self.model = try StoredModelRecord.adopt(model, in: store, meta, isReadOnly: isReadOnly)
       schema = StoreSchema(self.model)
       keyspaces = try LogKeyspaces(schema, meta, in: store)
+      if !isReadOnly, model != nil { try keyspaces.dropIndexesOfOthers(in: store) }
       ids = IDReservations(store, keyspaces)
       unjudged = schema.constraints(among: store.recoveryReport.unavailableIndexes)
       shown = Guarded(isReadOnly ? store.snapshot() : nil)
@@ -148,7 +152,7 @@ struct LogKeyspaces: Sendable {
     return .init(
       name: definition.name,
       source: .records(
-        keyspaces: sources, extractor: RowIndexExtractor.name, parameters: Array(definition.name.utf8)),
+        keyspaces: sources, extractor: RowIndexExtractor.name, parameters: definition.parameters),
       isUnique: definition.isUnique)
   }
 

@@ -18,6 +18,8 @@
 //       data       its bytes, escaped and ended in the same way, without decomposition
 //       reference  8 bytes big-endian
 //
+// A function of text (`canonical:`, `lowercase:`, `uppercase:`) is written as the string that it gives.
+//
 // A descending component is the same bytes, all flipped; so null comes last there.
 //
 // Invariants:
@@ -54,16 +56,16 @@ package struct OrderedKey: Hashable, Sendable {
     appendDecomposed(text)
   }
 
-  /// Appends what a row holds in a slot.
+  /// Appends what a row holds in a slot, or what a function makes of the text there.
   package mutating func append(
-    _ row: RowView, _ slot: Int, default value: Value, descending: Bool = false
+    _ row: RowView, _ slot: Int, default value: Value, function: TextFunction? = nil, descending: Bool = false
   ) {
     let field = row.fields[slot]
     let start = bytes.count
     if field.kind == .absent {
-      appendDefault(value)
+      appendDefault(function.map { value.applying($0) } ?? value)
     } else if row.isPresent(field) {
-      appendPresent(row, field)
+      if let function { appendText(row.bytes(field), function) } else { appendPresent(row, field) }
     } else {
       bytes.append(0)
     }
@@ -151,6 +153,18 @@ extension OrderedKey {
     }
   }
 
+  private mutating func appendText(_ text: UnsafeRawBufferPointer, _ function: TextFunction) {
+    bytes.append(1)
+    function.applied(to: text).withUnsafeBytes { made in
+      if function == .canonical || StringFolding.isASCII(made) {
+        appendEscaped(made)
+      } else {
+        StringFolding.fold(made, []).withUnsafeBytes { appendEscaped($0) }
+      }
+    }
+    appendEnd()
+  }
+
   private mutating func append(bigEndian word: UInt64) {
     withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
   }
@@ -212,5 +226,12 @@ extension OrderedKey {
 
   private mutating func invert(from start: Int) {
     for position in start..<bytes.count { bytes[position] = ~bytes[position] }
+  }
+}
+
+extension Value {
+  /// What a function makes of a text; anything else is not text and stays.
+  func applying(_ function: TextFunction) -> Value {
+    if case .string(let text) = self { .string(function.applied(to: text)) } else { self }
   }
 }

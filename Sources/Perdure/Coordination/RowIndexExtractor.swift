@@ -1,7 +1,8 @@
 // Index keys from rows, inside the engine.
 //
-// A definition's parameters are the name of the index; what it is made of stands in the stored model. So a
-// definition stays the same when the model grows, and any program that links Perdure can maintain the index.
+// A definition's parameters are the name of the index, and the condition of a partial one; what it is made of stands in
+// the stored model. So a definition stays the same when the model grows, and any program that links Perdure can maintain
+// the index.
 
 internal import PerdureFileIO
 internal import PerdureLog
@@ -19,7 +20,7 @@ struct RowIndexExtractor: IndexExtractor {
       parameters: [UInt8], in store: borrowing StoredValues
     ) throws -> any IndexExtractor {
       guard
-        let name = String(validating: parameters, as: UTF8.self),
+        let text = String(validating: parameters, as: UTF8.self),
         let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
       else {
         throw StoreError(
@@ -27,7 +28,8 @@ struct RowIndexExtractor: IndexExtractor {
         )
       }
       let schema = try schema(of: bytes)
-      guard let index = schema.index(named: name) else {
+      let name = IndexDefinition.name(inParameters: text)
+      guard let index = schema.index(named: name), schema.definition(index).parameters == parameters else {
         throw StoreError(.indexUnavailable, "The stored model has no index \(name)")
       }
       return RowIndexExtractor(schema, schema.definition(index), in: store)
@@ -64,7 +66,7 @@ struct RowIndexExtractor: IndexExtractor {
     for number in definition.entities {
       guard
         let keyspace = store.keyspace(named: LogKeyspaces.rowsName(number)),
-        let keys = IndexKeys(definition, entity: schema.entity(number))
+        let keys = IndexKeys(definition, entity: schema.entity(number), in: schema)
       else { continue }
       while sources.count <= Int(keyspace.id) { sources.append(nil) }
       sources[Int(keyspace.id)] = Source(entity: number, keys: keys)

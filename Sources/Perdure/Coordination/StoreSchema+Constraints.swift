@@ -1,41 +1,43 @@
 // Uniqueness constraints and indexes as their authors know them.
 
+internal import PerdurePredicates
+
 extension StoreSchema {
   /// The entity that declares a uniqueness constraint, and its properties: `Person.first+last`.
   package func name(ofConstraint index: StoreIndex) -> String {
     let definition = definition(index)
-    return name(of: definition, (definition.components ?? []).map { ($0.property, false) })
+    return name(of: definition, definition.components ?? [])
   }
 
   /// An index in words, with the entity and the properties that it is about.
   package func title(of index: StoreIndex) -> String {
     let definition = definition(index)
+    func name(_ property: UInt32) -> String {
+      self.name(of: definition, [IndexComponent(property: property, kind: .absent)])
+    }
     switch definition.kind {
-    case .relation(let property): return "relationship \(name(of: definition, [(property, false)]))"
-    case .links(let property): return "links \(name(of: definition, [(property, false)]))"
-    case .linksReversed(let property, _): return "links back \(name(of: definition, [(property, false)]))"
-    case .countOrder(let property, _): return "count index \(name(of: definition, [(property, false)]))"
-    case .sums(_, let attribute): return "sums of \(name(of: definition, [(attribute, false)]))"
+    case .relation(let property): return "relationship \(name(property))"
+    case .links(let property): return "links \(name(property))"
+    case .linksReversed(let property, _): return "links back \(name(property))"
+    case .countOrder(let property, _): return "count index \(name(property))"
+    case .sums(_, let attribute): return "sums of \(name(attribute))"
     case .attribute(let components), .unique(let components):
-      return (definition.isUnique ? "unique index " : "index ")
-        + name(of: definition, components.map { ($0.property, $0.isDescending) })
+      return (definition.isUnique ? "unique index " : "index ") + self.name(of: definition, components)
+        + definition.conditionWords
     }
   }
 
-  private func name(
-    of definition: IndexDefinition, _ components: [(property: UInt32, isDescending: Bool)]
-  ) -> String {
-    let properties = components.map(\.property)
+  private func name(of definition: IndexDefinition, _ components: [IndexComponent]) -> String {
     // Of entities with the same objects the one highest up: it has the fewest properties.
     let declaring = entities.compactMap { $0 }
       .filter { entity in
         entity.concrete == definition.entities
-          && properties.allSatisfy { entity.slot(ofProperty: $0) != nil }
+          && components.allSatisfy { entity.slot(ofProperty: $0.property) != nil }
       }
       .min { $0.properties.count < $1.properties.count }
     let names = components.compactMap { component in
       declaring?.slot(ofProperty: component.property).flatMap { declaring?.properties[$0].name }
-        .map { $0 + (component.isDescending ? " descending" : "") }
+        .map { component.words($0) }
     }
     return "\(declaring?.name ?? definition.name).\(names.joined(separator: "+"))"
   }
@@ -49,4 +51,16 @@ extension StoreSchema {
     }
     return found
   }
+}
+
+extension IndexComponent {
+  /// The component in words, with the name of its property.
+  func words(_ name: String) -> String {
+    (function.map { "\($0.rawValue)(\(name))" } ?? name) + (isDescending ? " descending" : "")
+  }
+}
+
+extension IndexDefinition {
+  /// The condition of a partial index in words.
+  var conditionWords: String { condition.map { " where \($0.predicate)" } ?? "" }
 }

@@ -26,6 +26,17 @@ extension FieldKind {
   }
 }
 
+extension TextFunction {
+  /// What stands before the number of a property in the name of an index.
+  fileprivate var mark: String {
+    switch self {
+    case .canonical: "c"
+    case .lowercase: "l"
+    case .uppercase: "u"
+    }
+  }
+}
+
 extension StoreSchema {
   /// What a store keeps for a model. Equal stored models give equal schemas; entity numbers, slots and
   /// property numbers are those of the model.
@@ -51,7 +62,7 @@ private struct StoreSchemaBuilder {
     for entity in schemas { addAttributeIndexes(entity) }
     for entity in schemas { addIndexesOfCopies(entity) }
     let entities = schemas.map { storage($0) }
-    return StoreSchema(entities: entities, indexes: indexes)
+    return StoreSchema(entities: entities, indexes: indexes).foldingConditions()
   }
 
   // MARK: Numbers
@@ -71,10 +82,15 @@ private struct StoreSchemaBuilder {
 
   // MARK: Indexes
 
-  private mutating func add(_ name: String, _ kind: IndexDefinition.Kind, _ entity: EntitySchema) {
+  private mutating func add(
+    _ name: String, _ kind: IndexDefinition.Kind, _ entity: EntitySchema,
+    where condition: IndexCondition? = nil
+  ) {
+    let name = name + (condition?.suffix ?? "")
     guard positions[name] == nil else { return }
     positions[name] = StoreIndex(rawValue: indexes.count)
-    indexes.append(IndexDefinition(name: name, kind: kind, entities: concrete(entity)))
+    indexes.append(
+      IndexDefinition(name: name, kind: kind, entities: concrete(entity), condition: condition))
   }
 
   private mutating func addRelationshipIndexes(_ entity: EntitySchema) {
@@ -93,24 +109,33 @@ private struct StoreSchemaBuilder {
 
   /// An index that has a derived count among several elements is not kept: nothing orders by such a pair.
   private mutating func addAttributeIndexes(_ entity: EntitySchema) {
-    for index in entity.indexes where index.declaringEntity == entity.index {
+    for index in entity.indexes
+    where index.declaringEntity == entity.index && !isInherited(index, by: entity) {
       let properties = index.slots.map { entity.properties[$0] }
+      let sources = properties.map { source(of: $0, entity) }
       if let counted = properties.first?.countedSlot, properties.count == 1 {
         addCountOrder(entity, derived: properties[0], counted: counted)
-      } else if properties.count == 1, let sums = sums(entity, properties[0]) {
+      } else if properties.count == 1, index.predicate == nil, let sums = sums(entity, properties[0]) {
         add(sums.name, sums.kind, sums.members)
-      } else if properties.allSatisfy({ isColumn($0, of: entity) }) {
-        let components = zip(properties, index.isAscending).map {
-          component(entity, $0, isDescending: !$1)
+      } else if sources.allSatisfy({ isColumn($0.property, of: entity) }) {
+        let components = sources.indices.map {
+          component(
+            entity, sources[$0].property, function: index.functions[$0] ?? sources[$0].function,
+            isDescending: !index.isAscending[$0])
         }
-        add("attr/\(list(components))", .attribute(components), entity)
+        let condition = index.predicate.map { predicate in
+          IndexCondition(predicate) { name in entity.slot(named: name).map { number(entity, $0) } }
+        }
+        let name = "attr/\(list(components))\(scope(index.slots, entity))"
+        add(name, .attribute(components), entity, where: condition)
       }
     }
-    for constraint in entity.uniquenessConstraints where constraint.declaringEntity == entity.index {
+    for constraint in entity.uniquenessConstraints
+    where constraint.declaringEntity == entity.index && !isInherited(constraint, by: entity) {
       let components = constraint.slots.map {
-        component(entity, entity.properties[$0], isDescending: false)
+        component(entity, entity.properties[$0], function: nil, isDescending: false)
       }
-      add("uniq/\(list(components))", .unique(components), entity)
+      add("uniq/\(list(components))\(scope(constraint.slots, entity))", .unique(components), entity)
     }
   }
 
@@ -135,7 +160,8 @@ private struct StoreSchemaBuilder {
   /// An index on a copy is one on the attribute at the end of its path: that and the indexes of the relationships lead
   /// to the objects. It is of all objects that have the attribute, as one that the model asks for there would be.
   private mutating func addIndexesOfCopies(_ entity: EntitySchema) {
-    for index in entity.indexes where index.declaringEntity == entity.index && index.slots.count == 1 {
+    for index in entity.indexes
+    where index.declaringEntity == entity.index && index.slots.count == 1 && index.predicate == nil {
       var end = (entity: entity, property: entity.properties[index.slots[0]])
       guard end.property.isDerived else { continue }
       while let derivation = end.property.derivation, case .value = derivation.form {
@@ -145,27 +171,68 @@ private struct StoreSchemaBuilder {
         }
       }
       if end.property.isDerived { continue }
-      let component = component(end.entity, end.property, isDescending: false)
+      let component = component(end.entity, end.property, function: nil, isDescending: false)
       add("attr/\(list([component]))", .attribute([component]), schemas[end.property.declaringEntity])
     }
+  }
+
+  /// The column that an element of an index is made of: of a derived attribute that is a function of an own text, that
+  /// text.
+  private func source(
+    of property: PropertySchema, _ entity: EntitySchema
+  ) -> (property: PropertySchema, function: TextFunction?) {
+    guard let derivation = property.derivation, case .text(let function, _) = derivation.form else {
+      return (property, nil)
+    }
+    let steps = steps(along: derivation, entity)
+    guard steps.count == 1, steps[0].attributeType == .string else { return (property, nil) }
+    return (steps[0], TextFunction(rawValue: function.rawValue + ":"))
+  }
+
+  /// Whether an entity above declares the same, for all of its objects.
+  private func isInherited(_ index: EntitySchema.Index, by entity: EntitySchema) -> Bool {
+    entity.indexes.contains {
+      $0.declaringEntity != index.declaringEntity && $0.slots == index.slots
+        && $0.functions == index.functions && $0.isAscending == index.isAscending
+        && $0.predicate == index.predicate
+    }
+  }
+
+  private func isInherited(
+    _ constraint: EntitySchema.UniquenessConstraint, by entity: EntitySchema
+  ) -> Bool {
+    entity.uniquenessConstraints.contains {
+      $0.declaringEntity != constraint.declaringEntity && $0.slots == constraint.slots
+    }
+  }
+
+  /// What is told apart by its properties alone has no scope: no two entities can declare it. Inherited properties
+  /// may be listed by several entities, each for its own objects.
+  private func scope(_ slots: [Int], _ entity: EntitySchema) -> String {
+    if slots.contains(where: { entity.properties[$0].declaringEntity == entity.index }) { return "" }
+    return "@\(model.entityNumber(at: entity.index))"
   }
 
   private mutating func addCountOrder(_ entity: EntitySchema, derived: PropertySchema, counted: Int) {
     guard case .inverse(_, let index, _, _) = form(entity.properties[counted], entity) else { return }
     let number = number(entity, derived.slot)
-    add("count/\(number)", .countOrder(property: number, counted: index), entity)
+    let name = "count/\(number)\(scope([derived.slot], entity))"
+    add(name, .countOrder(property: number, counted: index), entity)
   }
 
   private func component(
-    _ entity: EntitySchema, _ property: PropertySchema, isDescending: Bool
+    _ entity: EntitySchema, _ property: PropertySchema, function: TextFunction?, isDescending: Bool
   ) -> IndexComponent {
     IndexComponent(
       property: number(entity, property.slot),
-      kind: property.attributeType.map { FieldKind($0) } ?? .reference, isDescending: isDescending)
+      kind: property.attributeType.map { FieldKind($0) } ?? .reference, function: function,
+      isDescending: isDescending)
   }
 
   private func list(_ components: [IndexComponent]) -> String {
-    components.map { "\($0.isDescending ? "-" : "")\($0.property)" }.joined(separator: ",")
+    components.map { component in
+      (component.isDescending ? "-" : "") + (component.function?.mark ?? "") + "\(component.property)"
+    }.joined(separator: ",")
   }
 
   // MARK: Entities

@@ -15,13 +15,26 @@ package struct IndexComponent: Hashable, Sendable {
   /// The property's number in the stored model.
   package let property: UInt32
   package let kind: FieldKind
+  /// What is made of the property's text; nil for the value as it is.
+  package let function: TextFunction?
   package let isDescending: Bool
 
-  package init(property: UInt32, kind: FieldKind, isDescending: Bool = false) {
+  package init(
+    property: UInt32, kind: FieldKind, function: TextFunction? = nil, isDescending: Bool = false
+  ) {
     self.property = property
     self.kind = kind
+    self.function = function
     self.isDescending = isDescending
   }
+}
+
+/// What a partial index asks of a row: it has entries of the rows for which this holds.
+package struct IndexCondition: Hashable, Sendable {
+  /// By the names of the entity's properties, folded as requests are.
+  package let predicate: FetchPredicate
+  /// As the model has it, by the numbers of the properties.
+  package let text: String
 }
 
 /// One index that a store maintains: what feeds it and what its keys are.
@@ -46,17 +59,21 @@ package struct IndexDefinition: Hashable, Sendable {
     case sums(relation: UInt32, attribute: UInt32)
   }
 
-  /// The name under which the store keeps the index, the same in every process: "rel/17", "attr/3,5".
+  /// The name under which the store keeps the index, the same in every process: "rel/17", "attr/3,-c5". Of
+  /// properties that are all inherited the entity is told too: "attr/3@2".
   package let name: String
   package let kind: Kind
   /// The concrete entities whose rows (or whose links as sources, or which as owners) feed the index,
   /// ascending.
   package let entities: [UInt16]
+  /// Which rows of these have entries; nil for all.
+  package let condition: IndexCondition?
 
-  package init(name: String, kind: Kind, entities: [UInt16]) {
+  package init(name: String, kind: Kind, entities: [UInt16], condition: IndexCondition? = nil) {
     self.name = name
     self.kind = kind
     self.entities = entities
+    self.condition = condition
   }
 
   /// Stores may cut longer keys there: values that differ only behind are one to a unique index, and in no

@@ -1,7 +1,8 @@
 // Access paths by attribute and unique indexes.
 //
 // An index serves a predicate through a prefix of its components: points on all but the last of them,
-// anything on the last. It serves an order through the components behind those that are pinned to one point.
+// anything on the last. It serves an order through its components without those that the predicate pins to one
+// point, wherever these stand: all objects that are wanted have the same bytes there.
 // Walking it gives ties in the order of references, or the opposite; where that is not the direction wanted,
 // the executor turns each run of equal keys round.
 
@@ -22,28 +23,31 @@ extension FetchPlanner {
   private func indexCandidate(
     _ index: StoreIndex, _ definition: IndexDefinition, _ components: [IndexComponent]
   ) -> Candidate? {
-    let slots = components.compactMap { fetch.entity.slot(ofProperty: $0.property) }
-    guard slots.count == components.count else { return nil }
-    let match = match(components, slots)
-    let ordering = ordering(components, slots, pinned: match.pinned, inOrder: match.isOneRun)
-    // Without a bound or an order, an index has nothing on a scan.
-    guard match.usedCount > 0 || (ordering != nil && !fetch.order.isEmpty) else { return nil }
-    if definition.isUnique, !isComplete(index, definition, slots, match) { return nil }
+    let columns = components.compactMap { fetch.entity.column($0) }
+    guard columns.count == components.count, let settled = settled(by: definition.condition) else {
+      return nil
+    }
+    let match = match(components, columns)
+    let ordering = ordering(components, columns)
+    // Without a bound or an order, an index of all objects has nothing on a scan.
+    guard match.usedCount > 0 || (ordering != nil && !fetch.order.isEmpty) || definition.condition != nil
+    else { return nil }
+    if definition.isUnique, !isComplete(index, definition, columns, match) { return nil }
     let count = match.ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }
     return Candidate(
       access: .index(index, match.ranges), isReversed: ordering?.isReversed ?? false,
       reversesTies: ordering?.reversesTies ?? false, isOrdered: ordering != nil,
       filtersEntities: overshoots(definition), count: count,
-      costPerCandidate: 3, settled: match.settled,
-      words: words(definition, components, slots, match))
+      costPerCandidate: 3, settled: match.settled.union(settled),
+      words: words(definition, components, columns, match))
   }
 
   /// A unique index has no entry where a component is null. It knows every wanted object when the predicate
   /// leaves out nulls, or when there are none.
   private func isComplete(
-    _ index: StoreIndex, _ definition: IndexDefinition, _ slots: [Int], _ match: Match
+    _ index: StoreIndex, _ definition: IndexDefinition, _ columns: [IndexColumn], _ match: Match
   ) -> Bool {
-    if slots.allSatisfy({ bounds[$0]?.bounds.excludeNull ?? false }) { return true }
+    if columns.allSatisfy({ bounds[$0]?.bounds.excludeNull ?? false }) { return true }
     let rows = definition.entities.reduce(0) { $0 + statistics.rowCount($1) }
     return statistics.entryCount(index, .all) == rows
   }
@@ -51,31 +55,26 @@ extension FetchPlanner {
   // MARK: Matching
 
   struct Match {
+    /// Ascending and apart, so that walking them in turn is walking a part of the index.
     var ranges: [KeyRange] = [.all]
     var settled: Set<Int> = []
     /// How many components have bounds that the ranges are made of.
     var usedCount = 0
-    /// How many components in front have one value.
-    var pinned = 0
-    /// Whether the ranges in turn are a run of the index in order: only the last used component has several.
-    var isOneRun = true
   }
 
-  private func match(_ components: [IndexComponent], _ slots: [Int]) -> Match {
+  private func match(_ components: [IndexComponent], _ columns: [IndexColumn]) -> Match {
     var match = Match()
     var prefixes: [[UInt8]] = [[]]
-    for (component, slot) in zip(components, slots) {
-      guard let slotBounds = bounds[slot] else { break }
-      let found = component.isDescending ? slotBounds.bounds.flipped() : slotBounds.bounds
+    for (component, column) in zip(components, columns) {
+      guard let known = bounds[column] else { break }
+      let found = component.isDescending ? known.bounds.flipped() : known.bounds
       guard prefixes.count * found.ranges.count <= Self.rangesMax else { break }
       let ranges = prefixes.flatMap { prefix in found.ranges.map { Self.join(prefix, $0) } }
       guard ranges.allSatisfy(\.fitsIndexes) else { break }
-      match.isOneRun = prefixes.count <= 1
       match.usedCount += 1
-      if found.areExact { match.settled.formUnion(slotBounds.conjuncts) }
+      if found.areExact { match.settled.formUnion(known.conjuncts) }
       match.ranges = ranges
       guard found.arePoints else { break }
-      if found.ranges.count == 1, match.pinned == match.usedCount - 1 { match.pinned += 1 }
       prefixes = prefixes.flatMap { prefix in found.ranges.map { prefix + $0.lower } }
     }
     return match
@@ -97,42 +96,46 @@ extension FetchPlanner {
   }
 
   /// How the index gives the order asked for; nil when it does not. Without an order any way will do.
-  private func ordering(
-    _ components: [IndexComponent], _ slots: [Int], pinned: Int, inOrder: Bool
-  ) -> Ordering? {
+  private func ordering(_ components: [IndexComponent], _ columns: [IndexColumn]) -> Ordering? {
     guard let first = fetch.order.first else {
       return Ordering(isReversed: false, reversesTies: false)
     }
-    guard inOrder else { return nil }
-    let fixed = Set(slots.prefix(pinned))
-    let wanted = fetch.order.filter { $0.ownSlot.map { !fixed.contains($0) } ?? true }
-    let behind = Array(zip(components, slots).dropFirst(pinned))
+    let wanted = fetch.order.filter { !($0.ownColumn.map(isPinned) ?? false) }
+    let free = zip(components, columns).filter { !isPinned($0.1) }
     // Ties must fall by reference alone, so no component may be left over.
-    guard wanted.count == behind.count else { return nil }
+    guard wanted.count == free.count else { return nil }
     let tiesDescend = !first.order.isAscending
     for isReversed in [tiesDescend, !tiesDescend] {
-      let agrees = zip(wanted, behind).allSatisfy { criterion, part in
-        criterion.ownSlot == part.1 && criterion.order.isAscending == (part.0.isDescending == isReversed)
+      let agrees = zip(wanted, free).allSatisfy { criterion, part in
+        criterion.ownColumn == part.1 && criterion.order.isAscending == (part.0.isDescending == isReversed)
       }
       if agrees { return Ordering(isReversed: isReversed, reversesTies: isReversed != tiesDescend) }
     }
     return nil
   }
 
+  /// Whether every object that is wanted has the same value in a column.
+  private func isPinned(_ column: IndexColumn) -> Bool {
+    bounds[column].map { $0.bounds.arePoints && $0.bounds.ranges.count == 1 } ?? false
+  }
+
   private func words(
-    _ definition: IndexDefinition, _ components: [IndexComponent], _ slots: [Int], _ match: Match
+    _ definition: IndexDefinition, _ components: [IndexComponent], _ columns: [IndexColumn], _ match: Match
   ) -> String {
-    let names = zip(components, slots).map {
-      fetch.entity.properties[$1].name + ($0.isDescending ? " descending" : "")
-    }
+    let names = zip(components, columns).map { $0.words(fetch.entity.properties[$1.slot].name) }
     let kind = definition.isUnique ? "unique index" : "index"
-    let used = slots.prefix(match.usedCount).map { fetch.entity.properties[$0].name }
+    let used = columns.prefix(match.usedCount).map(name)
     let ranges =
       used.isEmpty
       ? "all of it"
       : "\(counted(match.ranges.count, "range")) by "
         + used.joined(separator: ", ")
-    return "\(kind) on \(names.joined(separator: ", ")): \(ranges)"
+    return "\(kind) on \(names.joined(separator: ", "))\(definition.conditionWords): \(ranges)"
+  }
+
+  private func name(_ column: IndexColumn) -> String {
+    let name = fetch.entity.properties[column.slot].name
+    return column.function.map { "\($0.rawValue)(\(name))" } ?? name
   }
 }
 

@@ -32,11 +32,14 @@ extension FetchPlanner {
   func joinCandidates() -> [Candidate] {
     conjuncts.indices.flatMap { position -> [Candidate] in
       guard case .comparison(let comparison) = conjuncts[position],
-        case .keyPath(let path) = comparison.left, path.aggregate == nil,
-        case .constant(let value) = comparison.right, let way = wayIn(path.names, comparison.modifier),
-        let bounds = SearchBounds(way.kind, comparison.op, value, comparison.options), bounds.excludeNull
+        let path = comparison.left.pathOfValue, let way = wayIn(path.names, comparison.modifier)
       else { return [] }
-      return indexes(at: way).map { inner, component, name in
+      var asked = comparison
+      asked.left = comparison.left.asked(of: way.destination.properties[way.slot].name)
+      let bounds = way.destination.bounds(asked).filter { $0.value.excludeNull }
+      return indexes(at: way, for: Set(bounds.keys.map(\.function))).compactMap { inner, component, name in
+        let column = IndexColumn(slot: way.slot, function: component.function)
+        guard let bounds = bounds[column] else { return nil }
         let ranges = (component.isDescending ? bounds.flipped() : bounds).ranges
         let found = ranges.reduce(0) { $0 + statistics.entryCount(inner, $1) }
         return Candidate(
@@ -48,16 +51,21 @@ extension FetchPlanner {
     }
   }
 
-  /// The indexes that begin with what a way ends at, and know every object that may have it.
-  private func indexes(at way: WayIn) -> [(index: StoreIndex, component: IndexComponent, name: String)] {
+  /// The indexes that begin with what a way ends at, or with one of some functions of it, and know every object that
+  /// may have it.
+  private func indexes(
+    at way: WayIn, for functions: Set<TextFunction?> = [nil]
+  ) -> [(index: StoreIndex, component: IndexComponent, name: String)] {
     let property = way.destination.properties[way.slot]
     return fetch.schema.indexes.indices.compactMap { position in
       let definition = fetch.schema.indexes[position]
       guard let components = definition.components, let first = components.first,
-        first.property == property.number, components.count == 1 || !definition.isUnique,
+        definition.condition == nil, first.property == property.number, functions.contains(first.function),
+        components.count == 1 || !definition.isUnique,
         way.destination.concrete.allSatisfy(definition.entities.contains)
       else { return nil }
-      return (StoreIndex(rawValue: position), first, "\(way.destination.name).\(property.name)")
+      let name = first.function.map { "\($0.rawValue)(\(property.name))" } ?? property.name
+      return (StoreIndex(rawValue: position), first, "\(way.destination.name).\(name)")
     }
   }
 
@@ -126,18 +134,38 @@ extension FetchPlanner {
   }
 
   /// What the conjuncts say about the value at the end of a path, where that leaves out null.
-  private func bounds(along path: PropertyPath, _ kind: FieldKind) -> SlotBounds? {
-    var known: SlotBounds?
+  private func bounds(along path: PropertyPath, _ kind: FieldKind) -> ColumnBounds? {
+    var known: ColumnBounds?
     for (position, conjunct) in conjuncts.enumerated() {
       guard case .comparison(let comparison) = conjunct, comparison.modifier == .direct,
         comparison.left == .keyPath(path), case .constant(let value) = comparison.right,
         let found = SearchBounds(kind, comparison.op, value, comparison.options), found.excludeNull
       else { continue }
-      var next = known ?? SlotBounds(bounds: found, conjuncts: [])
+      var next = known ?? ColumnBounds(bounds: found, conjuncts: [])
       next.bounds = next.bounds.intersected(found)
       next.conjuncts.insert(position)
       known = next
     }
     return known
+  }
+}
+
+extension FetchExpression {
+  /// The path that the expression is, or is a function of text of.
+  fileprivate var pathOfValue: PropertyPath? {
+    switch self {
+    case .keyPath(let path): path.aggregate == nil ? path : nil
+    case .function(let function, let arguments) where TextFunction(function) != nil && arguments.count == 1:
+      arguments[0].pathOfValue
+    default: nil
+    }
+  }
+
+  /// The same, asked of the object at the end of the path.
+  fileprivate func asked(of name: String) -> FetchExpression {
+    switch self {
+    case .function(let function, let arguments): .function(function, arguments.map { $0.asked(of: name) })
+    default: .keyPath(PropertyPath(name))
+    }
   }
 }

@@ -75,7 +75,9 @@ extension FetchPlanner {
   private func countRange(
     _ index: StoreIndex, _ definition: IndexDefinition, _ slot: Int, isOrder: Bool, _ name: String
   ) -> Candidate? {
-    guard let slotBounds = bounds[slot], let ranges = Self.countRanges(slotBounds.bounds) else { return nil }
+    guard let slotBounds = bounds[IndexColumn(slot: slot)],
+      let ranges = Self.countRanges(slotBounds.bounds)
+    else { return nil }
     return Candidate(
       access: .index(index, ranges), isReversed: isOrder && !fetch.order[0].order.isAscending,
       isOrdered: isOrder || fetch.order.isEmpty, filtersEntities: overshoots(definition),

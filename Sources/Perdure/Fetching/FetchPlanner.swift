@@ -15,11 +15,11 @@ package struct FetchPlanner {
   let fetch: PreparedFetch
   let statistics: FetchStatistics
   let conjuncts: [FetchPredicate]
-  /// What the conjuncts say about properties of the object itself, by slot.
-  let bounds: [Int: SlotBounds]
+  /// What the conjuncts say about the object's own columns.
+  let bounds: [IndexColumn: ColumnBounds]
 
-  /// The bounds of one slot, and which conjuncts they come from.
-  struct SlotBounds {
+  /// The bounds of one column, and which conjuncts they come from.
+  struct ColumnBounds {
     var bounds: SearchBounds
     var conjuncts: Set<Int>
   }
@@ -56,45 +56,35 @@ package struct FetchPlanner {
   init(_ fetch: PreparedFetch, _ statistics: FetchStatistics) {
     self.fetch = fetch
     self.statistics = statistics
-    switch fetch.predicate {
-    case .true: conjuncts = []
-    case .and(let parts): conjuncts = parts
-    case let single: conjuncts = [single]
-    }
-    var bounds: [Int: SlotBounds] = [:]
+    conjuncts = fetch.predicate.conjuncts
+    var bounds: [IndexColumn: ColumnBounds] = [:]
     for (position, conjunct) in conjuncts.enumerated() {
-      guard let (slot, found) = Self.ownBounds(conjunct, fetch.entity) else { continue }
-      var known = bounds[slot] ?? SlotBounds(bounds: found, conjuncts: [])
-      known.bounds = known.bounds.intersected(found)
-      known.conjuncts.insert(position)
-      bounds[slot] = known
+      for (column, found) in Self.ownBounds(conjunct, fetch.entity) {
+        var known = bounds[column] ?? ColumnBounds(bounds: found, conjuncts: [])
+        known.bounds = known.bounds.intersected(found)
+        known.conjuncts.insert(position)
+        bounds[column] = known
+      }
     }
     self.bounds = bounds
   }
 
-  /// The slot that a comparison, or an OR of comparisons, is about, and what it says about it.
-  private static func ownBounds(
+  /// What a comparison, or an OR of comparisons, says about columns: those that all parts of the OR are about.
+  static func ownBounds(
     _ conjunct: FetchPredicate, _ entity: EntityStorage
-  ) -> (slot: Int, bounds: SearchBounds)? {
-    if case .or(let parts) = conjunct {
-      let found = parts.compactMap { ownBounds($0, entity) }
-      guard let first = found.first, found.count == parts.count,
-        found.allSatisfy({ $0.slot == first.slot })
-      else { return nil }
-      return (first.slot, SearchBounds.union(found.map(\.bounds)))
+  ) -> [IndexColumn: SearchBounds] {
+    switch conjunct {
+    case .or(let parts):
+      let found = parts.map { ownBounds($0, entity) }
+      var joined: [IndexColumn: SearchBounds] = [:]
+      for column in (found.first ?? [:]).keys {
+        let all = found.compactMap { $0[column] }
+        if all.count == parts.count { joined[column] = SearchBounds.union(all) }
+      }
+      return joined
+    case .comparison(let comparison) where comparison.modifier == .direct: return entity.bounds(comparison)
+    default: return [:]
     }
-    guard case .comparison(let comparison) = conjunct, comparison.modifier == .direct,
-      case .keyPath(let path) = comparison.left, path.names.count == 1, path.aggregate == nil,
-      case .constant(let value) = comparison.right, let slot = entity.slot(named: path.names[0])
-    else { return nil }
-    let kind: FieldKind
-    switch entity.properties[slot].form {
-    case .attribute(let attribute): kind = attribute
-    case .toOne: kind = .reference
-    case .count: kind = .int64
-    case .inverse, .derived: return nil
-    }
-    return SearchBounds(kind, comparison.op, value, comparison.options).map { (slot, $0) }
   }
 
   /// Every way to run the fetch.

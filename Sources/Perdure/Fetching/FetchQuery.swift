@@ -129,6 +129,7 @@ package struct SortCriterion {
     }
     self.order = order
     self.steps = steps
+    ownColumn = steps.count == 1 && isSingle ? entity.column(ofSlot: steps[0].slot)?.column : nil
     switch type {
     case .value(let kind): self.kind = kind
     case .object, .many, .any: self.kind = .reference
@@ -139,4 +140,7 @@ package struct SortCriterion {
   var ownSlot: Int? {
     steps.count == 1 && order.path.aggregate == nil ? steps[0].slot : nil
   }
+
+  /// The column that the value is, when it is one of the object itself.
+  let ownColumn: IndexColumn?
 }

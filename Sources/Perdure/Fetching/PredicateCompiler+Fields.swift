@@ -195,6 +195,19 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
+  /// What a function makes of a text.
+  mutating func emitFunction(
+    _ function: TextFunction, _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
+  ) -> Int32 {
+    let evaluator = question.evaluator()
+    let standIn = absent(slot)
+    return builder.add(
+      { row, _, _ in
+        let value = row.fields[slot].kind == .absent ? standIn : row.value(slot)
+        return try evaluator.evaluate(with: value.applying(function))
+      }, whenTrue, whenFalse)
+  }
+
   /// The number of entries that an index has for the object.
   mutating func emitCount(
     _ index: StoreIndex, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32

@@ -63,6 +63,10 @@ struct PredicateCompiler {
       if let entry = emitSelf(question, whenTrue, whenFalse) { return entry }
     case (.keyPath(let path), let modifier):
       if let entry = emit(path, modifier, question, whenTrue, whenFalse) { return entry }
+    case (.function, .direct):
+      if let (column, _) = entity.column(comparison.left), let function = column.function {
+        return emitFunction(function, column.slot, question, whenTrue, whenFalse)
+      }
     case (.member(of: .subquery(.keyPath(let path), let variable, let predicate), let end), .direct)
     where end.names.isEmpty && end.aggregate == .count:
       if let inner = predicate.asked(of: variable),

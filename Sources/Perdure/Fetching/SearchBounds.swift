@@ -144,12 +144,10 @@ extension SearchBounds {
     else { return nil }
     let isVerbatim = options.contains(.normalized)
     switch op {
-    case .beginsWith: return prefix(text)
-    case .like:
-      let literal = text.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }
-      return literal.isEmpty ? nil : prefix(String(literal))
     // Bytes are compared as they are, which no index order tells; equal bytes are equal text, though.
     case _ where isVerbatim && op != .equal: return nil
+    case .beginsWith: return prefix(text)
+    case .like: return literalPrefix(text).map { prefix($0) }
     default:
       var bounds = key(.string, op, value, from: [1])
       if isVerbatim { bounds?.areExact = false }
@@ -157,7 +155,13 @@ extension SearchBounds {
     }
   }
 
-  private static func prefix(_ text: String) -> SearchBounds {
+  /// What every text that matches a pattern begins with; nil for nothing.
+  static func literalPrefix(_ pattern: String) -> String? {
+    let literal = pattern.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }
+    return literal.isEmpty ? nil : String(literal)
+  }
+
+  static func prefix(_ text: String) -> SearchBounds {
     var key = OrderedKey()
     key.appendPrefix(ofText: text)
     return SearchBounds(ranges: [.prefix(key.bytes)], arePoints: false, areExact: false)

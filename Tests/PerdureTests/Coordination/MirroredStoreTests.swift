@@ -118,7 +118,7 @@ struct MirroredStoreTests {
       change.puts.append(object.reference, try TestGraph.row(of: object, store.schema))
     }
     let view = try store.commit(change)
-    let index = try #require(store.schema.index(named: "attr/-2"))
+    let index = try #require(store.schema.index(named: "attr/-2@3"))
     #expect(try view.entryCount(index, .equal([0xFF])) == 3)
     #expect(try view.entryCount(index, .prefix([0xFF])) == 3)
     #expect(try view.entryCount(index, KeyRange(lower: [0xFF, 0], upper: nil)) == 0)

@@ -18,7 +18,7 @@ struct StoreSchemaTests {
     #expect(
       schema.indexes.map(\.name) == [
         "rel/17", "rel/18", "link/20", "linkrev/20", "link/21", "rel/22", "attr/1", "count/6",
-        "attr/8,-12", "attr/12", "attr/14", "attr/13", "attr/15", "attr/7", "attr/11", "attr/-2",
+        "attr/8,-12", "attr/12", "attr/14", "attr/13", "attr/15", "attr/7", "attr/11", "attr/-2@3",
         "attr/17,1", "attr/16", "uniq/10", "attr/24",
       ])
     for (position, definition) in schema.indexes.enumerated() {

@@ -166,7 +166,7 @@ final class ReferenceView: StoreView {
     _ definition: IndexDefinition, _ reference: ObjectReference, _ row: RowBox
   ) -> [UInt8]? {
     let entity = schema.entity(reference.entityNumber)
-    guard let keys = IndexKeys(definition, entity: entity),
+    guard let keys = IndexKeys(definition, entity: entity, in: schema),
       let view = try? schema.rows.view(row.bytes, of: reference)
     else { return nil }
     return keys.key(of: view)

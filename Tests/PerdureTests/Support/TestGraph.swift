@@ -102,7 +102,11 @@ struct TestGraph {
   private(set) var objects: [ObjectReference: TestObject] = [:]
 
   init(_ objects: [TestObject], indexed: Bool) throws {
-    schema = try TestModel.schema(indexed: indexed)
+    try self.init(objects, TestModel.schema(indexed: indexed))
+  }
+
+  init(_ objects: [TestObject], _ schema: StoreSchema) throws {
+    self.schema = schema
     store = ReferenceStore(schema)
     var change = StoreChange(view: store.view(), durability: .relaxed)
     for object in objects {

@@ -1,0 +1,37 @@
+// Every plan of a query against the definition of what it asks.
+
+import PerdurePredicates
+import Testing
+
+@testable import Perdure
+
+/// Compares what every plan of a query gives with what asking each object gives.
+struct AllPlans {
+  let graph: TestGraph
+  let query: FetchQuery
+
+  /// The plans, each of which has been compared.
+  func compared() throws -> [FetchPlan] {
+    let view = graph.store.view()
+    let expected = try NaiveFetch.references(query, graph)
+    var unlimited = query
+    (unlimited.limit, unlimited.offset) = (nil, 0)
+    let all = query.order.isEmpty ? Set(try NaiveFetch.references(unlimited, graph)) : []
+    let fetch = try PreparedFetch(query, graph.schema)
+    let planner = FetchPlanner(fetch, FetchStatistics(view))
+    return try planner.candidates().map { candidate in
+      let plan = planner.plan(candidate)
+      let executor = FetchExecutor(fetch, plan, view: view)
+      let found = try executor.references()
+      let context: Comment = "\(plan) for \(query)"
+      #expect(try executor.count() == expected.count, context)
+      if query.order.isEmpty {
+        #expect(found.count == expected.count && Set(found).count == found.count, context)
+        #expect(all.isSuperset(of: found), context)
+      } else {
+        #expect(found == expected, context)
+      }
+      return plan
+    }
+  }
+}
