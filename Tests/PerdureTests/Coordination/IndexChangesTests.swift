@@ -196,11 +196,12 @@ struct IndexChangesTests {
     for size in 0..<20 { writing.insertNewObject(forEntityName: "Item")["size"] = size }
     try writing.save()
     let reader = try container(Self.model(Self.old), isReadOnly: true)
-    try first.close()
-    let second = try container(Self.model(Self.new()), isReadOnly: false)
     let context = reader.newContext()
     let request = FetchRequest<ManagedObject>(
       entityName: "Item", predicate: try FetchPredicate(format: "size > 15"))
+    #expect(try context.fetch(request).count == 4)
+    try first.close()
+    let second = try container(Self.model(Self.new()), isReadOnly: false)
     #expect(try context.explain(request).contains("index on size"))
     #expect(try context.fetch(request).count == 4)
     context.rollback()
