@@ -177,6 +177,30 @@ struct IndexRemovalTests {
     #expect(try names(salvaged) == ["kept"])
   }
 
+  @Test("Salvage keeps an order of sums whose name is older than the index that it is made from")
+  func salvagedOrder() throws {
+    var memory = memory
+    memory.options.indexExtractors = ["numbers": SliceExtractor()]
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    let old = try store.defineIndex(.slices("order", rows, .value(offset: 8, length: 1)))
+    try store.removeIndex(old)
+    let slice = groups(rows).source.extraction?.parameters ?? []
+    let sums = try store.defineIndex(
+      IndexDefinition(
+        name: "sums",
+        source: .groupSums(
+          of: .integersAndDoubles, keyspaces: [rows], extractor: "numbers", parameters: slice)))
+    let order = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
+    #expect(order.id < sums.id)
+    try store.close()
+    let report = try Store.salvage(from: CheckpointedStore.path, to: "/salvaged", options: memory.options)
+    #expect(report.isClean && report.indexes == 2)
+    let salvaged = try Store(at: "/salvaged", options: memory.options)
+    #expect(try names(salvaged).sorted() == ["order", "sums"])
+    #expect(salvaged.recoveryReport.unavailableIndexes == [])
+  }
+
   @Test("Names of extractors that mean something to the engine are refused for other things")
   func reserved() throws {
     let store = try memory.open()

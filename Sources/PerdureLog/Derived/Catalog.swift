@@ -289,6 +289,8 @@ extension CatalogRecord {
     }
 
     var isRemoved: Bool { extractor == IndexDefinition.removedExtractor }
+    /// Whether it is made from another index.
+    var isMade: Bool { extractor == groupCountsExtractor || extractor == sumOrderExtractor }
   }
 
   static func subject(_ key: UnsafeRawBufferPointer) throws(FormatError) -> Subject {

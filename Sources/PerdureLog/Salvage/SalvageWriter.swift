@@ -97,7 +97,9 @@ struct SalvageWriter {
   mutating func finish(_ report: inout SalvageReport) throws {
     try flush()
     var indexes: [UInt32: DerivedIndex] = [:]
-    for (name, fields) in definitions.sorted(by: { $0.fields.id < $1.fields.id }) {
+    // By number, but what is made from another index behind all that are not: its own number may be the lower one.
+    let sorted = definitions.sorted { $0.fields.id < $1.fields.id }
+    for (name, fields) in sorted.filter({ !$0.fields.isMade }) + sorted.filter(\.fields.isMade) {
       guard let source = source(of: fields, indexes) else {
         report.add(.definition, in: "catalog", 0, 0)
         continue
