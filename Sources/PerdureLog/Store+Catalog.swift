@@ -40,7 +40,9 @@ extension Store {
   /// Makes a derived index, or finds it if it is there with this definition.
   ///
   /// A definition that differs from the stored one replaces it, and the index is built anew.
-  /// Building reads every record of the source keyspaces while other commits wait.
+  /// Building reads every record of the source keyspaces while other commits wait. So is one that nothing could
+  /// maintain since the store was opened, or its extractors were made anew, and something can now; in a store that
+  /// was opened for reading it is given back as it is, unavailable.
   ///
   /// - Throws: `StoreError`: `.invalidArgument`, `.indexUnavailable` when no extractor of that
   ///   name was given in `StoreOptions`, `.conflict` when a unique index finds duplicates
@@ -48,15 +50,18 @@ extension Store {
   public func defineIndex(_ definition: IndexDefinition) throws -> DerivedIndex {
     try StoreLimits.check(name: definition.name)
     return try engine.inTurn { state in
-      if let known = state.catalog.index(named: definition.name), known.definition == definition {
+      let wanted = state.catalog.present(definition)
+      if let known = state.catalog.index(named: wanted.name), known.definition == wanted,
+        !engine.canBuild(known, state)
+      {
         return known.index
       }
-      try engine.checkWritable(toMake: "index \(definition.name) of this definition")
-      try engine.check(definition, state.catalog)
+      try engine.checkWritable(toMake: "index \(wanted.name) of this definition")
+      try engine.check(wanted, state.catalog)
       var catalog = state.catalog
-      let index = catalog.setIndex(definition)
+      let index = catalog.setIndex(wanted)
       try StoreLimits.check(indexes: catalog.indexes.count)
-      try engine.buildAndCommit(index, definition, catalog, &state)
+      try engine.buildAndCommit(index, wanted, catalog, &state)
       return index
     }
   }
@@ -67,8 +72,14 @@ extension Store {
   /// What is left of it is its name, in the catalog, which is why names are better not made up anew each time
   /// (`StoreLimits.indexesMax`).
   ///
+  /// Removed is not yet durable: the next commit that is, `sync()` or `checkpoint()` makes it so, and before that
+  /// a power cut may bring the index back.
+  ///
   /// - Throws: `StoreError`: `.invalidArgument` when it is not one of this store, or was removed already, and
-  ///   when another index is made from it, which has to be removed first; `.readOnly`; what `write` throws.
+  ///   when another index is made from it, which has to be removed first; `.readOnly`; `.corruption` when the index
+  ///   file is damaged where its nodes are; what `write` throws.
+  /// - Complexity: O(n) for n nodes of the index, which are read from the index file where they are in it; other
+  ///   commits wait.
   public func removeIndex(_ index: DerivedIndex) throws {
     try engine.checkWritable()
     try engine.inTurn { state in
@@ -83,11 +94,11 @@ extension Store {
   }
 
   /// Makes all extractors anew, because what they look up in the store has changed. The entries
-  /// that are there are kept.
+  /// that are there are kept; an index that was unavailable stays so until it is defined again.
   package func reloadExtractors() throws {
     try engine.inTurn { state in
-      state.indexes = engine.indexSet(
-        for: state.catalog, state.root, excluding: state.incompleteIndexes)
+      state.adopt(
+        engine.indexSet(for: state.catalog, state.root, excluding: state.incompleteIndexes))
       engine.unavailableIndexes = state.indexes.unavailable
     }
   }
@@ -137,24 +148,39 @@ extension Engine {
   ) throws {
     // What counts the index is built anew with it.
     let rebuilt = Set([index.id] + (catalog.dependents[index.id] ?? []).map(\.id))
-    let incomplete = state.incompleteIndexes.subtracting(rebuilt)
-    let indexes = indexSet(for: catalog, state.root, excluding: incomplete)
+    let incomplete = state.incompleteIndexes
+    let indexes = indexSet(for: catalog, state.root, excluding: incomplete.subtracting(rebuilt))
     if indexes.unavailable.contains(index.id) {
       throw StoreError(
         .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can make index \(index.name)")
     }
     let (arena, reader) = (state.arena, RecordReader(root: state.root, verifiesChecksum: true))
     let record = CatalogRecord.index(index, definition)
-    try appendCatalogRecord(record, catalog, &state) { next in
-      for id in rebuilt { next.pointee.indexes[Int(id)].removeAll(in: arena) }
-      var build = IndexBuild(of: catalog, indexes, next, reader, contents, arena)
-      let duplicates = try build.fill(rebuilt)
-      guard duplicates.count == 0 else { throw StoreError.duplicates(duplicates, in: index) }
+    state.incompleteIndexes.subtract(rebuilt)
+    do {
+      try appendCatalogRecord(record, catalog, &state) { next in
+        for id in rebuilt { next.pointee.indexes[Int(id)].removeAll(in: arena) }
+        var build = IndexBuild(of: catalog, indexes, next, reader, contents, arena)
+        let duplicates = try build.fill(rebuilt)
+        guard duplicates.count == 0 else { throw StoreError.duplicates(duplicates, in: index) }
+      }
+    } catch {
+      state.incompleteIndexes = incomplete
+      throw error
     }
-    guard !state.incompleteIndexes.isEmpty else { return }
-    state.incompleteIndexes = incomplete
-    state.indexes = indexSet(for: state.catalog, state.root, excluding: incomplete)
-    unavailableIndexes = state.indexes.unavailable
+    for id in rebuilt { state.indexDamage[id] = nil }
+  }
+
+  /// Whether an index that nothing could maintain, and so has not been built, can be built now. One that lacks a
+  /// damaged value is not tried again before the next opening.
+  fileprivate func canBuild(_ entry: Catalog.IndexEntry, _ state: borrowing CommitterState) -> Bool {
+    let id = entry.index.id
+    guard !options.isReadOnly, state.incompleteIndexes.contains(id), state.indexDamage[id] == nil else {
+      return false
+    }
+    let rebuilt = Set([id] + (state.catalog.dependents[id] ?? []).map(\.id))
+    let incomplete = state.incompleteIndexes.subtracting(rebuilt)
+    return !indexSet(for: state.catalog, state.root, excluding: incomplete).unavailable.contains(id)
   }
 
   /// The definition goes with the commit that the entries go with.
@@ -167,6 +193,7 @@ extension Engine {
       next.pointee.indexes[Int(index.id)].removeAll(in: arena)
     }
     state.incompleteIndexes.remove(index.id)
+    state.indexDamage[index.id] = nil
     state.duplicatedIndexes.remove(index.id)
   }
 

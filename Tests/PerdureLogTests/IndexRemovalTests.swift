@@ -201,6 +201,24 @@ struct IndexRemovalTests {
     #expect(salvaged.recoveryReport.unavailableIndexes == [])
   }
 
+  @Test("What is made by a handle from before is kept as made from the index that is there")
+  func oldHandle() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    let old = try store.defineIndex(groups(rows))
+    try store.removeIndex(old)
+    var unique = groups(rows)
+    unique.isUnique = true
+    let present = try store.defineIndex(unique)
+    let counts = IndexDefinition(name: "counts", source: .groupCounts(of: old))
+    _ = try store.defineIndex(counts)
+    #expect(try store.verify().findings.map(\.description) == [])
+    let sequence = store.snapshot().sequence
+    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: present)))
+    _ = try store.defineIndex(counts)
+    #expect(store.snapshot().sequence == sequence)
+  }
+
   @Test("Names of extractors that mean something to the engine are refused for other things")
   func reserved() throws {
     let store = try memory.open()

@@ -12,9 +12,10 @@ struct CommitterState: ~Copyable {
   var indexes: IndexSet
   /// What values are unpacked with; it has what `catalog` has.
   let dictionaries = DictionaryTable()
-  /// Indexes that could not be built at opening, because a value could not be read.
+  /// Indexes whose trees are not what their definitions give: a value could not be read at opening, or
+  /// nothing could maintain them at some time since. They stay unavailable until they are built.
   var incompleteIndexes: Set<UInt32> = []
-  /// Why, as it was at opening.
+  /// Of those that lack a value, why, as it was at opening.
   var indexDamage: [UInt32: StoreError] = [:]
   /// Where the next frame goes. `root.end` is the same place.
   var end: LogPosition
@@ -102,6 +103,12 @@ struct CommitterState: ~Copyable {
     copyRoot(to: next)
     next.pointee.mark(catalog, keyspacesFrom: root.pointee.keyspaceCount)
     return next
+  }
+
+  /// Goes by other extractors. What they cannot maintain is behind from now on, also if others could again.
+  mutating func adopt(_ indexes: IndexSet) {
+    self.indexes = indexes
+    incompleteIndexes.formUnion(indexes.unavailable)
   }
 
   private mutating func copyRoot() -> UnsafeMutablePointer<Root> {

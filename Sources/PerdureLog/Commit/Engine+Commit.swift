@@ -234,7 +234,8 @@ extension Engine {
       state.catalog = catalog
       state.dictionaries.adopt(catalog)
       packing?.adopt(catalog)
-      state.indexes = indexSet(for: catalog, next, excluding: state.incompleteIndexes)
+      state.adopt(indexSet(for: catalog, next, excluding: state.incompleteIndexes))
+      next.pointee.markUnavailable(state.indexes.unavailable)
       unavailableIndexes = state.indexes.unavailable
     }
     state.statistics.commits += 1

@@ -93,12 +93,22 @@ extension Snapshot {
   func tree(of keyspace: Keyspace) throws(StoreError) -> OrderedTree { try trees(of: keyspace).ordered }
 
   /// The tree of an index; an empty one if it came later than the snapshot.
-  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
+  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store, with
+  ///   `.indexUnavailable` when nothing maintained the index when the snapshot was taken.
   @inline(__always)
   func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
     guard Int(index.id) < root.pointee.indexCount else { return OrderedTree() }
-    guard root.pointee.indexMarks[Int(index.id)] == index.mark else { throw Self.foreign(index) }
+    let mark = root.pointee.indexMarks[Int(index.id)]
+    guard mark.mark == index.mark else { throw Self.foreign(index) }
+    guard !mark.isUnavailable else { throw Self.unavailable(index) }
     return root.pointee.indexes[Int(index.id)]
+  }
+
+  /// Since then it was made: otherwise the engine refuses it, and says more.
+  @inline(never)
+  private static func unavailable(_ index: DerivedIndex) -> StoreError {
+    StoreError(
+      .indexUnavailable, "Index \(index.name) was unavailable when the snapshot was taken; take another one")
   }
 
   @inline(never)

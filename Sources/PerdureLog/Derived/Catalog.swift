@@ -55,6 +55,17 @@ struct Catalog: Sendable {
     return dependents
   }
 
+  /// A definition as it is kept: the index that it is made from is named as it is now, not as a handle from
+  /// before says.
+  func present(_ definition: IndexDefinition) -> IndexDefinition {
+    guard let base = definition.source.base, Int(base.id) < indexes.count,
+      indexes[Int(base.id)].index.mark == base.mark
+    else { return definition }
+    var present = definition
+    present.source = definition.source.based(on: indexes[Int(base.id)].index)
+    return present
+  }
+
   /// The catalog with one more keyspace.
   mutating func addKeyspace(_ name: String, _ kind: KeyspaceKind) -> Keyspace {
     let keyspace = Keyspace(id: UInt32(keyspaces.count), name: name, kind: kind, of: store)

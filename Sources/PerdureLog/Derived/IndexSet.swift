@@ -27,7 +27,7 @@ final class IndexSet: Sendable {
   /// Indexes that nothing here can maintain.
   let unavailable: Set<UInt32>
 
-  /// - Parameter incomplete: Indexes that could not be built.
+  /// - Parameter incomplete: Indexes whose trees are not what their definitions give; nothing maintains them.
   init(
     _ catalog: Catalog, factories: [String: any IndexExtractorFactory],
     reading values: borrowing StoredValues, excluding incomplete: Set<UInt32> = []
@@ -36,11 +36,13 @@ final class IndexSet: Sendable {
     var byKeyspace = [[RecordIndex]](repeating: [], count: catalog.keyspaces.count)
     var unavailable: Set<UInt32> = []
     for entry in catalog.presentIndexes {
-      if catalog.isStray(entry) { unavailable.insert(entry.index.id) }
+      if catalog.isStray(entry) || incomplete.contains(entry.index.id) { unavailable.insert(entry.index.id) }
       guard let extraction = entry.definition.source.extraction else { continue }
       let name = extraction.extractor
       let factory = name == SliceExtractor.name ? SliceExtractor() : factories[name]
-      let made = (dependents[entry.index.id] ?? []).filter { !catalog.isStray(catalog.indexes[Int($0.id)]) }
+      let made = (dependents[entry.index.id] ?? []).filter {
+        !catalog.isStray(catalog.indexes[Int($0.id)]) && !incomplete.contains($0.id)
+      }
       guard !incomplete.contains(entry.index.id),
         let extractor = try? factory?.makeExtractor(parameters: extraction.parameters, in: values)
       else {

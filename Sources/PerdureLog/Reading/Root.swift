@@ -23,8 +23,8 @@ struct Root: ~Copyable {
   var indexCount: Int
   /// By index id.
   var indexes: UnsafeMutablePointer<OrderedTree>
-  /// By index id: the marks of those that readers may name; 0 for those that were removed.
-  var indexMarks: UnsafeMutablePointer<UInt64>
+  /// By index id: what readers ask for before they look at a tree.
+  var indexMarks: UnsafeMutablePointer<IndexMark>
 
   /// A root with empty trees, in one block of memory: every commit makes one.
   static func allocate(keyspaceCount: Int, indexCount: Int) -> UnsafeMutablePointer<Root> {
@@ -32,12 +32,13 @@ struct Root: ~Copyable {
     let indexesOffset = keyspacesOffset + keyspaceCount * MemoryLayout<KeyspaceRoot>.stride
     let marksOffset = indexesOffset + indexCount * MemoryLayout<OrderedTree>.stride
     let block = UnsafeMutableRawPointer.allocate(
-      byteCount: marksOffset + indexCount * MemoryLayout<UInt64>.stride, alignment: 16)
+      byteCount: marksOffset + indexCount * MemoryLayout<IndexMark>.stride, alignment: 16)
     let keyspaces = (block + keyspacesOffset).initializeMemory(
       as: KeyspaceRoot.self, repeating: KeyspaceRoot(), count: keyspaceCount)
     let indexes = (block + indexesOffset).initializeMemory(
       as: OrderedTree.self, repeating: OrderedTree(), count: indexCount)
-    let indexMarks = (block + marksOffset).initializeMemory(as: UInt64.self, repeating: 0, count: indexCount)
+    let indexMarks = (block + marksOffset).initializeMemory(
+      as: IndexMark.self, repeating: IndexMark(), count: indexCount)
     let noSegments = UnsafeMutablePointer<SegmentTable.Entry>(bitPattern: 8).unsafelyUnwrapped
     return block.initializeMemory(
       as: Root.self,
@@ -50,7 +51,16 @@ struct Root: ~Copyable {
   /// and defined again.
   mutating func mark(_ catalog: Catalog, keyspacesFrom firstKeyspace: Int = 0) {
     for id in firstKeyspace..<keyspaceCount { keyspaces[id].mark = catalog.keyspaces[id].mark }
-    for id in 0..<indexCount { indexMarks[id] = catalog.indexes[id].index.mark }
+    for id in 0..<indexCount {
+      let entry = catalog.indexes[id]
+      indexMarks[id].mark = entry.index.mark
+      indexMarks[id].sums = entry.definition.source.extraction?.kind?.radix
+    }
+  }
+
+  /// Takes note of the indexes whose trees are not what their definitions give.
+  mutating func markUnavailable(_ ids: Set<UInt32>) {
+    for id in 0..<indexCount { indexMarks[id].isUnavailable = ids.contains(UInt32(id)) }
   }
 
   /// The same with trees that lead nowhere if they led into a file: whoever has walked them asks whether that is
@@ -88,6 +98,16 @@ extension UnsafeMutablePointer<Root> {
   func trees(of keyspace: Keyspace) -> KeyspaceRoot {
     Int(keyspace.id) < pointee.keyspaceCount ? pointee.keyspaces[Int(keyspace.id)] : KeyspaceRoot()
   }
+}
+
+/// What a root says of a derived index.
+struct IndexMark {
+  /// That of the handles that readers may name it by; 0 if it was removed.
+  var mark: UInt64 = 0
+  /// What it has sums of, if it is one of sums.
+  var sums: ExactSum.Radix?
+  /// Whether nothing could maintain it when the root was made.
+  var isUnavailable = false
 }
 
 /// The index of one keyspace; which of the two is used follows from the keyspace's kind.

@@ -286,7 +286,11 @@ extension LogOpening {
     report.duplicates = duplicates.listed
     report.duplicateCount = duplicates.count
     state.duplicatedIndexes = duplicates.indexes
-    state.indexes = state.incompleteIndexes.isEmpty ? indexes : indexSet(state)
+    let isWhole = state.incompleteIndexes.isEmpty
+    // They were passed by, whatever their extractors say when they are asked again.
+    state.incompleteIndexes.formUnion(indexes.unavailable)
+    state.adopt(isWhole ? indexes : indexSet(state))
+    state.root.pointee.markUnavailable(state.indexes.unavailable)
     report.unavailableIndexes = state.indexes.unavailable.map { state.catalog.indexes[Int($0)].index.name }
       .sorted()
   }
