@@ -229,6 +229,9 @@ extension Engine {
       try catalog.check(keyspace)
       guard keyspace.id > 0 else { throw wrong("has the catalog for a source") }
     }
+    guard extraction.kind == nil || Set(keyspaces.map(\.id)).count == keyspaces.count else {
+      throw wrong("names a keyspace twice; whether its numbers would count once or twice nobody could tell")
+    }
     guard !CatalogRecord.reservedExtractors.contains(extractor) else {
       throw wrong("has an extractor whose name, \(extractor), is the engine's own; give yours another")
     }

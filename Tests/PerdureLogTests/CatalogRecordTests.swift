@@ -100,6 +100,33 @@ struct CatalogRecordTests {
     #expect(catalog.isStray(catalog.indexes[1]))
   }
 
+  @Test("Sums of a later kind are not understood, and not taken for damage; sums that are unique are damage")
+  func laterSums() throws {
+    let record = CatalogRecord.index(DerivedIndex(id: 0, name: "s", isUnique: false), sums)
+    let parameters = 12 + "group-sums".utf8.count + 8
+    for (place, byte, reason) in [
+      (parameters, 2, .unsupported), (parameters + 1, 1, .unsupported), (4, 1, .illegalField),
+    ] as [(Int, UInt8, FormatError.Reason)] {
+      var changed = record
+      changed.value[place] = byte
+      var catalog = try catalogOfTwo()
+      #expect(throws: FormatError.self) { try apply(changed, to: &catalog) }.map {
+        #expect($0.reason == reason)
+      }
+    }
+  }
+
+  @Test("What is made from an index that was removed is stray")
+  func strayOfRemoved() throws {
+    var catalog = try catalogOfTwo()
+    try apply(CatalogRecord.index(index, definition), to: &catalog)
+    let counts = IndexDefinition(name: "n", source: .groupCounts(of: index))
+    try apply(CatalogRecord.index(DerivedIndex(id: 1, name: "n", isUnique: false), counts), to: &catalog)
+    #expect(!catalog.isStray(catalog.indexes[1]))
+    try apply(CatalogRecord.index(index, .removed("by")), to: &catalog)
+    #expect(catalog.isStray(catalog.indexes[1]))
+  }
+
   @Test("Definitions come back, and an index may be defined again")
   func roundTrip() throws {
     var catalog = try catalogOfTwo()

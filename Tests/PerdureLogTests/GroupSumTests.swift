@@ -260,6 +260,7 @@ struct GroupSumTests {
       IndexDefinition(name: "other", source: .sumOrder(of: groups)),
       IndexDefinition(name: "other", source: .sumOrder(of: order)),
       IndexDefinition(name: "other", source: .sumOrder(of: index), isUnique: true),
+      sums(rows, rows, named: "twice"),
       // It is ordered.
       .slices("sums", rows, .value(offset: 0, length: 8)),
     ]
@@ -272,7 +273,21 @@ struct GroupSumTests {
     #expect(try store.indexes.map(\.index) == [groups, index, order])
     try store.write { try $0.put(Numbers.value(5, []), id: 1, in: rows) }
     #expect(try store.snapshot().sum(of: 5, in: index) == nil)
-    #expect(throws: StoreError.self) { try store.snapshot().sum(of: 5, in: groups) }.map {
+    // Whether it has an entry of the group, or none.
+    for group in [5, 6] as [UInt64] {
+      #expect(throws: StoreError.self) { try store.snapshot().sum(of: group, in: groups) }.map {
+        #expect($0.code == .invalidArgument)
+      }
+    }
+  }
+
+  @Test("An entry of another index is no sum, though it reads as one")
+  func alike() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    let slices = try store.defineIndex(.slices("slices", rows, .value(offset: 0, length: 10)))
+    try store.write { try $0.put(Numbers.bigEndian(5) + [3, 2], id: 1, in: rows) }
+    #expect(throws: StoreError.self) { try store.snapshot().sum(of: 5, in: slices) }.map {
       #expect($0.code == .invalidArgument)
     }
   }

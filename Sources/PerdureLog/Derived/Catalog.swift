@@ -227,6 +227,7 @@ enum CatalogRecord {
       keyspace: { Int($0) < catalog.keyspaces.count ? catalog.keyspaces[Int($0)] : nil },
       index: { Int($0) < catalog.indexes.count ? catalog.indexes[Int($0)].index : nil })
     guard let source else { throw wrong(8) }
+    guard !entry.isUnique || source.canBeUnique else { throw wrong(4) }
     guard entry.id == catalog.entry(named: name)?.index.id ?? UInt32(catalog.indexes.count) else {
       throw wrong(0)
     }
@@ -285,7 +286,10 @@ extension CatalogRecord {
     }
 
     private func sums(of keyspaces: [Keyspace]) throws(FormatError) -> IndexDefinition.Source {
-      guard parameters.count >= 4, parameters[0] <= 1, parameters[1] == 0 else { throw wrongParameters }
+      guard parameters.count >= 4 else { throw wrongParameters }
+      guard parameters[0] <= 1, parameters[1] == 0 else {
+        throw FormatError(.unsupported, in: "index entry", at: wrongParameters.offset)
+      }
       let nameEnd = 4 + (Int(parameters[2]) | Int(parameters[3]) << 8)
       guard nameEnd <= parameters.count,
         let name = String(validating: parameters[4..<nameEnd], as: UTF8.self)

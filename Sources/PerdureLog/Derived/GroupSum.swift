@@ -96,16 +96,23 @@ extension Snapshot {
   /// The sum that an index of `IndexDefinition.Source.groupSums` keeps for a group; nil if there is no number in it.
   ///
   /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` when the index is not one of sums, or not one of
-  ///   this store.
+  ///   this store; `.corruption` when the index file is damaged, or the entry is none of such a sum.
   /// - Complexity: O(log n) for n groups.
   public func sum(of group: UInt64, in index: DerivedIndex) throws -> GroupSum? {
     try engine.checkAvailable(index)
     let tree = try tree(of: index)
+    // It may be younger than the snapshot.
+    guard Int(index.id) < root.pointee.indexCount else { return nil }
+    guard let radix = root.pointee.indexMarks[Int(index.id)].sums else {
+      throw StoreError(.invalidArgument, "Index \(index.name) is not one of sums")
+    }
     let found = SumEntry.find(group, in: tree)
     try check(tree.file)
     guard let found else { return nil }
-    guard let sum = found.sum else {
-      throw StoreError(.invalidArgument, "Index \(index.name) is not one of sums")
+    guard let sum = found.sum, sum.radix == radix else {
+      throw StoreError(
+        .corruption,
+        "The entry of group \(group) in index \(index.name) is no sum; remove the index and define it again")
     }
     return GroupSum(sum)
   }

@@ -104,6 +104,7 @@ extension IndexDefinition.Source {
   /// Whether entries can come from an index of that source.
   func canBeMade(from base: Self) -> Bool {
     switch (self, base) {
+    case (_, .records(_, IndexDefinition.removedExtractor, _)): false
     case (.groupCounts, .records), (.sumOrder, .groupSums): true
     default: false
     }

@@ -51,7 +51,8 @@ final class IndexSet: Sendable {
       }
       let index = RecordIndex(
         index: entry.index, extractor: extractor, radix: extraction.kind?.radix, dependents: made)
-      for keyspace in extraction.keyspaces { byKeyspace[Int(keyspace.id)].append(index) }
+      // Once, however often a definition names it: sums would count its numbers as often.
+      for id in Set(extraction.keyspaces.map(\.id)) { byKeyspace[Int(id)].append(index) }
     }
     self.byKeyspace = byKeyspace
     self.unavailable = unavailable
