@@ -142,7 +142,7 @@ extension FetchPlanner {
 extension KeyRange {
   /// Stores cut keys that are longer. A bound that is shorter than where they cut lies on the same side of a
   /// key as of what is left of it; a longer one does not.
-  fileprivate var fitsIndexes: Bool {
+  var fitsIndexes: Bool {
     lower.count < IndexDefinition.keyLengthMax && (upper?.count ?? 0) < IndexDefinition.keyLengthMax
   }
 }

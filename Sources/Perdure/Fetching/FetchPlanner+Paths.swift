@@ -41,6 +41,7 @@ extension FetchPlanner {
         let column = IndexColumn(slot: way.slot, function: component.function)
         guard let bounds = bounds[column] else { return nil }
         let ranges = (component.isDescending ? bounds.flipped() : bounds).ranges
+        guard ranges.allSatisfy(\.fitsIndexes) else { return nil }
         let found = ranges.reduce(0) { $0 + statistics.entryCount(inner, $1) }
         return Candidate(
           access: .join(outers: way.outers, inner: inner, ranges), isOrdered: fetch.order.isEmpty,
@@ -112,6 +113,7 @@ extension FetchPlanner {
         let bounds = bounded?.bounds ?? SearchBounds(way.kind, .notEqual, .null, [])
       else { return nil }
       let ranges = (component.isDescending ? bounds.flipped() : bounds).ranges
+      guard ranges.allSatisfy(\.fitsIndexes) else { return nil }
       let isAscending = criterion.order.isAscending
       var candidate = Candidate(
         access: .pathOrder(

@@ -144,6 +144,32 @@ struct DerivedFetchTests {
     }
   }
 
+  @Test("Text that is longer than what an index keeps of it is found through other objects too")
+  func longText() throws {
+    let directory = try TemporaryDirectory()
+    let container = try PersistentContainer(
+      name: "Rooms", classes: [Landlord.self, House.self, Room.self],
+      description: .init(path: directory.file("rooms.perdure")))
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let long = String(repeating: "n", count: 65_100)
+    for name in [long, long + "o", "n"] {
+      let room = Room(context: context)
+      room.house = House(context: context)
+      room.house?.name = name
+    }
+    try context.save()
+    for key in ["houseName", "house.name"] {
+      for (comparison, count) in [("==", 1), ("BEGINSWITH", 2), (">=", 2), ("<", 1), ("<=", 2), (">", 1)] {
+        var request = FetchRequest<Room>(
+          predicate: try FetchPredicate(format: "\(key) \(comparison) %@", long))
+        #expect(try context.fetch(request).count == count, "\(key) \(comparison)")
+        request.sortDescriptors = [FetchOrder(key)]
+        #expect(try context.fetch(request).count == count, "\(key) \(comparison), in order")
+      }
+    }
+  }
+
   private func edit(_ context: ManagedObjectContext, _ random: inout SeededGenerator) throws {
     let rooms = try context.fetch(
       FetchRequest<Room>(sortDescriptors: [FetchOrder("name"), FetchOrder("rent")]))
