@@ -259,6 +259,37 @@ struct DerivedAttributeTests {
     #expect(try context.count(for: request) == 0)
   }
 
+  @Test("A sum that its type cannot hold stops the program where the property always has a value")
+  func tooLargeToRead() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let context = try Sandbox(Owner.self, Firm.self, Hand.self).container.newContext()
+      let firm = Firm(context: context)
+      for _ in 0..<2 {
+        let hand = Hand(context: context)
+        (hand.pay, hand.firm) = (.max, firm)
+      }
+      _ = firm.payroll
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("Firm.payroll is a sum that its type cannot hold"), "\(text)")
+  }
+
+  @Test("A copy of a sum that its type cannot hold has no value, and objects that are gone read as zero")
+  func copyOfTooLarge() throws {
+    let context = try sandbox().container.newContext()
+    let firm = Firm(context: context)
+    let hands = (0..<2).map { hand(context, "\($0)", pay: .max, firm) }
+    #expect(firm.value(forKey: "payroll") == nil && hands[0].firmPay == nil)
+    try context.save()
+    #expect(firm.value(forKey: "payroll") == nil && hands[0].firmPay == nil)
+    hands[0].pay = -1
+    #expect(firm.payroll == Int.max - 1 && hands[0].firmPay == Int.max - 1)
+    context.rollback()
+    context.delete(firm)
+    try context.save()
+    #expect(firm.payroll == 0)
+  }
+
   @Test("Snapshots, descriptions and key paths have what is derived")
   func elsewhere() throws {
     let context = try sandbox().container.newContext()

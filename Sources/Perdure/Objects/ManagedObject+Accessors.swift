@@ -13,9 +13,10 @@ internal import PerdurePredicates
 // MARK: - Attributes
 
 extension ManagedObject {
-  /// Reads an attribute; its zero when it has no value, or one that the type does not know.
+  /// Reads an attribute; its zero when it has no value, or one that the type does not know. A sum that its type cannot
+  /// hold stops the program: it has no value, and zero would be a wrong one.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T {
-    convert(attributeValue(slot), slot) ?? T.zeroValue
+    convert(attributeValue(slot), slot) ?? zeroValue(slot)
   }
 
   /// Reads an attribute; nil when it has no value, or one that the type does not know.
@@ -31,6 +32,15 @@ extension ManagedObject {
   /// Changes an attribute; nil takes its value away.
   public final func _set<T: AttributeValue>(_ slot: Int, _ value: T?) {
     setAttributeValue(value?.predicateValue ?? .null, slot)
+  }
+
+  /// What an attribute without a value reads as, where its property always has one.
+  @inline(never)
+  func zeroValue<T: AttributeValue>(_ slot: Int) -> T {
+    if let name = sumThatDoesNotFit(slot) {
+      stop("\(name) is a sum that its type cannot hold. Make the property optional to ask, or take decimal.")
+    }
+    return T.zeroValue
   }
 
   /// The value as its property has it; nil for none, and for one that the type does not know.

@@ -18,6 +18,24 @@ extension ManagedObject {
     guard let function = derived.function, case .string(let text) = value else { return value }
     return .string(function.applied(to: text))
   }
+
+  /// The name of the sum that a slot without a value is, or is a copy of; nil where it has none for another reason. Of
+  /// an object that is there a sum has a value always, unless its type cannot hold it or the store cannot be read.
+  func sumThatDoesNotFit(_ slot: Int) -> String? {
+    guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
+    if derived.path.aggregate == .sum {
+      guard let context, !header.pointee.isGone, context.value(of: derived, reference) == .null,
+        context.readFailure == nil
+      else { return nil }
+      return "\(shape.name).\(shape.propertyName(slot))"
+    }
+    var object = self
+    for slot in derived.slots.dropLast() {
+      guard let next = object.related(slot) else { return nil }
+      object = next
+    }
+    return derived.slots.last.flatMap(object.sumThatDoesNotFit)
+  }
 }
 
 extension ContextCore {
