@@ -83,10 +83,32 @@ extension ModelValidation {
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) })
     else { return true }
     switch derivation.form {
-    case .count, .value: return true
+    case .count: return true
+    case .value(let names): return endsInStored(names, from: index)
     case .text: return false
     case .sum(let relationship, let attribute): return isSummed(attribute, over: relationship, in: index)
     }
+  }
+
+  /// Whether a copy, of copies or not, is of something that rows have. What it leads to in the end is what is indexed.
+  private func endsInStored(_ path: [String], from start: Int) -> Bool {
+    var (here, names) = (start, path[...])
+    // What is derived from itself ends nowhere, and is an error.
+    for _ in 0...ModelLimits.derivationLength {
+      let isComposite = visible[here][names.joined(separator: ".")] != nil
+      guard let name = isComposite ? names.joined(separator: ".") : names.first else { return true }
+      switch visible[here][name]?.property {
+      case .relationship(let relationship) where names.count > 1:
+        guard let next = indicesByName[relationship.destinationEntityName] else { return true }
+        (here, names) = (next, names.dropFirst())
+      case .attribute(let attribute):
+        guard let text = attribute.derivation else { return true }
+        guard case .value(let further)? = (try? Derivation(text))?.form else { return false }
+        names = further[...]
+      default: return true
+      }
+    }
+    return true
   }
 
   private mutating func checkElement(

@@ -272,6 +272,28 @@ struct ModelWarningTests {
         == ["abstractWithoutConcrete A", "abstractWithoutConcrete B"])
   }
 
+  @Test("An index on a copy of what is derived itself, unless that is a copy of something stored")
+  func indexOfCopyNotKept() throws {
+    let house = entity(
+      "House", .toMany("rooms", "Room", inverse: "house"), .string("name"), .derived("count", "rooms.@count"),
+      .derived("rent", "rooms.rent.@sum"), .derived("plain", "canonical:(name)", type: .string),
+      .derived("alias", "name", type: .string), .derived("sum", "rent"))
+    func found(_ derivation: String, _ type: AttributeType = .int64) throws -> [String] {
+      let room = EntityDescription(
+        "Room",
+        properties: [
+          .toOne("house", "House", inverse: "rooms"), .int64("rent"),
+          .derived("d", derivation, type: type), .derived("e", "d", type: type),
+        ], indexes: [FetchIndexDescription("index", [.init("e")])])
+      return try warnings(house, room)
+    }
+    for text in ["house.count", "house.rent", "house.sum"] {
+      #expect(try found(text) == ["indexNotKept Room.index"], "\(text)")
+    }
+    #expect(try found("house.plain", .string) == ["indexNotKept Room.index"])
+    #expect(try found("house.name", .string) == [] && found("house.alias", .string) == [])
+  }
+
   @Test("An index with a derived attribute among several elements")
   func indexNotKept() throws {
     func model(_ indexes: FetchIndexDescription...) -> EntityDescription {
