@@ -52,6 +52,10 @@ private struct ColourTransformer: ValueTransformer {
   @Attribute(.transformed(by: "TransformableTests.colour")) var colour: Colour?
 }
 
+@Entity private final class Plain: ManagedObject {
+  var draft: Preferences?
+}
+
 /// A12 and T1 of the reference: transformable attributes (1800), through a registry and through Codable.
 @Suite("Transformable attributes")
 struct TransformableTests {
@@ -227,6 +231,14 @@ struct TransformableTests {
       try ManagedObjectModel([
         EntityDescription("E", properties: [.attribute("a", .transformable, rules: [.minimumLength(1)])])
       ])
+    }
+  }
+
+  @Test("Texts that are given by name stop the program: they are no value that could not be transformed")
+  func texts() async {
+    await #expect(processExitsWith: .failure) {
+      let context = try Sandbox(Plain.self).container.newContext()
+      Plain(context: context).setValue(["a", "b"], forKey: "draft")
     }
   }
 

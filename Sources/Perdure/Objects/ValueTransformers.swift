@@ -3,7 +3,8 @@
 //   T1. A value becomes bytes when it is set, and a value is made of the bytes each time it is read. What is changed
 //       within a value after that is changed in nobody's row: set it again.
 //   T2. What cannot be made bytes of is no error yet. The attribute then has no value to read, and the next save refuses
-//       it. `Value.list` with the reason stands for it in memory, as no attribute holds a list.
+//       it. A `Value.list` of the reason behind a mark that no argument has stands for it in memory, as no attribute
+//       holds a list.
 //   T3. Bytes that nothing can be made of read as no value. They stay as they are until the attribute is set.
 
 internal import PerdureModel
@@ -79,11 +80,19 @@ extension ManagedObjectModel {
 
 extension Value {
   /// Stands for a value of which no bytes could be made (T2).
-  static func untransformable(_ error: any Error) -> Value { .list([.string("\(error)")]) }
+  static func untransformable(_ error: any Error) -> Value {
+    .list([untransformableMark, .string("\(error)")])
+  }
+
+  /// The id of no object: no list that a program gives has one beside a text.
+  private static var untransformableMark: Value { .objectID("no value transformed") }
 
   /// What stands in the way of saving the value, in words.
   var transformationProblem: String? {
-    if case .list(let parts) = self, case .string(let text)? = parts.first { text } else { nil }
+    guard case .list(let parts) = self, parts.count == 2, parts[0] == Self.untransformableMark,
+      case .string(let text) = parts[1]
+    else { return nil }
+    return text
   }
 }
 
