@@ -18,6 +18,8 @@ public import PerdurePredicates
 ///
 /// Changing a part of the value through the property (`account.preferences.size = 14`) sets the whole. Predicates ask
 /// whether there is a value, and whether it is another one as a whole: the same bytes of JSON, with keys in order.
+/// Sets, and dictionaries with keys that are neither text nor whole numbers, have no order of bytes: equal ones may differ
+/// in them from one run to the next, so compare values with such parts in memory.
 ///
 /// JSON that the type cannot be read from, for example of an older version of it, reads as no value; what is stored
 /// stays until the attribute is set. Numbers that are none are stored as text.
@@ -74,7 +76,7 @@ public struct CodableTransformer<Content: Codable>: ValueTransformer {
   public func value(from data: Data) throws -> Any { try StoredJSON.value(Content.self, data) }
 }
 
-/// JSON as stores keep it: the same for equal values.
+/// JSON as stores keep it: the same for equal values, unless they encode themselves in no order, as sets do.
 private enum StoredJSON {
   private static let names = ("inf", "-inf", "nan")
 
