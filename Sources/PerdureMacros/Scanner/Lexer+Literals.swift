@@ -56,13 +56,25 @@ extension Lexer {
 
   /// Whether what looks like the beginning of lines of text is a raw string of quotes on one: `#"""#`.
   private mutating func endsOnLine(pounds: Int) -> Bool {
-    var distance = 1
-    defer { lookedAhead += distance }
-    while offset + distance < bytes.count, byte(distance) != 0x0a, byte(distance) != 0x0d {
-      if closes(quotes: 1, pounds: pounds, distance) { return true }
-      distance += 1
+    if offset >= lineOfQuotes.end { lookForQuotes() }
+    return pounds < lineOfQuotes.last.count && lineOfQuotes.last[pounds] > offset
+  }
+
+  /// Looks at the rest of the line once, for all strings that begin on it.
+  private mutating func lookForQuotes() {
+    var last: [Int] = []
+    var end = offset
+    while end < bytes.count, bytes[end] != 0x0a, bytes[end] != 0x0d {
+      let quote = end
+      end += 1
+      guard bytes[quote] == UInt8(ascii: "\"") else { continue }
+      while end < bytes.count, bytes[end] == UInt8(ascii: "#") { end += 1 }
+      let pounds = end - quote - 1
+      for count in 0..<min(pounds + 1, last.count) { last[count] = quote }
+      while last.count <= pounds { last.append(quote) }
     }
-    return false
+    lookedAhead += end - offset
+    lineOfQuotes = (end, last)
   }
 
   /// Skips a character of the innermost string's text, or what ends the text.

@@ -8,6 +8,9 @@ struct Lexer {
   private(set) var tokens: [Token] = []
   /// How many bytes were looked at before it was known what they are: a test holds it against the length of sources.
   var lookedAhead = 0
+  /// Of the line that was last searched for the ends of raw strings: its end, and by numbers of `#` where on it the last
+  /// quote with as many behind it stands.
+  var lineOfQuotes: (end: Int, last: [Int]) = (0, [])
 
   static func tokens(of source: String) -> [Token] { Lexer(source).tokens }
 
