@@ -84,6 +84,7 @@ extension ModelValidation {
         return nil
       }
       if let flaw = Self.typeFlaw(attribute.type, derivation, end.attribute.type) { note(flaw) }
+      if let flaw = transformerFlaw(attribute, derivation, end.attribute) { note(flaw) }
       if let optional = end.optional, !attribute.isOptional {
         note(
           .init(
@@ -182,6 +183,20 @@ extension ModelValidation {
   }
 
   // MARK: Types
+
+  /// What is wrong with the value transformer of a copy: bytes that one has made are nothing to another. Of a model that
+  /// a store has had it does not matter, as rows have no copies.
+  private func transformerFlaw(
+    _ copy: AttributeDescription, _ derivation: Derivation, _ source: AttributeDescription
+  ) -> Derivation.Flaw? {
+    guard !isStored, case .value = derivation.form, copy.type == .transformable,
+      source.type == .transformable, copy.valueTransformerName != source.valueTransformerName
+    else { return nil }
+    func words(_ name: String?) -> String { name.map { "by \"\($0)\"" } ?? "without a name" }
+    return .init(
+      "The attribute is transformed \(words(copy.valueTransformerName)), and what it follows from "
+        + "\(words(source.valueTransformerName)).", "Name the same value transformer for both, or none.")
+  }
 
   /// What is wrong with the type of a derived attribute, given that of the attribute that it follows from.
   private static func typeFlaw(

@@ -87,6 +87,18 @@ struct DerivationTests {
     #expect(place("country.code", .string).attributes.last?.isOptional == true)
   }
 
+  @Test("A copy of what is transformed names the same transformer")
+  func transformers() {
+    for (source, copy) in [("a", "a"), ("a", "b"), ("a", nil), (nil, "a"), (nil, nil)] as [(String?, String?)]
+    {
+      let entity = entity(
+        "Place", .attribute(AttributeDescription("look", .transformable, valueTransformerName: source)),
+        .attribute(
+          AttributeDescription("d", .transformable, derivation: "look", valueTransformerName: copy)))
+      #expect(findings([entity]) == (source == copy ? [] : ["derivation Place.d"]))
+    }
+  }
+
   @Test("A derived attribute has no default, is not transient, and takes no room in a constraint")
   func shape() {
     let both = AttributeDescription(

@@ -111,8 +111,8 @@ extension ManagedObject {
     if case .transient = shape.properties[slot] { true } else { false }
   }
 
-  /// The value of a column as `value(forKey:)` gives it.
-  private func shown(_ value: Value, _ slot: Int) -> Any? {
+  /// The value of a column, or of a derived attribute of a kind, as `value(forKey:)` gives it.
+  private func shown(_ value: Value, _ slot: Int, _ kind: FieldKind? = nil) -> Any? {
     if shape.isRelationship(slot) {
       guard case .reference(let target) = value else { return nil }
       return core.instance(of: target)
@@ -121,7 +121,7 @@ extension ManagedObject {
     if case .data(let data) = value, let transformer = shape.transformers[slot] {
       return try? transformer.value(from: data)
     }
-    return value.swiftValue(of: shape.attributeKinds[slot])
+    return value.swiftValue(of: kind ?? shape.attributeKinds[slot])
   }
 
   private func committedValue(_ slot: Int, _ stored: inout StoredColumns?) -> Any? {
@@ -135,7 +135,7 @@ extension ManagedObject {
       let relationship = shape.relationship(counted)
       return stored.map { Int64($0.context.storedEntryCount(relationship.index, reference)) }
     case .derived(let derived):
-      return stored?.context.storedValue(of: derived, reference).swiftValue(of: derived.kind)
+      return stored.flatMap { shown($0.context.storedValue(of: derived, reference), slot, derived.kind) }
     case .relationship(let relationship):
       let objects = stored?.context.storedEntries(relationship.index, reference).map(core.instance) ?? []
       return relationship.isToMany ? Set(objects) : objects.first

@@ -45,6 +45,7 @@ extension ContextCore {
     do throws(PredicateEvaluationError) {
       return try value(of: derived, source: PendingSource(self, reference))
     } catch {
+      noteFailure(error, reference)
       return .null
     }
   }
@@ -54,8 +55,15 @@ extension ContextCore {
     do {
       return try RowSource(reference, RowGraph(schema: graph.store, view: view)).value(of: derived)
     } catch {
-      noteReadFailure((error as? PredicateEvaluationError)?.cause ?? error, reference)
+      noteFailure(error, reference)
       return .null
     }
+  }
+
+  /// A context that could not read its store does not save. That an expression has no value is no such thing.
+  private func noteFailure(_ error: any Error, _ reference: ObjectReference) {
+    let evaluation = error as? PredicateEvaluationError
+    if let evaluation, evaluation.code != .sourceFailed { return }
+    noteReadFailure(evaluation?.cause ?? error, reference)
   }
 }

@@ -22,6 +22,7 @@ extension ManagedObject {
     case .attribute(.data, _) where shape.transformableSlots.contains(slot): return transformedValue(slot)
     case .attribute(let kind, _): return attributeValue(slot).swiftValue(of: kind)
     case .count: return attributeValue(slot).swiftValue(of: .int64)
+    case .derived where shape.transformableSlots.contains(slot): return transformedValue(slot)
     case .derived(let derived): return attributeValue(slot).swiftValue(of: derived.kind)
     case .transient(.undefined, _): return transientObject(slot)
     case .transient(.transformable, _): return transformedValue(slot)

@@ -1,0 +1,95 @@
+import Foundation
+import Perdure
+import Testing
+
+private struct Look: CodableAttributeValue, Equatable { var theme = "light" }
+
+private struct Ink: Equatable { var red: UInt8 }
+
+private struct Refusal: Error {}
+
+private struct InkTransformer: ValueTransformer {
+  func data(from value: Any) throws -> Data {
+    guard let ink = value as? Ink else { throw Refusal() }
+    return Data([ink.red])
+  }
+
+  func value(from data: Data) throws -> Any {
+    guard data.count == 1 else { throw Refusal() }
+    return Ink(red: data[data.startIndex])
+  }
+}
+
+@Entity private final class Sheet: ManagedObject {
+  @Relationship(inverse: "sheet") var notes: ToMany<Note>
+  var seen: ManagedObjectID?
+  var look: Look?
+}
+
+@Entity private final class Note: ManagedObject {
+  @Relationship(inverse: "notes") var sheet: Sheet?
+  @Attribute(derived: "sheet.seen") var seen: ManagedObjectID?
+  @Attribute(derived: "sheet.look") var look: Look?
+}
+
+/// D1 of the reference, for values that are not what rows have.
+@Suite("Derived attributes of ids and of transformed values")
+struct DerivedKindTests {
+  private func note() throws -> (Note, ManagedObjectContext) {
+    let context = try Sandbox(Sheet.self, Note.self).container.newContext()
+    let sheet = Sheet(context: context)
+    let note = Note(context: context)
+    note.sheet = sheet
+    sheet.look = Look(theme: "dark")
+    try context.save()
+    sheet.seen = sheet.objectID
+    try context.save()
+    return (note, context)
+  }
+
+  @Test("A copy gives by name what its property gives")
+  func byName() throws {
+    let (note, context) = try note()
+    #expect(note.seen == note.sheet?.objectID && note.look == Look(theme: "dark"))
+    #expect(note.value(forKey: "seen") as? ManagedObjectID == note.seen)
+    #expect(note.value(forKey: "look") as? Look == note.look)
+    withExtendedLifetime(context) {}
+  }
+
+  @Test("What is committed of a copy is what is committed of its source")
+  func committed() throws {
+    let (note, context) = try note()
+    let sheet = try #require(note.sheet)
+    let id = sheet.objectID
+    (sheet.seen, sheet.look) = (nil, nil)
+    let values = note.committedValues(forKeys: ["seen", "look"])
+    #expect(values["seen"] as? ManagedObjectID == id)
+    #expect(values["look"] as? Data == sheet.committedValues(forKeys: ["look"])["look"] as? Data)
+    #expect(values["look"] is Data)
+    #expect(note.seen == nil && note.value(forKey: "look") == nil)
+    try context.save()
+  }
+
+  @Test("A copy of what a transformer knows is transformed by name, and so is what is committed of it")
+  func transformed() throws {
+    ValueTransformers.register(InkTransformer(), named: "DerivedKindTests.ink")
+    func ink(_ derivation: String? = nil) -> PropertyDescription {
+      .attribute(
+        AttributeDescription(
+          "ink", .transformable, derivation: derivation, valueTransformerName: "DerivedKindTests.ink"))
+    }
+    let model = try ManagedObjectModel([
+      EntityDescription("Sheet", properties: [ink()]),
+      EntityDescription("Note", properties: [.toOne("sheet", "Sheet"), ink("sheet.ink")]),
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let sheet = context.insertNewObject(forEntityName: "Sheet")
+    let note = context.insertNewObject(forEntityName: "Note")
+    (note["sheet"], sheet["ink"]) = (sheet, Ink(red: 7))
+    #expect(note["ink"] as? Ink == Ink(red: 7))
+    try context.save()
+    sheet["ink"] = Ink(red: 8)
+    #expect(note["ink"] as? Ink == Ink(red: 8))
+    #expect(note.committedValues(forKeys: ["ink"])["ink"] as? Ink == Ink(red: 7))
+  }
+}
