@@ -20,7 +20,8 @@ public struct ModelDifference: Sendable, Hashable {
     case optionalChanged
     /// The attribute has another type.
     case typeChanged
-    /// The attribute follows from other properties in another way.
+    /// The attribute follows from other properties in another way, or became stored or derived. The first is
+    /// compatible: no row has what is derived.
     case derivationChanged
     /// A stored attribute became transient, or the reverse.
     case transientChanged
@@ -178,7 +179,7 @@ struct ModelComparison {
     }
     if old.isOptional != new.isOptional {
       note(
-        .optionalChanged, entity, path, false,
+        .optionalChanged, entity, path, old.isDerived && new.isDerived,
         "The property became \(new.isOptional ? "optional" : "required").")
     }
     switch (old, new) {
@@ -199,8 +200,10 @@ struct ModelComparison {
   private mutating func compare(
     _ old: AttributeDescription, _ new: AttributeDescription, of entity: String, _ path: String
   ) {
+    // No row has what is derived, and its indexes follow the new model.
+    let areDerived = old.derivation != nil && new.derivation != nil
     if old.type != new.type {
-      note(.typeChanged, entity, path, false, "The type was \(old.type) and is \(new.type).")
+      note(.typeChanged, entity, path, areDerived, "The type was \(old.type) and is \(new.type).")
     }
     if old.isTransient != new.isTransient {
       note(
@@ -214,7 +217,7 @@ struct ModelComparison {
     }
     if old.derivation != new.derivation {
       note(
-        .derivationChanged, entity, path, false,
+        .derivationChanged, entity, path, areDerived,
         "The derivation was \(text(old.derivation)) and is \(text(new.derivation)).")
     }
   }
@@ -250,6 +253,10 @@ extension PropertyDescription {
     case .relationship(let relationship): relationship.isOptional
     case .composite(let composite): composite.canBeAdded
     }
+  }
+
+  fileprivate var isDerived: Bool {
+    if case .attribute(let attribute) = self { attribute.derivation != nil } else { false }
   }
 
   fileprivate var kindName: String {

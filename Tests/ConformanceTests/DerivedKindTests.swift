@@ -1,5 +1,6 @@
 import Foundation
 import Perdure
+import PerdureTestSupport
 import Testing
 
 private struct Look: CodableAttributeValue, Equatable { var theme = "light" }
@@ -91,5 +92,63 @@ struct DerivedKindTests {
     sheet["ink"] = Ink(red: 8)
     #expect(note["ink"] as? Ink == Ink(red: 8))
     #expect(note.committedValues(forKeys: ["ink"])["ink"] as? Ink == Ink(red: 7))
+  }
+}
+
+/// Stores whose derived attributes are derived in another way than they were.
+@Suite("A store opens with other derivations")
+struct OtherDerivationTests {
+  private static func model(_ derivation: String) throws -> ManagedObjectModel {
+    var firm = EntityDescription(
+      "Firm",
+      properties: [
+        .toMany("hands", "Hand", inverse: "firm"), .toMany("rooms", "Room", inverse: "firm"),
+      ])
+    firm.properties.append(.derived("number", derivation))
+    firm.indexes = [FetchIndexDescription(on: "number")]
+    return try ManagedObjectModel([
+      firm,
+      EntityDescription(
+        "Hand", properties: [.toOne("firm", "Firm", inverse: "hands"), .int64("pay"), .int64("age")]),
+      EntityDescription("Room", properties: [.toOne("firm", "Firm", inverse: "rooms")]),
+    ])
+  }
+
+  @Test("What is derived in another way is found so, in its order and by its value")
+  func reopened() throws {
+    let directory = try TemporaryDirectory()
+    let steps: [(String, [Int])] = [
+      ("hands.@count", [0, 1, 2]), ("rooms.@count", [2, 1, 0]), ("hands.pay.@sum", [0, 5, 10]),
+      ("hands.@sum.pay", [0, 5, 10]), ("hands.age.@sum", [0, 30, 60]),
+      ("rooms.@count", [2, 1, 0]), ("hands.@count", [0, 1, 2]),
+    ]
+    for (step, (derivation, numbers)) in steps.enumerated() {
+      let container = PersistentContainer(
+        name: "Firms", model: try Self.model(derivation),
+        description: .init(path: directory.file("firms.perdure")))
+      try container.loadPersistentStores()
+      let context = container.newContext()
+      if step == 0 {
+        for number in 0..<3 {
+          let firm = context.insertNewObject(forEntityName: "Firm")
+          for _ in 0..<number {
+            let hand = context.insertNewObject(forEntityName: "Hand")
+            (hand["firm"], hand["pay"], hand["age"]) = (firm, 5, 30)
+          }
+          for _ in number..<2 { context.insertNewObject(forEntityName: "Room")["firm"] = firm }
+        }
+        try context.save()
+      }
+      for number in numbers {
+        let request = FetchRequest<ManagedObject>(
+          entityName: "Firm", predicate: try FetchPredicate(format: "number == \(number)"))
+        #expect(try context.count(for: request) == 1, "\(derivation) \(number)")
+      }
+      let request = FetchRequest<ManagedObject>(
+        entityName: "Firm", sortDescriptors: [FetchOrder("number")])
+      let found = try context.fetch(request).compactMap { $0["number"] as? Int64 }
+      #expect(found == numbers.sorted().map(Int64.init), "\(derivation)")
+      try container.close()
+    }
   }
 }

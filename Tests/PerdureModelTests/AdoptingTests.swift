@@ -95,6 +95,43 @@ struct AdoptingTests {
     #expect(stored.layouts.count == 4)
   }
 
+  @Test("What is derived may be derived in another way, as no row has it")
+  func derivations() throws {
+    let (stored, differences) = try adopt(
+      Sample.entities(changing: "Company") { company in
+        company.properties[2] = .derived(
+          "workerCount", "workers.@sum.salary", type: .double, optional: true)
+      })
+    #expect(
+      differences.map(text) == [
+        "optionalChanged Company.workerCount", "typeChanged Company.workerCount",
+        "derivationChanged Company.workerCount",
+      ])
+    #expect(stored.layouts.count == 4)
+    let respelled = try stored.adopting(
+      ManagedObjectModel(
+        Sample.entities(changing: "Company") { company in
+          company.properties[2] = .derived(
+            "workerCount", "workers.salary.@sum", type: .double, optional: true)
+        }))
+    #expect(respelled.differences.map(text) == ["derivationChanged Company.workerCount"])
+    #expect(respelled.stored.layouts.count == 4)
+  }
+
+  @Test("What is stored cannot become derived, nor the reverse")
+  func storedAndDerived() throws {
+    let original = try StoredModel.initial(
+      for: ManagedObjectModel([entity("A", .string("a"), .string("b"), .derived("c", "a", type: .string))]))
+    let turned = try ManagedObjectModel([
+      entity("A", .string("a"), .derived("b", "a", type: .string), .string("c"))
+    ])
+    let error = try #require(throws: ModelError.self) { _ = try original.adopting(turned) }
+    #expect(
+      error.differences.filter { !$0.isCompatible }.map(text) == [
+        "derivationChanged A.b", "derivationChanged A.c",
+      ])
+  }
+
   @Test("A new order of declaration is a new layout, and the old order finds the old one again")
   func reordered() throws {
     let original = try StoredModel.initial(for: Sample.model())
