@@ -37,6 +37,24 @@ private enum Examples {
     }
   }
 
+  struct Preferences: CodableAttributeValue { var theme = "light", size = 12 }
+
+  @Entity final class Account: ManagedObject {
+    var preferences: Preferences = Preferences()
+    var draft: Preferences?
+  }
+
+  struct Color {
+    var shades: [UInt8]
+    init(archive: Data) throws { shades = Array(archive) }
+    func archived() throws -> Data { Data(shades) }
+  }
+
+  struct ColorTransformer: ValueTransformer {
+    func data(from value: Any) throws -> Data { try (value as! Color).archived() }
+    func value(from data: Data) throws -> Any { try Color(archive: data) }
+  }
+
   enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
 
   static func run(_ path: String) throws {
@@ -101,6 +119,15 @@ private enum Examples {
     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
   }
 
+  static func transformed(_ path: String) throws {
+    ValueTransformers.register(ColorTransformer(), named: "Color")
+    let container = try PersistentContainer(name: "Accounts", classes: [Account.self], at: path)
+    try container.loadPersistentStores()
+    let account = Account(context: container.newContext())
+    account.preferences.size = 14
+    #expect(account.preferences.theme == "light" && account.preferences.size == 14 && account.draft == nil)
+  }
+
   private static func query(_ context: ManagedObjectContext, _ worker: Worker) throws {
     let query = Worker.fetchRequest {
       $0.company.name.hasPrefix("a", .caseInsensitive) && $0.salary.in(1000..<2000)
@@ -121,6 +148,7 @@ struct DocumentationTests {
   func run() throws {
     let directory = try TemporaryDirectory()
     try Examples.run(directory.file("Staff.perdure"))
+    try Examples.transformed(directory.file("Accounts.perdure"))
   }
 
   @Test("Every line of every example of the graph stands in this file, in its order")

@@ -124,13 +124,9 @@ struct TextIndexTests {
           from index on canonical:(name): 1 range by canonical:(name)
           candidates: 3 of 1000
         """)
-    #expect(
-      try explain(["canonical:(name)", "size"], "name BEGINSWITH[cd] 'Ea' AND size > 1") == """
-        fetch Item
-          from index on canonical:(name), size: 1 range by canonical:(name)
-          candidates: 3 of 1000
-          filter: name BEGINSWITH[cd] "Ea" AND size > 1
-        """)
+    let range = try explain(["canonical:(name)", "size"], "name BEGINSWITH[cd] 'Ea' AND size > 1")
+    #expect(range.contains("from index on canonical:(name), size: 1 range by canonical:(name)\n"), "\(range)")
+    #expect(range.contains("size > 1"), "\(range)")
     #expect(
       try explain(["canonical:(name)", "size"], "name IN[cd] {'a', 'É'} AND size == 1").contains(
         "2 ranges by canonical:(name), size"))
