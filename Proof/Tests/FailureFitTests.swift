@@ -26,7 +26,17 @@ struct FailureFitTests {
     #expect(misfit(error(.io, medium), medium) == nil)
     #expect(misfit(error(.diskFull, room), room) == nil)
     #expect(misfit(error(.corruption), short) == nil)
-    #expect(misfit(error(.diskFull), nil, hasStruck: false, isVolumeFull: true) == nil)
+    #expect(misfit(error(.diskFull, room), nil, hasStruck: false, isVolumeFull: true) == nil)
+    #expect(misfit(error(.diskFull, room), medium, hasStruck: false, isVolumeFull: true) == nil)
+  }
+
+  @Test("A store that says the medium is full and not what the system said is wrong, on a full medium too")
+  func noRoomForNoReason() {
+    #expect(misfit(error(.diskFull), nil, hasStruck: false, isVolumeFull: true) == "without a failure")
+    #expect(misfit(error(.diskFull, medium), nil, hasStruck: false, isVolumeFull: true) != nil)
+    #expect(misfit(error(.diskFull), room)?.hasPrefix("with a cause that is not") == true)
+    #expect(misfit(error(.diskFull, room), nil, hasStruck: false) == "without a failure")
+    #expect(misfit(error(.diskFull, room), room, hasStruck: false) == "though no call failed meanwhile")
   }
 
   @Test("An error for no reason is wrong: no call failed, or none while the store did this")

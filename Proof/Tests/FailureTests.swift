@@ -16,6 +16,15 @@ struct FailureTests {
     #expect(result.counts.ioFailures > 150)
   }
 
+  @Test("Where room is refused for what is held back, and not for all, the commits that are refused say so")
+  func heldBack() async throws {
+    let words = "a volume that fills up|short write|11|for ever"
+    let plan = ProofPlan(seed: 20_261_122, scale: 1, part: words)
+    let result = try await FailureCampaign().run(plan, .silent)
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.ioFailures == 1)
+  }
+
   @Test("Every single call of one program, with what systems do most: fail, stop in a write, drop pages")
   func everyCall() async throws {
     var campaign = FailureCampaign()

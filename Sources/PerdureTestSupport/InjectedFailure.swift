@@ -96,15 +96,23 @@ extension InjectedFailure: CustomStringConvertible {
 
 /// The failures of one file system that are still to come, and how often one has struck.
 struct FailurePlan: Sendable {
-  private var failures: [InjectedFailure] = []
+  private var failures: [Pending] = []
   private(set) var struckCount = 0
   private(set) var lastStruck: InjectedFailure?
   private(set) var callCounts: [FileOperation: Int] = [:]
   /// After so many no more calls fail.
   private var strikesMax = Int.max
 
+  /// A failure, and how many calls there are up to the one that it strikes; it may go on below 1.
+  private struct Pending {
+    let failure: InjectedFailure
+    var callsLeft: Int
+
+    var isDue: Bool { callsLeft == 0 || callsLeft < 0 && failure.repeats }
+  }
+
   mutating func add(_ failure: InjectedFailure, strikesMax: Int) {
-    failures.append(failure)
+    failures.append(Pending(failure: failure, callsLeft: failure.nth))
     self.strikesMax = min(self.strikesMax, strikesMax)
   }
 
@@ -119,12 +127,12 @@ struct FailurePlan: Sendable {
     callCounts[operation, default: 0] += 1
     guard !failures.isEmpty else { return nil }
     var struck: InjectedFailure?
-    for index in failures.indices where failures[index].concerns(operation, path: path) {
-      if isEmpty, case .partialRead = failures[index].effect { continue }
-      failures[index].nth -= 1
-      if struck == nil && failures[index].isDue { struck = failures[index] }
+    for index in failures.indices where failures[index].failure.concerns(operation, path: path) {
+      if isEmpty, case .partialRead = failures[index].failure.effect { continue }
+      failures[index].callsLeft -= 1
+      if struck == nil && failures[index].isDue { struck = failures[index].failure }
     }
-    failures.removeAll { $0.nth <= 0 && !$0.repeats }
+    failures.removeAll { $0.callsLeft <= 0 && !$0.failure.repeats }
     if let struck {
       struckCount += 1
       lastStruck = struck
@@ -135,8 +143,6 @@ struct FailurePlan: Sendable {
 }
 
 extension InjectedFailure {
-  fileprivate var isDue: Bool { nth == 0 || nth < 0 && repeats }
-
   fileprivate func concerns(_ operation: FileOperation, path: String) -> Bool {
     (self.operation ?? operation) == operation && (pathContains.map { path.contains($0) } ?? true)
   }

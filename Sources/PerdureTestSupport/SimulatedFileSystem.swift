@@ -82,9 +82,14 @@ extension SimulatedFileSystem {
     state.withLock { $0.failures.struckCount }
   }
 
-  /// The injected failure that has struck last; its `nth` has been counted down.
+  /// The injected failure that has struck last.
   package var lastInjectedFailure: InjectedFailure? {
     state.withLock { $0.failures.lastStruck }
+  }
+
+  /// How many bytes of `capacityBytes` are left. It is no call, and cannot fail.
+  package var freeBytes: UInt64 {
+    state.withLock { $0.availableBytes }
   }
 
   /// How many calls of each kind there were, those that failed by injection included.

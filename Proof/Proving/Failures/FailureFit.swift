@@ -18,7 +18,7 @@ package struct FailureFit {
 
   /// What is wrong with the error; nil: nothing.
   package func misfit(of error: StoreError) -> String? {
-    if isVolumeFull, error.code == .diskFull { return nil }
+    if isVolumeFull, error.code == .diskFull, error.cause?.code == .noSpace { return nil }
     guard let failure else { return "without a failure" }
     // Whether it is shows when it is asked for more (`FailureRun.noteState`).
     if error.code == .poisoned { return nil }

@@ -8,7 +8,7 @@ import PerdureTestSupport
 /// The rules, which are those that the documentation of `Store` gives:
 ///   F1  Every error is a `StoreError`, and there is a reason for it: a call failed meanwhile, and code and cause
 ///       fit what it failed with (`FailureFit`); or the store says from then on that it is poisoned; or the
-///       volume is full; or a checkpoint failed before in this opening, for more than want of room, and it is the
+///       volume is full, and the cause is that; or a checkpoint failed before in this opening, for more than want of room, and it is the
 ///       next one that says so again; or it was a sync in the background that failed (`syncAheadBytes`).
 ///   F2  A commit that failed with `.diskFull` or `.conflict`, or with another error after which the store
 ///       goes on, has left nothing. Otherwise the store is poisoned, and the commit may be in the log, as a whole.
@@ -313,5 +313,5 @@ extension FailureRun {
 extension SimulatedFileSystem {
   /// Whether so little is left that a store may find no room: none of the programs fills a volume by
   /// accident.
-  var isFull: Bool { ((try? availableBytes(at: "/")) ?? 0) < 64 << 10 }
+  var isFull: Bool { freeBytes < 64 << 10 }
 }

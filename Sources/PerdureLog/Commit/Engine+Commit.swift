@@ -71,7 +71,7 @@ extension Engine {
     } catch {
       let mayUseReserve = error.code == .diskFull && state.usageChange.shrinksStore
       giveUp(next, &state)
-      guard mayUseReserve, reserve.giveUp(.removals) else { throw error }
+      guard mayUseReserve, reserve.giveUp(.removals, for: error.cause) else { throw error }
       return try append(batch, newCatalog, &state, prepare)
     }
     state.applyUsageChange()

@@ -94,7 +94,7 @@ extension Engine {
       if reserve.isShort && lackOfRoom == nil { reserve.restore() }
       guard let lackOfRoom, !report.wasCancelled else { return report }
       if report.segmentsRewritten > rewritten { continue }
-      guard !isOnReserve && reserve.lend() else { throw lackOfRoom }
+      guard !isOnReserve && reserve.lend(for: lackOfRoom.cause) else { throw lackOfRoom }
       isOnReserve = true
     }
   }
@@ -103,7 +103,7 @@ extension Engine {
   func rollLogIfThereIsRoom(_ state: inout CommitterState) throws {
     while true {
       do { return try rollLog(&state) } catch let error as StoreError where error.code == .diskFull {
-        guard reserve.giveUp(.compaction) else { return }
+        guard reserve.giveUp(.compaction, for: error.cause) else { return }
       }
     }
   }

@@ -14,7 +14,7 @@ extension Recovery {
       do { try makeDurable(&state, opening, path, options) } catch {
         // What is written is there already; but some file systems need room for that too.
         let isRoom = error.operation == "write" && error.code.isLackOfRoom
-        guard isRoom, reserve.giveUp(.removals) else { throw error }
+        guard isRoom, reserve.giveUp(.removals, for: error) else { throw error }
         try makeDurable(&state, opening, path, options)
       }
       try sweep(&state, opening, path, options, &report)

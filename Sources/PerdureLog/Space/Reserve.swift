@@ -33,6 +33,8 @@ final class Reserve: @unchecked Sendable {
   /// the compaction asks for would take it away.
   private var isLent = false
   private let short = Atomic<Bool>(false)
+  /// What the system said when room was found to be short last.
+  private var shortage: FileIOError?
 
   /// - Parameter numbers: Of the files that are there.
   init(in directory: String, _ fileSystem: any FileSystem, found numbers: [UInt64]) {
@@ -46,6 +48,9 @@ final class Reserve: @unchecked Sendable {
 
   /// Whether less is held back than should be, because there is no room. H1
   var isShort: Bool { short.load(ordering: .relaxed) }
+
+  /// What the system said when that was seen last; nil while enough is held back.
+  var lackOfRoom: FileIOError? { lock.withLock { isShort ? shortage : nil } }
 
   /// Bytes that are held back.
   var heldBytes: UInt64 { lock.withLock { held.values.reduce(0, +) } }
@@ -72,21 +77,23 @@ final class Reserve: @unchecked Sendable {
 
   /// Gives the room of a part back to the medium.
   ///
+  /// - Parameter lack: What the system said.
   /// - Returns: Whether there was any.
-  func giveUp(_ part: Part) -> Bool {
+  func giveUp(_ part: Part, for lack: FileIOError?) -> Bool {
     lock.withLock {
-      short.store(true, ordering: .relaxed)
+      noteShort(lack)
       return remove(part)
     }
   }
 
   /// Gives the part for compaction back to the medium until `takeBack`.
   ///
+  /// - Parameter lack: What the system said.
   /// - Returns: Whether there was any; if not, nothing is lent.
-  func lend() -> Bool {
+  func lend(for lack: FileIOError?) -> Bool {
     lock.withLock {
       guard remove(.compaction) else { return false }
-      short.store(true, ordering: .relaxed)
+      noteShort(lack)
       isLent = true
       return true
     }
@@ -114,8 +121,14 @@ final class Reserve: @unchecked Sendable {
       for part in [Part.compaction, .removals] { try fill(part) }
       short.store(false, ordering: .relaxed)
     } catch {
-      short.store(error.code.isLackOfRoom, ordering: .relaxed)
+      guard error.code.isLackOfRoom else { return short.store(false, ordering: .relaxed) }
+      noteShort(error)
     }
+  }
+
+  private func noteShort(_ lack: FileIOError?) {
+    short.store(true, ordering: .relaxed)
+    shortage = lack ?? shortage
   }
 
   private func fill(_ part: Part) throws(FileIOError) {

@@ -90,6 +90,25 @@ struct FullDiskTests {
     #expect(promised > 50)
   }
 
+  @Test("A commit that may not use what is held back says what the system said about that")
+  func refusedForTheReserve() throws {
+    let disk = CrampedStore(capacityBytes: 4 << 20)
+    let store = try disk.open()
+    let rows = try store.keyspace("rows", .dense)
+    disk.fileSystem.inject(
+      InjectedFailure(of: .write, repeats: true, code: .quotaExceeded, pathContains: ".reserve"))
+    let last = try disk.fill(store, rows)
+    for _ in 0..<2 {
+      let error = #expect(throws: StoreError.self) {
+        try store.write { try $0.put([1], id: last + 1, in: rows) }
+      }
+      #expect(error?.code == .diskFull && error?.cause?.code == .quotaExceeded)
+      #expect(error?.cause?.path.hasSuffix(".reserve") == true)
+    }
+    disk.fileSystem.removeInjectedFailures()
+    try store.write { try $0.put([1], id: last + 1, in: rows) }
+  }
+
   @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
   func life() throws {
     let disk = CrampedStore(capacityBytes: 700_000)
