@@ -195,8 +195,8 @@ struct CrashExamination {
     } catch {
       report.violation = CrashViolation(
         reason: "\(error)", context: context, place: place, image: image,
-        trace: levels.flatMap(Self.trace), seed: explorer.seed, head: explorer.name, words: explorer.seedWords
-      )
+        trace: levels.flatMap(Self.trace), seed: explorer.seed, canary: explorer.canary, head: explorer.name,
+        words: explorer.seedWords)
     }
   }
 

@@ -14,6 +14,8 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   public let trace: [String]
   /// The seed of the explorer.
   public let seed: UInt64
+  /// The mistake that the explorer made on purpose; nil if it made none.
+  public let canary: CrashCanary?
   let head: String
   let words: String
 
@@ -39,7 +41,8 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
       Begun: \(Self.text(begun)); acknowledged: \(Self.text(acknowledged))
       On the disk: \(image.paths.joined(separator: " "))
       To run it again: \(SeedWords.again(words))
-      This crash alone: explorer.seed = \(seed); explorer.only = "\(place)"
+      This crash alone: explorer.seed = \(seed); \(canary.map { "explorer.canary = .\($0); " } ?? "")\
+      explorer.only = "\(place)"
       """
   }
 

@@ -7,6 +7,9 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   public let seed: UInt64
   private let words: String
 
+  /// Whether syncs that failed reported success, for somebody to notice: `FailureSweep.hidesFailedSyncs`.
+  public let hidesFailedSyncs: Bool
+
   /// How many calls the program made in the first run, of `run(only:…)` in the only one.
   public private(set) var callCount = 0
 
@@ -23,6 +26,7 @@ public struct FailureReport: Sendable, CustomStringConvertible {
 
   init(_ sweep: FailureSweep, _ kinds: [FailureKind]) {
     (name, seed, words) = (sweep.name, sweep.seed, sweep.seedWords)
+    hidesFailedSyncs = sweep.hidesFailedSyncs
     runs = Dictionary(kinds.map { ($0, 0) }, uniquingKeysWith: +)
   }
 
@@ -40,7 +44,9 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   /// Why no violation means little, the gravest first; empty if all is well.
   public var mistakes: [SuiteMistake] {
     if callCount == 0 { return [.noOperation] }
-    guard struckCount == 0 else { return [] }
+    guard struckCount == 0 else {
+      return hidesFailedSyncs && violation == nil ? [.unnoticed("that syncs failed and did not say so")] : []
+    }
     let names = runs.keys.map(\.rawValue).sorted().joined(separator: ", ")
     let kinds = names.isEmpty ? "" : " (\(names))"
     return [
@@ -61,7 +67,8 @@ public struct FailureReport: Sendable, CustomStringConvertible {
     let counts = FailureKind.allCases.compactMap { kind in runs[kind].map { "\(kind.rawValue) \($0)" } }
     let kinds = counts.isEmpty ? "" : " (\(counts.joined(separator: ", ")))"
     return """
-      \(name): \(callCount) calls, \(struckCount) runs in which one failed\(kinds), \(words)
+      \(name): \(callCount) calls, \(struckCount) runs in which one failed\(kinds)\
+      \(hidesFailedSyncs ? "; syncs that failed did not say so" : ""), \(words)
       """
   }
 

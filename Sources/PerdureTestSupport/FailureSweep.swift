@@ -183,7 +183,7 @@ public struct FailureSweep: Sendable {
     } catch {
       report.violation = FailureViolation(
         reason: "\(error)", strike: strike, trace: fileSystem.journal.markedTrace(upTo: .max), seed: seed,
-        head: name, words: seedWords)
+        hidesFailedSyncs: hidesFailedSyncs, head: name, words: seedWords)
     }
     return calls
   }

@@ -10,6 +10,8 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
 
   /// The seed of the sweep.
   public let seed: UInt64
+  /// Whether syncs that failed reported success: `FailureSweep.hidesFailedSyncs`.
+  public let hidesFailedSyncs: Bool
   let head: String
   let words: String
 
@@ -21,9 +23,11 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
 
   /// The reason, the failure, the last changes, and how to run it again.
   public var description: String {
-    let what = strike.map { "\($0)" } ?? "without a failure"
+    let hiding = hidesFailedSyncs ? ", and no failed sync says so" : ""
+    let what = (strike.map { "\($0)" } ?? "without a failure") + hiding
     let lines = trace.suffix(60).map { "  \($0)\n" }.joined()
-    let alone = strike.map { "\nThis run alone: sweep.\($0.code)" } ?? ""
+    let setting = hidesFailedSyncs ? "sweep.hidesFailedSyncs = true; " : ""
+    let alone = strike.map { "\nThis run alone: \(setting)sweep.\($0.code)" } ?? ""
     return "\(head): \(what): \(reason)\n\(lines)To run it again: \(SeedWords.again(words))\(alone)"
   }
 }

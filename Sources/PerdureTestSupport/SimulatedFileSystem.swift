@@ -156,13 +156,13 @@ extension SimulatedFileSystem {
 
   /// See `FileSystem.syncDirectory(_:)`.
   public func syncDirectory(_ path: String) throws(FileIOError) {
-    do {
-      try perform(.syncDirectory, path) { state throws(FileIOError) in
-        let directory = try state.tree.directory(at: path, for: "syncDirectory")
-        state.journal.record(.syncDirectory, path, state.ignoresSync ? .ignored : .syncDirectory(directory))
+    try state.withLock { state throws(FileIOError) in
+      if let failure = state.failures.strike(.syncDirectory, path: path) {
+        guard state.hidesFailedSyncs else { throw failure.error(.syncDirectory, path: path) }
+        return state.journal.record(.syncDirectory, "\(path) failed", .ignored)
       }
-    } catch {
-      guard hidesFailedSyncs, error.detail == InjectedFailure.detail else { throw error }
+      let directory = try state.tree.directory(at: path, for: "syncDirectory")
+      state.journal.record(.syncDirectory, path, state.ignoresSync ? .ignored : .syncDirectory(directory))
     }
   }
 

@@ -14,6 +14,8 @@ public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
     case noFailure
     /// Steps were marked with labels that cannot be right.
     case labels
+    /// A mistake was made on purpose (`CrashExplorer.canary`, `FailureSweep.hidesFailedSyncs`), and nobody has noticed.
+    case canary
   }
 
   /// What was not tested.
@@ -24,6 +26,14 @@ public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
 
   /// What was not tested, what has most likely been forgotten, and how to say that it is meant.
   public var description: String { "\(text) If that is meant: check(allowing: [.\(kind)])" }
+
+  /// - Parameter mistake: What was wrong on purpose.
+  static func unnoticed(_ mistake: String) -> SuiteMistake {
+    SuiteMistake(
+      .canary,
+      "Nobody has noticed \(mistake): the suite does not look for what that breaks, or it was not meant to be here."
+    )
+  }
 
   static let noOperation = SuiteMistake(
     .noOperation,

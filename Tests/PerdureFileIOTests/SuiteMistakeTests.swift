@@ -148,11 +148,17 @@ struct CrashCanaryKindTests {
     let violation = try #require(report.violation)
     #expect(violation.reason.contains(canary == .beginsLate ? "Surplus" : "Lost"))
     #expect(report.description.contains("with the canary \(canary)"))
+    #expect(violation.description.contains("explorer.canary = .\(canary); explorer.only = "))
+    #expect(throws: CrashViolation.self) { try report.check() }
   }
 
-  @Test("None, if it looks at nothing", arguments: CrashCanary.allCases)
+  @Test("None, if it looks at nothing, and then its check says so", arguments: CrashCanary.allCases)
   func blind(_ canary: CrashCanary) throws {
-    #expect(try report(canary, Suite(looks: false, looksForSurplus: false)).violation == nil)
+    let report = try report(canary, Suite(looks: false, looksForSurplus: false))
+    #expect(report.violation == nil && report.mistakes.map(\.kind) == [.canary])
+    let mistake = #expect(throws: SuiteMistake.self) { try report.check() }
+    #expect(mistake?.kind == .canary && mistake?.description.contains("the canary \(canary)") == true)
+    try report.check(allowing: [.canary])
   }
 
   @Test("Each side of the check has its own")
@@ -220,14 +226,30 @@ struct SweepMistakeTests {
     #expect(report.violation != nil && report.struckCount == 1 && report.runs == [.mediaError: 1])
   }
 
+  @Test("A directory's sync that failed and did not say so stands in the trace as one that failed")
+  func hiddenDirectorySync() throws {
+    var sweep = FailureSweep(seed: 1)
+    sweep.hidesFailedSyncs = true
+    let failure = InjectedFailure(of: .syncDirectory)
+    let report = sweep.run(only: failure, program: program, verify: verify)
+    let violation = try #require(report.violation)
+    #expect(violation.trace.contains { $0.contains("syncDirectory / failed") })
+  }
+
   @Test("Syncs that fail and say nothing are noticed by a check that looks at disks, and by no other")
   func hiddenSyncs() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.hidesFailedSyncs = true
-    let violation = try #require(sweep.run(program: program, verify: verify).violation)
+    let report = sweep.run(program: program, verify: verify)
+    let violation = try #require(report.violation)
     #expect(violation.reason.contains("Lost") && violation.trace.contains { $0.contains("sync") })
+    #expect(violation.description.contains("This run alone: sweep.hidesFailedSyncs = true; sweep.run(only: "))
+    #expect(report.summary.contains("syncs that failed did not say so"))
+    #expect(throws: FailureViolation.self) { try report.check() }
     let blind = sweep.run(program: program) { _, _ in }
     #expect(blind.violation == nil && blind.struckCount > 0)
+    expect(.canary, saying: "syncs failed and did not say so", blind)
+    try blind.check(allowing: [.canary])
     sweep.hidesFailedSyncs = false
     try sweep.run(program: program, verify: verify).check()
   }
