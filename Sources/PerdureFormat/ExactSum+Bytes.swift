@@ -52,6 +52,9 @@ extension ExactSum {
 
   private var digitBase: Int64 { radix == .binary ? 128 : 100 }
 
+  /// Where digits can stand: from the least double, or decimal, up to the greatest 2^63 times. FORMAT.md.
+  private var digitPlaces: ClosedRange<Int> { radix == .binary ? -154...155 : -1024...1052 }
+
   /// Bytes that stand in the order of what the sums come to; none is the beginning of another.
   package var orderKey: [UInt8] {
     let special: Class? =
@@ -187,8 +190,11 @@ extension ExactSum {
     let high = try Self.byte(bytes, &place) ^ mask
     let biased = Int(high) << 8 | Int(try Self.byte(bytes, &place) ^ mask)
     let topPlace = biased - Self.placeBias
+    // Two bytes could ask for a number of half a million bits.
+    guard digitPlaces.contains(topPlace) else { throw Self.wrong(1) }
     var digits: [Int64] = []
     while true {
+      guard digitPlaces.contains(topPlace - digits.count) else { throw Self.wrong(place) }
       let byte = try Self.byte(bytes, &place) ^ mask
       let digit = Int64(byte >> 1)
       let isFirstOrLast = digits.isEmpty || byte & 1 == 0

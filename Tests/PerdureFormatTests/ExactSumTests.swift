@@ -388,7 +388,7 @@ struct ExactSumTests {
           let sum = try decoded(bytes)
           readCount += 1
           #expect(sum.encoded == bytes, "seed \(random.seed), round \(round)")
-          _ = (sum.int64, sum.double, sum.orderKey)
+          _ = (sum.int64, sum.double, sum.orderKey, sum.coefficientAndExponent)
           var doubled = sum
           doubled.merge(sum)
           _ = doubled.encoded

@@ -69,6 +69,37 @@ struct CatalogRecordTests {
     #expect(catalog.presentIndexes.map(\.definition) == [definition])
   }
 
+  @Test("A reserved extractor with more than it needs makes no entry", arguments: [false, true])
+  func surplus(_ isUnique: Bool) throws {
+    func expect(_ definition: IndexDefinition, at offset: Int?, adding bytes: [UInt8] = []) throws {
+      var catalog = try catalogOfTwo()
+      try apply(CatalogRecord.index(index, self.definition), to: &catalog)
+      let id: UInt32 = definition.name == "by" ? 0 : 1
+      var record = CatalogRecord.index(
+        DerivedIndex(id: id, name: definition.name, isUnique: definition.isUnique), definition)
+      record.value += bytes
+      let error = #expect(throws: FormatError.self) { try apply(record, to: &catalog) }
+      #expect(error == offset.map { FormatError(.illegalField, in: "index entry", at: $0) })
+      #expect(catalog.indexes.map(\.definition) == [self.definition])
+    }
+    func removed(_ keyspaces: [Keyspace], _ parameters: [UInt8], isUnique: Bool = false) -> IndexDefinition {
+      let source = IndexDefinition.Source.records(
+        keyspaces: keyspaces, extractor: "removed", parameters: parameters)
+      return IndexDefinition(name: "by", source: source, isUnique: isUnique)
+    }
+    if isUnique {
+      try expect(removed([], [], isUnique: true), at: 4)
+      var sums = sums
+      sums.isUnique = true
+      try expect(sums, at: 4)
+    } else {
+      try expect(removed([people], []), at: 8)
+      try expect(removed([], [1]), at: 19)
+      try expect(IndexDefinition(name: "n", source: .groupCounts(of: index)), at: 28, adding: [1])
+      try expect(IndexDefinition(name: "o", source: .sumOrder(of: index)), at: 21, adding: [1])
+    }
+  }
+
   private var sums: IndexDefinition {
     IndexDefinition(
       name: "s",

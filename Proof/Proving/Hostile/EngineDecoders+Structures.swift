@@ -7,6 +7,23 @@ import PerdureTestSupport
 // Those that go from structure to structure: trees, packed values, whole segments.
 
 extension EngineDecoders {
+  /// The sum of a group, as it stands in keys of an index.
+  static let sum = HostileDecoder(
+    "sum", cost: 10, throwing: FormatError.self, samples: { Samples.sums.map(\.encoded) },
+    decode: { bytes in
+      let sum = try ExactSum(decoding: bytes)
+      try same(sum.encoded, bytes, "a sum")
+      guard sum.encoded.count == bytes.count else { throw Violation("bytes behind a sum") }
+      _ = (sum.int64, sum.double, sum.orderKey, sum.coefficientAndExponent)
+      var twice = sum
+      twice.merge(sum)
+      for term in [ExactSum.Term.integer(-1), .double(0.1)] { twice.apply(term, isRemoval: false) }
+      for term in [ExactSum.Term.integer(-1), .double(0.1)] { twice.apply(term, isRemoval: true) }
+      var again = sum
+      again.merge(sum)
+      guard twice == again else { throw Violation("what came and went is still there") }
+    })
+
   /// What a root block says of a tree (dense or not, height, slot, count), then the file behind its header.
   static let index = HostileDecoder(
     "index", cost: 10, throwing: FormatError.self,

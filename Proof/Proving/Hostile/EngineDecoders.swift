@@ -7,7 +7,7 @@ import PerdureTestSupport
 package enum EngineDecoders {
   package static let all: [HostileDecoder] =
     [superblock, segmentHeader, frame, record, rewritten, groupSearch, blob, indexFile, checkpointRoot]
-    + [readers, catalog, index, block, segment]
+    + [readers, catalog, sum, index, block, segment]
 
   static let store = StoreID(high: 0x5065_7264_7572_6521, low: 0x0123_4567_89AB_CDEF)
 

@@ -33,6 +33,28 @@ enum Samples {
     return bytes
   }
 
+  /// Sums of both kinds, of both signs, near and far, with numbers that are none.
+  static let sums: [ExactSum] = {
+    let binary: [[ExactSum.Term]] = [
+      [.integer(0)], [.integer(300), .integer(-5)], [.double(-0.1), .integer(.min)],
+      [.double(.leastNonzeroMagnitude), .double(.greatestFiniteMagnitude)],
+      [.double(1), .double(.nan), .double(.infinity), .double(-.infinity)],
+    ]
+    let decimal: [[ExactSum.Term]] = [
+      [.decimal(isNegative: true, coefficient: 125, exponent: -1), .integer(7)],
+      [
+        .decimal(isNegative: false, coefficient: 1, exponent: -2048),
+        .decimal(isNegative: true, coefficient: .max, exponent: 2047),
+      ],
+    ]
+    let all = binary.map { (ExactSum.Radix.binary, $0) } + decimal.map { (.decimal, $0) }
+    return all.map { radix, terms in
+      var sum = ExactSum(radix)
+      for term in terms { sum.apply(term, isRemoval: false) }
+      return sum
+    }
+  }()
+
   /// Definitions of keyspaces, indexes and a dictionary.
   static let catalog: [UInt8] = {
     let definitions: [(key: [UInt8], value: [UInt8])] = [
@@ -45,6 +67,16 @@ enum Samples {
         [2] + Array("b".utf8),
         [1, 0, 0, 0, 0, 0, 12, 0, 1, 0, 0, 0] + Array("group-counts".utf8) + [0, 0, 0, 0]
       ),
+      (
+        [2] + Array("s".utf8),
+        [2, 0, 0, 0, 0, 0, 10, 0, 1, 0, 0, 0] + Array("group-sums".utf8) + [1, 0, 0, 0]
+          + [0, 0, 6, 0] + Array("slices".utf8) + [9]
+      ),
+      (
+        [2] + Array("o".utf8),
+        [3, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0] + Array("sum-order".utf8) + [2, 0, 0, 0]
+      ),
+      ([2] + Array("gone".utf8), [4, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0] + Array("removed".utf8)),
       ([3, 1, 0], [1, 0, 0, 0, 200, 0, 0, 0] + Array("a dictionary".utf8)),
     ]
     return definitions.flatMap { [UInt8($0.key.count), UInt8($0.value.count)] + $0.key + $0.value }

@@ -227,6 +227,7 @@ enum CatalogRecord {
       keyspace: { Int($0) < catalog.keyspaces.count ? catalog.keyspaces[Int($0)] : nil },
       index: { Int($0) < catalog.indexes.count ? catalog.indexes[Int($0)].index : nil })
     guard let source else { throw wrong(8) }
+    if entry.isRemoved, entry.isUnique { throw wrong(4) }
     guard !entry.isUnique || source.canBeUnique else { throw wrong(4) }
     guard entry.id == catalog.entry(named: name)?.index.id ?? UInt32(catalog.indexes.count) else {
       throw wrong(0)
@@ -261,7 +262,7 @@ extension CatalogRecord {
     var id: UInt32
     var isUnique: Bool
     var extractor: String
-    /// Ids of keyspaces; of the counted index, if the entry counts groups.
+    /// Ids of keyspaces; of the one index whose groups are counted.
     var sources: [UInt32]
     var parameters: [UInt8]
 
@@ -269,6 +270,8 @@ extension CatalogRecord {
     func source(
       keyspace: (UInt32) -> Keyspace?, index: (UInt32) -> DerivedIndex?
     ) throws(FormatError) -> IndexDefinition.Source? {
+      if isRemoved, !sources.isEmpty { throw FormatError(.illegalField, in: "index entry", at: 8) }
+      if isRemoved || extractor == groupCountsExtractor, !parameters.isEmpty { throw wrongParameters }
       if extractor == groupCountsExtractor {
         return sources.count == 1 ? index(sources[0]).map { .groupCounts(of: $0) } : nil
       }
