@@ -27,4 +27,21 @@ struct CrashTests {
     #expect(sum.matrix.losses == Set(CrashLoss.allCases))
     #expect(sum.matrix.operations.isSuperset(of: [.create, .rename, .remove, .syncDirectory, .write, .sync]))
   }
+
+  @Test("Programs whose garbage makes the store compact itself come to that often, and do the same twice")
+  func compactionByItself() async throws {
+    let shape = try #require(CrashShape.all.first { $0.garbageBytesMin > 0 })
+    var compactions = 0
+    for round in 0..<4 as Range<UInt64> {
+      let runs = (0..<2).map { _ in
+        (CrashWorkload(shape: shape, seed: seed &+ round), SimulatedFileSystem())
+      }
+      for (workload, fileSystem) in runs { _ = try await workload.run(on: fileSystem, fileSystem.marker) }
+      compactions += runs[0].0.history.compactions
+      #expect(runs[0].1.journal.trace == runs[1].1.journal.trace, "PERDURE_SEED=\(seed)")
+      #expect(runs[0].0.history.compactions == runs[1].0.history.compactions)
+    }
+    print("\(compactions) compactions")
+    #expect(compactions > 20, "PERDURE_SEED=\(seed)")
+  }
 }

@@ -15,6 +15,7 @@ package final class CrashHistory: Sendable {
     var definitions: [UInt64: CrashDefinition] = [:]
     /// Those whose numbers nobody knows, in order.
     var unnumbered: [CrashDefinition] = []
+    var compactions = 0
   }
 
   private let commits = Guarded(Commits())
@@ -30,6 +31,12 @@ package final class CrashHistory: Sendable {
       commits.definitions[sequence] = definition
     }
   }
+
+  /// The store has compacted itself.
+  package func noteCompaction() { commits.withLock { $0.compactions += 1 } }
+
+  /// How often it has.
+  package var compactions: Int { commits.withLock { $0.compactions } }
 
   /// Has a definition made, if the store has none that is the same, while nobody else makes one.
   package func define<R>(_ definition: CrashDefinition, _ make: () throws -> R) throws -> R {

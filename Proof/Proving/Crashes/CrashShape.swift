@@ -31,6 +31,8 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var reopensEvery = 17
   /// One step in so many compacts the store, one in twice as many with a snapshot held; 0: none.
   package var compactsOneIn = 0
+  /// With so many bytes of garbage the store compacts itself, as in the background, but on the program's thread; 0: never.
+  package var garbageBytesMin: UInt64 = 0
   /// Whether compaction puts what lives long into groups.
   package var groups = false
   /// Whether values are compressed, and one step in so many makes a dictionary; 0: neither.
@@ -47,7 +49,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   /// How much of the log is synced in the background at once, and the next segment prepared; 0: nothing.
   package var syncAheadBytes: UInt64 = 0
   /// Whether checkpoints begin by themselves, on a thread of the store's own. What comes before what may differ from
-  /// run to run then; what must hold does not. Compaction does not begin by itself below a mebibyte of garbage.
+  /// run to run then; what must hold does not.
   package var checkpointsInBackground = false
   /// A commit is made in one of these ways. Others than `write` are for a single writer.
   package var ways: [CrashWay] = [.write]
@@ -129,5 +131,10 @@ package struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "checkpoints in the background", commits: 48, operations: 1...8, valueLengthMax: 700,
       reopensEvery: 16, checkpointsInBackground: true),
+    CrashShape(
+      description: "compaction that begins by itself", commits: 50, valueLengthMax: 500, checkpointOneIn: 9,
+      reopensEvery: 13, garbageBytesMin: 1500,
+      // What is ordered is synced by a thread: sooner or later.
+      durabilities: [.relaxed, .processCrash, .powerLoss]),
   ]
 }

@@ -27,6 +27,9 @@ struct CrashWriter {
     self.store = store
     self.marker = marker
     self.random = random
+    compactor =
+      shape.garbageBytesMin == 0
+      ? nil : HandDrivenCompactor(store, workload.options, garbageBytesMin: shape.garbageBytesMin)
     extractor = workload.extractor
     rows = try history.keyspace("rows", .dense, of: store)
     names = try history.keyspace("names", .bytes, of: store)
@@ -42,6 +45,8 @@ struct CrashWriter {
 
   /// What is held while the store is compacted.
   private var held: Snapshot?
+  /// What compacts the store when enough is garbage; nil: nothing does.
+  private let compactor: HandDrivenCompactor?
 
   mutating func step() async throws {
     if shape.compactsOneIn > 0, Int.random(in: 0..<shape.compactsOneIn, using: &random) == 0 {
@@ -52,6 +57,7 @@ struct CrashWriter {
       }
       try store.compact()
     }
+    try compactIfDue()
     if shape.trainsOneIn > 0, Int.random(in: 0..<shape.trainsOneIn, using: &random) == 0 {
       try train()
     }
@@ -66,6 +72,15 @@ struct CrashWriter {
     if shape.durabilities.contains(.powerLoss), Int.random(in: 0..<8, using: &random) == 0 {
       try promising { try store.sync() }
     }
+  }
+
+  /// As the background does behind each commit; sometimes with a snapshot held, which keeps garbage.
+  private mutating func compactIfDue() throws {
+    guard let compactor else { return }
+    if Int.random(in: 0..<6, using: &random) == 0 { held = held == nil ? store.snapshot() : nil }
+    let (hasRun, failure) = compactor.step()
+    if let failure { throw Violation("compaction failed: \(failure)") }
+    if hasRun { history.noteCompaction() }
   }
 
   /// Does something that makes all that was committed before it durable.

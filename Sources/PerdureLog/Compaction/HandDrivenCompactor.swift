@@ -1,0 +1,29 @@
+// A thread of its own does not do the same in every run, so nobody can cut the power in it at every operation. What it
+// decides and does is here on the caller's thread, with less garbage than the background asks for.
+
+/// What compacts a store in the background, one round at a time on this thread.
+package final class HandDrivenCompactor {
+  private let store: Store
+  private let compactor: Compactor
+
+  /// - Parameters:
+  ///   - store: Does not compact itself.
+  ///   - options: Of the store: how much may be garbage.
+  ///   - garbageBytesMin: Below so many bytes of it nothing is done.
+  package init(_ store: Store, _ options: StoreOptions, garbageBytesMin: UInt64) {
+    self.store = store
+    var policy = options.compactionPolicy
+    policy.deadBytesMin = garbageBytesMin
+    // It never sleeps.
+    policy.bytesPerSecond = 1e15
+    compactor = Compactor(policy)
+  }
+
+  /// Does what the background would do now.
+  ///
+  /// - Returns: Whether there was enough garbage, and why the run failed; nil if it did not.
+  package func step() -> (hasRun: Bool, failure: String?) {
+    let hasRun = compactor.runIfDue(store.engine)
+    return (hasRun, hasRun ? compactor.current.failure : nil)
+  }
+}
