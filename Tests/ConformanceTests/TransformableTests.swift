@@ -52,6 +52,15 @@ private struct ColourTransformer: ValueTransformer {
   @Attribute(.transformed(by: "TransformableTests.colour")) var colour: Colour?
 }
 
+/// What leads to an account, and shows its colour.
+@Entity private final class Card: ManagedObject {
+  var account: Account?
+  @Attribute(.transient) var sketch: Preferences?
+  @Attribute(.transformed(by: "TransformableTests.colour"), derived: "account.colour") var colour: Colour?
+  @Attribute(.transformed(by: "TransformableTests.colour"), derived: "account.colour")
+  private(set) var same: Colour?
+}
+
 @Entity private final class Plain: ManagedObject {
   var draft: Preferences?
 }
@@ -61,7 +70,7 @@ private struct ColourTransformer: ValueTransformer {
 struct TransformableTests {
   private func container() throws -> PersistentContainer {
     ValueTransformers.register(ColourTransformer(), named: "TransformableTests.colour")
-    return try Sandbox(Account.self).container
+    return try Sandbox(Account.self, Card.self).container
   }
 
   private func names(_ context: ManagedObjectContext, _ format: String, _ arguments: any PredicateArgument...)
@@ -143,6 +152,36 @@ struct TransformableTests {
     #expect(error.message.contains("Refusal"))
     account.colour = nil
     try context.save()
+  }
+
+  @Test("What no bytes can be made of reads as nothing in a transient attribute too, and the save refuses it")
+  func refusedTransient() throws {
+    let context = try container().newContext()
+    let card = Card(context: context)
+    card.sketch = Preferences(theme: "light")
+    #expect(card.sketch == Preferences(theme: "light"))
+    try context.save()
+    card.sketch = Preferences(refuses: true)
+    #expect(card.sketch == nil && card.value(forKey: "sketch") == nil && card.isUpdated)
+    #expect(refusals(context) == ["1550 sketch"])
+    card.setPrimitiveValue(Preferences(refuses: true), forKey: "sketch")
+    #expect(refusals(context) == ["1550 sketch"])
+    context.rollback()
+    #expect(card.sketch == Preferences(theme: "light"))
+  }
+
+  @Test("A copy of an attribute with a transformer is the value that its transformer makes")
+  func copy() throws {
+    let container = try container()
+    let context = container.newContext()
+    let card = Card(context: context)
+    #expect(card.colour == nil)
+    card.account = Account(context: context)
+    card.account?.colour = Colour(red: 9)
+    #expect(card.colour == Colour(red: 9) && card.same == Colour(red: 9))
+    try context.save()
+    let same = try #require(try container.newContext().fetch(FetchRequest<Card>()).first)
+    #expect(same.colour == Colour(red: 9) && same.value(forKey: "colour") as? Colour == Colour(red: 9))
   }
 
   @Test("Bytes that nothing can be made of read as no value, and stay")

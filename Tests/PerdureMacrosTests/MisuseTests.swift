@@ -128,6 +128,32 @@ struct MisuseTests {
       member("@Relationship(minCount: 1, maxCount: 3) var a: ToMany<B>\n@Relationship var b: B? = nil") == [])
   }
 
+  @Test("Options are arguments of the marker: what stands within one may have any name")
+  func optionsWithinExpressions() {
+    for innocent in [
+      ".maximum(Limits.transient)", ".minimum(least(derived: 1))", ".rules([Rule.unique, .indexed])",
+      ".rules(make { .transient })", "wide ? .unique : .indexed", "Rules.transient", "x ? derived : optional",
+      "originalName: \".transient\"", ".minimum(x[.transformed])",
+    ] {
+      let source = "@Attribute(\(innocent)) var a: Int = 1"
+      guard let variable = DeclarationScanner.variable(source) else {
+        return #expect(Bool(false), "no variable: \(source)")
+      }
+      #expect(!ManagedProperty.isTransient(variable) && !ManagedProperty.isTransformed(variable), "\(source)")
+      #expect(!ManagedProperty.isDerived(variable) && member(source) == [], "\(source)")
+      let accessors = ManagedExpansion.accessors(SyntaxText(source))
+      #expect(accessors?.contains("get { _get(_Slot.a) }") == true, "\(source)")
+      #expect(accessors?.contains("set { _set(_Slot.a, newValue) }") == true, "\(source)")
+    }
+    for option in [".transient", "AttributeOption.transient", "Perdure.AttributeOption . transient"] {
+      for source in [
+        "@Attribute(\(option)) var a: Int", "@Attribute(.minimum(f(1, 2)), \(option)) var a: Int",
+      ] {
+        #expect(DeclarationScanner.variable(source).map(ManagedProperty.isTransient) == true, "\(source)")
+      }
+    }
+  }
+
   @Test("What an object's isolation and its type do not allow")
   func isolation() {
     #expect(

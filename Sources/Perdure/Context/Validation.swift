@@ -187,7 +187,7 @@ extension ContextCore {
   ) {
     guard let object = identityMap.object(overlay.reference) else { return }
     if object.hasTransientValue(slot) {
-      if overlay.shape.rules[slot] != nil {
+      if overlay.shape.rules[slot] != nil || overlay.shape.transformableSlots.contains(slot) {
         addBrokenRules(
           of: object.transientValue(slot), overlay.shape, overlay.reference, slot, to: &details)
       }

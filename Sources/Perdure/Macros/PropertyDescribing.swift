@@ -86,11 +86,13 @@ extension _EntityAssembly {
 extension _EntityAssembly {
   /// Adds an attribute whose values a transformer knows.
   public mutating func addTransformed<Other>(
-    _ name: String, _ type: Other.Type, _ options: AttributeOption..., originalName: String? = nil
+    _ name: String, _ type: Other.Type, _ options: AttributeOption..., derived: String? = nil,
+    originalName: String? = nil
   ) {
     addAttribute(
       AttributeDescription(
-        name, .transformable, isOptional: type is any _MayBeNil.Type, renamingIdentifier: originalName),
+        name, .transformable, isOptional: type is any _MayBeNil.Type, derivation: derived,
+        renamingIdentifier: originalName),
       options)
   }
 }

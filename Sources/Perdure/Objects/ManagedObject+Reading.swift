@@ -76,7 +76,7 @@ extension ManagedObject {
       if type == .undefined {
         stop("\(shape.name).\(shape.propertyName(slot)) holds anything, and no typed value.")
       }
-      return transientValue(slot)
+      return core.graph.shown(transientValue(slot))
     case .relationship: stop("\(shape.propertyName(slot)) is a relationship.")
     }
   }

@@ -82,6 +82,8 @@ extension ManagedObject {
       stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
     }
     if type == .objectID, case .objectID = value { return value }
+    // A save refuses it (T2 of ValueTransformers.swift).
+    if type == .transformable, value.transformationProblem != nil { return value }
     guard let stored = value.stored(as: FieldKind(type)) else { stopUnfit(value, slot) }
     return stored
   }

@@ -8,7 +8,9 @@ enum ManagedExpansion {
       let binding = variable.bindings.first,
       binding.name != nil
     else { return nil }
-    if ManagedProperty.isTransformed(variable) { return transformedAccessors(binding) }
+    if ManagedProperty.isTransformed(variable) {
+      return transformedAccessors(binding, hasSetter: !isDerived(variable))
+    }
     if ManagedProperty.isTransient(variable) { return transientAccessors(binding) }
     let getter = "get { _get(_Slot.\(binding.spelling)) }"
     if isDerived(variable) {
@@ -17,14 +19,12 @@ enum ManagedExpansion {
     return "{\n  \(getter)\n  set { _set(_Slot.\(binding.spelling), newValue) }\n}"
   }
 
-  private static func transformedAccessors(_ binding: BindingSyntax) -> String {
+  private static func transformedAccessors(_ binding: BindingSyntax, hasSetter: Bool) -> String {
     let type = binding.type.map { ", (\($0)).self" } ?? ""
-    return """
-      {
-        get { _transformed(_Slot.\(binding.spelling)\(type)) }
-        set { _setTransformed(_Slot.\(binding.spelling), newValue) }
-      }
-      """
+    let getter = "get { _transformed(_Slot.\(binding.spelling)\(type)) }"
+    return hasSetter
+      ? "{\n  \(getter)\n  set { _setTransformed(_Slot.\(binding.spelling), newValue) }\n}"
+      : "{\n  \(getter)\n}"
   }
 
   /// A transient attribute of a type that the model does not know makes its default when it is first read.
@@ -42,9 +42,6 @@ enum ManagedExpansion {
   /// Whether the value follows from others, so that there is nothing to set. Where the source speaks of a
   /// setter, as in `private(set)`, the language wants one; the object refuses what is set.
   private static func isDerived(_ variable: VariableSyntax) -> Bool {
-    guard let options = variable.attribute("Attribute")?.arguments,
-      !variable.modifiers.contains(where: { $0.hasSuffix("(set)") })
-    else { return false }
-    return ManagedProperty.hasLabel("derived", options)
+    ManagedProperty.isDerived(variable) && !variable.modifiers.contains { $0.hasSuffix("(set)") }
   }
 }

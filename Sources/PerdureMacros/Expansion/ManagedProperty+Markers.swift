@@ -49,15 +49,16 @@ extension ManagedProperty {
     guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
       return nil
     }
-    if let marker = variable.attribute("Attribute"), let options = marker.arguments {
-      let isDerived = hasLabel("derived", options)
+    if let marker = variable.attribute("Attribute"), let options = marker.arguments.map(MarkerArguments.init)
+    {
+      let isDerived = options.has(label: "derived")
       if isDerived, isTransient(variable) {
         return ("\"\(name)\" is derived, and so is never stored. Remove .transient.", marker.offset)
       }
       if isDerived, binding.initializer != nil {
         return ("\"\(name)\" is derived, and so has no default. Remove the initial value.", binding.offset)
       }
-      if isTransient(variable), let option = ["unique", "indexed"].first(where: { hasOption($0, options) }) {
+      if isTransient(variable), let option = ["unique", "indexed"].first(where: options.has(option:)) {
         return (
           "\"\(name)\" is transient, and no store has it to compare or to find. Remove .\(option) or .transient.",
           marker.offset
@@ -65,14 +66,14 @@ extension ManagedProperty {
       }
     }
     guard let marker = variable.attribute("Relationship"), toManyElement(of: type) == nil else { return nil }
-    let options = marker.arguments ?? ""
-    if !type.hasSuffix("?"), !type.contains("<"), hasLabel("optional", options) {
+    let options = MarkerArguments(marker.arguments ?? "")
+    if !type.hasSuffix("?"), !type.contains("<"), options.has(label: "optional") {
       return (
         "\"\(name)\" always leads to an object, as its type is not optional. Remove \"optional\", or write "
           + "\"\(type)?\".", marker.offset
       )
     }
-    if type.hasSuffix("?"), let count = ["minCount", "maxCount"].first(where: { hasLabel($0, options) }) {
+    if type.hasSuffix("?"), let count = ["minCount", "maxCount"].first(where: options.has(label:)) {
       return (
         "\"\(name)\" leads to one object at most. Remove \(count), or declare it as ToMany; optional: false demands "
           + "an object.", marker.offset
@@ -82,16 +83,6 @@ extension ManagedProperty {
       return ("\"\(name)\" leads to an object, and has no default. Remove the initial value.", binding.offset)
     }
     return nil
-  }
-
-  static func hasLabel(_ label: String, _ options: String) -> Bool {
-    let tokens = Lexer.tokens(of: options)
-    return zip(tokens, tokens.dropFirst()).contains { $0.is(label) && $1.is(":") }
-  }
-
-  static func hasOption(_ option: String, _ options: String) -> Bool {
-    let tokens = Lexer.tokens(of: options)
-    return zip(tokens, tokens.dropFirst()).contains { $0.is(".") && $1.is(option) }
   }
 
   /// A marker on a variable that is Swift's alone: it would be ignored.

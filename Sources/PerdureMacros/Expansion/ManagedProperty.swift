@@ -59,9 +59,13 @@ struct ManagedProperty: Hashable, Sendable {
   /// Whether `@Attribute` has the option `.transformed(by:)`.
   static func isTransformed(_ variable: VariableSyntax) -> Bool { hasOption("transformed", variable) }
 
+  /// Whether `@Attribute` says how the value follows from others.
+  static func isDerived(_ variable: VariableSyntax) -> Bool {
+    variable.attribute("Attribute")?.arguments.map(MarkerArguments.init)?.has(label: "derived") == true
+  }
+
   private static func hasOption(_ name: String, _ variable: VariableSyntax) -> Bool {
-    guard let options = variable.attribute("Attribute")?.arguments else { return false }
-    return hasOption(name, options)
+    variable.attribute("Attribute")?.arguments.map(MarkerArguments.init)?.has(option: name) == true
   }
 
   private static func access(_ modifiers: [String]) -> String {

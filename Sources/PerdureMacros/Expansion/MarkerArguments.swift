@@ -1,0 +1,41 @@
+/// What stands in the parentheses of `@Attribute` or `@Relationship`, as far as the macros have to know it: which options
+/// and which labels there are. Only what is an argument itself counts; what stands within one belongs to an expression,
+/// and may have any name.
+struct MarkerArguments {
+  private let arguments: [ArraySlice<Token>]
+
+  init(_ source: String) {
+    var arguments: [ArraySlice<Token>] = []
+    let tokens = Lexer.tokens(of: source)
+    var (begin, depth) = (0, 0)
+    for (index, token) in tokens.enumerated() where token.kind == .punctuation {
+      switch token.text {
+      case "(", "[", "{": depth += 1
+      case ")", "]", "}": depth -= 1
+      case "," where depth == 0:
+        arguments.append(tokens[begin..<index])
+        begin = index + 1
+      default: break
+      }
+    }
+    self.arguments = arguments + [tokens[begin...]]
+  }
+
+  /// Whether an argument is called so.
+  func has(label: String) -> Bool {
+    arguments.contains { argument in
+      argument.count > 1 && argument[argument.startIndex].is(label)
+        && argument[argument.startIndex + 1].is(":")
+    }
+  }
+
+  /// Whether an argument is this case of `AttributeOption`, with or without the type in front.
+  func has(option: String) -> Bool {
+    arguments.contains { argument in
+      var words = argument.map { $0.kind == .literal ? "" : $0.text }[...]
+      if words.starts(with: ["Perdure", "."]) { words = words.dropFirst(2) }
+      if words.first == "AttributeOption" { words = words.dropFirst() }
+      return words.starts(with: [".", option])
+    }
+  }
+}
