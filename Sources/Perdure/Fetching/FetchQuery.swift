@@ -56,7 +56,7 @@ package struct PreparedFetch {
     }
     var check = PredicateCheck(schema: schema, entity: entity)
     let asked = ConstantFitting(schema: schema, entity: entity)
-      .fit((query.predicate ?? .true).replacingObjectIDs())
+      .fit((query.predicate ?? .true).replacingNamedElements().replacingObjectIDs())
     try check.check(asked)
     self.schema = schema
     self.entity = entity

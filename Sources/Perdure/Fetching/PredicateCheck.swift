@@ -70,9 +70,12 @@ struct PredicateCheck {
       _ = try type(first, variables)
       _ = try type(second, variables)
       return .any
-    case .set(_, let left, let right):
-      _ = try type(right, variables)
-      return .many(try type(left, variables).element)
+    case .set(let operation, let left, let right):
+      let added = try type(right, variables)
+      // Of objects of two entities only the evaluation tells which are there.
+      let kept = try type(left, variables).element
+      guard operation == .union else { return .many(kept) }
+      return .many(kept.isSame(as: added.element) ? kept : .any)
     }
   }
 
@@ -83,8 +86,20 @@ struct PredicateCheck {
     if case .object(let entity) = start.element {
       reached.formUnion(schema.entities(along: path, from: entity))
       waysBack.formUnion(schema.waysBack(along: path, from: entity))
+    } else if case .any = start.element, !path.names.isEmpty {
+      reachEverything()
     }
     return type
+  }
+
+  /// For what only the evaluation tells: it may read whatever there is.
+  private mutating func reachEverything() {
+    for case let entity? in schema.entities {
+      reached.insert(entity.number)
+      for property in entity.properties {
+        waysBack.formUnion(schema.waysBack(along: PropertyPath(property.name), from: entity))
+      }
+    }
   }
 
   private mutating func element(
@@ -94,6 +109,8 @@ struct PredicateCheck {
     case .size: return .value(.int64)
     case .first, .last: return base.element
     case .at(let position):
+      // A position that is a text asks an object for the property of that name.
+      if case .constant = position {} else { reachEverything() }
       _ = try type(position, variables)
       return .any
     }
@@ -267,6 +284,14 @@ extension FetchFunction {
 }
 
 extension PathType {
+  fileprivate func isSame(as other: PathType) -> Bool {
+    switch (self, other) {
+    case (.object(let left), .object(let right)): left.number == right.number
+    case (.value(let left), .value(let right)): left == right
+    default: false
+    }
+  }
+
   fileprivate var isMany: Bool {
     if case .many = self { true } else { false }
   }

@@ -35,6 +35,25 @@ extension FetchPredicate {
 }
 
 extension FetchPredicate {
+  /// The predicate with paths in the place of names in brackets: `SELF["company"]` is `company`, and is planned, checked
+  /// and followed back from unsaved changes as that.
+  func replacingNamedElements() -> FetchPredicate {
+    mapChildren(
+      predicate: { $0.replacingNamedElements() }, expression: { $0.replacingNamedElements() })
+  }
+}
+
+extension FetchExpression {
+  fileprivate func replacingNamedElements() -> FetchExpression {
+    if case .element(let base, .at(.constant(.string(let name)))) = self {
+      return .path(from: base.replacingNamedElements(), PropertyPath(name))
+    }
+    return mapChildren(
+      predicate: { $0.replacingNamedElements() }, expression: { $0.replacingNamedElements() })
+  }
+}
+
+extension FetchPredicate {
   /// The predicate with `objectID` at the end of paths left out: an object and its identity compare as one.
   func replacingObjectIDs() -> FetchPredicate {
     mapChildren(

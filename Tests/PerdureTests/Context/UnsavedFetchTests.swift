@@ -16,7 +16,10 @@ struct UnsavedFetchTests {
     "SUBQUERY(friends, $f, $f.company.name == 'c1' AND $f.salary > 1).@count > 0",
     "ANY bookmarks.title == 'p2'",
     "ANY bookmarks.members.salary == 2", "TERNARY(mentor.salary > 2, company.name, spouse.name) == 'c1'",
-    "company.name == 'c1' OR salary == 3",
+    "company.name == 'c1' OR salary == 3", "SELF['company'].name == 'c1'", "company['workerCount'] > 3",
+    "TERNARY(salary > 2, mentor, spouse).salary == 2",
+    "TERNARY(salary > 2, mentor, spouse)['company'].name == 'c1'",
+    "ANY friends['salary'] == 2", "company[TERNARY(salary > 2, 'name', 'name')] == 'c1'",
   ]
   private static let orders = [
     [], ["company.name", "salary"], ["mentor.salary"], ["company.workerCount", "name"],
