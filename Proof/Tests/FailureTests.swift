@@ -76,6 +76,55 @@ struct FailureTests {
     let violation = try #require(result.violations.first)
     #expect(violation.command.contains("--part 'compaction and checkpoints|"))
     print("\(ignored): after \(result.counts.ioFailures) failures: \(violation.what.prefix(200))")
+    // What is lost is lost to a power cut, or to the next who opens or reads.
+    let reasons: [SwallowingFileSystem.Ignored: [String]] = [
+      .write: ["of a power cut after the failure"], .sync: ["of a power cut after the failure"],
+      .syncDirectory: ["of a power cut"], .rename: ["opening, with a cause that is not"],
+      .read: ["with a code that does not fit"],
+    ]
+    #expect(reasons[ignored]?.contains { violation.what.contains($0) } == true, "\(violation)")
+  }
+
+  @Test("The engine as it is does all of that right")
+  func control() async throws {
+    var campaign = FailureCampaign()
+    campaign.workloads = campaign.workloads.filter { $0.name == "compaction and checkpoints" }
+    campaign.kinds = [.mediaError, .syncDropsPages]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.05), .silent)
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.ioFailures > 3)
+  }
+
+  @Test("A store that cannot read what it has any more, after it was let down, is caught")
+  func unreadable() async throws {
+    var campaign = FailureCampaign()
+    campaign.disguise = { ForgottenMappings($0) }
+    campaign.workloads = campaign.workloads.filter { $0.name == "overwrite" }
+    campaign.kinds = [.mediaError]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 1), .silent)
+    let violation = try #require(result.violations.first)
+    #expect(violation.what.contains("reading a poisoned store, though no call failed"), "\(violation)")
+  }
+
+  @Test("A commit that changes nothing and that nobody made is caught, by the first run already")
+  func secret() async throws {
+    var campaign = FailureCampaign()
+    campaign.workloads = [.secretCommit]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.001), .silent)
+    let violation = try #require(result.violations.first)
+    #expect(violation.what.contains("there never was a commit 3"), "\(violation)")
+  }
+
+  @Test("What a failed sync costs is caught although later syncs make it good", arguments: [false, true])
+  func lateSyncs(swallows: Bool) async throws {
+    var campaign = FailureCampaign()
+    if swallows { campaign.disguise = { SwallowingFileSystem($0, ignoring: .sync) } }
+    campaign.workloads = [.lateSyncs]
+    campaign.kinds = [.mediaError]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 1), .silent)
+    guard swallows else { return #expect(result.violations.map(\.description) == []) }
+    let violation = try #require(result.violations.first)
+    #expect(violation.what.contains("of a power cut after the failure"), "\(violation)")
   }
 
   @Test("An engine whose indexes lack entries is caught, by the first run already")

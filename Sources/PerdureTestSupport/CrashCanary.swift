@@ -50,7 +50,7 @@ extension DiskEvent {
   var withoutSync: DiskEvent {
     switch self {
     case .sync, .syncDirectory: .ignored
-    case .write, .forget, .create, .remove, .rename, .ignored: self
+    case .write, .forget, .forgetEntries, .rememberEntries, .create, .remove, .rename, .ignored: self
     }
   }
 }

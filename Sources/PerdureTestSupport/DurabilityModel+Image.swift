@@ -49,7 +49,8 @@ struct DiskCutter {
     switch event {
     case .write(let write): made[write.file] = nil
     case .sync(let file, _), .forget(let file): made[file] = nil
-    case .create, .remove, .rename, .syncDirectory, .ignored: break
+    case .create, .remove, .rename, .syncDirectory, .forgetEntries, .rememberEntries, .ignored:
+      break
     }
     findWrites()
   }

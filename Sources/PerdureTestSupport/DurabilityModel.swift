@@ -13,7 +13,8 @@ import PerdureFileIO
 //       writes from before it.
 //   R4  A rename within a directory is one change. One between directories is two: the new name may be
 //       durable without the removal of the old one, but never the other way round.
-//   R5  Writes that a failed sync forgot are never made durable by a later one, but may be on the disk.
+//   R5  Writes, and changes of a directory's entries, that a failed sync forgot are never made durable by a later one,
+//       but may be on the disk; names until they are written again (`rewriteForgottenNames`).
 //   R6  Everything else pending is kept or lost independently of the rest, in any order.
 
 /// The state of a simulated disk between two operations.
@@ -73,6 +74,10 @@ struct PendingChange: Sendable {
     if case .write(let write) = body { write.file == file } else { false }
   }
 
+  var isEntry: Bool {
+    if case .entries = body { true } else { false }
+  }
+
   func isEntry(of directory: UInt64) -> Bool {
     if case .entries(let entries) = body { entries.contains { $0.directory == directory } } else { false }
   }
@@ -89,6 +94,8 @@ enum DiskEvent: Sendable {
   case write(PendingChange.Write)
   case sync(file: UInt64, SyncMode)
   case forget(file: UInt64)
+  case forgetEntries(directory: UInt64)
+  case rememberEntries
   case create(PendingChange.Entry, isDirectory: Bool)
   case remove(PendingChange.Entry)
   case rename([PendingChange.Entry])
@@ -113,6 +120,12 @@ extension DurabilityModel {
       for index in pending.indices where pending[index].isWrite(to: file) {
         pending[index].isForgotten = true
       }
+    case .forgetEntries(let directory):
+      for index in pending.indices where pending[index].isEntry(of: directory) {
+        pending[index].isForgotten = true
+      }
+    case .rememberEntries:
+      for index in pending.indices where pending[index].isEntry { pending[index].isForgotten = false }
     case .create(let entry, let isDirectory):
       if isDirectory, let node = entry.node { directoryNodes.insert(node) }
       add(.entries([entry]), operation)
@@ -121,7 +134,7 @@ extension DurabilityModel {
     case .rename(let entries):
       addRename(entries, operation)
     case .syncDirectory(let directory):
-      settle { $0.isEntry(of: directory) }
+      settle { $0.isEntry(of: directory) && !$0.isForgotten }
     case .ignored:
       break
     }

@@ -50,6 +50,9 @@ public struct FailureSweep: Sendable {
   /// The seed of the generator that the seed is from.
   private var origin: UInt64?
 
+  /// Whether failing syncs are those of directories too, and forget changes of names.
+  package var dropsNames = false
+
   /// Whether it is noted in a file what the sweep is at, for who looks after a trap.
   package var leavesNote = true
 
@@ -119,7 +122,7 @@ public struct FailureSweep: Sendable {
     program: (SimulatedFileSystem) throws -> State,
     verify: (State, SimulatedFileSystem) throws -> Void
   ) -> FailureReport {
-    run(FailureStrike(kind: kind, nth: nth, repeats: repeats), program, verify)
+    run(FailureStrike(kind: kind, nth: nth, repeats: repeats, dropsNames: dropsNames), program, verify)
   }
 
   /// Runs the program once, with a failure of any making.
@@ -146,14 +149,16 @@ public struct FailureSweep: Sendable {
     _ note: RunNote, _ program: (SimulatedFileSystem) throws -> State,
     _ verify: (State, SimulatedFileSystem) throws -> Void, _ report: inout FailureReport
   ) {
-    let count = kind.operation.map { calls[$0] ?? 0 } ?? calls.values.reduce(0, +)
+    let names = dropsNames && kind.operation == .sync ? calls[.syncDirectory] ?? 0 : 0
+    let count = kind.operation.map { (calls[$0] ?? 0) + names } ?? calls.values.reduce(0, +)
     var nth = 1
     // Threads of the program's own may make a call more in another run.
     while report.violation == nil {
       let isChosen = part >= 1 || Double.random(in: 0..<1, using: &random) < part
       if isChosen {
         let before = report.struckCount
-        attempt(FailureStrike(kind: kind, nth: nth, repeats: repeats), note, program, verify, &report)
+        let strike = FailureStrike(kind: kind, nth: nth, repeats: repeats, dropsNames: dropsNames)
+        attempt(strike, note, program, verify, &report)
         if report.struckCount == before && nth >= count { return }
       } else if nth >= count {
         return

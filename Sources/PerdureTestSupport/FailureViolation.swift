@@ -37,8 +37,10 @@ struct FailureStrike: Sendable, CustomStringConvertible {
   let kind: FailureKind?
   let failure: InjectedFailure
 
-  init(kind: FailureKind, nth: Int, repeats: Bool) {
-    (self.kind, failure) = (kind, kind.failure(nth: nth, repeats: repeats))
+  init(kind: FailureKind, nth: Int, repeats: Bool, dropsNames: Bool) {
+    var failure = kind.failure(nth: nth, repeats: repeats)
+    failure.dropsNames = dropsNames
+    (self.kind, self.failure) = (kind, failure)
   }
 
   init(failure: InjectedFailure) { (kind, self.failure) = (nil, failure) }

@@ -42,6 +42,9 @@ public struct InjectedFailure: Sendable {
   /// What is left behind.
   public var effect: Effect
 
+  /// Whether it is one of syncs of directories too, where it is one of syncs: what these forget is the changes of names.
+  package var dropsNames = false
+
   /// Describes a failure.
   ///
   /// - Parameter nth: 1 or more.
@@ -144,6 +147,8 @@ struct FailurePlan: Sendable {
 
 extension InjectedFailure {
   fileprivate func concerns(_ operation: FileOperation, path: String) -> Bool {
-    (self.operation ?? operation) == operation && (pathContains.map { path.contains($0) } ?? true)
+    guard pathContains.map({ path.contains($0) }) ?? true else { return false }
+    return (self.operation ?? operation) == operation
+      || dropsNames && self.operation == .sync && operation == .syncDirectory
   }
 }

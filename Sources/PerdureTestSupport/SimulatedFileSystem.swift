@@ -23,6 +23,8 @@ public final class SimulatedFileSystem: FileSystem {
     let ignoresSync: Bool
     /// Whether syncs that fail by injection report success.
     var hidesFailedSyncs = false
+    /// Whether a sync of a directory has forgotten changes of names.
+    var hasForgottenNames = false
   }
 
   let state: Guarded<State>
@@ -75,6 +77,15 @@ extension SimulatedFileSystem {
   var hidesFailedSyncs: Bool {
     get { state.withLock { $0.hidesFailedSyncs } }
     set { state.withLock { $0.hidesFailedSyncs = newValue } }
+  }
+
+  /// Changes of names that a sync of a directory forgot are to be made durable by the next one again.
+  package func rewriteForgottenNames() {
+    state.withLock { state in
+      guard state.hasForgottenNames else { return }
+      state.hasForgottenNames = false
+      state.journal.record(.syncDirectory, "is to come for names that were forgotten", .rememberEntries)
+    }
   }
 
   /// How many calls have failed by injection.
@@ -157,12 +168,22 @@ extension SimulatedFileSystem {
   /// See `FileSystem.syncDirectory(_:)`.
   public func syncDirectory(_ path: String) throws(FileIOError) {
     try state.withLock { state throws(FileIOError) in
-      if let failure = state.failures.strike(.syncDirectory, path: path) {
-        guard state.hidesFailedSyncs else { throw failure.error(.syncDirectory, path: path) }
-        return state.journal.record(.syncDirectory, "\(path) failed", .ignored)
+      guard let failure = state.failures.strike(.syncDirectory, path: path) else {
+        let directory = try state.tree.directory(at: path, for: "syncDirectory")
+        let event = state.ignoresSync ? DiskEvent.ignored : .syncDirectory(directory)
+        return state.journal.record(.syncDirectory, path, event)
       }
-      let directory = try state.tree.directory(at: path, for: "syncDirectory")
-      state.journal.record(.syncDirectory, path, state.ignoresSync ? .ignored : .syncDirectory(directory))
+      var event = DiskEvent.ignored
+      if failure.effect == .forgetsWrites,
+        let directory = try? state.tree.directory(at: path, for: "syncDirectory")
+      {
+        event = .forgetEntries(directory: directory)
+        state.hasForgottenNames = true
+      }
+      if state.hidesFailedSyncs || state.hasForgottenNames {
+        state.journal.record(.syncDirectory, "\(path) failed", event)
+      }
+      if !state.hidesFailedSyncs { throw failure.error(.syncDirectory, path: path) }
     }
   }
 

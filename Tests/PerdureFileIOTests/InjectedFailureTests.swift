@@ -129,6 +129,26 @@ struct InjectedFailureTests {
     #expect(later.map { $0.bytes(at: "/a") } == [[0x78]])
   }
 
+  @Test("A sync of a directory that drops names makes them durable no more, until they are written again")
+  func droppedNames() throws {
+    let fileSystem = SimulatedFileSystem()
+    _ = try fileSystem.open("/a", .create)
+    var failure = InjectedFailure(of: .sync, code: .mediaError, effect: .forgetsWrites)
+    failure.dropsNames = true
+    fileSystem.inject(failure)
+    expectError(.mediaError) { try fileSystem.syncDirectory("/") }
+    func isThere() -> Set<Bool> {
+      let disks = CrashExplorer().images(of: fileSystem.journal, after: fileSystem.operationCount)
+      return Set(disks.map { $0.bytes(at: "/a") != nil })
+    }
+    try fileSystem.syncDirectory("/")
+    #expect(try isThere() == [true, false] && fileSystem.contents(of: "/") == ["a"])
+    fileSystem.rewriteForgottenNames()
+    #expect(isThere() == [true, false])
+    try fileSystem.syncDirectory("/")
+    #expect(isThere() == [true])
+  }
+
   @Test("A full volume takes what it can, and has room again after a removal")
   func capacity() throws {
     let fileSystem = SimulatedFileSystem(capacityBytes: 10)

@@ -62,6 +62,7 @@ package struct FailureCampaign: Campaign {
     sweep.part = min(1, plan.scale)
     sweep.kinds = kinds
     sweep.leavesNote = false
+    sweep.dropsNames = true
     return sweep
   }
 

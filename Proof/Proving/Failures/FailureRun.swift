@@ -16,7 +16,10 @@ import PerdureTestSupport
 ///   F4  Whoever opens the store without a power cut in between finds every commit that was acknowledged,
 ///       at whatever level; after a power cut every one that was acknowledged as durable, or found by an
 ///       opening.
-///   F5  What is read is what was written, or an error.
+///       The first loss of power is right after the call of the store's in which the system first let it down; others
+///       come at the end.
+///   F5  What is read is what was written, or an error. Everything is read as soon as there was an error, and again
+///       after the next commit: what a refused one has left in memory may show no earlier.
 final class FailureRun {
   static let path = "/s.perdure"
 
@@ -29,11 +32,25 @@ final class FailureRun {
   private var promised: UInt64 = 0
   private var acknowledged: UInt64 = 0
   private var last: UInt64 = 0
+  /// The last commit that may be there: one more, where a commit was in the making when the store was poisoned.
+  private var possible: UInt64 = 0
+  /// Whether there was an error since everything was read after a commit.
+  private var hasErred = false
   private(set) var isPoisoned = false
   /// Whether the store writes no more checkpoints until it is opened again.
   private var isWithoutCheckpoints = false
   /// What a poisoned store shows.
   private var shown: UInt64 = 0
+
+  /// What was promised right after the first call that failed.
+  private var firstFailure: Moment?
+
+  /// A time at which the power may be cut.
+  private struct Moment {
+    let operation: Int
+    let states: [CrashState]
+    let promised: UInt64
+  }
 
   /// Which disks are built of a power cut afterwards, and how many.
   private let disks: Disks
@@ -59,12 +76,24 @@ final class FailureRun {
     return options
   }
 
+  /// Something is begun; gives how many calls have failed before. Nothing has happened since what was last begun was over.
+  private func begin() -> Int {
+    let struck = base.injectedFailureCount
+    if struck > 0, firstFailure == nil {
+      let states = history.states(upTo: possible)
+      firstFailure = Moment(operation: base.operationCount, states: states, promised: promised)
+    }
+    return struck
+  }
+
   /// Opens the store, and looks at what is in it. Nil: it could not be opened, for a reason that it said.
   func open(readOnly: Bool = false, registers: Bool = true) throws -> Store? {
     var options = optionsHere
     options.isReadOnly = readOnly
     options.registersAsReader = registers
-    let struck = base.injectedFailureCount
+    let struck = begin()
+    // RELIABILITY.md says so under what is not covered.
+    base.rewriteForgottenNames()
     let store: Store
     do { store = try Store(at: Self.path, options: options) } catch let error as StoreError {
       // There may be none yet.
@@ -78,9 +107,10 @@ final class FailureRun {
     guard sequence >= acknowledged else {
       throw Violation("commit \(sequence) is the last that was found, of \(acknowledged)")
     }
+    guard sequence <= possible else { throw Violation("there never was a commit \(sequence)") }
     if !readOnly {
-      (last, acknowledged, promised) = (sequence, sequence, sequence)
-      (isPoisoned, isWithoutCheckpoints) = (false, false)
+      (last, acknowledged, promised, possible) = (sequence, sequence, sequence, sequence)
+      (isPoisoned, isWithoutCheckpoints, hasErred) = (false, false, false)
     }
     try check(store)
     return store
@@ -95,7 +125,7 @@ final class FailureRun {
     _ store: Store, _ change: CrashHistory.Change, _ durability: Durability, isRefused: Bool = false,
     defining definition: CrashDefinition? = nil, _ body: () throws -> UInt64
   ) throws -> Bool {
-    let (before, struck) = (store.snapshot().sequence, base.injectedFailureCount)
+    let (before, struck) = (store.snapshot().sequence, begin())
     do {
       let sequence = try body()
       if isRefused { throw Violation("commit \(sequence) should have been refused") }
@@ -103,10 +133,14 @@ final class FailureRun {
         if isPoisoned { throw Violation("commit \(sequence) was made by a poisoned store") }
         guard sequence == last + 1 else { throw Violation("commit \(sequence) came after \(last)") }
         history.note(sequence, change, defining: definition)
-        last = sequence
+        (last, possible) = (sequence, sequence)
       }
       acknowledged = max(acknowledged, last)
       if durability == .powerLoss { promised = max(promised, last) }
+      if sequence > before && hasErred {
+        hasErred = false
+        try check(store, "reading what is there after an error and a commit")
+      }
       return true
     } catch let error as StoreError {
       if !(isRefused && error.code == .conflict) { try checkFit(error, "committing", since: struck) }
@@ -117,7 +151,7 @@ final class FailureRun {
 
   /// Calls that the system may fail, and that leave no commit behind.
   func attempt(_ store: Store, promises: Bool = false, _ body: () throws -> Void) throws {
-    let struck = base.injectedFailureCount
+    let struck = begin()
     do {
       try body()
       if promises { promised = max(promised, last) }
@@ -129,13 +163,13 @@ final class FailureRun {
 
   /// A compaction writes a checkpoint of its own, and goes on without when that fails.
   func compact(_ store: Store) throws {
-    let struck = base.injectedFailureCount
+    let struck = begin()
     try attempt(store) { try store.compact() }
     if base.injectedFailureCount > struck { isWithoutCheckpoints = true }
   }
 
   func checkpoint(_ store: Store) throws {
-    let struck = base.injectedFailureCount
+    let struck = begin()
     do {
       try store.checkpoint()
       promised = max(promised, last)
@@ -156,20 +190,24 @@ final class FailureRun {
   ) throws {
     let wasPoisoned = isPoisoned
     isPoisoned = looksPoisoned(store)
+    hasErred = true
     let sequence = store.snapshot().sequence
     guard isPoisoned else {
       guard !wasPoisoned else { throw Violation("the store is poisoned no more, after \(error)") }
       guard error.code != .poisoned else { throw Violation("it goes on after \(error)") }
       guard sequence == last else { throw Violation("commit \(sequence) is seen after \(error)") }
-      return
+      return try check(store, "reading what is there after an error")
     }
     let mayBeIn = !wasPoisoned && commit != nil && ![.diskFull, .conflict].contains(error.code)
-    if mayBeIn, let (change, definition) = commit { history.note(last + 1, change, defining: definition) }
+    if mayBeIn, let (change, definition) = commit {
+      history.note(last + 1, change, defining: definition)
+      possible = last + 1
+    }
     let isSane = wasPoisoned ? sequence == shown : sequence == last || mayBeIn && sequence == last + 1
     guard isSane else { throw Violation("a poisoned store shows commit \(sequence) after \(error)") }
     shown = sequence
-    _ = try store.keyspaces
     guard isPoison({ try store.sync() }) else { throw Violation("a poisoned store has synced") }
+    try check(store, "reading a poisoned store")
   }
 
   /// A commit of nothing asks the system for nothing, and is refused by a poisoned store.
@@ -201,7 +239,7 @@ final class FailureRun {
 
   /// Whatever the system says, it is closed then.
   func close(_ store: Store) throws {
-    let struck = base.injectedFailureCount
+    let struck = begin()
     do {
       try store.close()
       if isPoisoned { throw Violation("a poisoned store was closed as if nothing had been") }
@@ -211,10 +249,10 @@ final class FailureRun {
   }
 
   /// Reads everything. F5
-  func check(_ store: Store) throws {
-    try reading("reading") {
+  func check(_ store: Store, _ action: String = "reading") throws {
+    try reading(action) {
       let sequence = store.snapshot().sequence
-      try history.states(upTo: sequence)[Int(sequence)].check(store, "at commit \(sequence)")
+      try history.states(upTo: sequence)[Int(sequence)].check(store, "at commit \(sequence), \(action),")
     }
   }
 
@@ -230,7 +268,7 @@ final class FailureRun {
   }
 
   func verify(_ store: Store) throws {
-    let struck = base.injectedFailureCount
+    let struck = begin()
     try attempt(store) {
       let report = try store.verify()
       guard report.isClean || base.injectedFailureCount > struck else {
@@ -255,7 +293,7 @@ final class FailureRun {
 
   /// Calls that change nothing, and fail when the system does just then.
   func reading(_ action: String, _ body: () throws -> Void) throws {
-    let struck = base.injectedFailureCount
+    let struck = begin()
     do { try body() } catch let error as StoreError { try checkFit(error, action, since: struck) }
   }
 }
@@ -264,10 +302,16 @@ final class FailureRun {
 extension FailureRun {
   /// Opens what is left, with and without a power cut; then goes on, and cuts the power again.
   func finish() throws {
-    let states = history.states(upTo: last + 1)
+    _ = begin()
+    let states = history.states(upTo: possible)
     try check(base.currentImage.fileSystem(), states, acknowledged, "without a power cut")
-    try checkCrashes(states, "of a power cut after the failure", imagesMax: disks.count)
+    let end = Moment(operation: base.operationCount, states: states, promised: promised)
+    try checkCrashes(end, "of a power cut in the end", imagesMax: disks.count)
+    if let moment = firstFailure, moment.operation < end.operation {
+      try checkCrashes(moment, "of a power cut after the failure", imagesMax: disks.count)
+    }
     guard let store = try open() else { throw Violation("it does not open") }
+    try history.checkComplete(upTo: last)
     // A full volume stays so.
     guard !base.isFull else { return }
     let (key, value) = (CrashKey(keyspace: "afterwards", key: .id(1)), [9, 9, 9, 9] as [UInt8])
@@ -282,17 +326,16 @@ extension FailureRun {
     guard isMade else { throw Violation("it does not go on") }
     try check(store)
     let when = "of a power cut after the first commit that followed"
-    try checkCrashes(history.states(upTo: last), when, imagesMax: 2)
+    let after = Moment(
+      operation: base.operationCount, states: history.states(upTo: last), promised: promised)
+    try checkCrashes(after, when, imagesMax: 2)
   }
 
-  private func checkCrashes(
-    _ states: [CrashState], _ when: String, imagesMax: Int
-  ) throws {
+  private func checkCrashes(_ moment: Moment, _ when: String, imagesMax: Int) throws {
     var explorer = CrashExplorer(seed: disks.seed)
     explorer.imagesPerOperationMax = imagesMax
-    let journal = base.journal
-    for image in explorer.images(of: journal, after: journal.operationCount) {
-      try check(image.fileSystem(), states, promised, when)
+    for image in explorer.images(of: base.journal, after: moment.operation) {
+      try check(image.fileSystem(), moment.states, moment.promised, when)
     }
   }
 

@@ -1,0 +1,23 @@
+import PerdureLog
+
+// Programs that are wrong on purpose, or that hide what an engine does wrong: the oracle has to notice.
+extension FailureWorkload {
+  /// Makes a commit that leaves everything as it was, and that nobody knows of.
+  package static let secretCommit = FailureWorkload(name: "a commit in secret") { session in
+    guard let rows = try session.rows() else { return }
+    let row = session.row(1, 20, rows)
+    guard try session.write([row]), let value = row.value else { return }
+    _ = try session.store.write(durability: .powerLoss) { try $0.put(value, id: 1, in: rows) }
+  }
+
+  /// Syncs again, and again, when all is done: what an early sync left out is made good before the end.
+  package static let lateSyncs = FailureWorkload(name: "syncs afterwards", openings: 1, closes: false) {
+    session in
+    guard let rows = try session.rows() else { return }
+    for id in 1...3 as ClosedRange<UInt64> { try session.put(id, 50, rows) }
+    for _ in 0..<2 {
+      try session.put(9, 50, rows, .relaxed)
+      try session.sync()
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import PerdureFileIO
+import PerdureProving
+import PerdureTestSupport
+
+// Engines that are wrong on purpose, by way of the file system that they see.
+
+/// Once a call has failed, what is mapped of segments reads as zeros for whoever has mapped it; the files are as they
+/// were, and who opens them again reads what is in them. An engine on this has nothing right in memory after an error.
+final class ForgottenMappings: ForwardingFileSystem {
+  let behind: any FileSystem
+  private let copies = Guarded<[MappedCopy]>([])
+
+  init(_ behind: any FileSystem) { self.behind = behind }
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    let file = try behind.open(path, mode)
+    return path.hasSuffix(".segment") ? ForgottenFile(file, copies) : file
+  }
+}
+
+/// Bytes of a file at the time when it was mapped, and what was written to it since then by who has it open.
+// Unchecked: a test has one thread.
+private final class MappedCopy: @unchecked Sendable {
+  let bytes: UnsafeMutableRawBufferPointer
+
+  init(_ length: Int) {
+    bytes = .allocate(byteCount: length, alignment: 4096)
+    forget()
+  }
+
+  func forget() { bytes.initializeMemory(as: UInt8.self, repeating: 0) }
+
+  deinit { bytes.deallocate() }
+}
+
+private final class ForgottenFile: ForwardingFile {
+  let behind: any File
+  private let copies: Guarded<[MappedCopy]>
+  private let own = Guarded<[MappedCopy]>([])
+
+  init(_ behind: any File, _ copies: Guarded<[MappedCopy]>) { (self.behind, self.copies) = (behind, copies) }
+
+  func map(_ length: Int) throws(FileIOError) -> FileMapping {
+    let copy = MappedCopy(length)
+    _ = try behind.read(into: copy.bytes, at: 0)
+    own.withLock { $0.append(copy) }
+    copies.withLock { $0.append(copy) }
+    return FileMapping(base: UnsafeRawPointer(copy.bytes.baseAddress!), length: length) { _ = copy }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
+    try forgetting { () throws(FileIOError) in try behind.write(bytes, at: offset) }
+    for copy in own.withLock({ $0 }) where Int(offset) + bytes.count <= copy.bytes.count {
+      UnsafeMutableRawBufferPointer(rebasing: copy.bytes[Int(offset)...]).copyMemory(from: bytes)
+    }
+  }
+
+  func sync(_ mode: SyncMode) throws(FileIOError) {
+    try forgetting { () throws(FileIOError) in try behind.sync(mode) }
+  }
+
+  private func forgetting(_ body: () throws(FileIOError) -> Void) throws(FileIOError) {
+    do throws(FileIOError) { try body() } catch {
+      for copy in copies.withLock({ $0 }) { copy.forget() }
+      throw error
+    }
+  }
+}
