@@ -159,9 +159,9 @@ extension ExactSum {
   /// X3
   private mutating func putInOrder() {
     pending = 0
-    var carry = carried(negating: false, 0)
+    var carry = carried(negating: false)
     let isNegative = carry < 0
-    if isNegative { carry = carried(negating: true, 0) - carry }
+    if isNegative { carry = carried(negating: true) - carry }
     while carry > 0 {
       limbs.append(carry % base)
       carry /= base
@@ -174,9 +174,9 @@ extension ExactSum {
   }
 
   /// Brings every limb into 0..<base, and gives what is left above the last.
-  private mutating func carried(negating: Bool, _ start: Int64) -> Int64 {
+  private mutating func carried(negating: Bool) -> Int64 {
     let base = base
-    var carry = start
+    var carry: Int64 = 0
     for place in limbs.indices {
       let sum = (negating ? -limbs[place] : limbs[place]) + carry
       let remainder = sum % base
@@ -186,7 +186,9 @@ extension ExactSum {
     return carry
   }
 
+  /// X3. There is nothing to do for a sum that did not change since.
   var inOrder: ExactSum {
+    if pending == 0 { return self }
     var copy = self
     copy.putInOrder()
     return copy

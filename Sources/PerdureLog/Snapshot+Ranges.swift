@@ -250,6 +250,8 @@ extension Engine {
         at: damage.place, cause: damage.cause)
     }
     throw StoreError(
-      .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can maintain index \(index.name)")
+      .indexUnavailable,
+      "Nothing given in StoreOptions.indexExtractors could maintain index \(index.name); when something can, define it "
+        + "again")
   }
 }

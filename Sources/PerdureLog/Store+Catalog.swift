@@ -169,6 +169,7 @@ extension Engine {
       throw error
     }
     for id in rebuilt { state.indexDamage[id] = nil }
+    state.duplicatedIndexes.subtract(rebuilt)
   }
 
   /// Whether an index that nothing could maintain, and so has not been built, can be built now. One that lacks a
@@ -235,7 +236,9 @@ extension Engine {
     guard !CatalogRecord.reservedExtractors.contains(extractor) else {
       throw wrong("has an extractor whose name, \(extractor), is the engine's own; give yours another")
     }
-    let length = 32 + extractor.utf8.count + 4 * keyspaces.count + extraction.parameters.count
+    // Of sums: the engine's own extractor and four bytes more (`CatalogRecord.index`).
+    let head = extraction.kind == nil ? 12 : 26
+    let length = head + extractor.utf8.count + 4 * keyspaces.count + extraction.parameters.count
     guard extractor.utf8.count <= UInt16.max, keyspaces.count <= UInt16.max,
       length <= FormatLimits.inlineValueLengthMax
     else { throw wrong("has a definition longer than \(FormatLimits.inlineValueLengthMax) bytes") }

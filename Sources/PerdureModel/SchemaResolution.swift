@@ -98,16 +98,9 @@ extension SchemaResolution {
     let properties = lineages[index].flatMap { entities[$0].slotted }
     let byName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     let checked = PartialPredicate { name in
-      byName[name].flatMap { PartialPredicate.Column($0, inverse: inheritedInverse) }
+      byName[name].flatMap { PartialPredicate.Column($0, inverse: inverse) }
     }
     return checked.flaw(in: predicate.simplified()) == nil
-  }
-
-  private func inheritedInverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
-    guard let name = relationship.inverseName, let entity = indices[relationship.destinationEntityName] else {
-      return nil
-    }
-    return lineages[entity].lazy.flatMap { entities[$0].relationships }.first { $0.name == name }
   }
 
   func constraints(of index: Int) -> [EntitySchema.UniquenessConstraint] {

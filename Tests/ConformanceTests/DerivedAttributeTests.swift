@@ -164,7 +164,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("D5 Stores in memory derive as well as stores in directories")
+  @Test("D5 Stores in memory derive")
   func stores() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

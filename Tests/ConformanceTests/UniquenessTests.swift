@@ -52,6 +52,7 @@ struct UniquenessTests {
     let context = try container().newContext()
     let pair = [make(context, ["number": 7]), make(context, ["number": 7])]
     #expect(try context.fetch(FetchRequest<ManagedObject>(entityName: "Someone")).count == 2)
+    try context.validate()
     let found = try refusal(context)
     #expect(!found.isEmpty)
     for report in found {

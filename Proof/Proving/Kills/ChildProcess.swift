@@ -108,5 +108,5 @@ struct ChildProcess {
 
 extension KillChild {
   /// Whatever becomes of its parent: a child does not stay.
-  package static func endLater() { ChildProcess.endLater(seconds: 60) }
+  package static func endLater() { ChildProcess.endLater(seconds: 600) }
 }

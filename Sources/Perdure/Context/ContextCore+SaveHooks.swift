@@ -108,7 +108,7 @@ extension ContextCore {
     if !overlay.isDeleted {
       for key in overlay.shape.validatedKeys where isPending(overlay) { validate(object, key, &details) }
     }
-    guard isPending(overlay), !lacksObjects(overlay) else { return }
+    guard !lifeCycle.isDisjoint(with: .validating), isPending(overlay), !lacksObjects(overlay) else { return }
     do {
       switch overlay.state {
       case .inserted: if lifeCycle.contains(.validateForInsert) { try object.validateForInsert() }

@@ -6,7 +6,7 @@ internal import PerdurePredicates
 package struct IndexKeys: Sendable {
   private enum Shape: Sendable {
     case relation(slot: Int)
-    case sums
+    case sums(owner: Int, attribute: Int)
     case components([Part], isUnique: Bool)
   }
 
@@ -22,8 +22,6 @@ package struct IndexKeys: Sendable {
   private let condition: RowCondition?
   /// The slot whose reference is the whole key, where that is so.
   let relationSlot: Int?
-  /// The slots of the owner and of what is added up for it, in an index of sums.
-  private let summedSlots: (owner: Int, attribute: Int)?
 
   /// nil when rows of the entity do not feed the index.
   package init?(_ index: IndexDefinition, entity: EntityStorage, in schema: StoreSchema) {
@@ -35,7 +33,6 @@ package struct IndexKeys: Sendable {
       guard let slot = entity.slot(ofProperty: property) else { return nil }
       shape = .relation(slot: slot)
       relationSlot = slot
-      summedSlots = nil
     case .attribute(let components), .unique(let components):
       var parts: [Part] = []
       for component in components {
@@ -44,15 +41,13 @@ package struct IndexKeys: Sendable {
       }
       shape = .components(parts, isUnique: index.isUnique)
       relationSlot = nil
-      summedSlots = nil
     case .sums(let relation, let attribute):
       guard let owner = entity.slot(ofProperty: relation), let summed = entity.slot(ofProperty: attribute)
       else {
         return nil
       }
-      shape = .sums
+      shape = .sums(owner: owner, attribute: summed)
       relationSlot = nil
-      summedSlots = (owner, summed)
     case .links, .linksReversed, .countOrder:
       return nil
     }
@@ -86,7 +81,7 @@ package struct IndexKeys: Sendable {
 
   /// What a row adds to the sum of its owner; nil where it adds nothing.
   func term(of row: RowView) -> (owner: ObjectReference, number: Int64)? {
-    guard let (owner, attribute) = summedSlots, row.isPresent(row.fields[owner]),
+    guard case .sums(let owner, let attribute) = shape, row.isPresent(row.fields[owner]),
       case .integer(let number) = layouts.value(attribute, of: row)
     else { return nil }
     return (row.reference(row.fields[owner]), number)

@@ -4,7 +4,7 @@ internal import PerdureLog
 
 extension LogKeyspaces {
   /// How the names of indexes begin that follow from models.
-  private static let prefixes = ["rel/", "linkrev/", "attr/", "uniq/", "count/", "forward link/"]
+  private static let prefixes = ["rel/", "linkrev/", "attr/", "uniq/", "count/", "sums/", "forward link/"]
 
   /// Drops the indexes of earlier models, without touching a row (L5). What a program has made beside the graph stays.
   func dropIndexesOfOthers(in store: Store) throws {
@@ -34,6 +34,6 @@ extension LogKeyspaces {
 extension PerdureLog.IndexDefinition {
   /// Whether the index is made from another one.
   fileprivate var isMade: Bool {
-    if case .records = source { false } else { true }
+    if case .groupCounts = source { true } else { false }
   }
 }

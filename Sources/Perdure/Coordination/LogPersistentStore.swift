@@ -161,7 +161,7 @@ struct LogKeyspaces: Sendable {
       name: definition.name,
       source: .groupSums(
         of: .integersAndDecimals, keyspaces: definition.entities.compactMap { rows[Int($0)] },
-        extractor: RowIndexExtractor.name, parameters: Array(definition.name.utf8)))
+        extractor: RowIndexExtractor.name, parameters: definition.parameters))
   }
 
   private func defineOverLinks(

@@ -19,7 +19,11 @@ extension PredicateCompiler {
     case .count(let counted):
       guard case .inverse(_, let index, _, _) = entity.properties[counted].form else { return nil }
       return emitCount(index, question, whenTrue, whenFalse)
-    case .derived(let derived): return emitDerived(derived, question, whenTrue, whenFalse)
+    case .derived(let derived):
+      if let column = entity.column(ofSlot: slot)?.column, let function = column.function {
+        return emitFunction(function, column.slot, question, whenTrue, whenFalse)
+      }
+      return emitDerived(derived, question, whenTrue, whenFalse)
     case .inverse(_, let index, _, let isToMany):
       return isToMany ? nil : emitDerivedToOne(index, question, whenTrue, whenFalse)
     }

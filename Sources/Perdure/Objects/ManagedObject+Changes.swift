@@ -23,8 +23,9 @@ extension ManagedObject {
   /// The properties that have been changed in the current event, and the values that they had when it began; nil
   /// inside for those without one. Transient attributes are not among them.
   ///
-  /// An event ends with `processPendingChanges()` of the context, with a save, before the first `willSave()`, and with a
-  /// `perform` of a background context; a rollback and a reset leave nothing. Of an object that was inserted in the
+  /// An event ends with `processPendingChanges()` of the context, with a save that succeeds, with any save of objects of
+  /// classes that have hooks, before the first `willSave()`, and with a `perform` of a background context; a rollback and
+  /// a reset leave nothing. Of an object that was inserted in the
   /// event it is what differs from the defaults, with the defaults.
   ///
   /// - Complexity: O(number of properties), one look at the store, and one for each to-many relationship that has

@@ -99,7 +99,7 @@ extension Snapshot {
   func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
     guard Int(index.id) < root.pointee.indexCount else { return OrderedTree() }
     let mark = root.pointee.indexMarks[Int(index.id)]
-    guard mark.mark == index.mark else { throw Self.foreign(index) }
+    guard mark.mark == index.mark else { throw StoreError.foreign(index) }
     guard !mark.isUnavailable else { throw Self.unavailable(index) }
     return root.pointee.indexes[Int(index.id)]
   }
@@ -115,14 +115,10 @@ extension Snapshot {
   private static func foreign(_ keyspace: Keyspace) -> StoreError {
     .foreign("Keyspace", keyspace.name, keyspace.id, "Store.keyspace(_:_:)")
   }
-
-  @inline(never)
-  private static func foreign(_ index: DerivedIndex) -> StoreError {
-    .foreign(index)
-  }
 }
 
 extension StoreError {
+  @inline(never)
   fileprivate static func foreign(_ index: DerivedIndex) -> StoreError {
     foreign("Index", index.name, index.id, "Store.defineIndex(_:)", ", or was removed")
   }

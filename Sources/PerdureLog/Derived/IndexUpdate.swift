@@ -36,9 +36,8 @@ struct IndexUpdate: ~Copyable {
     _ index: IndexSet.RecordIndex, keyspace: UInt32, key: UnsafeRawBufferPointer,
     from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?
   ) {
-    if index.radix != nil { return changeSums(index, keyspace: keyspace, key: key, from: old, to: new) }
     if operations.isFull { operations.apply(to: indexes, in: arena) }
-    guard let old else {
+    if old == nil, index.radix == nil {
       guard let new else { return }
       let found = operations.add(to: index.index.id) {
         index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &$0)
@@ -47,27 +46,18 @@ struct IndexUpdate: ~Copyable {
     }
     before.removeAll()
     after.removeAll()
-    index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before)
+    if let old { index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before) }
     if let new { index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &after) }
     if before.ends == after.ends && before.bytes == after.bytes { return }
+    if index.radix != nil {
+      sums.note(before, of: index, isRemoval: true)
+      return sums.note(after, of: index, isRemoval: false)
+    }
     for position in 0..<before.count {
       if !index.dependents.isEmpty { touch(index, group: before.group(position)) }
       before.withEntry(position) { operations.remove($0, from: index.index.id) }
     }
     noteAdded(operations.add(to: index.index.id) { after.append(to: &$0) }, index)
-  }
-
-  private mutating func changeSums(
-    _ index: IndexSet.RecordIndex, keyspace: UInt32, key: UnsafeRawBufferPointer,
-    from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?
-  ) {
-    before.removeAll()
-    after.removeAll()
-    if let old { index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before) }
-    if let new { index.extractor.extract(keyspace: keyspace, key: key, value: new, into: &after) }
-    if before.ends == after.ends && before.bytes == after.bytes { return }
-    sums.note(before, of: index, isRemoval: true)
-    sums.note(after, of: index, isRemoval: false)
   }
 
   /// What has to be judged or counted at the end.

@@ -69,7 +69,7 @@ struct DeclarationScanner {
     } while depth > 0
   }
 
-  /// What is found from `position` on, without a step made.
+  /// What is found from `position` on; `position` stays, and the steps count.
   mutating func lookAhead<Finding>(_ find: (inout DeclarationScanner) -> Finding) -> Finding {
     let start = position
     let result = find(&self)
@@ -127,7 +127,8 @@ struct DeclarationScanner {
     return AttributeSyntax(name: name, arguments: arguments, offset: offset)
   }
 
-  /// The attributes inside `#if` up to its `#endif`; nil, and not a step made, when it holds anything else.
+  /// The attributes inside `#if` up to its `#endif`; nil, and `position` where it was, when it holds
+  /// anything else.
   private mutating func conditionalAttributes() -> [AttributeSyntax]? {
     let start = position
     var result: [AttributeSyntax] = []

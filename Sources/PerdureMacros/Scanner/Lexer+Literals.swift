@@ -109,9 +109,9 @@ extension Lexer {
     byte() == UInt8(ascii: "\\") && (0..<pounds).allSatisfy { byte(1 + $0) == UInt8(ascii: "#") }
   }
 
-  private func closes(quotes: Int, pounds: Int, _ distance: Int = 0) -> Bool {
-    (0..<quotes).allSatisfy { byte(distance + $0) == UInt8(ascii: "\"") }
-      && (0..<pounds).allSatisfy { byte(distance + quotes + $0) == UInt8(ascii: "#") }
+  private func closes(quotes: Int, pounds: Int) -> Bool {
+    (0..<quotes).allSatisfy { byte($0) == UInt8(ascii: "\"") }
+      && (0..<pounds).allSatisfy { byte(quotes + $0) == UInt8(ascii: "#") }
   }
 
   /// Whether a `/` begins a regular expression: an expression may begin here, no space follows, and another `/`, with

@@ -11,7 +11,7 @@ struct ObjectMemoryTests {
     var mark: UInt8
   }
 
-  @Test("A registered object takes 160 bytes at most: its header, its instance, and its place in the table")
+  @Test("The header of a registered object leaves room for instance and table in 160 bytes")
   func sizes() {
     // A block of the memory; what the system's allocator needs for a pointer behind the 16 bytes that every
     // instance begins with; an entry of the table, which is at least half full when it has grown.
