@@ -98,6 +98,26 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == [])
   }
 
+  @Test("V1 A value is checked by hand as setting it and saving would: numbers of other types, and what does not fit")
+  func byHand() throws {
+    let context = try Sandbox(Item.self, Box.self).container.newContext()
+    let item = item(context)
+    func code(_ value: Any?, _ key: String) -> Int? {
+      var value = value
+      do { try item.validateValue(&value, forKey: key) } catch { return (error as? PerdureError)?.code.rawValue }
+      return nil
+    }
+    #expect(code(1, "factor") == nil && code(2, "factor") == 1610 && code(Decimal(1), "factor") == nil)
+    #expect(code(3.0, "amount") == nil && code(3.5, "amount") == 1550 && code(11.0, "amount") == 1610)
+    #expect(code("x", "amount") == 1550 && code(1, "code") == 1550 && code(nil, "amount") == 1570)
+    #expect(code(Data(), "link") == 1550 && code("https://a", "link") == nil && code("x:a", "link") == 1690)
+    #expect(code(context, "note") == 1550)
+    item.setValue(1, forKey: "factor")
+    item.setValue(3.0, forKey: "amount")
+    item.setValue("https://a", forKey: "link")
+    #expect(refusals(context) == [])
+  }
+
   @Test("V4 A failure names the object, the property, the rule and the value")
   func details() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()

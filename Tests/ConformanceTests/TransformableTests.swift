@@ -61,6 +61,29 @@ private struct ColourTransformer: ValueTransformer {
   private(set) var same: Colour?
 }
 
+/// Nothing can compare two of these but by their bytes.
+private struct Tone { var pitch: UInt8 = 0 }
+
+private struct ToneTransformer: ValueTransformer {
+  func data(from value: Any) throws -> Data {
+    guard let tone = value as? Tone else { throw Refusal() }
+    return Data([tone.pitch])
+  }
+
+  func value(from data: Data) throws -> Any { Tone(pitch: data.first ?? 0) }
+}
+
+@Entity private final class Song: ManagedObject {
+  @Attribute(.transformed(by: "TransformableTests.tone")) var tone: Tone?
+  var saveCount: Int64 = 0
+
+  override class var validatedKeys: [String] { ["tone"] }
+
+  override func validateValue(_ value: inout Any?, forKey key: String) throws {
+    if let tone = value as? Tone, tone.pitch > 9 { value = Tone(pitch: 9) }
+  }
+}
+
 @Entity private final class Plain: ManagedObject {
   var draft: Preferences?
 }
@@ -279,6 +302,21 @@ struct TransformableTests {
       let context = try Sandbox(Plain.self).container.newContext()
       Plain(context: context).setValue(["a", "b"], forKey: "draft")
     }
+  }
+
+  @Test("What validation puts in place of a transformed value is taken, though nothing can compare the two")
+  func replaced() throws {
+    ValueTransformers.register(ToneTransformer(), named: "TransformableTests.tone")
+    let container = try Sandbox(Song.self).container
+    let context = container.newContext()
+    let song = Song(context: context)
+    song.tone = Tone(pitch: 40)
+    try context.save()
+    #expect(song.tone?.pitch == 9)
+    song.saveCount = 1
+    try context.save()
+    let other = container.newContext()
+    #expect(try other.fetch(Song.fetchRequest()).first?.tone?.pitch == 9)
   }
 
   @Test("Snapshots have the bytes, and typed ones the value")

@@ -349,8 +349,9 @@ extension ContextCore {
       var current: ObjectReference?
       if case .reference(let target) = value { current = target }
       guard stored != current else { continue }
-      if let stored, let slot = deltaSlot(relationship, at: stored) {
-        changeDelta(stored, slot) { $0.remove(overlay.reference) }
+      if let stored, let inverse = inverse(of: relationship, at: stored), inverse.form != .column {
+        forgetDangling(stored, inverse)
+        if !hasVanished(stored) { changeDelta(stored, inverse.slot) { $0.remove(overlay.reference) } }
       }
       if let current, !hasVanished(current), let slot = deltaSlot(relationship, at: current) {
         changeDelta(current, slot) { $0.add(overlay.reference) }

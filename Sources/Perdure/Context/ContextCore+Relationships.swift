@@ -275,9 +275,16 @@ extension ContextCore {
     guard let inverse = inverse(of: relationship, at: target) else { return }
     if inverse.form == .column {
       if column(target, inverse.slot) == source { setColumn(target, inverse.slot, .null) }
-    } else if !hasVanished(target), !hasVanished(source) {
+    } else {
+      forgetDangling(target, inverse)
+      guard !hasVanished(target), !hasVanished(source) else { return }
       changeDelta(target, inverse.slot) { $0.remove(source) }
     }
+  }
+
+  /// A relationship with the rule no action leaves references to what is deleted: nothing changes there (C6).
+  func forgetDangling(_ target: ObjectReference, _ inverse: RelationshipShape) {
+    if inverse.deleteRule == .noAction { addIfVanished(target) }
   }
 
   /// The other end of a column has `source` now; a to-one end lets go of what it had.

@@ -70,9 +70,7 @@ extension ContextCore {
     } catch let conflict as StoreConflict {
       throw .conflict(conflict, in: self)
     } catch {
-      var failure = PerdureError(.saveFailed, "The store could not write. Nothing was saved.")
-      failure.cause = error
-      throw failure
+      throw .saveFailed(error)
     }
   }
 

@@ -138,7 +138,16 @@ extension ContextCore {
       return
     }
     if let objects = value as? [ManagedObject] { value = Set(objects) }
-    if !Self.isSame(before, value) { object.setValue(value, forKey: key) }
+    if !isSame(before, value, object, key) { object.setValue(value, forKey: key) }
+  }
+
+  /// Whether setting a property to what validation leaves would change nothing. What is transformed is its bytes.
+  private func isSame(_ before: Any?, _ value: Any?, _ object: ManagedObject, _ key: String) -> Bool {
+    let slot = object.shape.slot(named: key)
+    guard let old = object.transformed(before, slot), let new = object.transformed(value, slot) else {
+      return Self.isSame(before, value)
+    }
+    return old == new
   }
 
   private static func isSame(_ left: Any?, _ right: Any?) -> Bool {
@@ -183,8 +192,13 @@ extension ContextCore {
       let count = objects?.count ?? (value == nil ? 0 : 1)
       violation = PropertyRules.violation(relationship, count: count)
     } else if let value {
-      let held = (value as? any PredicateArgument)?.predicateValue
-      if let held { addBrokenRules(of: held, shape, object.reference, slot, to: &details) }
+      if case .transient(.undefined, _) = shape.properties[slot] {
+        // It holds anything.
+      } else if let held = object.held(value, slot) {
+        addBrokenRules(of: held, shape, object.reference, slot, to: &details)
+      } else {
+        violation = PropertyRules.unfit(value)
+      }
     } else if !shape.isOptional(slot) {
       violation = PropertyRules.missing
     }

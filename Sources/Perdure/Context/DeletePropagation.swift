@@ -122,6 +122,8 @@ extension ContextCore {
 
   /// Takes deleted objects out of one-way relationships that are not saved yet.
   private func forgetPending() {
+    let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
+    guard tracker.containsEntity(where: isOneWay) else { return }
     for overlay in tracker.all where !overlay.isDeleted {
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         if case .reference(let target) = overlay.value(relationship.slot), tracker.isDeleted(target) {

@@ -152,8 +152,9 @@ extension ManagedObjectContext {
   /// contexts see them once they advance. The context sees them, and whatever others have saved before.
   ///
   /// - Throws: `PerdureError`. Validation: 1550 to 1690 with `details`. Others were faster: 133020 or
-  ///   133021 with `conflicts`. The store failed: 134030 with its error as `cause`. In each case nothing is
-  ///   saved, and everything is pending as before; repair it and save again, or roll back.
+  ///   133021 with `conflicts`. The store failed: 134030 with its error as `cause`. In each case everything is
+  ///   pending as before; repair it and save again, or roll back. Nothing is saved, unless the error's
+  ///   `isOutcomeUnknown` says that this shows only when the store has been opened again.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.save() }
 

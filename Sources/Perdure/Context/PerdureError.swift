@@ -2,7 +2,7 @@ public import PerdureModel
 public import PerdurePredicates
 
 /// Why a context or a container could not do what it was asked. Nothing has changed: what was pending is
-/// pending.
+/// pending. One case is open: a save whose write or sync has failed (`isOutcomeUnknown`).
 ///
 ///     do {
 ///       try context.save()
@@ -151,6 +151,9 @@ public struct PerdureError: Error, Sendable {
   public var details: [Detail] = []
   /// For conflicts: every one.
   public var conflicts: [Conflict] = []
+  /// Whether a save that failed may have been saved all the same: a write or a sync has failed, and only opening the
+  /// store again shows what of it is there. False wherever it is known that nothing was saved.
+  public internal(set) var isOutcomeUnknown = false
   /// For changes without end: the objects that still change.
   public internal(set) var objectIDs: [ManagedObjectID] = []
   /// The error of the layer below.

@@ -3,6 +3,20 @@
 internal import PerdurePredicates
 
 extension PerdureError {
+  /// The store could not make a commit, or not make it durable.
+  static func saveFailed(_ cause: any Error) -> PerdureError {
+    let unsettled = cause as? UnsettledCommit
+    var error = PerdureError(
+      .saveFailed,
+      unsettled == nil
+        ? "The store could not write. Nothing was saved."
+        : "The store could not write, or could not make durable what it wrote. Whether this was saved shows when "
+          + "the store has been opened again: look there before you save it once more.")
+    error.isOutcomeUnknown = unsettled != nil
+    error.cause = unsettled?.cause ?? cause
+    return error
+  }
+
   /// Rows that had changed before the commit was even tried.
   static func stale(_ references: [ObjectReference], in context: ContextCore) -> PerdureError {
     merge(references.map { Conflict(kind: .changed, objectID: context.objectID(of: $0)) }, in: context)

@@ -29,6 +29,15 @@ enum PropertyRules {
     "must have a value, whatever it reads as without one: set it, give it a default, or make it optional"
   )
 
+  /// A value that an attribute cannot be set to, without the program being stopped.
+  static func unfit(_ value: Any) -> Violation {
+    let argument = (value as? any PredicateArgument)?.predicateValue
+    return (
+      .validation, argument ?? .null,
+      "cannot hold \(argument?.kindName ?? "a \(type(of: value))") of this size or form: give it what its type can hold"
+    )
+  }
+
   /// Whether a property has any rule.
   static func apply(to property: EntityShape.Property) -> Bool {
     switch property {

@@ -9,8 +9,16 @@ extension LogPersistentStore {
       try store.write(durability: change.durability) { try fill(&$0, with: change) }
     } catch let error as StoreError where error.code == .conflict {
       throw conflict(error, in: change)
+    } catch let error as StoreError where isUnsettled(error, change) {
+      throw UnsettledCommit(cause: error)
     }
     return view()
+  }
+
+  /// Whether a commit that failed may be in the log. A store that an earlier failure has poisoned refuses before it
+  /// writes; only where nobody has committed meanwhile can that be told from a sync of this commit that failed.
+  private func isUnsettled(_ error: StoreError, _ change: StoreChange) -> Bool {
+    error.code == .io || error.code == .poisoned && view().sequence != change.view.sequence
   }
 
   private func fill(_ transaction: inout WriteTransaction, with change: StoreChange) throws {

@@ -219,6 +219,14 @@ package struct StoreConflict: Error {
   }
 }
 
+/// A commit failed in the midst of writing or syncing: whether it happened shows when the store is opened again.
+package struct UnsettledCommit: Error {
+  /// The store's own error.
+  package let cause: any Error
+
+  package init(cause: any Error) { self.cause = cause }
+}
+
 /// A place where the rows of an object graph are kept. Any thread may call any method.
 package protocol PersistentStore: AnyObject, Sendable {
   /// The indexes that the store maintains, and what feeds them.
@@ -240,8 +248,9 @@ package protocol PersistentStore: AnyObject, Sendable {
 
   /// Applies a change atomically (S2) and returns a view at or after it.
   ///
-  /// - Throws: `StoreConflict` when a precondition failed or a unique key is taken; the store's own error
-  ///   when it cannot write. In both cases nothing of the change is visible.
+  /// - Throws: `StoreConflict` when a precondition failed or a unique key is taken, the store's own error when it
+  ///   cannot write: nothing of the change is visible, now or later. `UnsettledCommit` when a write or a sync has failed
+  ///   and the change may be there, now or later.
   func commit(_ change: StoreChange) throws -> any StoreView
 
   /// Reserves ids for new rows of one concrete entity. Ids start at 1 and are never handed out twice, also

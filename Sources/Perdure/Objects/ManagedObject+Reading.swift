@@ -101,6 +101,20 @@ extension ManagedObject {
     return !header.pointee.isGone
   }
 
+  /// A value by name as the attribute would keep it; nil where it cannot.
+  func held(_ value: Any, _ slot: Int) -> Value? {
+    if let transformed = transformed(value, slot) { return transformed }
+    guard let value = (value as? any PredicateArgument)?.predicateValue else { return nil }
+    switch shape.properties[slot] {
+    case .attribute(let kind, _): return value.stored(as: kind) ?? unsaved(value, kind, slot)
+    case .transient(.objectID, _):
+      guard case .objectID = value else { return nil }
+      return value
+    case .transient(let type, _): return value.stored(as: FieldKind(type))
+    case .count, .derived, .relationship: return value
+    }
+  }
+
   /// An id, for an attribute of ids, and what a transformable attribute cannot hold: a save looks at these.
   @inline(never)
   private func unsaved(_ value: Value, _ kind: FieldKind, _ slot: Int) -> Value? {

@@ -74,7 +74,7 @@ extension Value: Hashable {
     case (.double(let a), .double(let b)): a == b || (a.isNaN && b.isNaN)
     case (.decimal(let a), .decimal(let b)): a == b || (a.isNaN && b.isNaN)
     case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
-    case (.date(let a), .date(let b)): a == b
+    case (.date(let a), .date(let b)): a == b || (a.isNone && b.isNone)
     case (.uuid(let a), .uuid(let b)): a == b
     case (.data(let a), .data(let b)): a == b
     case (.url(let a), .url(let b)): a.absoluteString == b.absoluteString
@@ -95,7 +95,7 @@ extension Value: Hashable {
     case .double(let double): hasher.combine(double.isNaN ? .nan : double)
     case .decimal(let decimal): if !decimal.isNaN { hasher.combine(decimal) }
     case .string(var string): string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    case .date(let date): hasher.combine(date)
+    case .date(let date): if !date.isNone { hasher.combine(date) }
     case .uuid(let uuid): hasher.combine(uuid)
     case .data(let data): hasher.combine(data)
     case .url(let url): hasher.combine(url.absoluteString)
@@ -145,4 +145,9 @@ extension Value {
     case .list: "a list"
     }
   }
+}
+
+extension Date {
+  /// Whether it is no moment, as NaN is no number.
+  fileprivate var isNone: Bool { timeIntervalSinceReferenceDate.isNaN }
 }

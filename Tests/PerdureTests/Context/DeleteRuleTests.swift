@@ -102,8 +102,11 @@ struct DeleteRuleTests {
     // That is what the rule asks for, and no damage.
     let (core, model) = (context.core, container.managedObjectModel)
     #expect(GraphVerification(core.view, core.graph.store, model).run().isClean)
-    worker.address = nil
-    try context.save()
+    let other = container.newContext()
+    let letting = try other.same(worker)
+    letting.address = nil
+    #expect(other.updatedObjects == [letting], "What is not there is not changed.")
+    try other.save()
     try expectWhole(container)
   }
 

@@ -105,6 +105,37 @@ struct FailingDiskTests {
     #expect(struck > 3)
   }
 
+  @Test("A save whose sync fails says that its outcome is open; one that finds no room, that nothing was saved")
+  func outcome() throws {
+    for (failure, isOpen) in [
+      (InjectedFailure(of: .sync, code: .mediaError), true), (InjectedFailure(of: .write, code: .noSpace), false),
+    ] {
+      let fileSystem = SimulatedFileSystem()
+      try Self.setUp(fileSystem)
+      let container = try Self.container(fileSystem)
+      let context = container.newContext()
+      let worker = context.worker("new")
+      fileSystem.inject(failure)
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.code == .saveFailed && error?.isOutcomeUnknown == isOpen)
+      #expect(error?.message.contains("Nothing was saved") == !isOpen)
+      #expect(worker.isInserted && context.insertedObjects == [worker])
+      let seen = try container.newContext().count(for: FetchRequest<Employee>())
+      #expect(seen == (isOpen ? 5 : 4))
+      fileSystem.removeInjectedFailures()
+      // What the failed sync left takes no more writes, and a save that comes later has not begun.
+      let other = container.newContext()
+      _ = other.company("later")
+      if isOpen {
+        let later = #expect(throws: PerdureError.self) { try other.save() }
+        #expect(later?.code == .saveFailed && later?.isOutcomeUnknown == false)
+      } else {
+        try other.save()
+      }
+      try? container.close()
+    }
+  }
+
   @Test(
     "A fetch that cannot read says so as the context does, whichever way it reads",
     arguments: ["name CONTAINS 'x'", "salary == 1000", "friends.@count == 0 OR name == mentor.name"])

@@ -150,6 +150,10 @@ struct HostileValuesTests {
       note.tag = "\(position)"
     }
     try context.save()
+    for note in try context.fetch(Note.fetchRequest()) where note.tag == "0" {
+      note.moment = Date(timeIntervalSinceReferenceDate: .nan)
+      #expect(!note.hasPersistentChangedValues, "It is set to what it had.")
+    }
     let reader = container.newContext()
     let byNumber = try reader.fetch(FetchRequest<Note>(sortDescriptors: [FetchOrder("number")]))
     #expect(byNumber.map { $0.tag ?? "" } == ["0", "1", "2", "3", "4", "5", "6"])
