@@ -61,7 +61,7 @@ prove: setup ## Try to break the store: power cuts, failing disks, flipped bits,
 # Where threads meet, and where memory is handled by hand. A report ends a run with a code that is not 0. Leaks are
 # not looked for: the libraries of the tests have some. Suites that measure memory are no use here: it is not the store's own.
 SANITIZED_THREADS := ConcurrencyTests|SharedSyncTests|SegmentPreparationTests|SnapshotWalkTests|SnapshotKeysTests|OutlivingSnapshotTests|AutomaticCompactionTests|CheckpointBesideWritersTests|RacesTests|ModelsTests|ContentionTests|ReentrancyTests
-SANITIZED_MEMORY := $(SANITIZED_THREADS)|ModelsCanaryTests|StoreTests|PackedValueTests|DictionaryTests|GroupTests|GroupCacheTests|FileNodesTests|NodeFileTests|NodeArenaTests|OrderedCursorTests|CompactionTests|BlobWriterTests
+SANITIZED_MEMORY := $(SANITIZED_THREADS)|ModelsCanaryTests|StoreTests|PackedValueTests|DictionaryTests|GroupTests|GroupCacheTests|FileNodesTests|NodeFileTests|NodeArenaTests|OrderedCursorTests|CompactionTests|BlobWriterTests|HostileTests|HostileGraphTests|HostileOpeningTests|DecoderRobustnessTests|ExactSumTests|RotTests|FailureTests|CrashTests|SalvageTests|ScannerAgainstParserTests|HostileSourceTests
 
 sanitize: setup ## Run what depends on threads and memory under the thread and the address sanitizer
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build-thread $(BUILD_FLAGS)
@@ -75,14 +75,14 @@ TIME ?= 60
 FUZZ_CORPUS ?= .build-fuzz/corpus/$(TARGET)
 # The macros' plugin is linked with the same flags and has no use for them: it is left without what it lacks, and the
 # compiler's word that it does not answer is of no account, as nothing here uses a macro.
-FUZZ_FLAGS := -c release --scratch-path .build-fuzz -Xswiftc -sanitize=fuzzer -Xswiftc -DFUZZING -Xswiftc -parse-as-library \
+FUZZ_FLAGS := -c release --scratch-path .build-fuzz -Xswiftc -sanitize=fuzzer,address -Xswiftc -DFUZZING -Xswiftc -parse-as-library \
   -Xlinker --unresolved-symbols=ignore-all
 
 fuzz: setup ## Look for bytes that a decoder does not stand: make fuzz TARGET=record TIME=60
 	$(SWIFT) build $(FUZZ_FLAGS) --product perdure-fuzz
 	@mkdir -p $(FUZZ_CORPUS) Proof/Fuzzing/Corpus/$(TARGET)
-	PERDURE_FUZZ_SAMPLES=.build-fuzz/corpus .build-fuzz/release/perdure-fuzz
-	PERDURE_FUZZ_TARGET=$(TARGET) .build-fuzz/release/perdure-fuzz -max_total_time=$(TIME) -timeout=10 \
+	ASAN_OPTIONS=detect_leaks=0 PERDURE_FUZZ_SAMPLES=.build-fuzz/corpus .build-fuzz/release/perdure-fuzz
+	ASAN_OPTIONS=detect_leaks=0 PERDURE_FUZZ_TARGET=$(TARGET) .build-fuzz/release/perdure-fuzz -max_total_time=$(TIME) -timeout=10 \
 	  -rss_limit_mb=1024 -artifact_prefix=.build-fuzz/ $(FUZZ_CORPUS) Proof/Fuzzing/Corpus/$(TARGET)
 
 # Our sources, and those of all packages that were fetched to build us, to measure us and to compare.
