@@ -98,13 +98,17 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("V1 A value is checked by hand as setting it and saving would: numbers of other types, and what does not fit")
+  @Test(
+    "V1 A value is checked by hand as setting it and saving would: numbers of other types, and what does not fit"
+  )
   func byHand() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
     let item = item(context)
     func code(_ value: Any?, _ key: String) -> Int? {
       var value = value
-      do { try item.validateValue(&value, forKey: key) } catch { return (error as? PerdureError)?.code.rawValue }
+      do { try item.validateValue(&value, forKey: key) } catch {
+        return (error as? PerdureError)?.code.rawValue
+      }
       return nil
     }
     #expect(code(1, "factor") == nil && code(2, "factor") == 1610 && code(Decimal(1), "factor") == nil)

@@ -105,10 +105,12 @@ struct FailingDiskTests {
     #expect(struck > 3)
   }
 
-  @Test("A save whose sync fails says that its outcome is open; one that finds no room, that nothing was saved")
+  @Test(
+    "A save whose sync fails says that its outcome is open; one that finds no room, that nothing was saved")
   func outcome() throws {
     for (failure, isOpen) in [
-      (InjectedFailure(of: .sync, code: .mediaError), true), (InjectedFailure(of: .write, code: .noSpace), false),
+      (InjectedFailure(of: .sync, code: .mediaError), true),
+      (InjectedFailure(of: .write, code: .noSpace), false),
     ] {
       let fileSystem = SimulatedFileSystem()
       try Self.setUp(fileSystem)
