@@ -95,6 +95,22 @@ struct SourceShapeTests {
     }
   }
 
+  @Test("Tests that CHANGELOG.md names for what is mended exist")
+  func mendsAreTested() throws {
+    let tests = try (Repository.swiftFiles(in: "Tests") + Repository.swiftFiles(in: "Proof")).map(\.text)
+    let section = try #require(
+      try Repository.text(of: "CHANGELOG.md").components(separatedBy: "### Fixed").dropFirst().first)
+    var named = 0
+    for match in section.matches(of: /`([A-Za-z]+Tests)\.([A-Za-z0-9]+)`/) {
+      let (suite, function) = (match.output.1, match.output.2)
+      named += 1
+      #expect(
+        tests.contains { $0.contains("\(suite) ") && $0.contains("func \(function)(") },
+        "CHANGELOG.md names \(suite).\(function)")
+    }
+    #expect(named > 50)
+  }
+
   @Test("Tests that the list of parity names exist")
   func parity() throws {
     let table = try Repository.text(of: "Tests/ConformanceTests/README.md")
