@@ -16,15 +16,16 @@ import Synchronization
 // 0 is no note. A note whose text is being replaced has a length of 0. All words are in the order of this machine.
 
 /// Where a campaign notes what it is at.
-// Unchecked: the bytes are there as long as it lives; beats are counted atomically, each note belongs to one task, and
-// the process that reads does so through the file.
+// Unchecked: the bytes are there as long as it lives; the beats are an atomic word of them, each note belongs to one
+// task, and the process that reads does so through the file.
 package final class ProofDesk: @unchecked Sendable {
   static let noteCount = 63
   static let noteLength = 1024
   static let length = (noteCount + 1) * noteLength
 
   private let bytes: UnsafeMutableRawPointer
-  private let beats = Atomic<UInt64>(0)
+  /// The first word.
+  private let beats: UnsafeMutablePointer<Atomic<UInt64>>
   private let free = Guarded(Array((1...noteCount).reversed()))
 
   /// The desk that `make` made.
@@ -35,6 +36,7 @@ package final class ProofDesk: @unchecked Sendable {
     let place = mmap(nil, Self.length, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
     guard let place, place != MAP_FAILED else { throw Violation("\(path) cannot be mapped: error \(errno)") }
     bytes = place
+    beats = place.bindMemory(to: Atomic<UInt64>.self, capacity: 1)
   }
 
   deinit { munmap(bytes, Self.length) }
@@ -47,10 +49,7 @@ package final class ProofDesk: @unchecked Sendable {
   }
 
   /// It goes on.
-  func beat() {
-    let count = beats.add(1, ordering: .relaxed).newValue
-    bytes.storeBytes(of: count, as: UInt64.self)
-  }
+  package func beat() { beats.pointee.add(1, ordering: .relaxed) }
 
   /// A place for one more task; one that nobody reads when there are too many.
   func newNote() -> ProofNote {

@@ -13,11 +13,21 @@ enum ProofLimits {
   /// Bytes that reading a damaged store may take.
   static let memoryMax = 64 << 20
 
+  /// Seconds of a processor that a try may take.
+  static let secondsMax = 1.0
+
   /// What some tries have cost.
   struct Cost: Sendable {
     /// Of the slowest, in seconds of a processor, so that what else a machine does makes no difference.
     var seconds = 0.0
     var samples = 0
+
+    /// Counts one more; what takes too long is a violation.
+    mutating func add(since start: Double) throws {
+      let cost = ProofLimits.cost(since: start)
+      self = worst(cost)
+      if cost.seconds > ProofLimits.secondsMax { throw Violation("it took \(cost.seconds) s of a processor") }
+    }
 
     func worst(_ other: Cost) -> Cost {
       Cost(seconds: max(seconds, other.seconds), samples: samples + other.samples)

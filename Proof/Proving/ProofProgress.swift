@@ -12,7 +12,6 @@ package final class ProofProgress: Sendable {
   private let say: @Sendable (String) -> Void
   private let state = Guarded(State())
   private let desk: ProofDesk?
-  private let memory = Guarded<MemoryWatch?>(nil)
 
   /// - Parameters:
   ///   - interval: How long it stays silent at least.
@@ -49,7 +48,6 @@ package final class ProofProgress: Sendable {
   /// Tells that something goes on, although nothing has been tried: what says nothing for long is taken to hang.
   package func beat() {
     desk?.beat()
-    memory.withLock { $0?.look() }
   }
 
   /// A campaign begins to count anew.
@@ -58,21 +56,13 @@ package final class ProofProgress: Sendable {
   /// A place where one task notes what it is at. Ask for one for each task, and not for each thing that it tries.
   package func newNote() -> ProofNote { desk?.newNote() ?? ProofNote() }
 
-  /// Runs `body`, and measures the most memory that it takes between two beats, where the process does nothing else
-  /// and the system tells: nil otherwise.
+  /// Runs `body`, and measures the most memory that the process takes meanwhile beyond what it had before, where it does
+  /// nothing else and the system tells: nil otherwise.
   package func measuringMemory<Result>(
     where isAlone: Bool, _ body: () async throws -> Result
   ) async rethrows -> (result: Result, worst: Int?) {
     guard isAlone, let watch = MemoryWatch() else { return (try await body(), nil) }
-    memory.withLock { $0 = watch }
     let result = try await body()
-    return (
-      result,
-      memory.withLock { memory in
-        memory?.finish()
-        defer { memory = nil }
-        return memory?.worst
-      }
-    )
+    return (result, watch.worst)
   }
 }

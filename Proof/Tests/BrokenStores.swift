@@ -14,6 +14,22 @@ struct UncheckedConditions: HistorySubject {
   func filter(_ preconditions: [Precondition]) -> [Precondition] { [] }
 }
 
+/// Every other commit with conditions is refused, whatever was written.
+final class NeedlessRefusals: HistorySubject {
+  private let count = Guarded(0)
+
+  func filter(_ preconditions: [Precondition]) -> [Precondition] {
+    let number = count.withLock { count in
+      count += 1
+      return count
+    }
+    guard number % 2 == 0, case .unchanged(let keyspace, let key, _)? = preconditions.first else {
+      return preconditions
+    }
+    return preconditions + [.unchanged(keyspace, key, RecordVersion(rawValue: .max))]
+  }
+}
+
 struct MovingSnapshots: HistorySubject {
   func held(_ snapshot: Snapshot, of store: Store) -> Snapshot { store.snapshot() }
 }

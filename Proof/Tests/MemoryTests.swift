@@ -31,6 +31,32 @@ import Testing
       }
     }
 
+    /// As `run`, of one that takes it in pieces and tells between them that it goes on, as others that work beside it do.
+    private static func runInPieces(_ count: Int) async throws -> CampaignResult {
+      let progress = ProofProgress { _ in }
+      let decoder = HostileDecoder(
+        "record", throwing: CancellationError.self, samples: { [[0, 1, 2, 3]] },
+        decode: { _ in
+          var pieces: [[UInt8]] = []
+          for number in 0..<count {
+            pieces.append([UInt8](repeating: UInt8(number), count: 4 << 20))
+            progress.beat()
+          }
+          if pieces.contains([]) { throw CancellationError() }
+        })
+      let plan = ProofPlan(seed: 1, scale: 0.00001, hasProcessAlone: true)
+      return try await HostileCampaign([decoder]).run(plan, progress)
+    }
+
+    @Test("A decoder that takes too much of it little by little is found out")
+    func pieces() async throws {
+      await #expect(processExitsWith: .success) {
+        let found = try await Self.runInPieces(25)
+        guard found.report.contains(where: { $0.contains("of memory") }) else { return }
+        #expect(found.violations.contains { $0.what.contains("MiB of memory were taken") })
+      }
+    }
+
     @Test("One that takes little is not")
     func little() async throws {
       await #expect(processExitsWith: .success) {

@@ -67,6 +67,19 @@ struct ModelsCanaryTests {
     #expect(try reason(History("\(shrunk.history)")) != nil)
   }
 
+  @Test("A history that fails for two reasons is shrunk to the first of them")
+  func sameReason() throws {
+    let random = SeededGenerator.forTest("shrinking for a reason")
+    let history = HistoryGenerator.history(seed: random.seed, steps: 40)
+    // Whatever is left fails, and only with half of the steps for the first reason.
+    let shrunk = HistoryShrinking.shrink(history, trialsMax: 200) { candidate in
+      let count = candidate.steps.count
+      return count >= 20 ? "step \(count): a value is gone" : "step 1: it does not open"
+    }
+    #expect(shrunk?.history.steps.count == 20)
+    #expect(shrunk?.reason == "step 20: a value is gone")
+  }
+
   /// What the first history of many finds.
   private func failure(of subject: any HistorySubject) throws -> HistoryFailure? {
     let random = SeededGenerator.forTest("\(subject)")

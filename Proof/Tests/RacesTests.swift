@@ -21,6 +21,11 @@ struct RacesTests {
     #expect(found.isSuperset(of: [.lostUpdate, .writeSkew]))
   }
 
+  @Test("Refusals for nothing are found")
+  func needless() async throws {
+    #expect(try await anomalies(of: NeedlessRefusals()).contains(.refusedForNothing))
+  }
+
   @Test("A snapshot that sees later commits is found")
   func moving() async throws {
     let found = try await anomalies(of: MovingSnapshots())
@@ -149,6 +154,9 @@ struct RaceCheckerTests {
     let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
     #expect(anomalies(first, refused) == [.refusedForNothing])
     #expect(anomalies(first, refused, transaction(6...7, sees: 1, writes: [2: 52], .committed(2))).isEmpty)
+    // What was written when all was over is no reason.
+    let later = transaction(10...12, sees: 1, writes: [2: 52], .committed(2))
+    #expect(anomalies(first, refused, later) == [.refusedForNothing])
     #expect(
       anomalies(
         first, transaction(5...6, sees: 1, writes: [3: 53], .committed(2)),

@@ -9,7 +9,9 @@ struct SoakTests {
 
   @Test("Nothing grows that should not, every value is as written, and a closed store has no file open")
   func slice() async throws {
-    let result = try await SoakCampaign().run(plan, .silent)
+    var campaign = SoakCampaign()
+    campaign.steps = 600
+    let result = try await campaign.run(plan, .silent)
     for line in result.report { print(line) }
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.modelOperations > 10)
@@ -31,6 +33,22 @@ struct SoakTests {
     let result = try await campaign.run(alone, .silent)
     #expect(result.violations.contains { $0.what.contains("resident memory") } == grows)
     #expect(samples.withLock { $0 } > 50)
+  }
+
+  @Test("In ten minutes less growth is noticed than in one", arguments: [7, 1])
+  func minutes(_ mebibytesInAMinute: Double) async throws {
+    let samples = Guarded(0.0)
+    var campaign = SoakCampaign()
+    (campaign.steps, campaign.secondsOfStep) = (120, 5)
+    campaign.residentMebibytes = {
+      samples.withLock { minutes in
+        minutes += 1.0 / 6
+        return 20 + mebibytesInAMinute * minutes
+      }
+    }
+    let alone = ProofPlan(seed: plan.seed, scale: plan.scale, hasProcessAlone: true)
+    let result = try await campaign.run(alone, .silent)
+    #expect(result.violations.contains { $0.what.contains("resident memory") } == (mebibytesInAMinute > 2))
   }
 
   #if os(Linux)

@@ -24,7 +24,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var valueLengthMax = 300
   /// One value in so many is above the blob threshold; 0: none.
   package var blobOneIn = 24
-  /// One commit in so many is redefined, refused or otherwise out of the ordinary; 0: none.
+  /// One commit in so many is left out for something that is refused, given up or done to the catalog; 0: none.
   package var mishapOneIn = 0
   /// After one commit in so many a checkpoint is made by hand, and one at each close; 0: none.
   package var checkpointOneIn = 0
@@ -44,7 +44,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var segmentCapacityBytes = 4096
   /// Of six operations so many are removals.
   package var removalsOf6 = 2
-  /// So many processes have the store open for reading, and follow.
+  /// So many openings of the same process have the store for reading, and follow.
   package var readers = 0
   /// How much of the log is synced in the background at once, and the next segment prepared; 0: nothing.
   package var syncAheadBytes: UInt64 = 0

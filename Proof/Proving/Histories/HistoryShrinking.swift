@@ -3,12 +3,14 @@ import PerdureTestSupport
 
 /// Makes a failing history small: fewer steps, then simpler ones, then plainer options.
 package enum HistoryShrinking {
-  /// - Parameter reason: Runs a history; says why it fails, nil when it does not.
+  /// - Parameter reason: Runs a history; says why it fails, nil when it does not. A smaller history that fails for
+  ///   another reason is another failure.
   /// - Returns: Nil when the history does not fail this time.
   package static func shrink(
     _ history: History, trialsMax: Int = 3_000, _ reason: (History) -> String?
   ) -> (history: History, reason: String)? {
     guard var text = reason(history) else { return nil }
+    let kind = kind(of: text)
     var smallest = history
     var shrinker = Shrinker<HistoryStep>()
     shrinker.trialsMax = trialsMax
@@ -18,7 +20,7 @@ package enum HistoryShrinking {
         while: { steps in
           var candidate = smallest
           candidate.steps = steps
-          guard let found = reason(candidate) else { return false }
+          guard let found = reason(candidate), self.kind(of: found) == kind else { return false }
           text = found
           return true
         }
@@ -27,10 +29,18 @@ package enum HistoryShrinking {
       for options in smallest.options.simpler {
         var candidate = smallest
         candidate.options = options
-        if let found = reason(candidate) { (smallest, text) = (candidate, found) }
+        if let found = reason(candidate), self.kind(of: found) == kind {
+          (smallest, text) = (candidate, found)
+        }
       }
     }
     return (smallest, text)
+  }
+
+  /// What a reason begins with, without the numbers in it: those of steps, keys and commits are others in a smaller history.
+  private static func kind(of reason: String) -> [Substring] {
+    let line = reason.prefix { $0 != "\n" }
+    return Array(line.split { !$0.isLetter }.prefix(6))
   }
 }
 

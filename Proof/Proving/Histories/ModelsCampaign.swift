@@ -97,7 +97,10 @@ package struct ModelsCampaign: Campaign {
         guard again.digest == outcome.digest else {
           let failure = HistoryFailure(
             step: 0, what: "two runs under different options give different answers")
-          part.violation = violation(variant, .memory, failure, number, plan, progress)
+          // Either is right by itself: what is wrong shows in the two of them.
+          part.violation = ProofViolation(
+            "history \(number), \(failure.what):\n\(history)\nand\n\(variant)",
+            command: plan.command(for: self, part: "\(number)"))
           return part
         }
       }
@@ -119,7 +122,7 @@ package struct ModelsCampaign: Campaign {
         return nil
       } catch { return "\(error)" }
     }
-    let what = shrunk.map { "history \(number), \($0.reason)\n\($0.history)" }
+    let what = shrunk.map { "history \(number), \(failure)\nat its shortest, \($0.reason)\n\($0.history)" }
     return ProofViolation(
       what ?? "history \(number), \(failure); not when it ran again. All of it:\n\(history)",
       command: plan.command(for: self, part: "\(number)"))

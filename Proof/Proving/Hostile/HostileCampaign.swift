@@ -4,7 +4,8 @@ import PerdureTestSupport
 /// Gives decoders bytes that somebody made to harm them: the corpus, and mutations of it.
 ///
 /// Allowed is a value, or an error of the decoder's type, within a second and with little memory. (A trap ends the
-/// proof: the input of each task stands in what the trap prints under `make fuzz`.)
+/// process of the campaign, and is a violation with its part; the input stands in what the trap prints under
+/// `make fuzz`.)
 package struct HostileCampaign: Campaign {
   package let name = "hostile"
   package let summary = "gives every decoder its corpus, and mutations of it with checksums made right"
@@ -36,28 +37,15 @@ package struct HostileCampaign: Campaign {
       return choice
     }
     var result = CampaignResult()
-    var inputs: [[[UInt8]]] = []
-    var knownCounts: [Int] = []
-    for decoder in decoders {
-      let note = progress.newNote()
-      let known = try HostileCorpus.inputs(of: decoder)
-      knownCounts.append(known.count)
-      for (name, bytes) in known where HostileChoice.includes(choice, decoder, name) {
-        let part = "\(decoder.name)|\(name)"
-        note.begin(part)
-        do { try decoder.run(bytes) } catch {
-          result.violations.append(
-            ProofViolation("\(name) of the corpus: \(error)", command: plan.command(for: self, part: part)))
-        }
-        // Of one byte nothing is left for the decoder.
-        if bytes.count > 1 { result.counts.mutations += 1 }
+    let corpus = try decoders.map { try HostileCorpus.inputs(of: $0) }
+    let inputs = try zip(decoders, corpus).map { try $0.samples() + $1.map(\.bytes) }
+    let (sums, worst) = try await progress.measuringMemory(where: plan.hasProcessAlone) {
+      for (decoder, known) in zip(decoders, corpus) {
+        tryCorpus(known, decoder, plan, only: choice, progress.newNote(), &result)
       }
-      inputs.append(try decoder.samples() + known.map(\.bytes))
+      return try await mutate(inputs, plan, only: choice, progress)
     }
-    let (sums, worst) = try await progress.measuringMemory(where: plan.hasProcessAlone) { [inputs] in
-      try await mutate(inputs, plan, only: choice, progress)
-    }
-    for (inputs, (decoder, sum)) in zip(knownCounts, zip(decoders, sums)) {
+    for (inputs, (decoder, sum)) in zip(corpus.map(\.count), zip(decoders, sums)) {
       result.counts.mutations += sum.count
       result.violations += sum.findings.map {
         ProofViolation($0.what, command: plan.command(for: self, part: $0.part))
@@ -69,7 +57,7 @@ package struct HostileCampaign: Campaign {
       result.report.append(
         "\(decoder.name): \(inputs) inputs of the corpus, \(sum.count) mutations, the slowest of "
           + "\(sum.cost.samples) measured \(sum.cost.seconds) s")
-      if sum.cost.seconds > 1 {
+      if sum.cost.seconds > ProofLimits.secondsMax {
         result.violations.append(
           ProofViolation("\(decoder.name) took \(sum.cost.seconds) s", command: plan.command(for: self)))
       }
@@ -87,6 +75,27 @@ package struct HostileCampaign: Campaign {
       }
     }
     return result
+  }
+
+  private func tryCorpus(
+    _ known: [(name: String, bytes: [UInt8])], _ decoder: HostileDecoder, _ plan: ProofPlan,
+    only choice: HostileChoice?, _ note: ProofNote, _ result: inout CampaignResult
+  ) {
+    var slowest = ProofLimits.Cost()
+    for (name, bytes) in known where HostileChoice.includes(choice, decoder, name) {
+      let part = "\(decoder.name)|\(name)"
+      note.begin(part)
+      let start = ProofLimits.now()
+      do {
+        try decoder.run(bytes)
+        try slowest.add(since: start)
+      } catch {
+        result.violations.append(
+          ProofViolation("\(name) of the corpus: \(error)", command: plan.command(for: self, part: part)))
+      }
+      // Of one byte nothing is left for the decoder.
+      if bytes.count > 1 { result.counts.mutations += 1 }
+    }
   }
 
   private func batches(_ plan: ProofPlan) -> [Batch] {

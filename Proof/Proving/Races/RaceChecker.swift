@@ -5,7 +5,7 @@
 //      not. A commit has a number of its own, above its snapshot's.
 //  Conditions. What a guarded transaction has read was the same when it was committed, and no other transaction
 //      had written it in between. Guarded transactions therefore are serializable, in the order of their numbers. One
-//      that was refused had read something that was written since.
+//      that was refused had read something that was written since, by one that began before the refusal was known.
 //
 // Every value that is written is a tag that no other write has, so a value that was read says whose write it is.
 // The check is a function of the record alone. It takes O(n log n) for n reads and writes.
@@ -179,8 +179,10 @@ package struct RaceChecker {
       }
       return
     }
-    let hasReason = transaction.reads.contains {
-      version($0.key, upTo: .max).map { $0.commit > transaction.snapshot } ?? false
+    let hasReason = transaction.reads.contains { read in
+      (versions[read.key] ?? []).contains {
+        $0.commit > transaction.snapshot && transactions[$0.transaction].began < transaction.ended
+      }
     }
     if !hasReason { add(.refusedForNothing, "\(number) was refused, and nobody had written what it read") }
   }

@@ -15,18 +15,45 @@ package enum RotMethod: String, CaseIterable, Sendable {
 }
 
 /// Something wrong on purpose, so that it can be seen that it is found.
-package enum RotCanary: Sendable {
+package enum RotCanary: Sendable, CaseIterable {
   /// Records are read without their checksums.
   case uncheckedRecords
   /// Whatever bit flips in a record, its checksum fits.
   case repairedRecords
   /// Nodes of the index are read without their checksums.
   case uncheckedNodes
+  /// Openings do not read what is behind the checkpoint, and see it as it was.
+  case unreadTails
+  /// Of damage of more than a bit: records are read without their checksums.
+  case uncheckedDamage
+  /// Of the same: a verification finds nothing.
+  case quietVerify
+  /// What a salvage gives lacks a row.
+  case lossySalvage
+  /// What a salvage gives has a value that was never written.
+  case inventiveSalvage
+
+  /// Whether flipped bits show it.
+  var isOfBits: Bool {
+    switch self {
+    case .uncheckedRecords, .repairedRecords, .uncheckedNodes, .unreadTails: true
+    case .uncheckedDamage, .quietVerify, .lossySalvage, .inventiveSalvage: false
+    }
+  }
+
+  /// Whether damage of more than a bit shows it.
+  var isOfDamage: Bool { [.unreadTails, .uncheckedDamage, .quietVerify].contains(self) }
+
+  var isOfSalvage: Bool { [.lossySalvage, .inventiveSalvage].contains(self) }
 }
 
 /// Flips bits of a store that is open on files of its own, and puts them back.
 final class RotBench {
-  enum Outcome: Equatable { case right, namedError }
+  enum Outcome: Equatable {
+    case right, namedError
+    /// The check of a part by itself has found it, where no place is named.
+    case refused
+  }
 
   private let store: RotStore
   private let canary: RotCanary?
@@ -44,7 +71,7 @@ final class RotBench {
     self.canary = canary
     self.random = random
     self.keys = keys
-    counts = store.content.keys.reduce(into: [:]) { $0[$1.keyspace, default: 0] += 1 }
+    counts = store.keyCounts
     fileSystem = try store.fileSystem()
     opened = try Self.open(fileSystem, canary)
     for name in store.files.keys { files[name] = try fileSystem.open(RotStore.path + "/" + name, .readWrite) }
@@ -108,7 +135,7 @@ final class RotBench {
       guard try RotPages.isNoticed(inMapOf: bytes, part) else {
         throw Violation("damage that nothing notices")
       }
-      return .namedError
+      return .refused
     }
     try RotPages.checkSuperblock(bytes, before: store.files[part.file] ?? [])
     return .right
@@ -139,7 +166,10 @@ final class RotBench {
 
   private func lookAtOpening(_ part: RotPart, _ isThorough: Bool) throws -> Outcome {
     let store: Store
-    do { store = try Self.open(fileSystem, canary) } catch let error as StoreError {
+    let isUnread = canary == .unreadTails && part.isTail
+    do { store = try Self.open(isUnread ? self.store.fileSystem() : fileSystem, canary) } catch let error
+      as StoreError
+    {
       try checkNames(error, part)
       return .namedError
     }
@@ -151,6 +181,8 @@ final class RotBench {
     if let rebuild = store.recoveryReport.indexRebuild {
       try RotPlaces(file: part.file, ranges: part.places).check(rebuild.place, "\(rebuild)")
       outcome = .namedError
+    } else if part.isReadByOpening {
+      throw Violation("an opening passes over it")
     }
     for (name, count) in counts {
       guard let keyspace = keyspaces[name], snapshot.count(in: keyspace) == count else {
@@ -161,6 +193,12 @@ final class RotBench {
     if try readThrough(part, store) { outcome = .namedError }
     if isThorough, try RotReading.check(store, self.store, { try checkNames($0, part) }) {
       outcome = .namedError
+    }
+    if isThorough, part.isVerified, !(store.recoveryReport.indexRebuild != nil && part.page != nil) {
+      let findings = try store.verify().findings
+      guard findings.contains(where: { $0.description.contains(part.file) }) else {
+        throw Violation("verify says nothing of it: \(findings)")
+      }
     }
     return outcome
   }

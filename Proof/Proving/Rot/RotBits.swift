@@ -9,6 +9,7 @@ struct RotBits: Sendable {
     var bits = 0
     var looks: [RotMethod: Int] = [:]
     var errors = 0
+    var refused = 0
     var right = 0
     var unread = 0
 
@@ -16,6 +17,7 @@ struct RotBits: Sendable {
       sum.bits += other.bits
       sum.looks.merge(other.looks, uniquingKeysWith: +)
       sum.errors += other.errors
+      sum.refused += other.refused
       sum.right += other.right
       sum.unread += other.unread
     }
@@ -128,6 +130,8 @@ struct RotBits: Sendable {
       tally.bits += 1
       if outcomes.contains(.namedError) {
         tally.errors += 1
+      } else if outcomes.contains(.refused) {
+        tally.refused += 1
       } else if part.kind.isOfNoAccount {
         tally.unread += 1
       } else {
@@ -157,7 +161,7 @@ struct RotBits: Sendable {
     let cost = harvest.slowest
     result.report.append(
       "the slowest of \(cost.samples) that were measured took \(cost.seconds) s of a processor")
-    if cost.seconds > 1 {
+    if cost.seconds > ProofLimits.secondsMax {
       result.findings.append(RotFinding(what: "one took \(cost.seconds) s", part: nil))
     }
     return result
@@ -168,7 +172,9 @@ struct RotBits: Sendable {
       tally.looks[method].map { "\(method.rawValue) \($0)" }
     }
     let outcomes = [
-      (tally.errors, "errors that name the place"), (tally.right, "read right all the same"),
+      (tally.errors, "errors that name the place"),
+      (tally.refused, "shown to the check that every use begins with, and refused"),
+      (tally.right, "read right all the same"),
       (tally.unread, "of no account, because nothing reads it"),
     ]
     let counts = outcomes.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }

@@ -5,7 +5,8 @@ import PerdureTestSupport
 /// Damages a closed store in every way that a medium can, and reads what is left.
 ///
 /// Allowed is the right value, or an error that names the file, and a byte of what is damaged. A wrong value is a
-/// violation, and so is a key that is not found in silence. (A trap ends the proof.)
+/// violation, and so is a key that is not found in silence. (A trap ends the process of the campaign,
+/// and is a violation with its part.)
 package struct RotCampaign: Campaign {
   package let name = "rot"
   package let summary =
@@ -14,6 +15,11 @@ package struct RotCampaign: Campaign {
   private let canary: RotCanary?
 
   package init(canary: RotCanary? = nil) { self.canary = canary }
+
+  /// What is tried of damage of more than a bit to the smallest store, by number.
+  package static func mutations(seed: UInt64) throws -> [String] {
+    try RotMutations(RotStore(rounds: 0, seed: seed), truncates: true, share: 1, seed: seed).names
+  }
 
   /// So many violations are enough to know.
   static let violationsMax = 8
@@ -32,11 +38,11 @@ package struct RotCampaign: Campaign {
       let share = isWhole ? 1 : min(1, Double(plan.quota(8 << 20)) / Double(8 * store.byteCount))
       let prefix = "\(round)|"
       let (_, worst) = try await progress.measuringMemory(where: plan.hasProcessAlone) {
-        if choice == nil || choice?.kind == .bits {
+        if choice == nil || choice?.kind == .bits, canary?.isOfBits ?? true {
           let bits = try RotBits(store, share: share, canary, seed: seed, prefix, only: choice)
           take(try await bits.run(progress), into: &result, \.bitFlips, plan)
         }
-        guard result.violations.isEmpty, canary == nil else { return }
+        guard result.violations.isEmpty else { return }
         try await tryOthers(plan, store, seed: seed, prefix, only: choice, progress, &result)
       }
       if let worst { judge(worst, &result, plan) }
@@ -76,16 +82,16 @@ package struct RotCampaign: Campaign {
     let smallest = try RotStore(rounds: 0, seed: seed)
     let share = min(1, plan.scale)
     for (kind, store) in [(RotChoice.Kind.smallest, smallest), (.large, large)]
-    where choice == nil || choice?.kind == kind {
+    where (choice == nil || choice?.kind == kind) && (canary?.isOfDamage ?? true) {
       progress.restart()
-      var mutations = try RotMutations(store, truncates: kind == .smallest, share: share, seed: seed)
+      var mutations = try RotMutations(store, truncates: kind == .smallest, share: share, canary, seed: seed)
       mutations.only = choice?.number
       mutations.prefix = prefix + kind.rawValue
       take(try await mutations.run(progress), into: &result, \.mutations, plan)
     }
-    guard choice == nil || choice?.kind == .salvage else { return }
+    guard choice == nil || choice?.kind == .salvage, canary?.isOfSalvage ?? true else { return }
     progress.restart()
-    var salvage = try RotSalvage(smallest, seed: seed)
+    var salvage = try RotSalvage(smallest, canary, seed: seed)
     salvage.only = choice?.number
     salvage.prefix = prefix + RotChoice.Kind.salvage.rawValue
     let salvages = max(1, Int(Double(Self.salvageCount) * share))

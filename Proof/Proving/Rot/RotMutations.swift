@@ -1,5 +1,4 @@
 import PerdureFileIO
-import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
@@ -28,13 +27,16 @@ struct RotMutations: Sendable {
     var tried: [String: Int] = [:]
     var outcomes: [Outcome: Int] = [:]
     var findings: [RotFinding] = []
+    var slowest = ProofLimits.Cost()
   }
 
   private let store: RotStore
   private let layout: RotLayout
   private let keys: [CrashKey]
   private let mutations: [Mutation]
+  private let counts: [String: Int]
   private let seed: UInt64
+  private let canary: RotCanary?
   /// What stands before the number of a mutation, in the part of the proof that a violation names.
   var prefix = ""
   /// The only one that is tried.
@@ -42,9 +44,13 @@ struct RotMutations: Sendable {
 
   /// - Parameter truncates: Whether each length is tried, for stores where this is a matter of seconds.
   /// - Parameter share: The part of all that is tried.
-  init(_ store: RotStore, truncates: Bool, share: Double, seed: UInt64) throws {
+  init(
+    _ store: RotStore, truncates: Bool, share: Double, _ canary: RotCanary? = nil, seed: UInt64
+  ) throws {
     self.store = store
     self.seed = seed
+    self.canary = canary
+    counts = store.keyCounts
     let opened = try Store(at: RotStore.path, options: RotStore.options(on: store.fileSystem()))
     layout = try RotLayout(store.files, opened: opened)
     keys = store.content.keys.sorted { "\($0)" < "\($1)" }
@@ -57,8 +63,12 @@ struct RotMutations: Sendable {
 
   var count: Int { mutations.count }
 
+  /// What is tried, by number.
+  var names: [String] { mutations.map(\.description) }
+
   private static func truncations(_ store: RotStore) -> [Mutation] {
-    store.files.flatMap { name, bytes in
+    // A dictionary has another order in each process, and numbers name mutations.
+    store.files.sorted { $0.key < $1.key }.flatMap { name, bytes in
       [Mutation(file: name, damage: nil, kind: "removed")]
         + Damage.truncations(of: bytes.count).map { Mutation(file: name, damage: $0, kind: "cut short") }
     }
@@ -88,7 +98,8 @@ struct RotMutations: Sendable {
   private static func stale(_ store: RotStore) -> [Mutation] {
     var all: [Mutation] = []
     for files in store.older {
-      for (name, bytes) in files where store.files[name] != nil && store.files[name] != bytes {
+      for (name, bytes) in files.sorted(by: { $0.key < $1.key })
+      where store.files[name] != nil && store.files[name] != bytes {
         all.append(Mutation(file: name, damage: .replacement(bytes), kind: Self.older))
         for start in stride(from: 0, to: bytes.count - bytes.count % 512, by: 512) {
           let damage = Damage.foreign(Array(bytes[start..<(start + 512)]), at: start)
@@ -111,9 +122,11 @@ struct RotMutations: Sendable {
             note.begin("\(prefix)|\(index)")
             progress.advance(of: mutations.count, "mutations")
             let mutation = mutations[index]
+            let start = ProofLimits.now()
             do {
               guard let outcome = try look(at: mutation, index) else { continue }
               tally.outcomes[outcome, default: 0] += 1
+              try tally.slowest.add(since: start)
             } catch {
               tally.findings.append(RotFinding(what: "\(mutation): \(error)", part: "\(prefix)|\(index)"))
             }
@@ -127,6 +140,7 @@ struct RotMutations: Sendable {
         sum.tried.merge(tally.tried, uniquingKeysWith: +)
         sum.outcomes.merge(tally.outcomes, uniquingKeysWith: +)
         sum.findings += tally.findings
+        sum.slowest = sum.slowest.worst(tally.slowest)
       }
       return sum
     }
@@ -141,6 +155,7 @@ struct RotMutations: Sendable {
     result.report = [
       "other damage to a store of \(store.byteCount) bytes: \(kinds.joined(separator: ", "))",
       "  of these \(outcomes.joined(separator: ", "))",
+      "  the slowest took \(tally.slowest.seconds) s of a processor",
     ]
     return result
   }
@@ -148,12 +163,15 @@ struct RotMutations: Sendable {
   /// - Returns: What came of it; nil if it changed nothing: a sector may be what it was before.
   private func look(at mutation: Mutation, _ index: Int) throws -> Outcome? {
     guard let damage = RotDamage(mutation, of: store, layout) else { return nil }
-    let fileSystem = try damage.fileSystem(store)
+    let isUnread = canary == .unreadTails && damage.parts.allSatisfy(\.isTail)
+    let fileSystem = try isUnread ? store.fileSystem() : damage.fileSystem(store)
     // Some are opened by who writes: that changes the store.
     let isReadOnly = index % 8 != 0
     let opened: Store
     do {
-      opened = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem, isReadOnly: isReadOnly))
+      var options = RotStore.options(on: fileSystem, isReadOnly: isReadOnly)
+      options.verifiesChecksumsOnRead = canary != .uncheckedDamage
+      opened = try Store(at: RotStore.path, options: options)
     } catch let error as StoreError {
       try damage.places.check(error)
       return .refused
@@ -168,13 +186,20 @@ struct RotMutations: Sendable {
         try damage.places.check(rebuild.place, "\(rebuild)")
       }
       outcome = .rebuilt
+    } else if let part = damage.parts.first(where: \.isReadByOpening) {
+      throw Violation("an opening passes over damage in \(part.range) (\(part.kind))")
+    }
+    for keyspace in try opened.keyspaces {
+      guard opened.snapshot().count(in: keyspace) == counts[keyspace.name] ?? 0 else {
+        throw Violation("\(keyspace.name) has another number of keys")
+      }
     }
     var random = SeededGenerator(seed: seed).derived(UInt64(index))
     var hasErrors = try readDamaged(opened, damage, &random)
     if try readSome(opened, damage, &random) { hasErrors = true }
     // Where reading all of it is a long story, most are read in part.
     if store.byteCount < 200_000 || index % 16 == 0, try readAll(opened, damage) { hasErrors = true }
-    if !isReadOnly, !hasErrors { try goOn(opened, damage, on: fileSystem) }
+    if !isReadOnly, !hasErrors { try goOn(opened, damage, on: fileSystem, &random) }
     return hasErrors ? .errors : outcome
   }
 
@@ -204,7 +229,15 @@ struct RotMutations: Sendable {
   private func readAll(_ opened: Store, _ damage: RotDamage) throws -> Bool {
     var hasErrors = try RotReading.check(opened, store) { try damage.places.check($0) }
     do {
-      if try !opened.verify().isClean { hasErrors = true }
+      let report = try opened.verify()
+      let (isQuiet, wasRebuilt) = (canary == .quietVerify, opened.recoveryReport.indexRebuild != nil)
+      let parts = damage.parts.filter { $0.isVerified && !(wasRebuilt && $0.page != nil) }
+      if let part = parts.first {
+        guard !isQuiet, report.findings.contains(where: { $0.description.contains(part.file) }) else {
+          throw Violation("verify says nothing of \(part.range) (\(part.kind)): \(report.findings)")
+        }
+      }
+      if !report.isClean { hasErrors = true }
     } catch let error as StoreError {
       try damage.places.check(error)
       hasErrors = true
@@ -230,8 +263,10 @@ struct RotMutations: Sendable {
     return hasErrors
   }
 
-  /// The store takes a commit, and has all that it had and that one when it is opened again.
-  private func goOn(_ opened: Store, _ damage: RotDamage, on fileSystem: InMemoryFileSystem) throws {
+  /// The store takes a commit, and has that one and some of what it had when it is opened again.
+  private func goOn(
+    _ opened: Store, _ damage: RotDamage, on fileSystem: InMemoryFileSystem, _ random: inout SeededGenerator
+  ) throws {
     let rows = try opened.keyspace("rows", .dense)
     let (id, value) = (UInt64(1) << 50, [1, 2, 3] as [UInt8])
     do {
@@ -242,69 +277,6 @@ struct RotMutations: Sendable {
     }
     let again = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))
     guard try again.snapshot().value(id: id, in: rows) == value else { throw Violation("a commit is gone") }
-    for (key, value) in store.content.prefix(16) {
-      guard case .id(let id) = key.key, key.keyspace == "rows" else { continue }
-      guard try again.snapshot().value(id: id, in: rows) == value else { throw Violation("\(key) is gone") }
-    }
-  }
-}
-
-/// A mutation, done to a store's file.
-struct RotDamage {
-  let places: RotPlaces
-  /// The parts of the file in which a byte is not what it was.
-  let parts: [RotPart]
-  /// Whether it is the superblock as it was at an earlier time.
-  let isOlderSuperblock: Bool
-  private let file: String
-  /// The file's bytes; nil when it is gone.
-  private let bytes: [UInt8]?
-
-  /// Nil for what changes nothing.
-  init?(_ mutation: RotMutations.Mutation, of store: RotStore, _ layout: RotLayout) {
-    let before = store.files[mutation.file] ?? []
-    let now = mutation.damage.map { $0.applied(to: before) }
-    guard now != before else { return nil }
-    (file, bytes) = (mutation.file, now)
-    isOlderSuperblock = mutation.file == "SUPERBLOCK" && mutation.kind == RotMutations.older
-    parts = layout.parts.filter { $0.file == mutation.file && !Self.isIntact($0.range, before, now ?? []) }
-    guard let now else {
-      places = RotPlaces(file: file, ranges: nil)
-      return
-    }
-    var ranges = parts.flatMap(\.places)
-    // Whole records that stand in each other's place are found out by their frame.
-    for part in parts where part.frame > 0 { ranges.append(part.frame..<(part.frame + 64)) }
-    // A whole header of an earlier generation does not fit the footer: which of the two is older nobody can tell.
-    if parts.contains(where: { $0.kind == .segmentHeader }), Self.hasSegmentHeader(now) {
-      ranges += layout.parts.filter { $0.file == mutation.file && $0.kind == .footer }.flatMap(\.places)
-    }
-    // Where something ends that went on; the last bytes of what is left are taken for a footer.
-    if now.count < before.count {
-      ranges.append(max(0, now.count - RewrittenFooter.length)..<(before.count + 1))
-    }
-    places = RotPlaces(file: file, ranges: ranges)
-  }
-
-  private static func hasSegmentHeader(_ bytes: [UInt8]) -> Bool {
-    bytes.withUnsafeBytes { (try? SegmentHeader(reading: $0)) != nil }
-  }
-
-  private static func isIntact(_ range: Range<Int>, _ before: [UInt8], _ now: [UInt8]) -> Bool {
-    guard range.upperBound <= now.count else { return false }
-    return before.withUnsafeBytes { before in
-      now.withUnsafeBytes { now in
-        UnsafeRawBufferPointer(rebasing: before[range]).elementsEqual(
-          UnsafeRawBufferPointer(rebasing: now[range]))
-      }
-    }
-  }
-
-  /// The store's files, with the one that is damaged.
-  func fileSystem(_ store: RotStore) throws -> InMemoryFileSystem {
-    if let bytes { return try store.fileSystem(replacing: [file: bytes]) }
-    let fileSystem = try store.fileSystem()
-    try fileSystem.remove(RotStore.path + "/" + file)
-    return fileSystem
+    _ = try readSome(again, damage, &random)
   }
 }

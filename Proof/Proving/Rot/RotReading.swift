@@ -53,6 +53,18 @@ extension RotPart {
     if case .segment(let number)? = StoreFileName(file) { number } else { 0 }
   }
 
+  /// Whether every opening of the store reads it and has to find it damaged. (Behind a mark the log has ended.)
+  var isReadByOpening: Bool { isTail && kind != .mark }
+
+  /// Whether a verification has to find it damaged.
+  var isVerified: Bool {
+    switch kind {
+    case .frameHeader, .liveRecord, .deadRecord, .definition, .groups, .groupTable, .offsetMap, .blob: true
+    case .indexNode, .keyBlock: true
+    default: false
+    }
+  }
+
   /// How a bit of it is looked at.
   ///
   /// - Parameter choice: A random number, for what is not done to every bit.

@@ -28,17 +28,20 @@ struct RotSalvage: Sendable {
     var lost = 0
     var underOtherName = 0
     var finding: RotFinding?
+    var slowest = ProofLimits.Cost()
 
     static func += (sum: inout Tally, other: Tally) {
       sum.salvages += other.salvages
       sum.keys += other.keys
       sum.lost += other.lost
       sum.underOtherName += other.underOtherName
+      sum.slowest = sum.slowest.worst(other.slowest)
     }
   }
 
   private let store: RotStore
   private let layout: RotLayout
+  private let canary: RotCanary?
   private let seed: UInt64
   /// What stands before the number of a salvage, in the part of the proof that a violation names.
   var prefix = ""
@@ -47,8 +50,9 @@ struct RotSalvage: Sendable {
   /// All values that a key of any keyspace ever had, by number of the keyspace and the key's bytes.
   private let history: [String: [[UInt8]: Set<[UInt8]>]]
 
-  init(_ store: RotStore, seed: UInt64) throws {
+  init(_ store: RotStore, _ canary: RotCanary? = nil, seed: UInt64) throws {
     self.store = store
+    self.canary = canary
     self.seed = seed
     let opened = try Store(at: RotStore.path, options: RotStore.options(on: store.fileSystem()))
     layout = try RotLayout(store.files, opened: opened)
@@ -70,7 +74,11 @@ struct RotSalvage: Sendable {
             progress.advance(of: count, "salvages")
             var random = SeededGenerator(seed: seed).derived(UInt64(index))
             let damaged = damagedStore(&random)
-            do { sum += try salvage(damaged) } catch {
+            let start = ProofLimits.now()
+            do {
+              sum += try salvage(damaged)
+              try sum.slowest.add(since: start)
+            } catch {
               sum.finding = RotFinding(
                 what: "salvage of \(damaged.damages.map { "\($0.file) \($0.damage)" }): \(error)",
                 part: "\(prefix)|\(index)")
@@ -86,15 +94,21 @@ struct RotSalvage: Sendable {
     var result = RotResult(count: sum.salvages, findings: tallies.compactMap(\.finding))
     result.report = [
       "\(sum.salvages) salvages gave \(sum.keys) keys back, \(sum.underOtherName) of them in a keyspace whose name "
-        + "is lost, all but \(sum.lost) that the damage was on"
+        + "is lost, all but \(sum.lost) that the damage was on",
+      "  the slowest took \(sum.slowest.seconds) s of a processor",
     ]
     return result
   }
 
-  /// One to three damages.
+  /// One to three damages, that change something: what is exchanged may be the same.
   private func damagedStore(_ random: inout SeededGenerator) -> Case {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
     var damaged = Case(damages: [], files: store.files)
+    while damaged.files == store.files { damage(&damaged, names, &random) }
+    return damaged
+  }
+
+  private func damage(_ damaged: inout Case, _ names: [String], _ random: inout SeededGenerator) {
     for _ in 0..<random.pick(1...3) {
       let file = random.pick(names)
       let damage = Damage.random(in: store.files[file]?.count ?? 1, using: &random)
@@ -102,7 +116,6 @@ struct RotSalvage: Sendable {
       if let bytes = damaged.files[file] { damaged.files[file] = damage.applied(to: bytes) }
       for range in damage.moved { damaged.moved.formUnion(keys(in: file, range)) }
     }
-    return damaged
   }
 
   /// The keys of all records in the frames that have a byte in a range.
@@ -123,10 +136,27 @@ struct RotSalvage: Sendable {
     let report = try Store.salvage(from: RotStore.path, to: Self.target, options: options)
     try check(report, damaged)
     let target = try Store(at: Self.target, options: options)
+    if let canary { try Self.spoil(target, canary) }
     let verification = try target.verify()
     guard verification.isClean else { throw Violation("verify: \(verification.findings)") }
     do { return try check(CrashOracle.content(of: target), damaged) } catch let violation as Violation {
       throw Violation("\(violation); the report lists \(report.damages)")
+    }
+  }
+
+  private static func spoil(_ target: Store, _ canary: RotCanary) throws {
+    guard let rows = try target.keyspaces.first(where: { $0.name == "rows" }) else { return }
+    var last: UInt64?
+    try target.snapshot().forEach(in: rows) { (id: UInt64, _: RawSpan) in
+      last = id
+      return true
+    }
+    guard let last else { return }
+    try target.write { transaction in
+      if canary == .lossySalvage { try transaction.remove(id: last, in: rows) }
+      if canary == .inventiveSalvage {
+        try transaction.put([UInt8](repeating: 7, count: 16), id: last, in: rows)
+      }
     }
   }
 

@@ -46,6 +46,9 @@ package struct RotStore: Sendable {
     try Self.visitEntries(of: store) { entries.append($0) }
   }
 
+  /// How many keys each keyspace has.
+  var keyCounts: [String: Int] { content.keys.reduce(into: [:]) { $0[$1.keyspace, default: 0] += 1 } }
+
   package var byteCount: Int { files.values.reduce(0) { $0 + $1.count } }
 
   /// A file system of its own, with the files, and others in the place of some.

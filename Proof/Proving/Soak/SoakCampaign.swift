@@ -20,6 +20,9 @@ package struct SoakCampaign: Campaign {
   /// for.
   package var steps: Int?
 
+  /// For how many seconds each of these steps counts.
+  package var secondsOfStep = 0.001
+
   package init() {}
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -52,7 +55,7 @@ private struct SoakRun {
   private(set) var checkedCount = 0
   private var counts: [String: Int] = [:]
   private var memory = SoakSeries("resident memory, MiB")
-  private var openFiles = SoakSeries("open files of the store")
+  private var openFiles = SoakSeries("open files of the store beyond its segments")
   private var space = SoakSeries("bytes in the directory for each live byte")
   private var tail = SoakSeries("commits: 99.9 of 100 within, ms")
   private var latencies: [Double] = []
@@ -76,7 +79,7 @@ private struct SoakRun {
 
   mutating func use(seconds: Double, _ progress: ProofProgress) throws {
     let start = ContinuousClock.now
-    let seconds = campaign.steps.map { Double($0) / 1000 } ?? seconds
+    let seconds = campaign.steps.map { Double($0) * campaign.secondsOfStep } ?? seconds
     var nextSample = 1 / Self.sampleCount
     try open()
     while true {
@@ -101,7 +104,7 @@ private struct SoakRun {
 
   /// In seconds.
   private func elapsed(since start: ContinuousClock.Instant) -> Double {
-    if campaign.steps != nil { return Double(stepsMade) / 1000 }
+    if campaign.steps != nil { return Double(stepsMade) * campaign.secondsOfStep }
     let elapsed = start.duration(to: .now).components
     return Double(elapsed.seconds) + Double(elapsed.attoseconds) * 1e-18
   }
@@ -241,10 +244,14 @@ private struct SoakRun {
 
   private mutating func sample(_ store: Store, minutes: Double) throws {
     memory.add(campaign.residentMebibytes(), at: minutes)
-    openFiles.add(ProcessMeter.openFiles(below: directory).map(Double.init), at: minutes)
+    let names = try campaign.fileSystem.contents(of: path)
+    // Segments in which a row stays add up: each is a file that has to be open.
+    let segments = names.count { $0.hasSuffix(".segment") }
+    openFiles.add(
+      ProcessMeter.openFiles(below: directory).map { Double(max(0, $0 - segments)) }, at: minutes)
     let live = model.reduce(0) { $0 + ($1.value & 1 << 63 != 0 ? 70_000 : 150) }
     var bytes: UInt64 = 0
-    for name in try campaign.fileSystem.contents(of: path) {
+    for name in names {
       // One may go while it is looked at.
       guard let file = try? campaign.fileSystem.open(path + "/" + name, .read) else { continue }
       bytes += try file.size()
@@ -260,6 +267,9 @@ private struct SoakRun {
   /// What may grow in a minute, and in all however short the run: no machine is slow or quick enough to explain more.
   private static let growthMax: (mebibytes: (Double, Double), files: (Double, Double)) = ((8, 8), (30, 32))
 
+  /// Where there is time enough for caches to be full, this is what may grow in a minute of the second half.
+  private static let lateGrowthMax: (mebibytes: Double, files: Double, afterMinutes: Double) = (2, 4, 5)
+
   /// What grows.
   mutating func judge(memoryToo: Bool) {
     let limits = [(openFiles, Self.growthMax.files)] + (memoryToo ? [(memory, Self.growthMax.mebibytes)] : [])
@@ -267,6 +277,12 @@ private struct SoakRun {
       let growth = series.growth
       guard growth.inAMinute > limit.0, growth.inAll > limit.1 else { continue }
       leaks.append("\(series.line), \(growth.inAll) in all")
+    }
+    let late =
+      [(openFiles, Self.lateGrowthMax.files)] + (memoryToo ? [(memory, Self.lateGrowthMax.mebibytes)] : [])
+    for (series, limit) in late where series.lateGrowth.minutes > Self.lateGrowthMax.afterMinutes {
+      let growth = series.lateGrowth.inAMinute
+      if growth > limit { leaks.append("\(series.line), \(growth) a minute in the second half") }
     }
     // The room that a store takes goes up and down with what is garbage in it.
     guard let (second, last) = space.laterMeans, last > second * 2 + 4 else { return }

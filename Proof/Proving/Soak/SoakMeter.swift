@@ -29,6 +29,11 @@ struct SoakSeries {
     return (slope, slope * (last.minutes - first.minutes))
   }
 
+  /// How long it was looked at, and how much it grows in a minute in the second half of that.
+  var lateGrowth: (minutes: Double, inAMinute: Double) {
+    (points.last?.minutes ?? 0, Self.slope(points[(points.count / 2)...]))
+  }
+
   /// The mean of the second third and of the last: what grows at the beginning may be a cache that fills.
   var laterMeans: (second: Double, last: Double)? {
     let third = points.count / 3
@@ -65,21 +70,5 @@ enum ProcessMeter {
       SystemLink.waitAMillisecond()
     }
     return openFiles(below: directory)
-  }
-
-  private static func text(of path: String) -> String? {
-    guard let file = try? POSIXFileSystem().open(path, .read), let bytes = try? file.read(into: 256) else {
-      return nil
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-}
-
-extension File {
-  /// As much of a file as one call gives: files of the system do not know their length.
-  fileprivate func read(into count: Int) throws -> [UInt8] {
-    try [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
-      length = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-    }
   }
 }

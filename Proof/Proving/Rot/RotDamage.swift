@@ -1,0 +1,64 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureLog
+import PerdureTestSupport
+
+/// A mutation, done to a store's file.
+struct RotDamage {
+  let places: RotPlaces
+  /// The parts of the file in which a byte is not what it was.
+  let parts: [RotPart]
+  /// Whether it is the superblock as it was at an earlier time.
+  let isOlderSuperblock: Bool
+  private let file: String
+  /// The file's bytes; nil when it is gone.
+  private let bytes: [UInt8]?
+
+  /// Nil for what changes nothing.
+  init?(_ mutation: RotMutations.Mutation, of store: RotStore, _ layout: RotLayout) {
+    let before = store.files[mutation.file] ?? []
+    let now = mutation.damage.map { $0.applied(to: before) }
+    guard now != before else { return nil }
+    (file, bytes) = (mutation.file, now)
+    isOlderSuperblock = mutation.file == "SUPERBLOCK" && mutation.kind == RotMutations.older
+    parts = layout.parts.filter { $0.file == mutation.file && !Self.isIntact($0.range, before, now ?? []) }
+    guard let now else {
+      places = RotPlaces(file: file, ranges: nil)
+      return
+    }
+    var ranges = parts.flatMap(\.places)
+    // Whole records that stand in each other's place are found out by their frame.
+    for part in parts where part.frame > 0 { ranges.append(part.frame..<(part.frame + 64)) }
+    // A whole header of an earlier generation does not fit the footer: which of the two is older nobody can tell.
+    if parts.contains(where: { $0.kind == .segmentHeader }), Self.hasSegmentHeader(now) {
+      ranges += layout.parts.filter { $0.file == mutation.file && $0.kind == .footer }.flatMap(\.places)
+    }
+    // Where something ends that went on; the last bytes of what is left are taken for a footer.
+    if now.count < before.count {
+      ranges.append(max(0, now.count - RewrittenFooter.length)..<(before.count + 1))
+    }
+    places = RotPlaces(file: file, ranges: ranges)
+  }
+
+  private static func hasSegmentHeader(_ bytes: [UInt8]) -> Bool {
+    bytes.withUnsafeBytes { (try? SegmentHeader(reading: $0)) != nil }
+  }
+
+  private static func isIntact(_ range: Range<Int>, _ before: [UInt8], _ now: [UInt8]) -> Bool {
+    guard range.upperBound <= now.count else { return false }
+    return before.withUnsafeBytes { before in
+      now.withUnsafeBytes { now in
+        UnsafeRawBufferPointer(rebasing: before[range]).elementsEqual(
+          UnsafeRawBufferPointer(rebasing: now[range]))
+      }
+    }
+  }
+
+  /// The store's files, with the one that is damaged.
+  func fileSystem(_ store: RotStore) throws -> InMemoryFileSystem {
+    if let bytes { return try store.fileSystem(replacing: [file: bytes]) }
+    let fileSystem = try store.fileSystem()
+    try fileSystem.remove(RotStore.path + "/" + file)
+    return fileSystem
+  }
+}
