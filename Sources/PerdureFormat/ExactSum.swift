@@ -40,6 +40,14 @@ package struct ExactSum: Equatable, Sendable {
 
   var base: Int64 { radix == .binary ? 1 << 28 : 100_000_000 }
 
+  /// Whether there are numbers that come to it: none is missing of those that are counted, and of none nothing is left.
+  package var isPossible: Bool {
+    let specials = [notNumberCount, positiveInfinityCount, negativeInfinityCount]
+    guard specials.allSatisfy({ (0...max(0, termCount)).contains($0) }) else { return false }
+    let finiteCount = termCount - specials.reduce(0, +)
+    return finiteCount > 0 || finiteCount == 0 && inOrder.limbs.isEmpty
+  }
+
   /// Whether nothing is summed.
   package var isEmpty: Bool { termCount == 0 }
 

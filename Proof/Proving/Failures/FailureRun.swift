@@ -9,7 +9,7 @@ import PerdureTestSupport
 ///   F1  Every error is a `StoreError`, and there is a reason for it: a call failed meanwhile, and code and cause
 ///       fit what it failed with (`FailureFit`); or the store says from then on that it is poisoned; or the
 ///       volume is full, and the cause is that; or a checkpoint failed before in this opening, for more than want of room, and it is the
-///       next one that says so again; or it was a sync in the background that failed (`syncAheadBytes`).
+///       next one that says the same again; or it was a sync in the background that failed (`syncAheadBytes`).
 ///   F2  A commit that failed with `.diskFull` or `.conflict`, or with another error after which the store
 ///       goes on, has left nothing. Otherwise the store is poisoned, and the commit may be in the log, as a whole.
 ///   F3  A poisoned store says so to everyone who wants to write or to sync, and can be read.
@@ -37,8 +37,8 @@ final class FailureRun {
   /// Whether there was an error since everything was read after a commit.
   private var hasErred = false
   private(set) var isPoisoned = false
-  /// Whether the store writes no more checkpoints until it is opened again.
-  private var isWithoutCheckpoints = false
+  /// Why the store writes no more checkpoints until it is opened again; nil while it does.
+  private var checkpointFailure: String?
   /// What a poisoned store shows.
   private var shown: UInt64 = 0
 
@@ -110,7 +110,7 @@ final class FailureRun {
     guard sequence <= possible else { throw Violation("there never was a commit \(sequence)") }
     if !readOnly {
       (last, acknowledged, promised, possible) = (sequence, sequence, sequence, sequence)
-      (isPoisoned, isWithoutCheckpoints, hasErred) = (false, false, false)
+      (isPoisoned, checkpointFailure, hasErred) = (false, nil, false)
     }
     try check(store)
     return store
@@ -163,9 +163,11 @@ final class FailureRun {
 
   /// A compaction writes a checkpoint of its own, and goes on without when that fails.
   func compact(_ store: Store) throws {
-    let struck = begin()
+    let before = try store.statistics.checkpointFailuresSinceOpen
     try attempt(store) { try store.compact() }
-    if base.injectedFailureCount > struck { isWithoutCheckpoints = true }
+    let statistics = try store.statistics
+    guard statistics.checkpointFailuresSinceOpen > before else { return }
+    checkpointFailure = statistics.lastCheckpointFailure
   }
 
   func checkpoint(_ store: Store) throws {
@@ -174,10 +176,13 @@ final class FailureRun {
       try store.checkpoint()
       promised = max(promised, last)
     } catch let error as StoreError {
-      try checkFit(error, "writing a checkpoint", since: struck, isSaidAgain: isWithoutCheckpoints)
       // What may pass is tried again. Whatever a sync fails with, nobody knows what of the file it has left.
-      let mayPass = error.code == .diskFull || error.cause?.code == .tooManyOpenFiles
-      if !mayPass || error.cause?.operation.hasPrefix("sync") == true { isWithoutCheckpoints = true }
+      let isSync = error.cause?.operation.hasPrefix("sync") == true
+      let mayPass = !isSync && (error.code == .diskFull || error.cause?.code == .tooManyOpenFiles)
+      let says = error.cause.map { "\($0)" } ?? "\(error)"
+      let isSaidAgain = !mayPass && checkpointFailure?.contains(says) == true
+      try checkFit(error, "writing a checkpoint", since: struck, isSaidAgain: isSaidAgain)
+      if !mayPass { checkpointFailure = says }
       try noteState(of: store, after: error, nil)
     }
   }

@@ -125,7 +125,12 @@ extension Engine {
         blobs?.superseded.append(try blobNumber(at: old, state))
       }
     }
-    guard let conflicts = update?.finish(), !conflicts.isEmpty else { return }
+    let conflicts: [Conflict]?
+    do throws(SumMisfit) { conflicts = try update?.finish() } catch {
+      let remedy = "; remove the index and define it again"
+      throw StoreError(.corruption, error.text(state.catalog) + remedy)
+    }
+    guard let conflicts, !conflicts.isEmpty else { return }
     throw StoreError(
       .conflict, "A unique index would hold a key twice; nothing was written", conflicts: conflicts)
   }

@@ -14,12 +14,14 @@ struct IndexBuild {
   var toleratesDamage = false
   /// Indexes that were left incomplete, and why.
   private(set) var incomplete: [UInt32: StoreError] = [:]
-  /// By index id and group.
-  private var sums: [UInt32: [UInt64: ExactSum]] = [:]
+  /// By index id.
+  private var sums: [UInt32: SumBuild] = [:]
+  /// How many groups of sums are held beside a tree.
+  private let groupsMax: Int
 
   init(
     of catalog: Catalog, _ indexes: IndexSet, _ root: UnsafeMutablePointer<Root>, _ reader: RecordReader,
-    _ contents: RecordContents, _ arena: NodeArena
+    _ contents: RecordContents, _ arena: NodeArena, groupsMax: Int = SumBuild.groupsMax
   ) {
     self.catalog = catalog
     self.indexes = indexes
@@ -27,6 +29,7 @@ struct IndexBuild {
     self.reader = reader
     self.contents = contents
     self.arena = arena
+    self.groupsMax = groupsMax
   }
 
   /// Fills the given (empty) indexes; group counts and orders of sums follow the indexes that
@@ -40,7 +43,11 @@ struct IndexBuild {
       if wanted.isEmpty { continue }
       try fill(wanted, from: keyspace)
     }
-    for (id, sums) in sums { putSums(sums, into: id) }
+    for id in sums.keys.sorted() {
+      let tree = root.pointee.indexes + Int(id)
+      let arena = arena
+      sums[id]?.put(into: tree, arena)
+    }
     sums = [:]
     for entry in catalog.indexes where ids.contains(entry.index.id) {
       switch entry.definition.source {
@@ -69,7 +76,8 @@ struct IndexBuild {
             entries.removeAll()
             index.extractor.extract(keyspace: keyspace.id, key: record.key, value: value, into: &entries)
             if let radix = index.radix {
-              add(entries, to: index.index.id, radix)
+              let tree = root.pointee.indexes + Int(index.index.id)
+              add(entries, radix, to: tree, of: index.index.id)
               continue
             }
             entries.forEach { entry in
@@ -100,18 +108,12 @@ struct IndexBuild {
     }
   }
 
-  private mutating func add(_ entries: borrowing IndexEntries, to index: UInt32, _ radix: ExactSum.Radix) {
-    entries.forEach { entry in
-      guard let (group, term) = SumEntry.groupAndTerm(in: entry) else { return }
-      sums[index, default: [:]][group, default: ExactSum(radix)].apply(term, isRemoval: false)
-    }
-  }
-
-  private func putSums(_ sums: [UInt64: ExactSum], into index: UInt32) {
-    let tree = root.pointee.indexes + Int(index)
-    for (group, sum) in sums.sorted(by: { $0.key < $1.key }) {
-      SumEntry.key(group, sum).withUnsafeBytes { _ = tree.pointee.put($0, group, in: arena) }
-    }
+  private mutating func add(
+    _ entries: borrowing IndexEntries, _ radix: ExactSum.Radix, to tree: UnsafeMutablePointer<OrderedTree>,
+    of index: UInt32
+  ) {
+    let (arena, groupsMax) = (arena, groupsMax)
+    sums[index, default: SumBuild(groupsMax: groupsMax)].add(entries, radix, to: tree, arena)
   }
 
   private func fillSumOrder(_ index: DerivedIndex, of sums: DerivedIndex) {

@@ -21,6 +21,10 @@ public protocol IndexExtractorFactory: Sendable {
 /// that is removed or changed, and verification (V4) finds that it is missing. References that tell records
 /// apart, as the id of a dense keyspace does among the records of that keyspace, are enough; where they do
 /// not, the key has to. One record may give the same entry twice.
+///
+/// Of an extractor that is not pure an index of entries lacks some, or has too many. A commit that would take numbers out
+/// of a sum (`IndexDefinition.Source.groupSums`) that were never put in, as far as that shows, is refused with
+/// `.corruption`; where it does not, the sum is wrong until the index is removed and defined again.
 public protocol IndexExtractor: Sendable {
   /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
   func extract(

@@ -87,10 +87,10 @@ struct IndexUpdate: ~Copyable {
   }
 
   /// Does what has been collected, brings group counts and sums up to date and judges uniqueness.
-  mutating func finish() -> [Conflict] {
+  mutating func finish() throws(SumMisfit) -> [Conflict] {
     operations.apply(to: indexes, in: arena)
     for (group, old) in touchedGroups { moveGroup(group, from: old, to: count(of: group)) }
-    sums.apply(to: indexes, in: arena)
+    try sums.apply(to: indexes, in: arena)
     return duplicates()
   }
 

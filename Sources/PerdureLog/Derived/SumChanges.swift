@@ -28,33 +28,68 @@ struct SumChanges: ~Copyable {
   }
 
   /// Does what was noted.
-  func apply(to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena) {
+  func apply(
+    to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
+  ) throws(SumMisfit) {
     if changes.isEmpty { return }
     // In the order of the entries: neighbours share a leaf.
     for (id, change) in changes.sorted(by: { ($0.key.index, $0.key.group) < ($1.key.index, $1.key.group) }) {
-      let tree = indexes + Int(id.index)
-      let old = SumEntry.find(id.group, in: tree.pointee)
-      var new = change
-      if let sum = old?.sum, sum.radix == change.radix { new.merge(sum) }
-      let newKey = new.isEmpty ? nil : SumEntry.key(id.group, new)
-      if old?.key == newKey { continue }
-      Self.move(id.group, from: old?.key, to: newKey, in: tree, arena)
+      guard let (old, new) = SumEntry.add(change, to: id.group, in: indexes + Int(id.index), arena) else {
+        throw SumMisfit(index: id.index, group: id.group)
+      }
       for order in orders[id.index] ?? [] {
-        let oldOrder = old?.sum.map { SumEntry.orderKey(id.group, $0) }
-        let newOrder = new.isEmpty ? nil : SumEntry.orderKey(id.group, new)
-        if oldOrder != newOrder {
-          Self.move(id.group, from: oldOrder, to: newOrder, in: indexes + Int(order.id), arena)
-        }
+        let oldOrder = old.map { SumEntry.orderKey(id.group, $0) }
+        let newOrder = new.map { SumEntry.orderKey(id.group, $0) }
+        SumEntry.move(id.group, from: oldOrder, to: newOrder, in: indexes + Int(order.id), arena)
       }
     }
   }
+}
 
-  private static func move(
-    _ group: UInt64, from old: [UInt8]?, to new: [UInt8]?, in tree: UnsafeMutablePointer<OrderedTree>,
+/// A sum that is not what the records of its group gave: its entry is none, or numbers are taken out of it that were
+/// never put in, by an extractor that is not pure.
+struct SumMisfit: Error {
+  let index: UInt32
+  let group: UInt64
+
+  /// What is wrong, and what to do.
+  func text(_ catalog: Catalog) -> String {
+    "The entry of group \(group) in index \(catalog.indexes[Int(index)].index.name) is no sum, or not that of the "
+      + "numbers that its extractor gave before"
+  }
+}
+
+/// Sums of groups, as the records of a build come, in whatever order.
+///
+/// What is added up goes into the tree, and is let go of, whenever there are `groupsMax` groups of it: memory is bounded
+/// however many groups there are. Sums are exact, so they come to the same in parts.
+struct SumBuild {
+  /// Unit: groups, each some 200 bytes. Why: a sort of so many, and a descent into the tree for each, is nothing beside
+  /// the records that it takes to come to them.
+  static let groupsMax = 1 << 16
+
+  private let groupsMax: Int
+  private var sums: [UInt64: ExactSum] = [:]
+
+  init(groupsMax: Int) { self.groupsMax = groupsMax }
+
+  mutating func add(
+    _ entries: borrowing IndexEntries, _ radix: ExactSum.Radix, to tree: UnsafeMutablePointer<OrderedTree>,
     _ arena: NodeArena
   ) {
-    if let old { old.withUnsafeBytes { _ = tree.pointee.remove($0, in: arena) } }
-    if let new { new.withUnsafeBytes { _ = tree.pointee.put($0, group, in: arena) } }
+    entries.forEach { entry in
+      guard let (group, term) = SumEntry.groupAndTerm(in: entry) else { return }
+      sums[group, default: ExactSum(radix)].apply(term, isRemoval: false)
+    }
+    if sums.count >= groupsMax { put(into: tree, arena) }
+  }
+
+  mutating func put(into tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena) {
+    for (group, sum) in sums.sorted(by: { $0.key < $1.key }) {
+      let isSum = SumEntry.add(sum, to: group, in: tree, arena) != nil
+      precondition(isSum, "A build of sums has read what it has not written")
+    }
+    sums.removeAll(keepingCapacity: true)
   }
 }
 
@@ -88,6 +123,33 @@ enum SumEntry {
       guard key.count >= 8, key.part(0, 8).elementsEqual(prefix) else { return nil }
       return (Array(key), groupAndSum(in: key)?.sum)
     }
+  }
+
+  /// Brings the entry of a group up to date.
+  ///
+  /// - Returns: The sum before and after, nil for none; nil when one is, or would be, none that numbers come to.
+  static func add(
+    _ change: ExactSum, to group: UInt64, in tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena
+  ) -> (old: ExactSum?, new: ExactSum?)? {
+    let old = find(group, in: tree.pointee)
+    var new = change
+    if let old {
+      guard let sum = old.sum, sum.radix == change.radix else { return nil }
+      new.merge(sum)
+    }
+    guard new.isPossible else { return nil }
+    move(group, from: old?.key, to: new.isEmpty ? nil : key(group, new), in: tree, arena)
+    return (old?.sum, new.isEmpty ? nil : new)
+  }
+
+  /// Puts one entry of a group in the place of another, unless they are the same.
+  static func move(
+    _ group: UInt64, from old: [UInt8]?, to new: [UInt8]?, in tree: UnsafeMutablePointer<OrderedTree>,
+    _ arena: NodeArena
+  ) {
+    if old == new { return }
+    if let old { old.withUnsafeBytes { _ = tree.pointee.remove($0, in: arena) } }
+    if let new { new.withUnsafeBytes { _ = tree.pointee.put($0, group, in: arena) } }
   }
 
   /// What an extractor gave: a key of group and number, and a reference without meaning. Nil for a key that is too

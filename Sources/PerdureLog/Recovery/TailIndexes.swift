@@ -67,7 +67,7 @@ struct TailIndexes {
   ///
   /// - Parameter live: The records of the tail that nothing in it replaced.
   /// - Returns: Keys that a unique index holds twice since.
-  /// - Throws: `IndexUnusable` when a record that was there at the checkpoint cannot be read.
+  /// - Throws: `IndexUnusable` when a record that was there at the checkpoint cannot be read, or a sum is none.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail.gone + live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }
@@ -80,7 +80,12 @@ struct TailIndexes {
       try change(record, of: wanted, isGone: true, &update)
     }
     for word in live { try change(reader.record(at: word, &hold), of: wanted, isGone: false, &update) }
-    return update.finish()
+    do throws(SumMisfit) { return try update.finish() } catch {
+      // What came of a damaged node is no sum either.
+      try checkpoint.checkNodes()
+      let file = StoreFileName.index(checkpoint.reference.indexFile).string
+      throw IndexUnusable(error.text(catalog), at: file)
+    }
   }
 
   /// An index over a keyspace in which a value can be read no more, because its file is gone or damaged,

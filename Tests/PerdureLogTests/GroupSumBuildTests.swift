@@ -1,0 +1,149 @@
+import PerdureFormat
+import PerdureTestSupport
+import Synchronization
+import Testing
+
+@testable import PerdureLog
+
+/// Gives the whole number in a value, once or as often as it is told.
+private final class FickleExtractor: IndexExtractorFactory, IndexExtractor {
+  private let times = Atomic<Int>(1)
+
+  func give(_ times: Int) { self.times.store(times, ordering: .relaxed) }
+
+  func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
+    self
+  }
+
+  func extract(
+    keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+    into entries: inout IndexEntries
+  ) {
+    for _ in 0..<times.load(ordering: .relaxed) {
+      entries.add(.integer(Int64(value[1])), to: UInt64(value[0]))
+    }
+  }
+}
+
+@Suite("Sums that are built, and sums that do not fit")
+struct GroupSumBuildTests {
+  private let extractor = FickleExtractor()
+  private let memory: CheckpointedStore
+
+  init() {
+    var memory = CheckpointedStore()
+    memory.options.indexExtractors = ["fickle": extractor]
+    self.memory = memory
+  }
+
+  private func define(in store: Store) throws -> (rows: Keyspace, sums: DerivedIndex) {
+    let rows = try store.keyspace("rows", .dense)
+    let source = IndexDefinition.Source.groupSums(
+      of: .integersAndDoubles, keyspaces: [rows], extractor: "fickle", parameters: [])
+    let sums = try store.defineIndex(IndexDefinition(name: "sums", source: source))
+    _ = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
+    return (rows, sums)
+  }
+
+  /// The entries of all indexes, as a build makes them that holds so many groups beside a tree.
+  private func built(_ store: Store, groupsMax: Int) throws -> [[UInt8]] {
+    try store.engine.looking { state in
+      let arena = NodeArena()
+      let root = Root.allocate(
+        keyspaceCount: state.root.pointee.keyspaceCount, indexCount: state.root.pointee.indexCount)
+      defer { Root.free(root) }
+      root.pointee.keyspaces.update(
+        from: state.root.pointee.keyspaces, count: state.root.pointee.keyspaceCount)
+      let reader = RecordReader(root: state.root, verifiesChecksum: true)
+      var build = IndexBuild(
+        of: state.catalog, state.indexes, root, reader, store.engine.contents, arena, groupsMax: groupsMax)
+      _ = try build.fill(state.catalog.ids)
+      var entries: [[UInt8]] = []
+      for id in state.catalog.ids.sorted() {
+        var cursor = OrderedCursor(root.pointee.indexes[Int(id)])
+        while cursor.next() { entries.append([UInt8(id)] + Array(cursor.key)) }
+      }
+      return entries
+    }
+  }
+
+  @Test("A build that may hold few groups at a time comes to the same sums", arguments: [1, 3, 19, 20, 21])
+  func spilled(_ groupsMax: Int) throws {
+    let store = try memory.open()
+    let rows = try define(in: store).rows
+    var random = SeededGenerator.forTest("builds of sums")
+    for id in 0..<300 as Range<UInt64> {
+      // Groups come again behind others.
+      let value = [UInt8.random(in: 0..<20, using: &random), UInt8.random(in: 0...255, using: &random)]
+      try store.write(durability: .relaxed) { try $0.put(value, id: id, in: rows) }
+    }
+    let whole = try built(store, groupsMax: SumBuild.groupsMax)
+    #expect(whole.count == 40 && Set(whole.map { $0[0] }) == [0, 1])
+    #expect(try built(store, groupsMax: groupsMax) == whole, "seed \(random.seed)")
+    #expect(try store.verify().isClean)
+    try store.close()
+  }
+
+  @Test(
+    "A commit that takes out of a sum what was never put in is refused, and says which index to make anew")
+  func refused() throws {
+    let store = try memory.open()
+    let (rows, sums) = try define(in: store)
+    try store.write(durability: .relaxed) { try $0.put([3, 7], id: 1, in: rows) }
+    extractor.give(2)
+    let error = #expect(throws: StoreError.self) { try store.write { try $0.remove(id: 1, in: rows) } }
+    #expect(error?.code == .corruption && error?.message.contains("group 3 in index sums") == true)
+    // Others are as ever, and so is this one.
+    #expect(try store.snapshot().sum(of: 3, in: sums)?.int64 == 7)
+    try store.write(durability: .relaxed) { try $0.put([4, 1], id: 2, in: rows) }
+    #expect(try store.snapshot().sum(of: 4, in: sums)?.int64 == 2)
+    extractor.give(1)
+    for index in try store.indexes.map(\.index).reversed() { try store.removeIndex(index) }
+    let again = try define(in: store).sums
+    try store.write { try $0.remove(id: 1, in: rows) }
+    #expect(try store.snapshot().sum(of: 3, in: again) == nil)
+    #expect(try store.snapshot().sum(of: 4, in: again)?.int64 == 1)
+    #expect(try store.verify().isClean)
+    try store.close()
+  }
+
+  @Test("An opening that would take out of a sum what was never put in builds the indexes anew")
+  func replayed() throws {
+    var store = try memory.open()
+    let (rows, sums) = try define(in: store)
+    try store.write { try $0.put([3, 7], id: 1, in: rows) }
+    try store.write { try $0.put([4, 7], id: 2, in: rows) }
+    try store.checkpoint()
+    try store.write { try $0.remove(id: 1, in: rows) }
+    store.engine.abandon()
+    extractor.give(2)
+    store = try memory.open()
+    let rebuild = try #require(store.recoveryReport.indexRebuild)
+    #expect(rebuild.reason.contains("group 3 in index sums") && rebuild.place.hasSuffix(".index"))
+    #expect(try store.snapshot().sum(of: 3, in: sums) == nil)
+    #expect(try store.snapshot().sum(of: 4, in: sums)?.int64 == 14)
+    try store.close()
+  }
+
+  @Test("What numbers cannot come to is told from what they can")
+  func possible() {
+    var sum = ExactSum(.binary)
+    #expect(sum.isPossible)
+    for term in [ExactSum.Term.integer(0), .double(.nan), .double(.infinity), .integer(5)] {
+      sum.apply(term, isRemoval: true)
+      #expect(!sum.isPossible)
+      sum.apply(term, isRemoval: false)
+      #expect(sum.isPossible && sum.isEmpty)
+      sum.apply(term, isRemoval: false)
+      #expect(sum.isPossible)
+      sum.apply(.integer(1), isRemoval: true)
+      #expect(!sum.isPossible)
+      sum.apply(.integer(1), isRemoval: false)
+      sum.apply(term, isRemoval: true)
+    }
+    // Something is left, of nothing.
+    sum.apply(.integer(1), isRemoval: false)
+    sum.apply(.integer(2), isRemoval: true)
+    #expect(sum.termCount == 0 && !sum.isPossible)
+  }
+}
