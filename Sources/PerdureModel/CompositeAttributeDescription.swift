@@ -32,6 +32,17 @@ public struct CompositeAttributeDescription: Sendable, Hashable {
   }
 }
 
+extension CompositeAttributeDescription {
+  /// Whether some leaf has a value in every composite that passes a save, because the leaf and all that it is in are
+  /// required.
+  package var alwaysHasValue: Bool {
+    elements.contains { element in
+      if case .composite(let inner) = element { return !inner.isOptional && inner.alwaysHasValue }
+      return !element.isOptional
+    }
+  }
+}
+
 extension PropertyDescription {
   /// Describes a composite attribute.
   public static func composite(

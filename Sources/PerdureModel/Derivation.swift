@@ -115,7 +115,10 @@ extension Derivation {
       guard names.count == 2 else {
         throw Flaw(
           "\"\(text)\" does not add up one attribute of one relationship.",
-          names.count == 1 ? "Write relationship.attribute.@sum." : rest)
+          names.count == 1
+            ? "Write relationship.attribute.@sum."
+            : "Derive an attribute of the other entity that is \(names.dropFirst().joined(separator: ".")), and "
+              + "add that up.")
       }
       return .sum(names[0], of: names[1])
     case "@count", "@sum":

@@ -54,7 +54,10 @@ package final class EntitySchema: Sendable {
   package let indexes: [Index]
   /// All uniqueness constraints, inherited first.
   package let uniquenessConstraints: [UniquenessConstraint]
+  /// All composite attributes, inherited first, each before those in it.
+  package let composites: [CompositeSchema]
   private let slotsByName: [String: Int]
+  private let compositesByName: [String: Int]
 
   init(_ index: Int, in model: SchemaResolution) {
     let description = model.entities[index]
@@ -70,10 +73,18 @@ package final class EntitySchema: Sendable {
     indexes = model.indexes(of: index)
     uniquenessConstraints = model.constraints(of: index)
     properties = model.properties(of: index, indexes: indexes, constraints: uniquenessConstraints)
+    let declared = model.lineages[index].reversed().flatMap { model.entities[$0].properties }
+    composites = CompositeSchema.all(in: declared, from: 0)
+    compositesByName = Dictionary(uniqueKeysWithValues: composites.enumerated().map { ($1.name, $0) })
   }
 
   /// The slot of the property called `name`, or nil.
   package func slot(named name: String) -> Int? { slotsByName[name] }
+
+  /// The composite attribute with a path, or nil.
+  package func composite(named path: String) -> CompositeSchema? {
+    compositesByName[path].map { composites[$0] }
+  }
 
   /// The property called `name`, or nil.
   package func property(named name: String) -> PropertySchema? { slotsByName[name].map { properties[$0] } }

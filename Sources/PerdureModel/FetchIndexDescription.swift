@@ -50,10 +50,14 @@ public struct FetchIndexDescription: Sendable, Hashable {
     self.partialPredicate = partialPredicate
   }
 
+  /// The name of an index that is named after its properties.
+  package static func name(of propertyNames: [String]) -> String {
+    "by_" + propertyNames.flatMap { $0.split { ".:()".contains($0) } }.joined(separator: "_")
+  }
+
   /// Makes an index over `propertyNames`, all ascending, named after them.
   public init(on propertyNames: String...) {
-    let words = propertyNames.flatMap { $0.split { ".:()".contains($0) } }
-    self.init("by_" + words.joined(separator: "_"), propertyNames.map { Element($0) })
+    self.init(Self.name(of: propertyNames), propertyNames.map { Element($0) })
   }
 }
 

@@ -133,8 +133,26 @@ extension ModelValidation {
       here = next
     }
     let end = try attribute(names.last ?? "", in: here)
-    if end.attribute.isOptional, optional == nil { optional = "\(entities[here].name).\(end.attribute.name)" }
+    if optional == nil, let name = optionalPart(of: end.attribute.name, in: here) {
+      optional = "\(entities[here].name).\(name)"
+    }
     return End(place: end.place, attribute: end.attribute, optional: optional)
+  }
+
+  /// What of an attribute may have no value: itself, or a composite that it is in, the outermost first.
+  private func optionalPart(of path: String, in index: Int) -> String? {
+    let names = path.split(separator: ".")
+    let parts = names.indices.map { names[...$0].joined(separator: ".") }
+    return parts.first { part(at: $0, in: index)?.isOptional == true }
+  }
+
+  /// A property, a composite in others, or a leaf.
+  private func part(at path: String, in index: Int) -> PropertyDescription? {
+    let names = path.split(separator: ".").map(String.init)
+    return names.dropFirst().reduce(names.first.flatMap { visible[index][$0]?.property }) { outer, name in
+      guard case .composite(let composite)? = outer else { return nil }
+      return composite.elements.first { $0.name == name }
+    }
   }
 
   // MARK: Steps
@@ -169,10 +187,10 @@ extension ModelValidation {
     _ name: String, in index: Int
   ) throws(Derivation.Flaw) -> (place: Place, attribute: AttributeDescription) {
     let place = "\(entities[index].name).\(name)"
-    let found = try property(name, in: index)
-    if case .composite = found.property {
+    if case .composite? = part(at: name, in: index) {
       throw .init("\(place) is a composite attribute, and no value.", "Go on to one of its attributes.")
     }
+    let found = try property(name, in: index)
     guard case .attribute(let attribute) = found.property else {
       throw .init("\(place) is a relationship, and no value.", "Go on to an attribute, or to .@count.")
     }

@@ -124,11 +124,6 @@ extension ModelValidation {
         if !seen.insert(name).inserted { noteDuplicate(entity.name, name) }
         if case .composite(let composite) = property {
           checkElements(composite, entity.name, name, depth: 1)
-          if !isStored {
-            error(
-              .compositeShape, entity.name, name, "This version of Perdure keeps no composite attributes.",
-              "Make its elements properties of the entity.")
-          }
         }
       }
     }

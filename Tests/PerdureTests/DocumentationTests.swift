@@ -44,6 +44,31 @@ private enum Examples {
     var draft: Preferences?
   }
 
+  @Composite struct Address {
+    var street: String?
+    var city: String = ""
+  }
+
+  @Entity final class Shop: ManagedObject {
+    @Attribute(.composite) var address: Address?
+    @Attribute(.composite) var hours: Span?
+  }
+
+  struct Span: CompositeAttributeValue {
+    var from = 0, to = 0
+    static var compositeElements: [PropertyDescription] { [.int64("from"), .int64("to")] }
+    static var compositeNames: [AnyKeyPath: String] { [\Span.from: "from", \Span.to: "to"] }
+    init(compositeContent content: CompositeContent) {
+      (from, to) = (content["from"] ?? 0, content["to"] ?? 0)
+    }
+    var compositeContent: CompositeContent {
+      var content = CompositeContent()
+      content["from"] = from
+      content["to"] = to
+      return content
+    }
+  }
+
   struct Color {
     var shades: [UInt8]
     init(archive: Data) throws { shades = Array(archive) }
@@ -128,6 +153,20 @@ private enum Examples {
     #expect(account.preferences.theme == "light" && account.preferences.size == 14 && account.draft == nil)
   }
 
+  static func composites(_ path: String) throws {
+    let container = try PersistentContainer(name: "Shops", classes: [Shop.self], at: path)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let shop = Shop(context: context)
+    shop.address = Address(city: "Paris")
+    shop.address?.street = "Rue A"
+    shop.hours = Span(compositeContent: CompositeContent())
+    shop.hours?.to = 18
+    try context.save()
+    let request = FetchRequest<Shop> { $0.address.street == "Rue A" && $0.hours.to > 12 }
+    #expect(try container.newContext().fetch(request).first?.hours?.to == 18)
+  }
+
   private static func query(_ context: ManagedObjectContext, _ worker: Worker) throws {
     let query = Worker.fetchRequest {
       $0.company.name.hasPrefix("a", .caseInsensitive) && $0.salary.in(1000..<2000)
@@ -149,6 +188,7 @@ struct DocumentationTests {
     let directory = try TemporaryDirectory()
     try Examples.run(directory.file("Staff.perdure"))
     try Examples.transformed(directory.file("Accounts.perdure"))
+    try Examples.composites(directory.file("Shops.perdure"))
   }
 
   @Test("Every line of every example of the graph stands in this file, in its order")

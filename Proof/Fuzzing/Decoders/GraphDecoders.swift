@@ -137,16 +137,19 @@ package enum GraphDecoders {
             "declSyntax": [
               "source": .string(declaration), "location": ["fileName": "f", "offset": 5, "line": 1],
             ],
+            "extendedTypeSyntax": ["source": "A.B"],
           ]
         ]
       }
       let hello: JSON = ["getCapability": ["capability": ["protocolVersion": 7]]]
       let type = "final class A: B {\n @Attribute(.unique) var a: String? = \"\\u{1F}\"\n var b: ToMany<A> }"
+      let composite = "struct B {\n @Attribute(.length(1...3)) var a: C?\n @Transient let c = 1\n var d: E }"
       return [
         MessageReader.frame(hello)
           + MessageReader.frame(request("EntityMacro", "member", "@Entity(\"a\")", type)),
         MessageReader.frame(request("EntityMacro", "memberAttribute", "@Entity", "let a: Int = 5")),
         MessageReader.frame(request("ManagedMacro", "accessor", "@Managed", "var a: Int = 5 { didSet {} }")),
+        MessageReader.frame(request("CompositeMacro", "extension", "@Composite", composite)),
       ]
     },
     decode: { bytes in

@@ -79,7 +79,9 @@ extension ClassResolution {
   /// A key that is misspelt would be found by the first save of an object.
   private func checkKeys(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
     guard let schema = model.schemas.first(where: { $0.name == entity.name }),
-      let key = type.validatedKeys.first(where: { schema.slot(named: $0) == nil })
+      let key = type.validatedKeys.first(where: {
+        schema.slot(named: $0) == nil && schema.composite(named: $0) == nil
+      })
     else { return }
     throw PerdureError(
       .openFailed, "\(type).validatedKeys names \"\(key)\", and \(entity.name) has no such property.")

@@ -141,9 +141,17 @@ extension ContextCore {
     if !isSame(before, value, object, key) { object.setValue(value, forKey: key) }
   }
 
-  /// Whether setting a property to what validation leaves would change nothing. What is transformed is its bytes.
+  /// Whether setting a property to what validation leaves would change nothing. What is transformed is its bytes, and a
+  /// composite is its leaves.
   private func isSame(_ before: Any?, _ value: Any?, _ object: ManagedObject, _ key: String) -> Bool {
-    let slot = object.shape.slot(named: key)
+    guard let composite = object.shape.composite(named: key) else {
+      return isSame(before, value, object, object.shape.slot(named: key))
+    }
+    return zip(object.leaves(of: before, composite), object.leaves(of: value, composite))
+      .allSatisfy { isSame($0.value, $1.value, object, $0.slot) }
+  }
+
+  private func isSame(_ before: Any?, _ value: Any?, _ object: ManagedObject, _ slot: Int) -> Bool {
     guard let old = object.transformed(before, slot), let new = object.transformed(value, slot) else {
       return Self.isSame(before, value)
     }
@@ -184,6 +192,9 @@ extension ContextCore {
   /// The declared rules that a value would break.
   func checkRule(_ value: Any?, forKey key: String, of object: ManagedObject) throws(PerdureError) {
     checkOwner()
+    if let composite = object.shape.composite(named: key) {
+      return try checkRules(value, composite, of: object)
+    }
     let (shape, slot) = (object.shape, object.shape.slot(named: key))
     var details: [PerdureError.Detail] = []
     var violation: PropertyRules.Violation?

@@ -149,7 +149,7 @@ extension ContextCore {
         let value = column(overlay, slot, row)
         if !value.isNull {
           addBrokenRules(of: value, overlay.shape, overlay.reference, slot, to: &details)
-        } else if !isOptional {
+        } else if !isOptional, isRequired(overlay, slot, row) {
           addViolation(PropertyRules.missing, overlay, slot, to: &details)
         }
       case .transient(_, let isOptional):
@@ -165,10 +165,11 @@ extension ContextCore {
       case .count, .derived: break
       }
     }
+    addAbsentComposites(overlay, row, to: &details)
   }
 
   /// What a column holds: what was set, or what the row has.
-  private func column(_ overlay: ObjectOverlay, _ slot: Int, _ row: RowView?) -> Value {
+  func column(_ overlay: ObjectOverlay, _ slot: Int, _ row: RowView?) -> Value {
     if let value = overlay.value(slot) { return value }
     guard let row, let layouts = overlay.shape.storage.layouts else { return .null }
     return layouts.value(slot, of: row)
@@ -240,7 +241,7 @@ extension ContextCore {
   /// Whether a property of a changed object can have become invalid: all can in a new object and all
   /// columns in a row that is written; what lies elsewhere only if it has changed. So a transient attribute that has
   /// to have a value does not stand in the way of a change of a row, whether somebody holds an instance or not.
-  private func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
+  func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
     if overlay.isNew { return true }
     if case .transient = overlay.shape.properties[slot] {
       return overlay.changesTransients

@@ -49,8 +49,10 @@ extension StoreSchema {
       guard let condition = definition.condition, let number = definition.entities.first else {
         return definition
       }
-      let fitting = ConstantFitting(schema: self, entity: entity(number))
-      let predicate = fitting.fit(condition.predicate).folded(now: Date(timeIntervalSinceReferenceDate: 0))
+      let entity = entity(number)
+      let named = CompositePaths(schema: self, entity: entity)?.joined(condition.predicate)
+      let predicate = ConstantFitting(schema: self, entity: entity).fit(named ?? condition.predicate)
+        .folded(now: Date(timeIntervalSinceReferenceDate: 0))
       return IndexDefinition(
         name: definition.name, kind: definition.kind, entities: definition.entities,
         condition: IndexCondition(predicate: predicate, text: condition.text))

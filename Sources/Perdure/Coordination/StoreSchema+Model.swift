@@ -326,7 +326,8 @@ private struct StoreSchemaBuilder {
     }
     return EntityStorage(
       number: number, name: entity.name, concrete: concrete(entity), properties: properties,
-      layouts: entity.isAbstract ? nil : layouts(entity, number, properties))
+      layouts: entity.isAbstract ? nil : layouts(entity, number, properties),
+      composites: Set(entity.composites.map(\.name)))
   }
 
   private func layouts(

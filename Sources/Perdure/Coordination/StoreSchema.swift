@@ -146,11 +146,15 @@ package struct EntityStorage: Sendable {
   package let properties: [PropertyStorage]
   /// How the rows look; nil for an abstract entity.
   package let layouts: RowLayouts?
+  /// The paths of composite attributes.
+  package let composites: Set<String>
   private let slots: [String: Int]
 
   package init(
-    number: UInt16, name: String, concrete: [UInt16], properties: [PropertyStorage], layouts: RowLayouts?
+    number: UInt16, name: String, concrete: [UInt16], properties: [PropertyStorage], layouts: RowLayouts?,
+    composites: Set<String> = []
   ) {
+    self.composites = composites
     self.number = number
     self.name = name
     self.concrete = concrete.sorted()
@@ -177,6 +181,7 @@ package struct StoreSchema: Sendable {
     let rows: RowChecks
     let positions: [String: StoreIndex]
     let numbers: [String: UInt16]
+    let hasComposites: Bool
 
     init(_ entities: [EntityStorage], _ indexes: [IndexDefinition]) {
       var table = [EntityStorage?](repeating: nil, count: Int(entities.map(\.number).max() ?? 0) + 1)
@@ -187,6 +192,7 @@ package struct StoreSchema: Sendable {
       positions = Dictionary(
         uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
       numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
+      hasComposites = entities.contains { !$0.composites.isEmpty }
     }
   }
 
@@ -201,6 +207,9 @@ package struct StoreSchema: Sendable {
   package var indexes: [IndexDefinition] { storage.indexes }
   /// How rows are checked, by entity number.
   package var rows: RowChecks { storage.rows }
+
+  /// Whether any entity has composite attributes.
+  package var hasComposites: Bool { storage.hasComposites }
 
   /// The entity with a number that the schema has.
   package func entity(_ number: UInt16) -> EntityStorage {

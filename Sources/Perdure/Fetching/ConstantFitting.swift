@@ -79,7 +79,7 @@ struct ConstantFitting {
     if case .value(let kind) = type(expression, variables).element { kind } else { nil }
   }
 
-  private func type(_ expression: FetchExpression, _ variables: [String: PathType]) -> PathType {
+  func type(_ expression: FetchExpression, _ variables: [String: PathType]) -> PathType {
     switch expression {
     case .evaluatedObject: .object(entity)
     case .variable(let name): variables[name] ?? .any

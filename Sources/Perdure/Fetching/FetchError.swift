@@ -105,6 +105,12 @@ extension FetchError {
   }
 
   static func unknownProperty(_ name: String, of entity: EntityStorage) -> FetchError {
+    if entity.composites.contains(name) {
+      return FetchError(
+        .typeMismatch,
+        "\(name) of \(entity.name) is a composite attribute, which is compared with nil only, and has no order. "
+          + "Name one of its elements.", entity: entity.name, key: name)
+    }
     let near = NearMisses.of(name, in: entity.properties.map(\.name))
     let hint =
       near.isEmpty

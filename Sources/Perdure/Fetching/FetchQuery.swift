@@ -54,9 +54,15 @@ package struct PreparedFetch {
       throw FetchError(
         .invalidWindow, "A limit and an offset are at least 0.", entity: entity.name)
     }
+    var query = query
+    query.predicate = query.predicate?.replacingNamedElements()
+    if let composites = CompositePaths(schema: schema, entity: entity) {
+      query.predicate = query.predicate.map(composites.joined)
+      query.order = query.order.map(composites.joined)
+    }
     var check = PredicateCheck(schema: schema, entity: entity)
     let asked = ConstantFitting(schema: schema, entity: entity)
-      .fit((query.predicate ?? .true).replacingNamedElements().replacingObjectIDs())
+      .fit((query.predicate ?? .true).replacingObjectIDs())
     try check.check(asked)
     self.schema = schema
     self.entity = entity

@@ -73,6 +73,16 @@ public struct EntityRef<Root: QueryableObject> {
     ToManyRef(path(keyPath), depth: depth)
   }
 
+  /// A composite attribute.
+  public subscript<C: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<Root, C>) -> CompositeRef<C> {
+    CompositeRef(path(keyPath))
+  }
+
+  /// An optional composite attribute.
+  public subscript<C: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<Root, C?>) -> CompositeRef<C> {
+    CompositeRef(path(keyPath))
+  }
+
   /// The identity of the object, for comparisons with ids that were kept: `$0.objectID == id`.
   public var objectID: PropertyRef<ManagedObjectID> {
     PropertyRef(.path(from: expression, PropertyPath("objectID")))
@@ -82,6 +92,52 @@ public struct EntityRef<Root: QueryableObject> {
     guard let name = Root._propertyNamesByKeyPath[keyPath] else {
       stop("\(keyPath) is not a persistent property of \(Root.self).")
     }
+    return .path(from: expression, PropertyPath(name))
+  }
+}
+
+/// Stands for a composite attribute in a query.
+@dynamicMemberLookup
+public struct CompositeRef<C: CompositeAttributeValue> {
+  /// What this reference denotes.
+  public let expression: FetchExpression
+
+  init(_ expression: FetchExpression) {
+    self.expression = expression
+  }
+
+  /// An element.
+  public subscript<V: PredicateArgument>(dynamicMember keyPath: KeyPath<C, V>) -> PropertyRef<V> {
+    PropertyRef(path(keyPath))
+  }
+
+  /// An optional element.
+  public subscript<V: PredicateArgument>(dynamicMember keyPath: KeyPath<C, V?>) -> PropertyRef<V> {
+    PropertyRef(path(keyPath))
+  }
+
+  /// An element that is a composite.
+  public subscript<D: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<C, D>) -> CompositeRef<D> {
+    CompositeRef<D>(path(keyPath))
+  }
+
+  /// An optional element that is a composite.
+  public subscript<D: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<C, D?>) -> CompositeRef<D> {
+    CompositeRef<D>(path(keyPath))
+  }
+
+  /// Whether no element has a value: write `== nil`.
+  public static func == (left: Self, right: _OptionalNilComparisonType) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .equal, .constant(.null)))
+  }
+
+  /// Whether an element has a value: write `!= nil`.
+  public static func != (left: Self, right: _OptionalNilComparisonType) -> FetchPredicate {
+    .comparison(FetchComparison(left.expression, .notEqual, .constant(.null)))
+  }
+
+  private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
+    guard let name = C.compositeNames[keyPath] else { stop("\(keyPath) is no element of \(C.self).") }
     return .path(from: expression, PropertyPath(name))
   }
 }

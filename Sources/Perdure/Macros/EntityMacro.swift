@@ -97,6 +97,18 @@ public macro Relationship(
 @attached(peer)
 public macro Transient() = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
+/// Makes a struct the type of composite attributes: its stored variables become the elements. See
+/// `CompositeAttributeValue`.
+///
+/// An initial value is the element's default; it is computed once, when the model is made. Rules stand at the elements
+/// (`@Attribute(.length(1...80)) var street: String?`); what is unique or indexed is said by the entity, with the path
+/// (`@Entity(indexes: [["address.street"]])`). Computed and static variables are left alone.
+@attached(
+  extension, conformances: CompositeAttributeValue,
+  names: named(compositeElements), named(compositeNames), named(init(compositeContent:)),
+  named(compositeContent))
+public macro Composite() = #externalMacro(module: "PerdureMacros", type: "CompositeMacro")
+
 /// What `@Attribute` can say of an attribute.
 public enum AttributeOption: Sendable, Hashable {
   /// No two objects of the entity and its subentities have the same value.
@@ -112,6 +124,9 @@ public enum AttributeOption: Sendable, Hashable {
   /// set since the last save. It goes with the instance when nobody holds that any more, with the object when that has
   /// been deleted and saved, and with the context: what outlives its context has the defaults.
   case transient
+  /// The variable is of a `CompositeAttributeValue` type, optional or not. Its initial value is that of all of its
+  /// elements; without one these have their own. Rules stand at the elements.
+  case composite
   /// A `ValueTransformer` that is registered under this name makes bytes of the values and back. The variable may be of
   /// any type, and has no initial value. Each reading makes the value anew: a change within an object that it leads to
   /// is not noticed, nor saved, until the variable is set.

@@ -26,7 +26,7 @@ public struct _EntityAssembly {
   }
 
   private static func index(on names: [String]) -> FetchIndexDescription {
-    FetchIndexDescription("by_" + names.joined(separator: "_"), names.map { .init($0) })
+    FetchIndexDescription(FetchIndexDescription.name(of: names), names.map { .init($0) })
   }
 
   /// The name of the entity of a class. Known before any description is made, because descriptions of
@@ -197,6 +197,12 @@ extension _EntityAssembly {
     return name
   }
 
+  mutating func add(_ composite: CompositeAttributeDescription, _ originalName: String?) {
+    var composite = composite
+    composite.renamingIdentifier = originalName
+    properties.append(.composite(composite))
+  }
+
   private mutating func addRelationship(_ relationship: RelationshipDescription) {
     properties.append(.relationship(relationship))
   }
@@ -213,6 +219,20 @@ extension _EntityAssembly {
   )
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination?.Type, _ option: AttributeOption, _ more: AttributeOption...
+  ) {}
+
+  /// Explains how a struct becomes a composite attribute.
+  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
+  public mutating func add<C: CompositeAttributeValue>(
+    _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {}
+
+  /// Explains how a struct becomes a composite attribute.
+  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
+  public mutating func add<C: CompositeAttributeValue>(
+    _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
   ) {}
 
   /// Explains what types a property can have.

@@ -25,4 +25,18 @@ extension ManagedObject {
   public final func _set<Other>(_ slot: Int, _ value: Other) {
     stop("No property has the type \(Other.self).")
   }
+
+  /// Explains how a struct becomes a composite attribute.
+  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
+  public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C { stop("\(C.self) is a composite.") }
+
+  /// Explains how a struct becomes a composite attribute.
+  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
+  public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C? { stop("\(C.self) is a composite.") }
+
+  /// Explains how a struct becomes a composite attribute.
+  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
+  public final func _set<C: CompositeAttributeValue>(_ slot: Int, _ value: C?) {
+    stop("\(C.self) is a composite.")
+  }
 }

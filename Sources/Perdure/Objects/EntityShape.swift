@@ -100,9 +100,10 @@ final class EntityShape: Sendable {
       uniqueKeysWithValues: transformable.compactMap { property in
         property.transformerName.flatMap(ValueTransformers.transformer).map { (property.slot, $0) }
       })
+    let leaves = Set(parts.schema.composites.flatMap(\.slots))
     ruledSlots = parts.properties.indices.filter {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
-        || parts.schema.properties[$0].attributeType == .transformable
+        || parts.schema.properties[$0].attributeType == .transformable || leaves.contains($0)
     }
     template = parts.schema.properties.map { $0.defaultValue?.value ?? .null }
     madeDefaults = parts.schema.properties.compactMap { property in
@@ -159,6 +160,18 @@ final class EntityShape: Sendable {
   }
 
   func propertyName(_ slot: Int) -> String { schema.properties[slot].name }
+
+  /// The composite attribute with a path, or nil.
+  func composite(named path: String) -> CompositeSchema? {
+    schema.composites.isEmpty ? nil : schema.composite(named: path)
+  }
+
+  /// The slots that a key stands for: one, or the leaves of a composite.
+  func slots(named key: String) -> Range<Int> {
+    if let composite = composite(named: key) { return composite.slots }
+    let slot = slot(named: key)
+    return slot..<slot + 1
+  }
 
   /// The slot of a property. Asking for a name that the entity does not have is a mistake of the caller.
   func slot(named key: String) -> Int {

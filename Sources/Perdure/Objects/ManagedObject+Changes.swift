@@ -8,13 +8,14 @@ extension ManagedObject {
   ///
   /// A property that was set to what it had is not among them, though the object counts as updated. Of a new object
   /// it is what differs from the defaults. Derived attributes are not among them; transient ones are, once they were
-  /// set.
+  /// set. A composite attribute is among them as a whole.
   ///
   /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are made as faults.
   public func changedValues() -> [String: Any?] {
     var values: [String: Any?] = [:]
     for slot in changedSlots() + changedTransients() {
-      let name = shape.propertyName(slot)
+      let name = changedName(slot)
+      if values[name] != nil { continue }
       values.updateValue(value(forKey: name), forKey: name)
     }
     return values
@@ -40,8 +41,13 @@ extension ManagedObject {
       if shape.isColumn(slot) {
         guard overlay?.value(slot) != nil || start.columns[slot] != nil else { continue }
         let old = start.columns[slot] ?? stored.value(slot)
-        if old != overlay?.value(slot) ?? stored.value(slot) {
-          values.updateValue(shown(old, slot), forKey: shape.propertyName(slot))
+        guard old != overlay?.value(slot) ?? stored.value(slot) else { continue }
+        let name = changedName(slot)
+        if let composite = shape.composite(named: name) {
+          let before = compositeValue(composite) { shown(start.columns[$0] ?? stored.value($0), $0) }
+          values.updateValue(before, forKey: name)
+        } else {
+          values.updateValue(shown(old, slot), forKey: name)
         }
       } else if overlay?.delta(slot) != nil || start.deltas[slot] != nil {
         let relationship = shape.relationship(slot)
@@ -74,8 +80,12 @@ extension ManagedObject {
     core.checkOwner()
     var stored = overlay?.isNew == true ? nil : context.map { StoredColumns($0, self) }
     var values: [String: Any?] = [:]
-    for key in keys ?? shape.properties.indices.filter({ !isTransient($0) }).map(shape.propertyName) {
-      values.updateValue(committedValue(shape.slot(named: key), &stored), forKey: key)
+    for key in keys ?? shape.properties.indices.filter({ !isTransient($0) }).map(changedName) {
+      if let composite = shape.composite(named: key) {
+        values.updateValue(compositeValue(composite) { committedValue($0, &stored) }, forKey: key)
+      } else {
+        values.updateValue(committedValue(shape.slot(named: key), &stored), forKey: key)
+      }
     }
     return values
   }
@@ -196,7 +206,7 @@ extension ManagedObject {
   ///
   /// - Parameter key: The property, or nil.
   public func willAccessValue(forKey key: String?) {
-    _ = key.map { shape.slot(named: $0) }
+    _ = key.map { shape.slots(named: $0) }
     wakeForAccess()
   }
 
@@ -206,18 +216,19 @@ extension ManagedObject {
   /// Fires the fault, for an accessor that goes on with `setPrimitiveValue(_:forKey:)`. From here on a transient
   /// attribute counts as changed, and a rollback takes it back to what it is now.
   public func willChangeValue(forKey key: String) {
-    let slot = shape.slot(named: key)
+    let slots = shape.slots(named: key)
     wakeForAccess()
-    if isTransient(slot) { context?.noteTransients(of: self) }
+    if slots.contains(where: isTransient) { context?.noteTransients(of: self) }
   }
 
   /// Counts an attribute as changed that `setPrimitiveValue(_:forKey:)` has set.
   public func didChangeValue(forKey key: String) {
-    let slot = shape.slot(named: key)
-    switch shape.properties[slot] {
-    case .attribute: setAttributeValue(columnValue(slot), slot)
-    case .transient: setValue(value(forKey: key), forKey: key)
-    case .count, .derived, .relationship: break
+    for slot in shape.slots(named: key) {
+      switch shape.properties[slot] {
+      case .attribute: setAttributeValue(columnValue(slot), slot)
+      case .transient: setValue(value(forKey: key), forKey: key)
+      case .count, .derived, .relationship: break
+      }
     }
   }
 

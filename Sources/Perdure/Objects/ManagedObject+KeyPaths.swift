@@ -42,15 +42,25 @@ extension ManagedObject {
   ///
   /// - Parameter value: As for `setValue(_:forKey:)`. The path must have no operators.
   public func setValue(_ value: Any?, forKeyPath path: String) {
-    guard let dot = path.lastIndex(of: ".") else { return setValue(value, forKey: path) }
     if path.contains("@") { stop("\(path): what an operator gives cannot be set.") }
-    let key = String(path[path.index(after: dot)...])
-    switch self.value(forKeyPath: String(path[..<dot])) {
+    setValue(value, forKeyPath: path, in: path)
+  }
+
+  /// - Parameter whole: The path from where it began, to speak of.
+  private func setValue(_ value: Any?, forKeyPath path: String, in whole: String) {
+    // The path of a part of a composite is a key.
+    guard let dot = path.firstIndex(of: "."), shape.schema.slot(named: path) == nil,
+      shape.composite(named: path) == nil
+    else { return setValue(value, forKey: path) }
+    let (head, rest) = (String(path[..<dot]), String(path[path.index(after: dot)...]))
+    if head == "self" || head == "SELF" { return setValue(value, forKeyPath: rest, in: whole) }
+    if shape.composite(named: head) != nil { stop("\(whole): \(shape.name) has no property \"\(path)\".") }
+    switch self.value(forKey: head) {
     case nil: break
-    case let object as ManagedObject: object.setValue(value, forKey: key)
-    case let objects as [Any]:
-      for case let object as ManagedObject in objects { object.setValue(value, forKey: key) }
-    case .some(let value): stop("\(path): a \(type(of: value)) has no properties.")
+    case let object as ManagedObject: object.setValue(value, forKeyPath: rest, in: whole)
+    case let objects as Set<ManagedObject>:
+      for object in objects { object.setValue(value, forKeyPath: rest, in: whole) }
+    case .some(let value): stop("\(whole): a \(type(of: value)) has no properties.")
     }
   }
 }
@@ -105,6 +115,10 @@ private struct KeyPathWalk {
   }
 
   private func step(_ name: String, from value: Any) -> Place {
+    if let elements = value as? [String: Any?] {
+      if let element = elements[name] { return .one(element) }
+      stop("\(path): there is no \"\(name)\" among \(elements.keys.sorted().joined(separator: ", ")).")
+    }
     guard let object = value as? ManagedObject else {
       stop("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
     }

@@ -16,7 +16,13 @@ extension ManagedObject {
   /// nil; a to-many relationship a `Set<ManagedObject>`; a transient attribute of the type undefined what was set,
   /// or nil; a transformable attribute what its transformer or its class makes of the bytes, each time anew. The entity
   /// must have such a property.
+  ///
+  /// A composite attribute gives a dictionary of its elements, `[String: Any?]`, nil when none of them has a value. A part
+  /// of it has its path as key: `address.street`.
   public func value(forKey key: String) -> Any? {
+    if let composite = shape.composite(named: key) {
+      return compositeValue(composite) { value(forKey: shape.propertyName($0)) }
+    }
     let slot = shape.slot(named: key)
     switch shape.properties[slot] {
     case .attribute(.data, _) where shape.transformableSlots.contains(slot): return transformedValue(slot)
@@ -35,9 +41,13 @@ extension ManagedObject {
   /// Changes the property called `key`, as its accessor would.
   ///
   /// - Parameter value: For an attribute a value that its type can hold, or nil; for a to-one relationship
-  ///   an object or nil; for a to-many relationship a `Set` or array of objects. Anything else is a mistake
-  ///   of the caller.
+  ///   an object or nil; for a to-many relationship a `Set` or array of objects; for a composite attribute a dictionary,
+  ///   nested as it is, or a value of its type: elements that are missing lose their values. Anything else is a mistake of
+  ///   the caller.
   public func setValue(_ value: Any?, forKey key: String) {
+    if let composite = shape.composite(named: key) {
+      return setCompositeValue(value, composite) { setValue($0, forKey: shape.propertyName($1)) }
+    }
     let slot = shape.slot(named: key)
     if case .transient(.undefined, _) = shape.properties[slot] { return setTransientObject(value, slot) }
     guard case .relationship(let relationship) = shape.properties[slot] else {
@@ -71,6 +81,9 @@ extension ManagedObject {
   /// - Parameter value: A value that the attribute's type can hold, or nil. Anything else, and a property that is no
   ///   stored attribute, is a mistake of the caller.
   public func setPrimitiveValue(_ value: Any?, forKey key: String) {
+    if let composite = shape.composite(named: key) {
+      return setCompositeValue(value, composite) { setPrimitiveValue($0, forKey: shape.propertyName($1)) }
+    }
     let slot = shape.slot(named: key)
     if case .transient(.undefined, _) = shape.properties[slot] {
       core.checkOwner()

@@ -39,7 +39,8 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// The object's identity.
   public let objectID: ManagedObjectID
   /// What its properties held, by name: attributes, derived ones included and transient ones where they have a type
-  /// of the model, to-one relationships, and those to-many relationships that were asked for.
+  /// of the model, to-one relationships, and those to-many relationships that were asked for. Parts of composite attributes
+  /// are there by their paths: `address.street`.
   public let properties: [String: Property]
 
   /// What a property held; nil for one that the entity does not have, and for a to-many relationship that was not
@@ -173,6 +174,28 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   /// An attribute's value, or nil.
   public subscript<V: AttributeValue>(dynamicMember keyPath: KeyPath<Root, V?>) -> V? {
     property(keyPath).value.flatMap(V.init(attributeValue:))
+  }
+
+  /// A composite attribute; what its elements read as without a value where it had none.
+  public subscript<C: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<Root, C>) -> C {
+    C(compositeContent: composite(keyPath))
+  }
+
+  /// A composite attribute, or nil.
+  public subscript<C: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<Root, C?>) -> C? {
+    let content = composite(keyPath)
+    return content.isEmpty ? nil : C(compositeContent: content)
+  }
+
+  private func composite(_ keyPath: PartialKeyPath<Root>) -> CompositeContent {
+    let prefix = "\(Self.name(keyPath))."
+    let parts = contents.properties.filter { $0.key.hasPrefix(prefix) }
+    if parts.isEmpty { stopNotIncluded(keyPath) }
+    var content = CompositeContent()
+    for (path, property) in parts {
+      content.values[String(path.dropFirst(prefix.count))] = property.value
+    }
+    return content
   }
 
   /// The object of a to-one relationship that was followed, or nil.

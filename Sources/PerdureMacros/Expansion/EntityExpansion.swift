@@ -73,18 +73,37 @@ struct EntityExpansion {
 
   private var slots: String {
     let base = "\(superclass)._Slot._count"
-    let constants = properties.enumerated().map { index, property in
-      "  \(inlinable)\(access)static var \(property.spelling): Int { \(base) + \(index) }"
-    }
     return """
       \(access)enum _Slot {
-      \((constants + ["  \(inlinable)\(access)static var _count: Int { \(base) + \(properties.count) }"])
-        .joined(separator: "\n"))
+      \(constants(from: base).joined(separator: "\n"))
       \(nameFunction)
         static let _nameTable = Perdure._PropertyNames(_names(\(type.name).self))
       \(descriptionConstant)
       }
       """
+  }
+
+  /// A composite has as many slots as it has leaves, which only its type knows: what comes behind it counts from its
+  /// end, which is asked for once.
+  private func constants(from base: String) -> [String] {
+    var (origin, offset) = (base, 0)
+    var lines: [String] = []
+    func line(_ name: String) -> String {
+      let inlinable = origin == base ? inlinable : ""
+      return "  \(inlinable)\(access)static var \(name): Int { \(origin) + \(offset) }"
+    }
+    for property in properties {
+      lines.append(line(property.spelling))
+      if property.isComposite {
+        let end = "_endOf_\(property.name)"
+        let width = "Perdure._EntityAssembly._width((\(property.type)).self)"
+        lines.append("  static let \(end): Int = \(origin) + \(offset) + \(width)")
+        (origin, offset) = (end, 0)
+      } else {
+        offset += 1
+      }
+    }
+    return lines + [line("_count")]
   }
 
   private var nameFunction: String {

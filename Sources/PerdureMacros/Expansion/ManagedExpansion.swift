@@ -9,8 +9,9 @@ enum ManagedExpansion {
       binding.name != nil
     else { return nil }
     if ManagedProperty.isTransformed(variable) {
-      return transformedAccessors(binding, hasSetter: !isDerived(variable))
+      return accessors("_transformed", "_setTransformed", binding, hasSetter: !isDerived(variable))
     }
+    if ManagedProperty.isComposite(variable) { return accessors("_composite", "_setComposite", binding) }
     if ManagedProperty.isTransient(variable) { return transientAccessors(binding) }
     let getter = "get { _get(_Slot.\(binding.spelling)) }"
     if isDerived(variable) {
@@ -19,12 +20,13 @@ enum ManagedExpansion {
     return "{\n  \(getter)\n  set { _set(_Slot.\(binding.spelling), newValue) }\n}"
   }
 
-  private static func transformedAccessors(_ binding: BindingSyntax, hasSetter: Bool) -> String {
+  private static func accessors(
+    _ getter: String, _ setter: String, _ binding: BindingSyntax, hasSetter: Bool = true
+  ) -> String {
     let type = binding.type.map { ", (\($0)).self" } ?? ""
-    let getter = "get { _transformed(_Slot.\(binding.spelling)\(type)) }"
+    let getter = "get { \(getter)(_Slot.\(binding.spelling)\(type)) }"
     return hasSetter
-      ? "{\n  \(getter)\n  set { _setTransformed(_Slot.\(binding.spelling), newValue) }\n}"
-      : "{\n  \(getter)\n}"
+      ? "{\n  \(getter)\n  set { \(setter)(_Slot.\(binding.spelling), newValue) }\n}" : "{\n  \(getter)\n}"
   }
 
   /// A transient attribute of a type that the model does not know makes its default when it is first read.

@@ -85,6 +85,16 @@ extension ManagedProperty {
     return nil
   }
 
+  /// What an attribute may say that a composite leaves to its elements.
+  private static func otherOption(_ options: String) -> String? {
+    let options = MarkerArguments(options)
+    if options.has(label: "derived") { return "\"derived\"" }
+    let names = [
+      "unique", "indexed", "transient", "transformed", "rules", "minimum", "maximum", "length", "pattern",
+    ]
+    return names.first(where: options.has(option:)).map { ".\($0)" }
+  }
+
   /// A marker on a variable that is Swift's alone: it would be ignored.
   static func uselessMarker(of variable: VariableSyntax) -> Problem? {
     guard let marker = variable.attribute("Attribute") ?? variable.attribute("Relationship")
@@ -122,6 +132,13 @@ extension ManagedProperty {
       return (
         "\"\(name)\" has a value transformer, so it is neither transient nor has it an initial value. Set it in "
           + "awakeFromInsert.", binding.offset
+      )
+    }
+    if isComposite(variable), let marker = variable.attribute("Attribute"),
+      let option = otherOption(marker.arguments ?? "")
+    {
+      return (
+        "\"\(name)\" is composite: its elements have options of their own. Remove \(option).", marker.offset
       )
     }
     let (attribute, relationship) = (variable.attribute("Attribute"), variable.attribute("Relationship"))

@@ -14,9 +14,14 @@ struct ManagedProperty: Hashable, Sendable {
   var isTransient = false
   /// Whether that says `.transformed(by:)`.
   var isTransformed = false
+  /// Whether that says `.composite`.
+  var isComposite = false
 
   /// What the name of the function ends with that adds the property to the description.
-  var suffix: String { isTransformed ? "Transformed" : isTransient ? "Transient" : "" }
+  var suffix: String {
+    if isComposite { return "Composite" }
+    return isTransformed ? "Transformed" : isTransient ? "Transient" : ""
+  }
 
   /// What becomes of a variable of an entity's class.
   enum Verdict: Hashable, Sendable {
@@ -50,7 +55,8 @@ struct ManagedProperty: Hashable, Sendable {
         defaultValue: binding.initializer == "nil" ? nil : binding.initializer,
         access: access(variable.modifiers),
         options: marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 },
-        isTransient: isTransient(variable), isTransformed: isTransformed(variable)))
+        isTransient: isTransient(variable), isTransformed: isTransformed(variable),
+        isComposite: isComposite(variable)))
   }
 
   /// Whether `@Attribute` has the option `.transient`.
@@ -58,6 +64,9 @@ struct ManagedProperty: Hashable, Sendable {
 
   /// Whether `@Attribute` has the option `.transformed(by:)`.
   static func isTransformed(_ variable: VariableSyntax) -> Bool { hasOption("transformed", variable) }
+
+  /// Whether `@Attribute` has the option `.composite`.
+  static func isComposite(_ variable: VariableSyntax) -> Bool { hasOption("composite", variable) }
 
   /// Whether `@Attribute` says how the value follows from others.
   static func isDerived(_ variable: VariableSyntax) -> Bool {
@@ -74,7 +83,7 @@ struct ManagedProperty: Hashable, Sendable {
     return level == "open" ? "public " : level + " "
   }
 
-  private static func isLeft(_ variable: VariableSyntax) -> Bool {
+  static func isLeft(_ variable: VariableSyntax) -> Bool {
     variable.attribute("Transient") != nil
       || !Set(variable.modifiers).isDisjoint(with: ["static", "class", "lazy", "override"])
       || variable.bindings.allSatisfy { $0.accessors == .computed }

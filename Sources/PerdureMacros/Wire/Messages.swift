@@ -53,6 +53,8 @@ enum Request: Hashable, Sendable {
     var declaration: SyntaxText
     /// The head of the type that the declaration stands in, with empty braces; nil where it stands in none.
     var surroundings: String?
+    /// The type that an extension is asked for, with the types around it.
+    var extendedType: String?
   }
 
   init(_ message: JSON) {
@@ -65,7 +67,8 @@ enum Request: Hashable, Sendable {
       self = .expandAttached(
         AttachedExpansion(
           typeName: typeName, role: role, attribute: attribute, declaration: declaration,
-          surroundings: body["lexicalContext"]?.first?["source"]?.string))
+          surroundings: body["lexicalContext"]?.first?["source"]?.string,
+          extendedType: body["extendedTypeSyntax"]?["source"]?.string))
     } else if case .object(let members) = message, let name = members.keys.sorted().first {
       self = .unknown(name)
     } else {

@@ -44,6 +44,14 @@ struct MacroMisuseTests {
     @Entity final class Derived: ManagedObject { @Attribute(derived: "b.@count") var a: Int = 1 } // error: no default
     @Entity final class Function: ManagedObject { @Attribute func a() {} } // error: belongs on a variable
     struct Plain { @Attribute(.unique) var a: Int } // error: Mark "Plain" with @Entity
+    @Composite struct Place { var city: String?; @Attribute(.minimum(1)) var code: Int = 1 }
+    @Composite struct Fixed { let a: Int } // error: "a" is a constant
+    @Composite struct Linked { @Relationship var a: Good? } // error: leads to no objects
+    @Composite struct Sole { @Attribute(.unique) var a: Int } // error: said by each entity
+    @Composite final class Shared { var a: Int = 1 } // error: belongs on a struct
+    extension Outer { @Composite struct Inside { var a: Place?; private var b: Int } }
+    @Entity final class Housed: ManagedObject { @Attribute(.composite) var a: Outer.Inside?; var b: Int }
+    @Entity final class Ruled: ManagedObject { @Attribute(.composite, .unique) var a: Place } // error: Remove .unique
     @Entity final class Nothing: ManagedObject { var a: Int = nil } // error: 'nil' cannot initialize
     @Entity final class Objects: ManagedObject { var a: ToMany<String> } // error: inherit from 'ManagedObject'
     @Entity final class Rule: ManagedObject { @Relationship(deleteRule: .no) var a: Good? } // error: no member 'no'
@@ -103,5 +111,30 @@ struct MacroMisuseTests {
       ])
     #expect(found.contains { $0.text.contains("Write @Relationship instead of @Attribute") })
     #expect(found.count == 7, "\(found)")
+  }
+
+  @Test(
+    "A struct that is no composite, and a composite that is not marked as one, are told apart at the property"
+  )
+  func composites() throws {
+    let found = try errors(
+      """
+      import Perdure
+      @Composite struct Place { var city: String? }
+      struct Plain { var city: String? }
+      @Composite struct Odd { var plain: Plain? }
+      @Entity final class Unmarked: ManagedObject { var place: Place?; var other: Place }
+      @Entity final class Marked: ManagedObject { @Attribute(.composite) var plain: Plain? }
+      """)
+    let unmarked = found.filter { $0.text.contains("mark it @Attribute(.composite)") }
+    #expect(
+      unmarked.map { $0.text.prefix(6) }.sorted() == [
+        "'_get'", "'_get'", "'_set'", "'_set'", "'add(_", "'add(_",
+      ], "\(found)")
+    let plain = found.filter { $0.text.contains("a struct that is marked @Composite, optional or not") }
+    #expect(
+      plain.map { $0.text.prefix(6) }.sorted() == ["'_comp", "'_setC", "'_widt", "'add(_", "'addCo"],
+      "\(found)")
+    #expect(found.count == unmarked.count + plain.count, "\(found)")
   }
 }

@@ -1,0 +1,204 @@
+// What `@Entity` and `@Composite` call to describe composite attributes. As in PropertyDescribing.swift, the compiler
+// decides by overloads what a variable is.
+
+public import PerdureModel
+internal import PerdurePredicates
+
+extension _EntityAssembly {
+  /// Adds a composite attribute that always has a value. Where all of its elements may be absent, so may all of them
+  /// together: no save asks for any.
+  public mutating func addComposite<C: CompositeAttributeValue>(
+    _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(.always(name, C.elements(default: value)), originalName)
+  }
+
+  /// Adds a composite attribute that may have no value.
+  public mutating func addComposite<C: CompositeAttributeValue>(
+    _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(CompositeAttributeDescription(name, C.elements(default: value)), originalName)
+  }
+
+  /// Explains what types a composite attribute can have.
+  @_disfavoredOverload
+  @available(
+    *, unavailable, message: "A composite attribute is a struct that is marked @Composite, optional or not."
+  )
+  public mutating func addComposite<Other>(
+    _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {}
+
+  /// The number of slots of a composite attribute. For generated code.
+  public static func _width<C: CompositeAttributeValue>(_ type: C.Type) -> Int {
+    C.compositeElements.reduce(0) { $0 + $1.leaves.count }
+  }
+
+  /// The number of slots of a composite attribute. For generated code.
+  public static func _width<C: CompositeAttributeValue>(_ type: C?.Type) -> Int { _width(C.self) }
+
+  /// Explains what types a composite attribute can have.
+  @_disfavoredOverload
+  @available(
+    *, unavailable, message: "A composite attribute is a struct that is marked @Composite, optional or not."
+  )
+  public static func _width<Other>(_ type: Other.Type) -> Int { stop("\(Other.self) is no composite.") }
+}
+
+extension ManagedObject {
+  /// Explains what types a composite attribute can have.
+  @_disfavoredOverload
+  @available(
+    *, unavailable, message: "A composite attribute is a struct that is marked @Composite, optional or not."
+  )
+  public final func _composite<Other>(_ slot: Int, _ type: Other.Type) -> Other {
+    stop("\(Other.self) is no composite.")
+  }
+
+  /// Explains what types a composite attribute can have.
+  @_disfavoredOverload
+  @available(
+    *, unavailable, message: "A composite attribute is a struct that is marked @Composite, optional or not."
+  )
+  public final func _setComposite<Other>(_ slot: Int, _ value: Other) {
+    stop("\(Other.self) is no composite.")
+  }
+}
+
+extension CompositeAttributeValue {
+  /// The elements, of which those in a value begin with what they are there, and the others without a value; as the
+  /// type has them where there is no such value.
+  fileprivate static func elements(default value: Self?) -> [PropertyDescription] {
+    guard let content = value?.compositeContent else { return compositeElements }
+    return compositeElements.map { $0.beginning(with: content.values, behind: "") }
+  }
+}
+
+extension PropertyDescription {
+  fileprivate func beginning(with values: [String: Value], behind prefix: String) -> PropertyDescription {
+    switch self {
+    case .attribute(var attribute):
+      attribute.defaultValue = values[prefix + name].flatMap { DefaultValue($0) }
+      return .attribute(attribute)
+    case .composite(var composite):
+      composite.elements = composite.elements.map { $0.beginning(with: values, behind: "\(prefix)\(name).") }
+      return .composite(composite)
+    case .relationship: return self
+    }
+  }
+}
+
+extension CompositeAttributeDescription {
+  /// A composite whose variable is not optional.
+  fileprivate static func always(_ name: String, _ elements: [PropertyDescription]) -> Self {
+    var composite = Self(name, elements, isOptional: false)
+    composite.isOptional = !composite.alwaysHasValue
+    return composite
+  }
+}
+
+/// Collects the elements of a composite type. For generated code.
+public struct _CompositeAssembly {
+  /// The elements so far.
+  public private(set) var elements: [PropertyDescription] = []
+
+  /// Begins without any.
+  public init() {}
+
+  /// Adds an attribute that always has a value.
+  public mutating func add<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(
+      AttributeDescription(
+        name, Attribute.attributeType, isOptional: false,
+        defaultValue: value.flatMap { DefaultValue($0.predicateValue) }, renamingIdentifier: originalName),
+      options)
+  }
+
+  /// Adds an attribute that may have no value.
+  public mutating func add<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(
+      AttributeDescription(
+        name, Attribute.attributeType, defaultValue: value.flatMap { DefaultValue($0.predicateValue) },
+        renamingIdentifier: originalName), options)
+  }
+
+  private mutating func add(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
+    var attribute = attribute
+    for case .rules(let rules) in options { attribute.rules += rules }
+    elements.append(.attribute(attribute))
+  }
+
+  /// Adds a composite that always has a value.
+  public mutating func add<C: CompositeAttributeValue>(
+    _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(.always(name, C.elements(default: value)), originalName)
+  }
+
+  /// Adds a composite that may have no value.
+  public mutating func add<C: CompositeAttributeValue>(
+    _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(CompositeAttributeDescription(name, C.elements(default: value)), originalName)
+  }
+
+  private mutating func add(_ composite: CompositeAttributeDescription, _ originalName: String?) {
+    var composite = composite
+    composite.renamingIdentifier = originalName
+    elements.append(.composite(composite))
+  }
+
+  /// Explains what types an element can have.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message: """
+      An element of a composite is a type of AttributeValue or a struct that is marked @Composite, optional or not.
+      """
+  )
+  public mutating func add<Other>(
+    _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {}
+}
+
+extension CompositeContent {
+  /// An element that always has a value: its zero where it has none. For generated code.
+  public func _get<T: AttributeValue>(_ name: String, _ type: T.Type) -> T { self[name] ?? T.zeroValue }
+
+  /// An element, or nil. For generated code.
+  public func _get<T: AttributeValue>(_ name: String, _ type: T?.Type) -> T? { self[name] }
+
+  /// An element that is a composite. For generated code.
+  public func _get<C: CompositeAttributeValue>(_ name: String, _ type: C.Type) -> C {
+    self[name] ?? C(compositeContent: CompositeContent())
+  }
+
+  /// An element that is a composite, or nil. For generated code.
+  public func _get<C: CompositeAttributeValue>(_ name: String, _ type: C?.Type) -> C? { self[name] }
+
+  /// Stands for an element that is none: what describes it says what is wrong. For generated code.
+  @_disfavoredOverload
+  public func _get<Other>(_ name: String, _ type: Other.Type) -> Other { stop("\(name) is no element.") }
+
+  /// Sets an element. For generated code.
+  public mutating func _set<T: AttributeValue>(_ name: String, _ value: T?) { self[name] = value }
+
+  /// Sets an element that is a composite. For generated code.
+  public mutating func _set<C: CompositeAttributeValue>(_ name: String, _ value: C?) { self[name] = value }
+
+  /// Stands for an element that is none: what describes it says what is wrong. For generated code.
+  @_disfavoredOverload
+  public mutating func _set<Other>(_ name: String, _ value: Other) { stop("\(name) is no element.") }
+}

@@ -1,0 +1,97 @@
+public import PerdureModel
+public import PerdurePredicates
+
+/// A Swift type whose variables are the elements of a composite attribute.
+///
+///     @Composite struct Address {
+///       var street: String?
+///       var city: String = ""
+///     }
+///
+///     @Entity final class Shop: ManagedObject {
+///       @Attribute(.composite) var address: Address?
+///     }
+///
+/// Fetches, indexes and errors name the parts by their paths: `address.street`. A composite without a value in any of its
+/// elements is none: an optional variable reads as nil then, whatever it was set to. Changing a part through the variable
+/// (`shop.address?.street = "Rue A"`) sets the whole.
+///
+/// `@Composite` writes what a type may also say itself:
+///
+///     struct Span: CompositeAttributeValue {
+///       var from = 0, to = 0
+///       static var compositeElements: [PropertyDescription] { [.int64("from"), .int64("to")] }
+///       static var compositeNames: [AnyKeyPath: String] { [\Span.from: "from", \Span.to: "to"] }
+///       init(compositeContent content: CompositeContent) {
+///         (from, to) = (content["from"] ?? 0, content["to"] ?? 0)
+///       }
+///       var compositeContent: CompositeContent {
+///         var content = CompositeContent()
+///         content["from"] = from
+///         content["to"] = to
+///         return content
+///       }
+///     }
+public protocol CompositeAttributeValue {
+  /// The elements, in order: attributes and composites.
+  static var compositeElements: [PropertyDescription] { get }
+  /// The names of the elements, by the variables that have them.
+  static var compositeNames: [AnyKeyPath: String] { get }
+  /// The value that an object holds. Elements may be missing: where the object was not saved yet, and where another
+  /// version of the program saved it.
+  init(compositeContent content: CompositeContent)
+  /// What an object holds for the value.
+  var compositeContent: CompositeContent { get }
+}
+
+/// What the elements of a composite attribute hold.
+public struct CompositeContent: Sendable, Hashable {
+  /// The values that are there, by path within the composite.
+  public internal(set) var values: [String: Value] = [:]
+
+  /// Begins without any.
+  public init() {}
+
+  /// Whether no element has a value.
+  public var isEmpty: Bool { values.isEmpty }
+
+  /// The value of an element.
+  public subscript<T: AttributeValue>(name: String) -> T? {
+    get { values[name].flatMap(T.init(attributeValue:)) }
+    set {
+      let value = newValue?.predicateValue ?? .null
+      values[name] = value.isNull ? nil : value
+    }
+  }
+
+  /// The value of an element that is a composite.
+  public subscript<C: CompositeAttributeValue>(name: String) -> C? {
+    get {
+      var inner = CompositeContent()
+      for (path, value) in values where path.hasPrefix("\(name).") {
+        inner.values[String(path.dropFirst(name.count + 1))] = value
+      }
+      return inner.isEmpty ? nil : C(compositeContent: inner)
+    }
+    set {
+      values = values.filter { !$0.key.hasPrefix("\(name).") }
+      for (path, value) in newValue?.compositeContent.values ?? [:] { values["\(name).\(path)"] = value }
+    }
+  }
+
+  /// The values as nested dictionaries, in the form in which attributes are set to them.
+  var dictionary: [String: Any?] {
+    var result: [String: Any?] = [:]
+    var inner: [String: CompositeContent] = [:]
+    for (path, value) in values {
+      let parts = path.split(separator: ".", maxSplits: 1).map(String.init)
+      if parts.count == 1 {
+        result.updateValue(value, forKey: path)
+      } else {
+        inner[parts[0], default: CompositeContent()].values[parts[1]] = value
+      }
+    }
+    for (name, content) in inner { result[name] = content.dictionary }
+    return result
+  }
+}

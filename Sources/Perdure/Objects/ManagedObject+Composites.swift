@@ -1,0 +1,117 @@
+// Composite attributes by name: dictionaries of what their elements hold. There is nothing else of them than their
+// leaves.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+extension ManagedObject {
+  /// What a composite holds, as nested dictionaries; nil when none of its leaves has a value.
+  func compositeValue(_ composite: CompositeSchema, _ leaf: (Int) -> Any?) -> [String: Any?]? {
+    var values: [String: Any?] = [:]
+    var isAbsent = true
+    for element in composite.elements {
+      let value: Any? = element.isLeaf ? leaf(element.slots.lowerBound) : inner(composite, element, leaf)
+      if value != nil { isAbsent = false }
+      values.updateValue(value, forKey: element.name)
+    }
+    return isAbsent ? nil : values
+  }
+
+  private func inner(
+    _ composite: CompositeSchema, _ element: CompositeSchema.Element, _ leaf: (Int) -> Any?
+  ) -> [String: Any?]? {
+    shape.schema.composite(named: "\(composite.name).\(element.name)").flatMap { compositeValue($0, leaf) }
+  }
+
+  /// Gives each leaf of a composite the value that nested dictionaries have for it; nil where they have none.
+  func setCompositeValue(_ value: Any?, _ composite: CompositeSchema, _ set: (Any?, Int) -> Void) {
+    for leaf in leaves(of: value, composite) { set(leaf.value, leaf.slot) }
+  }
+
+  /// The leaves of a composite with their values in nested dictionaries, or in a value of a composite's type.
+  func leaves(of value: Any?, _ composite: CompositeSchema) -> [(slot: Int, value: Any?)] {
+    let values = elements(value, composite)
+    let names = Set(composite.elements.map(\.name))
+    if let unknown = values.keys.filter({ !names.contains($0) }).min() {
+      stop("\(shape.name).\(composite.name) has no element \"\(unknown)\".")
+    }
+    return composite.elements.flatMap { element -> [(slot: Int, value: Any?)] in
+      let value = values[element.name] ?? nil
+      if element.isLeaf { return [(element.slots.lowerBound, value)] }
+      let inner = shape.schema.composite(named: "\(composite.name).\(element.name)")
+      return inner.map { leaves(of: value, $0) } ?? []
+    }
+  }
+
+  /// Whether a composite can be set to a value, as far as its elements are concerned.
+  func canHold(_ value: Any, _ composite: CompositeSchema) -> Bool {
+    if value is any CompositeAttributeValue { return true }
+    guard let values = value as? [String: Any?],
+      Set(values.keys).isSubset(of: composite.elements.map(\.name))
+    else { return false }
+    return composite.elements.allSatisfy { element in
+      let inner = shape.schema.composite(named: "\(composite.name).\(element.name)")
+      guard let inner, let value = values[element.name] ?? nil else { return true }
+      return canHold(value, inner)
+    }
+  }
+
+  private func elements(_ value: Any?, _ composite: CompositeSchema) -> [String: Any?] {
+    switch value {
+    case nil: [:]
+    case let values as [String: Any?]: values
+    case let value as any CompositeAttributeValue: value.compositeContent.dictionary
+    case .some(let value):
+      stop("A \(type(of: value)) cannot be the value of the composite \"\(shape.name).\(composite.name)\".")
+    }
+  }
+
+  /// The name by which changes of a slot are spoken of: that of the composite that it is in, if there is one.
+  func changedName(_ slot: Int) -> String {
+    shape.schema.composites.first { $0.slots.contains(slot) }?.name ?? shape.propertyName(slot)
+  }
+}
+
+// MARK: - Typed
+
+extension ManagedObject {
+  /// Reads a composite attribute; nil when it has no value. For generated code.
+  public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C?.Type) -> C? {
+    let content = compositeContent(slot)
+    return content.isEmpty ? nil : C(compositeContent: content)
+  }
+
+  /// Reads a composite attribute; what its elements read as without a value where it has none. For generated code.
+  public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C.Type) -> C {
+    C(compositeContent: compositeContent(slot))
+  }
+
+  /// Changes all of a composite attribute; nil takes its value away. For generated code.
+  public final func _setComposite<C: CompositeAttributeValue>(_ slot: Int, _ value: C?) {
+    let content = value?.compositeContent ?? CompositeContent()
+    let (composite, start) = typedComposite(slot)
+    for slot in composite.slots {
+      setAttributeValue(content.values[String(shape.propertyName(slot).dropFirst(start))] ?? .null, slot)
+    }
+  }
+
+  private func compositeContent(_ slot: Int) -> CompositeContent {
+    core.checkOwner()
+    checkSlot(slot)
+    let (composite, start) = typedComposite(slot)
+    var content = CompositeContent()
+    for slot in composite.slots {
+      let value = attributeValue(slot)
+      if !value.isNull { content.values[String(shape.propertyName(slot).dropFirst(start))] = value }
+    }
+    return content
+  }
+
+  /// The composite of a variable, and how much of the paths of its leaves is its own name.
+  private func typedComposite(_ slot: Int) -> (composite: CompositeSchema, start: Int) {
+    guard
+      let composite = shape.schema.composites.first(where: { $0.slots.lowerBound == slot && $0.depth == 0 })
+    else { stop("\(shape.name) has no composite attribute in slot \(slot).") }
+    return (composite, composite.name.count + 1)
+  }
+}

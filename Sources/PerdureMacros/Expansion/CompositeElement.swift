@@ -1,0 +1,119 @@
+/// A stored variable of a struct with `@Composite`.
+struct CompositeElement: Hashable, Sendable {
+  let name: String
+  /// The name as Swift source, with backticks where it needs them.
+  let spelling: String
+  let type: String
+  /// The initial value; nil also where it is written as `nil`.
+  let defaultValue: String?
+  /// What stands in the parentheses of `@Attribute`.
+  let options: String?
+
+  /// What becomes of a variable.
+  enum Verdict: Hashable, Sendable {
+    /// It is an element.
+    case element(CompositeElement)
+    /// Swift does not store it.
+    case left
+    /// It cannot be an element: the sentence says why and what to do, the offset where.
+    case refused(String, Int)
+  }
+
+  static func judge(_ variable: VariableSyntax) -> Verdict {
+    if let problem = ManagedProperty.conditionalMarker(of: variable)
+      ?? ManagedProperty.repeatedMarker(of: variable)
+    {
+      return .refused(problem.message, problem.offset)
+    }
+    if !variable.modifiers.contains("lazy"), ManagedProperty.isLeft(variable),
+      variable.attribute("Transient") == nil
+    {
+      return ManagedProperty.uselessMarker(of: variable).map { .refused($0.message, $0.offset) } ?? .left
+    }
+    if let problem = problem(of: variable) ?? nameProblem(of: variable) ?? markerProblem(of: variable) {
+      return .refused(problem.message, problem.offset)
+    }
+    guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
+      return .left
+    }
+    let options = variable.attribute("Attribute")?.arguments
+    return .element(
+      CompositeElement(
+        name: name, spelling: binding.spelling, type: type,
+        defaultValue: binding.initializer == "nil" ? nil : binding.initializer,
+        options: options.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }))
+  }
+
+  private static func problem(of variable: VariableSyntax) -> ManagedProperty.Problem? {
+    let name = variable.bindings.first?.name ?? "This"
+    if let marker = variable.attribute("Transient") {
+      return (
+        "\"\(name)\" is a part of the value, and all of it is stored. Remove @Transient, or make it computed.",
+        marker.offset
+      )
+    }
+    if variable.isLet || variable.modifiers.contains("lazy") {
+      let what = variable.isLet ? "a constant" : "lazy"
+      return ("\"\(name)\" is \(what), which no store can give back. Write a plain \"var\".", variable.offset)
+    }
+    guard variable.bindings.count == 1, let binding = variable.bindings.first, binding.name != nil else {
+      return ("Declare each element in a \"var\" of its own.", variable.offset)
+    }
+    if variable.isConditional {
+      return (
+        "\"\(name)\" stands inside #if, so the model would depend on the build. Move it out.", variable.offset
+      )
+    }
+    guard let type = binding.type else {
+      return (
+        "\"\(name)\" needs its type written out, for example \"var \(name): String\": a macro cannot infer it.",
+        binding.offset
+      )
+    }
+    if type.hasSuffix("!") {
+      return (
+        "\"\(name)\" is implicitly unwrapped. Write \"\(type.dropLast())?\", or leave the mark away.",
+        binding.offset
+      )
+    }
+    return nil
+  }
+
+  private static func nameProblem(of variable: VariableSyntax) -> ManagedProperty.Problem? {
+    guard let binding = variable.bindings.first, let name = binding.name else { return nil }
+    let isIdentifier = name.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
+    if isIdentifier, !name.hasPrefix("_") { return nil }
+    return (
+      "\"\(name)\" is no name of an element: begin with a letter and go on with letters, digits and underscores.",
+      binding.offset
+    )
+  }
+
+  /// Markers that say what only a property of an entity can be.
+  private static func markerProblem(of variable: VariableSyntax) -> ManagedProperty.Problem? {
+    let name = variable.bindings.first?.name ?? "This"
+    if let marker = variable.attribute("Relationship") {
+      return (
+        "\"\(name)\" is part of a value, and a value leads to no objects. Declare the relationship in the "
+          + "entity's class.", marker.offset
+      )
+    }
+    guard let marker = variable.attribute("Attribute"),
+      let options = marker.arguments.map(MarkerArguments.init)
+    else { return nil }
+    if let option = ["unique", "indexed"].first(where: options.has(option:)) {
+      return (
+        "What is \(option) is said by each entity that has the value: @Entity("
+          + "\(option == "unique" ? "unique" : "indexes"): [[\"….\(name)\"]]). Remove .\(option).",
+        marker.offset
+      )
+    }
+    if options.has(label: "derived") || ["transient", "transformed"].contains(where: options.has(option:)) {
+      return (
+        "\"\(name)\" is stored as it is, as every element of a composite. Declare it in the entity's class, or "
+          + "leave the option away.", marker.offset
+      )
+    }
+    return nil
+  }
+}
