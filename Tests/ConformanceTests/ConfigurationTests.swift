@@ -64,7 +64,7 @@ struct ConfigurationTests {
   func unknown() throws {
     let directory = try TemporaryDirectory()
     let error = #expect(throws: PerdureError.self) { try container("Logs", at: directory.file("x.perdure")) }
-    #expect(error?.code == .openFailed)
+    #expect(error?.code == .incompatibleSchema)
     #expect(error?.description.contains("no configuration \"Logs\". It has \"Log\", \"People\".") == true)
   }
 }

@@ -37,6 +37,14 @@ private enum Examples {
     }
   }
 
+  @Entity final class Book: ManagedObject {
+    var title: String?
+  }
+
+  @Entity final class Note: ManagedObject {
+    var text: String?
+  }
+
   struct Preferences: CodableAttributeValue { var theme = "light", size = 12 }
 
   @Entity final class Account: ManagedObject {
@@ -144,6 +152,26 @@ private enum Examples {
     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
   }
 
+  static func library(_ books: String, _ notes: String) throws {
+    let model = try ManagedObjectModel(
+      [EntityDescription(from: Book.self), EntityDescription(from: Note.self)],
+      configurations: ["Catalogue": ["Book"], "Notes": ["Note"]])
+    let catalogue = PersistentContainer(
+      name: "Catalogue", model: model, classes: [Book.self, Note.self],
+      description: PersistentStoreDescription(path: books, configuration: "Catalogue"))
+    try catalogue.loadPersistentStores()
+    try catalogue.close()
+    let container = PersistentContainer(
+      name: "Library", model: model, classes: [Book.self, Note.self],
+      storeDescriptions: [
+        PersistentStoreDescription(path: books, isReadOnly: true, configuration: "Catalogue"),
+        PersistentStoreDescription(path: notes, configuration: "Notes"),
+      ])
+    try container.loadPersistentStores()
+    #expect(container.persistentStores.map(\.isReadOnly) == [true, false])
+    try container.close()
+  }
+
   static func transformed(_ path: String) throws {
     ValueTransformers.register(ColorTransformer(), named: "Color")
     let container = try PersistentContainer(name: "Accounts", classes: [Account.self], at: path)
@@ -189,6 +217,7 @@ struct DocumentationTests {
     try Examples.run(directory.file("Staff.perdure"))
     try Examples.transformed(directory.file("Accounts.perdure"))
     try Examples.composites(directory.file("Shops.perdure"))
+    try Examples.library(directory.file("Books.perdure"), directory.file("Notes.perdure"))
   }
 
   @Test("Every line of every example of the graph stands in this file, in its order")

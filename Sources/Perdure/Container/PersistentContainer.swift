@@ -7,7 +7,7 @@ public import PerdureModel
   public import Foundation
 #endif
 
-/// A model, a store of its objects, and the contexts on it.
+/// A model, the stores of its objects, and the contexts on them.
 ///
 ///     let container = try PersistentContainer(
 ///       name: "Staff", classes: [Company.self, Person.self, Worker.self, Project.self], at: path)
@@ -22,25 +22,36 @@ public final class PersistentContainer: Sendable {
   public let name: String
   /// The model.
   public let managedObjectModel: ManagedObjectModel
-  /// Where the objects are kept.
-  public let persistentStoreDescription: PersistentStoreDescription
-  private let classes: [ManagedObject.Type]
-  private let classesByEntityName: [String: ManagedObject.Type]
-  private let factory: StoreFactory
-  private let source = Guarded<ContextSource?>(nil)
+  /// Where the objects are kept: what `loadPersistentStores` opens, in this order.
+  public let persistentStoreDescriptions: [PersistentStoreDescription]
+  let classes: [ManagedObject.Type]
+  let classesByEntityName: [String: ManagedObject.Type]
+  let factory: StoreFactory
+  let loaded = Guarded<OpenStores?>(nil)
   @MainActor private var madeViewContext: ManagedObjectContext?
 
   package init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type],
-    classesByEntityName: [String: ManagedObject.Type] = [:], description: PersistentStoreDescription,
-    factory: StoreFactory
+    classesByEntityName: [String: ManagedObject.Type] = [:],
+    storeDescriptions: [PersistentStoreDescription], factory: StoreFactory
   ) {
+    if storeDescriptions.isEmpty { stop("A container has at least one store: storeDescriptions is empty.") }
     self.name = name
     managedObjectModel = model
-    persistentStoreDescription = description
+    persistentStoreDescriptions = storeDescriptions
     self.classes = classes
     self.classesByEntityName = classesByEntityName
     self.factory = factory
+  }
+
+  package convenience init(
+    name: String, model: ManagedObjectModel, classes: [ManagedObject.Type],
+    classesByEntityName: [String: ManagedObject.Type] = [:], description: PersistentStoreDescription,
+    factory: StoreFactory
+  ) {
+    self.init(
+      name: name, model: model, classes: classes, classesByEntityName: classesByEntityName,
+      storeDescriptions: [description], factory: factory)
   }
 
   /// Makes a container; the store is opened by `loadPersistentStores`.
@@ -58,6 +69,33 @@ public final class PersistentContainer: Sendable {
       name: name, model: model, classes: classes, classesByEntityName: classesByEntityName,
       description: description, factory: .standard)
   }
+
+  /// Makes a container with several stores, each for the entities of a configuration of the model.
+  ///
+  ///     let container = PersistentContainer(
+  ///       name: "Library", model: model, classes: [Book.self, Note.self],
+  ///       storeDescriptions: [
+  ///         PersistentStoreDescription(path: books, isReadOnly: true, configuration: "Catalogue"),
+  ///         PersistentStoreDescription(path: notes, configuration: "Notes"),
+  ///       ])
+  ///
+  /// An entity that several of them have is one to the program: a fetch asks them all, and a new object goes into the
+  /// first of them that can be written, unless `ManagedObjectContext.assign(_:to:)` says otherwise. No relationship
+  /// leads from one store to another.
+  ///
+  /// - Parameter storeDescriptions: At least one.
+  public convenience init(
+    name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
+    classesByEntityName: [String: ManagedObject.Type] = [:],
+    storeDescriptions: [PersistentStoreDescription]
+  ) {
+    self.init(
+      name: name, model: model, classes: classes, classesByEntityName: classesByEntityName,
+      storeDescriptions: storeDescriptions, factory: .standard)
+  }
+
+  /// The first of `persistentStoreDescriptions`.
+  public var persistentStoreDescription: PersistentStoreDescription { persistentStoreDescriptions[0] }
 
   /// Makes a container whose store is the directory at `path`.
   public convenience init(
@@ -95,96 +133,22 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-// MARK: - The store
+// MARK: - What is open
 
 extension PersistentContainer {
-  /// Opens the store, or makes it when there is none. Opening what is open already changes nothing.
-  ///
-  /// What a crash left unfinished is taken back, and every save that had returned is there. When the model has
-  /// additions, entities, properties or indexes, the store takes them on.
-  ///
-  /// - Throws: `PerdureError`, and the container can be asked again: 134080 with the store's error as `cause`, for
-  ///   example that another process is writing it; 134100 when the model differs by more than additions.
-  /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is new, or is
-  ///   made anew. Blocks the caller's thread meanwhile.
-  public func loadPersistentStores() throws(PerdureError) {
-    try source.withLock { source throws(PerdureError) in
-      if source == nil { source = try open() }
-    }
-  }
-
-  /// Opens the store and says how that went, before it returns.
-  public func loadPersistentStores(
-    completionHandler: (PersistentStoreDescription, PerdureError?) -> Void
-  ) {
-    do throws(PerdureError) {
-      try loadPersistentStores()
-    } catch {
-      completionHandler(persistentStoreDescription, error)
-      return
-    }
-    completionHandler(persistentStoreDescription, nil)
-  }
-
-  /// Closes the store. Contexts can read on what they see and cannot save any more.
-  ///
-  /// - Throws: `PerdureError` with code 134030 when what was committed could not be made durable.
-  public func close() throws(PerdureError) {
-    guard
-      let closing = source.withLock({ source in
-        defer { source = nil }
-        return source
-      })
-    else { return }
-    do {
-      try closing.store.close()
-    } catch {
-      var failure = PerdureError(.saveFailed, "The store did not close as it should.")
-      failure.cause = error
-      throw failure
-    }
-  }
-
-  private func open() throws(PerdureError) -> ContextSource {
-    do {
-      let configuration = persistentStoreDescription.configuration
-      let model = try configuration.map { try managedObjectModel.restricted(toConfiguration: $0) }
-      let classes = try ClassResolution(
-        model: managedObjectModel, given: classes, byEntityName: classesByEntityName
-      ).classes()
-      try (model ?? managedObjectModel).checkTransformers()
-      let store = try factory.open(persistentStoreDescription, model ?? managedObjectModel)
-      let graph = try GraphSchema(
-        model: model ?? managedObjectModel, store: store.schema, storeIdentifier: store.identifier,
-        classes: classes, configuration: configuration)
-      return ContextSource(
-        store: store, graph: graph, durability: persistentStoreDescription.durability,
-        isReadOnly: persistentStoreDescription.isReadOnly)
-    } catch let error as PerdureError {
-      throw error
-    } catch {
-      let isIncompatible = (error as? ModelError)?.code == .incompatibleModel
-      var failure = PerdureError(
-        isIncompatible ? .incompatibleModel : .openFailed,
-        "The store \(persistentStoreDescription.path ?? "in memory") could not be opened.")
-      failure.cause = error
-      throw failure
-    }
-  }
-
   func loadedSource() -> ContextSource {
-    guard let source = source.withLock({ $0 }) else {
+    guard let source = loaded.withLock({ $0?.source }) else {
       stop(hasNoStore)
     }
     return source
   }
 
-  private var hasNoStore: String {
+  var hasNoStore: String {
     "The container \"\(name)\" has no open store: call loadPersistentStores() first."
   }
 
-  /// The id with a URI, as this container's store knows it; nil when it belongs to another store or to an
-  /// entity that the model does not have. Whether the object exists is not asked.
+  /// The id with a URI, as this container's stores know it; nil when it belongs to another store, one that was removed
+  /// also, or to an entity that the store does not have. Whether the object exists is not asked.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     loadedSource().graph.managedObjectID(ManagedObjectID(uri: uri))
   }
@@ -205,10 +169,11 @@ extension PersistentContainer {
     ManagedObjectContext(loadedSource(), ownership: .local)
   }
 
-  /// The main actor's context, made at first use, and again after the store was closed and loaded anew. For
-  /// programs with a user interface; where nothing serves the main queue, use `newContext()`.
+  /// The main actor's context, made at first use, and again after stores were added or removed, or closed and loaded
+  /// anew. For programs with a user interface; where nothing serves the main queue, use `newContext()`.
   @MainActor public var viewContext: ManagedObjectContext {
-    if let made = madeViewContext, source.withLock({ $0.map { $0.store === made.core.store } ?? true }) {
+    if let made = madeViewContext, loaded.withLock({ $0.map { $0.source.store === made.core.store } ?? true })
+    {
       return made
     }
     let context = ManagedObjectContext(loadedSource(), ownership: .main)
@@ -229,7 +194,7 @@ extension PersistentContainer {
   public func performBackgroundTask<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
-    guard let source = source.withLock({ $0 }) else { throw PerdureError(.openFailed, hasNoStore) }
+    guard let source = loaded.withLock({ $0?.source }) else { throw PerdureError(.openFailed, hasNoStore) }
     return try await BackgroundContext(source).perform(body)
   }
 }

@@ -32,21 +32,26 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var durability: Durability
   /// The configuration of the model whose entities the store holds; nil for all entities.
   ///
-  /// Objects of other entities cannot be inserted or fetched. No relationship of the configuration may lead out of it.
+  /// Objects of other entities cannot be inserted or fetched, unless another store of the container has them. No relationship of the configuration may lead out of it.
   /// A store that was made with a configuration takes on a greater one, or all entities, and no smaller one.
   public var configuration: String?
 
   /// Describes a store in a directory.
-  public init(path: String, isReadOnly: Bool = false, durability: Durability = .powerLoss) {
+  public init(
+    path: String, isReadOnly: Bool = false, durability: Durability = .powerLoss, configuration: String? = nil
+  ) {
     location = .directory(path: path)
     self.isReadOnly = isReadOnly
     self.durability = durability
+    self.configuration = configuration
   }
 
   /// Describes a store in a directory, given as a file URL.
-  public init(url: URL, isReadOnly: Bool = false, durability: Durability = .powerLoss) {
+  public init(
+    url: URL, isReadOnly: Bool = false, durability: Durability = .powerLoss, configuration: String? = nil
+  ) {
     if !url.isFileURL { stop("A store is a directory of the file system: \(url) is not.") }
-    self.init(path: url.path, isReadOnly: isReadOnly, durability: durability)
+    self.init(path: url.path, isReadOnly: isReadOnly, durability: durability, configuration: configuration)
   }
 
   private init(location: Location) {

@@ -1,3 +1,4 @@
+internal import PerdureFileIO
 public import PerdureModel
 
 /// What a store says about itself.
@@ -104,32 +105,42 @@ extension PersistentContainer {
     }
   }
 
-  // MARK: The open store
+  // MARK: Open stores
 
-  /// What the store says about itself. The store must have been loaded.
+  /// What a store says about itself. The store must have been loaded.
   ///
-  /// - Throws: `PerdureError` with code 134060 when it cannot be read.
-  public func persistentStoreMetadata() throws(PerdureError) -> PersistentStoreMetadata {
-    let store = try metadataKeeper()
+  /// - Parameter store: Which; nil for the first.
+  /// - Throws: `PerdureError` with code 134060 when it cannot be read, or is not open.
+  public func persistentStoreMetadata(
+    of store: LoadedStore? = nil
+  ) throws(PerdureError) -> PersistentStoreMetadata {
+    let store = try metadataKeeper(store)
     return try Self.working(.readFailed, "The store's metadata could not be read.") { try store.metadata() }
   }
 
-  /// Replaces what the program says about the store. Durable when the call returns, whatever contexts have
+  /// Replaces what the program says about a store. Durable when the call returns, whatever contexts have
   /// pending. The store must have been loaded.
   ///
-  /// - Throws: `PerdureError` with code 134030 when the store could not write.
-  public func setPersistentStoreMetadata(_ userInfo: [String: String]) throws(PerdureError) {
-    let store = try metadataKeeper()
+  /// - Parameter store: Which; nil for the first.
+  /// - Throws: `PerdureError` with code 134030 when the store could not write, 134060 when it is not open.
+  public func setPersistentStoreMetadata(
+    _ userInfo: [String: String], of store: LoadedStore? = nil
+  ) throws(PerdureError) {
+    let store = try metadataKeeper(store)
     try Self.working(.saveFailed, "The store's metadata could not be written.") {
       try store.setUserInfo(userInfo)
     }
   }
 
-  private func metadataKeeper() throws(PerdureError) -> any MetadataKeeping {
-    guard let store = loadedSource().store as? any MetadataKeeping else {
+  private func metadataKeeper(_ store: LoadedStore?) throws(PerdureError) -> any MetadataKeeping {
+    guard let members = loaded.withLock({ $0?.members }) else { stop(hasNoStore) }
+    guard let member = store.map({ store in members.first { $0.name == store } }) ?? members.first else {
+      throw PerdureError(.readFailed, "The container \"\(name)\" has no such store open.")
+    }
+    guard let keeper = member.store as? any MetadataKeeping else {
       throw PerdureError(.readFailed, "The store keeps no metadata.")
     }
-    return store
+    return keeper
   }
 
   private static func working<R>(

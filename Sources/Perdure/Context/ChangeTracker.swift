@@ -80,6 +80,18 @@ struct ChangeTracker {
     return everything
   }
 
+  /// Forgets the changes of some entities, and gives them.
+  mutating func removeAll(ofEntities isRemoved: (UInt16) -> Bool) -> [[ObjectOverlay]] {
+    var removed: [[ObjectOverlay]] = []
+    for number in groups.indices where !groups[number].overlays.isEmpty && isRemoved(UInt16(number)) {
+      for overlay in groups[number].overlays { table.remove(overlay.reference) }
+      removed.append(groups[number].overlays)
+      groups[number] = Group()
+    }
+    unpropagated.removeAll { isRemoved($0.entityNumber) }
+    return removed
+  }
+
   func isNew(_ reference: ObjectReference) -> Bool { self[reference]?.isNew ?? false }
 
   func isDeleted(_ reference: ObjectReference) -> Bool {

@@ -113,7 +113,7 @@ extension ContextCore {
   /// stays as it was, and the next fetch says so. Nothing has been changed on top of it, so that is all: those
   /// after it read what could be read before, and whatever moves the context on tries again.
   func refreshStore() {
-    guard isReadOnly else { return }
+    guard followsOthers else { return }
     refreshFailure = nil
     do { try store.refresh() } catch {
       var failure = PerdureError(

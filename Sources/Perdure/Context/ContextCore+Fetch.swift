@@ -6,6 +6,14 @@ extension ContextCore {
   func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
     try reading {
       var objects: [T] = []
+      if asksJointly(request) {
+        try joinedFetch(request).visit { reference, row in
+          let object = typedInstance(of: reference, T.self)
+          if let row { adopt(row, object) }
+          objects.append(object)
+        }
+        return objects
+      }
       try executor(request).visit { reference, row in
         let object = typedInstance(of: reference, T.self)
         if let row { adopt(row, object) }
@@ -17,15 +25,20 @@ extension ContextCore {
   }
 
   func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
-    try reading { try executor(request).references().map(objectID) }
+    try reading {
+      try (asksJointly(request) ? joinedFetch(request).references() : executor(request).references())
+        .map(objectID)
+    }
   }
 
   func count<T: ManagedObject>(_ request: FetchRequest<T>) throws -> Int {
-    try reading { try executor(request).count() }
+    try reading { try asksJointly(request) ? joinedFetch(request).count() : executor(request).count() }
   }
 
   func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
-    try reading { try executor(request).plan.description }
+    try reading {
+      try asksJointly(request) ? joinedFetch(request).description : executor(request).plan.description
+    }
   }
 
   /// Runs a fetch. What is wrong with the request is thrown as it is, everything else as a store that cannot
@@ -57,17 +70,34 @@ extension ContextCore {
   }
 
   private func executor<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchExecutor {
-    checkOwner()
-    try throwRefreshFailure()
-    if request.includesPendingChanges { propagateDeletes() }
-    if let readFailure { throw readFailure }
-    var query = try request.query(graph.store, entityOfClass: try entityName(of: request))
+    var query = try query(request)
     try checkClass(T.self, of: query.entity)
     query.predicate = try query.predicate.map { try graph.resolvingObjectIDs(in: $0, asked: query.entity) }
     let prepared = try PreparedFetch(query, graph.store)
     let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
-    let pending = request.includesPendingChanges && !tracker.isEmpty ? ContextChanges(self) : nil
-    return FetchExecutor(prepared, plan, view: view, pending: pending)
+    return FetchExecutor(prepared, plan, view: view, pending: pending(request))
+  }
+
+  private func joinedFetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> JoinedFetch {
+    let query = try query(request)
+    return try joinedFetch(request, query, pending: pending(request))
+  }
+
+  /// Whether a fetch has to look which stores are asked.
+  private func asksJointly<T: ManagedObject>(_ request: FetchRequest<T>) -> Bool {
+    graph.isJoined || request.affectedStores != nil
+  }
+
+  private func query<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchQuery {
+    checkOwner()
+    try throwRefreshFailure()
+    if request.includesPendingChanges { propagateDeletes() }
+    if let readFailure { throw readFailure }
+    return try request.query(graph.store, entityOfClass: try entityName(of: request))
+  }
+
+  private func pending<T: ManagedObject>(_ request: FetchRequest<T>) -> ContextChanges? {
+    request.includesPendingChanges && !tracker.isEmpty ? ContextChanges(self) : nil
   }
 
   /// The name of the entity that a request means when it names none.
@@ -79,7 +109,7 @@ extension ContextCore {
   }
 
   /// Objects of other classes than the request's could not be handed out.
-  private func checkClass<T: ManagedObject>(_ type: T.Type, of entity: UInt16) throws(FetchError) {
+  func checkClass<T: ManagedObject>(_ type: T.Type, of entity: UInt16) throws(FetchError) {
     for number in graph.store.entity(entity).concrete {
       let shape = graph.shape(numbered: number)
       if shape.objectClass is T.Type { continue }

@@ -58,10 +58,11 @@ extension ContextCore {
     return ObjectSeed(core: self, shape: shape, reference: newReference(shape.number))
   }
 
-  private func newReference(_ entity: UInt16) -> ObjectReference {
+  func newReference(_ entity: UInt16) -> ObjectReference {
     do {
       return try allocator.next(entity, from: store)
     } catch {
+      let isReadOnly = graph.stores[graph.place(ofEntity: entity)].isReadOnly
       var failure = PerdureError(
         .saveFailed,
         (isReadOnly

@@ -4,7 +4,8 @@
 //   2. the classes' own hooks  callSaveHooks: willSave until nothing changes, then their validation
 //   3. validation              Validation: every broken rule in one error, with what the hooks have found
 //   4. the commit              SavePlan: rows, links and preconditions
-//   5. the store's answer      one atomic commit, or a conflict and nothing has changed (C4)
+//   5. the store's answer      one atomic commit, or a conflict and nothing has changed (C4); with several stores one
+//                              each, all of which are asked first (JoinedStore, J3)
 //   6. the context follows     overlays go, instances get their saved rows, the view is the commit's
 //   7. didSave                 what it changes is pending
 
@@ -29,15 +30,16 @@ extension ContextCore {
     try checkMayWrite()
     let plan = try plan(refusals)
     let saved = objectsToTell()
-    let newView = plan.isEmpty ? view : try commit(plan.change)
+    let newView = plan.isEmpty ? view : try commit(plan.change, saved)
     follow(newView)
     callDidSave(saved)
   }
 
   /// Where the store is only read, a save can settle what it does not write.
   private func checkMayWrite() throws(PerdureError) {
-    guard isReadOnly, tracker.contains(where: \.isToBeWritten) else { return }
-    throw PerdureError(.saveFailed, "The store was opened for reading only.")
+    guard followsOthers, tracker.contains(where: isWrittenToReadOnlyStore) else { return }
+    throw graph.isJoined
+      ? refusalToWrite() : PerdureError(.saveFailed, "The store was opened for reading only.")
   }
 
   /// Makes the commit, unless a rule is broken.
@@ -64,13 +66,18 @@ extension ContextCore {
     return plan
   }
 
-  private func commit(_ change: StoreChange) throws(PerdureError) -> any StoreView {
+  private func commit(
+    _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)]
+  ) throws(PerdureError) -> any StoreView {
     do {
       return try store.commit(change)
-    } catch let conflict as StoreConflict {
-      throw .conflict(conflict, in: self)
+    } catch let incomplete as IncompleteCommit {
+      let failure = PerdureError.incomplete(incomplete, in: self)
+      follow(incomplete)
+      callDidSave(saved.filter { isCommitted($0.object.reference, by: incomplete) })
+      throw failure
     } catch {
-      throw .saveFailed(error)
+      throw .refusal(error, in: self)
     }
   }
 
@@ -80,7 +87,23 @@ extension ContextCore {
     vanished = []
     eventStarts = [:]
     beginEpoch()
-    var groups = tracker.removeAll()
+    settle(tracker.removeAll())
+  }
+
+  /// A part of what was pending is stored now, and the rest goes on being pending.
+  private func follow(_ incomplete: IncompleteCommit) {
+    view = incomplete.view
+    eventStarts = eventStarts.filter { !isCommitted($0.key, by: incomplete) }
+    beginEpoch()
+    settle(tracker.removeAll { isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) })
+  }
+
+  private func isCommitted(_ reference: ObjectReference, by incomplete: IncompleteCommit) -> Bool {
+    incomplete.committed.contains(graph.place(ofEntity: reference.entityNumber))
+  }
+
+  private func settle(_ all: consuming [[ObjectOverlay]]) {
+    var groups = all
     for position in groups.indices {
       // Taken out, so that the array is nobody else's and shrinks in place.
       var overlays: [ObjectOverlay] = []

@@ -8,6 +8,7 @@
 //   +Relationships  what is at the other end, with unsaved changes; connecting both ends at once
 //   +Fetch          fetches
 //   +Save           the save, step by step; SavePlan and Validation hold its rules
+//   +Stores         what is different where there are several stores; fetches are in JoinedFetch
 //   +SaveHooks      what the program's classes do before and after a save
 //   +LifeCycle      what they are told of their rows
 //   +Advancing      how the view moves on: rollback, refresh, reset
@@ -29,7 +30,10 @@ final class ContextCore {
   let graph: GraphSchema
   let ownership: ContextOwnership
   let durability: Durability
+  /// Whether nothing can be saved at all.
   let isReadOnly: Bool
+  /// Whether another process may write what this one only reads.
+  let followsOthers: Bool
   // Accesses to the next ones are not checked for exclusivity at run time, which would cost more than what
   // they do. None of their functions calls anything that could come back here; see ChangeTracker.remove.
   /// What the context sees of the store.
@@ -81,12 +85,13 @@ final class ContextCore {
     store = source.store
     graph = source.graph
     durability = source.durability
-    isReadOnly = source.isReadOnly
+    isReadOnly = source.graph.stores.allSatisfy(\.isReadOnly)
+    followsOthers = source.graph.stores.contains(where: \.isReadOnly)
     self.ownership = ownership
     view = source.store.view()
     memory = memoryOwner.memory
     memory.pointee.core = .passUnretained(self)
-    if isReadOnly {
+    if followsOthers {
       refreshStore()
       view = store.view()
     }
@@ -125,7 +130,6 @@ struct ContextSource: Sendable {
   let store: any PersistentStore
   let graph: GraphSchema
   let durability: Durability
-  let isReadOnly: Bool
 }
 
 // MARK: - What has changed

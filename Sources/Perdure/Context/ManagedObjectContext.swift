@@ -146,7 +146,8 @@ extension EntityDescription {
 // MARK: - Saving and moving on
 
 extension ManagedObjectContext {
-  /// Saves all changes as one commit: all of them or none.
+  /// Saves all changes as one commit: all of them or none. With several stores there is one for each, after all of them
+  /// have been asked whether they can.
   ///
   /// After it returns the changes are as durable as the container's store description says, and other
   /// contexts see them once they advance. The context sees them, and whatever others have saved before.
@@ -154,7 +155,8 @@ extension ManagedObjectContext {
   /// - Throws: `PerdureError`. Validation: 1550 to 1690 with `details`. Others were faster: 133020 or
   ///   133021 with `conflicts`. The store failed: 134030 with its error as `cause`. In each case everything is
   ///   pending as before; repair it and save again, or roll back. Nothing is saved, unless the error's
-  ///   `isOutcomeUnknown` says that this shows only when the store has been opened again.
+  ///   `isOutcomeUnknown` says that this shows only when the store has been opened again. Some of several stores have
+  ///   saved what is theirs: 134040, and only the rest is pending.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.save() }
 

@@ -2,7 +2,8 @@ public import PerdureModel
 public import PerdurePredicates
 
 /// Why a context or a container could not do what it was asked. Nothing has changed: what was pending is
-/// pending. One case is open: a save whose write or sync has failed (`isOutcomeUnknown`).
+/// pending. One case is open: a save whose write or sync has failed (`isOutcomeUnknown`). And where there are several stores
+/// some may have saved (`incompleteSave`).
 ///
 ///     do {
 ///       try context.save()
@@ -50,14 +51,24 @@ public struct PerdureError: Error, Sendable {
     public static let objectNotFound = Code(rawValue: 133_000)
     /// An id belongs to another store or to an entity that the model does not have.
     public static let unknownObjectID = Code(rawValue: 133_010)
+    /// A relationship would lead from an object of one store to one of another.
+    public static let externalRelationship = Code(rawValue: 133_010)
     /// Another context has changed, deleted or linked what this save is about.
     public static let mergeConflict = Code(rawValue: 133_020)
     /// A uniqueness constraint would be broken.
     public static let constraintConflict = Code(rawValue: 133_021)
+    /// The model has no such configuration, or the store has no such entity.
+    public static let incompatibleSchema = Code(rawValue: 134_020)
     /// The store could not write; `cause` says why.
     public static let saveFailed = Code(rawValue: 134_030)
+    /// Of several stores some have saved what is theirs, `savedStoreIdentifiers`, and another could not: `cause` says why.
+    /// What is not saved is pending still, and only that: the next save does not save anything twice.
+    public static let incompleteSave = Code(rawValue: 134_040)
     /// The store could not be read, or a row is damaged; `cause` says why.
     public static let readFailed = Code(rawValue: 134_060)
+    /// An object cannot be assigned to the store: it is saved already, is linked, or the store is not there or is only
+    /// read.
+    public static let storeOperation = Code(rawValue: 134_070)
     /// The hooks of a save changed objects without end: `objectIDs`. The number is Perdure's own; Core Data raises
     /// an exception.
     public static let endlessChanges = Code(rawValue: 139_000)
@@ -156,6 +167,8 @@ public struct PerdureError: Error, Sendable {
   public internal(set) var isOutcomeUnknown = false
   /// For changes without end: the objects that still change.
   public internal(set) var objectIDs: [ManagedObjectID] = []
+  /// For a save that only some stores have made: which.
+  public internal(set) var savedStoreIdentifiers: [String] = []
   /// The error of the layer below.
   public var cause: (any Error)?
 

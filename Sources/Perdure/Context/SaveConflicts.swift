@@ -17,6 +17,29 @@ extension PerdureError {
     return error
   }
 
+  /// Why a store has not committed anything.
+  static func refusal(_ error: any Error, in context: ContextCore) -> PerdureError {
+    if let conflict = error as? StoreConflict { return .conflict(conflict, in: context) }
+    return .saveFailed(error)
+  }
+
+  /// Some stores have committed, and another one has not.
+  static func incomplete(_ incomplete: IncompleteCommit, in context: ContextCore) -> PerdureError {
+    let stores = context.graph.stores
+    let refusal = refusal(incomplete.cause, in: context)
+    let saved = incomplete.committed.map { stores[$0].identifier }
+    var error = PerdureError(
+      .incompleteSave,
+      "The changes in \(counted(saved.count, "store")) are saved (\(saved.joined(separator: ", "))), and those in the "
+        + "store \(stores[incomplete.failed].identifier) are not, nor in any store behind it: they are pending still. "
+        + "Do as the cause says, and save again, or roll them back.")
+    error.savedStoreIdentifiers = saved
+    error.conflicts = refusal.conflicts
+    error.isOutcomeUnknown = refusal.isOutcomeUnknown
+    error.cause = refusal
+    return error
+  }
+
   /// Rows that had changed before the commit was even tried.
   static func stale(_ references: [ObjectReference], in context: ContextCore) -> PerdureError {
     merge(references.map { Conflict(kind: .changed, objectID: context.objectID(of: $0)) }, in: context)

@@ -116,6 +116,7 @@ extension ContextCore {
       details += deniedDeletes(overlay)
     } else if !hasVanished(overlay.reference) {
       addBrokenRules(overlay, to: &details)
+      if graph.isJoined { addLinksAcrossStores(overlay, to: &details) }
     }
   }
 
@@ -211,13 +212,12 @@ extension ContextCore {
     of value: Value, _ shape: EntityShape, _ reference: ObjectReference, _ slot: Int,
     to details: inout [PerdureError.Detail]
   ) {
-    if shape.attributeKinds[slot] == .reference, case .objectID(let text) = value,
-      case .objectID = graph.heldIdentity(text)
-    {
+    if shape.attributeKinds[slot] == .reference, isForeign(value, in: reference) {
       details.append(
         PerdureError.Detail(
           code: .validation, objectID: objectID(of: reference), property: shape.propertyName(slot),
-          value: value, rule: "must be the id of an object of this store, of an entity of its model"))
+          value: graph.shown(value),
+          rule: "must be the id of an object of this store, of an entity of its model"))
     }
     if let problem = value.transformationProblem {
       details.append(
@@ -235,6 +235,19 @@ extension ContextCore {
           objectID: objectID(of: reference), property: shape.propertyName(slot), value: value,
           rule: broken.cause.map { "\(broken.rule), which could not be asked: \($0)" } ?? "\(broken.rule)",
           validationRule: broken.rule))
+    }
+  }
+
+  /// Whether a value of a column of ids names no object of the store.
+  private func isForeign(_ value: Value, in owner: ObjectReference) -> Bool {
+    let held: Value
+    if case .objectID(let text) = value { held = graph.heldIdentity(text) } else { held = value }
+    switch held {
+    case .objectID: return true
+    case .reference(let named):
+      return graph.isJoined
+        && graph.place(ofEntity: named.entityNumber) != graph.place(ofEntity: owner.entityNumber)
+    default: return false
     }
   }
 

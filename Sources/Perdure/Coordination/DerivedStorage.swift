@@ -19,7 +19,7 @@ package struct DerivedStorage: Hashable, Sendable {
   /// What is done with the text at the end.
   package let function: FetchFunction?
   /// The index that keeps the sum, if there is one.
-  package let sums: StoreIndex?
+  package internal(set) var sums: StoreIndex?
   /// All of it.
   package let expression: FetchExpression
 

@@ -21,6 +21,19 @@ extension LogPersistentStore {
     error.code == .io || error.code == .poisoned && view().sequence != change.view.sequence
   }
 
+  /// The engine judges the preconditions, and that the store is open and may be written.
+  package func check(_ change: StoreChange) throws {
+    if !unjudged.isEmpty { try checkJudgeable(change) }
+    var conditions = StoreChange(view: change.view, durability: .relaxed)
+    conditions.preconditions = change.preconditions
+    do { _ = try commit(conditions) } catch let error as UnsettledCommit {
+      // Of this change nothing was to be written.
+      throw error.cause
+    }
+    let duplicates = try change.duplicates(in: view(), schema)
+    if !duplicates.isEmpty { throw StoreConflict(duplicates: duplicates) }
+  }
+
   private func fill(_ transaction: inout WriteTransaction, with change: StoreChange) throws {
     guard let view = change.view as? LogStoreView else {
       preconditionFailure("A change belongs to a view of the store that it is committed to.")

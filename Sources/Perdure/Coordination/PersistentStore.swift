@@ -253,6 +253,12 @@ package protocol PersistentStore: AnyObject, Sendable {
   ///   and the change may be there, now or later.
   func commit(_ change: StoreChange) throws -> any StoreView
 
+  /// Judges a change as `commit` would now, and makes none of it. What is judged well may still be refused, by a
+  /// medium without room or because somebody else commits in between.
+  ///
+  /// - Throws: as `commit`.
+  func check(_ change: StoreChange) throws
+
   /// Reserves ids for new rows of one concrete entity. Ids start at 1 and are never handed out twice, also
   /// not after a crash.
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64>
@@ -263,4 +269,5 @@ package protocol PersistentStore: AnyObject, Sendable {
 
 extension PersistentStore {
   package func refresh() throws {}
+  package func check(_ change: StoreChange) throws {}
 }

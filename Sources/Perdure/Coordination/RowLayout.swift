@@ -44,7 +44,8 @@ package struct RowField: Sendable {
   package var isFirstVariable = false
   /// Bit in the presence bitmap.
   package var presenceBit: UInt16 = 0
-  /// Bit in the ASCII bitmap, counted from the start of that bitmap; for variable properties.
+  /// Bit in the ASCII bitmap, counted from the start of that bitmap; for variable properties. For references
+  /// `entityOffset`.
   package var asciiBit: UInt16 = 0
   /// Where the ASCII bitmap starts in the row.
   package var asciiOffset: UInt16 = 0
@@ -52,6 +53,14 @@ package struct RowField: Sendable {
   package var offset: UInt32 = 0
   /// Where the variable section starts in the row.
   package var variableOffset: UInt32 = 0
+
+  /// For references: what is added to the entity numbers of the store to get those of a container with several
+  /// (JoinedStore.swift).
+  @inline(__always)
+  var entityOffset: UInt16 {
+    get { asciiBit }
+    set { asciiBit = newValue }
+  }
 }
 
 /// A stored property as a row is written.
@@ -82,7 +91,9 @@ package final class RowLayout: @unchecked Sendable {
 
   /// - Parameter slots: For each slot of the entity its property's number; slots of properties that are not
   ///   stored (to-many, derived) simply find no column.
-  package init(number: UInt16, columns: [RowColumn], slots: [UInt32]) {
+  /// - Parameter entityOffset: What is added to the entity numbers of references that are read, and taken off those that
+  ///   are written.
+  package init(number: UInt16, columns: [RowColumn], slots: [UInt32], entityOffset: UInt16 = 0) {
     precondition(columns.count <= 32_000, "A layout has too many columns.")
     let slotOf = Dictionary(zip(slots, slots.indices), uniquingKeysWith: { first, _ in first })
     let shape = RowShape(columns)
@@ -94,12 +105,17 @@ package final class RowLayout: @unchecked Sendable {
 
     let table = UnsafeMutablePointer<RowField>.allocate(capacity: max(1, slots.count))
     table.initialize(repeating: RowField(), count: max(1, slots.count))
-    for (field, slot) in zip(shape.fields(of: columns), columnSlots) {
+    let fields = shape.fields(of: columns).map { field in
+      var field = field
+      if field.kind == .reference { field.entityOffset = entityOffset }
+      return field
+    }
+    for (field, slot) in zip(fields, columnSlots) {
       if let slot { table[slot] = field }
     }
     self.fields = UnsafePointer(table)
 
-    let shown = zip(shape.fields(of: columns), columnSlots).compactMap { field, slot in
+    let shown = zip(fields, columnSlots).compactMap { field, slot in
       slot.map { WrittenColumn(slot: $0, field: field) }
     }
     let fixed = shown.filter { !$0.field.kind.isVariable }

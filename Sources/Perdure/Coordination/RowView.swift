@@ -134,7 +134,7 @@ package struct RowView {
   /// A present to-one reference.
   @inline(__always)
   package func reference(_ field: RowField) -> ObjectReference {
-    ObjectReference(rawValue: UInt64(littleEndian: load(field, UInt64.self)))
+    ObjectReference(rawValue: UInt64(littleEndian: load(field, UInt64.self))).raised(by: field.entityOffset)
   }
 
   /// A present UUID.

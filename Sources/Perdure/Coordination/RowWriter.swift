@@ -167,7 +167,8 @@ private struct RowDraft {
     if case .null = value { return }
     setPresent(field)
     switch (field.kind, value) {
-    case (.reference, .reference(let reference)): store(reference.rawValue.littleEndian, field)
+    case (.reference, .reference(let reference)):
+      store(reference.lowered(by: field.entityOffset).rawValue.littleEndian, field)
     case (.bool, .bool(let bool)): store(UInt8(bool ? 1 : 0), field)
     case (.int16, .integer(let integer)): store(Int16(integer).littleEndian, field)
     case (.int32, .integer(let integer)): store(Int32(integer).littleEndian, field)

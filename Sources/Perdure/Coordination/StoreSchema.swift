@@ -68,13 +68,21 @@ package struct IndexDefinition: Hashable, Sendable {
   package let entities: [UInt16]
   /// Which rows of these have entries; nil for all.
   package let condition: IndexCondition?
+  /// Whether its keys have references as only the store knows them, so that no fetch can look for them.
+  package let isHidden: Bool
 
-  package init(name: String, kind: Kind, entities: [UInt16], condition: IndexCondition? = nil) {
+  package init(
+    name: String, kind: Kind, entities: [UInt16], condition: IndexCondition? = nil, isHidden: Bool = false
+  ) {
     self.name = name
     self.kind = kind
     self.entities = entities
     self.condition = condition
+    self.isHidden = isHidden
   }
+
+  /// Whether a fetch of these entities can find all objects by it.
+  func serves(_ concrete: [UInt16]) -> Bool { !isHidden && concrete.allSatisfy(entities.contains) }
 
   /// Stores may cut longer keys there: values that differ only behind are one to a unique index, and in no
   /// particular order.
@@ -191,13 +199,14 @@ package struct StoreSchema: Sendable {
       rows = RowChecks(table.map { $0?.layouts })
       positions = Dictionary(
         uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
-      numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
+      numbers = Dictionary(entities.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
       hasComposites = entities.contains { !$0.composites.isEmpty }
     }
   }
 
   private let storage: Storage
 
+  /// - Parameter entities: Where several have a name (JoinedStore.swift), that means the first of them.
   package init(entities: [EntityStorage], indexes: [IndexDefinition]) {
     storage = Storage(entities, indexes)
   }
@@ -281,5 +290,17 @@ extension ObjectReference {
   package init(entity: UInt16, id: UInt64) {
     precondition(id >> 48 == 0, "An id has 48 bits.")
     self.init(rawValue: UInt64(entity) << 48 | id)
+  }
+
+  /// The reference with a greater entity number.
+  @inline(__always)
+  package func raised(by offset: UInt16) -> ObjectReference {
+    ObjectReference(rawValue: rawValue &+ UInt64(offset) << 48)
+  }
+
+  /// The reference with a smaller entity number.
+  @inline(__always)
+  package func lowered(by offset: UInt16) -> ObjectReference {
+    ObjectReference(rawValue: rawValue &- UInt64(offset) << 48)
   }
 }

@@ -8,7 +8,7 @@ public struct FetchError: Error, Hashable, Sendable {
       case unknownEntity, otherClass, unknownProperty, notARelationship, typeMismatch, toManyOrder,
         manyValues,
         unboundVariable, transientAttribute
-      case invalidWindow, damagedRow, unknownObjectID
+      case invalidWindow, damagedRow, unknownObjectID, unknownStore
     }
     private let kind: Kind
 
@@ -37,6 +37,8 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let damagedRow = Code(kind: .damagedRow)
     /// The predicate names an object of another store, or of an entity that the store does not have.
     public static let unknownObjectID = Code(kind: .unknownObjectID)
+    /// `affectedStores` has a store that is none of the context's.
+    public static let unknownStore = Code(kind: .unknownStore)
 
     /// The name of the code.
     public var description: String { kind.rawValue }

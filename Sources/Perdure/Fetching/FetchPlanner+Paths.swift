@@ -63,7 +63,7 @@ extension FetchPlanner {
       guard let components = definition.components, let first = components.first,
         definition.condition == nil, first.property == property.number, functions.contains(first.function),
         components.count == 1 || !definition.isUnique,
-        way.destination.concrete.allSatisfy(definition.entities.contains)
+        definition.serves(way.destination.concrete)
       else { return nil }
       let name = first.function.map { "\($0.rawValue)(\(property.name))" } ?? property.name
       return (StoreIndex(rawValue: position), first, "\(way.destination.name).\(name)")

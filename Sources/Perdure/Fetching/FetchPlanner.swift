@@ -150,7 +150,7 @@ package struct FetchPlanner {
 
   /// Whether an index that is fed by some entities knows every object that is wanted.
   func covers(_ definition: IndexDefinition) -> Bool {
-    fetch.concrete.allSatisfy(definition.entities.contains)
+    definition.serves(fetch.concrete)
   }
 
   /// Whether an index may name objects that are not wanted.

@@ -36,6 +36,8 @@ public struct FetchRequest<Root> {
   /// Whether unsaved changes of the context count. When they do, limit and offset are of the objects as the
   /// context shows them.
   public var includesPendingChanges = true
+  /// The stores that are asked; nil for all of the context's. A store that is none of these is an error.
+  public var affectedStores: [LoadedStore]?
 
   /// A request for the objects of the class's entity, or of the entity with a name.
   public init(

@@ -12,9 +12,20 @@ extension GraphSchema {
     in predicate: FetchPredicate, asked: UInt16
   ) throws(FetchError) -> FetchPredicate {
     var unknown: String?
-    let resolved = resolve(predicate, &unknown)
+    var resolved = resolve(predicate, &unknown)
+    if isJoined { resolved = resolved.mapReferences { meant($0, place: place(ofEntity: asked)) } }
     if let unknown { throw .unknownObject(unknown, entity: shape(numbered: asked).name) }
     return resolved
+  }
+
+  /// What a fetch of one store means by an object: where that is of another store, an object of its entity here that is
+  /// not there, as nothing here leads to it.
+  private func meant(_ reference: ObjectReference, place asked: Int) -> ObjectReference {
+    guard place(ofEntity: reference.entityNumber) != asked,
+      let same = shapes(named: shape(of: reference).name)
+        .first(where: { place(ofEntity: $0.number) == asked })
+    else { return reference }
+    return ObjectReference(entity: same.number, id: 0)
   }
 
   private func resolve(_ predicate: FetchPredicate, _ unknown: inout String?) -> FetchPredicate {
@@ -44,6 +55,30 @@ extension GraphSchema {
       unknown = unknown ?? text
       return value
     default: return value
+    }
+  }
+}
+
+extension FetchPredicate {
+  /// The predicate with other objects in the place of those that it names.
+  fileprivate func mapReferences(_ map: (ObjectReference) -> ObjectReference) -> FetchPredicate {
+    mapChildren(predicate: { $0.mapReferences(map) }, expression: { $0.mapReferences(map) })
+  }
+}
+
+extension FetchExpression {
+  fileprivate func mapReferences(_ map: (ObjectReference) -> ObjectReference) -> FetchExpression {
+    if case .constant(let value) = self { return .constant(value.mapReferences(map)) }
+    return mapChildren(predicate: { $0.mapReferences(map) }, expression: { $0.mapReferences(map) })
+  }
+}
+
+extension Value {
+  fileprivate func mapReferences(_ map: (ObjectReference) -> ObjectReference) -> Value {
+    switch self {
+    case .list(let list): .list(list.map { $0.mapReferences(map) })
+    case .reference(let reference): .reference(map(reference))
+    default: self
     }
   }
 }

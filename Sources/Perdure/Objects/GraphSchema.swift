@@ -1,15 +1,24 @@
-// All entities of an open store, with the classes of their objects.
+// All entities of the open stores, with the classes of their objects.
+//
+// An entity that several stores have has a number and a shape for each of them. Its name means the first that can be
+// written; `shapes(named:)` has all.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// The entities of one open store, by number, name and class.
+/// The entities of the open stores, by number, name and class.
 final class GraphSchema: Sendable {
   let store: StoreSchema
+  /// The stores; one, or those of a `JoinedStore` in its order.
+  let stores: [GraphStore]
+  /// Whether there are several stores.
+  let isJoined: Bool
   private let shapes: [EntityShape?]
   /// The same, for those who meet many objects: looking one up counts no reference.
   private let uncountedShapes: [Unmanaged<EntityShape>?]
   private let shapesByName: [String: EntityShape]
+  /// Of the entities that several stores have, all.
+  private let spreadShapes: [String: [EntityShape]]
   private let shapesByClass: [ObjectIdentifier: EntityShape]
   /// The entities of classes that several have, none of which is the class's own.
   private let entitiesByClass: [ObjectIdentifier: [String]]
@@ -22,18 +31,27 @@ final class GraphSchema: Sendable {
   ///   parent's, and at the root `ManagedObject` itself.
   /// - Throws: for a pattern of a validation rule that cannot be read.
   init(
-    model: ManagedObjectModel, store: StoreSchema, storeIdentifier: String,
+    model: ManagedObjectModel, store: StoreSchema, stores: [GraphStore],
     classes: [String: ManagedObject.Type], configuration: String? = nil
   ) throws(PredicateEvaluationError) {
     self.store = store
-    var builder = GraphSchemaBuilder(model: model, store: store, classes: classes)
-    let made = try builder.parts().map { EntityShape($0, storeIdentifier: storeIdentifier) }
+    self.stores = stores
+    isJoined = stores.count > 1
+    var made: [EntityShape] = []
+    for part in stores {
+      var builder = GraphSchemaBuilder(model: model, store: store, part: part, classes: classes)
+      for parts in try builder.parts() {
+        made.append(EntityShape(parts, storeIdentifier: part.identifier))
+      }
+    }
     var table = [EntityShape?](repeating: nil, count: Int(made.map(\.number).max() ?? 0) + 1)
     for shape in made { table[Int(shape.number)] = shape }
     shapes = table
     uncountedShapes = table.map { $0.map(Unmanaged.passUnretained) }
-    shapesByName = Dictionary(uniqueKeysWithValues: made.map { ($0.name, $0) })
-    let serving = Dictionary(grouping: made.filter { classes[$0.name] != nil }) {
+    let meant = made.filter { store.entity(named: $0.name)?.number == $0.number }
+    shapesByName = Dictionary(uniqueKeysWithValues: meant.map { ($0.name, $0) })
+    spreadShapes = Dictionary(grouping: made, by: \.name).filter { $0.value.count > 1 }
+    let serving = Dictionary(grouping: meant.filter { classes[$0.name] != nil }) {
       ObjectIdentifier($0.objectClass)
     }
     shapesByClass = serving.compactMapValues { shapes in
@@ -49,6 +67,7 @@ final class GraphSchema: Sendable {
 
   /// What to tell whoever asks for an entity that is not there.
   func complaint(about entityName: String) -> String {
+    if isJoined { return "No store of the container has the entity \"\(entityName)\"." }
     guard let configuration else { return "The model has no entity \"\(entityName)\"." }
     return
       "The store was opened with the configuration \"\(configuration)\", which has no entity \"\(entityName)\"."
@@ -96,6 +115,19 @@ final class GraphSchema: Sendable {
 
   func shape(of type: ManagedObject.Type) -> EntityShape? { shapesByClass[ObjectIdentifier(type)] }
 
+  /// The entity with a name in every store that has it, in the order of the stores.
+  func shapes(named name: String) -> [EntityShape] {
+    spreadShapes[name] ?? shapesByName[name].map { [$0] } ?? []
+  }
+
+  /// The store of an entity.
+  func place(ofEntity number: UInt16) -> Int {
+    guard isJoined, let place = stores.firstIndex(where: { $0.entityNumbers.contains(Int(number)) }) else {
+      return 0
+    }
+    return place
+  }
+
   /// Whether objects of one entity are also objects of another.
   func isKind(_ number: UInt16, of other: UInt16) -> Bool {
     number == other || shape(numbered: number).schema.isKind(of: shape(numbered: other).schema.index)
@@ -109,11 +141,14 @@ final class GraphSchema: Sendable {
   /// Whether an object at the other end of a relationship may have a `prepareForDeletion`.
   func prepares(_ relationship: RelationshipShape) -> Bool { preparing[Int(relationship.destination)] }
 
-  /// The reference of an id, when it belongs to this store. Nothing is of an abstract entity itself.
+  /// The reference of an id, when it belongs to these stores. Nothing is of an abstract entity itself.
   func reference(of id: ManagedObjectID) -> ObjectReference? {
-    guard let shape = shapesByName[id.entityName], !shape.schema.isAbstract,
-      shape.identity.isSame(as: id.entity)
-    else { return nil }
+    guard var shape = shapesByName[id.entityName], !shape.schema.isAbstract else { return nil }
+    if !shape.identity.isSame(as: id.entity) {
+      guard let other = spreadShapes[id.entityName]?.first(where: { $0.identity.isSame(as: id.entity) })
+      else { return nil }
+      shape = other
+    }
     return ObjectReference(entity: shape.number, id: id.number)
   }
 
@@ -144,14 +179,52 @@ final class GraphSchema: Sendable {
   }
 }
 
+/// One of the open stores, as contexts know it.
+struct GraphStore: Sendable {
+  let identifier: String
+  let isReadOnly: Bool
+  /// The numbers of its entities.
+  let entityNumbers: Range<Int>
+  /// The names of its entities.
+  let entityNames: Set<String>
+
+  /// - Parameter store: What all stores keep.
+  init(identifier: String, isReadOnly: Bool, entityNumbers: Range<Int>, in store: StoreSchema) {
+    self.identifier = identifier
+    self.isReadOnly = isReadOnly
+    self.entityNumbers = entityNumbers
+    entityNames = Set(store.entities(numbered: entityNumbers).map(\.name))
+  }
+}
+
+extension StoreSchema {
+  func entities(numbered numbers: Range<Int>) -> [EntityStorage] {
+    entities[numbers.clamped(to: entities.indices)].compactMap { $0 }
+  }
+}
+
 private struct GraphSchemaBuilder {
   let model: ManagedObjectModel
   let store: StoreSchema
+  /// The store whose entities are built.
+  let part: GraphStore
   let classes: [String: ManagedObject.Type]
+  private let storages: [String: EntityStorage]
+
+  init(
+    model: ManagedObjectModel, store: StoreSchema, part: GraphStore, classes: [String: ManagedObject.Type]
+  ) {
+    self.model = model
+    self.store = store
+    self.part = part
+    self.classes = classes
+    storages = Dictionary(
+      uniqueKeysWithValues: store.entities(numbered: part.entityNumbers).map { ($0.name, $0) })
+  }
 
   mutating func parts() throws(PredicateEvaluationError) -> [EntityShapeParts] {
     var parts: [EntityShapeParts] = []
-    for schema in model.schemas {
+    for schema in model.schemas where part.entityNames.contains(schema.name) {
       parts.append(
         EntityShapeParts(
           schema: schema, description: model.entities[schema.index], storage: storage(schema),
@@ -169,7 +242,7 @@ private struct GraphSchemaBuilder {
   }
 
   private func storage(_ schema: EntitySchema) -> EntityStorage {
-    guard let storage = store.entity(named: schema.name) else {
+    guard let storage = storages[schema.name] else {
       preconditionFailure("The store does not know the entity \(schema.name).")
     }
     return storage
@@ -214,7 +287,7 @@ private struct GraphSchemaBuilder {
 
   /// Finds what leads to the objects of an entity.
   private func connect(_ entity: inout EntityShapeParts, _ declared: [RelationshipShape]) {
-    let kinds = Set(entity.schema.lineage.map { store.entity(named: model.entities[$0].name)?.number ?? 0 })
+    let kinds = Set(entity.schema.lineage.map { storages[model.entities[$0].name]?.number ?? 0 })
     let arriving = declared.filter { kinds.contains($0.destination) }
     entity.incoming = arriving.filter { $0.inverseSlot == nil }
     var guards: Set<StoreIndex> = []

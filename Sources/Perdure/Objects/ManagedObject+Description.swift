@@ -78,10 +78,10 @@ extension ManagedObjectContext: CustomStringConvertible {
 extension PersistentContainer: CustomStringConvertible {
   /// The name, the place, and the entities.
   public var description: String {
-    let place = persistentStoreDescription.path ?? "memory"
+    let place = persistentStoreDescriptions.map { $0.path ?? "memory" }.joined(separator: " and ")
     let entities = counted(managedObjectModel.entities.count, "entity", plural: "entities")
     return "<PersistentContainer \(name) in \(place)"
-      + (persistentStoreDescription.isReadOnly ? ", reading only" : "") + "; \(entities)>"
+      + (persistentStoreDescriptions.allSatisfy(\.isReadOnly) ? ", reading only" : "") + "; \(entities)>"
   }
 }
 
@@ -98,6 +98,9 @@ extension FetchRequest: CustomStringConvertible {
     if fetchOffset > 0 { words.append("offset \(fetchOffset)") }
     if !includesSubentities { words.append("without sub-entities") }
     if !includesPendingChanges { words.append("without unsaved changes") }
+    if let affectedStores {
+      words.append("in the stores " + affectedStores.map(\.identifier).joined(separator: ", "))
+    }
     return words.joined(separator: " ")
   }
 }

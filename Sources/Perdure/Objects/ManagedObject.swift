@@ -173,10 +173,10 @@ extension ManagedObject: Hashable {
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
 
   /// Hashes the identity of the instance.
-  public func hash(into hasher: inout Hasher) { hasher.combine(header.pointee.reference) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// What sets and dictionaries ask for: as cheap as that of the reference.
-  public func _rawHashValue(seed: Int) -> Int { header.pointee.reference._rawHashValue(seed: seed) }
+  /// What sets and dictionaries ask for, without the way through `hash(into:)`.
+  public func _rawHashValue(seed: Int) -> Int { ObjectIdentifier(self)._rawHashValue(seed: seed) }
 }
 
 extension ManagedObject: PredicateArgument {

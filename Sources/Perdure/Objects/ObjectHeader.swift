@@ -23,8 +23,8 @@ struct ObjectHeader {
   var epoch: UInt64 = 0
   let memory: UnsafeMutablePointer<ObjectMemory>
   // The context keeps it alive.
-  let shape: Unmanaged<EntityShape>
-  let reference: ObjectReference
+  private(set) var shape: Unmanaged<EntityShape>
+  private(set) var reference: ObjectReference
   /// Behind the version of the row, which begins the block.
   private(set) var row: UnsafeMutableRawPointer?
   private var fields: UnsafePointer<RowField>?
@@ -52,6 +52,12 @@ struct ObjectHeader {
     self.shape = .passUnretained(shape)
     slotCount = UInt16(shape.slotCount)
     self.memory = memory
+  }
+
+  /// The new object gets another identity, of the same entity in another store.
+  mutating func move(to reference: ObjectReference, _ shape: EntityShape) {
+    self.reference = reference
+    self.shape = .passUnretained(shape)
   }
 
   /// Whether it is gone because another context removed its row.

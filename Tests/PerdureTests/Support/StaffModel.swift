@@ -289,6 +289,8 @@ enum StoreKind: String, CaseIterable, Sendable {
   case reference
   /// The log engine, on files in memory.
   case engine
+  /// The second of two, whose numbers are not those that the graph knows.
+  case joined
 
   /// The store that tests use which do not choose one: given by `PERDURE_STORE`, else the engine.
   static let current =
@@ -299,7 +301,21 @@ enum StoreKind: String, CaseIterable, Sendable {
     case .reference:
       StoreFactory { _, model in ReferenceStore(StoreSchema(try StoredModel.initial(for: model))) }
     case .engine: .standard
+    case .joined: StoreFactory { try Self.joined($0, $1) }
     }
+  }
+
+  private static func joined(
+    _ description: PersistentStoreDescription, _ model: ManagedObjectModel
+  ) throws -> any PersistentStore {
+    let others = (1...9).map { EntityDescription("Other\($0)", properties: [.string("a"), .int64("b")]) }
+    let other = try StoreFactory.standard.open(.inMemory, ManagedObjectModel(others))
+    let store = try StoreFactory.standard.open(description, model)
+    let members = [other, store].map {
+      JoinedStore.Member($0, durability: description.durability, isReadOnly: description.isReadOnly)
+    }
+    guard let joined = JoinedStore(members) else { preconditionFailure("Two stores are not too many.") }
+    return joined
   }
 }
 

@@ -1,0 +1,27 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A store that a container has opened: a name for it, which may be sent anywhere and keeps nothing open.
+public struct LoadedStore: Sendable, Hashable {
+  /// Names the store for ever; part of the URI form of the ids of its objects.
+  public let identifier: String
+  /// Where it is, and how it was opened.
+  public let persistentStoreDescription: PersistentStoreDescription
+
+  init(identifier: String, _ description: PersistentStoreDescription) {
+    self.identifier = identifier
+    persistentStoreDescription = description
+  }
+
+  /// The configuration that it was opened with; nil for all entities.
+  public var configurationName: String? { persistentStoreDescription.configuration }
+
+  /// Whether it is only read.
+  public var isReadOnly: Bool { persistentStoreDescription.isReadOnly }
+
+  /// Its directory as a file URL, if it is in one.
+  public var url: URL? { persistentStoreDescription.url }
+}

@@ -1,0 +1,251 @@
+// Opening and closing stores.
+//
+// Contexts are made on a `ContextSource`, which never changes: that of a single store is the store itself, that of several
+// a `JoinedStore`. Adding or removing a store makes another source, for the contexts that are made from then on.
+
+internal import PerdureFileIO
+internal import PerdureModel
+
+/// What a container has open.
+struct OpenStores: Sendable {
+  struct Member: Sendable {
+    let name: LoadedStore
+    let store: any PersistentStore
+  }
+
+  /// At least one.
+  let members: [Member]
+  let source: ContextSource
+}
+
+extension PersistentContainer {
+  /// Opens the stores of `persistentStoreDescriptions`, or makes those that are not there. What is open already stays as
+  /// it is.
+  ///
+  /// What a crash left unfinished is taken back, and every save that had returned is there. When the model has
+  /// additions, entities, properties or indexes, a store takes them on.
+  ///
+  /// - Throws: `PerdureError`, with no more stores open than before, and the container can be asked again: 134080 with the store's error as
+  ///   `cause`, for example that another process is writing it; 134020 when the model does not have the
+  ///   configuration; 134100 when the model differs by more than additions.
+  /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is new, or is
+  ///   made anew. Blocks the caller's thread meanwhile.
+  public func loadPersistentStores() throws(PerdureError) {
+    try loaded.withLock { loaded throws(PerdureError) in
+      let missing = descriptions(missingIn: loaded).compactMap { $0.isMissing ? $0.description : nil }
+      if !missing.isEmpty { loaded = try open(missing, beside: loaded?.members ?? []) }
+    }
+  }
+
+  /// The descriptions, and whether there is no open store for one.
+  private func descriptions(
+    missingIn loaded: OpenStores?
+  ) -> [(description: PersistentStoreDescription, isMissing: Bool)] {
+    var open = loaded?.members.map(\.name.persistentStoreDescription) ?? []
+    return persistentStoreDescriptions.map { description in
+      let place = open.firstIndex(of: description)
+      if let place { open.remove(at: place) }
+      return (description, place == nil)
+    }
+  }
+
+  /// Opens the stores one by one and says of each how that went, before it returns. Those that did not fail are open.
+  public func loadPersistentStores(
+    completionHandler: (PersistentStoreDescription, PerdureError?) -> Void
+  ) {
+    for (description, isMissing) in loaded.withLock({ descriptions(missingIn: $0) }) {
+      do throws(PerdureError) {
+        if isMissing { try addPersistentStore(description) }
+      } catch {
+        completionHandler(description, error)
+        continue
+      }
+      completionHandler(description, nil)
+    }
+  }
+
+  /// The stores that are open, in the order in which they are asked.
+  public var persistentStores: [LoadedStore] {
+    loaded.withLock { $0?.members.map(\.name) ?? [] }
+  }
+
+  /// Opens one more store, or makes it.
+  ///
+  /// Contexts that are made from now on have it, `viewContext` also, which is made anew; those that are there go on
+  /// without it.
+  ///
+  /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also when the container has
+  ///   the store open already, or a copy of it.
+  /// - Complexity: as `loadPersistentStores()`.
+  @discardableResult
+  public func addPersistentStore(
+    _ description: PersistentStoreDescription
+  ) throws(PerdureError) -> LoadedStore {
+    try loaded.withLock { loaded throws(PerdureError) in
+      let open = try open([description], beside: loaded?.members ?? [])
+      loaded = open
+      return open.members[open.members.count - 1].name
+    }
+  }
+
+  /// Closes one of the stores. Its files stay.
+  ///
+  /// Contexts that are made from now on do not know it. Those that are there can read on what they see of it, and a save
+  /// with changes for it is refused with 134030 and saves nothing.
+  ///
+  /// - Throws: `PerdureError`: 134070 when it is not open, and nothing has changed; 134030 when what was committed could
+  ///   not be made durable.
+  public func removePersistentStore(_ store: LoadedStore) throws(PerdureError) {
+    let closing = try loaded.withLock { loaded throws(PerdureError) in
+      var members = loaded?.members ?? []
+      guard let position = members.firstIndex(where: { $0.name == store }) else {
+        throw PerdureError(
+          .storeOperation, "The container \"\(name)\" has no open store \(store.identifier).")
+      }
+      let removed = members.remove(at: position)
+      loaded = members.isEmpty ? nil : OpenStores(members: members, source: try source(members))
+      return removed.store
+    }
+    try Self.close(closing)
+  }
+
+  /// Closes the stores. Contexts can read on what they see and cannot save any more.
+  ///
+  /// - Throws: `PerdureError` with code 134030 when what was committed could not be made durable.
+  public func close() throws(PerdureError) {
+    let closing = loaded.withLock { loaded in
+      defer { loaded = nil }
+      return loaded
+    }
+    if let closing { try Self.close(closing.source.store) }
+  }
+
+  private static func close(_ store: any PersistentStore) throws(PerdureError) {
+    do { try store.close() } catch {
+      var failure = PerdureError(.saveFailed, "The store did not close as it should.")
+      failure.cause = error
+      throw failure
+    }
+  }
+
+  // MARK: Opening
+
+  /// Opens stores, all or none.
+  private func open(
+    _ descriptions: [PersistentStoreDescription], beside before: [OpenStores.Member]
+  ) throws(PerdureError) -> OpenStores {
+    var members = before
+    do throws(PerdureError) {
+      for description in descriptions {
+        let member = try open(description)
+        members.append(member)
+        try checkIsNew(member, beside: members.dropLast())
+      }
+      return OpenStores(members: members, source: try source(members))
+    } catch {
+      // Why they are not wanted matters more than how they close.
+      for member in members.dropFirst(before.count) { try? member.store.close() }
+      throw error
+    }
+  }
+
+  private func open(_ description: PersistentStoreDescription) throws(PerdureError) -> OpenStores.Member {
+    do {
+      let model = try model(of: description)
+      _ = try resolvedClasses()
+      try model.checkTransformers()
+      let store = try factory.open(description, model)
+      return OpenStores.Member(name: LoadedStore(identifier: store.identifier, description), store: store)
+    } catch let error as PerdureError {
+      throw error
+    } catch {
+      throw failure(error, description)
+    }
+  }
+
+  /// An id would name an object of both.
+  private func checkIsNew(
+    _ member: OpenStores.Member, beside others: some Sequence<OpenStores.Member>
+  ) throws(PerdureError) {
+    guard others.contains(where: { $0.name.identifier == member.name.identifier }) else { return }
+    throw PerdureError(
+      .openFailed,
+      "The container has the store \(member.name.identifier) open already, or a copy of it: ids would name objects of both."
+    )
+  }
+
+  private func model(of description: PersistentStoreDescription) throws -> ManagedObjectModel {
+    guard let configuration = description.configuration else { return managedObjectModel }
+    guard managedObjectModel.configurations.contains(configuration) else {
+      let known = managedObjectModel.configurations.map { "\"\($0)\"" }.joined(separator: ", ")
+      throw PerdureError(
+        .incompatibleSchema,
+        "The model has no configuration \"\(configuration)\". It has \(known.isEmpty ? "none" : known).")
+    }
+    return try managedObjectModel.restricted(toConfiguration: configuration)
+  }
+
+  private func failure(_ error: any Error, _ description: PersistentStoreDescription) -> PerdureError {
+    let isIncompatible = (error as? ModelError)?.code == .incompatibleModel
+    var failure = PerdureError(
+      isIncompatible ? .incompatibleModel : .openFailed,
+      "The store \(description.path ?? "in memory") could not be opened.")
+    failure.cause = error
+    return failure
+  }
+
+  private func resolvedClasses() throws(PerdureError) -> [String: ManagedObject.Type] {
+    try ClassResolution(
+      model: managedObjectModel, given: classes, byEntityName: classesByEntityName
+    ).classes()
+  }
+
+  /// What contexts need of some stores.
+  private func source(_ members: [OpenStores.Member]) throws(PerdureError) -> ContextSource {
+    let description = members[0].name.persistentStoreDescription
+    do {
+      let classes = try resolvedClasses()
+      guard members.count > 1 else {
+        let store = members[0].store
+        let whole = GraphStore(
+          identifier: store.identifier, isReadOnly: description.isReadOnly,
+          entityNumbers: store.schema.entities.indices, in: store.schema)
+        let graph = try GraphSchema(
+          model: model(of: description), store: store.schema, stores: [whole], classes: classes,
+          configuration: description.configuration)
+        return ContextSource(store: store, graph: graph, durability: description.durability)
+      }
+      let store = try joined(members)
+      let graph = try GraphSchema(
+        model: managedObjectModel, store: store.schema, stores: store.graphStores, classes: classes)
+      return ContextSource(store: store, graph: graph, durability: description.durability)
+    } catch let error as PerdureError {
+      throw error
+    } catch {
+      throw failure(error, description)
+    }
+  }
+
+  private func joined(_ members: [OpenStores.Member]) throws(PerdureError) -> JoinedStore {
+    let store = JoinedStore(
+      members.map {
+        JoinedStore.Member(
+          $0.store, durability: $0.name.persistentStoreDescription.durability, isReadOnly: $0.name.isReadOnly)
+      })
+    if let store { return store }
+    throw PerdureError(
+      .openFailed, "The stores have more entities together than 65,535, or there are more than 255 stores.")
+  }
+}
+
+extension JoinedStore {
+  /// The stores, as contexts know them.
+  fileprivate var graphStores: [GraphStore] {
+    zip(members, places.offsets).map { member, offset in
+      let first = Int(offset.entity)
+      return GraphStore(
+        identifier: member.store.identifier, isReadOnly: member.isReadOnly,
+        entityNumbers: first..<first + member.store.schema.entities.count, in: schema)
+    }
+  }
+}

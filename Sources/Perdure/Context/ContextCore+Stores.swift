@@ -1,0 +1,118 @@
+// What is different in a context of several stores: links across them, those that are only read, and to which a new
+// object belongs.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+extension ContextCore {
+  // MARK: Saving
+
+  func isWrittenToReadOnlyStore(_ overlay: ObjectOverlay) -> Bool {
+    overlay.isToBeWritten && graph.stores[graph.place(ofEntity: overlay.reference.entityNumber)].isReadOnly
+  }
+
+  /// The objects that belong to stores which are only read.
+  func refusalToWrite() -> PerdureError {
+    let refused = tracker.ordered.joined().filter(isWrittenToReadOnlyStore).map { objectID(of: $0.reference) }
+    let named = refused.prefix(3).map(\.uri).joined(separator: ", ") + (refused.count > 3 ? ", …" : "")
+    var error = PerdureError(
+      .saveFailed, "\(named) would have to be saved into a store that was opened for reading only.")
+    error.objectIDs = refused
+    return error
+  }
+
+  /// Adds the links of a changed object that lead to another store (JoinedStore, J1).
+  func addLinksAcrossStores(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
+    let place = graph.place(ofEntity: overlay.reference.entityNumber)
+    func check(_ target: ObjectReference, _ slot: Int) {
+      guard graph.place(ofEntity: target.entityNumber) != place else { return }
+      details.append(
+        PerdureError.Detail(
+          code: .externalRelationship, objectID: objectID(of: overlay.reference),
+          property: overlay.shape.propertyName(slot), value: .objectID(objectID(of: target).uri),
+          rule: "must not lead to an object of another store"))
+    }
+    for slot in overlay.shape.columnSlots {
+      if let target = overlay.reference(slot) { check(target, slot) }
+    }
+    for (slot, delta) in overlay.deltas {
+      // What is in a column at the other end is found there.
+      guard !overlay.shape.relationship(slot).isInColumn else { continue }
+      for target in delta.added.ordered { check(target, slot) }
+    }
+  }
+
+  // MARK: Where a new object belongs
+
+  func assign(_ object: ManagedObject, toStore identifier: String) throws(PerdureError) {
+    checkOwner()
+    guard object.context === self, let overlay = object.overlay, overlay.isNew, !overlay.isDeleted else {
+      throw PerdureError(
+        .storeOperation,
+        "\(object.objectID) stays in its store: only a new object of this context, not saved yet, can be assigned."
+      )
+    }
+    let target = try shape(of: overlay.shape, inStore: identifier)
+    if target === overlay.shape { return }
+    let isLinked =
+      overlay.hasDeltas || overlay.shape.columnSlots.contains { overlay.reference($0) != nil }
+    if isLinked {
+      throw PerdureError(
+        .storeOperation,
+        "\(object.objectID) is linked to other objects: assign it to a store before connecting it.")
+    }
+    move(object, overlay, to: target)
+  }
+
+  /// The same entity in another store.
+  private func shape(
+    of shape: EntityShape, inStore identifier: String
+  ) throws(PerdureError) -> EntityShape {
+    guard let place = graph.stores.firstIndex(where: { $0.identifier == identifier }) else {
+      throw PerdureError(.storeOperation, "The context has no store \(identifier).")
+    }
+    let numbers = graph.stores[place].entityNumbers
+    guard let target = graph.shapes(named: shape.name).first(where: { numbers.contains(Int($0.number)) })
+    else {
+      throw PerdureError(
+        .incompatibleSchema,
+        "The store \(identifier) was opened with a configuration that has no entity \(shape.name).")
+    }
+    if graph.stores[place].isReadOnly {
+      throw PerdureError(.storeOperation, "The store \(identifier) was opened for reading only.")
+    }
+    return target
+  }
+
+  private func move(_ object: ManagedObject, _ old: ObjectOverlay, to shape: EntityShape) {
+    let reference = newReference(shape.number)
+    let overlay = ObjectOverlay(reference, shape, isNew: true)
+    old.withColumns { values, _ in
+      for slot in values.indices { overlay.setValue(values[slot], slot) }
+    }
+    overlay.isTouched = old.isTouched
+    overlay.transientsBefore = old.transientsBefore
+    old.transientsBefore = nil
+    tracker.remove(old.reference)
+    old.object = nil
+    identityMap.remove(old.reference)
+    object.header.pointee.move(to: reference, shape)
+    identityMap.insert(object, reference)
+    tracker.insert(overlay)
+    attach(overlay, to: object)
+  }
+}
+
+extension ManagedObjectContext {
+  /// Says which store a new object is to be saved into. Without it that is the first store of the container that has the
+  /// object's entity and can be written.
+  ///
+  /// The object gets the id that it will have there: what `objectID` gave before names nothing any more. Do it
+  /// before the object is connected with others, which must be of the same store.
+  ///
+  /// - Throws: `PerdureError`, and nothing has changed: 134070 when the object is not new, is connected already, or the
+  ///   store is none of this context's or is only read; 134020 when the store's configuration does not have the entity.
+  public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
+    try core.assign(object, toStore: store.identifier)
+  }
+}

@@ -1,0 +1,122 @@
+// A fetch over several stores: one fetch for each store that has the entity, put together here.
+//
+// Each store is asked for as many objects as the window reaches, in the order asked for; those are merged by the same
+// keys that each of them was sorted by, and the window is cut then. Without an order the stores follow each other.
+// Objects that are equal in every criterion come in the order of their stores, then of their ids.
+
+internal import PerdurePredicates
+
+/// One fetch, of each of several stores.
+struct JoinedFetch {
+  /// By store; each without offset, and with the end of the window as its limit.
+  let parts: [(store: String, executor: FetchExecutor)]
+  let offset: Int
+  let limit: Int?
+
+  /// How many objects in order are needed to know the window; nil for all.
+  private var windowEnd: Int? {
+    guard let limit else { return nil }
+    let (end, overflow) = offset.addingReportingOverflow(limit)
+    return overflow ? nil : end
+  }
+
+  /// Hands out the objects in order; with their rows, as `FetchExecutor.visit` does.
+  func visit(_ body: (ObjectReference, StoredRow?) throws -> Void) throws {
+    if limit == 0 { return }
+    if parts.count > 1, !parts[0].executor.fetch.order.isEmpty { return try visitMerged(body) }
+    var seen = 0
+    for (_, executor) in parts {
+      try executor.visit { reference, row in
+        seen += 1
+        if seen > offset { try body(reference, row) }
+        return windowEnd.map { seen < $0 } ?? true
+      }
+      if let windowEnd, seen >= windowEnd { return }
+    }
+  }
+
+  private func visitMerged(_ body: (ObjectReference, StoredRow?) throws -> Void) throws {
+    var buffer = SortBuffer(limit: windowEnd)
+    for (_, executor) in parts {
+      try executor.visit { reference, row in
+        buffer.add(try executor.sortKey(of: reference, row), FoundObject(reference: reference, row: row))
+        return true
+      }
+    }
+    for found in buffer.sorted().dropFirst(offset) { try body(found.reference, found.row) }
+  }
+
+  func references() throws -> [ObjectReference] {
+    var references: [ObjectReference] = []
+    try visit { reference, _ in references.append(reference) }
+    return references
+  }
+
+  func count() throws -> Int {
+    let total = try parts.reduce(0) { try $0 + $1.executor.count() }
+    let rest = max(0, total - offset)
+    return limit.map { min($0, rest) } ?? rest
+  }
+
+  /// The plans in words, each with its store.
+  var description: String {
+    if parts.isEmpty { return "no store" }
+    return parts.map { "store \($0.store): \($0.executor.plan.description)" }.joined(separator: "\n")
+  }
+}
+
+extension FetchExecutor {
+  /// The key that an object which was handed out is sorted by.
+  func sortKey(of reference: ObjectReference, _ row: StoredRow?) throws -> [UInt8] {
+    let keys = SortKeys(fetch: fetch, graph: graph)
+    if let row {
+      var key = OrderedKey()
+      try keys.append(try graph.check(row, reference), reference, &key)
+      return key.bytes
+    }
+    guard let pending else { preconditionFailure("Only unsaved changes come without a row.") }
+    return try keys.key(of: pending.source(of: reference), reference)
+  }
+}
+
+extension ContextCore {
+  /// - Parameter pending: What is not saved, if it counts.
+  func joinedFetch<T: ManagedObject>(
+    _ request: FetchRequest<T>, _ query: FetchQuery, pending: ContextChanges?
+  ) throws -> JoinedFetch {
+    var query = query
+    let (offset, limit, predicate) = (query.offset, query.limit, query.predicate)
+    guard offset >= 0, limit ?? 0 >= 0 else {
+      throw FetchError(
+        .invalidWindow, "A limit and an offset are at least 0.",
+        entity: graph.shape(numbered: query.entity).name)
+    }
+    let end = limit.map { offset.addingReportingOverflow($0) }
+    query.limit = end.flatMap { $0.overflow ? nil : $0.partialValue }
+    query.offset = 0
+    var parts: [(store: String, executor: FetchExecutor)] = []
+    for shape in try wanted(graph.shape(numbered: query.entity).name, request.affectedStores) {
+      query.entity = shape.number
+      try checkClass(T.self, of: query.entity)
+      query.predicate = try predicate.map { try graph.resolvingObjectIDs(in: $0, asked: shape.number) }
+      let prepared = try PreparedFetch(query, graph.store)
+      let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
+      parts.append(
+        (shape.identity.storeIdentifier, FetchExecutor(prepared, plan, view: view, pending: pending)))
+    }
+    return JoinedFetch(parts: parts, offset: offset, limit: limit)
+  }
+
+  /// The entity in the stores that a request asks.
+  private func wanted(_ name: String, _ affected: [LoadedStore]?) throws(FetchError) -> [EntityShape] {
+    let shapes = graph.shapes(named: name)
+    guard let affected else { return shapes }
+    for store in affected where !graph.stores.contains(where: { $0.identifier == store.identifier }) {
+      throw FetchError(
+        .unknownStore,
+        "The request names the store \(store.identifier), which is none of this context's.", entity: name)
+    }
+    let identifiers = Set(affected.map(\.identifier))
+    return shapes.filter { identifiers.contains($0.identity.storeIdentifier) }
+  }
+}

@@ -1,0 +1,156 @@
+// A view of each of several stores, as one.
+
+internal import PerdurePredicates
+
+final class JoinedView: StoreView {
+  let views: [any StoreView]
+  let places: JoinedPlaces
+  /// Grows when that of any store does.
+  let sequence: UInt64
+
+  init(_ views: [any StoreView], _ places: JoinedPlaces) {
+    self.views = views
+    self.places = places
+    sequence = views.reduce(0) { $0 &+ $1.sequence }
+  }
+
+  /// The view that an object is in, and what the object is called there.
+  private func part(_ reference: ObjectReference) -> (view: any StoreView, reference: ObjectReference)? {
+    places.place(ofEntity: reference.entityNumber).map { place in
+      (views[place], reference.lowered(by: places.offsets[place].entity))
+    }
+  }
+
+  private func part(ofEntity number: UInt16) -> (view: any StoreView, offset: UInt16) {
+    guard let place = places.place(ofEntity: number) else {
+      preconditionFailure("No store has an entity with the number \(number).")
+    }
+    return (views[place], places.offsets[place].entity)
+  }
+
+  func row(_ reference: ObjectReference) throws -> StoredRow? {
+    try part(reference).flatMap { try $0.view.row($0.reference) }
+  }
+
+  func version(of reference: ObjectReference) throws -> RowVersion? {
+    try part(reference).flatMap { try $0.view.version(of: $0.reference) }
+  }
+
+  func rowCount(entity: UInt16) -> Int {
+    let (view, offset) = part(ofEntity: entity)
+    return view.rowCount(entity: entity - offset)
+  }
+
+  func visitRows(
+    entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
+  ) throws {
+    let (view, offset) = part(ofEntity: entity)
+    try view.visitRows(entity: entity - offset, descending: descending) { reference, row in
+      try body(reference.raised(by: offset), row)
+    }
+  }
+
+  func visitReferences(
+    entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
+  ) throws {
+    let (view, offset) = part(ofEntity: entity)
+    try view.visitReferences(entity: entity - offset, from: first) { try body($0.raised(by: offset)) }
+  }
+
+  /// Store by store.
+  func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
+    var positions = [[Int]](repeating: [], count: views.count)
+    for (position, reference) in references.enumerated() {
+      if let place = places.place(ofEntity: reference.entityNumber) {
+        positions[place].append(position)
+      } else {
+        try body(position, nil)
+      }
+    }
+    for (place, positions) in positions.enumerated() where !positions.isEmpty {
+      let offset = places.offsets[place].entity
+      let asked = positions.map { references[$0].lowered(by: offset) }
+      try views[place].rows(asked) { try body(positions[$0], $1) }
+    }
+  }
+
+  // MARK: Indexes
+
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
+    let place = places.place(of: index)
+    let range = places.lowered(range, of: index)
+    // A range of references of another store may be upside down here.
+    if range.isEmpty { return 0 }
+    return try views[place].entryCount(index.lowered(by: places.offsets[place]), range)
+  }
+
+  func visitEntries(
+    _ index: StoreIndex, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
+  ) throws {
+    let place = places.place(of: index)
+    let offset = places.offsets[place]
+    let range = places.lowered(range, of: index)
+    if range.isEmpty { return }
+    let own = index.lowered(by: offset)
+    guard places.hasBareReferences(index), offset.entity > 0 else {
+      return try views[place].visitEntries(own, range, descending: descending) {
+        try body($0, $1.raised(by: offset.entity))
+      }
+    }
+    try withUnsafeTemporaryAllocation(byteCount: 8, alignment: 8) { buffer in
+      try views[place].visitEntries(own, range, descending: descending) { key, reference in
+        let owner = ObjectReference(
+          rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
+        buffer.storeBytes(of: owner.raised(by: offset.entity).rawValue.bigEndian, as: UInt64.self)
+        return try body(UnsafeRawBufferPointer(buffer), reference.raised(by: offset.entity))
+      }
+    }
+  }
+
+  func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
+    let place = places.place(of: index)
+    guard places.place(ofEntity: owner.entityNumber) == place else { return StoredSum() }
+    let offset = places.offsets[place]
+    return try views[place].sum(index.lowered(by: offset), of: owner.lowered(by: offset.entity))
+  }
+
+  func appendReferences(
+    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
+  ) throws {
+    let place = places.place(of: index)
+    guard places.place(ofEntity: owner.entityNumber) == place else { return }
+    let offset = places.offsets[place]
+    let count = found.count
+    defer {
+      for position in found.indices[count...] { found[position] = found[position].raised(by: offset.entity) }
+    }
+    try views[place].appendReferences(
+      under: owner.lowered(by: offset.entity), in: index.lowered(by: offset), to: &found)
+  }
+
+  /// Store by store: references that stand together mostly are of one.
+  func readAhead(
+    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
+    _ body: (Int, StoredRow) throws -> Void
+  ) throws {
+    try withUnsafeTemporaryAllocation(of: ObjectReference.self, capacity: references.count) { own in
+      var start = 0
+      while start < references.count {
+        let place = places.place(ofEntity: references[start].entityNumber)
+        var end = start
+        while end < references.count, places.place(ofEntity: references[end].entityNumber) == place {
+          let offset = place.map { places.offsets[$0].entity } ?? 0
+          own.initializeElement(at: end, to: references[end].lowered(by: offset))
+          end += 1
+        }
+        if let place {
+          try views[place].readAhead(
+            UnsafeBufferPointer(rebasing: own[start..<end]), bytesMax: bytesMax
+          ) { [start] in try body(start + $0, $1) }
+        }
+        start = end
+      }
+    }
+  }
+}

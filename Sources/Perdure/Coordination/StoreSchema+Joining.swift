@@ -1,0 +1,135 @@
+// The schemas of several stores as one: the numbers of each store begin behind those of the one before.
+
+internal import PerdurePredicates
+
+/// Where the numbers of one store begin among those of several.
+struct StoreOffset: Hashable, Sendable {
+  var entity: UInt16 = 0
+  var property: UInt32 = 0
+  var index = 0
+
+  /// What the others count from, behind a store; nil when the numbers run out.
+  func after(_ schema: StoreSchema) -> StoreOffset? {
+    guard let count = UInt16(exactly: schema.entities.count) else { return nil }
+    let entities = entity.addingReportingOverflow(count)
+    let last = schema.entities.compactMap { $0?.properties.map(\.number).max() }.max() ?? 0
+    let properties = property.addingReportingOverflow(last + 1)
+    if entities.overflow || properties.overflow { return nil }
+    return StoreOffset(
+      entity: entities.partialValue, property: properties.partialValue, index: index + schema.indexes.count)
+  }
+}
+
+extension StoreSchema {
+  /// The schemas of several stores as one.
+  ///
+  /// - Parameter order: The stores' places, that first whose entities names mean.
+  static func joined(_ parts: [StoreSchema], _ offsets: [StoreOffset], order: [Int]) -> StoreSchema {
+    StoreSchema(
+      entities: order.flatMap { place in
+        parts[place].entities.compactMap { $0?.raised(by: offsets[place]) }
+      },
+      indexes: parts.indices.flatMap { place in
+        parts[place].indexes.map { $0.raised(by: offsets[place], mark: place) }
+      })
+  }
+}
+
+extension StoreIndex {
+  func raised(by offset: StoreOffset) -> StoreIndex { StoreIndex(rawValue: rawValue + offset.index) }
+
+  func lowered(by offset: StoreOffset) -> StoreIndex { StoreIndex(rawValue: rawValue - offset.index) }
+}
+
+extension EntityStorage {
+  fileprivate func raised(by offset: StoreOffset) -> EntityStorage {
+    let properties = properties.map { $0.raised(by: offset) }
+    return EntityStorage(
+      number: number + offset.entity, name: name, concrete: concrete.map { $0 + offset.entity },
+      properties: properties,
+      layouts: layouts?.raised(by: offset, slots: properties.map(\.number)), composites: composites)
+  }
+}
+
+extension PropertyStorage {
+  fileprivate func raised(by offset: StoreOffset) -> PropertyStorage {
+    PropertyStorage(name: name, number: number + offset.property, form: form(by: offset), isOpaque: isOpaque)
+  }
+
+  private func form(by offset: StoreOffset) -> Form {
+    switch form {
+    case .attribute, .count: return form
+    case .toOne(let destination, let index):
+      return .toOne(destination: destination + offset.entity, index: index.raised(by: offset))
+    case .inverse(let destination, let index, let owners, let isToMany):
+      return .inverse(
+        destination: destination + offset.entity, index: index.raised(by: offset),
+        owners: owners?.raised(by: offset), isToMany: isToMany)
+    case .derived(var derived):
+      derived.sums = derived.sums?.raised(by: offset)
+      return .derived(derived)
+    }
+  }
+}
+
+extension RowLayouts {
+  /// The same rows, which other references are read from.
+  fileprivate func raised(by offset: StoreOffset, slots: [UInt32]) -> RowLayouts {
+    let all = all.map { layout in
+      RowLayout(
+        number: layout.number,
+        columns: layout.columns.map {
+          RowColumn(property: $0.property + offset.property, kind: $0.kind)
+        }, slots: slots, entityOffset: offset.entity)
+    }
+    guard let current = all.first(where: { $0.number == current.number }) else {
+      preconditionFailure("The current layout is one of all.")
+    }
+    return RowLayouts(current: current, all: all, defaults: defaults)
+  }
+}
+
+extension IndexDefinition {
+  /// The index as the joined schema has it.
+  ///
+  /// Keys with references beside other things are the store's own: unless the numbers are the same, no fetch is planned
+  /// with such an index. The store keeps it all the same.
+  fileprivate func raised(by offset: StoreOffset, mark place: Int) -> IndexDefinition {
+    let isHidden = offset.entity != 0 && (components ?? []).contains { $0.kind == .reference }
+    return IndexDefinition(
+      name: place == 0 ? name : "\(place):\(name)", kind: kind.raised(by: offset),
+      entities: entities.map { $0 + offset.entity }, condition: condition, isHidden: isHidden)
+  }
+
+  /// Whether the keys are references, and nothing else.
+  var hasBareReferences: Bool {
+    switch kind {
+    case .relation, .links, .linksReversed: true
+    case .attribute, .unique, .countOrder, .sums: false
+    }
+  }
+}
+
+extension IndexDefinition.Kind {
+  fileprivate func raised(by offset: StoreOffset) -> Self {
+    func raised(_ components: [IndexComponent]) -> [IndexComponent] {
+      components.map {
+        IndexComponent(
+          property: $0.property + offset.property, kind: $0.kind, function: $0.function,
+          isDescending: $0.isDescending)
+      }
+    }
+    switch self {
+    case .relation(let property): return .relation(property: property + offset.property)
+    case .links(let property): return .links(property: property + offset.property)
+    case .linksReversed(let property, let links):
+      return .linksReversed(property: property + offset.property, links: links.raised(by: offset))
+    case .attribute(let components): return .attribute(raised(components))
+    case .unique(let components): return .unique(raised(components))
+    case .countOrder(let property, let counted):
+      return .countOrder(property: property + offset.property, counted: counted.raised(by: offset))
+    case .sums(let relation, let attribute):
+      return .sums(relation: relation + offset.property, attribute: attribute + offset.property)
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import Perdure
+import PerdurePredicates
+import Synchronization
+import Testing
+
+/// A store that agrees to a change and then does not make it, as one whose medium has become full.
+private final class TreacherousStore: PersistentStore {
+  struct Failure: Error {}
+
+  private let inner: any PersistentStore
+  private let state = Mutex<(failures: Int, commits: Int)>((0, 0))
+
+  init(_ inner: any PersistentStore) { self.inner = inner }
+
+  var schema: StoreSchema { inner.schema }
+  var identifier: String { inner.identifier }
+  /// How many commits were made.
+  var commits: Int { state.withLock { $0.commits } }
+  func view() -> any StoreView { inner.view() }
+  func check(_ change: StoreChange) throws { try inner.check(change) }
+  func close() throws { try inner.close() }
+
+  func fail(_ times: Int) { state.withLock { $0.failures = times } }
+
+  func commit(_ change: StoreChange) throws -> any StoreView {
+    let fails = state.withLock { state in
+      state.failures -= 1
+      return state.failures >= 0
+    }
+    if fails { throw Failure() }
+    defer { state.withLock { $0.commits += 1 } }
+    return try inner.commit(change)
+  }
+
+  func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
+    try inner.allocateIDs(entity: entity, count: count)
+  }
+}
+
+/// JoinedStore, J3: what happens when a store refuses after another one has committed.
+@Suite("Saves over several stores of which one fails")
+struct IncompleteSaveTests {
+  private let container: PersistentContainer
+  private let stores: [TreacherousStore]
+
+  init() throws {
+    let names = ["A", "B", "C"]
+    let model = try ManagedObjectModel(
+      names.map {
+        EntityDescription(
+          $0,
+          properties: [
+            .string("x"), .int64("key"), .toOne("up", $0, inverse: "down"),
+            .toMany("down", $0, inverse: "up"),
+          ],
+          uniquenessConstraints: [["key"]])
+      }, configurations: Dictionary(uniqueKeysWithValues: names.map { ($0, [$0]) }))
+    let made = Mutex<[TreacherousStore]>([])
+    let factory = StoreFactory { description, model in
+      let store = TreacherousStore(try StoreFactory.standard.open(description, model))
+      made.withLock { $0.append(store) }
+      return store
+    }
+    let descriptions = names.map { name in
+      var description = PersistentStoreDescription.inMemory
+      description.configuration = name
+      return description
+    }
+    container = PersistentContainer(
+      name: "C", model: model, classes: [], storeDescriptions: descriptions, factory: factory)
+    try container.loadPersistentStores()
+    stores = made.withLock { $0 }
+  }
+
+  @discardableResult private func make(
+    _ entity: String, _ x: String, _ context: ManagedObjectContext
+  ) -> ManagedObject {
+    let object = context.insertNewObject(forEntityName: entity)
+    object["x"] = x
+    return object
+  }
+
+  /// What somebody else sees of an entity.
+  private func stored(_ entity: String) throws -> Set<String> {
+    let objects = try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: entity))
+    return Set(objects.compactMap { $0["x"] as? String })
+  }
+
+  @Test(
+    "The error says which stores have saved, what they have is not pending, and the rest is saved by the next save"
+  )
+  func second() throws {
+    let context = container.newContext()
+    let objects = ["A", "B", "C"].map { make($0, "new", context) }
+    objects[1]["up"] = make("B", "root", context)
+    stores[1].fail(1)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .incompleteSave && error?.code.rawValue == 134_040)
+    #expect(error?.savedStoreIdentifiers == [stores[0].identifier])
+    #expect((error?.cause as? PerdureError)?.cause is TreacherousStore.Failure)
+    #expect(try stored("A") == ["new"] && stored("B") == [] && stored("C") == [])
+    #expect(!objects[0].isInserted && objects[1].isInserted && objects[2].isInserted)
+    #expect(context.insertedObjects.count == 3 && objects[0]["x"] as? String == "new")
+    let commits = stores[0].commits
+    try context.save()
+    #expect(stores[0].commits == commits && !context.hasChanges)
+    #expect(try stored("A") == ["new"] && stored("B") == ["new", "root"] && stored("C") == ["new"])
+    #expect((objects[1]["up"] as? ManagedObject)?["x"] as? String == "root")
+  }
+
+  @Test("When the first store fails nothing is saved, and everything is pending")
+  func first() throws {
+    let context = container.newContext()
+    for entity in ["A", "B"] { make(entity, "new", context) }
+    stores[0].fail(1)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .saveFailed && error?.savedStoreIdentifiers == [])
+    #expect(context.insertedObjects.count == 2)
+    try context.save()
+    #expect(try stored("A") == ["new"] && stored("B") == ["new"])
+  }
+
+  @Test(
+    "Changes and deletions that were not saved go on, or are rolled back, and what was saved is changed again"
+  )
+  func changes() throws {
+    let context = container.newContext()
+    let (a, b, c) = (make("A", "1", context), make("B", "1", context), make("B", "2", context))
+    c["up"] = b
+    try context.save()
+    a["x"] = "3"
+    b["x"] = "3"
+    context.delete(c)
+    stores[1].fail(1)
+    #expect(throws: PerdureError.self) { try context.save() }
+    #expect(!a.isUpdated && b.isUpdated && c.isDeleted)
+    a["x"] = "4"
+    #expect(context.updatedObjects == [a, b])
+    try context.save()
+    #expect(try stored("A") == ["4"] && stored("B") == ["3"])
+    b["x"] = "5"
+    a["x"] = "5"
+    stores[1].fail(1)
+    #expect(throws: PerdureError.self) { try context.save() }
+    context.rollback()
+    #expect(a["x"] as? String == "5" && b["x"] as? String == "3")
+  }
+
+  @Test("A save into one store asks no other")
+  func single() throws {
+    let context = container.newContext()
+    make("C", "new", context)
+    stores[0].fail(1)
+    stores[1].fail(1)
+    try context.save()
+    #expect(try stored("C") == ["new"])
+  }
+
+  @Test("What others have saved is found before anything is written, in every store")
+  func judged() throws {
+    let context = container.newContext()
+    let (a, b) = (make("A", "1", context), make("B", "1", context))
+    (a["key"], b["key"]) = (Int64(1), Int64(1))
+    try context.save()
+    let commits = stores.map(\.commits)
+    let (c, d) = (make("A", "2", context), make("B", "2", context))
+    (c["key"], d["key"]) = (Int64(2), Int64(1))
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .constraintConflict && error?.conflicts.map(\.objectID) == [d.objectID])
+    #expect(error?.message.hasPrefix("B.key must be unique") == true)
+    #expect(stores.map(\.commits) == commits)
+    // Who gives a key up makes room for who takes it, in one save.
+    b["key"] = Int64(2)
+    try context.save()
+    let (e, f) = (make("C", "3", context), make("C", "3", context))
+    (e["key"], f["key"]) = (Int64(1), Int64(1))
+    a["x"] = "3"
+    let twins = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(try twins?.code == .constraintConflict && stored("A") == ["1", "2"])
+  }
+}
