@@ -127,6 +127,30 @@ struct SeveralStoresTests {
     #expect(try container.newContext().count(for: request) == 0)
   }
 
+  @Test("Composite attributes of the second store are found and sorted by their paths")
+  func composites() throws {
+    let model = try ManagedObjectModel(
+      [
+        EntityDescription("A", properties: [.string("x")]),
+        EntityDescription(
+          "B", properties: [.string("x"), .composite("place", [.string("town"), .int64("code")])]),
+      ], configurations: ["a": ["A"], "b": ["B"]])
+    let container = PersistentContainer(
+      name: "C", model: model, storeDescriptions: [Library.memory("a"), Library.memory("b")])
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for (code, town) in ["Ulm", "Bonn", "Aachen"].enumerated() {
+      let object = context.insertNewObject(forEntityName: "B")
+      object.setValue(["town": town, "code": Int64(code)], forKey: "place")
+    }
+    try context.save()
+    let request = FetchRequest<ManagedObject>(
+      entityName: "B", predicate: try FetchPredicate(format: "place.code < 2"),
+      sortDescriptors: [FetchOrder("place.town")])
+    let found = try container.newContext().fetch(request)
+    #expect(found.map { $0.value(forKeyPath: "place.town") as? String } == ["Bonn", "Ulm"])
+  }
+
   @Test("An id as a URI leads to its store, and to nothing once that is removed")
   func identities() throws {
     let container = try Library.container("Books", "Notes")
