@@ -10,6 +10,10 @@ struct ForgottenTombstones: HistorySubject {
   }
 }
 
+struct DroppedTombstones: HistorySubject {
+  func adapt(_ options: inout StoreOptions) { options.compactionKeepsTombstones = false }
+}
+
 struct UncheckedConditions: HistorySubject {
   func filter(_ preconditions: [Precondition]) -> [Precondition] { [] }
 }

@@ -14,6 +14,7 @@ struct Notes {
   init(on fileSystem: any FileSystem) throws {
     var options = StoreOptions()
     options.fileSystem = fileSystem
+    (options.checkpoints, options.compactsAutomatically) = (.manual, false)
     store = try Store(at: "/Notes", options: options)
     notes = try store.keyspace("notes", .dense)
   }

@@ -44,4 +44,16 @@ struct CrashTests {
     print("\(compactions) compactions")
     #expect(compactions > 20, "PERDURE_SEED=\(seed)")
   }
+
+  @Test("Commits of writers that wait for the medium meet on the way")
+  func overlaps() async throws {
+    let shape = try #require(CrashShape.all.first { $0.description == "compaction beside three writers" })
+    var overlaps = 0
+    for round in 0..<200 as Range<UInt64> where overlaps == 0 {
+      let (workload, fileSystem) = (CrashWorkload(shape: shape, seed: seed &+ round), SimulatedFileSystem())
+      _ = try await workload.run(on: fileSystem, fileSystem.marker)
+      overlaps += workload.history.overlapCount
+    }
+    #expect(overlaps > 0, "PERDURE_SEED=\(seed)")
+  }
 }

@@ -140,6 +140,9 @@ public struct StoreOptions: Sendable {
   /// Whether the checksums of index nodes are verified. Only for the proof, which has to find that they are not.
   package var verifiesIndexChecksums = true
 
+  /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which has to find that it does not.
+  package var compactionKeepsTombstones = true
+
   /// All defaults.
   public init() {}
 

@@ -2,8 +2,8 @@
 //
 // Invariants
 //  W1  A disk is checked when it is first seen, and again only when it must show more: when `acknowledged` is not
-//      the beginning of what it was at the last check. Not when more steps had begun: the first time they are
-//      fewest, and the check strictest.
+//      the beginning of what it was at the last check. Not when more steps had begun: within one journal they are
+//      fewest the first time, and the check strictest. (A disk first met behind a recovery may come again with fewer.)
 //  W2  Which disks are tried after an operation depends on the seed, the journals and the crashes before alone: never on a
 //      hash, nor on what else is tried. So a crash can be tried alone (`CrashExplorer.only`).
 
@@ -196,7 +196,7 @@ struct CrashExamination {
       report.violation = CrashViolation(
         reason: "\(error)", context: context, place: place, image: image,
         trace: levels.flatMap(Self.trace), seed: explorer.seed, canary: explorer.canary, head: explorer.name,
-        words: explorer.seedWords)
+        again: explorer.leavesNote ? SeedWords.again(explorer.seedWords, explorer.name) : nil)
     }
   }
 

@@ -51,7 +51,8 @@ public struct CrashExplorer: Sendable {
   /// Only this crash is tried, and those of which it is a crash during the recovery; nil: all. A violation prints its own.
   public var only: CrashPlace?
 
-  /// Whether it is noted in a file what the explorer is at, for who looks after a trap.
+  /// Whether it is a test's: it is noted in a file what the explorer is at, for who looks after a trap, and a violation says
+  /// how to run the test again.
   package var leavesNote = true
 
   /// The power is cut after one operation of the workload in so many, chosen by the seed; 1 or more. For a short look

@@ -17,7 +17,8 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   /// The mistake that the explorer made on purpose; nil if it made none.
   public let canary: CrashCanary?
   let head: String
-  let words: String
+  /// What runs the test again that made the explorer; nil: there is none.
+  let again: String?
 
   /// The operation after which the power went; 0 is before the first.
   public var operation: Int { context.operation }
@@ -35,12 +36,12 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")
     let cut = recoveries == 0 ? "" : " of recovery \(recoveries)"
+    let again = again.map { "\nTo run it again: \($0)" } ?? ""
     return """
       \(head): after a loss of power behind operation #\(operation)\(cut) (\(kinds)): \(reason)
       \(lines)
       Begun: \(Self.text(begun)); acknowledged: \(Self.text(acknowledged))
-      On the disk: \(image.paths.joined(separator: " "))
-      To run it again: \(SeedWords.again(words))
+      On the disk: \(image.paths.joined(separator: " "))\(again)
       This crash alone: explorer.seed = \(seed); \(canary.map { "explorer.canary = .\($0); " } ?? "")\
       explorer.only = "\(place)"
       """

@@ -109,6 +109,9 @@ extension Damage {
   /// What can happen to each sector of a file: it is zeros, noise, its neighbour, exchanged with another one, written
   /// where another one should be, or a sector of something else.
   ///
+  /// Some change nothing: of a sector that is exchanged with itself, say, or copied from behind the end of a short file. Who
+  /// counts compares the bytes.
+  ///
   /// - Parameters:
   ///   - count: The file's length.
   ///   - sector: The length of a sector: 512 or 4,096.

@@ -53,7 +53,8 @@ public struct FailureSweep: Sendable {
   /// Whether failing syncs are those of directories too, and forget changes of names.
   package var dropsNames = false
 
-  /// Whether it is noted in a file what the sweep is at, for who looks after a trap.
+  /// Whether it is a test's: it is noted in a file what the sweep is at, for who looks after a trap, and a violation says how
+  /// to run the test again.
   package var leavesNote = true
 
   /// Called before each run in which a call is to fail.
@@ -188,7 +189,8 @@ public struct FailureSweep: Sendable {
     } catch {
       report.violation = FailureViolation(
         reason: "\(error)", strike: strike, trace: fileSystem.journal.markedTrace(upTo: .max), seed: seed,
-        hidesFailedSyncs: hidesFailedSyncs, head: name, words: seedWords)
+        hidesFailedSyncs: hidesFailedSyncs, head: name,
+        again: leavesNote ? SeedWords.again(seedWords, name) : nil)
     }
     return calls
   }

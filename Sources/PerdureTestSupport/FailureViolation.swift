@@ -13,7 +13,8 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   /// Whether syncs that failed reported success: `FailureSweep.hidesFailedSyncs`.
   public let hidesFailedSyncs: Bool
   let head: String
-  let words: String
+  /// What runs the test again that made the sweep; nil: there is none.
+  let again: String?
 
   /// How the call failed; nil: no call failed, or in a way of its own.
   public var kind: FailureKind? { strike?.kind }
@@ -28,7 +29,8 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
     let lines = trace.suffix(60).map { "  \($0)\n" }.joined()
     let setting = hidesFailedSyncs ? "sweep.hidesFailedSyncs = true; " : ""
     let alone = strike.map { "\nThis run alone: \(setting)sweep.\($0.code)" } ?? ""
-    return "\(head): \(what): \(reason)\n\(lines)To run it again: \(SeedWords.again(words))\(alone)"
+    let words = again.map { "To run it again: \($0)\(alone)" } ?? ""
+    return "\(head): \(what): \(reason)\n\(lines)\(words)"
   }
 }
 

@@ -24,9 +24,12 @@ enum SeedWords {
   }
 
   /// How to run the test again, after `words`.
-  static func again(_ words: String) -> String {
-    words.hasPrefix("PERDURE_SEED")
-      ? "\(words) swift test --filter (this test)"
-      : "swift test --filter (this test), which has \(words)"
+  ///
+  /// - Parameter name: That of the function that is the test, as `#function` gives it; of another text all tests are run.
+  static func again(_ words: String, _ name: String) -> String {
+    let function = name.prefix { $0 != "(" }
+    let isFunction = name.hasSuffix(")") && function.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+    let test = isFunction && !function.isEmpty ? "swift test --filter \(function)" : "swift test"
+    return words.hasPrefix("PERDURE_SEED") ? "\(words) \(test)" : "\(test), which has \(words)"
   }
 }

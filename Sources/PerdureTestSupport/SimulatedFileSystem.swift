@@ -33,7 +33,8 @@ public final class SimulatedFileSystem: FileSystem {
   ///
   /// - Parameters:
   ///   - capacityBytes: How many bytes all files may have in all; a write that goes beyond fails with
-  ///     `.noSpace`, after as much of it as there is room for.
+  ///     `.noSpace`, after as much of it as there is room for. What a removed file had is there again at once, also
+  ///     where somebody has the file open, as a real system would not have it.
   ///   - ignoresSync: True makes every sync report success and do nothing. A test of durability that passes
   ///     then tests nothing. `CrashExplorer.canary` does that and more for a suite.
   /// - Complexity: O(n) for the bytes of the image.

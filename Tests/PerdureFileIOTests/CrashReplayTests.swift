@@ -95,7 +95,7 @@ struct SeedWordsTests {
   @Test("PERDURE_SEED for a seed that came from there, or would have")
   func environment() throws {
     let explorer = CrashExplorer()
-    #expect(try again(explorer).hasPrefix("PERDURE_SEED=\(explorer.seed) swift test --filter (this test)"))
+    #expect(try again(explorer).hasPrefix("PERDURE_SEED=\(explorer.seed) swift test --filter environment\n"))
     let seed = SeededGenerator.seedFromEnvironment()
     #expect(try again(CrashExplorer(seed: seed)).hasPrefix("PERDURE_SEED=\(seed) "))
   }
@@ -114,7 +114,7 @@ struct SeedWordsTests {
 
   @Test("The line of code for a seed that stands in the code")
   func code() throws {
-    let text = "swift test --filter (this test), which has "
+    let text = "swift test --filter code, which has "
     let seed = 0x5EED_0002 as UInt64
     #expect(try again(CrashExplorer(seed: seed)).hasPrefix("\(text)CrashExplorer(seed: \(seed))"))
     var random = SeededGenerator(seed: seed).derived(1)

@@ -16,6 +16,9 @@ package final class CrashHistory: Sendable {
     /// Those whose numbers nobody knows, in order.
     var unnumbered: [CrashDefinition] = []
     var compactions = 0
+    /// Commits that have begun and are not done, and how many began beside another.
+    var openCount = 0
+    var overlapCount = 0
   }
 
   private let commits = Guarded(Commits())
@@ -33,6 +36,19 @@ package final class CrashHistory: Sendable {
   }
 
   /// The store has compacted itself.
+  /// A commit begins.
+  func begin() {
+    commits.withLock { commits in
+      if commits.openCount > 0 { commits.overlapCount += 1 }
+      commits.openCount += 1
+    }
+  }
+
+  func end() { commits.withLock { $0.openCount -= 1 } }
+
+  /// How many commits began while another was on the way.
+  package var overlapCount: Int { commits.withLock { $0.overlapCount } }
+
   package func noteCompaction() { commits.withLock { $0.compactions += 1 } }
 
   /// How often it has.

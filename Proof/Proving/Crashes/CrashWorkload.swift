@@ -11,6 +11,8 @@ package struct CrashWorkload: CrashProgram {
   package let history = CrashHistory()
   /// What makes the entries of indexes: for an engine that is wrong then.
   package var extractor = SliceExtractor.name
+  /// Whether compactions keep the tombstones that are needed; not in an engine that is wrong.
+  package var compactionKeepsTombstones = true
 
   package init(shape: CrashShape, seed: UInt64) {
     self.shape = shape
@@ -24,6 +26,7 @@ package struct CrashWorkload: CrashProgram {
     options.blobThresholdBytes = max(1024, shape.valueLengthMax + 16)
     options.checkpoints = .manual
     options.compactsAutomatically = false
+    options.compactionKeepsTombstones = compactionKeepsTombstones
     if extractor == ForgetfulExtractor.name { options.indexExtractors[extractor] = ForgetfulExtractor() }
     if shape.syncAheadBytes > 0 { options.syncAheadBytes = shape.syncAheadBytes }
     // Half of the programs have a file that is longer than the log.
@@ -93,15 +96,38 @@ package struct CrashWorkload: CrashProgram {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (number, generator) in generators.enumerated() {
         group.addTask {
-          var writer = try CrashWriter(number, workload: self, store, marker, generator)
-          for step in 0..<commits {
-            try await writer.step()
-            for (number, reader) in readers.enumerated() where step % 3 == number { try reader.follow() }
+          guard shape.writers > 1, !shape.isAsynchronous else {
+            var writer = try CrashWriter(number, workload: self, store, marker, generator)
+            for step in 0..<commits {
+              if shape.isAsynchronous { try await writer.asynchronousStep() } else { try writer.step() }
+              try follow(readers, after: step)
+            }
+            return
+          }
+          // A writer that never waits would keep the pool's thread to its end, and the others from beginning.
+          // The thread may outlive its work by a moment, and the store must not.
+          let hands = Guarded<(store: Store, readers: [CrashReader])?>((store, readers))
+          try await onThread {
+            guard
+              let (store, readers) = hands.withLock({ hands in
+                defer { hands = nil }
+                return hands
+              })
+            else { return }
+            var writer = try CrashWriter(number, workload: self, store, marker, generator)
+            for step in 0..<commits {
+              try writer.step()
+              try follow(readers, after: step)
+            }
           }
         }
       }
       try await group.waitForAll()
     }
     return store.snapshot().sequence
+  }
+
+  private func follow(_ readers: [CrashReader], after step: Int) throws {
+    for (number, reader) in readers.enumerated() where step % 3 == number { try reader.follow() }
   }
 }

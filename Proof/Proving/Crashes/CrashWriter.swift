@@ -48,7 +48,20 @@ struct CrashWriter {
   /// What compacts the store when enough is garbage; nil: nothing does.
   private let compactor: HandDrivenCompactor?
 
-  mutating func step() async throws {
+  /// A step of who waits for the medium.
+  mutating func step() throws {
+    if try prepare() { try commit() }
+    try finish()
+  }
+
+  /// One of who waits without a thread.
+  mutating func asynchronousStep() async throws {
+    if try prepare() { try await commitAsynchronously() }
+    try finish()
+  }
+
+  /// What comes before a commit, or in its place; gives whether one is to be made.
+  private mutating func prepare() throws -> Bool {
     if shape.compactsOneIn > 0, Int.random(in: 0..<shape.compactsOneIn, using: &random) == 0 {
       if held == nil, Bool.random(using: &random) {
         held = store.snapshot()
@@ -63,9 +76,12 @@ struct CrashWriter {
     }
     if shape.mishapOneIn > 0, Int.random(in: 0..<shape.mishapOneIn, using: &random) == 0 {
       try mishap()
-    } else {
-      try await commit()
+      return false
     }
+    return true
+  }
+
+  private mutating func finish() throws {
     if shape.checkpointOneIn > 0, Int.random(in: 0..<shape.checkpointOneIn, using: &random) == 0 {
       try promising { try store.checkpoint() }
     }
@@ -97,30 +113,39 @@ struct CrashWriter {
     }
   }
 
-  private mutating func commit() async throws {
+  private mutating func commit() throws {
+    let (made, durability) = next()
+    var change = made
+    let other = value(group: 0)
+    let way = shape.ways.randomElement(using: &random) ?? .write
+    history.begin()
+    defer { history.end() }
+    note(try commit(&change, durability, way, or: other), change, durability)
+  }
+
+  private mutating func commitAsynchronously() async throws {
+    let ((change, durability), rows, names) = (next(), rows, names)
+    history.begin()
+    defer { history.end() }
+    let sequence = try await store.write(durability: durability) { transaction in
+      for (key, value) in change { try transaction.apply(key, value, rows, names) }
+    }.sequence
+    note(sequence, change, durability)
+  }
+
+  /// What is committed next.
+  private mutating func next() -> (CrashHistory.Change, Durability) {
     var change: CrashHistory.Change = []
     for _ in 0..<Int.random(in: shape.operations, using: &random) { change.append(operation()) }
     // So that every transaction is a commit of its own.
     let stamp = withUnsafeBytes(of: random.next()) { Array($0) }
     change.append((CrashKey(keyspace: "names", key: .bytes([0xFF, UInt8(number)])), stamp))
-    let durability = shape.durabilities.randomElement(using: &random) ?? .powerLoss
-    let sequence = try await write(&change, durability)
-    history.note(sequence, change)
-    if durability == .powerLoss { marker.promise(Int(sequence)) }
+    return (change, shape.durabilities.randomElement(using: &random) ?? .powerLoss)
   }
 
-  private mutating func write(
-    _ change: inout CrashHistory.Change, _ durability: Durability
-  ) async throws -> UInt64 {
-    let (rows, names) = (rows, names)
-    if shape.isAsynchronous {
-      let change = change
-      return try await store.write(durability: durability) { transaction in
-        for (key, value) in change { try transaction.apply(key, value, rows, names) }
-      }.sequence
-    }
-    let other = value(group: 0)
-    return try commit(&change, durability, shape.ways.randomElement(using: &random) ?? .write, or: other)
+  private func note(_ sequence: UInt64, _ change: CrashHistory.Change, _ durability: Durability) {
+    history.note(sequence, change)
+    if durability == .powerLoss { marker.promise(Int(sequence)) }
   }
 
   private mutating func operation() -> (key: CrashKey, value: [UInt8]?) {

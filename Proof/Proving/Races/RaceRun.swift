@@ -299,11 +299,3 @@ private struct RaceWriter {
     }
   }
 }
-
-/// Runs `body` on a thread of its own, because it waits: the threads of the pool are few.
-private func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-  try await withCheckedThrowingContinuation { continuation in
-    let isStarted = PlatformThread.start(name: "race") { continuation.resume(with: Result { try body() }) }
-    if !isStarted { continuation.resume(throwing: Violation("the system gave no thread")) }
-  }
-}

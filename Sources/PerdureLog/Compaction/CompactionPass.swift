@@ -232,7 +232,8 @@ struct CompactionPass {
     var cleanedHere = cleaned
     cleanedHere.update(segment.number, cleanedThrough: keepers.cleanedThrough)
     var marking = SegmentMarking(
-      segment.number, originalEnd: member.end, keepers, cleanedHere, keysStay: !segment.isGrouped)
+      segment.number, originalEnd: member.end, keepers, cleanedHere, keysStay: !segment.isGrouped,
+      keepsTombstones: engine.options.compactionKeepsTombstones)
     try visitFrames(of: member) {
       try marking.visit($0)
       try limits.pace(0)

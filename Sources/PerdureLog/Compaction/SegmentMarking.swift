@@ -25,6 +25,7 @@ struct SegmentMarking {
   private let cleaned: CleanedSegments
   private let segment: UInt64
   private let keysStay: Bool
+  private let keepsTombstones: Bool
 
   private struct Frame {
     /// Where its header was first written.
@@ -37,9 +38,12 @@ struct SegmentMarking {
 
   /// - Parameter cleaned: With the segment itself as it will be when it has been rewritten.
   /// - Parameter keysStay: Whether the bytes of a frame are there until all were visited.
+  /// - Parameter keepsTombstones: False is wrong.
   init(
-    _ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments, keysStay: Bool
+    _ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments, keysStay: Bool,
+    keepsTombstones: Bool
   ) {
+    self.keepsTombstones = keepsTombstones
     self.segment = segment
     self.keepers = keepers
     self.cleaned = cleaned
@@ -94,7 +98,7 @@ struct SegmentMarking {
     tombstone: Record, _ bytes: UInt64, _ sequence: UInt64
   ) throws(FormatError) -> Bool {
     let shadowed = try Tombstone(reading: tombstone.value).shadowed?.segment ?? segment
-    if cleaned.areClean(upTo: shadowed, at: sequence) {
+    if cleaned.areClean(upTo: shadowed, at: sequence) || !keepsTombstones {
       tombstonesDropped += 1
       return false
     }
