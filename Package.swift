@@ -38,20 +38,24 @@ let package = Package(
       providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
     .target(name: "CPerdureShims"),
 
-    // Level 0: nothing of ours below them but C.
+    // Level 0: nothing of ours below them but C, and the sums that stores keep and predicates ask for.
+    .target(name: "PerdureNumbers", swiftSettings: settings),
     .target(name: "PerdureFileIO", swiftSettings: settings),
-    .target(name: "PerdureFormat", dependencies: ["CPerdureShims"], swiftSettings: settings),
+    .target(
+      name: "PerdureFormat", dependencies: ["PerdureNumbers", "CPerdureShims"], swiftSettings: settings),
     // Where liblz4 can be expected. Elsewhere blocks are opened in Swift, and none are made.
     .target(
       name: "PerdureCompression",
       dependencies: [.target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS]))],
       swiftSettings: settings),
-    .target(name: "PerdurePredicates", swiftSettings: settings),
+    .target(name: "PerdurePredicates", dependencies: ["PerdureNumbers"], swiftSettings: settings),
 
     // Level 1
     .target(
       name: "PerdureLog",
-      dependencies: ["PerdureFileIO", "PerdureFormat", "PerdureCompression", "CPerdureShims"],
+      dependencies: [
+        "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "CPerdureShims",
+      ],
       swiftSettings: settings),
     .target(name: "PerdureModel", dependencies: ["PerdurePredicates"], swiftSettings: settings),
     .macro(name: "PerdureMacros", swiftSettings: settings),
@@ -60,7 +64,7 @@ let package = Package(
     .target(
       name: "Perdure",
       dependencies: [
-        "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureMacros",
+        "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates", "PerdureMacros",
       ],
       swiftSettings: settings),
     .target(
@@ -101,7 +105,7 @@ let package = Package(
     .target(
       name: "PerdureProving",
       dependencies: [
-        "PerdureFileIO", "PerdureFormat", "PerdureCompression", "PerdureLog", "PerdureTestSupport",
+        "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "PerdureLog", "PerdureTestSupport",
       ],
       path: "Proof/Proving", swiftSettings: settings),
     .target(
@@ -144,7 +148,7 @@ let package = Package(
       name: "PerdureFileIOTests", dependencies: ["PerdureFileIO", "PerdureTestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "PerdureFormatTests", dependencies: ["PerdureFormat", "PerdureTestSupport"],
+      name: "PerdureFormatTests", dependencies: ["PerdureFormat", "PerdureNumbers", "PerdureTestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "PerdureCompressionTests",
@@ -156,7 +160,8 @@ let package = Package(
     .testTarget(
       name: "PerdureLogTests",
       dependencies: [
-        "PerdureLog", "PerdureFormat", "PerdureCompression", "PerdureFileIO", "PerdureTestSupport",
+        "PerdureLog", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "PerdureFileIO",
+        "PerdureTestSupport",
         "PerdureProving",
       ],
       // Files that tests read where they are.

@@ -1,5 +1,7 @@
 // Sums and their terms as bytes: FORMAT.md, "Sums of groups".
 
+package import PerdureNumbers
+
 extension ExactSum.Term {
   private static let doubleTag: UInt8 = 1
   private static let decimalTag: UInt8 = 2

@@ -39,6 +39,14 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
     default: false
     }
   }
+
+  /// Whether stores keep sums of values of this type.
+  package var isSummed: Bool {
+    switch self {
+    case .int16, .int32, .int64, .decimal, .double, .float: true
+    default: false
+    }
+  }
 }
 
 extension AttributeType: CustomStringConvertible {

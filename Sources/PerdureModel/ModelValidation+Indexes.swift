@@ -51,7 +51,7 @@ extension ModelValidation {
     {
       warn(
         .indexNotKept, entity, description.name, "No store keeps an index on \(name), as it is derived.",
-        "Index counts, sums of whole numbers of one-to-many relationships, copies along to-one relationships, and "
+        "Index counts, sums of numbers of one-to-many relationships, copies along to-one relationships, and "
           + "functions of own text.")
     }
   }
@@ -65,7 +65,7 @@ extension ModelValidation {
     return isText(visible[index][names.joined(separator: ".")]?.property)
   }
 
-  /// Whether stores keep sums: of whole numbers, of objects with a to-one relationship back.
+  /// Whether stores keep sums: of stored numbers, of objects with a to-one relationship back.
   private func isSummed(_ attribute: String, over name: String, in index: Int) -> Bool {
     guard case .relationship(let relationship)? = visible[index][name]?.property,
       let inverse = relationship.inverseName,
@@ -74,7 +74,7 @@ extension ModelValidation {
       !column.isToMany,
       case .attribute(let summed)? = visible[back.declaringEntity][attribute]?.property
     else { return false }
-    return summed.type.isInteger && summed.derivation == nil
+    return summed.type.isSummed && summed.derivation == nil && !summed.isTransient
   }
 
   /// Whether stores keep indexes on an attribute, if it is derived.

@@ -2,6 +2,7 @@ import PerdureTestSupport
 import Testing
 
 @testable import PerdureFormat
+@testable import PerdureNumbers
 
 /// What the least and the greatest numbers come to, and bytes that say more than that.
 @Suite("The ends of exact sums")

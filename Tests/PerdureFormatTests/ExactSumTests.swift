@@ -2,6 +2,7 @@ import PerdureTestSupport
 import Testing
 
 @testable import PerdureFormat
+@testable import PerdureNumbers
 
 /// A whole number of any length, slowly: sign and digits of base 2^16, the lowest first.
 private struct Naive: Equatable {

@@ -1,4 +1,5 @@
 import PerdureFormat
+import PerdureNumbers
 import PerdureTestSupport
 import Synchronization
 import Testing

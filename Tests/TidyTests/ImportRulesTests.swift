@@ -9,24 +9,28 @@ struct ImportRulesTests {
   /// What each target may import.
   private static let allowed: [String: [String]] = [
     "PerdureFileIO": system + ["Synchronization"],
-    "PerdureFormat": ["CPerdureShims"],
+    "PerdureNumbers": [],
+    "PerdureFormat": ["PerdureNumbers", "CPerdureShims"],
     "PerdureCompression": ["CLZ4"],
     // libm, for logarithms and powers.
-    "PerdurePredicates": foundation + system + ["_StringProcessing"],
+    "PerdurePredicates": foundation + system + ["PerdureNumbers", "_StringProcessing"],
     "PerdureLog": [
-      "PerdureFileIO", "PerdureFormat", "PerdureCompression", "CPerdureShims", "Synchronization",
+      "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "CPerdureShims",
+      "Synchronization",
     ],
     "PerdureModel": foundation + ["PerdurePredicates"],
     "PerdureMacros": foundation + system,
     "Perdure": foundation + [
-      "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "Synchronization",
+      "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",
+      "Synchronization",
     ],
     "PerdureTestSupport": ["PerdureFileIO", "Synchronization"],
     "PerdureCommands": system + ["Perdure", "PerdureLog", "ArgumentParser"],
     "perdure-cli": ["PerdureCommands", "ArgumentParser"],
     // The proof. What attacks the engine knows nothing of the graph.
     "PerdureProving": foundation + system + [
-      "PerdureCompression", "PerdureFileIO", "PerdureFormat", "PerdureLog", "PerdureTestSupport",
+      "PerdureCompression", "PerdureFileIO", "PerdureFormat", "PerdureLog", "PerdureNumbers",
+      "PerdureTestSupport",
       "Synchronization",
     ],
     "PerdureGraphProving": [

@@ -2,6 +2,7 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 import PerdureLog
+import PerdureNumbers
 import PerdureTestSupport
 
 // Those that go from structure to structure: trees, packed values, whole segments.

@@ -1,6 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 import PerdureLog
+import PerdureNumbers
 import PerdureTestSupport
 
 /// Bytes as writers make them, for decoders to begin with. All of one store, of which the segments are number 1.

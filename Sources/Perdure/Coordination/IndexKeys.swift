@@ -41,7 +41,7 @@ package struct IndexKeys: Sendable {
       }
       shape = .components(parts, isUnique: index.isUnique)
       relationSlot = nil
-    case .sums(let relation, let attribute):
+    case .sums(let relation, let attribute, _):
       guard let owner = entity.slot(ofProperty: relation), let summed = entity.slot(ofProperty: attribute)
       else {
         return nil
@@ -79,12 +79,10 @@ package struct IndexKeys: Sendable {
     return true
   }
 
-  /// What a row adds to the sum of its owner; nil where it adds nothing.
-  func term(of row: RowView) -> (owner: ObjectReference, number: Int64)? {
-    guard case .sums(let owner, let attribute) = shape, row.isPresent(row.fields[owner]),
-      case .integer(let number) = layouts.value(attribute, of: row)
-    else { return nil }
-    return (row.reference(row.fields[owner]), number)
+  /// What a row adds to the sum of its owner, null where nothing; nil for other indexes and without an owner.
+  func term(of row: RowView) -> (owner: ObjectReference, number: Value)? {
+    guard case .sums(let owner, let attribute) = shape, row.isPresent(row.fields[owner]) else { return nil }
+    return (row.reference(row.fields[owner]), layouts.value(attribute, of: row))
   }
 
   private func isNull(_ row: RowView, _ slot: Int, _ standIn: Value) -> Bool {

@@ -110,7 +110,8 @@ final class JoinedView: StoreView {
 
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
     let place = places.place(of: index)
-    guard places.place(ofEntity: owner.entityNumber) == place else { return StoredSum() }
+    // Nothing in that store leads to an owner in another one: there is nothing to add up.
+    guard places.place(ofEntity: owner.entityNumber) == place else { return nil }
     let offset = places.offsets[place]
     return try views[place].sum(index.lowered(by: offset), of: owner.lowered(by: offset.entity))
   }

@@ -160,7 +160,8 @@ struct LogKeyspaces: Sendable {
     .init(
       name: definition.name,
       source: .groupSums(
-        of: .integersAndDecimals, keyspaces: definition.entities.compactMap { rows[Int($0)] },
+        of: StoredSum.kind(isReal: definition.sumsReals),
+        keyspaces: definition.entities.compactMap { rows[Int($0)] },
         extractor: RowIndexExtractor.name, parameters: definition.parameters))
   }
 

@@ -93,7 +93,8 @@ final class LogStoreView: StoreView {
 extension LogStoreView {
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
     guard case .derived(let derived) = keyspaces.places[index.rawValue] else { return nil }
-    return try snapshot.sum(of: owner.rawValue, in: derived).map(StoredSum.init) ?? StoredSum()
+    return try snapshot.sum(of: owner.rawValue, in: derived).map { StoredSum($0) }
+      ?? StoredSum(isReal: schema.definition(index).sumsReals)
   }
 }
 

@@ -57,11 +57,14 @@ struct RowIndexExtractor: IndexExtractor {
   }
 
   private let rows: RowChecks
+  /// What is summed in an index of sums.
+  private let sums: GroupSum.Kind
   /// By keyspace.
   private let sources: [Source?]
 
   private init(_ schema: StoreSchema, _ definition: IndexDefinition, in store: borrowing StoredValues) {
     rows = schema.rows
+    sums = StoredSum.kind(isReal: definition.sumsReals)
     var sources: [Source?] = []
     for number in definition.entities {
       guard
@@ -89,8 +92,9 @@ struct RowIndexExtractor: IndexExtractor {
       guard row.isPresent(field) else { return }
       return entries.add(key: row.reference(field).rawValue, reference: reference.rawValue)
     }
-    if let term = source.keys.term(of: row) {
-      return entries.add(.integer(term.number), to: term.owner.rawValue)
+    if let (owner, number) = source.keys.term(of: row) {
+      if let term = SumTerm(number, sums) { entries.add(term, to: owner.rawValue) }
+      return
     }
     entries.add(reference: reference.rawValue) { bytes in
       // The buffer goes into the key and back: nothing is copied.

@@ -20,7 +20,7 @@ extension StoreSchema {
     case .links(let property): return "links \(name(property))"
     case .linksReversed(let property, _): return "links back \(name(property))"
     case .countOrder(let property, _): return "count index \(name(property))"
-    case .sums(_, let attribute): return "sums of \(name(attribute))"
+    case .sums(_, let attribute, _): return "sums of \(name(attribute))"
     case .attribute(let components), .unique(let components):
       return (definition.isUnique ? "unique index " : "index ") + self.name(of: definition, components)
         + definition.conditionWords

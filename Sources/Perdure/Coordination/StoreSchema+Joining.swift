@@ -128,8 +128,9 @@ extension IndexDefinition.Kind {
     case .unique(let components): return .unique(raised(components))
     case .countOrder(let property, let counted):
       return .countOrder(property: property + offset.property, counted: counted.raised(by: offset))
-    case .sums(let relation, let attribute):
-      return .sums(relation: relation + offset.property, attribute: attribute + offset.property)
+    case .sums(let relation, let attribute, let isReal):
+      return .sums(
+        relation: relation + offset.property, attribute: attribute + offset.property, isReal: isReal)
     }
   }
 }

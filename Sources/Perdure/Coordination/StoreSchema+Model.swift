@@ -139,14 +139,15 @@ private struct StoreSchemaBuilder {
     }
   }
 
-  /// What keeps a derived sum of whole numbers, of members that have their owner in their row; nil for anything else.
+  /// What keeps a derived sum of numbers that are stored, of members that have their owner in their row; nil for anything
+  /// else.
   private func sums(
     _ entity: EntitySchema, _ property: PropertySchema
   ) -> (name: String, kind: IndexDefinition.Kind, members: EntitySchema)? {
     guard let derivation = property.derivation, case .sum = derivation.form else { return nil }
     let steps = steps(along: derivation, entity)
     guard steps[0].linkStorage == .inverseReference, let inverse = steps[0].inverse,
-      let type = steps[1].attributeType, type.isInteger, !steps[1].isDerived
+      let type = steps[1].attributeType, type.isSummed, !steps[1].isDerived, !steps[1].isTransient
     else { return nil }
     let column = schemas[inverse.entity].properties[inverse.slot]
     // Every row that has the column has the attribute.
@@ -154,7 +155,11 @@ private struct StoreSchemaBuilder {
     guard members.isKind(of: steps[1].declaringEntity) else { return nil }
     let relation = number(members, column.slot)
     let attribute = number(members, steps[1].slot)
-    return ("sums/\(relation),\(attribute)", .sums(relation: relation, attribute: attribute), members)
+    let isReal = type == .double || type == .float
+    return (
+      "sums/\(relation),\(attribute)", .sums(relation: relation, attribute: attribute, isReal: isReal),
+      members
+    )
   }
 
   /// An index on a copy is one on the attribute at the end of its path: that and the indexes of the relationships lead

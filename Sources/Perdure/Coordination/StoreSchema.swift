@@ -54,9 +54,9 @@ package struct IndexDefinition: Hashable, Sendable {
     /// Key: number of entries of `counted` with an owner's key (bare count); reference: the owner. Owners
     /// without entries have none here.
     case countOrder(property: UInt32, counted: StoreIndex)
-    /// For each target of the to-one column `relation` the exact sum of the whole numbers in the column `attribute` of
-    /// the rows that point at it. Nothing but `StoreView.sum` reads it.
-    case sums(relation: UInt32, attribute: UInt32)
+    /// For each target of the to-one column `relation` the exact sum of the numbers in the column `attribute` of the
+    /// rows that point at it; `isReal`: these are doubles or floats. Nothing but `StoreView.sum` reads it.
+    case sums(relation: UInt32, attribute: UInt32, isReal: Bool)
   }
 
   /// The name under which the store keeps the index, the same in every process: "rel/17", "attr/3,-c5". Of
@@ -94,6 +94,11 @@ package struct IndexDefinition: Hashable, Sendable {
     case .attribute(let components), .unique(let components): components
     default: nil
     }
+  }
+
+  /// Whether doubles or floats are summed.
+  var sumsReals: Bool {
+    if case .sums(_, _, true) = kind { true } else { false }
   }
 
   package var isUnique: Bool {

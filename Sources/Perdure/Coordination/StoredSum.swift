@@ -1,40 +1,43 @@
 // Sums that a store keeps for the objects of a relationship (`IndexDefinition.Kind.sums`).
 
 internal import PerdureLog
+internal import PerdureNumbers
 package import PerdurePredicates
 
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
-
-/// The exact sum of whole numbers: what comes and goes leaves no trace.
+/// An exact sum of numbers: what comes and goes leaves no trace, and what it comes to is what adding up anew gives.
 package struct StoredSum {
   private var sum: GroupSum
 
   /// The sum of nothing.
-  package init() { sum = GroupSum(of: .integersAndDecimals) }
+  ///
+  /// - Parameter isReal: Whether real numbers are summed, and not whole ones and decimals.
+  package init(isReal: Bool) { sum = GroupSum(of: Self.kind(isReal: isReal)) }
 
   init(_ sum: GroupSum) { self.sum = sum }
 
-  /// Puts a value in; nothing unless it is a whole number.
+  /// What a store sums.
+  static func kind(isReal: Bool) -> GroupSum.Kind { isReal ? .integersAndDoubles : .integersAndDecimals }
+
+  /// Puts a value in; nothing unless it is a number.
   package mutating func add(_ value: Value) {
-    if case .integer(let number) = value { sum.add(.integer(number)) }
+    if let term = SumTerm(value, sum.kind) { sum.add(term) }
   }
 
   /// Takes a value out that is in it.
   package mutating func remove(_ value: Value) {
-    if case .integer(let number) = value { sum.remove(.integer(number)) }
+    if let term = SumTerm(value, sum.kind) { sum.remove(term) }
   }
 
   /// The sum as fields of a kind hold it; null where they cannot.
-  package func value(as kind: FieldKind) -> Value {
-    if let whole = sum.int64 { return Value.integer(whole).stored(as: kind) ?? .null }
-    guard kind == .decimal, let digits = sum.decimal,
-      let decimal = Decimal(
-        string: "\(digits.isNegative ? "-" : "")\(digits.coefficient)e\(digits.exponent)")
-    else { return .null }
-    return .decimal(decimal)
+  package func value(as kind: FieldKind) -> Value { sum.sum.value.stored(as: kind) ?? .null }
+}
+
+extension SumTerm {
+  /// A value as a number that is summed; nil for what is none.
+  init?(_ value: Value, _ kind: GroupSum.Kind) {
+    guard let term = ExactSum.Term(value, kind == .integersAndDoubles ? .binary : .decimal) else {
+      return nil
+    }
+    self.init(term)
   }
 }

@@ -1,4 +1,5 @@
 import PerdureFormat
+import PerdureNumbers
 
 /// Which keyspaces and derived indexes a store has: the meaning of keyspace 0. FORMAT.md, "Catalog".
 ///

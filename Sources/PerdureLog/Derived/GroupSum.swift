@@ -1,4 +1,5 @@
 import PerdureFormat
+package import PerdureNumbers
 
 /// A number that is summed.
 public enum SumTerm: Hashable, Sendable {
@@ -8,6 +9,16 @@ public enum SumTerm: Hashable, Sendable {
   case double(Double)
   /// Coefficient times ten to the exponent, which is from -2,048 to 2,047; another one is as NaN.
   case decimal(isNegative: Bool, coefficient: UInt128, exponent: Int)
+
+  /// The same as the adder has it.
+  package init(_ term: ExactSum.Term) {
+    switch term {
+    case .integer(let value): self = .integer(value)
+    case .double(let value): self = .double(value)
+    case .decimal(let isNegative, let coefficient, let exponent):
+      self = .decimal(isNegative: isNegative, coefficient: coefficient, exponent: exponent)
+    }
+  }
 
   var term: ExactSum.Term {
     switch self {
@@ -36,7 +47,7 @@ public struct GroupSum: Equatable, Sendable {
     var radix: ExactSum.Radix { self == .integersAndDoubles ? .binary : .decimal }
   }
 
-  var sum: ExactSum
+  package var sum: ExactSum
 
   init(_ sum: ExactSum) { self.sum = sum }
 

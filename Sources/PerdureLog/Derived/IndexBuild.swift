@@ -1,4 +1,5 @@
 import PerdureFormat
+import PerdureNumbers
 
 /// Fills derived indexes from the records: at opening, and when an index is defined.
 struct IndexBuild {

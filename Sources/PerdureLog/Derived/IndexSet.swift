@@ -1,4 +1,5 @@
 import PerdureFormat
+import PerdureNumbers
 
 /// The derived indexes of an open store, arranged by what they come from: who has to hear of a
 /// changed record, and of a changed entry. Made anew whenever the catalog changes.

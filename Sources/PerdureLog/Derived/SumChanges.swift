@@ -4,6 +4,7 @@
 // group's entry at the end, once: sums are exact, so it comes to the same as one by one, in any order.
 
 import PerdureFormat
+import PerdureNumbers
 
 /// What a commit does to sums.
 struct SumChanges: ~Copyable {

@@ -1,4 +1,5 @@
 import PerdureFormat
+import PerdureNumbers
 
 /// Everything a reader needs to see one state of the store: an immutable block of plain words.
 ///

@@ -1,5 +1,5 @@
 // One value from many: @count, @sum, @avg, @min, @max and the functions of the same names. Nulls are
-// ignored but in counts. Least and greatest are by the sorting order, so any kinds may be mixed.
+// ignored but in counts; sums are in Sums.swift. Least and greatest are by the sorting order, so any kinds may be mixed.
 
 package enum Aggregation {
   static func apply(
@@ -19,18 +19,6 @@ package enum Aggregation {
   /// The values other than null.
   static func present(_ elements: [Operand]) throws(PredicateEvaluationError) -> [Value] {
     try Operand.plain(elements).filter { !$0.isNull }
-  }
-
-  /// The sum of numbers, 0 of none. Exact for whole numbers and decimals, up to 38 digits. Real numbers are
-  /// added from the least to the greatest, because the last digits of their sum depend on the order: the same
-  /// numbers have the same sum, in whatever order rows or objects come.
-  package static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
-    let hasReal = values.contains { if case .double = $0 { true } else { false } }
-    var total = Value.integer(0)
-    for value in hasReal ? values.sorted(by: precedes) : values {
-      total = try Arithmetic.apply(.add, total, value)
-    }
-    return total
   }
 
   private static func precedes(_ left: Value, _ right: Value) -> Bool {

@@ -6,8 +6,9 @@
 //       operand real; else whole.
 //   A3. A whole result that does not fit 64 bits is a decimal (exact up to 38 digits). Nothing overflows
 //       or traps.
-//   A4. Decimal operations on numbers with exponents beyond 40, and on real numbers that no Decimal holds, are
-//       done in reals: Foundation's Decimal stops the process when the exponent of a result leaves its range.
+//   A4. Products and quotients of decimals with exponents beyond 40 are done in reals: Foundation's Decimal stops the
+//       process when the exponent of a result leaves its range. Their sums are exact (Sums.swift). What has to do with
+//       real numbers that no Decimal holds is done in reals too.
 //   A5. Division by zero, and the remainder of one, is null. Whole by whole is whole when nothing is left
 //       over.
 
@@ -124,10 +125,14 @@ extension Arithmetic {
     }
   }
 
+  private static func sum(_ a: Value, _ b: Value) -> Value { (try? Aggregation.sum([a, b])) ?? .null }
+
   private static func decimal(_ function: FetchFunction, _ a: Decimal, _ b: Decimal) -> Value {
     if a.isNaN || b.isNaN { return .decimal(.nan) }
     let isSafe = abs(a.exponent) <= safeExponent && abs(b.exponent) <= safeExponent  // A4
     switch function {
+    case .add where !isSafe: return sum(.decimal(a), .decimal(b))
+    case .subtract where !isSafe: return sum(.decimal(a), .decimal(-b))
     case _ where !isSafe: return real(function, Double(a.description) ?? .nan, Double(b.description) ?? .nan)
     case .add: return .decimal(a + b)
     case .subtract: return .decimal(a - b)

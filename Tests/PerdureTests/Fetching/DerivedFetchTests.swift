@@ -1,3 +1,4 @@
+import Foundation
 import Perdure
 import PerdureModel
 import PerdurePredicates
@@ -15,7 +16,10 @@ import Testing
   @Relationship(inverse: "house") var rooms: ToMany<Room>
   @Attribute(derived: "rooms.@count") var roomCount: Int
   @Attribute(.indexed, derived: "rooms.rent.@sum") var rent: Int
-  @Attribute(derived: "rooms.size.@sum") var size: Double
+  @Attribute(.indexed, derived: "rooms.size.@sum") var size: Double
+  @Attribute(.indexed, derived: "rooms.deposit.@sum") var deposit: Decimal
+  /// Of nothing that an index keeps.
+  @Attribute(derived: "rooms.width.@sum") var width: Double
   @Attribute(.indexed, derived: "landlord.name") var landlordName: String?
 }
 
@@ -23,6 +27,8 @@ import Testing
   var name: String = ""
   var rent: Int = 0
   var size: Double?
+  var width: Float = 0
+  var deposit: Decimal?
   @Relationship(inverse: "rooms") var house: House?
   @Attribute(.indexed, derived: "house.name") var houseName: String?
   @Attribute(.indexed, derived: "house.landlord.name") var landlordName: String?
@@ -64,6 +70,14 @@ struct DerivedFetchTests {
     Question("shout == 'R3'", "uppercase:(name) == 'R3'") { $0.shout == "R3" },
     Question("houseRent > 6", "house != nil AND house.rooms.rent.@sum > 6") { ($0.houseRent ?? 0) > 6 },
     Question("house.rent > 6", "house.rooms.@sum.rent > 6") { ($0.house?.rent ?? 0) > 6 },
+    Question("house.deposit == 1.5", "house.rooms.deposit.@sum == 1.5") { $0.house?.deposit == 1.5 },
+    Question("house.deposit > 1e41", "house.rooms.@sum.deposit > 1e41") {
+      ($0.house?.deposit ?? 0) > Decimal(sign: .plus, exponent: 41, significand: 1)
+    },
+    Question("house.size == 1", "house.rooms.size.@sum == 1") { $0.house?.size == 1 },
+    Question("house.size != house.width", "house.rooms.size.@sum != house.rooms.width.@sum") {
+      $0.house?.size != $0.house?.width
+    },
     Question("houseSize == nil", "house == nil") { $0.houseSize == nil },
     Question(
       "houseSize > 2 OR houseRent == 0",
@@ -81,11 +95,28 @@ struct DerivedFetchTests {
       room.house?.rooms.contains { $0.landlordName == "L1" && $0.shout != "R1" } ?? false
     },
   ]
-  private static let orders = [
-    ("houseName", "house.name"), ("landlordName", "house.landlord.name"),
-    ("house.landlordName", "house.landlord.name"),
-    ("house.rent", "house.rent"),
+  private static let orders: [(key: String, value: @Sendable (Room) -> Value)] = [
+    ("houseName", { text($0.house?.name) }), ("landlordName", { text($0.house?.landlord?.name) }),
+    ("house.landlordName", { text($0.house?.landlord?.name) }),
+    (
+      "house.rent",
+      { room in room.house.map { .integer(Int64($0.rooms.reduce(0) { $0 + $1.rent })) } ?? .null }
+    ),
+    (
+      "houseRent",
+      { room in room.house.map { .integer(Int64($0.rooms.reduce(0) { $0 + $1.rent })) } ?? .null }
+    ),
+    ("houseSize", { room in room.house.map { .double($0.size) } ?? .null }),
+    ("house.deposit", { room in room.house.map { .decimal($0.deposit) } ?? .null }),
+    ("plainLandlord", { text($0.plainLandlord) }), ("shout", { text($0.name.uppercased()) }),
   ]
+  private static let houseOrders: [(key: String, value: @Sendable (House) -> Value)] = [
+    ("rent", { .integer(Int64($0.rooms.reduce(0) { $0 + $1.rent })) }), ("size", { .double($0.size) }),
+    ("deposit", { .decimal($0.deposit) }), ("width", { .double($0.width) }),
+    ("roomCount", { .integer(Int64($0.rooms.count)) }), ("landlordName", { text($0.landlord?.name) }),
+  ]
+
+  private static func text(_ text: String?) -> Value { text.map(Value.string) ?? .null }
 
   private func ids(_ context: ManagedObjectContext, _ format: String) throws -> Set<ManagedObjectID> {
     let request = FetchRequest<Room>(predicate: try FetchPredicate(format: format))
@@ -94,14 +125,22 @@ struct DerivedFetchTests {
     return Set(found)
   }
 
-  private func ordered(_ context: ManagedObjectContext, _ key: String, _ isAscending: Bool) throws
-    -> [ManagedObjectID]
-  {
-    var request = FetchRequest<Room>(sortDescriptors: [FetchOrder(key, ascending: isAscending)])
-    let all = try context.fetchIDs(request)
-    request.fetchLimit = 4
-    #expect(try context.fetchIDs(request) == Array(all.prefix(4)), "\(key)")
-    return all
+  /// That the order of a fetch is that of what the objects say, equal ones by their ids, also in a window.
+  private func checkOrder<T: ManagedObject>(
+    _ context: ManagedObjectContext, _ key: String, _ value: (T) -> Value
+  ) throws {
+    for isAscending in [true, false] {
+      var request = FetchRequest<T>(sortDescriptors: [FetchOrder(key, ascending: isAscending)])
+      let all = try context.fetch(request)
+      let unordered = try context.fetch(FetchRequest<T>())
+      #expect(Set(all) == Set(unordered) && all.count == unordered.count, "\(key)")
+      for (object, next) in zip(all, all.dropFirst()) {
+        let order = Value.sortOrder(value(object), value(next))
+        #expect(order == .same || order == (isAscending ? .ascending : .descending), "\(key) \(isAscending)")
+      }
+      request.fetchLimit = 4
+      #expect(try context.fetch(request) == Array(all.prefix(4)), "\(key) \(isAscending)")
+    }
   }
 
   private func check(_ context: ManagedObjectContext) throws {
@@ -111,11 +150,18 @@ struct DerivedFetchTests {
       #expect(try ids(context, question.derived) == naive, "\(question.derived)")
       #expect(try ids(context, question.expression) == naive, "\(question.expression)")
     }
-    for (derived, expression) in Self.orders {
-      for isAscending in [true, false] {
-        #expect(
-          try ordered(context, derived, isAscending) == ordered(context, expression, isAscending),
-          "\(derived)")
+    for (key, value) in Self.orders { try checkOrder(context, key, value) }
+    for (key, value) in Self.houseOrders { try checkOrder(context, key, value) }
+    for house in try context.fetch(FetchRequest<House>()) {
+      let rooms = Array(house.rooms)
+      let sums: [(Value, [Value])] = [
+        (.double(house.size), rooms.compactMap { $0.size.map(Value.double) }),
+        (.decimal(house.deposit), rooms.compactMap { $0.deposit.map(Value.decimal) }),
+        (.double(house.width), rooms.map { .double(Double($0.width)) }),
+      ]
+      for (kept, members) in sums {
+        let wanted = try Aggregation.sum(members)
+        #expect(Value.sortOrder(kept, wanted) == .same, "\(kept) \(wanted)")
       }
     }
   }
@@ -170,6 +216,10 @@ struct DerivedFetchTests {
     }
   }
 
+  private static let deposits: [Decimal] = ["0", "1.5", "1e41", "-1e41", "1e-45", "2e100", "-2e100"].map {
+    Decimal(string: $0) ?? .nan
+  }
+
   private func edit(_ context: ManagedObjectContext, _ random: inout SeededGenerator) throws {
     let rooms = try context.fetch(
       FetchRequest<Room>(sortDescriptors: [FetchOrder("name"), FetchOrder("rent")]))
@@ -178,7 +228,10 @@ struct DerivedFetchTests {
     let (room, house, landlord) = (random.pick(rooms), random.pick(houses), random.pick(landlords))
     switch Int.random(in: 0..<10, using: &random) {
     case 0, 1: room.rent = Int.random(in: 0..<5, using: &random)
-    case 2: room.size = random.chance(20) ? nil : Double(Int.random(in: 0..<5, using: &random)) / 2
+    case 2:
+      room.size = random.chance(20) ? nil : random.pick([0, 0.5, 1, 1e16, -1e16, 0.1, 1e-300])
+      room.width = random.pick([0, 0.1, -0.1, 1e30, -1e30])
+      room.deposit = random.chance(20) ? nil : random.pick(Self.deposits)
     case 3, 4: room.house = random.chance(20) ? nil : house
     case 5: house.name = random.chance(20) ? nil : "h\(Int.random(in: 0..<4, using: &random))"
     case 6: house.landlord = random.chance(20) ? nil : landlord

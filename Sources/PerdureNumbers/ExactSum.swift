@@ -20,19 +20,19 @@ package struct ExactSum: Equatable, Sendable {
 
   package let radix: Radix
   /// How many terms there are, those that are no finite numbers included.
-  package internal(set) var termCount = 0
+  package var termCount = 0
   /// How many of them are not numbers, or not of this sum's kind.
-  package internal(set) var notNumberCount = 0
-  package internal(set) var positiveInfinityCount = 0
-  package internal(set) var negativeInfinityCount = 0
+  package var notNumberCount = 0
+  package var positiveInfinityCount = 0
+  package var negativeInfinityCount = 0
 
-  var limbs: [Int64] = []
-  var low = 0
+  package var limbs: [Int64] = []
+  package var low = 0
   private var pending = 0
 
   private static let pendingMax = 1 << 20
   /// Digits that one limb has.
-  static let digitsPerLimb = 4
+  package static let digitsPerLimb = 4
   static let decimalsPerLimb = 8
   static let bitsPerLimb = 28
 
@@ -195,18 +195,18 @@ extension ExactSum {
   }
 
   /// X3. There is nothing to do for a sum that did not change since.
-  var inOrder: ExactSum {
+  package var inOrder: ExactSum {
     if pending == 0 { return self }
     var copy = self
     copy.putInOrder()
     return copy
   }
 
-  static func floor(_ value: Int, _ divisor: Int) -> Int {
+  package static func floor(_ value: Int, _ divisor: Int) -> Int {
     (value >= 0 ? value : value - divisor + 1) / divisor
   }
 
-  static func power(of base: Int64, _ exponent: Int) -> Int64 {
+  package static func power(of base: Int64, _ exponent: Int) -> Int64 {
     (0..<exponent).reduce(1) { result, _ in result * base }
   }
 }

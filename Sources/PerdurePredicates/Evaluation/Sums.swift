@@ -1,0 +1,97 @@
+// Sums of values: exact, and rounded once at the end. So the same numbers have the same sum, in whatever order they come,
+// and one that a store keeps (`IndexDefinition.Kind.sums` of the graph) is what adding up anew gives.
+//
+//   S1. Of whole numbers the sum is whole, or a decimal where 64 bits do not hold it.
+//   S2. With a decimal among them it is a decimal, of the 38 digits that one has; a real number then counts as the
+//       decimal that it compares as (A2 in Arithmetic.swift). With real numbers that no decimal holds it is real.
+//   S3. Else, with a real number among them, it is the real number next to the sum.
+//   S4. A sum beyond all decimals is real.
+
+package import PerdureNumbers
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension ExactSum.Term {
+  /// A number as a term of a sum of real numbers, or of decimals; nil for what is no number.
+  package init?(_ value: Value, _ radix: ExactSum.Radix) {
+    switch (value, radix) {
+    case (.bool(let bool), _): self = .integer(bool ? 1 : 0)
+    case (.integer(let integer), _): self = .integer(integer)
+    case (.double(let double), .binary): self = .double(double)
+    case (.double(let double), .decimal):
+      guard let decimal = Decimal(counting: double) else {
+        self = .double(double)
+        return
+      }
+      self.init(decimal)
+    case (.decimal(let decimal), .decimal): self.init(decimal)
+    case (.decimal(let decimal), .binary): self = .double(Double(decimal.description) ?? .nan)
+    default: return nil
+    }
+  }
+
+  private init(_ decimal: Decimal) {
+    if decimal.isNaN {
+      self = .double(.nan)
+    } else {
+      let number = ScaledNumber(decimal)
+      self = .decimal(isNegative: number.sign < 0, coefficient: number.digits, exponent: number.powerOf10)
+    }
+  }
+}
+
+extension ExactSum {
+  /// The sum as values have it: a real number of real ones (S3), else whole where it is, or a decimal (S1, S2).
+  package var value: Value {
+    if radix == .binary { return .double(double) }
+    if !isFinite { return .decimal(.nan) }
+    return int64.map(Value.integer) ?? decimalValue
+  }
+
+  /// The sum as a decimal, also where it is whole.
+  fileprivate var decimalValue: Value {
+    if !isFinite { return .decimal(.nan) }
+    var (isNegative, coefficient, exponent) = coefficientAndExponent
+    while exponent > Self.decimalExponents.upperBound, coefficient <= .max / 10, coefficient != 0 {
+      coefficient *= 10
+      exponent -= 1
+    }
+    guard coefficient == 0 || Self.decimalExponents.contains(exponent),
+      let significand = Decimal(string: "\(coefficient)")
+    else { return .double(double) }
+    if coefficient == 0 { return .decimal(0) }
+    return .decimal(
+      Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: significand))
+  }
+
+  /// The exponents that Foundation's decimals have.
+  private static let decimalExponents = -128...127
+}
+
+extension Aggregation {
+  /// The sum of numbers, 0 of none (S1 to S4); null where one of them is.
+  ///
+  /// - Throws: `PredicateEvaluationError` for what is no number.
+  package static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
+    var (hasDecimal, hasReal, areDecimals) = (false, false, true)
+    for value in values {
+      switch value {
+      case .null: return .null
+      case .decimal: hasDecimal = true
+      case .double(let double):
+        hasReal = true
+        if areDecimals { areDecimals = Decimal(counting: double) != nil }
+      default: _ = try Arithmetic.number(value)
+      }
+    }
+    var sum = ExactSum(hasReal && !(hasDecimal && areDecimals) ? .binary : .decimal)
+    for value in values {
+      if let term = ExactSum.Term(value, sum.radix) { sum.apply(term, isRemoval: false) }
+    }
+    return hasDecimal && sum.radix == .decimal ? sum.decimalValue : sum.value
+  }
+}
