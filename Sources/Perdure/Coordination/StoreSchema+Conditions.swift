@@ -20,18 +20,22 @@ extension IndexCondition {
   }
 
   /// What stands behind the name of an index with this condition.
-  var suffix: String {
-    // FNV-1a.
+  var suffix: String { "?" + Self.digest(of: text) }
+
+  /// 16 digits that stand for a text: FNV-1a.
+  fileprivate static func digest(of text: String) -> String {
     let digest = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     let digits = String(digest, radix: 16)
-    return "?" + String(repeating: "0", count: 16 - digits.count) + digits
+    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }
 
 extension IndexDefinition {
-  /// All that the content of the index depends on, but for what the stored model says of the properties.
+  /// All that the content of the index depends on, but for what a stored model says of properties for ever.
   var parameters: [UInt8] {
-    Array((condition.map { "\(name) where \($0.text)" } ?? name).utf8)
+    let older =
+      standIns.isEmpty ? "" : " default \(IndexCondition.digest(of: standIns.joined(separator: ", ")))"
+    return Array((name + older + (condition.map { " where \($0.text)" } ?? "")).utf8)
   }
 
   /// The name of an index in its parameters. No name has a space.
@@ -55,7 +59,7 @@ extension StoreSchema {
         .folded(now: Date(timeIntervalSinceReferenceDate: 0))
       return IndexDefinition(
         name: definition.name, kind: definition.kind, entities: definition.entities,
-        condition: IndexCondition(predicate: predicate, text: condition.text))
+        condition: IndexCondition(predicate: predicate, text: condition.text), standIns: definition.standIns)
     }
     return StoreSchema(entities: entities.compactMap { $0 }, indexes: folded)
   }

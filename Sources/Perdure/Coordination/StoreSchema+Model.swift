@@ -90,7 +90,35 @@ private struct StoreSchemaBuilder {
     guard positions[name] == nil else { return }
     positions[name] = StoreIndex(rawValue: indexes.count)
     indexes.append(
-      IndexDefinition(name: name, kind: kind, entities: concrete(entity), condition: condition))
+      IndexDefinition(
+        name: name, kind: kind, entities: concrete(entity), condition: condition,
+        standIns: standIns(kind, condition, entity)))
+  }
+
+  /// The defaults that rows of older layouts have in an index's columns: a model may come to have others.
+  private func standIns(
+    _ kind: IndexDefinition.Kind, _ condition: IndexCondition?, _ entity: EntitySchema
+  ) -> [String] {
+    var properties: Set<UInt32> = []
+    if case .attribute(let components) = kind { properties.formUnion(components.map(\.property)) }
+    if case .unique(let components) = kind { properties.formUnion(components.map(\.property)) }
+    if case .sums(_, let attribute, _) = kind { properties.insert(attribute) }
+    condition?.predicate.forEachExpression { expression in
+      guard case .keyPath(let path) = expression,
+        let slot = entity.slot(named: path.names.joined(separator: "."))
+      else { return }
+      properties.insert(number(entity, slot))
+    }
+    let fed = concrete(entity)
+    return entity.properties.compactMap { property in
+      let number = number(entity, property.slot)
+      guard properties.contains(number), let value = property.defaultValue?.value, !value.isNull,
+        model.layouts.contains(where: {
+          fed.contains($0.entityNumber) && !$0.propertyNumbers.contains(number)
+        })
+      else { return nil }
+      return "p\(number) = \(FetchExpression.constant(value))"
+    }
   }
 
   private mutating func addRelationshipIndexes(_ entity: EntitySchema) {

@@ -70,15 +70,19 @@ package struct IndexDefinition: Hashable, Sendable {
   package let condition: IndexCondition?
   /// Whether its keys have references as only the store knows them, so that no fetch can look for them.
   package let isHidden: Bool
+  /// What older rows have of properties that came after them, as far as keys are made of it: "p7 = 5".
+  package let standIns: [String]
 
   package init(
-    name: String, kind: Kind, entities: [UInt16], condition: IndexCondition? = nil, isHidden: Bool = false
+    name: String, kind: Kind, entities: [UInt16], condition: IndexCondition? = nil, isHidden: Bool = false,
+    standIns: [String] = []
   ) {
     self.name = name
     self.kind = kind
     self.entities = entities
     self.condition = condition
     self.isHidden = isHidden
+    self.standIns = standIns
   }
 
   /// Whether a fetch of these entities can find all objects by it.

@@ -212,4 +212,21 @@ struct IndexChangesTests {
     try reader.close()
     try second.close()
   }
+
+  @Test("Another default of an attribute that older rows do not have is what its index says of them")
+  func otherDefault() throws {
+    let fileSystem = SimulatedFileSystem()
+    var store = try Self.open(Self.model([]), fileSystem)
+    try Self.add(0..<5, to: store)
+    try store.close()
+    for value in [5, 7] as [Int64] {
+      store = try Self.open(
+        Self.model([FetchIndexDescription(on: "level")]) {
+          $0.properties.append(.int64("level", default: .integer(value)))
+        }, fileSystem)
+      #expect(try Self.fetch(store, "level == \(value)").count == 5, "\(value)")
+      #expect(try store.store.verify().findings.isEmpty, "\(value)")
+      try store.close()
+    }
+  }
 }
