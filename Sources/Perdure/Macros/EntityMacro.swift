@@ -13,7 +13,8 @@ public import PerdureModel
 /// The type of a variable decides what it is: a type of `AttributeValue`, optional or not, is an attribute;
 /// an optional managed object is a to-one relationship; `ToMany` is a to-many relationship, for which
 /// functions `addToX` and `removeFromX` are made as well. An initial value is the attribute's default; it is
-/// computed once, when the model is made. An attribute that is neither optional nor has a default reads as
+/// computed once, when the model is made, but `Date()` and `UUID()` for each object that is inserted (`DefaultValue.now`,
+/// `.newUUID`). An attribute that is neither optional nor has a default reads as
 /// its zero until it is set, and has to be set before the object is saved. Computed, static, lazy and
 /// `@Transient` variables are left alone.
 ///

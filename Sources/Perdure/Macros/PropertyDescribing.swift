@@ -70,6 +70,28 @@ extension _EntityAssembly {
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
+  /// Adds an attribute that always has a value, of which each object begins with one of its own.
+  public mutating func add<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, Attribute.attributeType, isOptional: false, defaultValue: value,
+        renamingIdentifier: originalName), options)
+  }
+
+  /// Adds an attribute that may have no value, of which each object begins with one of its own.
+  public mutating func add<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, Attribute.attributeType, isOptional: true, defaultValue: value,
+        renamingIdentifier: originalName), options)
+  }
+
   private mutating func addAttribute(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
     var attribute = attribute
     for case .rules(let rules) in options { attribute.rules += rules }

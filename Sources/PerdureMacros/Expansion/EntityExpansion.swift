@@ -126,7 +126,11 @@ struct EntityExpansion {
   private var descriptionConstant: String {
     let lines = properties.map { property in
       var arguments = [literal(property.name), "(\(property.type)).self"]
-      if let value = property.defaultValue { arguments.append("default: \(value)") }
+      if let made = property.madeDefault {
+        arguments.append("made: \(made)")
+      } else if let value = property.defaultValue {
+        arguments.append("default: \(value)")
+      }
       if let options = property.options { arguments.append(options) }
       return "    entity.add\(property.suffix)(\(arguments.joined(separator: ", ")))"
     }
