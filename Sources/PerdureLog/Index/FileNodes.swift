@@ -217,6 +217,7 @@ final class MappedNodes: @unchecked Sendable {
   /// Zeros, of which those take memory that somebody asks for: the file's length is no measure of what is in
   /// it.
   private let bits: ReservedMemory
+  private let bitWordCount: Int
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
 
   /// - Parameter file: The mapped file, which lives longer than this.
@@ -227,7 +228,7 @@ final class MappedNodes: @unchecked Sendable {
   ) throws(FileIOError) {
     self.file = file
     self.lastSegment = lastSegment
-    let bitWordCount = file.count / NodeSlot.unitByteCount / 64 + 1
+    bitWordCount = file.count / NodeSlot.unitByteCount / 64 + 1
     self.bits = try ReservedMemory(
       byteCount: 2 * bitWordCount * MemoryLayout<Atomic<UInt64>>.stride, for: "checks of the index")
     let bits = self.bits.base.bindMemory(to: Atomic<UInt64>.self, capacity: 2 * bitWordCount)
@@ -251,6 +252,13 @@ final class MappedNodes: @unchecked Sendable {
   }
 
   var isDamaged: Bool { records.isDamaged }
+
+  /// How many nodes somebody came to, the roots included. O(the length of the file).
+  var readNodeCount: Int {
+    let words = UnsafeBufferPointer(
+      start: bits.base.assumingMemoryBound(to: Atomic<UInt64>.self), count: 2 * bitWordCount)
+    return words.indices.reduce(0) { $0 + words[$1].load(ordering: .relaxed).nonzeroBitCount }
+  }
 
   /// Somebody who read the whole file found that it is not whole.
   func noteDamage(_ error: FormatError) {

@@ -40,6 +40,9 @@ extension Store {
     }
   }
 
+  /// How many nodes of the index file somebody has read since the store was opened.
+  package var indexPagesRead: Int { engine.checkpoint?.nodes.readNodeCount ?? 0 }
+
   /// All nodes of the checkpoint that the store was opened with; none without one.
   package func indexPages() throws -> [IndexPage] {
     guard let checkpoint = engine.checkpoint else { return [] }

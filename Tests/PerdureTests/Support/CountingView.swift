@@ -3,17 +3,38 @@
 import Perdure
 import Synchronization
 
+/// What was read through views, and written.
+final class ReadCounts: Sendable {
+  private let rowCount = Atomic<Int>(0)
+  private let entryCount = Atomic<Int>(0)
+  private let putCount = Atomic<Int>(0)
+
+  var rows: Int { rowCount.load(ordering: .relaxed) }
+  var entries: Int { entryCount.load(ordering: .relaxed) }
+  var puts: Int { putCount.load(ordering: .relaxed) }
+
+  func noteRow() { rowCount.wrappingAdd(1, ordering: .relaxed) }
+  func noteEntry() { entryCount.wrappingAdd(1, ordering: .relaxed) }
+  func notePuts(_ count: Int) { putCount.wrappingAdd(count, ordering: .relaxed) }
+}
+
 final class CountingView: StoreView {
-  private let view: any StoreView
-  private let rows = Atomic<Int>(0)
-  private let entries = Atomic<Int>(0)
+  let view: any StoreView
+  private let counts: ReadCounts
 
-  init(_ view: any StoreView) { self.view = view }
+  init(_ view: any StoreView, _ counts: ReadCounts = ReadCounts()) {
+    self.view = view
+    self.counts = counts
+  }
 
-  var rowsRead: Int { rows.load(ordering: .relaxed) }
-  var entriesRead: Int { entries.load(ordering: .relaxed) }
+  var rowsRead: Int { counts.rows }
+  var entriesRead: Int { counts.entries }
 
-  private func countRow() { rows.wrappingAdd(1, ordering: .relaxed) }
+  private func countRow() { counts.noteRow() }
+
+  func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
+    try view.sum(index, of: owner)
+  }
 
   var sequence: UInt64 { view.sequence }
 
@@ -56,7 +77,7 @@ final class CountingView: StoreView {
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
   ) throws {
     try view.visitEntries(index, range, descending: descending) {
-      entries.wrappingAdd(1, ordering: .relaxed)
+      counts.noteEntry()
       return try body($0, $1)
     }
   }
