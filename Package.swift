@@ -21,6 +21,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Perdure", targets: ["Perdure"]),
+    .library(name: "PerdureKeyedArchives", targets: ["PerdureKeyedArchives"]),
     .library(name: "PerdureLog", targets: ["PerdureLog"]),
     .library(name: "PerdureTestSupport", targets: ["PerdureTestSupport"]),
     .executable(name: "perdure", targets: ["PerdureCLI"]),
@@ -69,6 +70,8 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "PerdureTestSupport", dependencies: ["PerdureFileIO"], swiftSettings: settings),
+    // By itself, as it takes all of Foundation.
+    .target(name: "PerdureKeyedArchives", dependencies: ["Perdure"], swiftSettings: settings),
 
     // Level 3: programs
     .target(
@@ -105,7 +108,8 @@ let package = Package(
     .target(
       name: "PerdureProving",
       dependencies: [
-        "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "PerdureLog", "PerdureTestSupport",
+        "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "PerdureLog",
+        "PerdureTestSupport",
       ],
       path: "Proof/Proving", swiftSettings: settings),
     .target(
@@ -181,6 +185,9 @@ let package = Package(
     // What a user of Core Data expects, by rows of its documented behaviour, through the public interface alone.
     .testTarget(
       name: "ConformanceTests", dependencies: ["Perdure", "PerdureTestSupport"], exclude: ["README.md"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "PerdureKeyedArchivesTests", dependencies: ["PerdureKeyedArchives", "Perdure"],
       swiftSettings: settings),
     .testTarget(
       name: "DebianArchiveTests",

@@ -25,6 +25,7 @@ struct ImportRulesTests {
       "Synchronization",
     ],
     "PerdureTestSupport": ["PerdureFileIO", "Synchronization"],
+    "PerdureKeyedArchives": ["Foundation", "Perdure"],
     "PerdureCommands": system + ["Perdure", "PerdureLog", "ArgumentParser"],
     "perdure-cli": ["PerdureCommands", "ArgumentParser"],
     // The proof. What attacks the engine knows nothing of the graph.
