@@ -1,4 +1,5 @@
 import Foundation
+import PerdureModel
 import PerdurePredicates
 import Testing
 
@@ -8,13 +9,17 @@ import Testing
 struct RowFormatTests {
   /// The lines of a fenced block of bytes; what stands behind a semicolon is for people.
   private func lines(_ fence: String) throws -> [[UInt8]] {
-    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("FORMAT.md").path
-    let text = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    let text = try text()
     let start = try #require(text.firstIndex(of: "```\(fence)"))
     return text[(start + 1)...].prefix { $0 != "```" }.map { line in
       line.prefix { $0 != ";" }.split(separator: " ").compactMap { UInt8($0, radix: 16) }
     }
+  }
+
+  private func text() throws -> [Substring] {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("FORMAT.md").path
+    return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
   }
 
   @Test("The row is the one that a writer makes")
@@ -25,6 +30,33 @@ struct RowFormatTests {
     let values: [Value] = [.string("ab"), .integer(-2), .string("é"), .null]
     let bytes = RowWriter(RowLayouts(current: layout, all: [layout])).row { .value(values[$0]) }
     #expect(try lines("row").flatMap { $0 } == bytes)
+  }
+
+  @Test("The types of attributes are in the fields, and have the defaults, that the table says")
+  func types() throws {
+    let fields: [String: FieldKind] = [
+      "none": .absent, "16-bit integer": .int16, "32-bit integer": .int32, "64-bit integer": .int64,
+      "decimal": .decimal, "double": .double, "float": .float, "string": .string, "bool": .bool,
+      "date": .date,
+      "data": .data, "UUID": .uuid, "URL": .url, "object id": .reference,
+    ]
+    let defaults: [DefaultValue] = [
+      .bool(true), .integer(1), .double(1), .decimal(1), .string("a"), .date(.distantPast), .uuid(UUID()),
+      .data(Data([1])), .url(try #require(URL(string: "a:b"))), .now, .newUUID,
+    ]
+    let rows = try text().compactMap { line -> [String]? in
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      return line.hasPrefix("| ") && cells.count == 4 && fields[cells[2]] != nil ? cells : nil
+    }
+    #expect(rows.map { $0[0] } == AttributeType.allCases.map { "\($0.rawValue)" })
+    for (row, type) in zip(rows, AttributeType.allCases) {
+      #expect(row[1] == "\(type)" && fields[row[2]] == FieldKind(type), "\(row)")
+      let taken = defaults.indices.filter { kind in
+        let attribute = AttributeDescription("a", type, defaultValue: defaults[kind])
+        return (try? ManagedObjectModel([EntityDescription("E", properties: [.attribute(attribute)])])) != nil
+      }
+      #expect(row[3] == (taken.isEmpty ? "none" : taken.map { "\($0)" }.joined(separator: ", ")), "\(row)")
+    }
   }
 
   @Test("The keys are those of their values")
