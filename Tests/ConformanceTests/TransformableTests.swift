@@ -84,6 +84,18 @@ private struct ToneTransformer: ValueTransformer {
   }
 }
 
+@Entity private final class Folder: ManagedObject {
+  var name: String?
+  var draft: Preferences?
+  var preferences: Preferences?
+  @Relationship(inverse: "folder") var sheets: ToMany<Sheet>
+}
+
+@Entity private final class Sheet: ManagedObject {
+  var note: Preferences?
+  @Relationship(inverse: "sheets") var folder: Folder?
+}
+
 @Entity private final class Plain: ManagedObject {
   var draft: Preferences?
 }
@@ -263,6 +275,32 @@ struct TransformableTests {
     let error = try #require(throws: PerdureError.self) { try Sandbox(model) }
     #expect(
       error.code == .openFailed && error.message.contains("E.a") && error.message.contains("\"nobody's\""))
+  }
+
+  @Test("Transformable values have no order in a predicate, however they are reached")
+  func noOrder() throws {
+    let context = try Sandbox(Folder.self, Sheet.self).container.newContext()
+    let sheet = Sheet(context: context)
+    sheet.note = Preferences(theme: "a")
+    sheet.folder = Folder(context: context)
+    try context.save()
+    func found(_ format: String) throws -> Int {
+      try context.fetch(FetchRequest<Folder>(predicate: try FetchPredicate(format: format))).count
+    }
+    for format in [
+      "SUBQUERY(sheets, $c, $c.note < $c.folder.draft).@count > 0", "ANY sheets.note >= draft",
+      "SELF['draft'] < draft",
+      "sheets.@max.note == nil", "sheets.note.@min == nil",
+      "TERNARY(name == 'a', draft, preferences) < draft",
+      "draft BETWEEN {draft, preferences}", "sheets[FIRST].note < draft",
+      "max({draft, preferences}) == draft",
+      "(sheets.note UNION sheets.folder.draft)[0] > draft",
+    ] {
+      let error = #expect(throws: FetchError.self, "\(format)") { try found(format) }
+      #expect(error?.code == .typeMismatch, "\(format)")
+    }
+    #expect(
+      try found("sheets.note.@count == 1 AND ANY sheets.note != draft AND sheets[FIRST].note != nil") == 1)
   }
 
   @Test("Predicates ask whether there is a value, and whether it is the same as a whole; nothing is in order")

@@ -71,8 +71,9 @@ extension StoreSchema {
     }
   }
 
-  /// Whether a path ends at a transformable attribute.
+  /// Whether a path ends at a transformable attribute, and does not count.
   func isOpaque(_ path: PropertyPath, from start: EntityStorage) -> Bool {
+    if path.aggregate == .count { return false }
     var entity: EntityStorage? = start
     var last: PropertyStorage?
     for name in path.names {

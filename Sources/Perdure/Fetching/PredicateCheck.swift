@@ -32,12 +32,13 @@ struct PredicateCheck {
       let left = try type(comparison.left, variables)
       let right = try type(comparison.right, variables)
       try check(comparison, left, right)
+      try checkOrder(comparison, variables)
     }
   }
 
   // MARK: Types
 
-  private mutating func type(
+  mutating func type(
     _ expression: FetchExpression, _ variables: [String: PathType]
   ) throws(FetchError) -> PathType {
     switch expression {
@@ -46,13 +47,18 @@ struct PredicateCheck {
     case .variable(let name):
       guard let type = variables[name] else { throw unbound(name) }
       return type
-    case .keyPath(let path): return try follow(path, from: .object(entity))
-    case .member(let base, let path): return try follow(path, from: try type(base, variables))
+    case .keyPath(let path):
+      try checkLeast(expression, path, variables)
+      return try follow(path, from: .object(entity))
+    case .member(let base, let path):
+      try checkLeast(expression, path, variables)
+      return try follow(path, from: try type(base, variables))
     case .element(let base, let index): return try element(index, try type(base, variables), variables)
     case .function(let function, let arguments):
       for argument in arguments {
         let type = try type(argument, variables)
         guard let addsUp = function.addsUp else { continue }
+        if function.putsInOrder { try checkOrder(argument, "\(function.rawValue)", variables) }
         try type.checkAggregate(argument.description, "\(function.rawValue)", entity, addsUp: addsUp)
       }
       return .any
@@ -135,7 +141,6 @@ struct PredicateCheck {
         entity: entity.name, key: comparison.left.description)
     }
     if comparison.modifier == .direct { try checkSingle(comparison, left, right) }
-    try checkOrder(comparison)
     if case .many = right, !comparison.op.takesManyOnRight, comparison.modifier != .direct || !left.isMany {
       throw manyValues(comparison.right, comparison)
     }
@@ -144,22 +149,6 @@ struct PredicateCheck {
       try check(comparison.left, side, comparison.op, value, written: comparison.op)
     } else if case .constant(let value) = comparison.left, let op = comparison.op.exchanged {
       try check(comparison.right, right, op, value, written: comparison.op)
-    }
-  }
-
-  /// The order of bytes that stand for something else means nothing.
-  private func checkOrder(_ comparison: FetchComparison) throws(FetchError) {
-    switch comparison.op {
-    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .between: break
-    default: return
-    }
-    for case .keyPath(let path) in [comparison.left, comparison.right]
-    where schema.isOpaque(path, from: entity) {
-      let key = FetchExpression.keyPath(path).description
-      throw FetchError(
-        .typeMismatch,
-        "\(comparison.op.rawValue) needs values with an order; \(key) of \(entity.name) is transformable: its bytes are "
-          + "equal or not, or there are none.", entity: entity.name, key: key)
     }
   }
 
@@ -273,6 +262,9 @@ extension FetchComparison.Operator {
 }
 
 extension FetchFunction {
+  /// Whether the values have to have an order.
+  fileprivate var putsInOrder: Bool { self == .min || self == .max }
+
   /// Of those that make one value of a collection: whether the values have to be numbers.
   fileprivate var addsUp: Bool? {
     switch self {
