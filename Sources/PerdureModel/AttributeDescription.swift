@@ -24,6 +24,8 @@ public struct AttributeDescription: Sendable, Hashable {
   ///
   /// A path has no value where one of its relationships leads nowhere or its attribute has none; the derived attribute is
   /// optional then. A sum of whole numbers may be decimal. One that its type cannot hold has no value.
+  ///
+  /// Reading one follows its path; a sum looks at all members, O(n), each time, unless an index on it keeps the sum.
   public var derivation: String?
   /// The name that the attribute had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?

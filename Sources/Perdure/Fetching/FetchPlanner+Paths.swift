@@ -46,7 +46,8 @@ extension FetchPlanner {
         return Candidate(
           access: .join(outers: way.outers, inner: inner, ranges), isOrdered: fetch.order.isEmpty,
           filtersEntities: true, count: Int((Double(found) * way.perTarget).rounded(.up)),
-          costPerCandidate: Double(way.outers.count) + 3, settled: bounds.areExact ? [position] : [],
+          costPerCandidate: Double(way.outers.count) + 3, costAtFirst: Double(found),
+          settled: bounds.areExact ? [position] : [],
           words: "objects whose \(way.words.joined(separator: ".")) is found by the index on \(name)")
       }
     }
@@ -115,14 +116,16 @@ extension FetchPlanner {
       let ranges = (component.isDescending ? bounds.flipped() : bounds).ranges
       guard ranges.allSatisfy(\.fitsIndexes) else { return nil }
       let isAscending = criterion.order.isAscending
+      let found = ranges.reduce(0) { $0 + statistics.entryCount(inner, $1) }
+      // Entries that are walked over until one leads to an object: not all do.
+      let walked = min(Double(found), way.perTarget > 0 ? 1 / way.perTarget : .infinity)
       var candidate = Candidate(
         access: .pathOrder(
           outers: way.outers, inner: inner, ranges, isReversed: isAscending == component.isDescending,
           includesNull: bounded == nil),
         isReversed: !isAscending, isOrdered: true, filtersEntities: !way.isExact, count: rowTotal,
-        costPerCandidate: Double(way.outers.count) + 3,
+        costPerCandidate: Double(way.outers.count) + 3 + walked,
         words: "\(way.words.joined(separator: ".")), in the order of the index on \(name)")
-      let found = ranges.reduce(0) { $0 + statistics.entryCount(inner, $1) }
       if let bounded {
         candidate.settled = bounded.bounds.areExact ? bounded.conjuncts : []
         candidate.count = min(rowTotal, Int((Double(found) * way.perTarget).rounded(.up)))

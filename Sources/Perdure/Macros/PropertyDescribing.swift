@@ -54,7 +54,7 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
-        defaultValue: value.flatMap { DefaultValue($0.predicateValue) },
+        defaultValue: Self.defaultValue(value, of: name),
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
@@ -66,8 +66,19 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: true,
-        defaultValue: value.flatMap { DefaultValue($0.predicateValue) },
+        defaultValue: Self.defaultValue(value, of: name),
         derivation: derived, renamingIdentifier: originalName), options)
+  }
+
+  /// A default as models have it. One that nothing can be made of would be none, and found out when it is missed.
+  private static func defaultValue<Attribute: AttributeValue>(
+    _ value: Attribute?, of name: String
+  ) -> DefaultValue? {
+    guard let value = value?.predicateValue else { return nil }
+    if let problem = value.transformationProblem {
+      stop("The initial value of \(name) cannot be kept: \(problem)")
+    }
+    return DefaultValue(value)
   }
 
   /// Adds an attribute that always has a value, of which each object begins with one of its own.
@@ -130,7 +141,7 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
-        defaultValue: value.flatMap { DefaultValue($0.predicateValue) }, renamingIdentifier: originalName,
+        defaultValue: Self.defaultValue(value, of: name), renamingIdentifier: originalName,
         isTransient: true), options)
   }
 
@@ -142,7 +153,7 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: true,
-        defaultValue: value.flatMap { DefaultValue($0.predicateValue) }, renamingIdentifier: originalName,
+        defaultValue: Self.defaultValue(value, of: name), renamingIdentifier: originalName,
         isTransient: true), options)
   }
 

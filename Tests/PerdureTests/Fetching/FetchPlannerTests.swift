@@ -10,7 +10,7 @@ struct FetchPlannerTests {
   private func explain(
     _ entity: String, _ format: String? = nil, _ arguments: [(any PredicateArgument)?] = [],
     order: [FetchOrder] = [], limit: Int? = nil, offset: Int = 0, entries: Int = 12,
-    compoundEntries: Int? = nil, indexed: Bool = true
+    compoundEntries: Int? = nil, companies: Int = 50, indexed: Bool = true
   ) throws -> String {
     let schema = try TestModel.schema(indexed: indexed)
     var query = FetchQuery(entity: schema.entity(named: entity)!.number)
@@ -18,7 +18,7 @@ struct FetchPlannerTests {
     query.order = order
     query.limit = limit
     query.offset = offset
-    let rows = ["Employee": 1000, "Manager": 100, "Company": 50, "Tag": 20]
+    let rows = ["Employee": 1000, "Manager": 100, "Company": companies, "Tag": 20]
     let statistics = FetchStatistics(
       entryCount: { index, range in
         // A bound on one component has at most ten bytes of a number.
@@ -26,6 +26,20 @@ struct FetchPlannerTests {
         return schema.definition(index).entities.reduce(0) { $0 + (rows[schema.entity($1).name] ?? 0) }
       }, rowCount: { rows[schema.entity($0).name] ?? 0 })
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
+  }
+
+  @Test("The order along a path is not that of an index of which most entries lead to nobody, nor is a join")
+  func sparsePaths() throws {
+    let order = [FetchOrder("company.name", ascending: false)]
+    let many = try explain("Employee", nil, order: order, limit: 5)
+    #expect(many.contains("in the order of the index on Company.name"), "\(many)")
+    let sparse = try explain(
+      "Employee", nil, order: order, limit: 5, entries: 1_000_000, companies: 1_000_000)
+    #expect(sparse.contains("scan of"), "\(sparse)")
+    let join = try explain("Employee", "company.name == 'x'", entries: 3)
+    #expect(join.contains("is found by the index on Company.name"), "\(join)")
+    let long = try explain("Employee", "company.name == 'x'", entries: 100_000, companies: 1_000_000)
+    #expect(long.contains("scan of"), "\(long)")
   }
 
   @Test("Without an index a fetch scans, filters and sorts")
