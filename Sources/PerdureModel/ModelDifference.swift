@@ -143,32 +143,39 @@ struct ModelComparison {
   }
 
   /// - Parameter prefix: The path of the composite whose elements these are, with a point behind.
+  /// - Parameter isPresent: Whether what has the properties has a value in every older row.
   private mutating func compareProperties(
-    _ old: [PropertyDescription], _ new: [PropertyDescription], of entity: String, behind prefix: String = ""
+    _ old: [PropertyDescription], _ new: [PropertyDescription], of entity: String, behind prefix: String = "",
+    isPresent: Bool = true
   ) {
     let oldNames = Set(old.map(\.name))
     let newByName = Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0) })
     for property in old {
       let path = prefix + property.name
       if let other = newByName[property.name] {
-        compare(property, other, of: entity, path)
+        compare(property, other, of: entity, path, isPresent: isPresent)
       } else {
         note(.propertyRemoved, entity, path, property.isTransient, "The property was removed.")
       }
     }
     for property in new where !oldNames.contains(property.name) {
-      let isCompatible = property.canBeAdded
+      // A value of the element alone would be half a value, wherever the composite had none.
+      let isHalf = !isPresent && property.hasValueInOlderRows
+      let isCompatible = property.canBeAdded && !isHalf
       let message =
         isCompatible
         ? "The property was added."
-        : "A required property was added without a value for existing objects: make it optional"
-          + " or give it a default."
+        : !isPresent
+          ? "An element that is required or has a default was added to a composite that existing objects may be"
+            + " without: make it optional, without a default."
+          : "A required property was added without a value for existing objects: make it optional"
+            + " or give it a default."
       note(.propertyAdded, entity, prefix + property.name, isCompatible, message)
     }
   }
 
   private mutating func compare(
-    _ old: PropertyDescription, _ new: PropertyDescription, of entity: String, _ path: String
+    _ old: PropertyDescription, _ new: PropertyDescription, of entity: String, _ path: String, isPresent: Bool
   ) {
     guard old != new else { return }
     let count = differences.count
@@ -186,7 +193,8 @@ struct ModelComparison {
     case (.attribute(let old), .attribute(let new)): compare(old, new, of: entity, path)
     case (.relationship(let old), .relationship(let new)): compare(old, new, of: entity)
     case (.composite(let old), .composite(let new)):
-      compareProperties(old.elements, new.elements, of: entity, behind: "\(path).")
+      compareProperties(
+        old.elements, new.elements, of: entity, behind: "\(path).", isPresent: isPresent && !old.isOptional)
     default:
       note(.propertyKindChanged, entity, path, false, "The \(old.kindName) became \(new.kindPhrase).")
     }
@@ -255,6 +263,11 @@ extension PropertyDescription {
     }
   }
 
+  /// Whether older rows have a value of it as soon as it is there, or of a part of it.
+  fileprivate var hasValueInOlderRows: Bool {
+    leaves.contains { if case .attribute(let leaf) = $0 { leaf.hasValueInOlderRows } else { false } }
+  }
+
   fileprivate var isDerived: Bool {
     if case .attribute(let attribute) = self { attribute.derivation != nil } else { false }
   }
@@ -277,12 +290,6 @@ extension AttributeDescription {
 extension CompositeAttributeDescription {
   /// Where no leaf has a default, an older row has no value of it; else it has one, and all of it has to be there.
   fileprivate var canBeAdded: Bool {
-    hasDefault ? elements.allSatisfy(\.canBeAdded) : isOptional
-  }
-
-  private var hasDefault: Bool {
-    PropertyDescription.composite(self).leaves.contains {
-      if case .attribute(let leaf) = $0 { leaf.hasValueInOlderRows } else { false }
-    }
+    PropertyDescription.composite(self).hasValueInOlderRows ? elements.allSatisfy(\.canBeAdded) : isOptional
   }
 }
