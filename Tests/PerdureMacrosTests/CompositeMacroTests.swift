@@ -170,6 +170,9 @@ struct CompositeMacroTests {
         complaints("@Attribute(\(option)) var a: Int")
           == ["\"a\" is stored as it is, as every element of a composite @ @Attribut"])
     }
+    #expect(
+      complaints("@Attribute(.composite) var a: B")
+        == ["\"a\" is an element by its type, a composite or an attribute @ @Attribut"])
     #expect(complaints("@Attribute(.minimum(1)) @Attribute var a: Int").count == 1)
     #expect(complaints("@Attribute var a: Int { 1 }").count == 1)
     #expect(complaints("@Attribute(.minimum(1), originalName: \"b\") var a: Int") == [])

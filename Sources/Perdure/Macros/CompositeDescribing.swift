@@ -14,12 +14,12 @@ extension _EntityAssembly {
     add(.always(name, C.elements(default: value)), originalName)
   }
 
-  /// Adds a composite attribute that may have no value.
+  /// Adds a composite attribute that may have no value, and has none at first where no other is given.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
   ) {
-    add(CompositeAttributeDescription(name, C.elements(default: value)), originalName)
+    add(CompositeAttributeDescription(name, C.elements(of: value)), originalName)
   }
 
   /// Explains what types a composite attribute can have.
@@ -69,11 +69,15 @@ extension ManagedObject {
 }
 
 extension CompositeAttributeValue {
-  /// The elements, of which those in a value begin with what they are there, and the others without a value; as the
-  /// type has them where there is no such value.
+  /// The elements, beginning with what they are in a value; as the type has them where there is none.
   fileprivate static func elements(default value: Self?) -> [PropertyDescription] {
-    guard let content = value?.compositeContent else { return compositeElements }
-    return compositeElements.map { $0.beginning(with: content.values, behind: "") }
+    value == nil ? compositeElements : elements(of: value)
+  }
+
+  /// The elements, beginning with what they are in a value; without a value of their own where it is nil.
+  fileprivate static func elements(of value: Self?) -> [PropertyDescription] {
+    let values = value?.compositeContent.values ?? [:]
+    return compositeElements.map { $0.beginning(with: values, behind: "") }
   }
 }
 
@@ -139,19 +143,41 @@ public struct _CompositeAssembly {
 
   /// Adds a composite that always has a value.
   public mutating func add<C: CompositeAttributeValue>(
-    _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
-    originalName: String? = nil
+    _ name: String, _ type: C.Type, default value: C? = nil, originalName: String? = nil
   ) {
     add(.always(name, C.elements(default: value)), originalName)
   }
 
-  /// Adds a composite that may have no value.
+  /// Adds a composite that may have no value, and has none at first where no other is given.
   public mutating func add<C: CompositeAttributeValue>(
-    _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
-    originalName: String? = nil
+    _ name: String, _ type: C?.Type, default value: C? = nil, originalName: String? = nil
   ) {
-    add(CompositeAttributeDescription(name, C.elements(default: value)), originalName)
+    add(CompositeAttributeDescription(name, C.elements(of: value)), originalName)
   }
+
+  /// Explains where the rules of a composite stand.
+  @available(
+    *, unavailable,
+    message: """
+      A composite has no rules or options of its own: mark the variables of its struct, or remove these.
+      """
+  )
+  public mutating func add<C: CompositeAttributeValue>(
+    _ name: String, _ type: C.Type, default value: C? = nil, _ option: AttributeOption,
+    _ more: AttributeOption..., originalName: String? = nil
+  ) {}
+
+  /// Explains where the rules of a composite stand.
+  @available(
+    *, unavailable,
+    message: """
+      A composite has no rules or options of its own: mark the variables of its struct, or remove these.
+      """
+  )
+  public mutating func add<C: CompositeAttributeValue>(
+    _ name: String, _ type: C?.Type, default value: C? = nil, _ option: AttributeOption,
+    _ more: AttributeOption..., originalName: String? = nil
+  ) {}
 
   private mutating func add(_ composite: CompositeAttributeDescription, _ originalName: String?) {
     var composite = composite

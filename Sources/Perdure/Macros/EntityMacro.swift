@@ -126,7 +126,8 @@ public enum AttributeOption: Sendable, Hashable {
   /// been deleted and saved, and with the context: what outlives its context has the defaults.
   case transient
   /// The variable is of a `CompositeAttributeValue` type, optional or not. Its initial value is that of all of its
-  /// elements; without one these have their own. Rules stand at the elements.
+  /// elements; without one it begins as nil, and where it is not optional the elements have their own. Rules stand at
+  /// the elements.
   case composite
   /// A `ValueTransformer` that is registered under this name makes bytes of the values and back. The variable may be of
   /// any type, and has no initial value. Each reading makes the value anew: a change within an object that it leads to

@@ -108,6 +108,12 @@ struct CompositeElement: Hashable, Sendable {
         marker.offset
       )
     }
+    if options.has(option: "composite") {
+      return (
+        "\"\(name)\" is an element by its type, a composite or an attribute. Remove .composite.",
+        marker.offset
+      )
+    }
     if options.has(label: "derived") || ["transient", "transformed"].contains(where: options.has(option:)) {
       return (
         "\"\(name)\" is stored as it is, as every element of a composite. Declare it in the entity's class, or "

@@ -48,6 +48,7 @@ struct MacroMisuseTests {
     @Composite struct Fixed { let a: Int } // error: "a" is a constant
     @Composite struct Linked { @Relationship var a: Good? } // error: leads to no objects
     @Composite struct Sole { @Attribute(.unique) var a: Int } // error: said by each entity
+    @Composite struct Told { @Attribute(.composite) var a: Place? } // error: Remove .composite
     @Composite final class Shared { var a: Int = 1 } // error: belongs on a struct
     extension Outer { @Composite struct Inside { var a: Place?; private var b: Int } }
     @Entity final class Housed: ManagedObject { @Attribute(.composite) var a: Outer.Inside?; var b: Int }
@@ -123,6 +124,7 @@ struct MacroMisuseTests {
       @Composite struct Place { var city: String? }
       struct Plain { var city: String? }
       @Composite struct Odd { var plain: Plain? }
+      @Composite struct Ruled { @Attribute(.minimum(1)) var place: Place?; @Attribute(.minimum(1)) var other: Place }
       @Entity final class Unmarked: ManagedObject { var place: Place?; var other: Place }
       @Entity final class Marked: ManagedObject { @Attribute(.composite) var plain: Plain? }
       """)
@@ -135,6 +137,8 @@ struct MacroMisuseTests {
     #expect(
       plain.map { $0.text.prefix(6) }.sorted() == ["'_comp", "'_setC", "'_widt", "'add(_", "'addCo"],
       "\(found)")
-    #expect(found.count == unmarked.count + plain.count, "\(found)")
+    let ruled = found.filter { $0.text.contains("A composite has no rules or options of its own") }
+    #expect(ruled.count == 2, "\(found)")
+    #expect(found.count == unmarked.count + plain.count + ruled.count, "\(found)")
   }
 }
