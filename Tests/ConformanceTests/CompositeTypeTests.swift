@@ -131,7 +131,8 @@ struct CompositeTypeTests {
     let missing = try #require(throws: PerdureError.self) { try ware.validateValue(&value, forKey: "span") }
     #expect(missing.details.map { "\($0.code.rawValue) \($0.property)" } == ["1570 span.to"])
     let unfit: [(Any, String)] = [
-      ("x", "span"), (["too": 1], "span"), (["from": "x", "to": 2] as [String: Any], "span.from"),
+      ("x", "span"), (["too": 1], "span"),
+      (Contact(phone: "1"), "span"), (["from": "x", "to": 2] as [String: Any], "span.from"),
     ]
     for (other, path) in unfit {
       value = other

@@ -210,7 +210,7 @@ extension ContextCore {
       } else {
         violation = PropertyRules.unfit(value)
       }
-    } else if !shape.isOptional(slot) {
+    } else if !object.canLack(slot) {
       violation = PropertyRules.missing
     }
     if let violation {

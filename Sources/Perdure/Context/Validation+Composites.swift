@@ -20,6 +20,14 @@ extension EntitySchema {
     composites.last { $0.depth < depth && $0.slots.contains(slots.lowerBound) }
   }
 
+  /// Whether a save asks for the value of a required leaf: it does where what the leaf is in has one, and of an attribute
+  /// of its own always.
+  ///
+  /// - Parameter value: Whether a slot has a value.
+  func isRequired(_ slot: Int, _ value: (Int) -> Bool) -> Bool {
+    composite(around: slot..<slot + 1).map { !$0.isAbsent(value) } ?? true
+  }
+
   /// The required composites without a value, in those that have one.
   ///
   /// - Parameter value: Whether a slot has a value.
@@ -33,10 +41,9 @@ extension EntitySchema {
 }
 
 extension ContextCore {
-  /// Whether a leaf needs a value, as an attribute of its own always does: in a composite that has none it does not.
+  /// Whether a required leaf needs a value.
   func isRequired(_ overlay: ObjectOverlay, _ slot: Int, _ row: RowView?) -> Bool {
-    guard let innermost = overlay.shape.schema.composite(around: slot..<slot + 1) else { return true }
-    return !innermost.isAbsent { !column(overlay, $0, row).isNull }
+    overlay.shape.schema.isRequired(slot) { !column(overlay, $0, row).isNull }
   }
 
   /// Adds the composites that must have a value and have none.
@@ -60,6 +67,8 @@ extension ContextCore {
     }
     let leaves = object.leaves(of: value, composite)
     let present = Set(leaves.filter { $0.value != nil }.map(\.slot))
+    // What is around the composite is as the object has it.
+    let hasValue = { composite.slots.contains($0) ? present.contains($0) : object.hasValue($0) }
     var details: [PerdureError.Detail] = []
     for (slot, value) in leaves {
       if let value {
@@ -68,21 +77,28 @@ extension ContextCore {
         } else {
           details.append(.unfit(value, shape.propertyName(slot), object.objectID))
         }
-      } else if !shape.isOptional(slot),
-        shape.schema.composite(around: slot..<slot + 1)?.isAbsent(present.contains) == false
-      {
+      } else if !shape.isOptional(slot), shape.schema.isRequired(slot, hasValue) {
         details.append(
           PerdureError.Detail(
             code: PropertyRules.missing.code, objectID: object.objectID, property: shape.propertyName(slot),
             value: .null, rule: PropertyRules.missing.rule))
       }
     }
-    // What is around the composite has a value, whatever that is.
-    for absent in shape.schema.absentComposites({ present.contains($0) || !composite.slots.contains($0) })
+    for absent in shape.schema.absentComposites(hasValue)
     where absent.depth >= composite.depth && composite.slots.contains(absent.slots.lowerBound) {
       details.append(.absent(absent, object.objectID))
     }
     if !details.isEmpty { throw .validation(details) }
+  }
+}
+
+extension ManagedObject {
+  /// Whether an attribute has a value.
+  fileprivate func hasValue(_ slot: Int) -> Bool { !attributeValue(slot).isNull }
+
+  /// Whether a save would take a property without a value, as the others of the object are.
+  func canLack(_ slot: Int) -> Bool {
+    shape.isOptional(slot) || !shape.schema.isRequired(slot) { $0 != slot && hasValue($0) }
   }
 }
 

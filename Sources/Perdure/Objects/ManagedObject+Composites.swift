@@ -45,7 +45,9 @@ extension ManagedObject {
 
   /// Whether a composite can be set to a value, as far as its elements are concerned.
   func canHold(_ value: Any, _ composite: CompositeSchema) -> Bool {
-    if value is any CompositeAttributeValue { return true }
+    if let value = value as? any CompositeAttributeValue {
+      return canHold(value.compositeContent.dictionary, composite)
+    }
     guard let values = value as? [String: Any?],
       Set(values.keys).isSubset(of: composite.elements.map(\.name))
     else { return false }
@@ -69,49 +71,5 @@ extension ManagedObject {
   /// The name by which changes of a slot are spoken of: that of the composite that it is in, if there is one.
   func changedName(_ slot: Int) -> String {
     shape.schema.composites.first { $0.slots.contains(slot) }?.name ?? shape.propertyName(slot)
-  }
-}
-
-// MARK: - Typed
-
-extension ManagedObject {
-  /// Reads a composite attribute; nil when it has no value. For generated code.
-  public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C?.Type) -> C? {
-    let content = compositeContent(slot)
-    return content.isEmpty ? nil : C(compositeContent: content)
-  }
-
-  /// Reads a composite attribute; what its elements read as without a value where it has none. For generated code.
-  public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C.Type) -> C {
-    C(compositeContent: compositeContent(slot))
-  }
-
-  /// Changes all of a composite attribute; nil takes its value away. For generated code.
-  public final func _setComposite<C: CompositeAttributeValue>(_ slot: Int, _ value: C?) {
-    let content = value?.compositeContent ?? CompositeContent()
-    let (composite, start) = typedComposite(slot)
-    for slot in composite.slots {
-      setAttributeValue(content.values[String(shape.propertyName(slot).dropFirst(start))] ?? .null, slot)
-    }
-  }
-
-  private func compositeContent(_ slot: Int) -> CompositeContent {
-    core.checkOwner()
-    checkSlot(slot)
-    let (composite, start) = typedComposite(slot)
-    var content = CompositeContent()
-    for slot in composite.slots {
-      let value = attributeValue(slot)
-      if !value.isNull { content.values[String(shape.propertyName(slot).dropFirst(start))] = value }
-    }
-    return content
-  }
-
-  /// The composite of a variable, and how much of the paths of its leaves is its own name.
-  private func typedComposite(_ slot: Int) -> (composite: CompositeSchema, start: Int) {
-    guard
-      let composite = shape.schema.composites.first(where: { $0.slots.lowerBound == slot && $0.depth == 0 })
-    else { stop("\(shape.name) has no composite attribute in slot \(slot).") }
-    return (composite, composite.name.count + 1)
   }
 }

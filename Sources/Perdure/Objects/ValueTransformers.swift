@@ -106,15 +106,19 @@ extension ManagedObject {
     if let transformer = shape.transformers[slot] { return try? transformer.value(from: data) }
     let name = shape.propertyName(slot)
     let table = type(of: self)._propertyNamesByKeyPath
-    guard let keyPath = table.first(where: { $0.value == name })?.key else { return data }
-    let found = self[keyPath: keyPath]
-    return (found as? any MayBeNothing).map(\.something) ?? found
+    if let keyPath = table.first(where: { $0.value == name })?.key {
+      return Self.something(self[keyPath: keyPath])
+    }
+    if let typed = typedLeaf(slot) { return typed }
+    return data
   }
 
-  /// The form in which a transformable attribute keeps a value that was given by name; nil for others.
+  /// The form in which a transformable attribute keeps a value that was given by name; nil for others. What a type of
+  /// composites gives are bytes.
   func transformed(_ value: Any?, _ slot: Int) -> Value? {
     guard let transformer = shape.transformers[slot] else { return nil }
     guard let value else { return .null }
+    if let value = value as? Value, case .data = value { return value }
     do {
       return .data(try transformer.data(from: value))
     } catch {
@@ -144,7 +148,7 @@ extension ManagedObject {
 }
 
 /// Tells optionals from other types.
-private protocol MayBeNothing {
+protocol MayBeNothing {
   var something: Any? { get }
 }
 

@@ -1,0 +1,121 @@
+// Composite attributes as values of the types that classes have for them.
+//
+//   C1. A type may not know all that is stored: another version of the program has saved it. So what a leaf holds stays
+//       as it is where the type shows the same before and after, as it does with `value.part = …` of all other parts. It
+//       goes with the whole, and with a composite around it that is taken away.
+//   C2. What a type gives that is none of the elements is a mistake in the type, and would be lost without a word.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+extension ManagedObject {
+  /// Reads a composite attribute; nil when it has no value. For generated code.
+  public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C?.Type) -> C? {
+    let content = compositeContent(slot)
+    return content.isEmpty ? nil : C(compositeContent: content)
+  }
+
+  /// Reads a composite attribute; what its elements read as without a value where it has none. For generated code.
+  public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C.Type) -> C {
+    C(compositeContent: compositeContent(slot))
+  }
+
+  /// Changes all of a composite attribute; nil takes its value away. For generated code.
+  public final func _setComposite<C: CompositeAttributeValue>(_ slot: Int, _ value: C?) {
+    let composite = typedComposite(slot)
+    guard let new = value?.compositeContent.values else {
+      for slot in composite.slots { setAttributeValue(.null, slot) }
+      return
+    }
+    checkElements(new, composite)
+    let old = compositeContent(slot)
+    let shown = old.isEmpty ? [:] : C(compositeContent: old).compositeContent.values
+    for slot in composite.slots {
+      let name = name(slot, in: composite)
+      let isSame = old.values[name] != nil && shown[name] == new[name]
+      if isSame, new[name] != nil || !isTakenAway(slot, composite, shown, new) { continue }
+      setAttributeValue(new[name] ?? .null, slot)
+    }
+  }
+
+  /// Whether some composite around a leaf had a value to show and has none (C1).
+  private func isTakenAway(
+    _ slot: Int, _ whole: CompositeSchema, _ shown: [String: Value], _ new: [String: Value]
+  ) -> Bool {
+    shape.schema.composites.contains { around in
+      around.slots.contains(slot) && around.slots.contains { shown[name($0, in: whole)] != nil }
+        && !around.slots.contains { new[name($0, in: whole)] != nil }
+    }
+  }
+
+  /// Stops the program where a type's content has what is no element (C2).
+  private func checkElements(_ values: [String: Value], _ composite: CompositeSchema) {
+    if composite.slots.count(where: { values[name($0, in: composite)] != nil }) == values.count { return }
+    let names = Set(composite.slots.map { name($0, in: composite) })
+    let unknown = values.keys.filter { !names.contains($0) }.min() ?? ""
+    stop(
+      "\(shape.name).\(composite.name).\(unknown) is in the compositeContent of a value, and no element of the "
+        + "composite. Its elements are \(names.sorted().joined(separator: ", ")).")
+  }
+
+  private func compositeContent(_ slot: Int) -> CompositeContent {
+    core.checkOwner()
+    checkSlot(slot)
+    let composite = typedComposite(slot)
+    var content = CompositeContent()
+    for slot in composite.slots {
+      let value = attributeValue(slot)
+      if !value.isNull { content.values[name(slot, in: composite)] = value }
+    }
+    return content
+  }
+
+  /// The path of a leaf within a composite.
+  private func name(_ slot: Int, in composite: CompositeSchema) -> String {
+    String(shape.propertyName(slot).dropFirst(composite.name.count + 1))
+  }
+
+  /// The composite of a variable.
+  private func typedComposite(_ slot: Int) -> CompositeSchema {
+    guard
+      let composite = shape.schema.composites.first(where: { $0.slots.lowerBound == slot && $0.depth == 0 })
+    else { stop("\(shape.name) has no composite attribute in slot \(slot).") }
+    return composite
+  }
+}
+
+// MARK: - Leaves by name
+
+extension ManagedObject {
+  /// What the class's type of a composite makes of a leaf; nil in nil where neither has a variable for it.
+  func typedLeaf(_ slot: Int) -> Any?? {
+    guard let composite = shape.schema.composites.first(where: { $0.slots.contains(slot) })
+    else { return nil }
+    let table = type(of: self)._propertyNamesByKeyPath
+    guard let keyPath = table.first(where: { $0.value == composite.name })?.key else { return nil }
+    var value = Self.something(self[keyPath: keyPath])
+    for part in name(slot, in: composite).split(separator: ".") {
+      guard let whole = value as? any CompositeAttributeValue else { return .some(nil) }
+      guard let found = whole.part(String(part)) else { return nil }
+      value = found
+    }
+    return .some(value)
+  }
+
+  /// What is in an optional, if it is one.
+  static func something(_ value: Any?) -> Any? {
+    guard let value else { return nil }
+    if let optional = value as? any MayBeNothing { return optional.something }
+    return value
+  }
+}
+
+extension CompositeAttributeValue {
+  /// The value of the variable for an element; nil in nil where there is no such variable.
+  fileprivate func part(_ name: String) -> Any?? {
+    guard let keyPath = Self.compositeNames.first(where: { $0.value == name })?.key,
+      let value = self[keyPath: keyPath]
+    else { return nil }
+    return .some(ManagedObject.something(value))
+  }
+}

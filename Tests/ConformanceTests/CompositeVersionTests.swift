@@ -1,0 +1,210 @@
+import Foundation
+import Perdure
+import PerdureTestSupport
+import Testing
+
+private enum Level: Int16, AttributeValue, CaseIterable { case low = 1, high }
+
+private struct Note: CodableAttributeValue, Equatable {
+  var words: [String] = []
+}
+
+@Composite private struct Mark: Equatable {
+  var code: Int?
+  var level: Level?
+  var note: Note?
+}
+
+@Composite private struct Address: Equatable {
+  var city: String
+  var country: String = "FR"
+  var mark: Mark?
+}
+
+@Composite private struct Home: Equatable {
+  var mark: Mark?
+  var last: Address?
+  var floor: Int = 2
+}
+
+@Entity private final class Shop: ManagedObject {
+  @Attribute(.composite) var address: Address?
+  @Attribute(.composite) var second: Address? = nil
+  @Attribute(.composite) var third: Address? = Address(city: "A")
+  @Attribute(.composite) var home: Home
+  @Attribute(.composite) var mark: Mark?
+}
+
+/// What it gives is not what it says.
+private struct Odd: CompositeAttributeValue {
+  var from = 0
+
+  static var compositeElements: [PropertyDescription] { [.int64("from"), .int64("to")] }
+  static var compositeNames: [AnyKeyPath: String] { [\Odd.from: "from"] }
+  init(from: Int) { self.from = from }
+  init(compositeContent content: CompositeContent) { from = content["from"] ?? 0 }
+  var compositeContent: CompositeContent {
+    var content = CompositeContent()
+    content["form"] = from
+    return content
+  }
+}
+
+@Entity private final class Oddity: ManagedObject {
+  @Attribute(.composite) var odd: Odd?
+}
+
+/// The bytes of a text, backwards.
+private struct Backwards: ValueTransformer {
+  static let name = "Backwards in a composite"
+  struct NoText: Error {}
+
+  func data(from value: Any) throws -> Data {
+    guard let text = value as? String else { throw NoText() }
+    return Data(text.utf8.reversed())
+  }
+  func value(from data: Data) throws -> Any { String(decoding: data.reversed(), as: UTF8.self) }
+}
+
+private struct Sign: CompositeAttributeValue {
+  var bytes: Data?
+
+  static var compositeElements: [PropertyDescription] {
+    [.attribute(AttributeDescription("text", .transformable, valueTransformerName: Backwards.name))]
+  }
+  static var compositeNames: [AnyKeyPath: String] { [\Sign.bytes: "text"] }
+  init(bytes: Data?) { self.bytes = bytes }
+  init(compositeContent content: CompositeContent) { bytes = content["text"] }
+  var compositeContent: CompositeContent {
+    var content = CompositeContent()
+    content["text"] = bytes
+    return content
+  }
+}
+
+/// A7 of the reference: what a struct does not know, and where it begins.
+@Suite("Structs of composite attributes and what is stored")
+struct CompositeVersionTests {
+  private func context() throws -> ManagedObjectContext { try Sandbox(Shop.self).container.newContext() }
+
+  private func bytes(_ shop: Shop, _ path: String) throws -> Value? {
+    try TypedSnapshot(shop).contents[path]?.value
+  }
+
+  @Test("An optional composite without an initial value begins as nil, and asks for nothing")
+  func beginning() throws {
+    let context = try context()
+    let shop = Shop(context: context)
+    #expect(shop.address == nil && shop.second == nil && shop.third == Address(city: "A"))
+    #expect(shop.home == Home(mark: nil, last: nil, floor: 2))
+    try context.save()
+    #expect(shop.address == nil && shop.second == nil && shop.third?.country == "FR")
+  }
+
+  @Test("Setting one part leaves what the struct does not know of the others")
+  func unknownValues() throws {
+    let context = try context()
+    let shop = Shop(context: context)
+    let stored = Value.data(Data(#"{"more": 1, "words": ["a"]}"#.utf8))
+    shop.mark = Mark(code: 1, level: .low, note: Note(words: ["b"]))
+    shop.setValue(7 as Int16, forKey: "mark.level")
+    shop.setValue(stored, forKey: "mark.note")
+    try context.save()
+    #expect(shop.mark == Mark(code: 1, level: nil, note: Note(words: ["a"])))
+    shop.mark?.code = 2
+    #expect(shop.value(forKey: "mark.level") as? Int16 == 7)
+    #expect(try bytes(shop, "mark.note") == stored)
+    shop.mark?.level = .high
+    shop.mark?.note?.words = ["c"]
+    #expect(shop.value(forKey: "mark.level") as? Int16 == 2)
+    #expect(shop.mark == Mark(code: 2, level: .high, note: Note(words: ["c"])))
+    #expect(try bytes(shop, "mark.note") != stored)
+  }
+
+  @Test("What the struct does not know goes with the whole, and with the struct that it is in")
+  func goingAlong() throws {
+    let context = try context()
+    let shop = Shop(context: context)
+    shop.mark = Mark(code: 1)
+    shop.home.mark = Mark(code: 1)
+    for path in ["mark.level", "home.mark.level"] { shop.setValue(7 as Int16, forKey: path) }
+    shop.home.floor = 3
+    #expect(shop.value(forKey: "home.mark.level") as? Int16 == 7)
+    shop.home.mark = nil
+    #expect(shop.value(forKey: "home.mark.level") == nil && shop.home.mark == nil && shop.home.floor == 3)
+    shop.mark = nil
+    #expect(shop.value(forKey: "mark.level") == nil && shop.mark == nil)
+  }
+
+  @Test("What a struct shows where nothing is stored is stored when it is set")
+  func zeros() throws {
+    let context = try context()
+    let shop = Shop(context: context)
+    shop.setValue(nil, forKey: "home")
+    #expect(shop.home.floor == 0)
+    shop.home = Home(floor: 0)
+    #expect(shop.value(forKey: "home.floor") as? Int64 == 0)
+  }
+
+  @Test("By name, an element of a Codable type is what the struct has for it, alone and in the whole")
+  func codableElements() throws {
+    let context = try context()
+    let shop = Shop(context: context)
+    shop.mark = Mark(note: Note(words: ["a"]))
+    shop.home.mark = Mark(note: Note(words: ["b"]))
+    #expect(shop.value(forKey: "mark.note") as? Note == Note(words: ["a"]))
+    #expect(shop.value(forKeyPath: "home.mark.note") as? Note == Note(words: ["b"]))
+    let mark = shop.value(forKey: "mark")
+    #expect((mark as? [String: Any?])?["note"] as? Note == Note(words: ["a"]))
+    #expect(shop.value(forKey: "address.mark.note") == nil)
+    shop.setValue(mark, forKey: "home.mark")
+    #expect(shop.home.mark == Mark(note: Note(words: ["a"])))
+    shop.setValue(Data([1]), forKey: "mark.note")
+    #expect(shop.value(forKey: "mark.note") == nil)
+  }
+
+  @Test("A struct set by name gives bytes, which no transformer is asked of")
+  func transformedElements() throws {
+    ValueTransformers.register(Backwards(), named: Backwards.name)
+    let model = try ManagedObjectModel([
+      EntityDescription("S", properties: [.composite("sign", Sign.compositeElements)])
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let object = context.insertNewObject(forEntityName: "S")
+    object["sign"] = Sign(bytes: Data("ba".utf8))
+    try context.save()
+    #expect(object["sign.text"] as? String == "ab")
+    object["sign"] = ["text": "cd"]
+    try context.save()
+    #expect(object["sign.text"] as? String == "cd")
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test("A key path through a composite stops the program, which says how the path is written")
+    func keyPaths() async {
+      let order = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = FetchOrder(\Shop.home.floor)
+      }
+      let said = String(decoding: order?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(said.contains("a composite attribute is written FetchOrder(Shop.self) { $0."), "\(said)")
+    }
+
+    @Test("A composite by name where one property is asked for stops the program, which says that it is one")
+    func wholes() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Shop(context: try Sandbox(Shop.self).container.newContext()).snapshot(including: ["mark"])
+      }
+      let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(said.contains("Shop.mark is a composite attribute"), "\(said)")
+    }
+
+    @Test("A struct that gives what is no element stops the program, which names it")
+    func misspelt() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Oddity(context: try Sandbox(Oddity.self).container.newContext()).odd = Odd(from: 1)
+      }
+      let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(said.contains("Oddity.odd.form is in the compositeContent"), "\(said)")
+    }
+  #endif
+}
