@@ -35,6 +35,16 @@ private struct Note: CodableAttributeValue, Equatable {
   @Attribute(.composite) var mark: Mark?
 }
 
+@Entity private class House: ManagedObject {
+  @Attribute(.composite) var home: Home?
+  var number: Int = 1
+}
+
+@Entity private final class Tower: House {
+  @Attribute(.composite) var mark: Mark?
+  var height: Int = 2
+}
+
 /// What it gives is not what it says.
 private struct Odd: CompositeAttributeValue {
   var from = 0
@@ -136,6 +146,33 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "mark.level") == nil && shop.mark == nil)
   }
 
+  @Test("Composites of a class and of its superclass stand beside each other")
+  func inheritance() throws {
+    let context = try Sandbox(House.self, Tower.self).container.newContext()
+    let tower = Tower(context: context)
+    tower.mark = Mark(code: 5)
+    tower.home = Home(mark: Mark(code: 6), floor: 7)
+    #expect(tower.number == 1 && tower.height == 2)
+    (tower.number, tower.height) = (3, 4)
+    try context.save()
+    let request = FetchRequest<Tower> { $0.mark.code == 5 && $0.home.mark.code == 6 && $0.height == 4 }
+    #expect(try context.count(for: request) == 1)
+    tower.home = nil
+    #expect(tower.mark == Mark(code: 5) && tower.home == nil && (tower.number, tower.height) == (3, 4))
+  }
+
+  @Test("A composite as a whole is neither indexed nor unique")
+  func wholeKeys() throws {
+    func problems(_ indexes: [FetchIndexDescription], _ unique: [[String]]) throws -> [String] {
+      let entity = EntityDescription(
+        "E", properties: [.composite("c", [.string("a")])], indexes: indexes, uniquenessConstraints: unique)
+      let error = try #require(throws: ModelError.self) { try ManagedObjectModel([entity]) }
+      return error.problems.map { "\($0)" }
+    }
+    #expect(try problems([FetchIndexDescription(on: "c")], []).count == 1)
+    #expect(try problems([], [["c"]]).count == 1)
+  }
+
   @Test("What a struct shows where nothing is stored is stored when it is set")
   func zeros() throws {
     let context = try context()
@@ -192,7 +229,7 @@ struct CompositeVersionTests {
     @Test("A composite by name where one property is asked for stops the program, which says that it is one")
     func wholes() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = Shop(context: try Sandbox(Shop.self).container.newContext()).snapshot(including: ["mark"])
+        _ = try Shop(context: Sandbox(Shop.self).container.newContext()).snapshot(including: ["mark"])
       }
       let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
       #expect(said.contains("Shop.mark is a composite attribute"), "\(said)")

@@ -110,8 +110,9 @@ extension FetchError {
     if entity.composites.contains(name) {
       return FetchError(
         .typeMismatch,
-        "\(name) of \(entity.name) is a composite attribute, which is compared with nil only, and has no order. "
-          + "Name one of its elements.", entity: entity.name, key: name)
+        "\(name) of \(entity.name) is a composite attribute, which is compared with nil only, of one object, and has "
+          + "no order. Name one of its elements; of the objects of a to-many relationship ask "
+          + "SUBQUERY(objects, $o, $o.\(name) == nil).@count > 0.", entity: entity.name, key: name)
     }
     let near = NearMisses.of(name, in: entity.properties.map(\.name))
     let hint =

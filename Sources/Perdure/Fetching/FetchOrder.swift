@@ -30,8 +30,8 @@ public struct FetchOrder: Hashable, Sendable {
   public init<Root: QueryableObject>(_ keyPath: PartialKeyPath<Root>, ascending isAscending: Bool = true) {
     guard let name = Root._propertyNamesByKeyPath[keyPath] else {
       stop(
-        "\(keyPath) is not a persistent property of \(Root.self). A path through a relationship is written "
-          + "FetchOrder(\(Root.self).self) { $0.relationship.property }.")
+        "\(keyPath) is not a persistent property of \(Root.self). A path through a relationship or a composite "
+          + "attribute is written FetchOrder(\(Root.self).self) { $0.relationship.property }.")
     }
     path = PropertyPath(name)
     self.isAscending = isAscending

@@ -137,7 +137,9 @@ extension ToManyRef {
     _ op: CollectionOperator, _ keyPath: AnyKeyPath
   ) -> PropertyRef<R> {
     guard let name = Element._propertyNamesByKeyPath[keyPath] else {
-      stop("\(keyPath) is not a persistent property of \(Element.self).")
+      stop(
+        "\(keyPath) is not a persistent property of \(Element.self). Of elements of composite attributes ask with a "
+          + "format: objects.@\(op.rawValue).composite.element.")
     }
     return PropertyRef(.path(from: expression, PropertyPath([name], aggregate: op)))
   }

@@ -43,6 +43,7 @@ extension ManagedObject {
         let old = start.columns[slot] ?? stored.value(slot)
         guard old != overlay?.value(slot) ?? stored.value(slot) else { continue }
         let name = changedName(slot)
+        if values[name] != nil { continue }
         if let composite = shape.composite(named: name) {
           let before = compositeValue(composite) { shown(start.columns[$0] ?? stored.value($0), $0) }
           values.updateValue(before, forKey: name)
@@ -81,6 +82,7 @@ extension ManagedObject {
     var stored = overlay?.isNew == true ? nil : context.map { StoredColumns($0, self) }
     var values: [String: Any?] = [:]
     for key in keys ?? shape.properties.indices.filter({ !isTransient($0) }).map(changedName) {
+      if values[key] != nil { continue }
       if let composite = shape.composite(named: key) {
         values.updateValue(compositeValue(composite) { committedValue($0, &stored) }, forKey: key)
       } else {

@@ -60,6 +60,10 @@ extension ManagedObject {
     case let object as ManagedObject: object.setValue(value, forKeyPath: rest, in: whole)
     case let objects as Set<ManagedObject>:
       for object in objects { object.setValue(value, forKeyPath: rest, in: whole) }
+    case let objects as [Any]:
+      for case let object as ManagedObject in objects {
+        object.setValue(value, forKeyPath: rest, in: whole)
+      }
     case .some(let value): stop("\(whole): a \(type(of: value)) has no properties.")
     }
   }
@@ -115,16 +119,19 @@ private struct KeyPathWalk {
   }
 
   private func step(_ name: String, from value: Any) -> Place {
-    if let elements = value as? [String: Any?] {
-      if let element = elements[name] { return .one(element) }
-      stop("\(path): there is no \"\(name)\" among \(elements.keys.sorted().joined(separator: ", ")).")
-    }
-    guard let object = value as? ManagedObject else {
-      stop("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
-    }
+    guard let object = value as? ManagedObject else { return .one(element(name, of: value)) }
     let next = object.value(forKey: name)
     if let objects = next as? Set<ManagedObject> { return .many(Array(objects)) }
     return .one(next)
+  }
+
+  /// What a composite has under a name.
+  private func element(_ name: String, of value: Any) -> Any? {
+    guard let elements = value as? [String: Any?] else {
+      stop("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
+    }
+    if let element = elements[name] { return element }
+    stop("\(path): there is no \"\(name)\" among \(elements.keys.sorted().joined(separator: ", ")).")
   }
 
   // MARK: Operators
