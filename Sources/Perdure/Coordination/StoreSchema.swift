@@ -169,7 +169,7 @@ package struct EntityStorage: Sendable {
 
   package init(
     number: UInt16, name: String, concrete: [UInt16], properties: [PropertyStorage], layouts: RowLayouts?,
-    composites: Set<String> = []
+    composites: Set<String>
   ) {
     self.composites = composites
     self.number = number
