@@ -4,12 +4,12 @@ internal import PerdurePredicates
 
 extension PerdureError {
   /// The store could not make a commit, or not make it durable.
-  static func saveFailed(_ cause: any Error) -> PerdureError {
+  static func saveFailed(_ cause: any Error, outcome: String = nothingSaved) -> PerdureError {
     let unsettled = cause as? UnsettledCommit
     var error = PerdureError(
       .saveFailed,
       unsettled == nil
-        ? "The store could not write. Nothing was saved."
+        ? "The store could not write. \(outcome)."
         : "The store could not write, or could not make durable what it wrote. Whether this was saved shows when "
           + "the store has been opened again: look there before you save it once more.")
     error.isOutcomeUnknown = unsettled != nil
@@ -17,16 +17,23 @@ extension PerdureError {
     return error
   }
 
+  private static let nothingSaved = "Nothing was saved"
+
   /// Why a store has not committed anything.
-  static func refusal(_ error: any Error, in context: ContextCore) -> PerdureError {
-    if let conflict = error as? StoreConflict { return .conflict(conflict, in: context) }
-    return .saveFailed(error)
+  ///
+  /// - Parameter outcome: What has become of the save, as the beginning of a sentence.
+  static func refusal(
+    _ error: any Error, in context: ContextCore, outcome: String = nothingSaved
+  ) -> PerdureError {
+    if let conflict = error as? StoreConflict { return .conflict(conflict, in: context, outcome: outcome) }
+    return .saveFailed(error, outcome: outcome)
   }
 
   /// Some stores have committed, and another one has not.
   static func incomplete(_ incomplete: IncompleteCommit, in context: ContextCore) -> PerdureError {
     let stores = context.graph.stores
-    let refusal = refusal(incomplete.cause, in: context)
+    let refusal = refusal(
+      incomplete.cause, in: context, outcome: "What was to be saved in this store was not")
     let saved = incomplete.committed.map { stores[$0].identifier }
     var error = PerdureError(
       .incompleteSave,
@@ -45,9 +52,11 @@ extension PerdureError {
     merge(references.map { Conflict(kind: .changed, objectID: context.objectID(of: $0)) }, in: context)
   }
 
-  static func conflict(_ conflict: StoreConflict, in context: ContextCore) -> PerdureError {
+  static func conflict(
+    _ conflict: StoreConflict, in context: ContextCore, outcome: String = nothingSaved
+  ) -> PerdureError {
     if !conflict.failed.isEmpty {
-      return merge(conflict.failed.compactMap { Conflict($0, context) }, in: context)
+      return merge(conflict.failed.compactMap { Conflict($0, context) }, in: context, outcome)
     }
     let conflicts = conflict.duplicates.map { Conflict($0, context) }
     let constraints = Set(conflict.duplicates.map { context.graph.store.name(ofConstraint: $0.index) })
@@ -55,15 +64,17 @@ extension PerdureError {
     var error = PerdureError(
       .constraintConflict,
       "\(constraints) must be unique, and another object has the same value. The conflicts say which. "
-        + "Nothing was saved; change the value, or delete the object, and save again.")
+        + "\(outcome); change the value, or delete the object, and save again.")
     error.conflicts = conflicts
     return error
   }
 
-  private static func merge(_ conflicts: [Conflict], in context: ContextCore) -> PerdureError {
+  private static func merge(
+    _ conflicts: [Conflict], in context: ContextCore, _ outcome: String = nothingSaved
+  ) -> PerdureError {
     var error = PerdureError(
       .mergeConflict,
-      "Another context has saved changes that this save did not take into account. Nothing was saved. "
+      "Another context has saved changes that this save did not take into account. \(outcome). "
         + advice(conflicts, in: context) + " Or roll back.")
     var seen: Set<Conflict> = []
     error.conflicts = conflicts.filter { seen.insert($0).inserted }
@@ -121,7 +132,7 @@ extension ObjectOverlay {
   }
 
   /// Whether an unsaved link leads from the object to another.
-  fileprivate func links(to other: ObjectReference) -> Bool {
+  func links(to other: ObjectReference) -> Bool {
     if isDeleted { return false }
     return refers(to: other)
       || deltas.contains { !shape.relationship($0.slot).isInColumn && $0.delta.added.contains(other) }

@@ -1,5 +1,6 @@
 import Perdure
 import PerdurePredicates
+import PerdureTestSupport
 import Synchronization
 import Testing
 
@@ -43,7 +44,12 @@ struct IncompleteSaveTests {
   private let container: PersistentContainer
   private let stores: [TreacherousStore]
 
-  init() throws {
+  init() throws { (container, stores) = try Self.open { .inMemory } }
+
+  /// - Parameter description: Of the next store.
+  private static func open(
+    _ description: () -> PersistentStoreDescription
+  ) throws -> (PersistentContainer, [TreacherousStore]) {
     let names = ["A", "B", "C"]
     let model = try ManagedObjectModel(
       names.map {
@@ -62,14 +68,14 @@ struct IncompleteSaveTests {
       return store
     }
     let descriptions = names.map { name in
-      var description = PersistentStoreDescription.inMemory
+      var description = description()
       description.configuration = name
       return description
     }
-    container = PersistentContainer(
+    let container = PersistentContainer(
       name: "C", model: model, classes: [], storeDescriptions: descriptions, factory: factory)
     try container.loadPersistentStores()
-    stores = made.withLock { $0 }
+    return (container, made.withLock { $0 })
   }
 
   @discardableResult private func make(
@@ -97,7 +103,9 @@ struct IncompleteSaveTests {
     let error = #expect(throws: PerdureError.self) { try context.save() }
     #expect(error?.code == .incompleteSave && error?.code.rawValue == 134_040)
     #expect(error?.savedStoreIdentifiers == [stores[0].identifier])
-    #expect((error?.cause as? PerdureError)?.cause is TreacherousStore.Failure)
+    let cause = error?.cause as? PerdureError
+    #expect(cause?.cause is TreacherousStore.Failure)
+    #expect(cause?.message.contains("Nothing was saved") == false)
     #expect(try stored("A") == ["new"] && stored("B") == [] && stored("C") == [])
     #expect(!objects[0].isInserted && objects[1].isInserted && objects[2].isInserted)
     #expect(context.insertedObjects.count == 3 && objects[0]["x"] as? String == "new")
@@ -177,5 +185,29 @@ struct IncompleteSaveTests {
     a["x"] = "3"
     let twins = #expect(throws: PerdureError.self) { try context.save() }
     #expect(try twins?.code == .constraintConflict && stored("A") == ["1", "2"])
+  }
+
+  @Test("A save that ends between two stores leaves the part of the first, and nothing of the others")
+  func reopened() throws {
+    let directory = try TemporaryDirectory()
+    func open() throws -> (container: PersistentContainer, stores: [TreacherousStore]) {
+      var number = 0
+      return try Self.open {
+        number += 1
+        return PersistentStoreDescription(path: directory.file("\(number).perdure"))
+      }
+    }
+    let before = try open()
+    let context = before.container.newContext()
+    for entity in ["A", "B", "C"] { make(entity, "new", context) }
+    before.stores[1].fail(1)
+    #expect(throws: PerdureError.self) { try context.save() }
+    try before.container.close()
+    let after = try open().container
+    let counts = try ["A", "B", "C"].map {
+      try after.newContext().count(for: FetchRequest<ManagedObject>(entityName: $0))
+    }
+    #expect(counts == [1, 0, 0])
+    try after.close()
   }
 }
