@@ -23,7 +23,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Another process may write it meanwhile. What that has saved is seen by new contexts, and by those that move
   /// on: by `rollback()`, `reset()`, `refreshAllObjects()`, `refresh(_:mergeChanges:)`, and at the start of each
   /// `perform`. Each of these looks at a few files; when something was saved since, it costs what loading the store
-  /// costs. Where the newest state cannot be shown, the context's next fetch throws, with the reason as `cause`:
+  /// costs. Where the newest state cannot be shown, the context's next fetch from it throws, with the reason as `cause`:
   /// error 134100 says that the writer has changed the model, and that a container with that model can read on; while that
   /// lasts, the first fetch of every `perform` and of every new context throws.
   /// Fetches after that one read the state before, and each time that the context is to move on it is tried again.

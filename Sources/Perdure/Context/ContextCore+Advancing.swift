@@ -109,27 +109,29 @@ extension ContextCore {
     for object in ended { didTurnIntoFault(object) }
   }
 
-  /// Where the store is only read: goes on to what another process has saved. When that cannot be had, the view
-  /// stays as it was, and the next fetch says so. Nothing has been changed on top of it, so that is all: those
-  /// after it read what could be read before, and whatever moves the context on tries again.
+  /// Where a store is only read: goes on to what another process has saved. When that cannot be had, the view of that
+  /// store stays as it was, and the next fetch that asks it says so; those after it read what could be read before.
+  /// Whatever moves the context on tries again. Other stores are not concerned.
   func refreshStore() {
     guard followsOthers else { return }
-    refreshFailure = nil
+    refreshFailures = []
     do { try store.refresh() } catch {
-      var failure = PerdureError(
-        .readFailed,
-        "The newest state of the store cannot be shown; the one before can be fetched from still. Whatever moves "
-          + "the context on, as a refresh does, tries again.")
-      failure.cause = error
-      refreshFailure = failure
+      let causes = graph.isJoined ? (error as? JoinedRefreshFailure)?.causes : nil
+      refreshFailures = (causes ?? [(0, error)]).map { place, cause in
+        var failure = PerdureError(
+          .readFailed,
+          "The newest state of the store \(graph.stores[place].identifier) cannot be shown; the one before can be "
+            + "fetched from still. Whatever moves the context on, as a refresh does, tries again.")
+        failure.cause = cause
+        return (place, failure)
+      }
     }
   }
 
-  /// Says once that the context could not move on.
-  func throwRefreshFailure() throws(PerdureError) {
-    guard let failure = refreshFailure else { return }
-    refreshFailure = nil
-    throw failure
+  /// Says once that the context could not move on in a store.
+  func throwRefreshFailure(ofPlace place: Int) throws(PerdureError) {
+    guard let position = refreshFailures.firstIndex(where: { $0.place == place }) else { return }
+    throw refreshFailures.remove(at: position).failure
   }
 
   /// No new object is left, and no change that was made on top of what could not be read.

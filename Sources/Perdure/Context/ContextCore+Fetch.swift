@@ -90,7 +90,7 @@ extension ContextCore {
 
   private func query<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchQuery {
     checkOwner()
-    try throwRefreshFailure()
+    if !graph.isJoined { try throwRefreshFailure(ofPlace: 0) }
     if request.includesPendingChanges { propagateDeletes() }
     if let readFailure { throw readFailure }
     return try request.query(graph.store, entityOfClass: try entityName(of: request))

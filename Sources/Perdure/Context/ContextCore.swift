@@ -75,8 +75,9 @@ final class ContextCore {
   weak var handle: ManagedObjectContext?
   /// The first error that an accessor met and could not throw. The next fetch or save throws it.
   var readFailure: PerdureError?
-  /// Why the context could not move on when it was last told to. The next fetch throws it, once.
-  var refreshFailure: PerdureError?
+  /// Why the context could not move on when it was last told to, by the store's place. The next fetch that asks the
+  /// store throws it, once.
+  var refreshFailures: [(place: Int, failure: PerdureError)] = []
   /// The memory of the objects, also behind a plain pointer.
   let memoryOwner = ObjectMemoryOwner()
   let memory: UnsafeMutablePointer<ObjectMemory>

@@ -1,8 +1,9 @@
 // A fetch over several stores: one fetch for each store that has the entity, put together here.
 //
-// Each store is asked for as many objects as the window reaches, in the order asked for; those are merged by the same
-// keys that each of them was sorted by, and the window is cut then. Without an order the stores follow each other.
-// Objects that are equal in every criterion come in the order of their stores, then of their ids.
+// Each store is asked for as many objects as the window reaches, by its own plan; all of them are put in order by the
+// keys that a single store sorts by, and the window is cut then. Without an order the stores follow each other.
+// Objects that are equal in every criterion come in the order of their stores, then of their ids; the other way round
+// where the first criterion descends.
 
 internal import PerdurePredicates
 
@@ -37,12 +38,7 @@ struct JoinedFetch {
 
   private func visitMerged(_ body: (ObjectReference, StoredRow?) throws -> Void) throws {
     var buffer = SortBuffer(limit: windowEnd)
-    for (_, executor) in parts {
-      try executor.visit { reference, row in
-        buffer.add(try executor.sortKey(of: reference, row), FoundObject(reference: reference, row: row))
-        return true
-      }
-    }
+    for (_, executor) in parts { try executor.addAll(to: &buffer) }
     for found in buffer.sorted().dropFirst(offset) { try body(found.reference, found.row) }
   }
 
@@ -65,20 +61,6 @@ struct JoinedFetch {
   }
 }
 
-extension FetchExecutor {
-  /// The key that an object which was handed out is sorted by.
-  func sortKey(of reference: ObjectReference, _ row: StoredRow?) throws -> [UInt8] {
-    let keys = SortKeys(fetch: fetch, graph: graph)
-    if let row {
-      var key = OrderedKey()
-      try keys.append(try graph.check(row, reference), reference, &key)
-      return key.bytes
-    }
-    guard let pending else { preconditionFailure("Only unsaved changes come without a row.") }
-    return try keys.key(of: pending.source(of: reference), reference)
-  }
-}
-
 extension ContextCore {
   /// - Parameter pending: What is not saved, if it counts.
   func joinedFetch<T: ManagedObject>(
@@ -96,6 +78,7 @@ extension ContextCore {
     query.offset = 0
     var parts: [(store: String, executor: FetchExecutor)] = []
     for shape in try wanted(graph.shape(numbered: query.entity).name, request.affectedStores) {
+      try throwRefreshFailure(ofPlace: graph.place(ofEntity: shape.number))
       query.entity = shape.number
       try checkClass(T.self, of: query.entity)
       query.predicate = try predicate.map { try graph.resolvingObjectIDs(in: $0, asked: shape.number) }

@@ -27,7 +27,10 @@ extension ManagedObjectContext {
     try core.count(request)
   }
 
-  /// How a request would be fetched, in words.
+  /// How a request would be fetched, in words; over several stores, for each of them.
+  ///
+  /// Of an entity that several stores have, an index with a reference beside other components serves the store alone that
+  /// the container has first.
   ///
   /// - Throws: `FetchError` when the request does not fit the model.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {

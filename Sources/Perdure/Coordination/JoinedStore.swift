@@ -30,6 +30,11 @@ struct IncompleteCommit: Error {
   let cause: any Error
 }
 
+/// Some stores could not be moved on; the others were.
+struct JoinedRefreshFailure: Error {
+  let causes: [(place: Int, cause: any Error)]
+}
+
 /// Where the numbers of a joined store belong.
 struct JoinedPlaces: Sendable {
   let offsets: [StoreOffset]
@@ -141,11 +146,11 @@ package final class JoinedStore: PersistentStore {
   package func view() -> any StoreView { JoinedView(members.map { $0.store.view() }, places) }
 
   package func refresh() throws {
-    var first: (any Error)?
-    for member in members {
-      do { try member.store.refresh() } catch { first = first ?? error }
+    var causes: [(place: Int, cause: any Error)] = []
+    for place in members.indices {
+      do { try members[place].store.refresh() } catch { causes.append((place, error)) }
     }
-    if let first { throw first }
+    if !causes.isEmpty { throw JoinedRefreshFailure(causes: causes) }
   }
 
   package func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {

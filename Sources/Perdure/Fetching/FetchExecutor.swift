@@ -99,8 +99,21 @@ package struct FetchExecutor {
 
   private func sorted() throws -> [FoundObject] {
     var buffer = SortBuffer(limit: fetch.windowEnd)
-    try addMatches(to: &buffer)
+    try addAll(to: &buffer)
     return buffer.sorted()
+  }
+
+  /// Adds the objects to what is put in order, as many at least as the window reaches. The keys are made of what is
+  /// shown, also where an object that is not changed itself is ordered by what is.
+  func addAll(to buffer: inout SortBuffer) throws {
+    guard let pending else { return try addMatches(to: &buffer) }
+    let distrusted = try distrusted(pending)
+    let asked = try askedMatches(pending, distrusted)
+    if distrusted != .all { try addMatches(to: &buffer, besides: distrusted) }
+    let keys = SortKeys(fetch: fetch, graph: graph)
+    for found in asked {
+      buffer.add(try keys.key(of: pending.source(of: found.reference), found.reference), found)
+    }
   }
 
   private func addMatches(to buffer: inout SortBuffer, besides distrusted: Distrusted = .none) throws {
@@ -127,20 +140,12 @@ package struct FetchExecutor {
   // MARK: With unsaved changes
 
   private func overlaid(_ pending: any PendingChanges) throws -> ArraySlice<FoundObject> {
+    if !fetch.order.isEmpty { return window(try sorted()) }
     let distrusted = try distrusted(pending)
     let asked = try askedMatches(pending, distrusted)
-    if fetch.order.isEmpty {
-      var found: [FoundObject] = []
-      try visitTrusted(distrusted) { found.append($0) }
-      return window(found + asked)
-    }
-    let keys = SortKeys(fetch: fetch, graph: graph)
-    var buffer = SortBuffer(limit: fetch.windowEnd)
-    if distrusted != .all { try addMatches(to: &buffer, besides: distrusted) }
-    for found in asked {
-      buffer.add(try keys.key(of: pending.source(of: found.reference), found.reference), found)
-    }
-    return window(buffer.sorted())
+    var found: [FoundObject] = []
+    try visitTrusted(distrusted) { found.append($0) }
+    return window(found + asked)
   }
 
   private func countOverlaid(_ pending: any PendingChanges) throws -> Int {

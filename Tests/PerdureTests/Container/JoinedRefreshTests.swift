@@ -1,0 +1,44 @@
+import Perdure
+import Synchronization
+import Testing
+
+/// What happens when one of several stores that are only read cannot be moved on.
+@Suite("Several stores of which one cannot be read on")
+struct JoinedRefreshTests {
+  @Test("Only fetches that ask the store are told that its newest state cannot be had, once")
+  func refresh() throws {
+    let names = ["A", "B"]
+    let model = try ManagedObjectModel(
+      names.map { EntityDescription($0, properties: [.string("x")]) },
+      configurations: Dictionary(uniqueKeysWithValues: names.map { ($0, [$0]) }))
+    let made = Mutex<[UnreadableStore]>([])
+    let factory = StoreFactory { _, model in
+      let store = UnreadableStore(try StoreFactory.standard.open(.inMemory, model))
+      made.withLock { $0.append(store) }
+      return store
+    }
+    let descriptions = names.map { name in
+      var description = PersistentStoreDescription.inMemory
+      description.configuration = name
+      description.isReadOnly = name == "A"
+      return description
+    }
+    let container = PersistentContainer(
+      name: "C", model: model, classes: [], storeDescriptions: descriptions, factory: factory)
+    try container.loadPersistentStores()
+    made.withLock { $0[0].failing.set([.newest]) }
+    let context = container.newContext()
+    func count(_ entity: String) throws -> Int {
+      try context.count(for: FetchRequest<ManagedObject>(entityName: entity))
+    }
+    #expect(try count("B") == 0)
+    let error = #expect(throws: PerdureError.self) { try count("A") }
+    #expect(error?.code == .readFailed && error?.cause is UnreadableStore.Failure)
+    #expect(try count("A") == 0)
+    context.refreshAllObjects()
+    context.insertNewObject(forEntityName: "B")["x"] = "b"
+    try context.save()
+    #expect(try count("B") == 1)
+    #expect(throws: PerdureError.self) { try count("A") }
+  }
+}
