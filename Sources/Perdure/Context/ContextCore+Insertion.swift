@@ -58,20 +58,13 @@ extension ContextCore {
     return ObjectSeed(core: self, shape: shape, reference: newReference(shape.number))
   }
 
-  func newReference(_ entity: UInt16) -> ObjectReference {
+  /// The reference of a new object. Where the store has no id for it, a save refuses the object
+  /// (ContextCore+Stores.swift), and nothing else is the worse for it.
+  private func newReference(_ entity: UInt16) -> ObjectReference {
     do {
       return try allocator.next(entity, from: store)
     } catch {
-      let isReadOnly = graph.stores[graph.place(ofEntity: entity)].isReadOnly
-      var failure = PerdureError(
-        .saveFailed,
-        (isReadOnly
-          ? "The store was opened for reading only, and has no id for a new object."
-          : "The store could not reserve an id for a new object.")
-          + " The context cannot save until it is rolled back or reset.")
-      if !isReadOnly { failure.cause = error }
-      readFailure = readFailure ?? failure
-      return allocator.provisional(entity)
+      return allocator.provisional(entity, because: error)
     }
   }
 

@@ -37,9 +37,11 @@ extension ContextCore {
 
   /// Where the store is only read, a save can settle what it does not write.
   private func checkMayWrite() throws(PerdureError) {
-    guard followsOthers, tracker.contains(where: isWrittenToReadOnlyStore) else { return }
-    throw graph.isJoined
-      ? refusalToWrite() : PerdureError(.saveFailed, "The store was opened for reading only.")
+    if followsOthers, tracker.contains(where: isWrittenToReadOnlyStore) {
+      throw graph.isJoined
+        ? refusalToWrite() : PerdureError(.saveFailed, "The store was opened for reading only.")
+    }
+    if let cause = allocator.failure, tracker.contains(where: isWithoutID) { throw refusalWithoutID(cause) }
   }
 
   /// Makes the commit, unless a rule is broken.

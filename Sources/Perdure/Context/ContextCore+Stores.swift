@@ -13,10 +13,32 @@ extension ContextCore {
 
   /// The objects that belong to stores which are only read.
   func refusalToWrite() -> PerdureError {
-    let refused = tracker.ordered.joined().filter(isWrittenToReadOnlyStore).map { objectID(of: $0.reference) }
+    refusal(of: isWrittenToReadOnlyStore) {
+      "\($0) would have to be saved into a store that was opened for reading only."
+    }
+  }
+
+  /// Whether an object is new and its store had no id for it.
+  func isWithoutID(_ overlay: ObjectOverlay) -> Bool {
+    overlay.isNew && !overlay.isDeleted && allocator.isProvisional(overlay.reference)
+  }
+
+  /// The objects that were inserted when their store could reserve no ids, or was closed.
+  func refusalWithoutID(_ cause: any Error) -> PerdureError {
+    var error = refusal(of: isWithoutID) {
+      "The store had no ids for new objects when \($0) were inserted. They can never be saved: delete them, or the "
+        + "context has to be rolled back or reset."
+    }
+    error.cause = cause
+    return error
+  }
+
+  private func refusal(
+    of isRefused: (ObjectOverlay) -> Bool, _ message: (_ named: String) -> String
+  ) -> PerdureError {
+    let refused = tracker.ordered.joined().filter(isRefused).map { objectID(of: $0.reference) }
     let named = refused.prefix(3).map(\.uri).joined(separator: ", ") + (refused.count > 3 ? ", …" : "")
-    var error = PerdureError(
-      .saveFailed, "\(named) would have to be saved into a store that was opened for reading only.")
+    var error = PerdureError(.saveFailed, message(named))
     error.objectIDs = refused
     return error
   }
@@ -54,14 +76,27 @@ extension ContextCore {
     }
     let target = try shape(of: overlay.shape, inStore: identifier)
     if target === overlay.shape { return }
-    let isLinked =
-      overlay.hasDeltas || overlay.shape.columnSlots.contains { overlay.reference($0) != nil }
-    if isLinked {
+    if isLinked(overlay) {
       throw PerdureError(
         .storeOperation,
         "\(object.objectID) is linked to other objects: assign it to a store before connecting it.")
     }
-    move(object, overlay, to: target)
+    let reference: ObjectReference
+    do { reference = try allocator.next(target.number, from: store) } catch {
+      var failure = PerdureError(.storeOperation, "The store \(identifier) has no id for a new object.")
+      failure.cause = error
+      throw failure
+    }
+    move(object, overlay, to: reference, target)
+  }
+
+  /// Whether anything leads from a new object or to it.
+  private func isLinked(_ overlay: ObjectOverlay) -> Bool {
+    if overlay.hasDeltas || overlay.shape.columnSlots.contains(where: { overlay.reference($0) != nil }) {
+      return true
+    }
+    // Of one-way links nothing is known at this end, and only what is pending can lead to what is new.
+    return !overlay.shape.incoming.isEmpty && tracker.contains { $0.links(to: overlay.reference) }
   }
 
   /// The same entity in another store.
@@ -84,8 +119,9 @@ extension ContextCore {
     return target
   }
 
-  private func move(_ object: ManagedObject, _ old: ObjectOverlay, to shape: EntityShape) {
-    let reference = newReference(shape.number)
+  private func move(
+    _ object: ManagedObject, _ old: ObjectOverlay, to reference: ObjectReference, _ shape: EntityShape
+  ) {
     let overlay = ObjectOverlay(reference, shape, isNew: true)
     old.withColumns { values, _ in
       for slot in values.indices { overlay.setValue(values[slot], slot) }
@@ -108,10 +144,13 @@ extension ManagedObjectContext {
   /// object's entity and can be written.
   ///
   /// The object gets the id that it will have there: what `objectID` gave before names nothing any more. Do it
-  /// before the object is connected with others, which must be of the same store.
+  /// before the object is connected with others, which must be of the same store. An object whose initializer or
+  /// `awakeFromInsert` connects it is connected already.
   ///
   /// - Throws: `PerdureError`, and nothing has changed: 134070 when the object is not new, is connected already, or the
-  ///   store is none of this context's or is only read; 134020 when the store's configuration does not have the entity.
+  ///   store is none of this context's, is only read, or has no id for it, as one that was removed; 134020 when the
+  ///   store's configuration does not have the entity.
+  /// - Complexity: O(1); O(pending changes) where a relationship without inverse leads to the entity.
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
     try core.assign(object, toStore: store.identifier)
   }

@@ -18,6 +18,8 @@ struct IDAllocator {
   private static let firstProvisional: UInt64 = 0xFFFF_FFFF_FFFF
   /// Counts down; used when the store cannot reserve. Such ids are never saved.
   private var provisional = firstProvisional
+  /// Why the first of them was needed; nil while there is none.
+  private(set) var failure: (any Error)?
 
   /// The id of a new object.
   mutating func next(_ entity: UInt16, from store: any PersistentStore) throws -> ObjectReference {
@@ -31,12 +33,19 @@ struct IDAllocator {
     return ObjectReference(entity: entity, id: id)
   }
 
-  /// An id for an object of a context that cannot save any more.
-  mutating func provisional(_ entity: UInt16) -> ObjectReference {
+  /// An id for an object that cannot be saved.
+  mutating func provisional(_ entity: UInt16, because failure: any Error) -> ObjectReference {
+    if self.failure == nil { self.failure = failure }
     defer { provisional -= 1 }
     return ObjectReference(entity: entity, id: provisional)
   }
 
+  /// Whether a new object has an id that it cannot be saved with. No store comes so far with its own.
+  func isProvisional(_ reference: ObjectReference) -> Bool { reference.id > provisional }
+
   /// The objects with provisional ids are gone.
-  mutating func forgetProvisional() { provisional = Self.firstProvisional }
+  mutating func forgetProvisional() {
+    provisional = Self.firstProvisional
+    failure = nil
+  }
 }
