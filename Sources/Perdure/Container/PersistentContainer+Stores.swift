@@ -16,6 +16,12 @@ struct OpenStores: Sendable {
   /// At least one.
   let members: [Member]
   let source: ContextSource
+
+  /// Whether any of the stores that a context was made with is open.
+  func hasAny(of store: any PersistentStore) -> Bool {
+    let parts = (store as? JoinedStore)?.members.map(\.store) ?? [store]
+    return members.contains { member in parts.contains { $0 === member.store } }
+  }
 }
 
 extension PersistentContainer {
@@ -49,18 +55,28 @@ extension PersistentContainer {
     }
   }
 
-  /// Opens the stores one by one and says of each how that went, before it returns. Those that did not fail are open.
+  /// Opens the stores one by one, then says of each how that went, and returns. Those that did not fail are open, all
+  /// of them when the handler is called first.
   public func loadPersistentStores(
     completionHandler: (PersistentStoreDescription, PerdureError?) -> Void
   ) {
-    for (description, isMissing) in loaded.withLock({ descriptions(missingIn: $0) }) {
-      do throws(PerdureError) {
-        if isMissing { try addPersistentStore(description) }
-      } catch {
-        completionHandler(description, error)
-        continue
+    let outcomes = loaded.withLock { loaded in
+      var outcomes: [(description: PersistentStoreDescription, error: PerdureError?)] = []
+      for (description, isMissing) in descriptions(missingIn: loaded) {
+        outcomes.append((description, isMissing ? add(description, to: &loaded) : nil))
       }
-      completionHandler(description, nil)
+      return outcomes
+    }
+    for (description, error) in outcomes { completionHandler(description, error) }
+  }
+
+  /// Opens one more store, unless that fails.
+  private func add(_ description: PersistentStoreDescription, to loaded: inout OpenStores?) -> PerdureError? {
+    do throws(PerdureError) {
+      loaded = try open([description], beside: loaded?.members ?? [])
+      return nil
+    } catch {
+      return error
     }
   }
 
@@ -71,8 +87,9 @@ extension PersistentContainer {
 
   /// Opens one more store, or makes it.
   ///
-  /// Contexts that are made from now on have it, `viewContext` also, which is made anew; those that are there go on
-  /// without it.
+  /// Contexts that are made from now on have it; those that are there go on without it. `viewContext` is made anew when
+  /// it is asked for next, or, where changes are pending in it, when they are saved or rolled back. Whoever asks for a
+  /// context meanwhile waits until the store is open.
   ///
   /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also when the container has
   ///   the store open already, or a copy of it.

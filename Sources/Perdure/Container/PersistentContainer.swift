@@ -170,11 +170,15 @@ extension PersistentContainer {
   }
 
   /// The main actor's context, made at first use, and again after stores were added or removed, or closed and loaded
-  /// anew. For programs with a user interface; where nothing serves the main queue, use `newContext()`.
+  /// anew. While changes are pending in it and one of its stores is open, it stays: the stores that were added are in the
+  /// next. For programs with a user interface; where nothing serves the main queue, use `newContext()`.
   @MainActor public var viewContext: ManagedObjectContext {
-    if let made = madeViewContext, loaded.withLock({ $0.map { $0.source.store === made.core.store } ?? true })
-    {
-      return made
+    if let made = madeViewContext {
+      let store = made.core.store
+      let (isCurrent, isOpen) = loaded.withLock { loaded in
+        (loaded.map { $0.source.store === store } ?? true, loaded?.hasAny(of: store) ?? false)
+      }
+      if isCurrent || isOpen && made.hasChanges { return made }
     }
     let context = ManagedObjectContext(loadedSource(), ownership: .main)
     madeViewContext = context
