@@ -10,6 +10,8 @@ struct RotDamage {
   let parts: [RotPart]
   /// Whether it is the superblock as it was at an earlier time.
   let isOlderSuperblock: Bool
+  /// Whether it is a whole segment as it was at an earlier time: that may be right in itself.
+  let isOlderSegment: Bool
   private let file: String
   /// The file's bytes; nil when it is gone.
   private let bytes: [UInt8]?
@@ -20,6 +22,7 @@ struct RotDamage {
     let now = mutation.damage.map { $0.applied(to: before) }
     guard now != before else { return nil }
     (file, bytes) = (mutation.file, now)
+    isOlderSegment = mutation.kind == RotMutations.older && Self.hasSegmentHeader(now ?? [])
     isOlderSuperblock = mutation.file == "SUPERBLOCK" && mutation.kind == RotMutations.older
     parts = layout.parts.filter { $0.file == mutation.file && !Self.isIntact($0.range, before, now ?? []) }
     guard let now else {
