@@ -136,7 +136,7 @@ struct RotSalvage: Sendable {
     let report = try Store.salvage(from: RotStore.path, to: Self.target, options: options)
     try check(report, damaged)
     let target = try Store(at: Self.target, options: options)
-    if let canary { try Self.spoil(target, canary) }
+    if let canary { try spoil(target, canary, damaged) }
     let verification = try target.verify()
     guard verification.isClean else { throw Violation("verify: \(verification.findings)") }
     do { return try check(CrashOracle.content(of: target), damaged) } catch let violation as Violation {
@@ -144,12 +144,17 @@ struct RotSalvage: Sendable {
     }
   }
 
-  private static func spoil(_ target: Store, _ canary: RotCanary) throws {
+  /// Spoils a row that has to come back as it was: of one that the damage is on, anything is right.
+  private func spoil(_ target: Store, _ canary: RotCanary, _ damaged: Case) throws {
     guard let rows = try target.keyspaces.first(where: { $0.name == "rows" }) else { return }
-    var last: UInt64?
+    var ids: [UInt64] = []
     try target.snapshot().forEach(in: rows) { (id: UInt64, _: RawSpan) in
-      last = id
+      ids.append(id)
       return true
+    }
+    let last = try ids.last { id in
+      let key = CrashKey(keyspace: "rows", key: .id(id))
+      return try store.content[key] != nil && !damaged.moved.contains(key) && isIntact(key, damaged.files)
     }
     guard let last else { return }
     try target.write { transaction in
