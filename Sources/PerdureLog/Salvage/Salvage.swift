@@ -49,10 +49,12 @@ struct Salvage: ~Copyable {
       before = segment.number
       if segment.isRewritten {
         salvage.carryOut(salvage.fates.enterRewritten())
+        salvage.noteGroups(content, in: segment)
         try scan.visit(segment, content, progress: progress) { salvage.takeRewritten($0, in: segment) }
         salvage.settleDamages()
       } else {
         salvage.fates.leaveRewritten(firstSequence: segment.header?.firstSequence ?? 0)
+        salvage.noteGroups(content, in: segment)
         try scan.visit(segment, content, progress: progress) { salvage.take($0, in: segment) }
       }
       salvage.report.segments += 1
@@ -116,6 +118,14 @@ struct Salvage: ~Copyable {
       done += UInt64(segment.size)
     }
     try progress(done, total)
+  }
+
+  /// Names damaged groups, of which every record may be whole. For a record that is not, what the group unpacks to
+  /// is named as well: only that makes keys older than they were.
+  private mutating func noteGroups(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
+    for range in content.damagedGroups {
+      report.add(.group, in: segment.name, range.lowerBound, range.count)
+    }
   }
 
   // MARK: - What the first pass meets

@@ -18,6 +18,8 @@ public struct SalvageReport: Sendable {
       case frames = "there should be frames"
       /// Records of a frame are damaged, or moved.
       case records = "records are damaged"
+      /// A group of records has not its checksum; its records were looked for all the same.
+      case group = "a group of records is damaged"
       /// A blob file that the newest record of a key names is missing or damaged.
       case blob = "a blob file is missing or damaged"
       /// The file belongs to another store, or under another name.
@@ -31,7 +33,7 @@ public struct SalvageReport: Sendable {
     /// The file's name, without the directory.
     public let file: String
     /// Where the damage begins in the file, in bytes; of records that stand in groups, in what the file's groups
-    /// unpack to (but `unreadable`, which is about the file).
+    /// unpack to (but `unreadable` and `group`, which are about the file).
     public let offset: UInt64
     /// How long it is, in bytes; 0 when nobody knows.
     public let length: UInt64

@@ -12,6 +12,9 @@ final class SegmentContent {
   private(set) var unreadable: [Range<Int>] = []
   /// Whether the frames stand in groups: then all places are those that they are unpacked to.
   private(set) var isGrouped = false
+  /// The groups that are not as they were written, in the file. What they unpack to may be right all the same: what
+  /// is behind a group's end takes part in its checksum alone.
+  private(set) var damagedGroups: [Range<Int>] = []
 
   private static let pieceLength = 1 << 20
   private static let blockLength = 4096
@@ -62,7 +65,7 @@ final class SegmentContent {
   private func unpackGroups(of segment: SalvageSource.SourceSegment, _ store: StoreID?) {
     let entries = GroupTable.search(in: bytes)
     guard !entries.isEmpty else { return }
-    let body = body(of: entries)
+    let (body, damaged) = body(of: entries)
     if segment.footer == nil {
       let frames = Self.frameCount(in: UnsafeRawBufferPointer(body), segment.number, store)
       let others = segment.header == nil ? Self.frameCount(in: bytes, segment.number, store) : 0
@@ -70,6 +73,7 @@ final class SegmentContent {
       guard isRight else { return body.deallocate() }
     }
     isGrouped = true
+    damagedGroups = damaged
     memory.deallocate()
     memory = body
   }
@@ -86,20 +90,22 @@ final class SegmentContent {
     entry.stored(in: bytes).map { Checksum.crc32c($0) == entry.checksum } ?? false
   }
 
-  /// What the groups unpack to, each in its place.
-  private func body(of entries: [GroupEntry]) -> UnsafeMutableRawBufferPointer {
+  /// What the groups unpack to, each in its place; and where those stand in the file that are damaged.
+  private func body(of entries: [GroupEntry]) -> (UnsafeMutableRawBufferPointer, damaged: [Range<Int>]) {
     let end = entries.last?.end ?? SegmentHeader.length
     let body = UnsafeMutableRawBufferPointer.allocate(byteCount: end, alignment: 8)
     body.initializeMemory(as: UInt8.self, repeating: 0)
     UnsafeMutableRawBufferPointer(rebasing: body[..<SegmentHeader.length])
       .copyMemory(from: bytes.part(0..<SegmentHeader.length))
+    var damaged: [Range<Int>] = []
     for entry in entries {
       guard let stored = entry.stored(in: bytes) else { continue }
       // Of a damaged group what comes before the damage, and perhaps what comes behind it: each record that is
       // found there has its checksum.
       let target = UnsafeMutableRawBufferPointer(rebasing: body[entry.offset..<entry.end])
-      _ = entry.unpack(stored, into: target, LZ4BlockDecoder.self)
+      let isUnpacked = entry.unpack(stored, into: target, LZ4BlockDecoder.self)
+      if !isUnpacked || !isWhole(entry) { damaged.append(entry.fileOffset..<entry.fileEnd) }
     }
-    return body
+    return (body, damaged)
   }
 }

@@ -158,6 +158,39 @@ struct SalvageTests {
     #expect(report.keysMaybeOlder > 0 && report.keysMaybeOlder < 9)
   }
 
+  @Test("A group whose checksum is wrong is named, also where every record in it is whole")
+  func groupEnd() throws {
+    var random = SeededGenerator.forTest("salvage of groups with damaged ends")
+    let store = try SalvagedStore(
+      &random, commits: 120, segmentCapacityBytes: 16384, .init(compacts: true, packs: true))
+    let fileSystem = store.image.fileSystem()
+    func salvage() throws -> (SalvageReport, [StoredKey: [UInt8]]) {
+      let target = SalvagedStore.target
+      if try fileSystem.kind(of: target) != nil {
+        for name in try fileSystem.contents(of: target) { try fileSystem.remove(target + "/" + name) }
+      }
+      let options = SalvagedStore.options(fileSystem, 16384)
+      let report = try Store.salvage(from: path, to: target, options: options)
+      return (report, try SalvagedStore.content(of: target, fileSystem))
+    }
+    let (clean, content) = try salvage()
+    #expect(clean.isClean)
+    // The zeros behind what a group has stored, in every group that has some.
+    var places: Set<String> = []
+    for record in store.records {
+      guard let place = record.entry, let bytes = store.image.bytes(at: record.file) else { continue }
+      let entry = try bytes[place].withUnsafeBytes { try GroupEntry(reading: $0) }
+      guard entry.storedLength % 8 != 0 else { continue }
+      try fileSystem.open(record.file, .readWrite).write([1], at: UInt64(entry.fileEnd - 1))
+      places.insert("\(SalvagedStore.name(record.file)) \(entry.fileOffset) \(entry.fileEnd)")
+    }
+    #expect(places.count > 0)
+    let (report, found) = try salvage()
+    let named = report.damages.map { "\($0.file) \($0.offset) \($0.offset + $0.length)" }
+    #expect(Set(named) == places && named.count == places.count)
+    #expect(found == content && report.keysMaybeOlder == 0)
+  }
+
   @Test("A missing segment is named, and its commits are lost")
   func missingSegment() throws {
     try fill()
