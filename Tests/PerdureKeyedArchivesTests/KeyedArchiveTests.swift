@@ -41,10 +41,32 @@ struct KeyedArchiveTests {
     #expect(try transformer.value(from: transformer.data(from: NSNull())) is NSNull)
   }
 
+  @Test("A class is what it is in this program, whatever the archive says of its superclasses")
+  func pretended() throws {
+    let foreign = try NSKeyedArchiver.archivedData(
+      withRootObject: NSCharacterSet(charactersIn: "a"), requiringSecureCoding: true)
+    for (key, value) in [
+      ("$classes", ["NSCharacterSet", "NSString", "NSObject"]), ("$classhints", ["NSString"]),
+    ] {
+      var archive = try #require(
+        PropertyListSerialization.propertyList(from: foreign, format: nil) as? [String: Any])
+      var objects = try #require(archive["$objects"] as? [Any])
+      for (position, object) in objects.enumerated() {
+        guard var named = object as? [String: Any], named["$classname"] != nil else { continue }
+        named[key] = value
+        objects[position] = named
+      }
+      archive["$objects"] = objects
+      let data = try PropertyListSerialization.data(fromPropertyList: archive, format: .binary, options: 0)
+      #expect(throws: KeyedArchiveError.self) { try KeyedArchiveTransformer().value(from: data) }
+    }
+  }
+
   @Test("What cannot be archived, and an archive of classes that are not allowed, are errors")
   func refused() throws {
     let transformer = KeyedArchiveTransformer()
     #expect(throws: KeyedArchiveError.self) { try transformer.data(from: Unknown()) }
+    #expect(throws: KeyedArchiveError.self) { try transformer.data(from: Float16(1)) }
     #expect(throws: KeyedArchiveError.self) { try transformer.data(from: ["a": [Unknown()]]) }
     #expect(throws: KeyedArchiveError.self) { try transformer.data(from: NSCharacterSet(charactersIn: "a")) }
     let foreign = try NSKeyedArchiver.archivedData(
