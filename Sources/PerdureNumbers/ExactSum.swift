@@ -42,9 +42,14 @@ package struct ExactSum: Equatable, Sendable {
 
   /// Whether there are numbers that come to it: none is missing of those that are counted, and of none nothing is left.
   package var isPossible: Bool {
-    let specials = [notNumberCount, positiveInfinityCount, negativeInfinityCount]
-    guard specials.allSatisfy({ (0...max(0, termCount)).contains($0) }) else { return false }
-    let finiteCount = termCount - specials.reduce(0, +)
+    // One after the other, as each may be the greatest number that there is.
+    var finiteCount = termCount
+    guard notNumberCount >= 0, notNumberCount <= finiteCount else { return false }
+    finiteCount -= notNumberCount
+    guard positiveInfinityCount >= 0, positiveInfinityCount <= finiteCount else { return false }
+    finiteCount -= positiveInfinityCount
+    guard negativeInfinityCount >= 0, negativeInfinityCount <= finiteCount else { return false }
+    finiteCount -= negativeInfinityCount
     return finiteCount > 0 || finiteCount == 0 && inOrder.limbs.isEmpty
   }
 

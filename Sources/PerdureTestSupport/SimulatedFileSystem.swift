@@ -175,7 +175,7 @@ extension SimulatedFileSystem {
         return state.journal.record(.syncDirectory, path, event)
       }
       var event = DiskEvent.ignored
-      if failure.effect == .forgetsWrites,
+      if failure.effect == .forgetsWrites, failure.dropsNames,
         let directory = try? state.tree.directory(at: path, for: "syncDirectory")
       {
         event = .forgetEntries(directory: directory)

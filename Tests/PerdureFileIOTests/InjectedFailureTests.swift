@@ -149,6 +149,17 @@ struct InjectedFailureTests {
     #expect(isThere() == [true])
   }
 
+  @Test("A failure of syncs that forget writes leaves names to the next sync of their directory")
+  func keptNames() throws {
+    let fileSystem = SimulatedFileSystem()
+    _ = try fileSystem.open("/a", .create)
+    fileSystem.inject(InjectedFailure(of: .syncDirectory, code: .mediaError, effect: .forgetsWrites))
+    expectError(.mediaError) { try fileSystem.syncDirectory("/") }
+    try fileSystem.syncDirectory("/")
+    let disks = CrashExplorer().images(of: fileSystem.journal, after: fileSystem.operationCount)
+    #expect(Set(disks.map { $0.bytes(at: "/a") != nil }) == [true])
+  }
+
   @Test("A full volume takes what it can, and has room again after a removal")
   func capacity() throws {
     let fileSystem = SimulatedFileSystem(capacityBytes: 10)

@@ -28,6 +28,17 @@ struct ExactSumLimitTests {
     return bytes.withUnsafeBytes { ExactSum.Term(decoding: $0) }
   }
 
+  @Test("Counts as great as there are make no sum that is possible, and stop nothing")
+  func counts() {
+    var sum = ExactSum(.binary)
+    (sum.termCount, sum.notNumberCount, sum.positiveInfinityCount) = (.max, .max, 1)
+    #expect(!sum.isPossible)
+    sum.positiveInfinityCount = 0
+    #expect(sum.isPossible)
+    (sum.notNumberCount, sum.negativeInfinityCount) = (-1, .max)
+    #expect(!sum.isPossible)
+  }
+
   @Test("Decimals have exponents from -2,048 to 2,047, and those beyond are not numbers, also through bytes")
   func exponents() throws {
     for exponent in [-2048, 2047] {
