@@ -25,6 +25,6 @@ struct Conversation {
       "Perdure's macros know the compiler's plugin protocol up to version \(Reply.protocolVersion), and this "
       + "compiler speaks version \(hostVersion). Use a version of Perdure made for this compiler."
     return .expansion(
-      nil, [Diagnostic(message: message, fileName: attribute.fileName, offset: attribute.offset)])
+      nil, [attribute.error(message)])
   }
 }

@@ -34,15 +34,18 @@ extension ManagedObjectModel {
       versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) })
   }
 
+  /// That the model has not a configuration, and which it has, in words.
+  package func lack(ofConfiguration name: String) -> String {
+    let known = configurations.map { "\"\($0)\"" }.joined(separator: ", ")
+    return "The model has no configuration \"\(name)\". It has \(known.isEmpty ? "none" : known)."
+  }
+
   /// The model of a store that is opened with a configuration: its entities and no others.
   ///
   /// - Throws: `ModelError` `invalidModel` when there is no such configuration, or a relationship leads out of it.
   package func restricted(toConfiguration name: String) throws(ModelError) -> ManagedObjectModel {
     guard let entities = entities(forConfigurationName: name) else {
-      let known = configurations.map { "\"\($0)\"" }.joined(separator: ", ")
-      throw ModelError(
-        .invalidModel,
-        "The model has no configuration \"\(name)\". It has \(known.isEmpty ? "none" : known).")
+      throw ModelError(.invalidModel, lack(ofConfiguration: name))
     }
     let crossing = warnings.filter { warning in
       warning.rule == .configurationSplitsRelationship && entities.contains { $0.name == warning.entity }

@@ -11,8 +11,6 @@ package struct CrashWorkload: CrashProgram {
   package let history = CrashHistory()
   /// What makes the entries of indexes: for an engine that is wrong then.
   package var extractor = SliceExtractor.name
-  /// Whether compactions keep the tombstones that are needed; not in an engine that is wrong.
-  package var compactionKeepsTombstones = true
 
   package init(shape: CrashShape, seed: UInt64) {
     self.shape = shape
@@ -26,7 +24,6 @@ package struct CrashWorkload: CrashProgram {
     options.blobThresholdBytes = max(1024, shape.valueLengthMax + 16)
     options.checkpoints = .manual
     options.compactsAutomatically = false
-    options.compactionKeepsTombstones = compactionKeepsTombstones
     if extractor == ForgetfulExtractor.name { options.indexExtractors[extractor] = ForgetfulExtractor() }
     if shape.syncAheadBytes > 0 { options.syncAheadBytes = shape.syncAheadBytes }
     // Half of the programs have a file that is longer than the log.

@@ -194,10 +194,7 @@ extension PersistentContainer {
   private func model(of description: PersistentStoreDescription) throws -> ManagedObjectModel {
     guard let configuration = description.configuration else { return managedObjectModel }
     guard managedObjectModel.configurations.contains(configuration) else {
-      let known = managedObjectModel.configurations.map { "\"\($0)\"" }.joined(separator: ", ")
-      throw PerdureError(
-        .incompatibleSchema,
-        "The model has no configuration \"\(configuration)\". It has \(known.isEmpty ? "none" : known).")
+      throw PerdureError(.incompatibleSchema, managedObjectModel.lack(ofConfiguration: configuration))
     }
     return try managedObjectModel.restricted(toConfiguration: configuration)
   }

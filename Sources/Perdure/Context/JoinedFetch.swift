@@ -15,11 +15,7 @@ struct JoinedFetch {
   let limit: Int?
 
   /// How many objects in order are needed to know the window; nil for all.
-  private var windowEnd: Int? {
-    guard let limit else { return nil }
-    let (end, overflow) = offset.addingReportingOverflow(limit)
-    return overflow ? nil : end
-  }
+  private var windowEnd: Int? { PreparedFetch.windowEnd(offset: offset, limit: limit) }
 
   /// Hands out the objects in order; with their rows, as `FetchExecutor.visit` does.
   func visit(_ body: (ObjectReference, StoredRow?) throws -> Void) throws {

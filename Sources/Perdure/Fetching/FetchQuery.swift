@@ -82,7 +82,9 @@ package struct PreparedFetch {
   }
 
   /// How many objects in order are needed to know the window; nil for all.
-  var windowEnd: Int? {
+  var windowEnd: Int? { Self.windowEnd(offset: offset, limit: limit) }
+
+  static func windowEnd(offset: Int, limit: Int?) -> Int? {
     guard let limit else { return nil }
     let (end, overflow) = offset.addingReportingOverflow(limit)
     return overflow ? nil : end

@@ -120,7 +120,7 @@ public struct _CompositeAssembly {
     add(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
-        defaultValue: value.flatMap { DefaultValue($0.predicateValue) }, renamingIdentifier: originalName),
+        defaultValue: DefaultValue(initial: value, of: name), renamingIdentifier: originalName),
       options)
   }
 
@@ -131,7 +131,7 @@ public struct _CompositeAssembly {
   ) {
     add(
       AttributeDescription(
-        name, Attribute.attributeType, defaultValue: value.flatMap { DefaultValue($0.predicateValue) },
+        name, Attribute.attributeType, defaultValue: DefaultValue(initial: value, of: name),
         renamingIdentifier: originalName), options)
   }
 

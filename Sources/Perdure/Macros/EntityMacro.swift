@@ -14,7 +14,7 @@ public import PerdureModel
 /// an optional managed object is a to-one relationship; `ToMany` is a to-many relationship, for which
 /// functions `addToX` and `removeFromX` are made as well. An initial value is the attribute's default; it is
 /// computed once, when the model is made, but `Date()` and `UUID()` for each object that is inserted (`DefaultValue.now`,
-/// `.newUUID`). An attribute that is neither optional nor has a default reads as
+/// `.newUUID`; once for all in transient attributes and in composites). An attribute that is neither optional nor has a default reads as
 /// its zero until it is set, and has to be set before the object is saved. Computed, static, lazy and
 /// `@Transient` variables are left alone.
 ///
@@ -101,7 +101,8 @@ public macro Transient() = #externalMacro(module: "PerdureMacros", type: "Marker
 /// Makes a struct the type of composite attributes: its stored variables become the elements. See
 /// `CompositeAttributeValue`.
 ///
-/// An initial value is the element's default; it is computed once, when the model is made. Rules stand at the elements
+/// An initial value is the element's default. It is the same for all objects, so `Date()` and `UUID()` have no place here:
+/// it is computed whenever the elements are asked for, and with them the model would be another at each start. Rules stand at the elements
 /// (`@Attribute(.length(1...80)) var street: String?`); what is unique or indexed is said by the entity, with the path
 /// (`@Entity(indexes: [["address.street"]])`). Computed and static variables are left alone.
 @attached(

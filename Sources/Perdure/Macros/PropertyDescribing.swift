@@ -54,7 +54,7 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
-        defaultValue: Self.defaultValue(value, of: name),
+        defaultValue: DefaultValue(initial: value, of: name),
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
@@ -66,19 +66,8 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: true,
-        defaultValue: Self.defaultValue(value, of: name),
+        defaultValue: DefaultValue(initial: value, of: name),
         derivation: derived, renamingIdentifier: originalName), options)
-  }
-
-  /// A default as models have it. One that nothing can be made of would be none, and found out when it is missed.
-  private static func defaultValue<Attribute: AttributeValue>(
-    _ value: Attribute?, of name: String
-  ) -> DefaultValue? {
-    guard let value = value?.predicateValue else { return nil }
-    if let problem = value.transformationProblem {
-      stop("The initial value of \(name) cannot be kept: \(problem)")
-    }
-    return DefaultValue(value)
   }
 
   /// Adds an attribute that always has a value, of which each object begins with one of its own.
@@ -141,7 +130,7 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
-        defaultValue: Self.defaultValue(value, of: name), renamingIdentifier: originalName,
+        defaultValue: DefaultValue(initial: value, of: name), renamingIdentifier: originalName,
         isTransient: true), options)
   }
 
@@ -153,7 +142,7 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: true,
-        defaultValue: Self.defaultValue(value, of: name), renamingIdentifier: originalName,
+        defaultValue: DefaultValue(initial: value, of: name), renamingIdentifier: originalName,
         isTransient: true), options)
   }
 
@@ -280,4 +269,15 @@ extension _EntityAssembly {
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...
   ) {}
+}
+
+extension DefaultValue {
+  /// An initial value as models have it. One that nothing can be made of would be none, and found out when it is missed.
+  init?<Attribute: AttributeValue>(initial value: Attribute?, of name: String) {
+    guard let value = value?.predicateValue else { return nil }
+    if let problem = value.transformationProblem {
+      stop("The initial value of \(name) cannot be kept: \(problem)")
+    }
+    self.init(value)
+  }
 }

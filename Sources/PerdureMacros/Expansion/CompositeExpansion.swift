@@ -15,8 +15,7 @@ struct CompositeExpansion {
     let type = DeclarationScanner.type(declaration.source)
     var diagnostics: [Diagnostic] = []
     func report(_ message: String, _ offset: Int) {
-      diagnostics.append(
-        Diagnostic(message: message, fileName: declaration.fileName, offset: declaration.offset + offset))
+      diagnostics.append(declaration.error(message, at: offset))
     }
     guard type.keyword == "struct", !type.isGeneric else {
       report(

@@ -26,8 +26,7 @@ struct EntityExpansion {
     let type = DeclarationScanner.type(declaration.source)
     var diagnostics: [Diagnostic] = []
     func report(_ message: String, _ offset: Int) {
-      diagnostics.append(
-        Diagnostic(message: message, fileName: declaration.fileName, offset: declaration.offset + offset))
+      diagnostics.append(declaration.error(message, at: offset))
     }
     if let problem = type.shapeProblem {
       // Both of two attributes are expanded, and one complaint is enough.

@@ -26,9 +26,8 @@ enum Expansion {
   }
 
   private static func unknown(_ request: Request.AttachedExpansion) -> Diagnostic {
-    Diagnostic(
-      message: "Perdure has no macro \(request.typeName) in the role \(request.role). "
-        + "Use the plugin that belongs to this version of Perdure.",
-      fileName: request.attribute.fileName, offset: request.attribute.offset)
+    request.attribute.error(
+      "Perdure has no macro \(request.typeName) in the role \(request.role). "
+        + "Use the plugin that belongs to this version of Perdure.")
   }
 }

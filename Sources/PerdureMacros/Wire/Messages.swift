@@ -31,6 +31,11 @@ struct SyntaxText: Hashable, Sendable {
     self.offset = offset
   }
 
+  /// An error at a place of the source, in UTF-8 bytes from its start.
+  func error(_ message: String, at place: Int = 0) -> Diagnostic {
+    Diagnostic(message: message, fileName: fileName, offset: offset + place)
+  }
+
   init?(_ json: JSON?) {
     guard let json, let source = json["source"]?.string else { return nil }
     self.source = source
