@@ -249,6 +249,12 @@ extension Engine {
         "Index \(index.name) lacks a value that cannot be read (\(damage.message)); \(advice)",
         at: damage.place, cause: damage.cause)
     }
+    if let misfit = misfit(of: index.id) {
+      throw StoreError(
+        .indexUnavailable,
+        "Index \(index.name) is maintained no longer. \(misfit). No record is lost: open the store again, or define "
+          + "the index again, and it is built from them")
+    }
     throw StoreError(
       .indexUnavailable,
       "Nothing given in StoreOptions.indexExtractors could maintain index \(index.name); when something can, define it "

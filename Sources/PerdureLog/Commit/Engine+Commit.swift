@@ -64,7 +64,9 @@ extension Engine {
       try StoreLimits.check(commitParts: state.encoder.partCount)
     } catch {
       giveUp(next, &state)
-      throw error
+      guard let misfit = error as? SumMisfit else { throw error }
+      leaveOut(misfit, &state)
+      return try append(batch, newCatalog, &state, prepare)
     }
     do {
       try writeEncoded(&state)
@@ -83,6 +85,22 @@ extension Engine {
     if state.tailBytes >= state.nextTailLook { noteTail(&state) }
     if state.end.offset >= state.nextReserveLook { holdReserve(&state) }
     return receipt
+  }
+
+  /// Maintains an index no longer, and what is made from it, as its sums are not what its records gave: a wrong
+  /// index stops nobody from writing records. It is built anew like any that nothing maintained.
+  ///
+  /// Each call leaves one more index out, so a commit that is tried again comes to an end.
+  private func leaveOut(_ misfit: SumMisfit, _ state: inout CommitterState) {
+    let left = [misfit.index] + (state.catalog.dependents[misfit.index] ?? []).map(\.id)
+    state.incompleteIndexes.formUnion(left)
+    state.adopt(indexSet(for: state.catalog, state.root, excluding: state.incompleteIndexes))
+    // Published by itself: the commit may still be refused.
+    let next = state.makeWorkingRoot()
+    next.pointee.markUnavailable(state.indexes.unavailable)
+    noteMisfit(of: left, misfit.text(state.catalog))
+    unavailableIndexes = state.indexes.unavailable
+    showRoot(next, &state)
   }
 
   private func checkNumbers(of encoder: borrowing LogEncoder) throws(StoreError) {
@@ -125,12 +143,7 @@ extension Engine {
         blobs?.superseded.append(try blobNumber(at: old, state))
       }
     }
-    let conflicts: [Conflict]?
-    do throws(SumMisfit) { conflicts = try update?.finish() } catch {
-      let remedy = "; remove the index and define it again"
-      throw StoreError(.corruption, error.text(state.catalog) + remedy)
-    }
-    guard let conflicts, !conflicts.isEmpty else { return }
+    guard let conflicts = try update?.finish(), !conflicts.isEmpty else { return }
     throw StoreError(
       .conflict, "A unique index would hold a key twice; nothing was written", conflicts: conflicts)
   }

@@ -33,8 +33,9 @@ final class Engine: @unchecked Sendable {
 
   private let turn = Lock()
   private let indexAvailability = Lock()
-  // Guarded by `indexAvailability`.
+  // Both guarded by `indexAvailability`.
   private var unavailable: Set<UInt32> = []
+  private var misfits: [UInt32: String] = [:]
   /// Whether the set holds anything: what every read asks for, without the lock.
   private let hasUnavailable = Atomic<Bool>(false)
   /// Why indexes could not be built at opening.
@@ -126,6 +127,13 @@ final class Engine: @unchecked Sendable {
         hasUnavailable.store(!newValue.isEmpty, ordering: .releasing)
       }
     }
+  }
+
+  /// Of an index that is maintained no longer: which sum of it, or of what it is made from, was none.
+  func misfit(of index: UInt32) -> String? { indexAvailability.withLock { misfits[index] } }
+
+  func noteMisfit(of indexes: [UInt32], _ text: String) {
+    indexAvailability.withLock { for index in indexes { misfits[index] = text } }
   }
 
   /// Runs `body` in the committer's turn.

@@ -123,7 +123,8 @@ extension Snapshot {
     guard let sum = found.sum, sum.radix == radix else {
       throw StoreError(
         .corruption,
-        "The entry of group \(group) in index \(index.name) is no sum; remove the index and define it again")
+        "The entry of group \(group) in index \(index.name) is no sum; no record is lost: close the store, remove its "
+          + "index file, and open it again, and the index is built from the log")
     }
     return GroupSum(sum)
   }

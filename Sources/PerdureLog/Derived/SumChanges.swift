@@ -53,7 +53,7 @@ struct SumMisfit: Error {
   let index: UInt32
   let group: UInt64
 
-  /// What is wrong, and what to do.
+  /// What is wrong.
   func text(_ catalog: Catalog) -> String {
     "The entry of group \(group) in index \(catalog.indexes[Int(index)].index.name) is no sum, or not that of the "
       + "numbers that its extractor gave before"
