@@ -21,6 +21,14 @@ package struct RotCampaign: Campaign {
     try RotMutations(RotStore(rounds: 0, seed: seed), truncates: true, share: 1, seed: seed).names
   }
 
+  /// By kind of damage: the files of the smallest store that have it, one for each damage, in the order in which they are
+  /// gone through before the damages are shuffled.
+  package static func damagedFiles(seed: UInt64) throws -> [String: [String]] {
+    var random = SeededGenerator(seed: seed)
+    let all = RotMutations.all(try RotStore(rounds: 0, seed: seed), truncates: true, &random)
+    return Dictionary(grouping: all, by: \.kind).mapValues { $0.map(\.file) }
+  }
+
   /// So many violations are enough to know.
   static let violationsMax = 8
 

@@ -55,8 +55,7 @@ struct RotMutations: Sendable {
     layout = try RotLayout(store.files, opened: opened)
     keys = store.content.keys.sorted { "\($0)" < "\($1)" }
     var random = SeededGenerator(seed: seed)
-    var all = Self.sectors(store, &random) + Self.stale(store)
-    if truncates { all += Self.truncations(store) }
+    var all = Self.all(store, truncates: truncates, &random)
     all.shuffle(using: &random)
     mutations = Array(all.prefix(max(1, Int(Double(all.count) * share))))
   }
@@ -66,8 +65,14 @@ struct RotMutations: Sendable {
   /// What is tried, by number.
   var names: [String] { mutations.map(\.description) }
 
+  /// Of each kind by name: a dictionary has another order in each process, and numbers name mutations.
+  static func all(
+    _ store: RotStore, truncates: Bool, _ random: inout SeededGenerator
+  ) -> [Mutation] {
+    sectors(store, &random) + stale(store) + (truncates ? truncations(store) : [])
+  }
+
   private static func truncations(_ store: RotStore) -> [Mutation] {
-    // A dictionary has another order in each process, and numbers name mutations.
     store.files.sorted { $0.key < $1.key }.flatMap { name, bytes in
       [Mutation(file: name, damage: nil, kind: "removed")]
         + Damage.truncations(of: bytes.count).map { Mutation(file: name, damage: $0, kind: "cut short") }
@@ -97,9 +102,8 @@ struct RotMutations: Sendable {
   /// Whole files, and sectors, as they were before.
   private static func stale(_ store: RotStore) -> [Mutation] {
     var all: [Mutation] = []
-    for files in store.older {
-      for (name, bytes) in files.sorted(by: { $0.key < $1.key })
-      where store.files[name] != nil && store.files[name] != bytes {
+    for (name, newest) in store.files.sorted(by: { $0.key < $1.key }) {
+      for bytes in store.older.compactMap({ $0[name] }) where bytes != newest {
         all.append(Mutation(file: name, damage: .replacement(bytes), kind: Self.older))
         for start in stride(from: 0, to: bytes.count - bytes.count % 512, by: 512) {
           let damage = Damage.foreign(Array(bytes[start..<(start + 512)]), at: start)
