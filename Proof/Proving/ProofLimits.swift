@@ -46,6 +46,9 @@ enum ProofLimits {
   /// Bytes of this process that are in memory; nil where the system does not say.
   static func residentBytes() -> Int? { statusBytes("VmRSS:") }
 
+  /// Bytes of those that are no file's; nil where the system does not say.
+  static func ownBytes() -> Int? { statusBytes("RssAnon:") }
+
   /// The most that were in memory at a time; nil where the system does not say.
   static func peakBytes() -> Int? { statusBytes("VmHWM:") }
 

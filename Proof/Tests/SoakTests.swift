@@ -23,7 +23,7 @@ struct SoakTests {
     let samples = Guarded(0)
     var campaign = SoakCampaign()
     campaign.steps = 120
-    campaign.residentMebibytes = {
+    campaign.ownMebibytes = {
       samples.withLock { count in
         count += 1
         return 20 + (grows ? 0.25 * Double(count) : 0) + [0, 3, 1, 2][count % 4]
@@ -31,7 +31,7 @@ struct SoakTests {
     }
     let alone = ProofPlan(seed: plan.seed, scale: plan.scale, hasProcessAlone: true)
     let result = try await campaign.run(alone, .silent)
-    #expect(result.violations.contains { $0.what.contains("resident memory") } == grows)
+    #expect(result.violations.contains { $0.what.contains("memory of its own") } == grows)
     #expect(samples.withLock { $0 } > 50)
   }
 
@@ -40,7 +40,7 @@ struct SoakTests {
     let samples = Guarded(0.0)
     var campaign = SoakCampaign()
     (campaign.steps, campaign.secondsOfStep) = (120, 5)
-    campaign.residentMebibytes = {
+    campaign.ownMebibytes = {
       samples.withLock { minutes in
         minutes += 1.0 / 6
         return 20 + mebibytesInAMinute * minutes
@@ -48,7 +48,7 @@ struct SoakTests {
     }
     let alone = ProofPlan(seed: plan.seed, scale: plan.scale, hasProcessAlone: true)
     let result = try await campaign.run(alone, .silent)
-    #expect(result.violations.contains { $0.what.contains("resident memory") } == (mebibytesInAMinute > 2))
+    #expect(result.violations.contains { $0.what.contains("memory of its own") } == (mebibytesInAMinute > 2))
   }
 
   #if os(Linux)
@@ -56,11 +56,18 @@ struct SoakTests {
     func canary() async throws {
       var campaign = SoakCampaign()
       campaign.fileSystem = LeakingFileSystem()
-      campaign.steps = 300
+      (campaign.steps, campaign.looksMax) = (300, 50)
       let result = try await campaign.run(plan, .silent)
       #expect(result.violations.contains { $0.what.contains("stay open") })
       // Also while the store is in use: looking at its files opens some with each sample.
       #expect(result.violations.contains { $0.what.contains("open files of the store") })
+    }
+
+    @Test("A segment may be open once while it is there; open twice, or removed, it is one too many")
+    func segments() {
+      let names = ["1.segment", "2.segment", "1.segment", "3.segment (deleted)", "SUPERBLOCK"]
+      let files = names.map { "/s/" + $0 }
+      #expect(ProcessMeter.countWithoutSegments(files) == 3)
     }
   #endif
 }

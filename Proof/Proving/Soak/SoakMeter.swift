@@ -53,20 +53,29 @@ struct SoakSeries {
 }
 
 /// What the system says of this process.
-enum ProcessMeter {
-  /// MiB of memory that are resident; nil where nobody says so.
-  static var residentMebibytes: Double? { ProofLimits.residentBytes().map { Double($0) / 1_048_576 } }
+package enum ProcessMeter {
+  /// MiB of memory that are the process's own, and not files that it has mapped; nil where nobody says so.
+  static var ownMebibytes: Double? { ProofLimits.ownBytes().map { Double($0) / 1_048_576 } }
 
-  /// How many files below a directory are open; nil where nobody says so.
-  static func openFiles(below directory: String) -> Int? {
+  /// The files below a directory that are open, one name for each time that one is; nil where nobody says so.
+  static func openFiles(below directory: String) -> [String]? {
     guard let names = try? POSIXFileSystem().contents(of: "/proc/self/fd") else { return nil }
-    return names.filter { SystemLink.target(of: "/proc/self/fd/\($0)")?.hasPrefix(directory) == true }.count
+    let files = names.compactMap { SystemLink.target(of: "/proc/self/fd/\($0)") }
+    return files.filter { $0.hasPrefix(directory) }
   }
 
-  /// As above, when threads that were told to end have done so: none of them takes longer than this.
-  static func openFilesInTheEnd(below directory: String) -> Int? {
-    for _ in 0..<300 {
-      guard let count = openFiles(below: directory), count > 0 else { break }
+  /// Of files that are open, how many are so beyond the segments, each of which has to be, once. One that was removed
+  /// is none of them: the system says so behind its name.
+  package static func countWithoutSegments(_ openFiles: [String]) -> Int {
+    openFiles.count - Set(openFiles.filter { $0.hasSuffix(".segment") }).count
+  }
+
+  /// As above, when threads that were told to end have done so.
+  ///
+  /// - Parameter looks: For so many milliseconds at least they are waited for.
+  static func openFilesInTheEnd(below directory: String, looks: Int) -> [String]? {
+    for _ in 0..<looks {
+      guard let files = openFiles(below: directory), !files.isEmpty else { break }
       SystemLink.waitAMillisecond()
     }
     return openFiles(below: directory)
