@@ -45,9 +45,10 @@ struct CrashTests {
     #expect(compactions > 20, "PERDURE_SEED=\(seed)")
   }
 
-  @Test("Commits of writers that wait for the medium meet on the way")
-  func overlaps() async throws {
-    let shape = try #require(CrashShape.all.first { $0.description == "compaction beside three writers" })
+  @Test(
+    "Commits of writers meet on the way, wherever there are several",
+    arguments: CrashShape.all.filter { $0.writers > 1 })
+  func overlaps(_ shape: CrashShape) async throws {
     var overlaps = 0
     for round in 0..<200 as Range<UInt64> where overlaps == 0 {
       let (workload, fileSystem) = (CrashWorkload(shape: shape, seed: seed &+ round), SimulatedFileSystem())

@@ -36,15 +36,20 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")
     let cut = recoveries == 0 ? "" : " of recovery \(recoveries)"
-    let again = again.map { "\nTo run it again: \($0)" } ?? ""
+    // Who has no test to run has no explorer either.
+    let again = again.map { "\nTo run it again: \($0)\nThis crash alone: \(alone)" } ?? ""
     return """
       \(head): after a loss of power behind operation #\(operation)\(cut) (\(kinds)): \(reason)
       \(lines)
       Begun: \(Self.text(begun)); acknowledged: \(Self.text(acknowledged))
       On the disk: \(image.paths.joined(separator: " "))\(again)
-      This crash alone: explorer.seed = \(seed); \(canary.map { "explorer.canary = .\($0); " } ?? "")\
-      explorer.only = "\(place)"
       """
+  }
+
+  /// What an explorer is told to try nothing else.
+  private var alone: String {
+    let canary = canary.map { "explorer.canary = .\($0); " } ?? ""
+    return "explorer.seed = \(seed); \(canary)explorer.only = \"\(place)\""
   }
 
   /// The labels; of many, how many, and the last.

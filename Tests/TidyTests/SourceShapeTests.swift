@@ -105,10 +105,19 @@ struct SourceShapeTests {
       let (suite, function) = (match.output.1, match.output.2)
       named += 1
       #expect(
-        tests.contains { $0.contains("\(suite) ") && $0.contains("func \(function)(") },
+        tests.contains { Self.isPart($0, of: suite) && $0.contains("func \(function)(") },
         "CHANGELOG.md names \(suite).\(function)")
     }
     #expect(named > 50)
+    #expect(!Self.isPart("struct GraphStoreTests {", of: "StoreTests"))
+    #expect(!Self.isPart("// as StoreTests says", of: "StoreTests"))
+  }
+
+  /// Whether a source declares a suite, or a part of it.
+  private static func isPart(_ text: String, of suite: Substring) -> Bool {
+    ["struct", "class", "extension"].contains { word in
+      [" ", ":"].contains { text.contains("\(word) \(suite)\($0)") }
+    }
   }
 
   @Test("Tests that the list of parity names exist")

@@ -108,7 +108,7 @@ package struct CrashCampaign: Campaign {
         guard shared.isNew(context) else { return }
         tally.add(context, isDuringRecovery: isDuringRecovery)
       }
-      tally.add(report, CrashPart(subject.name, explorer))
+      tally.add(report, CrashPart(subject.name, explorer), overlaps: check.overlapCount)
       if report.violation != nil { shared.end() }
       return report
     } catch {

@@ -35,7 +35,6 @@ package final class CrashHistory: Sendable {
     }
   }
 
-  /// The store has compacted itself.
   /// A commit begins.
   func begin() {
     commits.withLock { commits in
@@ -44,11 +43,13 @@ package final class CrashHistory: Sendable {
     }
   }
 
+  /// One that has begun is done.
   func end() { commits.withLock { $0.openCount -= 1 } }
 
   /// How many commits began while another was on the way.
   package var overlapCount: Int { commits.withLock { $0.overlapCount } }
 
+  /// The store has compacted itself.
   package func noteCompaction() { commits.withLock { $0.compactions += 1 } }
 
   /// How often it has.

@@ -23,6 +23,13 @@ package protocol CrashCheck: Sendable {
 
   /// Whether the power went in a recovery, and not in what a check did after it.
   func isDuringRecovery(_ context: CrashContext) -> Bool
+
+  /// How many commits of the program began while another was on the way.
+  var overlapCount: Int { get }
+}
+
+extension CrashCheck {
+  package var overlapCount: Int { 0 }
 }
 
 /// One kind of program.

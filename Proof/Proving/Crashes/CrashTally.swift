@@ -11,6 +11,8 @@ package struct CrashTally: Sendable {
   package private(set) var recoveryStates = 0
   package private(set) var exhausted = 0
   package private(set) var sampled = 0
+  /// Commits that began while another of the same program was on the way.
+  package private(set) var overlaps = 0
   package private(set) var matrix = CrashMatrix()
   package private(set) var violation: CrashViolation?
   /// What a program threw while the power was on.
@@ -33,8 +35,9 @@ package struct CrashTally: Sendable {
     matrix.add(context)
   }
 
-  mutating func add(_ report: CrashReport, _ part: CrashPart) {
+  mutating func add(_ report: CrashReport, _ part: CrashPart, overlaps count: Int) {
     programs += 1
+    overlaps += count
     operations += report.operationCount
     exhausted += report.exhaustedOperationCount
     sampled += report.sampledOperationCount
@@ -49,6 +52,7 @@ package struct CrashTally: Sendable {
     sum.recoveryStates += other.recoveryStates
     sum.exhausted += other.exhausted
     sum.sampled += other.sampled
+    sum.overlaps += other.overlaps
     sum.matrix += other.matrix
     sum.violation = sum.violation ?? other.violation
     sum.thrown = sum.thrown ?? other.thrown
@@ -59,14 +63,14 @@ package struct CrashTally: Sendable {
     let sum = max(1, tallies.last?.states ?? 1)
     let header = [
       "workload", "programs", "operations", "disks", "%", "depth 1", "depth 2", "depth 3", "in recovery",
-      "all tried", "sampled",
+      "all tried", "sampled", "overlaps",
     ]
     let rows = tallies.map { tally in
       [tally.name]
         + [
           tally.programs, tally.operations, tally.states, tally.states * 1000 / sum, tally.statesByDepth[1],
           tally.statesByDepth[2], tally.statesByDepth[3], tally.recoveryStates, tally.exhausted,
-          tally.sampled,
+          tally.sampled, tally.overlaps,
         ].enumerated().map { $0.offset == 3 ? "\($0.element / 10).\($0.element % 10)" : "\($0.element)" }
     }
     return TextTable.lines([header] + rows)

@@ -14,6 +14,8 @@ package struct StoreCrashCheck: CrashCheck {
   /// What stands before the disk while the store is opened: for an engine that is wrong then.
   package var opening: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
 
+  package var overlapCount: Int { workload.history.overlapCount }
+
   package struct Recovered {
     let store: Store
     let fileSystem: SimulatedFileSystem

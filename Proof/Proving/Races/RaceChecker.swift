@@ -67,6 +67,8 @@ package struct RaceChecker {
     var commit: UInt64
     var tag: UInt64
     var transaction: Int
+    /// When the earliest began of those that wrote the key with this commit or a later one.
+    var earliest: UInt64 = 0
   }
 
   private let transactions: [RaceTransaction]
@@ -112,18 +114,39 @@ package struct RaceChecker {
         versions[write.key, default: []].append(Version(commit: commit, tag: write.tag, transaction: number))
       }
     }
-    for key in versions.keys { versions[key]?.sort { $0.commit < $1.commit } }
+    for key in versions.keys { Self.order(&versions[key, default: []], transactions) }
+  }
+
+  private static func order(_ versions: inout [Version], _ transactions: [RaceTransaction]) {
+    versions.sort { $0.commit < $1.commit }
+    var earliest = UInt64.max
+    for place in versions.indices.reversed() {
+      earliest = min(earliest, transactions[versions[place].transaction].began)
+      versions[place].earliest = earliest
+    }
   }
 
   /// What a key had after a commit; nil: nobody had written it.
   private func version(_ key: Int, upTo commit: UInt64) -> Version? {
-    guard let all = versions[key] else { return nil }
+    let count = count(key, upTo: commit)
+    return count == 0 ? nil : versions[key]?[count - 1]
+  }
+
+  /// The first that it had after a later commit.
+  private func version(_ key: Int, after commit: UInt64) -> Version? {
+    let count = count(key, upTo: commit)
+    return versions[key].flatMap { count < $0.count ? $0[count] : nil }
+  }
+
+  /// How often it was written up to a commit.
+  private func count(_ key: Int, upTo commit: UInt64) -> Int {
+    guard let all = versions[key] else { return 0 }
     var (low, high) = (0, all.count)
     while low < high {
       let middle = (low + high) / 2
       if all[middle].commit <= commit { low = middle + 1 } else { high = middle }
     }
-    return low == 0 ? nil : all[low - 1]
+    return low
   }
 
   // MARK: - Snapshots
@@ -180,9 +203,7 @@ package struct RaceChecker {
       return
     }
     let hasReason = transaction.reads.contains { read in
-      (versions[read.key] ?? []).contains {
-        $0.commit > transaction.snapshot && transactions[$0.transaction].began < transaction.ended
-      }
+      version(read.key, after: transaction.snapshot).map { $0.earliest < transaction.ended } ?? false
     }
     if !hasReason { add(.refusedForNothing, "\(number) was refused, and nobody had written what it read") }
   }
