@@ -40,6 +40,9 @@ public struct ModelDifference: Sendable, Hashable {
     case constraintsChanged
     /// The indexes of the entity are not the same; they are built anew.
     case indexesChanged
+    /// Objects that are older than the property live by its default value, and could not be saved with the one that it
+    /// has now. Only a store knows whether it may have such objects: a comparison of models has `detailsChanged`.
+    case defaultChanged
     /// Only what is not stored in rows differs: class name, default value, delete rule, renaming
     /// identifier, value transformer, user info, anything of an attribute that is and was transient, or the
     /// order of declaration.
@@ -159,17 +162,16 @@ struct ModelComparison {
       }
     }
     for property in new where !oldNames.contains(property.name) {
-      // A value of the element alone would be half a value, wherever the composite had none.
-      let isHalf = !isPresent && property.hasValueInOlderRows
-      let isCompatible = property.canBeAdded && !isHalf
+      let isCompatible = property.canBeAdded(isPresent: isPresent)
       let message =
         isCompatible
         ? "The property was added."
         : !isPresent
           ? "An element that is required or has a default was added to a composite that existing objects may be"
-            + " without: make it optional, without a default."
+            + " without: make it optional, without a default (a variable of the struct is optional, without an"
+            + " initial value)."
           : "A required property was added without a value for existing objects: make it optional"
-            + " or give it a default."
+            + " or give it a default that is the same for all."
       note(.propertyAdded, entity, prefix + property.name, isCompatible, message)
     }
   }
@@ -252,22 +254,6 @@ struct ModelComparison {
 }
 
 extension PropertyDescription {
-  /// Whether older rows can do without the property.
-  fileprivate var canBeAdded: Bool {
-    switch self {
-    case .attribute(let attribute):
-      attribute.isOptional || attribute.hasValueInOlderRows || attribute.derivation != nil
-        || attribute.isTransient
-    case .relationship(let relationship): relationship.isOptional
-    case .composite(let composite): composite.canBeAdded
-    }
-  }
-
-  /// Whether older rows have a value of it as soon as it is there, or of a part of it.
-  fileprivate var hasValueInOlderRows: Bool {
-    leaves.contains { if case .attribute(let leaf) = $0 { leaf.hasValueInOlderRows } else { false } }
-  }
-
   fileprivate var isDerived: Bool {
     if case .attribute(let attribute) = self { attribute.derivation != nil } else { false }
   }
@@ -281,15 +267,4 @@ extension PropertyDescription {
   }
 
   fileprivate var kindPhrase: String { (kindName.first == "a" ? "an " : "a ") + kindName }
-}
-
-extension AttributeDescription {
-  fileprivate var hasValueInOlderRows: Bool { defaultValue.map { !$0.isMade } ?? false }
-}
-
-extension CompositeAttributeDescription {
-  /// Where no leaf has a default, an older row has no value of it; else it has one, and all of it has to be there.
-  fileprivate var canBeAdded: Bool {
-    PropertyDescription.composite(self).hasValueInOlderRows ? elements.allSatisfy(\.canBeAdded) : isOptional
-  }
 }

@@ -18,7 +18,7 @@ extension StoredModel {
   package func adopting(
     _ newModel: ManagedObjectModel
   ) throws(ModelError) -> (stored: StoredModel, differences: [ModelDifference]) {
-    let differences = ModelDifference.differences(from: model, to: newModel)
+    let differences = differences(to: newModel)
     let incompatibleCount = differences.count { !$0.isCompatible }
     guard incompatibleCount == 0 else {
       throw ModelError(

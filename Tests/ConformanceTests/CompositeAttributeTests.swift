@@ -286,5 +286,9 @@ struct CompositeAttributeTests {
     found["name"] = "n"
     try later.save()
     try second.close()
+    let error = try #require(throws: PerdureError.self) {
+      try container([preset, .composite("d", [.int64("b")])], required: [sure])
+    }
+    #expect(error.code == .incompatibleModel && "\(error)".contains("E.c.b: "), "\(error)")
   }
 }

@@ -6,13 +6,15 @@ public struct PersistentStoreMetadata: Sendable {
   /// Names the store for ever, its copies too; a part of the URI form of ids.
   public let storeIdentifier: String
   /// The model that is stored in it.
-  public let model: ManagedObjectModel
+  public var model: ManagedObjectModel { stored.model }
   /// What the program says about the store.
   public let userInfo: [String: String]
+  /// The model with what rows there may be.
+  let stored: StoredModel
 
-  package init(storeIdentifier: String, model: ManagedObjectModel, userInfo: [String: String]) {
+  init(storeIdentifier: String, stored: StoredModel, userInfo: [String: String]) {
     self.storeIdentifier = storeIdentifier
-    self.model = model
+    self.stored = stored
     self.userInfo = userInfo
   }
 
@@ -36,7 +38,7 @@ extension ManagedObjectModel {
     guard let model = try? configuration.map({ try restricted(toConfiguration: $0) }) ?? self else {
       return false
     }
-    return ModelDifference.differences(from: metadata.model, to: model).allSatisfy { $0.isCompatible }
+    return metadata.stored.differences(to: model).allSatisfy { $0.isCompatible }
   }
 }
 

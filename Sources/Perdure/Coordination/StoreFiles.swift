@@ -67,9 +67,9 @@ extension LogPersistentStore: MetadataKeeping {
     let userInfo = try snapshot.value(key: Self.userInfoKey, in: keyspaces.meta)
       .map { try MetadataCoding.decode($0) }
     // A store that is only read may have been opened with a model that differs in what rows do not depend on.
-    let stored = try StoredModelRecord.stored(in: snapshot, keyspaces.meta)?.model
+    let stored = try StoredModelRecord.stored(in: snapshot, keyspaces.meta)
     return PersistentStoreMetadata(
-      storeIdentifier: identifier, model: stored ?? model.model, userInfo: userInfo ?? [:])
+      storeIdentifier: identifier, stored: stored ?? model, userInfo: userInfo ?? [:])
   }
 
   package func setUserInfo(_ userInfo: [String: String]) throws {
