@@ -2,34 +2,114 @@ import Foundation
 import Perdure
 import Testing
 
-@Entity private final class Visit: ManagedObject {
+@Composite private struct Stay: Equatable {
+  var began: Date = Date()
+  var key: UUID = UUID()
+  var other: UUID? = UUID()
+  var floor: Int = 2
+}
+
+@Composite private struct Journey: Equatable {
+  var stay: Stay
+  var last: Stay?
+}
+
+@Entity(unique: [["stay.key"]]) private final class Visit: ManagedObject {
   var began: Date = Date()
   @Attribute(.indexed) var seen: Date? = .now
   var key: UUID = UUID()
   var other: UUID? = Foundation.UUID()
   var fixed: Date = Date(timeIntervalSinceReferenceDate: 5)
+  @Attribute(.composite) var stay: Stay
+  @Attribute(.composite) var journey: Journey
+  @Attribute(.transient) var opened: Date = Date()
+  @Attribute(.transient) var token: UUID? = UUID()
+}
+
+/// Nothing can be made of it in JSON.
+private struct Secret: CodableAttributeValue {
+  struct NotTold: Error {}
+
+  init() {}
+  init(from decoder: any Decoder) throws { throw NotTold() }
+  func encode(to encoder: any Encoder) throws { throw NotTold() }
+}
+
+@Composite private struct Sign {
+  var secret: Secret?
+}
+
+@Entity private final class Post: ManagedObject {
+  @Attribute(.composite) var sign: Sign? = Sign(secret: Secret())
 }
 
 /// A7 of the reference: defaults that are the same for all objects, and such that each gets of its own.
 @Suite("Initial values of attributes")
 struct InitialValueTests {
+  private func visits(_ count: Int) throws -> (context: ManagedObjectContext, visits: [Visit]) {
+    let context = try Sandbox(Visit.self).container.newContext()
+    let visits = (0..<count).map { _ in Visit(context: context) }
+    try context.save()
+    return (context, visits)
+  }
+
+  private func defaults(_ properties: ArraySlice<PropertyDescription>) -> [DefaultValue] {
+    properties.compactMap { if case .attribute(let attribute) = $0 { attribute.defaultValue } else { nil } }
+  }
+
+  /// Whether a date is the time of this run, and not one of a model or of nothing. Clocks may be put back meanwhile.
+  private func isNow(_ date: Date?) -> Bool { abs(date?.timeIntervalSinceNow ?? .infinity) < 86_400 }
+
   @Test("The time and a UUID are made for each object that is inserted; other values once")
   func made() throws {
-    let defaults = Visit.entityDescription.properties.compactMap { property in
-      if case .attribute(let attribute) = property { attribute.defaultValue } else { nil }
-    }
     #expect(
-      defaults == [.now, .now, .newUUID, .newUUID, .date(Date(timeIntervalSinceReferenceDate: 5))])
-    let context = try Sandbox(Visit.self).container.newContext()
-    let before = Date()
-    let visits = (0..<3).map { _ in Visit(context: context) }
-    let after = Date()
-    try context.save()
+      defaults(Visit.entityDescription.properties.prefix(5))
+        == [.now, .now, .newUUID, .newUUID, .date(Date(timeIntervalSinceReferenceDate: 5))])
+    let (_, visits) = try visits(3)
     for visit in visits {
-      #expect(visit.began >= before && visit.began <= after)
-      #expect(visit.seen.map { $0 >= before && $0 <= after } == true)
+      #expect(isNow(visit.began) && isNow(visit.seen))
       #expect(visit.fixed == Date(timeIntervalSinceReferenceDate: 5))
     }
     #expect(Set(visits.flatMap { [$0.key, $0.other] }).count == 6)
   }
+
+  @Test("So are those of the elements of composites, which are the same elements each time")
+  func composites() throws {
+    #expect(Stay.compositeElements == Stay.compositeElements)
+    let (_, visits) = try visits(3)
+    for visit in visits {
+      #expect(isNow(visit.stay.began) && visit.stay.floor == 2 && visit.journey.last == nil)
+    }
+    let stays = visits.flatMap { [$0.stay, $0.journey.stay] }
+    #expect(Set(stays.flatMap { [$0.key, $0.other] }).count == 12)
+  }
+
+  @Test("Those of transient attributes are made for each object when they are first read")
+  func transients() throws {
+    #expect(defaults(Visit.entityDescription.properties.suffix(2)) == [])
+    let (context, visits) = try visits(2)
+    #expect(visits[0].value(forKey: "token") == nil)
+    #expect(visits.allSatisfy { isNow($0.opened) && !$0.hasChanges })
+    let opened = visits[0].opened
+    let tokens = visits.map(\.token)
+    #expect(Set(tokens).count == 2 && !tokens.contains(nil))
+    #expect(visits[0].opened == opened && visits.map(\.token) == tokens)
+    #expect(visits[0].value(forKey: "token") as? UUID == tokens[0])
+    visits[0].token = nil
+    visits[0].opened = Date(timeIntervalSinceReferenceDate: 1)
+    #expect(visits[0].token == nil && visits[0].opened == Date(timeIntervalSinceReferenceDate: 1))
+    context.rollback()
+    #expect(visits[0].token == tokens[0] && visits[0].opened == opened)
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test("An initial value of a composite with a part that nothing can be made of stops the program")
+    func unkept() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Post.entityDescription
+      }
+      let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(said.contains("The initial value of secret cannot be kept"), "\(said)")
+    }
+  #endif
 }

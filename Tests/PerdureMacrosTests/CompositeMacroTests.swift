@@ -29,6 +29,7 @@ struct CompositeMacroTests {
       @Composite public struct Address: Hashable {
         @Attribute(.length(1...80)) public var street: String?
         var place: Place = Place()
+        var key: UUID = UUID()
         var `class`: Int? = nil
         static let none = Address()
         var line: String { street ?? "" }
@@ -45,21 +46,24 @@ struct CompositeMacroTests {
         var elements = Perdure._CompositeAssembly()
         elements.add("street", (String?).self, .length(1...80))
         elements.add("place", (Place).self, default: Place())
+        elements.add("key", (UUID).self, made: .newUUID)
         elements.add("class", (Int?).self)
         return elements.elements
       }
       public static var compositeNames: [AnyKeyPath: String] {
-        [\\Self.street: "street", \\Self.place: "place", \\Self.`class`: "class"]
+        [\\Self.street: "street", \\Self.place: "place", \\Self.key: "key", \\Self.`class`: "class"]
       }
       public init(compositeContent content: Perdure.CompositeContent) {
         self.street = content._get("street", (String?).self)
         self.place = content._get("place", (Place).self)
+        self.key = content._get("key", (UUID).self)
         self.`class` = content._get("class", (Int?).self)
       }
       public var compositeContent: Perdure.CompositeContent {
         var content = Perdure.CompositeContent()
         content._set("street", self.street)
         content._set("place", self.place)
+        content._set("key", self.key)
         content._set("class", self.`class`)
         return content
       }

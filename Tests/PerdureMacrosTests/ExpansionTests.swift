@@ -268,6 +268,9 @@ struct ExpansionTests {
         }
         """)
     #expect(
+      accessors("@Attribute(.transient) var n: Date = .now")?.contains(
+        "get { _transient(_Slot.n, (Date).self, made: .now) }") == true)
+    #expect(
       accessors("@Attribute(.pattern(\".transient\")) var n: String") == """
         {
           get { _get(_Slot.n) }

@@ -85,7 +85,7 @@ extension PropertyDescription {
   fileprivate func beginning(with values: [String: Value], behind prefix: String) -> PropertyDescription {
     switch self {
     case .attribute(var attribute):
-      attribute.defaultValue = values[prefix + name].flatMap { DefaultValue($0) }
+      attribute.defaultValue = DefaultValue(initial: values[prefix + name], of: prefix + name)
       return .attribute(attribute)
     case .composite(var composite):
       composite.elements = composite.elements.map { $0.beginning(with: values, behind: "\(prefix)\(name).") }
@@ -120,7 +120,8 @@ public struct _CompositeAssembly {
     add(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
-        defaultValue: DefaultValue(initial: value, of: name), renamingIdentifier: originalName),
+        defaultValue: DefaultValue(initial: value?.predicateValue, of: name), renamingIdentifier: originalName
+      ),
       options)
   }
 
@@ -131,8 +132,29 @@ public struct _CompositeAssembly {
   ) {
     add(
       AttributeDescription(
-        name, Attribute.attributeType, defaultValue: DefaultValue(initial: value, of: name),
+        name, Attribute.attributeType, defaultValue: DefaultValue(initial: value?.predicateValue, of: name),
         renamingIdentifier: originalName), options)
+  }
+
+  /// Adds an attribute that always has a value, of which each object begins with one of its own.
+  public mutating func add<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(
+      AttributeDescription(
+        name, Attribute.attributeType, isOptional: false, defaultValue: value,
+        renamingIdentifier: originalName), options)
+  }
+
+  /// Adds an attribute that may have no value, of which each object begins with one of its own.
+  public mutating func add<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(
+      AttributeDescription(
+        name, Attribute.attributeType, defaultValue: value, renamingIdentifier: originalName), options)
   }
 
   private mutating func add(_ attribute: AttributeDescription, _ options: [AttributeOption]) {

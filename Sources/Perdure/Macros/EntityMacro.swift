@@ -14,8 +14,8 @@ public import PerdureModel
 /// an optional managed object is a to-one relationship; `ToMany` is a to-many relationship, for which
 /// functions `addToX` and `removeFromX` are made as well. An initial value is the attribute's default; it is
 /// computed once, when the model is made, but `Date()` and `UUID()` for each object that is inserted (`DefaultValue.now`,
-/// `.newUUID`; once for all in transient attributes and in composites). An attribute that is neither optional nor has a default reads as
-/// its zero until it is set, and has to be set before the object is saved. Computed, static, lazy and
+/// `.newUUID`; in transient attributes when they are first read). An attribute that is neither optional nor has a default
+/// reads as its zero until it is set, and has to be set before the object is saved. Computed, static, lazy and
 /// `@Transient` variables are left alone.
 ///
 /// Of the hooks of an object's life (`awakeFromInsert()`, `willSave()`, `validateForInsert()` and so on) those are
@@ -101,8 +101,10 @@ public macro Transient() = #externalMacro(module: "PerdureMacros", type: "Marker
 /// Makes a struct the type of composite attributes: its stored variables become the elements. See
 /// `CompositeAttributeValue`.
 ///
-/// An initial value is the element's default. It is the same for all objects, so `Date()` and `UUID()` have no place here:
-/// it is computed whenever the elements are asked for, and with them the model would be another at each start. Rules stand at the elements
+/// An initial value is the element's default. `Date()` and `UUID()` are made for each object that is inserted; any other is
+/// computed whenever the elements are asked for, and has to be the same each time, or the model would be another at each
+/// start. That goes for initial values of whole composites as well: in `var stay: Stay = Stay()` no macro sees what `Stay()`
+/// makes, so a struct with a `Date()` or `UUID()` in it is declared without one. Rules stand at the elements
 /// (`@Attribute(.length(1...80)) var street: String?`); what is unique or indexed is said by the entity, with the path
 /// (`@Entity(indexes: [["address.street"]])`). Computed and static variables are left alone.
 @attached(
@@ -127,8 +129,9 @@ public enum AttributeOption: Sendable, Hashable {
   /// been deleted and saved, and with the context: what outlives its context has the defaults.
   case transient
   /// The variable is of a `CompositeAttributeValue` type, optional or not. Its initial value is that of all of its
-  /// elements; without one it begins as nil, and where it is not optional the elements have their own. Rules stand at
-  /// the elements.
+  /// elements; without one it begins as nil, and where it is not optional the elements have their own. What begins as nil
+  /// has no default anywhere: an element that is set alone, by name, leaves the others without a value, also those with
+  /// an initial value in the struct. Rules stand at the elements.
   case composite
   /// A `ValueTransformer` that is registered under this name makes bytes of the values and back. The variable may be of
   /// any type, and has no initial value. Each reading makes the value anew: a change within an object that it leads to

@@ -54,7 +54,7 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
-        defaultValue: DefaultValue(initial: value, of: name),
+        defaultValue: DefaultValue(initial: value?.predicateValue, of: name),
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
@@ -66,7 +66,7 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: true,
-        defaultValue: DefaultValue(initial: value, of: name),
+        defaultValue: DefaultValue(initial: value?.predicateValue, of: name),
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
@@ -130,7 +130,8 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
-        defaultValue: DefaultValue(initial: value, of: name), renamingIdentifier: originalName,
+        defaultValue: DefaultValue(initial: value?.predicateValue, of: name),
+        renamingIdentifier: originalName,
         isTransient: true), options)
   }
 
@@ -142,8 +143,30 @@ extension _EntityAssembly {
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: true,
-        defaultValue: DefaultValue(initial: value, of: name), renamingIdentifier: originalName,
+        defaultValue: DefaultValue(initial: value?.predicateValue, of: name),
+        renamingIdentifier: originalName,
         isTransient: true), options)
+  }
+
+  /// Adds a transient attribute of a type of the model whose default is made for each object, when it is first read.
+  /// Until then it has no value, and no save asks for one.
+  public mutating func addTransient<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, Attribute.attributeType, renamingIdentifier: originalName, isTransient: true), options)
+  }
+
+  /// Adds a transient attribute, as above, that may have no value.
+  public mutating func addTransient<Attribute: AttributeValue>(
+    _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    addAttribute(
+      AttributeDescription(
+        name, Attribute.attributeType, renamingIdentifier: originalName, isTransient: true), options)
   }
 
   /// Adds a transient attribute that holds anything.
@@ -273,8 +296,8 @@ extension _EntityAssembly {
 
 extension DefaultValue {
   /// An initial value as models have it. One that nothing can be made of would be none, and found out when it is missed.
-  init?<Attribute: AttributeValue>(initial value: Attribute?, of name: String) {
-    guard let value = value?.predicateValue else { return nil }
+  init?(initial value: Value?, of name: String) {
+    guard let value else { return nil }
     if let problem = value.transformationProblem {
       stop("The initial value of \(name) cannot be kept: \(problem)")
     }

@@ -3,6 +3,8 @@
 // and whether it may have no value, however its type is written. The type is an argument: of two functions that fit it,
 // the one for an optional is the more special, which results alone do not decide.
 
+internal import PerdurePredicates
+
 extension ManagedObject {
   // MARK: A type of the model
 
@@ -21,6 +23,27 @@ extension ManagedObject {
   public final func _transient<T: AttributeValue>(
     _ slot: Int, _ type: T?.Type, default value: @autoclosure () -> T?
   ) -> T? { _get(slot) }
+
+  /// Reads a transient attribute whose default is made when it is first read, as that of anything (below). For generated
+  /// code.
+  public final func _transient<T: AttributeValue>(
+    _ slot: Int, _ type: T.Type, made value: @autoclosure () -> T
+  ) -> T {
+    if let value: T = _get(slot) { return value }
+    let made = value()
+    if !isTransientHeld(slot) { holdDefault(.value(made.predicateValue), slot) }
+    return made
+  }
+
+  /// Reads a transient attribute whose default is made when it is first read. For generated code.
+  public final func _transient<T: AttributeValue>(
+    _ slot: Int, _ type: T?.Type, made value: @autoclosure () -> T?
+  ) -> T? {
+    if isTransientHeld(slot) { return _get(slot) }
+    guard let made = value() else { return nil }
+    holdDefault(.value(made.predicateValue), slot)
+    return made
+  }
 
   /// Sets a transient attribute; nil takes its value away. For generated code.
   public final func _setTransient<T: AttributeValue>(_ slot: Int, _ value: T?) { _set(slot, value) }
@@ -42,7 +65,7 @@ extension ManagedObject {
   public final func _transient<T>(_ slot: Int, _ type: T.Type, default value: @autoclosure () -> T) -> T {
     if let value: T = object(slot) { return value }
     let made = value()
-    if !isTransientHeld(slot) { holdDefault(made, slot) }
+    if !isTransientHeld(slot) { holdDefault(.object(made), slot) }
     return made
   }
 
@@ -55,7 +78,7 @@ extension ManagedObject {
   public final func _transient<T>(_ slot: Int, _ type: T?.Type, default value: @autoclosure () -> T?) -> T? {
     if isTransientHeld(slot) { return object(slot) }
     guard let made = value() else { return nil }
-    holdDefault(made, slot)
+    holdDefault(.object(made), slot)
     return made
   }
 

@@ -110,10 +110,10 @@ extension ManagedObject {
   }
 
   /// Holds a default that has just been made, which changes nothing (T2).
-  func holdDefault(_ made: Any, _ slot: Int) {
+  func holdDefault(_ made: TransientValues.Held, _ slot: Int) {
     if header.pointee.isGone { return }
-    if let before = overlay?.transientsBefore { before.bySlot[slot] = .object(made) }
-    hold(.object(made), slot)
+    if let before = overlay?.transientsBefore { before.bySlot[slot] = made }
+    hold(made, slot)
   }
 
   /// Everything is the default again.

@@ -63,7 +63,11 @@ struct CompositeExpansion {
   private var described: String {
     let calls = elements.map { element in
       var arguments = ["\"\(element.name)\"", "(\(element.type)).self"]
-      if let value = element.defaultValue { arguments.append("default: \(value)") }
+      if let made = MadeDefault.of(element.defaultValue, type: element.type) {
+        arguments.append("made: \(made)")
+      } else if let value = element.defaultValue {
+        arguments.append("default: \(value)")
+      }
       if let options = element.options { arguments.append(options) }
       return "elements.add(\(arguments.joined(separator: ", ")))"
     }

@@ -29,10 +29,13 @@ enum ManagedExpansion {
       ? "{\n  \(getter)\n  set { \(setter)(_Slot.\(binding.spelling), newValue) }\n}" : "{\n  \(getter)\n}"
   }
 
-  /// A transient attribute of a type that the model does not know makes its default when it is first read.
+  /// A transient attribute makes its default when it is first read, where the model does not know its type or cannot have
+  /// a value for all objects.
   private static func transientAccessors(_ binding: BindingSyntax) -> String {
     let type = binding.type.map { ", (\($0)).self" } ?? ""
-    let value = binding.initializer.flatMap { $0 == "nil" ? nil : ", default: \($0)" } ?? ""
+    let isMade = MadeDefault.of(binding.initializer, type: binding.type ?? "") != nil
+    let label = isMade ? "made" : "default"
+    let value = binding.initializer.flatMap { $0 == "nil" ? nil : ", \(label): \($0)" } ?? ""
     return """
       {
         get { _transient(_Slot.\(binding.spelling)\(type)\(value)) }

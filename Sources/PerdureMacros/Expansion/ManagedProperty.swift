@@ -23,23 +23,9 @@ struct ManagedProperty: Hashable, Sendable {
     return isTransformed ? "Transformed" : isTransient ? "Transient" : ""
   }
 
-  /// The default that is made for each object, where the initial value says so: the time, or a UUID.
+  /// The default that is made for each object, where the initial value says so.
   var madeDefault: String? {
-    guard suffix.isEmpty, let value = defaultValue else { return nil }
-    func text(_ source: String) -> String {
-      let text = Lexer.tokens(of: source).map(\.text).joined()
-      return text.hasPrefix("Foundation.") ? String(text.dropFirst("Foundation.".count)) : text
-    }
-    switch (text(type), text(value)) {
-    case ("Date", "Date()"), ("Date", "Date.init()"), ("Date", ".init()"), ("Date", "Date.now"),
-      ("Date", ".now"),
-      ("Date?", "Date()"), ("Date?", "Date.init()"), ("Date?", "Date.now"), ("Date?", ".now"):
-      return ".now"
-    case ("UUID", "UUID()"), ("UUID", "UUID.init()"), ("UUID", ".init()"), ("UUID?", "UUID()"),
-      ("UUID?", "UUID.init()"):
-      return ".newUUID"
-    default: return nil
-    }
+    isComposite || isTransformed ? nil : MadeDefault.of(defaultValue, type: type)
   }
 
   /// What becomes of a variable of an entity's class.

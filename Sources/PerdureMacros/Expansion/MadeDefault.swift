@@ -1,0 +1,22 @@
+/// Initial values that are made for each object: the time, and a UUID. Any other is computed once, for the model has it.
+enum MadeDefault {
+  /// The case of `DefaultValue` that an initial value stands for, or nil for one that is the same for all objects.
+  static func of(_ value: String?, type: String) -> String? {
+    guard let value else { return nil }
+    switch (text(type), text(value)) {
+    case ("Date", "Date()"), ("Date", "Date.init()"), ("Date", ".init()"), ("Date", "Date.now"),
+      ("Date", ".now"),
+      ("Date?", "Date()"), ("Date?", "Date.init()"), ("Date?", "Date.now"), ("Date?", ".now"):
+      return ".now"
+    case ("UUID", "UUID()"), ("UUID", "UUID.init()"), ("UUID", ".init()"), ("UUID?", "UUID()"),
+      ("UUID?", "UUID.init()"):
+      return ".newUUID"
+    default: return nil
+    }
+  }
+
+  private static func text(_ source: String) -> String {
+    let text = Lexer.tokens(of: source).map(\.text).joined()
+    return text.hasPrefix("Foundation.") ? String(text.dropFirst("Foundation.".count)) : text
+  }
+}
