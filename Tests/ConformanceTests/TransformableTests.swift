@@ -294,13 +294,18 @@ struct TransformableTests {
       "TERNARY(name == 'a', draft, preferences) < draft",
       "draft BETWEEN {draft, preferences}", "sheets[FIRST].note < draft",
       "max({draft, preferences}) == draft",
-      "(sheets.note UNION sheets.folder.draft)[0] > draft",
+      "(sheets.note UNION sheets.folder.draft)[0] > draft", "noindex(draft) < draft",
+      "SUBQUERY(sheets.note, $n, SUBQUERY(sheets.note, $m, $m > $n).@count > 0).@count > 0",
+      "SUBQUERY(sheets.note, $n, $n != nil)[FIRST] > draft",
     ] {
       let error = #expect(throws: FetchError.self, "\(format)") { try found(format) }
       #expect(error?.code == .typeMismatch, "\(format)")
     }
     #expect(
       try found("sheets.note.@count == 1 AND ANY sheets.note != draft AND sheets[FIRST].note != nil") == 1)
+    #expect(try found("count(sheets.note) > 0 AND count({draft, preferences}) BETWEEN {0, 2}") == 1)
+    let shadowed = "SUBQUERY(sheets.note, $n, SUBQUERY(sheets, $n, $n > nil).@count >= 0).@count > 0"
+    #expect(try found(shadowed) == 1)
   }
 
   @Test("Predicates ask whether there is a value, and whether it is the same as a whole; nothing is in order")

@@ -39,7 +39,9 @@ extension PredicateCheck {
     _ expression: FetchExpression, _ variables: [String: PathType]
   ) throws(FetchError) -> Bool {
     switch expression {
-    case .constant, .evaluatedObject, .variable, .subquery: return false
+    case .constant, .evaluatedObject: return false
+    case .variable(let name): return opaqueVariables.contains(name)
+    case .subquery(let collection, _, _): return try isOpaque(collection, variables)
     case .keyPath(let path): return schema.isOpaque(path, from: entity)
     case .member(let base, let path):
       if path.names.isEmpty { return path.aggregate == .count ? false : try isOpaque(base, variables) }
@@ -47,11 +49,45 @@ extension PredicateCheck {
       return schema.isOpaque(path, from: start)
     case .element(_, .size): return false
     case .element(let base, _): return try isOpaque(base, variables)
-    case .function(_, let expressions), .aggregate(let expressions):
-      for inner in expressions where try isOpaque(inner, variables) { return true }
-      return false
+    case .function(let function, let arguments):
+      return function.givesArguments ? try isAnyOpaque(arguments, variables) : false
+    case .aggregate(let elements): return try isAnyOpaque(elements, variables)
     case .conditional(_, let first, let second), .set(_, let first, let second):
       return try isOpaque(first, variables) ? true : isOpaque(second, variables)
+    }
+  }
+
+  private mutating func isAnyOpaque(
+    _ expressions: [FetchExpression], _ variables: [String: PathType]
+  ) throws(FetchError) -> Bool {
+    for expression in expressions where try isOpaque(expression, variables) { return true }
+    return false
+  }
+
+  /// Checks the predicate of a subquery, in which a variable stands for the elements of a collection.
+  mutating func check(
+    _ predicate: FetchPredicate, where variable: String, isIn collection: FetchExpression, _ type: PathType,
+    _ variables: [String: PathType]
+  ) throws(FetchError) {
+    let outside = opaqueVariables
+    if try isOpaque(collection, variables) {
+      opaqueVariables.insert(variable)
+    } else {
+      opaqueVariables.remove(variable)
+    }
+    var inner = variables
+    inner[variable] = type.element
+    try check(predicate, variables: inner)
+    opaqueVariables = outside
+  }
+}
+
+extension FetchFunction {
+  /// Whether what the function gives is one of its arguments, or an element of one, and not made of them.
+  fileprivate var givesArguments: Bool {
+    switch self {
+    case .min, .max, .mode, .noIndex, .objectFrom: true
+    default: false
     }
   }
 }

@@ -10,6 +10,8 @@ struct PredicateCheck {
   private(set) var reached: Set<UInt16> = []
   /// From what the predicate reads back to the objects.
   private(set) var waysBack: Set<WayBack> = []
+  /// The variables in sight that stand for values without an order.
+  var opaqueVariables: Set<String> = []
 
   init(schema: StoreSchema, entity: EntityStorage) {
     self.schema = schema
@@ -20,7 +22,7 @@ struct PredicateCheck {
     try check(predicate, variables: [:])
   }
 
-  private mutating func check(
+  mutating func check(
     _ predicate: FetchPredicate, variables: [String: PathType]
   ) throws(FetchError) {
     switch predicate {
@@ -66,11 +68,9 @@ struct PredicateCheck {
       for element in elements { _ = try type(element, variables) }
       return .any
     case .subquery(let collection, let variable, let predicate):
-      let collection = try type(collection, variables)
-      var inner = variables
-      inner[variable] = collection.element
-      try check(predicate, variables: inner)
-      return .many(collection.element)
+      let type = try type(collection, variables)
+      try check(predicate, where: variable, isIn: collection, type, variables)
+      return .many(type.element)
     case .conditional(let predicate, let first, let second):
       try check(predicate, variables: variables)
       _ = try type(first, variables)
