@@ -131,6 +131,34 @@ struct CompositeVersionTests {
     #expect(try bytes(shop, "mark.note") != stored)
   }
 
+  @Test("What the struct does not know stays where it is set to what is shown for it, and goes by name")
+  func shownValues() throws {
+    let context = try context()
+    let shop = Shop(context: context)
+    shop.mark = Mark(code: 1)
+    shop.setValue(7 as Int16, forKey: "mark.level")
+    shop.mark?.level = nil
+    #expect(shop.value(forKey: "mark.level") as? Int16 == 7 && shop.mark?.level == nil)
+    shop.setValue(nil, forKey: "mark.level")
+    #expect(shop.value(forKey: "mark.level") == nil)
+  }
+
+  @Test("A composite that is set to what it is counts as changed and changes nothing")
+  func sameValue() throws {
+    let context = try context()
+    let shop = Shop(context: context)
+    shop.address = Address(city: "A", mark: Mark(code: 1))
+    shop.mark = Mark(code: 1, level: .low, note: Note(words: []))
+    try context.save()
+    shop.mark = shop.mark
+    #expect(context.updatedObjects == [shop] && shop.changedValues().isEmpty)
+    try context.save()
+    shop.address = shop.address
+    #expect(context.updatedObjects == [shop] && shop.changedValues().isEmpty)
+    try context.save()
+    #expect(shop.address == Address(city: "A", mark: Mark(code: 1)) && shop.mark?.level == .low)
+  }
+
   @Test("What the struct does not know goes with the whole, and with the struct that it is in")
   func goingAlong() throws {
     let context = try context()

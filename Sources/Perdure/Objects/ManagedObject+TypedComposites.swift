@@ -3,6 +3,7 @@
 //   C1. A type may not know all that is stored: another version of the program has saved it. So what a leaf holds stays
 //       as it is where the type shows the same before and after, as it does with `value.part = …` of all other parts. It
 //       goes with the whole, and with a composite around it that is taken away.
+//       Where nothing is another value, the value counts as set all the same, as that of any attribute does.
 //   C2. What a type gives that is none of the elements is a mistake in the type, and would be lost without a word.
 
 internal import PerdureModel
@@ -30,11 +31,17 @@ extension ManagedObject {
     checkElements(new, composite)
     let old = compositeContent(slot)
     let shown = old.isEmpty ? [:] : C(compositeContent: old).compositeContent.values
-    for slot in composite.slots {
+    let changed = composite.slots.filter { slot in
       let name = name(slot, in: composite)
-      let isSame = old.values[name] != nil && shown[name] == new[name]
-      if isSame, new[name] != nil || !isTakenAway(slot, composite, shown, new) { continue }
-      setAttributeValue(new[name] ?? .null, slot)
+      guard shown[name] == new[name] else { return true }
+      // What reads as something without a value, its zero or a default, is stored now.
+      if old.values[name] == nil { return new[name] != nil }
+      return new[name] == nil && isTakenAway(slot, composite, shown, new)
+    }
+    for slot in changed { setAttributeValue(new[name(slot, in: composite)] ?? .null, slot) }
+    if changed.isEmpty {
+      let slot = composite.slots.lowerBound
+      setAttributeValue(attributeValue(slot), slot)
     }
   }
 
