@@ -181,6 +181,32 @@ struct CompositeAttributeTests {
     }
   }
 
+  @Test("Nil for the last part of a composite that must have a value is refused by hand as by a save")
+  func lastPart() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "E",
+        properties: [
+          .composite(
+            "home",
+            [.composite("place", [.string("city"), .string("land")], optional: false), .int64("floor")])
+        ])
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let object = context.insertNewObject(forEntityName: "E")
+    object["home"] = ["place": ["city": "x", "land": "y"], "floor": 1] as [String: Any]
+    #expect(refusal(of: object, "home.place.city") == nil)
+    object["home.place.land"] = nil
+    #expect(refusal(of: object, "home.place.city") == "1570 home.place")
+    object["home.place.city"] = nil
+    #expect(refusals(context) == ["1570 home.place"])
+    object["home.place.city"] = "x"
+    object["home.floor"] = nil
+    #expect(refusal(of: object, "home.place.city") == nil)
+    object["home.place.city"] = nil
+    #expect(refusals(context) == [])
+  }
+
   @Test("Elements have defaults, rules and requirements of their own, and errors name the whole path")
   func validation() throws {
     let model = try ManagedObjectModel([

@@ -212,6 +212,8 @@ extension ContextCore {
       }
     } else if !object.canLack(slot) {
       violation = PropertyRules.missing
+    } else {
+      addAbsentComposites(of: object, without: slot, to: &details)
     }
     if let violation {
       details.append(

@@ -57,6 +57,16 @@ extension ContextCore {
     }
   }
 
+  /// Adds the composites around a leaf that must have a value and would lose the last of it.
+  func addAbsentComposites(
+    of object: ManagedObject, without slot: Int, to details: inout [PerdureError.Detail]
+  ) {
+    let absent = object.shape.schema.absentComposites { $0 != slot && object.hasValue($0) }
+    for composite in absent where composite.slots.contains(slot) && object.hasValue(slot) {
+      details.append(.absent(composite, object.objectID))
+    }
+  }
+
   /// The declared rules that a value of a composite would break.
   func checkRules(
     _ value: Any?, _ composite: CompositeSchema, of object: ManagedObject
