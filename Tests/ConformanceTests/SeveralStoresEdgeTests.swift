@@ -83,6 +83,23 @@ struct SeveralStoresEdgeTests {
     #expect(try container.count(LibraryBook.self) == 1)
   }
 
+  @Test("An object that is assigned to another store was inserted when it was inserted")
+  func eventOfAssigned() throws {
+    let container = try Library.container("Books", "Archive")
+    let context = container.newContext()
+    let book = context.book("b", pages: 1)
+    context.processPendingChanges()
+    book.pages = 2
+    try context.assign(book, to: container.persistentStores[1])
+    #expect(book.changedValuesForCurrentEvent().keys.sorted() == ["pages"])
+    #expect(book.changedValuesForCurrentEvent()["pages"] as? Int64 == 1)
+    context.processPendingChanges()
+    try context.assign(book, to: container.persistentStores[0])
+    #expect(book.changedValuesForCurrentEvent().isEmpty)
+    book.pages = 3
+    #expect(book.changedValuesForCurrentEvent()["pages"] as? Int64 == 2)
+  }
+
   @Test("An object that a relationship without inverse leads to is connected, and stays in its store")
   func oneWay() throws {
     let model = try ManagedObjectModel(

@@ -41,7 +41,7 @@ extension ContextCore {
       throw graph.isJoined
         ? refusalToWrite() : PerdureError(.saveFailed, "The store was opened for reading only.")
     }
-    if let cause = allocator.failure, tracker.contains(where: isWithoutID) { throw refusalWithoutID(cause) }
+    try checkIDs()
   }
 
   /// Makes the commit, unless a rule is broken.

@@ -18,19 +18,28 @@ extension ContextCore {
     }
   }
 
-  /// Whether an object is new and its store had no id for it.
-  func isWithoutID(_ overlay: ObjectOverlay) -> Bool {
-    overlay.isNew && !overlay.isDeleted && allocator.isProvisional(overlay.reference)
-  }
-
-  /// The objects that were inserted when their store could reserve no ids, or was closed.
-  func refusalWithoutID(_ cause: any Error) -> PerdureError {
-    var error = refusal(of: isWithoutID) {
+  /// Refuses objects that were inserted when their store could reserve no ids, or was closed: those of one store, as the
+  /// cause is that store's.
+  func checkIDs() throws(PerdureError) {
+    guard allocator.hasFailed else { return }
+    guard let first = tracker.ordered.joined().first(where: isWithoutID) else {
+      return allocator.forgetFailures()
+    }
+    let place = graph.place(ofEntity: first.reference.entityNumber)
+    let isRefused = { overlay in
+      self.isWithoutID(overlay) && self.graph.place(ofEntity: overlay.reference.entityNumber) == place
+    }
+    var error = refusal(of: isRefused) {
       "The store had no ids for new objects when \($0) were inserted. They can never be saved: delete them, or the "
         + "context has to be rolled back or reset."
     }
-    error.cause = cause
-    return error
+    error.cause = allocator.failure(of: first.reference)
+    throw error
+  }
+
+  /// Whether an object is new and its store had no id for it.
+  private func isWithoutID(_ overlay: ObjectOverlay) -> Bool {
+    overlay.isNew && !overlay.isDeleted && allocator.failure(of: overlay.reference) != nil
   }
 
   private func refusal(
@@ -127,6 +136,7 @@ extension ContextCore {
       for slot in values.indices { overlay.setValue(values[slot], slot) }
     }
     overlay.isTouched = old.isTouched
+    overlay.takeEvent(of: old)
     overlay.transientsBefore = old.transientsBefore
     old.transientsBefore = nil
     tracker.remove(old.reference)

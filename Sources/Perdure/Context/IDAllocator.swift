@@ -18,8 +18,8 @@ struct IDAllocator {
   private static let firstProvisional: UInt64 = 0xFFFF_FFFF_FFFF
   /// Counts down; used when the store cannot reserve. Such ids are never saved.
   private var provisional = firstProvisional
-  /// Why the first of them was needed; nil while there is none.
-  private(set) var failure: (any Error)?
+  /// Why they were needed, by the ids of those that may be pending: few, as nothing can be saved with them.
+  private var failures: [UInt64: any Error] = [:]
 
   /// The id of a new object.
   mutating func next(_ entity: UInt16, from store: any PersistentStore) throws -> ObjectReference {
@@ -35,17 +35,24 @@ struct IDAllocator {
 
   /// An id for an object that cannot be saved.
   mutating func provisional(_ entity: UInt16, because failure: any Error) -> ObjectReference {
-    if self.failure == nil { self.failure = failure }
+    failures[provisional] = failure
     defer { provisional -= 1 }
     return ObjectReference(entity: entity, id: provisional)
   }
 
-  /// Whether a new object has an id that it cannot be saved with. No store comes so far with its own.
-  func isProvisional(_ reference: ObjectReference) -> Bool { reference.id > provisional }
+  /// Whether an object may be pending that has no id of its own.
+  var hasFailed: Bool { !failures.isEmpty }
+
+  /// Why a new object has an id that it cannot be saved with; nil where it has one of the store's. No store comes so far
+  /// with its own.
+  func failure(of reference: ObjectReference) -> (any Error)? { failures[reference.id] }
+
+  /// No object with a provisional id is to be saved any more.
+  mutating func forgetFailures() { failures = [:] }
 
   /// The objects with provisional ids are gone.
   mutating func forgetProvisional() {
     provisional = Self.firstProvisional
-    failure = nil
+    forgetFailures()
   }
 }

@@ -177,6 +177,11 @@ final class ObjectOverlay {
   /// The object had changes when the event began, and lost them meanwhile.
   func resumeEvent(_ start: EventStart) { eventStart = start }
 
+  /// Another overlay had the changes until now.
+  func takeEvent(of other: ObjectOverlay) {
+    (eventStart, isBeforeEvent) = (other.eventStart, other.isBeforeEvent)
+  }
+
   @inline(never)
   private func beginEvent() {
     isBeforeEvent = false

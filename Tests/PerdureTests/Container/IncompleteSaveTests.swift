@@ -1,4 +1,5 @@
 import Perdure
+import PerdureLog
 import PerdurePredicates
 import PerdureTestSupport
 import Synchronization
@@ -9,7 +10,7 @@ private final class TreacherousStore: PersistentStore {
   struct Failure: Error {}
 
   private let inner: any PersistentStore
-  private let state = Mutex<(failures: Int, commits: Int)>((0, 0))
+  private let state = Mutex<(failures: Int, commits: Int, isWithoutIDs: Bool)>((0, 0, false))
 
   init(_ inner: any PersistentStore) { self.inner = inner }
 
@@ -22,6 +23,7 @@ private final class TreacherousStore: PersistentStore {
   func close() throws { try inner.close() }
 
   func fail(_ times: Int) { state.withLock { $0.failures = times } }
+  func withholdIDs() { state.withLock { $0.isWithoutIDs = true } }
 
   func commit(_ change: StoreChange) throws -> any StoreView {
     let fails = state.withLock { state in
@@ -34,7 +36,8 @@ private final class TreacherousStore: PersistentStore {
   }
 
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
-    try inner.allocateIDs(entity: entity, count: count)
+    if state.withLock({ $0.isWithoutIDs }) { throw Failure() }
+    return try inner.allocateIDs(entity: entity, count: count)
   }
 }
 
@@ -90,6 +93,29 @@ struct IncompleteSaveTests {
   private func stored(_ entity: String) throws -> Set<String> {
     let objects = try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: entity))
     return Set(objects.compactMap { $0["x"] as? String })
+  }
+
+  @Test("Objects that there were no ids for are refused with the cause of their store, one store at a time")
+  func withoutIDs() throws {
+    let context = container.newContext()
+    try container.removePersistentStore(container.persistentStores[0])
+    stores[1].withholdIDs()
+    for entities in [["A"], ["B"], ["A", "B", "B"]] {
+      var refused = Set(entities.map { make($0, "x", context) })
+      while !refused.isEmpty {
+        let error = try #require(throws: PerdureError.self) { try context.save() }
+        let named = refused.filter { error.objectIDs.contains($0.objectID) }
+        #expect(error.code == .saveFailed && Set(named.map(\.entity.name)).count == 1)
+        #expect(named.count == error.objectIDs.count)
+        let isClosed = named.first?.entity.name == "A"
+        #expect(isClosed ? error.cause is StoreError : error.cause is TreacherousStore.Failure)
+        for object in named.isEmpty ? refused : named { context.delete(object) }
+        refused = named.isEmpty ? [] : refused.subtracting(named)
+      }
+    }
+    make("C", "c", context)
+    try context.save()
+    #expect(try stored("C") == ["c"])
   }
 
   @Test(

@@ -65,7 +65,7 @@ struct SaveCostTests {
       let hand = Hand(context: context)
       (hand.number, hand.pay, hand.firm) = (number, number % 100, firm)
       hand.bonus = Decimal(number % 10) / 4
-      if number % (Self.childCount / 8) == 7 { hands.append(hand.objectID.uri) }
+      if number % max(8, Self.childCount / 8) == 7 { hands.append(hand.objectID.uri) }
       if number % 10_000 == 9_999 { try context.save() }
     }
     try context.save()
