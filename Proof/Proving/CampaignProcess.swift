@@ -62,7 +62,9 @@ package struct CampaignProcess: Sendable {
     let directory = try TemporaryDirectory()
     let folder = Folder(directory.path)
     try ProofDesk.make(folder.desk)
-    let child = try ChildProcess(executable, arguments(folder))
+    // What a process leaves that is killed or traps goes with this folder, which stays until it has ended.
+    let child = try ChildProcess(executable, arguments(folder), environment: ["TMPDIR": folder.path])
+    defer { withExtendedLifetime(directory) {} }
     let (end, peakBytes) = try await wait(for: child, folder)
     let notes = try ProofDesk.Look(folder.desk).notes
     if end == .exit(0), let result = try folder.read() { return (result, peakBytes) }

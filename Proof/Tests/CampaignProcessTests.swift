@@ -34,6 +34,19 @@ struct CampaignProcessTests {
     #expect(peakBytes > 100 << 10)
   }
 
+  @Test("Temporary files that it leaves when it is killed go with its folder")
+  func leftovers() async throws {
+    let path = Guarded("")
+    let script = #"mkdir "$TMPDIR/left" && test -d "$1/left" && kill -KILL $$; exit 3"#
+    let process = CampaignProcess("sh", looksMax: 100_000, pause: .milliseconds(1)) { folder in
+      path.withLock { $0 = folder.path }
+      return ["-c", script, "sh", folder.path]
+    }
+    let violation = try #require(try await process.run(Quiet(), plan).result.violations.first)
+    #expect(violation.what == "the process was ended by signal 9")
+    #expect(try POSIXFileSystem().kind(of: path.withLock { $0 }) == nil)
+  }
+
   @Test("A signal, a code and no result are violations with the command that shows them again")
   func ends() async throws {
     for (script, what) in [
