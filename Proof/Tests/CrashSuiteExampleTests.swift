@@ -197,8 +197,10 @@ struct CrashSuiteExampleTests {
     let source = root.appendingPathComponent("Sources/PerdureTestSupport/\(file)")
     let examples = file.hasSuffix(".md") ? try Self.codeBlocks(of: source) : [try Self.example(in: source)]
     #expect(!examples.isEmpty)
+    // The suite for objects is where objects are.
+    let code = try Self.lines(of: here) + Self.lines(of: root.appendingPathComponent(Self.objects))
     for example in examples {
-      var rest = try Self.lines(of: here)[...]
+      var rest = code[...]
       #expect(example.count >= (file.hasSuffix(".md") ? 3 : 18) && example.count <= 22)
       for line in example {
         let place = try #require(rest.firstIndex(of: line), "\(line)")
@@ -206,6 +208,8 @@ struct CrashSuiteExampleTests {
       }
     }
   }
+
+  private static let objects = "Proof/GraphTests/GraphSuiteExampleTests.swift"
 
   /// The test in a comment.
   private static func example(in file: URL) throws -> [String] {

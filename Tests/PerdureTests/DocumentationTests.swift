@@ -3,6 +3,7 @@
 
 import Foundation
 import Perdure
+import PerdureLog
 import PerdurePredicates
 import PerdureTestSupport
 import Testing
@@ -195,6 +196,20 @@ private enum Examples {
     #expect(try container.newContext().fetch(request).first?.hours?.to == 18)
   }
 
+  static func engine() throws {
+    let fileSystem = SimulatedFileSystem()
+    var description = PersistentStoreDescription(path: "/Companies.perdure")
+    description.configuresEngine = { options in
+      options.fileSystem = fileSystem
+      (options.checkpoints, options.compactsAutomatically) = (.manual, false)
+    }
+    let container = PersistentContainer(
+      name: "Companies", model: try .init([]), description: description)
+    try container.loadPersistentStores()
+    try container.close()
+    #expect(fileSystem.operationCount > 0)
+  }
+
   private static func query(_ context: ManagedObjectContext, _ worker: Worker) throws {
     let query = Worker.fetchRequest {
       $0.company.name.hasPrefix("a", .caseInsensitive) && $0.salary.in(1000..<2000)
@@ -218,6 +233,7 @@ struct DocumentationTests {
     try Examples.transformed(directory.file("Accounts.perdure"))
     try Examples.composites(directory.file("Shops.perdure"))
     try Examples.library(directory.file("Books.perdure"), directory.file("Notes.perdure"))
+    try Examples.engine()
   }
 
   @Test("Every line of every example of the graph stands in this file, in its order")

@@ -35,6 +35,19 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Objects of other entities cannot be inserted or fetched, unless another store of the container has them. No relationship of the configuration may lead out of it.
   /// A store that was made with a configuration takes on a greater one, or all entities, and no smaller one.
   public var configuration: String?
+  /// Changes what the engine is opened with; nil for its defaults. Called at each opening, on the thread that opens.
+  ///
+  ///     description.configuresEngine = { options in
+  ///       options.fileSystem = fileSystem
+  ///       (options.checkpoints, options.compactsAutomatically) = (.manual, false)
+  ///     }
+  ///
+  /// For crash-recovery suites, which put a file system of their own underneath (PerdureTestSupport has one), and for
+  /// stores that are not as the defaults expect. `isReadOnly` and `durability` of the options are those of the
+  /// description, whatever it sets. Descriptions are equal whatever it does: functions cannot be compared. What is done with
+  /// a path alone (`PersistentContainer.destroyPersistentStore(at:)` and its kin) does not know of it, and means the
+  /// system's files.
+  public var configuresEngine: (@Sendable (inout StoreOptions) -> Void)?
 
   /// Describes a store in a directory.
   public init(
@@ -70,4 +83,24 @@ public struct PersistentStoreDescription: Sendable, Hashable {
 
   /// The directory as a file URL, if the store is in one.
   public var url: URL? { path.map { URL(fileURLWithPath: $0) } }
+}
+
+extension PersistentStoreDescription {
+  /// Whether both mean the same store, opened in the same way; `configuresEngine` is not looked at.
+  public static func == (left: Self, right: Self) -> Bool { left.compared == right.compared }
+
+  /// Hashes what is compared.
+  public func hash(into hasher: inout Hasher) { hasher.combine(compared) }
+
+  private struct Compared: Hashable {
+    let location: Location
+    let isReadOnly: Bool
+    let durability: Durability
+    let configuration: String?
+  }
+
+  private var compared: Compared {
+    Compared(
+      location: location, isReadOnly: isReadOnly, durability: durability, configuration: configuration)
+  }
 }

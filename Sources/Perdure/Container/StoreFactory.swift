@@ -15,16 +15,18 @@ package struct StoreFactory: Sendable {
 
   /// The store on the log-structured engine. This is the one place where the graph chooses its engine.
   package static let standard = StoreFactory { description, model in
+    let path: String
     var options = StoreOptions()
-    options.isReadOnly = description.isReadOnly
-    options.durability = description.durability
     switch description.location {
-    case .directory(let path):
-      return try LogPersistentStore(at: path, model: model, options: options)
+    case .directory(let directory): path = directory
     case .memory:
+      path = "memory.perdure"
       options.fileSystem = InMemoryFileSystem()
       options.segmentCapacityBytes = 1 << 20
-      return try LogPersistentStore(at: "memory.perdure", model: model, options: options)
     }
+    description.configuresEngine?(&options)
+    options.isReadOnly = description.isReadOnly
+    options.durability = description.durability
+    return try LogPersistentStore(at: path, model: model, options: options)
   }
 }

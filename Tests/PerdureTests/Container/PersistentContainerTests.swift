@@ -1,5 +1,7 @@
 import Foundation
 import Perdure
+import PerdureFileIO
+import PerdureLog
 import PerdureModel
 import Testing
 
@@ -34,6 +36,28 @@ struct PersistentContainerTests {
     let error = #expect(throws: PerdureError.self) { try reader.save() }
     #expect(error?.code == .saveFailed)
     try again.close()
+  }
+
+  @Test("A description says what the engine is opened with; its own words hold all the same")
+  func engine() throws {
+    let fileSystem = InMemoryFileSystem()
+    var description = PersistentStoreDescription(path: "/things.perdure")
+    let plain = description
+    description.configuresEngine = { options in
+      options.fileSystem = fileSystem
+      (options.isReadOnly, options.durability) = (true, .relaxed)
+    }
+    #expect(description == plain && description.hashValue == plain.hashValue)
+    let container = PersistentContainer(
+      name: "Staff", model: try .init(Staff.entities), classes: Staff.classes, description: description)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    _ = context.company("C")
+    try context.save()
+    try container.close()
+    #expect(try fileSystem.contents(of: "/things.perdure").contains("SUPERBLOCK"))
+    try container.loadPersistentStores()
+    #expect(try container.newContext().count(for: Company.fetchRequest()) == 1)
   }
 
   @Test("A store that cannot be opened is reported, and the container can be asked again")
