@@ -36,16 +36,20 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     SeededGenerator(seed: Self.mixed(seed ^ Self.mixed(index &+ 0x9E37_79B9_7F4A_7C15)), origin: origin)
   }
 
-  /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`; a new one for every call if the variable
-  /// isn't set. What isn't a number stops the program: a seed with a slip in it would find nothing again.
+  /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`; if the variable isn't set, a new one for the process: an
+  /// explorer and a sweep that choose beside each other have the same, and one of them printed finds both again. What isn't
+  /// a number stops the program: a seed with a slip in it would find nothing again.
   public static func seedFromEnvironment() -> UInt64 {
     let text = Environment.value(of: "PERDURE_SEED")
-    guard let seed = text.map(seed(from:)) ?? UInt64.random(in: 0 ... .max) else {
+    guard let seed = text.map(seed(from:)) ?? seedOfProcess else {
       preconditionFailure("PERDURE_SEED=\(text ?? "") is no number, neither decimal nor hexadecimal with 0x")
     }
     SeedWords.noteEnvironment(seed)
     return seed
   }
+
+  /// For all that asks for a seed and is given none.
+  private static let seedOfProcess = UInt64.random(in: 0 ... .max)
 
   /// The number that `PERDURE_SEED` may have.
   package static func seed(from text: String) -> UInt64? {
