@@ -30,13 +30,19 @@ struct CampaignCommand: AsyncParsableCommand {
     let progress = ProofProgress(desk: try ProofDesk(folder.desk)) {
       FileHandle.standardError.write(Data("\($0)\n".utf8))
     }
-    try folder.write(await Self.result(of: campaign, plan, progress))
+    do { try folder.write(await Self.result(of: campaign, plan, progress)) } catch let error as NoSuchPart {
+      FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
+      throw ExitCode(NoSuchPart.exitCode)
+    }
   }
 
   private static func result(
     of campaign: some Campaign, _ plan: ProofPlan, _ progress: ProofProgress
-  ) async -> CampaignResult {
-    do { return try await campaign.run(plan, progress) } catch { return .failed(error, campaign, plan) }
+  ) async throws -> CampaignResult {
+    do { return try await campaign.run(plan, progress) } catch {
+      if error is NoSuchPart { throw error }
+      return .failed(error, campaign, plan)
+    }
   }
 
   /// A process whose parent is gone works for nobody.

@@ -44,7 +44,11 @@ struct Prove: AsyncParsableCommand {
   @Option(help: "The random choices. Without it, PERDURE_SEED or a new one.")
   var seed: UInt64?
 
-  @Option(help: "The one thing of a campaign that is tried, as a violation names it.")
+  @Option(
+    help: """
+      The one thing of the campaign that --only names, as a violation names it, for example --only failures --part 'put, \
+      powerLoss|EIO|3|once' or --only models --part 3. One that there is not is told what a part is.
+      """)
   var part: String?
 
   @Option(help: "A campaign that tries nothing for so many seconds hangs, and is killed.")
@@ -68,7 +72,7 @@ struct Prove: AsyncParsableCommand {
     var counts = ProofCounts()
     for campaign in campaigns where only.isEmpty || only.contains(campaign.name) {
       let start = ContinuousClock.now
-      let (result, peakBytes) = await result(of: campaign, plan)
+      let (result, peakBytes) = try await result(of: campaign, plan)
       let share = plan.part.map { " (only \($0))" } ?? (plan.scale < 1 ? " (\(plan.scale) of it)" : "")
       Self.say("\n\(campaign.name): \(campaign.summary)\(share)")
       for line in result.report { Self.say("  \(line)") }
@@ -88,12 +92,14 @@ struct Prove: AsyncParsableCommand {
   /// In a process of its own.
   private func result(
     of campaign: some Campaign, _ plan: ProofPlan
-  ) async -> (result: CampaignResult, peakBytes: Int) {
+  ) async throws -> (result: CampaignResult, peakBytes: Int) {
     // Ten looks a second.
     let process = CampaignProcess(ownProgram, looksMax: 10 * silence) { folder in
       CampaignCommand.arguments(for: campaign.name, plan, folder)
     }
     do { return try await process.run(campaign, plan) } catch {
+      // The process has said what a part is.
+      if error is NoSuchPart { throw ExitCode(NoSuchPart.exitCode) }
       return (.failed(error, campaign, plan), 0)
     }
   }

@@ -42,7 +42,7 @@ package struct ProofPlan: Sendable {
 
   /// For campaigns of which chance decides what happens when: they are tried as a whole.
   package func refuseParts(of campaign: some Campaign) throws {
-    if let part { throw Violation("\(campaign.name) has no parts, and not \(part)") }
+    if let part { throw NoSuchPart("The campaign \(campaign.name) has no parts; \"\(part)\" is none.") }
   }
 
   /// The words of `part`; nil when everything is tried.
@@ -51,8 +51,8 @@ package struct ProofPlan: Sendable {
   }
 
   /// Somebody asks for a part that the campaign does not have.
-  package func noSuchPart(_ form: String) -> Violation {
-    Violation("a part is \(form); \(part ?? "none") is not, or not with this seed and scale")
+  package func noSuchPart(_ form: String) -> NoSuchPart {
+    NoSuchPart("A part is \(form); \"\(part ?? "")\" is not, or not with this seed and scale.")
   }
 
   /// What a full proof does so often, at this scale; 1 or more.

@@ -68,6 +68,9 @@ package struct CampaignProcess: Sendable {
     let (end, peakBytes) = try await wait(for: child, folder)
     let notes = try ProofDesk.Look(folder.desk).notes
     if end == .exit(0), let result = try folder.read() { return (result, peakBytes) }
+    if end == .exit(NoSuchPart.exitCode), plan.part != nil {
+      throw NoSuchPart("The campaign \(campaign.name) has no such part.")
+    }
     var result = CampaignResult()
     let at = notes.isEmpty ? "" : ", at \(notes.count == 1 ? "" : "one of ")" + notes.joined(separator: "; ")
     var commands = notes.map { plan.command(for: campaign, part: $0) }

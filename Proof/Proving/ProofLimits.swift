@@ -22,11 +22,14 @@ enum ProofLimits {
     var seconds = 0.0
     var samples = 0
 
+    /// As people read it.
+    var text: String { "\((seconds * 10_000).rounded() / 10) ms of a processor" }
+
     /// Counts one more; what takes too long is a violation.
     mutating func add(since start: Double) throws {
       let cost = ProofLimits.cost(since: start)
       self = worst(cost)
-      if cost.seconds > ProofLimits.secondsMax { throw Violation("it took \(cost.seconds) s of a processor") }
+      if cost.seconds > ProofLimits.secondsMax { throw Violation("it took \(cost.text)") }
     }
 
     func worst(_ other: Cost) -> Cost {

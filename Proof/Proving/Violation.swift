@@ -4,3 +4,13 @@ package struct Violation: Error, CustomStringConvertible {
 
   package init(_ description: String) { self.description = description }
 }
+
+/// Somebody has asked for a part that there is not: a slip of theirs, and nothing that was found.
+package struct NoSuchPart: Error, CustomStringConvertible {
+  /// What a process ends with then: the code for words of a command that are wrong (EX_USAGE).
+  package static let exitCode: Int32 = 64
+
+  package let description: String
+
+  package init(_ description: String) { self.description = description }
+}

@@ -105,9 +105,12 @@ struct PartTests {
       RacesCampaign(), KillCampaign(executable: "/none"), SoakCampaign(),
     ]
     for campaign in campaigns {
-      for part in ["", "nothing", "a|b", "0|bits|x|1", "puts|1|512|0|1|1"] {
+      let parts = [
+        "", "nothing", "a|b", "0|bits|x|1", "puts|1|512|0|1|1", "put, powerLoss|EIO|30000|once",
+      ]
+      for part in parts {
         let plan = ProofPlan(seed: seed, scale: 0.001, part: part)
-        let thrown = await #expect(throws: Violation.self, "\(campaign.name), \(part)") {
+        let thrown = await #expect(throws: NoSuchPart.self, "\(campaign.name), \(part)") {
           try await campaign.run(plan, .silent)
         }
         #expect(thrown?.description.contains("part") == true)

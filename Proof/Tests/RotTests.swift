@@ -27,8 +27,7 @@ struct RotTests {
     let scale =
       switch canary {
       // Few damages of a store are such that no read meets them first, and few files end in a tail.
-      case .uncheckedDamage: 0.008
-      case .quietVerify, .unreadTails: 0.002
+      case .uncheckedDamage, .quietVerify, .unreadTails: 0.002
       // What the damage leaves of a store may be nothing that a salvage could spoil. The first finding is enough.
       case .lossySalvage, .inventiveSalvage: 0.01
       default: 0.0005

@@ -93,9 +93,10 @@ package struct FailureCampaign: Campaign {
     let workload = workloads[number]
     let report = workload.run(
       sweep(number, plan), only: part, disks: Self.disks(plan), disguise: disguise)
+    if report.struckCount == 0, report.violation == nil { throw plan.noSuchPart(FailurePart.form) }
     var result = CampaignResult()
     result.counts.ioFailures = report.struckCount
-    result.report = ["\(words[0]): \(report.struckCount == 0 ? "no call failed" : "tried")"]
+    result.report = ["\(words[0]): tried"]
     result.violations = report.violation.map { [describe($0, of: workload, plan)] } ?? []
     return result
   }

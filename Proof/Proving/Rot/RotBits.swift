@@ -160,7 +160,7 @@ struct RotBits: Sendable {
     result.count = sum.bits
     let cost = harvest.slowest
     result.report.append(
-      "the slowest of \(cost.samples) that were measured took \(cost.seconds) s of a processor")
+      "the slowest of \(cost.samples) that were measured took \(cost.text)")
     if cost.seconds > ProofLimits.secondsMax {
       result.findings.append(RotFinding(what: "one took \(cost.seconds) s", part: nil))
     }

@@ -159,7 +159,7 @@ struct RotMutations: Sendable {
     result.report = [
       "other damage to a store of \(store.byteCount) bytes: \(kinds.joined(separator: ", "))",
       "  of these \(outcomes.joined(separator: ", "))",
-      "  the slowest took \(tally.slowest.seconds) s of a processor",
+      "  the slowest took \(tally.slowest.text)",
     ]
     return result
   }

@@ -95,7 +95,7 @@ struct RotSalvage: Sendable {
     result.report = [
       "\(sum.salvages) salvages gave \(sum.keys) keys back, \(sum.underOtherName) of them in a keyspace whose name "
         + "is lost, all but \(sum.lost) that the damage was on",
-      "  the slowest took \(sum.slowest.seconds) s of a processor",
+      "  the slowest took \(sum.slowest.text)",
     ]
     return result
   }
