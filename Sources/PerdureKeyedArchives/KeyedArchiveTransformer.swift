@@ -5,6 +5,8 @@
 //       or to unarchive a class that is not allowed. So what is archived is looked at before, and so are the classes that
 //       an archive names: each by what it is in this program, whatever the archive says of its superclasses.
 //   K2. Foundation is told of no class that was not allowed. It takes the subclasses of an allowed one by itself.
+//   K3. Archives of plain values are not read by Foundation at all (PlainArchive). Those with objects of classes that the
+//       program has allowed are: only these classes know how.
 
 public import Foundation
 public import Perdure
@@ -15,7 +17,8 @@ public import Perdure
 ///     @Attribute(.transformed(by: KeyedArchiveTransformer.name)) var tags: [String]?
 ///
 /// Values are property lists of Swift (texts, numbers, truth values, dates, data, arrays, dictionaries and sets of these),
-/// URLs, UUIDs, null, and objects of classes that are given to it.
+/// URLs, UUIDs, null, and objects of classes that are given to it. Subclasses of Foundation's own for these values, but the
+/// mutable ones, are given as any other.
 public struct KeyedArchiveTransformer: ValueTransformer {
   /// The name under which Core Data knows such a transformer.
   public static let name = "NSSecureUnarchiveFromData"
@@ -23,17 +26,22 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   /// What Core Data allows at the top of an archive and within.
   private static let standardClasses: [AnyClass] = [
     NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
-    NSURL.self,
-    NSUUID.self, NSNull.self,
+    NSURL.self, NSUUID.self, NSNull.self,
+  ]
+  /// Those that archives of such values have besides.
+  private static let mutableClasses: [AnyClass] = [
+    NSMutableArray.self, NSMutableDictionary.self, NSMutableSet.self, NSMutableString.self,
+    NSMutableData.self,
   ]
 
-  private let allowed: [AnyClass]
+  /// What the program allows beside these.
+  private let given: [AnyClass]
 
   /// Makes a transformer.
   ///
   /// - Parameter classes: Other classes than those of Foundation whose objects archives may have, also by subclasses.
   public init(allowing classes: [any (NSObject & NSSecureCoding).Type] = []) {
-    allowed = Self.standardClasses + classes.map { $0 as AnyClass }
+    given = classes.map { $0 as AnyClass }
   }
 
   /// Makes such a transformer known under its name, before a container opens its store.
@@ -45,59 +53,83 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   ///
   /// - Throws: `KeyedArchiveError` for a value that is, or has in it, what cannot be archived; what archiving throws.
   public func data(from value: Any) throws -> Data {
-    if let wrong = Self.notArchivable(value) {
+    if let wrong = notArchivable(value) {
       throw KeyedArchiveError(
         "A \(wrong) cannot be archived; take values of property lists, or objects with NSSecureCoding.")
     }
     let data = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
-    try checkClasses(of: data)
+    _ = try objects(of: data)
     return data
   }
 
   /// The value that was archived.
   ///
-  /// For archives that were written by an archiver: of bytes that only look like one, Foundation elsewhere than on Apple's
-  /// systems may stop the program.
+  /// Where classes are given, only for archives that were written by an archiver: of bytes that look like one with objects of
+  /// these, Foundation elsewhere than on Apple's systems may stop the program.
   ///
-  /// - Throws: `KeyedArchiveError` for an archive with other classes than those that are allowed; what unarchiving throws.
+  /// - Throws: `KeyedArchiveError` for an archive with other classes than those that are allowed, and for one that is
+  ///   damaged; what unarchiving throws.
   public func value(from data: Data) throws -> Any {
-    try checkClasses(of: data)
+    let (root, objects, isPlain) = try objects(of: data)
+    if isPlain {
+      var archive = PlainArchive(objects, byteCount: data.count)
+      guard let value = try archive.value(root) else { throw KeyedArchiveError("The archive has no value.") }
+      return value
+    }
     let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
     unarchiver.requiresSecureCoding = true
     unarchiver.decodingFailurePolicy = .setErrorAndReturn
     defer { unarchiver.finishDecoding() }
-    let value = unarchiver.decodeObject(of: allowed, forKey: NSKeyedArchiveRootObjectKey)
+    let value = unarchiver.decodeObject(of: Self.standardClasses + given, forKey: NSKeyedArchiveRootObjectKey)
     if let error = unarchiver.error { throw error }
     guard let value else { throw KeyedArchiveError("The archive has no value.") }
     return value
   }
 
-  /// Refuses an archive that names a class which is neither allowed nor a subclass of one that is (K1). Hints at other
-  /// classes, to be taken where this program has not the one that is named, are for programs of other ages.
-  private func checkClasses(of data: Data) throws {
-    let list = try PropertyListSerialization.propertyList(from: data, format: nil)
-    guard let archive = list as? [String: Any], let objects = archive["$objects"] as? [Any] else {
-      throw KeyedArchiveError("The bytes are no keyed archive.")
-    }
-    for case let object as [String: Any] in objects {
-      guard let name = object["$classname"] as? String else { continue }
-      guard object["$classhints"] == nil, let named = NSClassFromString(name), isAllowed(named) else {
+  /// The objects of an archive, the reference to the one that was archived, and whether all are plain values. Refuses an
+  /// archive that names a class which is neither allowed nor a subclass of one that is given (K1). Hints at other classes,
+  /// to be taken where this program has not the one that is named, are for programs of other ages.
+  private func objects(
+    of data: Data
+  ) throws -> (root: PropertyListItem?, objects: [PropertyListItem], isPlain: Bool) {
+    guard case .table(let archive) = try BinaryPropertyList.root(of: data),
+      case .list(let objects)? = archive["$objects"], case .table(let top)? = archive["$top"]
+    else { throw KeyedArchiveError("The bytes are no keyed archive.") }
+    var isPlain = true
+    for case .table(let object) in objects {
+      if object["$class"] != nil, PlainArchive.className(of: object, in: objects) == nil {
+        throw KeyedArchiveError("The archive has an object without a class.")
+      }
+      guard case .text(let name)? = object["$classname"] else { continue }
+      if PlainArchive.classNames.contains(name) { continue }
+      guard object["$classhints"] == nil, let named = NSClassFromString(name), isGiven(named) else {
         throw KeyedArchiveError("The archive has a \(name): allow its class where the transformer is made.")
       }
+      isPlain = false
     }
+    return (top[NSKeyedArchiveRootObjectKey], objects, isPlain)
   }
 
-  private func isAllowed(_ named: AnyClass) -> Bool {
+  private func isGiven(_ named: AnyClass) -> Bool {
     var current: AnyClass? = named
     while let type = current {
-      if allowed.contains(where: { $0 == type }) { return true }
+      if given.contains(where: { $0 == type }) { return true }
       current = _getSuperclass(type)
     }
     return false
   }
 
   /// The type of what stands in the way of archiving a value; nil if nothing does.
-  private static func notArchivable(_ value: Any) -> String? {
+  private func notArchivable(_ value: Any) -> String? {
+    if type(of: value) is NSObject.Type, let object = value as? NSObject {
+      let known = Self.standardClasses + Self.mutableClasses
+      let type: AnyClass = object.classForCoder
+      if !known.contains(where: { $0 == type }), !isGiven(type) { return "\(type)" }
+    }
+    #if !canImport(Darwin)
+      // Foundation archives none: it never comes to an end.
+      if value is NSDecimalNumber { return "NSDecimalNumber" }
+    #endif
     switch value {
     case is String, is Bool, is Int, is Int8, is Int16, is Int32, is Int64, is UInt, is UInt8, is UInt16,
       is UInt32, is UInt64, is Float, is Double, is Date, is Data, is URL, is UUID:

@@ -10,6 +10,52 @@ import Testing
 
 private struct Unknown {}
 
+/// The property lists of archives, with other objects in them.
+private enum Archive {
+  /// A text in lists in each other, each of them so many times in the one around it.
+  static func nested(_ depth: Int, times: Int = 1) throws -> Data {
+    func reference(_ place: Int) -> String { "<dict><key>CF$UID</key><integer>\(place)</integer></dict>" }
+    let lists = (1...depth).map { place in
+      let elements = String(repeating: reference(place + 1), count: times)
+      return
+        "<dict><key>$class</key>\(reference(depth + 2))<key>NS.objects</key><array>\(elements)</array></dict>"
+    }
+    let text = """
+      <plist version="1.0"><dict><key>$top</key><dict><key>root</key>\(reference(1))</dict><key>$objects</key><array>
+      <string>$null</string>\(lists.joined())<string>a</string>
+      <dict><key>$classname</key><string>NSArray</string></dict></array></dict></plist>
+      """
+    let list = try PropertyListSerialization.propertyList(from: Data(text.utf8), format: nil)
+    return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
+  }
+
+  /// An archive in which the object at a place is another one.
+  static func changed(
+    _ value: Any, _ change: (inout [Any]) throws -> Void
+  ) throws -> Data {
+    let good = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
+    var archive = try #require(
+      PropertyListSerialization.propertyList(from: good, format: nil) as? [String: Any])
+    var objects = try #require(archive["$objects"] as? [Any])
+    try change(&objects)
+    archive["$objects"] = objects
+    return try PropertyListSerialization.data(fromPropertyList: archive, format: .binary, options: 0)
+  }
+
+  /// An archive in which entries of the object that was archived are others; `$0` is the reference to it.
+  static func changed(_ value: Any, _ entries: (Any, [Any]) -> [String: Any?]) throws -> Data {
+    let good = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
+    let archive = try #require(
+      PropertyListSerialization.propertyList(from: good, format: nil) as? [String: Any])
+    let root = try #require((archive["$top"] as? [String: Any])?[NSKeyedArchiveRootObjectKey])
+    return try changed(value) { objects in
+      var table = try #require(objects[1] as? [String: Any])
+      for (key, entry) in entries(root, objects) { table[key] = entry }
+      objects[1] = table
+    }
+  }
+}
+
 @Suite("Transformable attributes as keyed archives")
 struct KeyedArchiveTests {
   @Test("Values are kept as archives under Core Data's name, and read as what they were")
@@ -41,6 +87,69 @@ struct KeyedArchiveTests {
     #expect(try transformer.value(from: transformer.data(from: NSNull())) is NSNull)
   }
 
+  @Test("Archives that no archiver has written are errors, and stop nothing")
+  func damaged() throws {
+    let list = [try #require(URL(string: "https://example.org")), UUID(), Date()] as [Any]
+    for data in [
+      try Archive.changed([1]) { root, _ in ["NS.objects": [root]] },
+      try Archive.changed([1]) { _, _ in ["NS.objects": nil] },
+      try Archive.changed([1]) { _, _ in ["NS.objects": [1]] },
+      try Archive.changed([1]) { root, _ in ["$class": root] },
+      try Archive.changed([1]) { _, _ in ["$class": "NSArray"] },
+      try Archive.changed(["a": "b"]) { _, _ in ["NS.objects": []] },
+      try Archive.changed(["a": "b"]) { root, _ in ["NS.keys": [root]] },
+      try Archive.changed([1]) { $0[$0.count - 1] = "NSArray" },
+      try Archive.changed([1]) { $0.removeLast() },
+      try Archive.changed([UUID()]) { objects in
+        let named = try #require((objects[2] as? [String: Any])?["$class"])
+        objects[2] = ["$class": named]
+      },
+      try Archive.changed(UUID()) { _, _ in ["NS.uuidbytes": Data([1])] },
+      try Archive.changed(Date()) { _, _ in ["NS.time": "now"] },
+      try Archive.changed([1]) { $0[$0.count - 1] = ["$classname": "NSString", "$classes": ["NSString"]] },
+      try Archive.changed([1]) { $0[$0.count - 1] = ["$classname": "NSCountedSet", "$classes": ["NSSet"]] },
+    ] {
+      #expect(throws: KeyedArchiveError.self) { try KeyedArchiveTransformer().value(from: data) }
+    }
+    let table = ["k": list, "l": [["m", true], [2.5, Data([7])]]] as [String: Any]
+    for value in [table, Set(["a", "b"])] as [Any] {
+      let good = try KeyedArchiveTransformer().data(from: value)
+      for (place, byte) in good.enumerated() {
+        var bad = good
+        bad[place] = place.isMultiple(of: 2) ? byte &+ 1 : byte ^ 0x40
+        _ = try? KeyedArchiveTransformer().value(from: bad)
+      }
+    }
+  }
+
+  @Test("Values that are in each other too deep, or too many times, are errors; what is there once is not")
+  func tooMuch() throws {
+    let transformer = KeyedArchiveTransformer()
+    #expect(try transformer.value(from: Archive.nested(100)) is NSArray)
+    for data in [try Archive.nested(300), try Archive.nested(40, times: 2)] {
+      #expect(throws: KeyedArchiveError.self) { try transformer.value(from: data) }
+    }
+    let numbers = Array(0..<2000)
+    #expect(try transformer.value(from: transformer.data(from: numbers)) as? [Int] == numbers)
+    let table = [[["a": [["b"]]]]]
+    let same = try transformer.value(from: transformer.data(from: table))
+    #expect(same as? [[[String: [[String]]]]] == table)
+  }
+
+  @Test("What can be changed, and what leads to another URL, comes back as what it was")
+  func mutable() throws {
+    let transformer = KeyedArchiveTransformer()
+    func read(_ value: Any) throws -> Any { try transformer.value(from: transformer.data(from: value)) }
+    #expect(try read(NSMutableArray(array: ["a"])) is NSMutableArray)
+    #expect(try read(NSMutableDictionary(dictionary: ["a": 1])) is NSMutableDictionary)
+    #expect(try read(NSMutableSet(array: [1])) is NSMutableSet)
+    #expect(try (read(NSMutableData(data: Data([1]))) as? Data) == Data([1]))
+    let base = try #require(URL(string: "https://example.org/a"))
+    let url = try #require(NSURL(string: "b?c", relativeTo: base))
+    let same = try read(url) as? URL
+    #expect(same?.absoluteString == "https://example.org/b?c" && same?.baseURL == base)
+  }
+
   @Test("A class is what it is in this program, whatever the archive says of its superclasses")
   func pretended() throws {
     let foreign = try NSKeyedArchiver.archivedData(
@@ -68,6 +177,9 @@ struct KeyedArchiveTests {
     #expect(throws: KeyedArchiveError.self) { try transformer.data(from: Unknown()) }
     #expect(throws: KeyedArchiveError.self) { try transformer.data(from: Float16(1)) }
     #expect(throws: KeyedArchiveError.self) { try transformer.data(from: ["a": [Unknown()]]) }
+    #expect(throws: KeyedArchiveError.self) { try transformer.data(from: NSArray(array: [Unknown()])) }
+    #expect(throws: KeyedArchiveError.self) { try transformer.data(from: [NSDecimalNumber(value: 1)]) }
+    #expect(throws: KeyedArchiveError.self) { try transformer.data(from: NSCountedSet(array: ["a"])) }
     #expect(throws: KeyedArchiveError.self) { try transformer.data(from: NSCharacterSet(charactersIn: "a")) }
     let foreign = try NSKeyedArchiver.archivedData(
       withRootObject: NSCharacterSet(charactersIn: "a"), requiringSecureCoding: true)
