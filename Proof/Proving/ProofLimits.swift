@@ -9,12 +9,12 @@ import PerdureFileIO
 #endif
 
 /// What a single try may cost: no bytes may make a store hang, or take memory without end.
-enum ProofLimits {
+package enum ProofLimits {
   /// Bytes that reading a damaged store may take.
   static let memoryMax = 64 << 20
 
   /// Seconds of a processor that a try may take.
-  static let secondsMax = 1.0
+  package static let secondsMax = 1.0
 
   /// What some tries have cost.
   struct Cost: Sendable {
@@ -38,7 +38,7 @@ enum ProofLimits {
   }
 
   /// What this thread has taken of a processor so far, in seconds.
-  static func now() -> Double {
+  package static func now() -> Double {
     var time = timespec()
     guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return 0 }
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

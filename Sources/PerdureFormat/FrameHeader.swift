@@ -167,4 +167,21 @@ extension FrameHeader {
       return StoreID(high: 0, low: UInt64(word) << 32)
     }
   }
+
+  /// Where the header that begins `bytes` would be right, whatever its fields say: of a store's segment at the offset
+  /// that is this number xor `placeSeed`, if the segment is as long. For salvage.
+  ///
+  /// A checksum goes over store, segment and offset before anything else. What it was behind the offset can be had
+  /// back; and over four bytes (the upper four of an offset are zeros) it is one to one.
+  package static func placeImplied(by bytes: UnsafeRawBufferPointer) -> UInt32 {
+    let checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
+    return withUnsafeBytes(of: 0 as UInt64) { Checksum.rewound(checksum, over: $0) }
+  }
+
+  /// What `placeImplied(by:)` says of headers that are right at the beginning of a segment.
+  package static func placeSeed(_ store: StoreID, segment: UInt64) -> UInt32 {
+    withUnsafeBytes(of: (store.high.littleEndian, store.low.littleEndian, segment.littleEndian)) {
+      Checksum.crc32c($0)
+    }
+  }
 }

@@ -14,6 +14,9 @@ import PerdureFormat
 //  F3  Found records and damages together cover the bytes.
 //  F4  A length that is damaged may lead to a record by chance, over others. Where the count says that some
 //  are missing, those that stand there, up to where the length leads, are found all the same.
+//  F5  The time is that of the bytes, whatever they hold. Each multiple of 8 may look like a header that claims
+//      a mebibyte; so when in all as much was summed in vain as there are bytes, long claims are looked up
+//      (`StretchChecksums`).
 
 /// The whole records in a stretch of bytes, and the places where there are none.
 struct RecordSearch {
@@ -32,6 +35,9 @@ struct RecordSearch {
   private var firstRunEnd: Int?
   /// Damages whose length was believed.
   private var believed: [Range<Int>] = []
+  /// How many bytes were summed for what was no record; and, once that is too much, what makes it quick. F5
+  private(set) var bytesInVain = 0
+  private var stretches: StretchChecksums?
 
   /// The records of a frame whose header is right and says how many there are.
   ///
@@ -53,7 +59,7 @@ struct RecordSearch {
     var offset = min(first, bytes.count)
     if offset > 0 { damages.append(0..<offset) }
     while offset < bytes.count {
-      if let length = Self.wholeRecord(in: bytes, at: offset) {
+      if let length = wholeRecord(in: bytes, at: offset) {
         found.append(Found(offset: offset, length: length, isAnchored: firstRunEnd == nil))
         offset += length
       } else {
@@ -68,14 +74,33 @@ struct RecordSearch {
     damages = damages.filter { $0.lowerBound < end }.map { $0.clamped(to: 0..<end) }
   }
 
-  /// The length with padding of the record at `offset`, if it is whole. Padding holds nothing, and is not
-  /// looked at.
-  static func wholeRecord(in bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
-    guard let length = claimedLength(in: bytes, at: offset),
-      (try? Record(reading: bytes.part(offset, bytes.count - offset))) != nil
+  /// The length with padding of the record at `offset`, if it is whole and ends before `end`. Padding holds nothing,
+  /// and is not looked at.
+  private mutating func wholeRecord(
+    in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil
+  ) -> Int? {
+    let rest = bytes.part(offset, (end ?? bytes.count) - offset)
+    let before = bytesInVain
+    guard let length = Self.claimedLength(in: rest, at: 0),
+      let record = try? Record(reading: rest, verifyingChecksum: false),
+      checksum(of: (offset + 4)..<(offset + record.header.unpaddedLength), in: bytes) == record.checksum
     else { return nil }
+    bytesInVain = before
     return length
   }
+
+  /// F5
+  private mutating func checksum(of range: Range<Int>, in bytes: UnsafeRawBufferPointer) -> UInt32 {
+    if range.count > Self.longClaim {
+      if stretches == nil && bytesInVain > bytes.count { stretches = StretchChecksums(bytes) }
+      if let stretches { return stretches.checksum(of: range, in: bytes) }
+    }
+    bytesInVain += range.count
+    return Checksum.crc32c(bytes.part(range.lowerBound, range.count))
+  }
+
+  /// What takes as long to be summed as to be looked up.
+  private static let longClaim = 4096
 
   /// The length that a record at `offset` would have by its header, if the header can be one: a cheap look
   /// before the checksum.
@@ -96,14 +121,14 @@ struct RecordSearch {
   private mutating func skip(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     if let length = Self.claimedLength(in: bytes, at: start) {
       let end = start + length
-      if end == bytes.count || Self.wholeRecord(in: bytes, at: end) != nil {
+      if end == bytes.count || wholeRecord(in: bytes, at: end) != nil {
         damages.append(start..<end)
         believed.append(start..<end)
         return end
       }
     }
     var offset = start + FormatLimits.alignment
-    while offset < bytes.count, Self.wholeRecord(in: bytes, at: offset) == nil {
+    while offset < bytes.count, wholeRecord(in: bytes, at: offset) == nil {
       offset += FormatLimits.alignment
     }
     offset = min(offset, bytes.count)
@@ -116,20 +141,22 @@ struct RecordSearch {
   /// Looks into damages whose length was believed, as long as the count says that records are missing. F4
   private mutating func findHidden(in bytes: UnsafeRawBufferPointer, count: Int) {
     var missing = count - found.count - damages.count
+    var all: [Found] = []
     for range in believed where missing > 0 {
-      let hidden = Self.lastRun(in: bytes.part(0, range.upperBound), after: range.lowerBound)
+      let hidden = lastRun(in: bytes, range)
       guard !hidden.isEmpty, hidden.count <= missing else { continue }
       missing -= hidden.count
-      keep((found + hidden).sorted { $0.offset < $1.offset }, in: bytes.count)
+      all += hidden
     }
+    if !all.isEmpty { keep((found + all).sorted { $0.offset < $1.offset }, in: bytes.count) }
   }
 
-  /// The records that follow each other up to the end of the bytes.
-  private static func lastRun(in bytes: UnsafeRawBufferPointer, after start: Int) -> [Found] {
+  /// The records behind the beginning of a range that follow each other up to its end.
+  private mutating func lastRun(in bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> [Found] {
     var run: [Found] = []
-    var offset = start + FormatLimits.alignment
-    while offset < bytes.count {
-      if let length = wholeRecord(in: bytes, at: offset) {
+    var offset = range.lowerBound + FormatLimits.alignment
+    while offset < range.upperBound {
+      if let length = wholeRecord(in: bytes, at: offset, before: range.upperBound) {
         run.append(Found(offset: offset, length: length, isAnchored: true))
         offset += length
       } else {

@@ -27,7 +27,12 @@ struct SalvageScan {
   /// The last sequence number of a right frame, in any segment.
   private var sequence: UInt64 = 0
 
-  init(_ source: SalvageSource) { self.source = source }
+  private let headerPlaces: HeaderPlaces
+
+  init(_ source: SalvageSource) {
+    self.source = source
+    headerPlaces = HeaderPlaces(source.segments, source.store)
+  }
 
   /// Visits what stands in one segment.
   ///
@@ -118,23 +123,10 @@ struct SalvageScan {
     for header in headers where header.sequence < sequence || header.sequence > next {
       let sector = header.offset / Self.sectorLength
       if moved.contains(sector) { continue }
-      let isMoved = isRightElsewhere(
-        bytes.part(header.offset, bytes.count - header.offset), at: header.offset)
-      if isMoved { moved.insert(sector) }
+      let rest = bytes.part(header.offset, bytes.count - header.offset)
+      if headerPlaces.hasPlace(for: rest, at: header.offset) { moved.insert(sector) }
     }
     return moved
-  }
-
-  /// Whether the header at `offset` is right for a place that is whole sectors away.
-  private func isRightElsewhere(_ header: UnsafeRawBufferPointer, at offset: Int) -> Bool {
-    guard let store = source.store else { return false }
-    for segment in source.segments {
-      for place in stride(from: offset % Self.sectorLength, to: segment.size, by: Self.sectorLength) {
-        let position = LogPosition(segment: segment.number, offset: UInt64(place))
-        if (try? FrameHeader(reading: header, store: store, position: position)) != nil { return true }
-      }
-    }
-    return false
   }
 
   /// What media write as a whole; larger sectors are multiples.

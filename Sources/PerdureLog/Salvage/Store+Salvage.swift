@@ -25,10 +25,10 @@ extension Store {
   /// - Returns: What was found, given back, and lost.
   /// - Throws: `StoreError`: `.notAStore` when there is neither a superblock nor a segment,
   ///   `.invalidArgument` when the target is not empty, `.unsupportedFormat`, `.io` (also when nothing
-  ///   is there); what `progress` throws.
+  ///   is there), `.diskFull`; what `progress` throws.
   ///   The target is then removed.
-  /// - Complexity: reads every segment twice, and the blob files of all keys; memory for one segment and two
-  ///   indexes.
+  /// - Complexity: O(n) for the bytes of all segments, whatever stands in them; reads every segment twice, and the
+  ///   blob files of all keys; memory for one segment and two indexes.
   public static func salvage(
     from source: String, to target: String, options: StoreOptions = StoreOptions(),
     keepsUnfinishedCommits: Bool = false,
