@@ -41,21 +41,27 @@ package struct CrashOracle: Sendable {
   package static func content(of store: Store) throws -> CrashHistory.Content {
     var found: CrashHistory.Content = [:]
     let snapshot = store.snapshot()
-    for keyspace in try store.keyspaces {
-      switch keyspace.kind {
-      case .dense:
-        try snapshot.forEach(in: keyspace) { (id: UInt64, value: RawSpan) in
-          found[CrashKey(keyspace: keyspace.name, key: .id(id))] = value.withUnsafeBytes { Array($0) }
-          return true
-        }
-      case .bytes:
-        try snapshot.forEach(in: keyspace) { (key: RawSpan, value: RawSpan) in
-          let key = CrashKey(keyspace: keyspace.name, key: .bytes(key.withUnsafeBytes { Array($0) }))
-          found[key] = value.withUnsafeBytes { Array($0) }
-          return true
-        }
+    for keyspace in try store.keyspaces { try visit(keyspace, of: snapshot) { found[$0] = $1 } }
+    return found
+  }
+
+  /// Visits every value of a keyspace, by the order of the keys.
+  static func visit(
+    _ keyspace: Keyspace, of snapshot: Snapshot, _ body: (CrashKey, [UInt8]) throws -> Void
+  ) throws {
+    switch keyspace.kind {
+    case .dense:
+      try snapshot.forEach(in: keyspace) { (id: UInt64, value: RawSpan) in
+        let key = CrashKey(keyspace: keyspace.name, key: .id(id))
+        try body(key, value.withUnsafeBytes { Array($0) })
+        return true
+      }
+    case .bytes:
+      try snapshot.forEach(in: keyspace) { (key: RawSpan, value: RawSpan) in
+        let key = CrashKey(keyspace: keyspace.name, key: .bytes(key.withUnsafeBytes { Array($0) }))
+        try body(key, value.withUnsafeBytes { Array($0) })
+        return true
       }
     }
-    return found
   }
 }

@@ -28,23 +28,28 @@ package enum RotCanary: Sendable, CaseIterable {
   case uncheckedDamage
   /// Of the same: a verification finds nothing.
   case quietVerify
+  /// Of the same: a walk that meets an error has passed over its first value.
+  case wrongBesideErrors
   /// What a salvage gives lacks a row.
   case lossySalvage
   /// What a salvage gives has a value that was never written.
   case inventiveSalvage
+  /// What a salvage gives has a row that was removed.
+  case forgetfulSalvage
 
   /// Whether flipped bits show it.
   var isOfBits: Bool {
     switch self {
     case .uncheckedRecords, .repairedRecords, .uncheckedNodes, .unreadTails: true
-    case .uncheckedDamage, .quietVerify, .lossySalvage, .inventiveSalvage: false
+    case .uncheckedDamage, .quietVerify, .wrongBesideErrors: false
+    case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: false
     }
   }
 
   /// Whether damage of more than a bit shows it.
-  var isOfDamage: Bool { [.unreadTails, .uncheckedDamage, .quietVerify].contains(self) }
+  var isOfDamage: Bool { [.unreadTails, .uncheckedDamage, .quietVerify, .wrongBesideErrors].contains(self) }
 
-  var isOfSalvage: Bool { [.lossySalvage, .inventiveSalvage].contains(self) }
+  var isOfSalvage: Bool { [.lossySalvage, .inventiveSalvage, .forgetfulSalvage].contains(self) }
 }
 
 /// Flips bits of a store that is open on files of its own, and puts them back.
@@ -191,7 +196,7 @@ final class RotBench {
     }
     for _ in 0..<4 where try check(random.pick(keys), store, part) == .namedError { outcome = .namedError }
     if try readThrough(part, store) { outcome = .namedError }
-    if isThorough, try RotReading.check(store, self.store, { try checkNames($0, part) }) {
+    if isThorough, try RotReading.check(store, self.store, canary, { try checkNames($0, part) }) {
       outcome = .namedError
     }
     if isThorough, part.isVerified, !(store.recoveryReport.indexRebuild != nil && part.page != nil) {

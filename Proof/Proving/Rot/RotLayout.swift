@@ -54,6 +54,23 @@ package struct RotPart: Sendable {
   package var page: Int?
 }
 
+/// One record of a key.
+struct RotVersion: Sendable {
+  enum Value: Sendable {
+    case removed
+    case plain([UInt8])
+    /// In a file of its own, with this number.
+    case blob(UInt64)
+    case packed
+  }
+
+  /// The part that it is in: its own, or its group.
+  var part: Int
+  var value: Value
+
+  var isRemoval: Bool { if case .removed = value { true } else { false } }
+}
+
 /// All parts of a store: each byte of each file is in one.
 package struct RotLayout: Sendable {
   package private(set) var parts: [RotPart] = []
@@ -64,6 +81,9 @@ package struct RotLayout: Sendable {
   private let tailStart: LogPosition?
   /// Where the newest record of each key is among the parts.
   package private(set) var newest: [CrashKey: Int] = [:]
+  /// All records of each key, removals too, in the order of the log: that of the segments' names, as compaction
+  /// leaves each record in its segment.
+  private(set) var versions: [CrashKey: [RotVersion]] = [:]
   /// The parts that define a keyspace.
   package private(set) var definitions: [String: Set<Int>] = [:]
   /// The parts that are dictionaries: packed values cannot be read without them.
@@ -223,6 +243,7 @@ extension RotLayout {
       keyspace.isDense ? .id(record.key.integer(at: 0, as: UInt64.self)) : .bytes(Array(record.key))
     let place = CrashKey(keyspace: keyspace.name, key: key)
     owners[index, default: []].append(place)
+    versions[place, default: []].append(RotVersion(part: index, value: Self.value(of: record)))
     if let before = newest[place], parts[before].kind == .liveRecord { parts[before].kind = .deadRecord }
     guard record.header.kind != .tombstone else {
       newest[place] = nil
@@ -234,6 +255,15 @@ extension RotLayout {
       return
     }
     blobs[reference.number] = place
+  }
+
+  private static func value(of record: Record) -> RotVersion.Value {
+    switch record.header.kind {
+    case .tombstone: .removed
+    case .put: .plain(Array(record.value))
+    case .packed: .packed
+    case .blob: .blob((try? BlobReference(reading: record.value))?.number ?? 0)
+    }
   }
 
   private mutating func noteDefinition(_ record: Record, at index: Int) {

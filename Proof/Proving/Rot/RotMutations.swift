@@ -231,7 +231,7 @@ struct RotMutations: Sendable {
   }
 
   private func readAll(_ opened: Store, _ damage: RotDamage) throws -> Bool {
-    var hasErrors = try RotReading.check(opened, store) { try damage.places.check($0) }
+    var hasErrors = try RotReading.check(opened, store, canary) { try damage.places.check($0) }
     do {
       let report = try opened.verify()
       let (isQuiet, wasRebuilt) = (canary == .quietVerify, opened.recoveryReport.indexRebuild != nil)

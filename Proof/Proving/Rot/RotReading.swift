@@ -2,38 +2,88 @@ import PerdureFormat
 import PerdureLog
 
 /// Reads all that is in a damaged store, and holds it against what has to be there.
-enum RotReading {
-  /// Whatever is read is right, and whatever is not read is an error of ours: nothing is passed over.
+struct RotReading {
+  private let store: Store
+  private let original: RotStore
+  private let canary: RotCanary?
+  private let hear: (StoreError) throws -> Void
+  private var hasErrors = false
+
+  /// Whatever is read is right, up to an error too, and whatever is not read is an error of ours: nothing is passed
+  /// over.
   ///
   /// - Parameter hear: Is given the errors.
   /// - Returns: Whether there were errors.
-  static func check(_ store: Store, _ original: RotStore, _ hear: (StoreError) throws -> Void) throws -> Bool
-  {
-    var hasErrors = false
-    func isRead(_ body: () throws -> Void) throws -> Bool {
-      do { try body() } catch let error as StoreError {
-        try hear(error)
-        hasErrors = true
-        return false
+  static func check(
+    _ store: Store, _ original: RotStore, _ canary: RotCanary?, _ hear: (StoreError) throws -> Void
+  ) throws -> Bool {
+    try withoutActuallyEscaping(hear) { hear in
+      var reading = RotReading(store: store, original: original, canary: canary, hear: hear)
+      try reading.walk()
+      if reading.hasErrors { try reading.readEach() }
+      return reading.hasErrors
+    }
+  }
+
+  private init(
+    store: Store, original: RotStore, canary: RotCanary?, hear: @escaping (StoreError) throws -> Void
+  ) {
+    (self.store, self.original, self.canary, self.hear) = (store, original, canary, hear)
+  }
+
+  private mutating func isRead(_ body: () throws -> Void) throws -> Bool {
+    do { try body() } catch let error as StoreError {
+      try hear(error)
+      hasErrors = true
+      return false
+    }
+    return true
+  }
+
+  /// Walks through every keyspace and every index, whatever the others say.
+  private mutating func walk() throws {
+    let snapshot = store.snapshot()
+    let keyspaces = try store.keyspaces
+    guard Set(keyspaces.map(\.name)) == Set(original.walks.keys) else {
+      throw Violation("keyspaces are not there")
+    }
+    for keyspace in keyspaces {
+      var seen: [RotStore.Row] = []
+      let isWhole = try isRead {
+        try CrashOracle.visit(keyspace, of: snapshot) { seen.append(RotStore.Row(key: $0, value: $1)) }
       }
-      return true
+      try check(seen, isWhole, against: original.walks[keyspace.name] ?? [], "a walk")
     }
-    var walked = 0
-    let isWhole = try isRead {
-      for (key, value) in try CrashOracle.content(of: store) {
-        guard original.content[key] == value else { throw Violation("\(key) has a value that it never had") }
-        walked += 1
-      }
+    let indexes = try store.indexes
+    guard Set(indexes.map(\.index.name)) == Set(original.entries.keys) else {
+      throw Violation("indexes are not there")
     }
-    if isWhole, walked != original.content.count { throw Violation("a walk passes over keys in silence") }
-    var entries: [RotStore.Entry] = []
-    if try isRead({ try RotStore.visitEntries(of: store) { entries.append($0) } }),
-      entries != original.entries
-    {
-      throw Violation("a derived index has other entries")
+    for (index, _) in indexes {
+      var seen: [RotStore.Entry] = []
+      let isWhole = try isRead { try RotStore.visitEntries(of: index, snapshot) { seen.append($0) } }
+      try check(seen, isWhole, against: original.entries[index.name] ?? [], "a derived index")
     }
-    guard hasErrors else { return false }
-    // One by one what is not damaged can be read.
+  }
+
+  /// What a walk gave is what it has to give, from the beginning on; and all of it, if it met no error.
+  private func check<Element: Equatable>(
+    _ seen: [Element], _ isWhole: Bool, against right: [Element], _ what: String
+  ) throws {
+    var seen = seen
+    if canary == .wrongBesideErrors, !isWhole, seen.count > 1 { seen.removeFirst() }
+    guard seen.elementsEqual(right.prefix(seen.count)) else {
+      let first = zip(seen, right).first { $0 != $1 }
+      throw Violation(
+        "\(what) gives a value that it never had, or passes over one: "
+          + (first.map { "\($0), not \($1)" } ?? "\(seen.count) of \(right.count)"))
+    }
+    guard !isWhole || seen.count == right.count else {
+      throw Violation("\(what) ends in silence after \(seen.count) of \(right.count)")
+    }
+  }
+
+  /// One by one what is not damaged can be read.
+  private mutating func readEach() throws {
     let snapshot = store.snapshot()
     let keyspaces = Dictionary(uniqueKeysWithValues: try store.keyspaces.map { ($0.name, $0) })
     for (key, value) in original.content {
@@ -43,7 +93,6 @@ enum RotReading {
         guard found == value else { throw Violation("\(key) has a wrong value, or none") }
       }
     }
-    return hasErrors
   }
 }
 

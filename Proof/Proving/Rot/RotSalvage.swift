@@ -7,8 +7,9 @@ import PerdureTestSupport
 ///
 /// Every key whose newest record is as it was comes back as it was, under its keyspace's name or, where the definition
 /// is damaged, under one that was made up; but for keys with a record in bytes that were moved, or in a frame that they
-/// came to stand in (`Store.salvage` says what may become of these). Nothing comes back that never was. The report
-/// names each file that is damaged, and what comes back is a store that verifies.
+/// came to stand in (`Store.salvage` says what may become of these). Of every key, removed ones too, the newest record
+/// that is whole decides (`RotSalvage.checkVersions`). Nothing comes back that never was. The report names each file
+/// that is damaged, and what comes back is a store that verifies.
 struct RotSalvage: Sendable {
   private static let target = "/salvaged"
 
@@ -146,6 +147,7 @@ struct RotSalvage: Sendable {
 
   /// Spoils a row that has to come back as it was: of one that the damage is on, anything is right.
   private func spoil(_ target: Store, _ canary: RotCanary, _ damaged: Case) throws {
+    if canary == .forgetfulSalvage { return try bringBack(in: target, damaged) }
     guard let rows = try target.keyspaces.first(where: { $0.name == "rows" }) else { return }
     var ids: [UInt64] = []
     try target.snapshot().forEach(in: rows) { (id: UInt64, _: RawSpan) in
@@ -165,6 +167,19 @@ struct RotSalvage: Sendable {
     }
   }
 
+  /// Puts back what was removed, by a record that is whole.
+  private func bringBack(in target: Store, _ damaged: Case) throws {
+    let removed = layout.versions.filter { key, versions in
+      guard let last = versions.last, last.isRemoval, !damaged.moved.contains(key) else { return false }
+      return fate(of: last, damaged.files) == .whole && history[key.keyspace]?[key.key.stored] != nil
+    }.min { $0.key.key.stored.lexicographicallyPrecedes($1.key.key.stored) }
+    guard let key = removed?.key,
+      let value = history[key.keyspace]?[key.key.stored]?.min(by: { $0.count < $1.count }),
+      let keyspace = try target.keyspaces.first(where: { $0.name == key.keyspace })
+    else { return }
+    try target.write { try $0.set(value, of: key.key, in: keyspace) }
+  }
+
   private func check(_ found: CrashHistory.Content, _ damaged: Case) throws -> Tally {
     var tally = Tally(salvages: 1, keys: found.count)
     for (key, value) in store.content where found[key] != value {
@@ -175,7 +190,58 @@ struct RotSalvage: Sendable {
         throw Violation("\(key) has a value that it never had")
       }
     }
+    try checkVersions(found, damaged)
     return tally
+  }
+
+  /// Of each key the newest record that is whole decides, a removal too. Newer ones in groups that are damaged may
+  /// have come back all the same, and packed ones of which a dictionary is.
+  private func checkVersions(_ found: CrashHistory.Content, _ damaged: Case) throws {
+    var values: [String: [[UInt8]: [[UInt8]]]] = [:]
+    for (key, value) in found {
+      values[originalName(of: key.keyspace), default: [:]][key.key.stored, default: []].append(value)
+    }
+    for (key, versions) in layout.versions where !damaged.moved.contains(key) {
+      let fates = versions.map { fate(of: $0, damaged.files) }
+      let newest = fates.lastIndex(of: .whole)
+      let unsure = versions.indices.filter { $0 > newest ?? -1 && fates[$0] == .unsure }
+      let deciding = (newest.map { [$0] } ?? []) + unsure
+      let mayBeGone = newest == nil || deciding.contains { versions[$0].isRemoval }
+      let back = values[key.keyspace]?[key.key.stored] ?? []
+      let isRight =
+        back.isEmpty
+        ? mayBeGone : back.allSatisfy { value in deciding.contains { fits(value, versions[$0], key) } }
+      guard isRight else {
+        throw Violation(
+          "\(key) came back \(back.isEmpty ? "not at all" : "with another value"), against its newest whole record: "
+            + "its records are \(fates)\(versions.last?.isRemoval == true ? ", the last a removal" : "")")
+      }
+    }
+  }
+
+  /// Whether a value is that of a record.
+  private func fits(_ value: [UInt8], _ version: RotVersion, _ key: CrashKey) -> Bool {
+    switch version.value {
+    case .removed: false
+    case .plain(let bytes): bytes == value
+    // Of these a key has one.
+    case .blob, .packed: store.content[key] == value
+    }
+  }
+
+  private enum RecordFate { case whole, damaged, unsure }
+
+  private func fate(of version: RotVersion, _ files: [String: [UInt8]]) -> RecordFate {
+    let part = layout.parts[version.part]
+    guard isWhole(part, files) else { return part.kind == .groups ? .unsure : .damaged }
+    switch version.value {
+    case .removed, .plain: return .whole
+    case .blob(let number):
+      let file = StoreFileName.blob(number).string
+      return store.files[file] != nil && files[file] == store.files[file] ? .whole : .damaged
+    case .packed:
+      return layout.dictionaries.allSatisfy { isWhole(layout.parts[$0], files) } ? .whole : .unsure
+    }
   }
 
   /// The name of a keyspace that came back as `lost-` and its number.
@@ -249,9 +315,10 @@ struct RotSalvage: Sendable {
   /// The same of a part, with what it takes to find it.
   private func isWhole(_ part: RotPart, _ files: [String: [UInt8]]) -> Bool {
     guard isIntact(part, files) else { return false }
+    guard part.kind == .groups else { return true }
     // Where the group begins in what the groups unpack to.
     let tables = layout.parts.filter { $0.file == part.file && $0.kind == .groupTable }
-    return part.kind != .groups || tables.allSatisfy { isIntact($0, files) }
+    return tables.allSatisfy { isIntact($0, files) }
   }
 
   private func isIntact(_ part: RotPart, _ files: [String: [UInt8]]) -> Bool {
@@ -275,7 +342,7 @@ extension Damage {
 
 extension Key {
   /// As it stands in a record.
-  fileprivate var stored: [UInt8] {
+  var stored: [UInt8] {
     switch self {
     case .id(let id): withUnsafeBytes(of: id.littleEndian) { Array($0) }
     case .bytes(let bytes): bytes

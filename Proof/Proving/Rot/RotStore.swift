@@ -16,6 +16,12 @@ package struct RotStore: Sendable {
     package var reference: UInt64
   }
 
+  /// A value where a walk through a keyspace comes to it.
+  struct Row: Hashable, Sendable {
+    var key: CrashKey
+    var value: [UInt8]
+  }
+
   package static let path = "/s.perdure"
 
   /// By name, without the directory.
@@ -25,7 +31,9 @@ package struct RotStore: Sendable {
   package let content: CrashHistory.Content
   /// All values that a key ever had.
   package let history: [CrashKey: Set<[UInt8]>]
-  package private(set) var entries: [Entry] = []
+  /// What a walk through each keyspace has to give, in this order; and one through each index.
+  private(set) var walks: [String: [Row]] = [:]
+  private(set) var entries: [String: [Entry]] = [:]
   /// The last commit.
   package let sequence: UInt64
 
@@ -43,7 +51,15 @@ package struct RotStore: Sendable {
     history = builder.history
     sequence = builder.sequence
     let store = try Store(at: Self.path, options: Self.options(on: fileSystem()))
-    try Self.visitEntries(of: store) { entries.append($0) }
+    let snapshot = store.snapshot()
+    for keyspace in try store.keyspaces {
+      walks[keyspace.name] = []
+      try CrashOracle.visit(keyspace, of: snapshot) { walks[keyspace.name]?.append(Row(key: $0, value: $1)) }
+    }
+    for (index, _) in try store.indexes {
+      entries[index.name] = []
+      try Self.visitEntries(of: index, snapshot) { entries[index.name]?.append($0) }
+    }
   }
 
   /// How many keys each keyspace has.
@@ -71,14 +87,13 @@ package struct RotStore: Sendable {
     return options
   }
 
-  /// Visits every entry of every derived index.
-  package static func visitEntries(of store: Store, _ body: (Entry) throws -> Void) throws {
-    let snapshot = store.snapshot()
-    for (index, _) in try store.indexes {
-      try snapshot.forEachEntry(in: index) { key, reference in
-        try body(Entry(index: index.name, key: key.withUnsafeBytes { Array($0) }, reference: reference))
-        return true
-      }
+  /// Visits every entry of a derived index, in order.
+  static func visitEntries(
+    of index: DerivedIndex, _ snapshot: Snapshot, _ body: (Entry) throws -> Void
+  ) throws {
+    try snapshot.forEachEntry(in: index) { key, reference in
+      try body(Entry(index: index.name, key: key.withUnsafeBytes { Array($0) }, reference: reference))
+      return true
     }
   }
 }
