@@ -46,6 +46,14 @@ struct FailureFitTests {
     #expect(misfit(error(.io, medium), medium, hasStruck: false) == "though no call failed meanwhile")
   }
 
+  @Test("That a store is poisoned is no reason not to be read")
+  func poisonedReads() {
+    let fit = FailureFit(failure: medium, hasStruck: true, isReading: true)
+    #expect(fit.misfit(of: error(.poisoned, medium)) == "though it can be read")
+    #expect(fit.misfit(of: error(.io, medium)) == nil)
+    #expect(misfit(error(.poisoned, medium), medium) == nil)
+  }
+
   @Test("An error of another kind is wrong: full for a medium that failed, damaged for a call that did")
   func wrongKind() {
     for error in [error(.diskFull, medium), error(.corruption), error(.conflict), error(.notAStore)] {

@@ -100,6 +100,27 @@ struct FailureTests {
     #expect(violation.what.contains("reading a poisoned store, though no call failed"), "\(violation)")
   }
 
+  @Test("A poisoned store that refuses to be read, and says so, is caught")
+  func refusedReads() async throws {
+    var campaign = FailureCampaign()
+    campaign.workloads = campaign.workloads.filter { $0.name == "overwrite" }
+    campaign.workloads[0].refusesPoisonedReads = true
+    campaign.kinds = [.mediaError]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 1), .silent)
+    let violation = try #require(result.violations.first)
+    #expect(violation.what.contains("reading a poisoned store, though it can be read"), "\(violation)")
+  }
+
+  @Test("What a salvage under failing calls gives that never was is caught")
+  func inventedSalvage() async throws {
+    var campaign = FailureCampaign()
+    campaign.workloads = [.inventiveSalvage]
+    campaign.kinds = [.mediaError]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 1), .silent)
+    let violation = try #require(result.violations.first)
+    #expect(violation.what.contains("has a value that it never had"), "\(violation)")
+  }
+
   @Test("A commit that changes nothing and that nobody made is caught, by the first run already")
   func secret() async throws {
     var campaign = FailureCampaign()

@@ -11,9 +11,14 @@ package struct FailureFit {
   private let hasStruck: Bool
   /// Whether there is no room left on the volume, whoever fails.
   private let isVolumeFull: Bool
+  /// Whether the store was only to be opened, or read: that a poisoned one can be, too. F3
+  private let isReading: Bool
 
-  package init(failure: InjectedFailure?, hasStruck: Bool, isVolumeFull: Bool = false) {
+  package init(
+    failure: InjectedFailure?, hasStruck: Bool, isVolumeFull: Bool = false, isReading: Bool = false
+  ) {
     (self.failure, self.hasStruck, self.isVolumeFull) = (failure, hasStruck, isVolumeFull)
+    self.isReading = isReading
   }
 
   /// What is wrong with the error; nil: nothing.
@@ -21,7 +26,7 @@ package struct FailureFit {
     if isVolumeFull, error.code == .diskFull, error.cause?.code == .noSpace { return nil }
     guard let failure else { return "without a failure" }
     // Whether it is shows when it is asked for more (`FailureRun.noteState`).
-    if error.code == .poisoned { return nil }
+    if error.code == .poisoned { return isReading ? "though it can be read" : nil }
     guard hasStruck else { return "though no call failed meanwhile" }
     guard Self.codes(failure).contains(error.code) else { return "with a code that does not fit \(failure)" }
     guard isCause(failure, of: error) else { return "with a cause that is not \(failure)" }

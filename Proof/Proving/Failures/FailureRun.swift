@@ -27,13 +27,13 @@ final class FailureRun {
   /// What the store sees.
   private let fileSystem: any FileSystem
   let options: StoreOptions
-  private let history = CrashHistory()
+  let history = CrashHistory()
   /// The last commit that a power cut must leave, and the last that the end of the process must.
   private var promised: UInt64 = 0
   private var acknowledged: UInt64 = 0
   private var last: UInt64 = 0
   /// The last commit that may be there: one more, where a commit was in the making when the store was poisoned.
-  private var possible: UInt64 = 0
+  private(set) var possible: UInt64 = 0
   /// Whether there was an error since everything was read after a commit.
   private var hasErred = false
   private(set) var isPoisoned = false
@@ -41,6 +41,8 @@ final class FailureRun {
   private var checkpointFailure: String?
   /// What a poisoned store shows.
   private var shown: UInt64 = 0
+  /// Whether a poisoned store is made to refuse reads, which is wrong.
+  var refusesPoisonedReads = false
 
   /// What was promised right after the first call that failed.
   private var firstFailure: Moment?
@@ -77,7 +79,7 @@ final class FailureRun {
   }
 
   /// Something is begun; gives how many calls have failed before. Nothing has happened since what was last begun was over.
-  private func begin() -> Int {
+  func begin() -> Int {
     let struck = base.injectedFailureCount
     if struck > 0, firstFailure == nil {
       let states = history.states(upTo: possible)
@@ -100,7 +102,7 @@ final class FailureRun {
       let isStruck = base.injectedFailureCount > struck
       if error.code == .notAStore && acknowledged == 0 && (readOnly || isStruck) { return nil }
       if error.code == .locked && error.cause?.operation == "lock" && isStruck { return nil }
-      try checkFit(error, "opening", since: struck)
+      try checkFit(error, "opening", since: struck, isReading: true)
       return nil
     }
     let sequence = store.snapshot().sequence
@@ -230,15 +232,17 @@ final class FailureRun {
   /// - Parameters:
   ///   - struck: How many calls had failed before this one.
   ///   - isSaidAgain: Whether the store has said before that it will fail.
-  private func checkFit(
-    _ error: StoreError, _ action: String, since struck: Int, isSaidAgain: Bool = false
+  ///   - isReading: Whether it is one that a poisoned store must not give.
+  func checkFit(
+    _ error: StoreError, _ action: String, since struck: Int, isSaidAgain: Bool = false,
+    isReading: Bool = false
   ) throws {
     // What was synced in the background fails when it likes, and whoever needs it next is told.
     let isAhead = options.syncAheadBytes < StoreOptions().syncAheadBytes
     let isLate = isSaidAgain || isAhead && error.cause?.operation.hasPrefix("sync") == true
     let fit = FailureFit(
       failure: base.lastInjectedFailure, hasStruck: base.injectedFailureCount > struck || isLate,
-      isVolumeFull: base.isFull)
+      isVolumeFull: base.isFull, isReading: isReading)
     if let reason = fit.misfit(of: error) { throw Violation("\(action), \(reason): \(error)") }
   }
 
@@ -299,7 +303,10 @@ final class FailureRun {
   /// Calls that change nothing, and fail when the system does just then.
   func reading(_ action: String, _ body: () throws -> Void) throws {
     let struck = begin()
-    do { try body() } catch let error as StoreError { try checkFit(error, action, since: struck) }
+    do {
+      if refusesPoisonedReads && isPoisoned { throw StoreError(.poisoned, "It refuses to be read") }
+      try body()
+    } catch let error as StoreError { try checkFit(error, action, since: struck, isReading: true) }
   }
 }
 

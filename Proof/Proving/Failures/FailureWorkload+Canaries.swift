@@ -10,6 +10,17 @@ extension FailureWorkload {
     _ = try session.store.write(durability: .powerLoss) { try $0.put(value, id: 1, in: rows) }
   }
 
+  /// Puts into what was salvaged what never was.
+  package static let inventiveSalvage = FailureWorkload(name: "an invented value", openings: 1) { session in
+    guard let rows = try session.rows() else { return }
+    try session.put(1, 100, rows)
+  } afterwards: { run in
+    try run.salvage { copy in
+      guard let rows = try copy.keyspaces.first(where: { $0.name == "rows" }) else { return }
+      try copy.write { try $0.put([1], id: 1, in: rows) }
+    }
+  }
+
   /// Syncs again, and again, when all is done: what an early sync left out is made good before the end.
   package static let lateSyncs = FailureWorkload(name: "syncs afterwards", openings: 1, closes: false) {
     session in

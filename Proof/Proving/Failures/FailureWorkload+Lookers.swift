@@ -73,29 +73,3 @@ extension FailureWorkload {
     },
   ]
 }
-
-extension FailureRun {
-  /// What is salvaged without a complaint is everything.
-  fileprivate func salvage() throws {
-    let target = "/salvaged.perdure"
-    let struck = base.injectedFailureCount
-    guard base.currentImage.paths.contains(Self.path + "/SUPERBLOCK") else { return }
-    do {
-      let report = try Store.salvage(from: Self.path, to: target, options: optionsHere)
-      var options = options
-      options.fileSystem = base.currentImage.fileSystem()
-      let (source, copy) = (
-        try Store(at: Self.path, options: options), try Store(at: target, options: options)
-      )
-      let isWhole = try CrashOracle.content(of: copy) == CrashOracle.content(of: source)
-      guard isWhole || !report.isClean && base.injectedFailureCount > struck else {
-        throw Violation("what was salvaged is not what was there: \(report)")
-      }
-      guard try copy.verify().isClean else { throw Violation("what was salvaged is not well") }
-    } catch let error as StoreError {
-      guard base.injectedFailureCount > struck else {
-        throw Violation("salvaging: \(error)")
-      }
-    }
-  }
-}

@@ -9,6 +9,8 @@ package struct FailureWorkload: Sendable {
   var options: @Sendable (inout StoreOptions) -> Void = { _ in }
   /// What makes the entries of indexes: for an engine that is wrong then.
   package var extractor = SliceExtractor.name
+  /// Whether a poisoned store is made to refuse reads: for an engine that is wrong then.
+  package var refusesPoisonedReads = false
   /// How many bytes the volume has.
   var capacityBytes: UInt64 = 1 << 40
   /// How often the store is opened.
@@ -49,6 +51,7 @@ package struct FailureWorkload: Sendable {
     let (options, disks) = (openOptions, FailureRun.Disks(seed: sweep.seed, count: disks))
     let program = { (base: SimulatedFileSystem) throws -> FailureRun in
       let run = FailureRun(base, disguise(base), options, disks)
+      run.refusesPoisonedReads = refusesPoisonedReads
       try perform(run)
       return run
     }

@@ -52,7 +52,12 @@ extension Store {
           return salvage.report
         } catch {
           try remove(target, options.fileSystem, directoryToo: isMade)
-          throw error
+          // There is no store any more that could be closed and opened again.
+          guard let failure = error as? StoreError, failure.code == .poisoned, let cause = failure.cause
+          else {
+            throw error
+          }
+          throw cause
         }
       }
     } catch let error as FileIOError {

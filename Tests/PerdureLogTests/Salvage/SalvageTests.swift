@@ -51,6 +51,32 @@ struct SalvageTests {
 
   private let all = Set(1...10 as ClosedRange<UInt64>)
 
+  @Test("A sync of the new store that fails is an error with what the system said, whichever it is")
+  func failedSyncs() throws {
+    var codes: Set<StoreError.Code> = []
+    for nth in 1...12 {
+      let fileSystem = SimulatedFileSystem()
+      let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 4096))
+      let rows = try store.keyspace("rows", .dense)
+      for id in 1...9 as ClosedRange<UInt64> {
+        try store.write { try $0.put([UInt8](repeating: 1, count: 700), id: id, in: rows) }
+      }
+      try store.close()
+      fileSystem.inject(
+        InjectedFailure(
+          of: .sync, nth: nth, repeats: true, code: .noSpace, pathContains: SalvagedStore.target))
+      do {
+        _ = try Store.salvage(
+          from: SalvagedStore.path, to: SalvagedStore.target, options: SalvagedStore.options(fileSystem, 4096)
+        )
+      } catch let error as StoreError {
+        codes.insert(error.code)
+        #expect(error.cause?.code == .noSpace, "\(error)")
+      }
+    }
+    #expect(!codes.isEmpty && codes.isSubset(of: [.io, .diskFull]), "\(codes)")
+  }
+
   @Test("A store that is well comes back as it is, and the report is clean")
   func undamaged() throws {
     try fill()

@@ -1,0 +1,50 @@
+import PerdureLog
+import PerdureTestSupport
+
+// Salvage of a store that the system lets down.
+extension FailureRun {
+  private static let target = "/salvaged.perdure"
+
+  /// What is salvaged without a complaint is everything. With one it is a part of what was there at some time; and a
+  /// store that is well, as soon as nothing fails any more.
+  ///
+  /// - Parameter spoil: Makes it wrong on purpose.
+  func salvage(_ spoil: (Store) throws -> Void = { _ in }) throws {
+    guard base.currentImage.paths.contains(Self.path + "/SUPERBLOCK") else { return }
+    let struck = begin()
+    let report: SalvageReport
+    do { report = try Store.salvage(from: Self.path, to: Self.target, options: optionsHere) } catch let error
+      as StoreError
+    { return try checkFit(error, "salvaging", since: struck, isReading: true) }
+    let isExcused = !report.isClean && base.injectedFailureCount > struck
+    do { try check(report, isExcused, spoil) } catch let error as StoreError {
+      throw Violation("what was salvaged cannot be read where nothing fails: \(error)")
+    }
+  }
+
+  private func check(_ report: SalvageReport, _ isExcused: Bool, _ spoil: (Store) throws -> Void) throws {
+    var options = options
+    options.fileSystem = base.currentImage.fileSystem()
+    let copy = try Store(at: Self.target, options: options)
+    try spoil(copy)
+    let found = try CrashOracle.content(of: copy)
+    let verification = try copy.verify()
+    guard verification.isClean else {
+      throw Violation("what was salvaged is not well: \(verification.findings)")
+    }
+    let contents = history.contents(upTo: possible)
+    for (key, value) in found {
+      let isKnown = contents.contains { content in
+        // A keyspace whose definition could not be read has a name that was made up.
+        if !key.keyspace.hasPrefix("lost-") { return content[key] == value }
+        return content.contains { $0.key.key.stored == key.key.stored && $0.value == value }
+      }
+      guard isKnown else { throw Violation("what was salvaged: \(key) has a value that it never had") }
+    }
+    guard !isExcused else { return }
+    let source = try Store(at: Self.path, options: options)
+    guard try found == CrashOracle.content(of: source) else {
+      throw Violation("what was salvaged is not what was there: \(report)")
+    }
+  }
+}
