@@ -6,7 +6,8 @@ extension Store {
   /// anything. Commits wait meanwhile; readers do not.
   ///
   /// - Parameter progress: Hears how far the work is: bytes done, bytes in all (an estimate of how many bytes
-  ///   the records amount to is among them). Throw from it to cancel.
+  ///   the records amount to is among them). Throw from it to cancel. Commits wait for it: it must not use this
+  ///   store in any way, or it waits for itself without end.
   /// - Throws: `StoreError` when the store is closed or poisoned, or when the files cannot be read; what
   ///   `progress` throws. What is wrong with the bytes is not thrown but reported.
   /// - Complexity: reads the log once, every live record once more and the index file; memory for a second
