@@ -161,7 +161,8 @@ struct CrashExamination {
   /// Rather fewer operations than fewer disks after one.
   private static let imagesMin = 4
 
-  /// What to take of the pending changes, a different list for each crash.
+  /// What to take of the pending changes, a different list for each crash (of those that the planner has wished for
+  /// some may come to the same, as not every loss is allowed).
   private mutating func crashes(
     of cutter: DiskCutter, after operation: Int, imagesMax: Int
   ) -> [[Fate]] {

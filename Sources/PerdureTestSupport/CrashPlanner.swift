@@ -1,8 +1,8 @@
 // Which losses of power to try when several changes are pending. Values in, values out.
 //
 // If there are few ways to lose the changes, all of them. If not, the telling ones first: everything kept,
-// everything lost, only the last one lost or kept, each prefix, each single loss, the last one torn in
-// each way; then random mixtures until the limit is reached.
+// everything lost, the last one torn, lost, or kept alone, the first one lost or kept alone; each prefix, each single
+// loss, the last one torn in each way; then random mixtures until the limit is reached. No list is there twice.
 
 /// How a `CrashExplorer` makes disks out of pending changes.
 struct CrashPlanner: Sendable {
@@ -66,33 +66,47 @@ struct CrashPlanner: Sendable {
   }
 
   private func sample(_ options: [[Fate]], random: inout SeededGenerator) -> [[Fate]] {
-    var crashes = extremes(options)
-    if crashes.count > imagesMax {
-      // The first six always; of the rest, which ones is left to chance.
-      crashes = Array(crashes.prefix(6)) + crashes.dropFirst(6).shuffled(using: &random)
-      crashes = Array(crashes.prefix(imagesMax * 3 / 4))
+    var (crashes, others) = extremes(options, random: &random)
+    var seen: Set<[Fate]> = []
+    crashes = crashes.filter { seen.insert($0).inserted }
+    others = others.filter { seen.insert($0).inserted }
+    if crashes.count + others.count > imagesMax {
+      // The first always, and one mixture at least; of the rest, which ones is left to chance.
+      crashes += others.shuffled(using: &random)
+      crashes = Array(crashes.prefix(max(min(Self.firstMax, imagesMax - 1), imagesMax * 3 / 4, 1)))
+      seen = Set(crashes)
+    } else {
+      crashes += others
     }
-    while crashes.count < imagesMax {
-      crashes.append(mixture(options, random: &random))
+    // Of few changes there may be no more mixtures.
+    for _ in 0..<(4 * imagesMax) where crashes.count < imagesMax {
+      let mixture = mixture(options, random: &random)
+      if seen.insert(mixture).inserted { crashes.append(mixture) }
     }
     return crashes
   }
 
-  /// The telling ones. `options` has at least one change.
-  private func extremes(_ options: [[Fate]]) -> [[Fate]] {
+  private static let firstMax = 7
+
+  /// The telling ones, those that tell most in front. `options` has at least one change.
+  private func extremes(
+    _ options: [[Fate]], random: inout SeededGenerator
+  ) -> (first: [[Fate]], others: [[Fate]]) {
     let count = options.count
     func fates(_ isKept: (Int) -> Bool) -> [Fate] { (0..<count).map { isKept($0) ? .kept : .lost } }
-    var crashes = [
-      fates { _ in true }, fates { _ in false },
+    let kept = fates { _ in true }
+    let torn = options[count - 1].dropFirst(2).map { Array(kept.dropLast()) + [$0] }
+    var first = [kept, fates { _ in false }]
+    if let torn = torn.randomElement(using: &random) { first.append(torn) }
+    first += [
       fates { $0 < count - 1 }, fates { $0 == count - 1 },
       fates { $0 == 0 }, fates { $0 > 0 },
     ]
-    let kept = fates { _ in true }
-    for fate in options[count - 1].dropFirst(2) { crashes.append(kept.dropLast() + [fate]) }
+    var crashes = torn
     for cut in 0..<count { crashes.append(fates { $0 < cut }) }
     for hole in 0..<count { crashes.append(fates { $0 != hole }) }
     for only in 0..<count { crashes.append(fates { $0 == only }) }
-    return crashes
+    return (first, crashes)
   }
 
   /// Mostly kept, mostly lost or half of each, and some torn.
