@@ -22,25 +22,25 @@ public struct InjectedFailure: Sendable {
   }
 
   /// The kind of call that fails; nil for any.
-  public var operation: FileOperation?
+  public let operation: FileOperation?
 
   /// Only calls whose path contains this text count; nil for all.
-  public var pathContains: String?
+  public let pathContains: String?
 
   /// Which call fails, counted from the injection: 1 is the next one.
-  public var nth: Int
+  public let nth: Int
 
   /// Whether later calls fail too.
-  public var repeats: Bool
+  public let repeats: Bool
 
-  /// The code of the error.
-  public var code: FileIOError.Code
+  /// The code of the error; of one that was described by a number, what a file system makes of that.
+  public let code: FileIOError.Code
 
   /// The system's number for the error; 0 if it is said to come from no system.
-  public var errno: Int32 = 0
+  public let errno: Int32
 
   /// What is left behind.
-  public var effect: Effect
+  public let effect: Effect
 
   /// Whether it is one of syncs of directories too, where it is one of syncs: what these forget is the changes of names.
   package var dropsNames = false
@@ -52,13 +52,7 @@ public struct InjectedFailure: Sendable {
     of operation: FileOperation?, nth: Int = 1, repeats: Bool = false,
     code: FileIOError.Code = .mediaError, effect: Effect = .nothing, pathContains: String? = nil
   ) {
-    precondition(nth >= 1, "Calls are counted from 1")
-    self.operation = operation
-    self.nth = nth
-    self.repeats = repeats
-    self.code = code
-    self.effect = effect
-    self.pathContains = pathContains
+    self.init(operation, nth, repeats, code, errno: 0, effect, pathContains)
   }
 
   /// Describes a failure by the system's number for it, as `EINTR`. The code is what a file system of the
@@ -69,10 +63,28 @@ public struct InjectedFailure: Sendable {
     of operation: FileOperation?, nth: Int = 1, repeats: Bool = false, errno: Int32,
     effect: Effect = .nothing, pathContains: String? = nil
   ) {
-    self.init(
-      of: operation, nth: nth, repeats: repeats, code: FileIOError.Code(errno: errno), effect: effect,
-      pathContains: pathContains)
-    self.errno = errno
+    self.init(operation, nth, repeats, FileIOError.Code(errno: errno), errno: errno, effect, pathContains)
+  }
+
+  private init(
+    _ operation: FileOperation?, _ nth: Int, _ repeats: Bool, _ code: FileIOError.Code, errno: Int32,
+    _ effect: Effect, _ pathContains: String?
+  ) {
+    precondition(nth >= 1, "Call \(nth) is to fail; calls are counted from 1")
+    precondition((effect.byteCount ?? 0) >= 0, "A call is to leave \(effect.byteCount ?? 0) bytes behind")
+    (self.operation, self.pathContains) = (operation, pathContains)
+    (self.nth, self.repeats) = (nth, repeats)
+    (self.code, self.errno, self.effect) = (code, errno, effect)
+  }
+}
+
+extension InjectedFailure.Effect {
+  /// How many bytes are written or given all the same.
+  fileprivate var byteCount: Int? {
+    switch self {
+    case .partialWrite(let count), .partialRead(let count): count
+    case .nothing, .forgetsWrites: nil
+    }
   }
 }
 
