@@ -107,6 +107,9 @@ public struct CrashExplorer: Sendable {
 extension CrashExplorer {
   /// Runs `workload` on a new file system, then checks the disks that losses of power would have left.
   ///
+  /// Everything is called on this thread, one after the other: first `workload`, once, then `verify` for one disk after
+  /// the other. All of it is over when `explore` returns.
+  ///
   /// - Parameters:
   ///   - image: What is on the disk at the beginning.
   ///   - workload: May use several threads, which have ended when it returns: a store that works by itself in the
@@ -125,7 +128,8 @@ extension CrashExplorer {
   }
 
   /// Checks the disks that losses of power would have left during the operations of a journal, which may
-  /// come from a file system of any making and from asynchronous code.
+  /// come from a file system of any making and from asynchronous code. `verify` is called on this thread, for one disk
+  /// after the other.
   public func examine(
     _ journal: CrashJournal, verify: (_ image: CrashImage, _ context: CrashContext) throws -> Void
   ) -> CrashReport {
@@ -158,6 +162,9 @@ extension CrashExplorer {
   /// Runs `workload` on a new file system, has the disks that losses of power would have left recovered and
   /// checked, and cuts the power during recoveries, `recoveryDepth` times in a row.
   ///
+  /// Everything is called on this thread, one after the other: first `workload`, once, then `recover` and `verify` in
+  /// turns. All of it is over when `explore` returns.
+  ///
   /// - Parameters:
   ///   - image: What is on the disk at the beginning.
   ///   - workload: May use several threads, which have ended when it returns: a store that works by itself in the
@@ -180,7 +187,14 @@ extension CrashExplorer {
     return examine(fileSystem.journal, recover: recover, verify: verify)
   }
 
-  /// The same for a journal, which may come from a file system of any making and from asynchronous code.
+  /// Has the disks that losses of power would have left during the operations of a journal recovered and checked, and
+  /// cuts the power during recoveries. The journal may come from a file system of any making and from asynchronous code.
+  /// `recover` and `verify` are called on this thread, in turns.
+  ///
+  /// - Parameters:
+  ///   - recover: As that of `explore`.
+  ///   - verify: As that of `explore`.
+  /// - Returns: What was tried, with the first violation: what the closures throw is one.
   public func examine<Recovered>(
     _ journal: CrashJournal,
     recover: (_ fileSystem: SimulatedFileSystem, _ context: CrashContext) throws -> Recovered,

@@ -93,6 +93,9 @@ public struct FailureSweep: Sendable {
 
   /// Fails the calls of a program, each once, and again with all later ones.
   ///
+  /// `program` and `verify` are called on this thread, in turns, and all is over when `run` returns. What they throw is
+  /// a violation and is not thrown on: a program takes what its calls throw.
+  ///
   /// - Parameters:
   ///   - program: What it returns is for the check.
   ///   - verify: Called after each run, when calls fail no more.
