@@ -120,6 +120,18 @@ struct SourceShapeTests {
     }
   }
 
+  @Test("Suites that the Makefile runs under the sanitizers exist")
+  func sanitizedSuites() throws {
+    let tests = try (Repository.swiftFiles(in: "Tests") + Repository.swiftFiles(in: "Proof")).map(\.text)
+    let makefile = try Repository.text(of: "Makefile")
+    let lists = makefile.matches(of: /(?m)^SANITIZED_[A-Z]+ := (.+)$/).map(\.output.1)
+    let suites = lists.flatMap { $0.split(separator: "|") }.filter { !$0.contains("$") }
+    for suite in suites {
+      #expect(tests.contains { Self.isPart($0, of: suite) }, "The Makefile names \(suite)")
+    }
+    #expect(lists.count == 2 && suites.count > 20)
+  }
+
   @Test("Tests that the list of parity names exist")
   func parity() throws {
     let table = try Repository.text(of: "Tests/ConformanceTests/README.md")
