@@ -62,6 +62,14 @@ public enum SyncMode: Sendable, Hashable {
 ///
 /// Every method may be called from any thread, several at once.
 public protocol FileSystem: Sendable {
+  /// The path, from the root, of what `path` names now: one that is relative to the process's working directory
+  /// names something else when that changes.
+  ///
+  /// By default `path` itself, as in memory, where nothing is relative to the process.
+  ///
+  /// - Throws: `.notFound` if the working directory is gone, `.permissionDenied`.
+  func absolutePath(_ path: String) throws(FileIOError) -> String
+
   /// Makes an empty directory, one level deep.
   ///
   /// Visible at once; durable after `syncDirectory` of the parent directory.
@@ -144,4 +152,9 @@ public protocol FileSystem: Sendable {
   ///
   /// - Throws: `.notFound`.
   func availableBytes(at path: String) throws(FileIOError) -> UInt64
+}
+
+extension FileSystem {
+  /// The path as it is.
+  public func absolutePath(_ path: String) throws(FileIOError) -> String { path }
 }

@@ -3,26 +3,53 @@
 // The lock is the system's `flock` on an open file: it belongs to that opening, so two openers exclude
 // each other even in one process, and the system drops it when the process ends, however it ends. The
 // text in the file is for people only; the lock never depends on it.
+//
+// A file that is locked may have lost its name between its opening and the lock, as the lock's holder removed it:
+// such a lock excludes nobody. So the name is looked at when the lock is held, and who finds another file there,
+// or none, begins again.
 
 final class POSIXFileLock: FileLock {
   let file: POSIXFile
   private let kind: LockKind
 
   /// Opens or creates the file at `path` and takes its lock, or throws and holds nothing.
-  init(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) {
+  ///
+  /// - Parameter opened: Called between opening the file and locking it.
+  init(
+    _ path: String, _ kind: LockKind, holder: String, opened: () -> Void = {}
+  ) throws(FileIOError) {
     self.kind = kind
-    file = try Self.open(path, kind)
-    let number = try file.lock(kind)
-    guard !KnownErrno.isLockHeld(number) else {
-      throw FileIOError(
-        .locked, operation: "lock", path: path, errno: number, detail: LockHolder.clause(in: file))
-    }
-    guard number == 0 else { throw FileIOError(errno: number, operation: "lock", path: path) }
+    file = try Self.lockedFile(path, kind, opened)
     guard file.isWritable else { return }
     do throws(FileIOError) { try LockHolder.write(holder, to: file) } catch {
       // The text is for people: on a volume without room the lock is held without a name.
       guard error.code.isLackOfRoom else { throw error }
     }
+  }
+
+  /// The locked file that has the name.
+  private static func lockedFile(
+    _ path: String, _ kind: LockKind, _ opened: () -> Void
+  ) throws(FileIOError) -> POSIXFile {
+    // Each further attempt means that another has removed the file in the same moment.
+    for _ in 1...100 {
+      let file = try open(path, kind)
+      opened()
+      let number = try file.lock(kind)
+      guard !KnownErrno.isLockHeld(number) else {
+        throw FileIOError(
+          .locked, operation: "lock", path: path, errno: number, detail: LockHolder.clause(in: file))
+      }
+      guard number == 0 else { throw FileIOError(errno: number, operation: "lock", path: path) }
+      let isNamed = try file.withDescriptor("lock") { SystemCall.isNamed($0, path) }
+      guard isNamed.errno == 0 else {
+        throw FileIOError(errno: isNamed.errno, operation: "lock", path: path)
+      }
+      if isNamed.value { return file }
+      // What could fail here is of no account: nobody can have this lock any more.
+      _ = try? file.close()
+    }
+    throw FileIOError(.locked, operation: "lock", path: path, detail: "the file is removed again and again")
   }
 
   func release() {

@@ -5,6 +5,17 @@ public final class POSIXFileSystem: FileSystem {
   /// Makes a file system.
   public init() {}
 
+  /// See `FileSystem.absolutePath(_:)`.
+  public func absolutePath(_ path: String) throws(FileIOError) -> String {
+    try check("absolutePath", path)
+    if path.utf8.first == UInt8(ascii: "/") { return path }
+    let directory = SystemCall.workingDirectory()
+    guard directory.errno == 0 else {
+      throw FileIOError(errno: directory.errno, operation: "absolutePath", path: path)
+    }
+    return directory.value == "/" ? "/" + path : directory.value + "/" + path
+  }
+
   /// See `FileSystem.createDirectory(_:)`.
   public func createDirectory(_ path: String) throws(FileIOError) {
     try check("createDirectory", path) { SystemCall.createDirectory(path) }

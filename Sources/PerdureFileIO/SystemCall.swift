@@ -145,6 +145,17 @@ extension SystemCall {
     return SystemResult(value: kind(status), errno: result.errno)
   }
 
+  /// Whether a path leads to the open file still: its name may have been removed, or given to another.
+  static func isNamed(_ descriptor: Int32, _ path: String) -> SystemResult<Bool> {
+    var (opened, named) = (stat(), stat())
+    let result = repeating { fstat(descriptor, &opened) }
+    guard result.errno == 0 else { return SystemResult(value: false, errno: result.errno) }
+    let look = repeating { stat(path, &named) }
+    if KnownErrno.isAbsence(look.errno) { return SystemResult(value: false, errno: 0) }
+    return SystemResult(
+      value: opened.st_dev == named.st_dev && opened.st_ino == named.st_ino, errno: look.errno)
+  }
+
   /// Where at or behind an offset something was written; what was never written takes no room.
   static func nextData(_ descriptor: Int32, from offset: Int64) -> SystemResult<Int64> {
     #if canImport(Darwin)
@@ -220,6 +231,14 @@ extension SystemCall {
 
 // Names.
 extension SystemCall {
+  /// The process's working directory, from the root.
+  static func workingDirectory() -> SystemResult<String> {
+    // Without a buffer of the caller's the system makes one as long as it takes.
+    guard let path = getcwd(nil, 0) else { return SystemResult(value: "", errno: errno) }
+    defer { free(path) }
+    return SystemResult(value: String(cString: path), errno: 0)
+  }
+
   static func createDirectory(_ path: String) -> Int32 {
     repeating { mkdir(path, 0o755) }.errno
   }

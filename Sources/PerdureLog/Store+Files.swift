@@ -15,26 +15,30 @@ extension Store {
   ///
   /// - Parameters:
   ///   - source: The store's directory.
-  ///   - target: The copy's directory; nothing, or an empty directory, may have that name. What an
-  ///     unfinished copy has left at the name with `.copy` behind is replaced.
+  ///   - target: The copy's directory; nothing, or an empty directory, may have that name. The copy grows at
+  ///     the name with `.copy` behind: what an unfinished copy has left there is replaced, and nothing else
+  ///     may stand there.
   ///   - options: Its `fileSystem` is that of both; nothing else counts.
   /// - Throws: `StoreError`: `.locked` while a writer has the source open, `.notAStore`, `.invalidArgument` when the
-  ///   target is taken, `.diskFull`, `.io`. Nothing has the target's name then, unless the last sync failed: the copy
-  ///   is there, whole, and may be gone after a loss of power.
+  ///   target, or the name that the copy grows at, is taken, `.diskFull`, `.io`. What was copied is removed then,
+  ///   unless the last sync failed: the copy is there, whole, and may be gone after a loss of power.
   /// - Complexity: O(n) for n bytes of files.
   public static func copy(
     at source: String, to target: String, options: StoreOptions = StoreOptions()
   ) throws {
     let fileSystem = options.fileSystem
-    let target = StorePath.withoutSlash(target)
     do {
+      let source = try StorePath.fixed(source, fileSystem)
+      let target = try StorePath.fixed(target, fileSystem)
       try checkIsFree(target, fileSystem)
       let lock = try writerLock(source, fileSystem)
       defer { lock.release() }
-      let draft = target + ".copy"
-      try removeFiles(of: draft, fileSystem)
-      try copyFiles(source, draft, fileSystem)
-      try rename(draft, to: target, fileSystem)
+      let draft = try CopyDraft(of: target, fileSystem)
+      do { try copyFiles(source, draft.path, fileSystem) } catch {
+        draft.remove()
+        throw error
+      }
+      try draft.take(target)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Copying a store")
     }
@@ -48,10 +52,11 @@ extension Store {
     _ source: String, to target: String, options: StoreOptions = StoreOptions()
   ) throws {
     let fileSystem = options.fileSystem
-    let target = StorePath.withoutSlash(target)
     do {
+      let target = try StorePath.fixed(target, fileSystem)
       try checkIsFree(target, fileSystem)
-      try rename(StorePath.withoutSlash(source), to: target, fileSystem)
+      try fileSystem.rename(try StorePath.fixed(source, fileSystem), to: target)
+      try fileSystem.syncDirectory(StorePath.parent(of: target))
     } catch let error as FileIOError {
       throw StoreError.io(error, "Moving a store")
     }
@@ -67,12 +72,9 @@ extension Store {
   ///   is left is no store unless its superblock is there still. After a power cut, too: then call it again.
   public static func destroy(at path: String, options: StoreOptions = StoreOptions()) throws {
     let fileSystem = options.fileSystem
-    let path = StorePath.withoutSlash(path)
     do {
-      guard try fileSystem.kind(of: path) == .directory else { return }
-      let names = try fileSystem.contents(of: path)
-      guard names.contains(where: { StoreFileName($0) != nil }) else { return }
-      let lock = try fileSystem.writerLock(ofStore: path)
+      let path = try StorePath.fixed(path, fileSystem)
+      guard let lock = try lockToDestroy(path, fileSystem) else { return }
       defer { lock.release() }
       try removeFiles(of: path, fileSystem)
     } catch let error as FileIOError {
@@ -94,12 +96,19 @@ extension Store {
 
   // MARK: Steps
 
-  /// The new name is durable when the call returns.
-  private static func rename(
-    _ source: String, to target: String, _ fileSystem: any FileSystem
-  ) throws(FileIOError) {
-    try fileSystem.rename(source, to: target)
-    try fileSystem.syncDirectory(StorePath.parent(of: target))
+  /// Nil where there is no store, or where another has removed it meanwhile.
+  private static func lockToDestroy(
+    _ path: String, _ fileSystem: any FileSystem
+  ) throws(FileIOError) -> (any FileLock)? {
+    do throws(FileIOError) {
+      guard try fileSystem.kind(of: path) == .directory else { return nil }
+      let names = try fileSystem.contents(of: path)
+      guard names.contains(where: { StoreFileName($0) != nil }) else { return nil }
+      return try fileSystem.writerLock(ofStore: path)
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return nil
+    }
   }
 
   private static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
@@ -121,7 +130,6 @@ extension Store {
   }
 
   private static func copyFiles(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {
-    if try fileSystem.kind(of: target) == nil { try fileSystem.createDirectory(target) }
     for string in try fileSystem.contents(of: source) {
       switch StoreFileName(string) {
       case .superblock, .segment, .blob, .index:
@@ -149,8 +157,13 @@ extension Store {
     try from.close()
   }
 
-  /// Removes a store's files, the superblock first and the lock last, and the directory if nothing else is in it.
-  private static func removeFiles(of path: String, _ fileSystem: any FileSystem) throws {
+  /// Removes a store's files, the superblock first, then what means something, and the lock last, and the
+  /// directory if nothing else is in it.
+  ///
+  /// - Parameter kept: What stays, and the directory with it.
+  static func removeFiles(
+    of path: String, _ fileSystem: any FileSystem, keeping kept: StoreFileName? = nil
+  ) throws {
     guard try fileSystem.kind(of: path) == .directory else { return }
     let names = try fileSystem.contents(of: path)
     if names.contains(where: { StoreFileName($0) == .superblock }) {
@@ -159,19 +172,29 @@ extension Store {
     }
     for name in names {
       switch StoreFileName(name) {
-      case .superblock, .lock, nil: break
-      case .readers, .segment, .blob, .index, .reserve, .temporary:
-        try fileSystem.remove(path + "/" + name)
+      case .superblock, .lock, .temporary, nil: break
+      case .readers, .segment, .blob, .index, .reserve: try fileSystem.remove(path + "/" + name)
       }
     }
+    // The mark of a copy's draft is among them: it goes when nothing is left that it speaks of.
+    let temporaries = names.filter { if case .temporary = StoreFileName($0) { true } else { false } }
+    if !temporaries.isEmpty { try fileSystem.syncDirectory(path) }
+    for name in temporaries { try fileSystem.remove(path + "/" + name) }
+    if kept == .lock { return }
     for name in try fileSystem.contents(of: path) where StoreFileName(name) == .lock {
       try fileSystem.remove(path + "/" + name)
     }
-    if try fileSystem.contents(of: path).isEmpty {
+    try removeDirectory(path, fileSystem)
+  }
+
+  /// Removes a directory that is empty. From here on, without the lock, another may make a store of it.
+  private static func removeDirectory(_ path: String, _ fileSystem: any FileSystem) throws {
+    do throws(FileIOError) {
+      guard try fileSystem.contents(of: path).isEmpty else { return try fileSystem.syncDirectory(path) }
       try fileSystem.remove(path)
-      try fileSystem.syncDirectory(StorePath.parent(of: path))
-    } else {
-      try fileSystem.syncDirectory(path)
+    } catch {
+      guard [.notFound, .directoryNotEmpty].contains(error.code) else { throw error }
     }
+    try fileSystem.syncDirectory(StorePath.parent(of: path))
   }
 }

@@ -22,13 +22,15 @@ public final class Store: Sendable {
 
   /// Opens the store in the directory `path`, or makes one there.
   ///
-  /// - Parameter path: The store's directory; by custom its name ends in `.perdure`.
+  /// - Parameter path: The store's directory; by custom its name ends in `.perdure`. A relative path counts from
+  ///   the process's working directory at this moment: the store stays there when that changes.
   /// - Throws: `StoreError`: `.locked`, `.notAStore`, `.unsupportedFormat`, `.corruption` (nothing
   ///   was changed), `.io`, `.invalidArgument`; what `StoreOptions.recoveryProgress` throws.
   /// - Complexity: reads what the log has behind the newest checkpoint; without one that can be used, the
   ///   whole log, once.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try options.validate()
+    let path = try Recovery.place(of: path, options)
     // One that cannot be had is judged by the opening, and the first refresh opens anew.
     let look = options.isReadOnly ? try? StoreLook(path, options.fileSystem) : nil
     let opened: Engine
@@ -55,7 +57,7 @@ public final class Store: Sendable {
     if case .reading(let follower) = source { follower } else { nil }
   }
 
-  /// The store's directory.
+  /// The store's directory, from the root.
   public var path: String { engine.directory }
 
   /// The store's identity, 32 hexadecimal digits drawn when it was created.

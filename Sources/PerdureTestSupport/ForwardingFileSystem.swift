@@ -9,6 +9,8 @@ public protocol ForwardingFileSystem: FileSystem {
 
 extension ForwardingFileSystem {
   /// As `behind` does.
+  public func absolutePath(_ path: String) throws(FileIOError) -> String { try behind.absolutePath(path) }
+  /// As `behind` does.
   public func createDirectory(_ path: String) throws(FileIOError) { try behind.createDirectory(path) }
   /// As `behind` does.
   public func contents(of directory: String) throws(FileIOError) -> [String] {

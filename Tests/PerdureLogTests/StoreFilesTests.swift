@@ -116,27 +116,90 @@ struct StoreFilesTests {
 
   @Test("What an unfinished copy has left is replaced")
   func unfinished() throws {
+    let disk = SimulatedFileSystem()
+    try fill("/a", disk)
+    let begin = disk.journal.operationCount
+    try Store.copy(at: "/a", to: "/b", options: options(disk))
+    let rename = disk.journal.operationCount
+    var explorer = CrashExplorer(seed: 1)
+    explorer.imagesPerOperationMax = 2
+    var replaced = 0
+    for operation in stride(from: begin, through: rename, by: 5) {
+      for image in explorer.images(of: disk.journal, after: operation) {
+        let files = image.fileSystem()
+        guard try files.kind(of: "/b") == nil else { continue }
+        replaced += try files.kind(of: "/b.copy") == nil ? 0 : 1
+        try Store.copy(at: "/a", to: "/b", options: options(files))
+        #expect(try count("/b", files) == 40)
+        #expect(try files.kind(of: "/b.copy") == nil)
+      }
+    }
+    #expect(replaced > 3)
+  }
+
+  @Test("A copy of a store whose name is the copy's with .copy behind leaves that store as it is")
+  func copyOfTheDraftsName() throws {
+    let disk = InMemoryFileSystem()
+    try fill("/a.copy", disk)
+    for path in ["/a.copy", "/a.copy/"] {
+      let error = #expect(throws: StoreError.self) {
+        try Store.copy(at: path, to: "/a", options: options(disk))
+      }
+      #expect(error?.code == .invalidArgument)
+    }
+    #expect(try count("/a.copy", disk) == 40)
+    #expect(try disk.kind(of: "/a") == nil)
+  }
+
+  @Test("A store that stands where a copy is to grow stays, open or closed, also one that began as a draft")
+  func storeInTheDraftsPlace() throws {
     let disk = InMemoryFileSystem()
     try fill("/a", disk)
     try fill("/b.copy", disk, ids: 1...3)
-    try Store.copy(at: "/a", to: "/b", options: options(disk))
-    #expect(try count("/b", disk) == 40)
-    #expect(try disk.kind(of: "/b.copy") == nil)
+    try disk.open("/b.copy/COPY.tmp", .create).close()
+    let store = try Store(at: "/b.copy", options: options(disk))
+    for isOpen in [true, false] {
+      if !isOpen { try store.close() }
+      let error = #expect(throws: StoreError.self) {
+        try Store.copy(at: "/a", to: "/b", options: options(disk))
+      }
+      #expect(error?.code == .invalidArgument)
+    }
+    #expect(try count("/b.copy", disk) == 3)
+    // What only looks like a draft is its copier's, too, as long as that is at work.
+    try disk.createDirectory("/c.copy")
+    let lock = try disk.writerLock(ofStore: "/c.copy")
+    try disk.open("/c.copy/COPY.tmp", .create).close()
+    let other = #expect(throws: StoreError.self) {
+      try Store.copy(at: "/a", to: "/c", options: options(disk))
+    }
+    #expect(other?.code == .locked)
+    lock.release()
+    try Store.copy(at: "/a", to: "/c", options: options(disk))
+    #expect(try count("/c", disk) == 40)
   }
 
-  @Test("A destroyed store is gone; what is not its own stays, and the directory with it")
-  func destroyed() throws {
-    let disk = InMemoryFileSystem()
+  @Test("A copy that finds no room takes none: what it has begun is removed")
+  func noRoom() throws {
+    let disk = SimulatedFileSystem(capacityBytes: 40_000)
     try fill("/a", disk)
-    try Store.destroy(at: "/a", options: options(disk))
-    #expect(try disk.kind(of: "/a") == nil)
-    try Store.destroy(at: "/a", options: options(disk))
-    try fill("/b", disk)
-    try disk.open("/b/notes.txt", .create).close()
-    try Store.destroy(at: "/b", options: options(disk))
-    #expect(try disk.contents(of: "/b") == ["notes.txt"])
-    try Store.destroy(at: "/b", options: options(disk))
-    #expect(try disk.contents(of: "/b") == ["notes.txt"])
+    let error = #expect(throws: StoreError.self) {
+      try Store.copy(at: "/a", to: "/b", options: options(disk))
+    }
+    #expect(error?.code == .diskFull)
+    #expect(try disk.contents(of: "/") == ["a"])
+    #expect(try count("/a", disk) == 40)
+  }
+
+  @Test("A directory is synced where its name stands, however many slashes follow it")
+  func slashes() {
+    for (path, parent) in [
+      ("x", "."), ("x//", "."), ("/x", "/"), ("/x//", "/"), ("/a/x//", "/a"), ("/a//x/", "/a"), ("//x", "/"),
+      ("/a/\u{301}x", "/a"),
+    ] {
+      #expect(StorePath.parent(of: path) == parent, "\(path)")
+    }
+    #expect(StorePath.withoutSlash("//") == "/" && StorePath.withoutSlash("t//") == "t")
   }
 
   @Test("A medium that gives less than it was asked for does not make a copy shorter")

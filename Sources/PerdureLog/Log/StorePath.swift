@@ -3,16 +3,26 @@ import PerdureFormat
 
 /// Paths of stores.
 package enum StorePath {
-  /// The path without a slash at its end.
+  private static let slash = UInt8(ascii: "/")
+
+  /// The path without the slashes at its end.
   package static func withoutSlash(_ path: String) -> String {
-    path.count > 1 && path.last == "/" ? String(path.dropLast()) : path
+    var path = path
+    while path.utf8.count > 1, path.utf8.last == slash { path.unicodeScalars.removeLast() }
+    return path
   }
 
   /// The directory that a path's name stands in.
   static func parent(of path: String) -> String {
     let path = withoutSlash(path)
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
+    guard let place = path.utf8.lastIndex(of: slash) else { return "." }
+    return place == path.startIndex ? "/" : withoutSlash(String(path[..<place]))
+  }
+
+  /// The same place, wherever the process goes: every path that comes from outside passes here, once.
+  static func fixed(_ path: String, _ fileSystem: any FileSystem) throws(FileIOError) -> String {
+    // An empty one is no place, and refused as what it is.
+    path.isEmpty ? path : withoutSlash(try fileSystem.absolutePath(path))
   }
 }
 

@@ -17,16 +17,25 @@ enum Recovery {
     }
   }
 
+  /// Where a store is, whatever becomes of the working directory.
+  static func place(of path: String, _ options: StoreOptions) throws -> String {
+    do { return try StorePath.fixed(path, options.fileSystem) } catch {
+      throw StoreError.io(error, "Opening the store")
+    }
+  }
+
   private static func openChecked(
     _ path: String, _ options: StoreOptions, _ suspectsIndex: Bool
   ) throws -> (Engine, RecoveryReport) {
-    try prepareDirectory(path, options)
-    try checkIsStore(path, options)
-    if options.isReadOnly { return try ReadOnlyOpening(path, options, suspectsIndex).run() }
+    if options.isReadOnly {
+      try prepareDirectory(path, options)
+      try checkIsStore(path, options)
+      return try ReadOnlyOpening(path, options, suspectsIndex).run()
+    }
     let fileSystem = options.fileSystem
     var report = RecoveryReport()
     // 1. The writer's place.
-    let lock = try fileSystem.writerLock(ofStore: path)
+    let lock = try takeWritersPlace(path, options)
     do {
       let directory = try Directory(path, fileSystem)
       // 2. The superblock.
@@ -66,6 +75,23 @@ enum Recovery {
         }
       }
     }
+  }
+
+  /// Who destroys the store in this moment takes its directory along, and who makes one brings it: then it
+  /// begins again.
+  private static func takeWritersPlace(_ path: String, _ options: StoreOptions) throws -> any FileLock {
+    for _ in 1..<16 {
+      do {
+        try prepareDirectory(path, options)
+        try checkIsStore(path, options)
+        return try options.fileSystem.writerLock(ofStore: path)
+      } catch let error as FileIOError {
+        guard [.notFound, .alreadyExists].contains(error.code) else { throw error }
+      }
+    }
+    try prepareDirectory(path, options)
+    try checkIsStore(path, options)
+    return try options.fileSystem.writerLock(ofStore: path)
   }
 
   private static func prepareDirectory(_ path: String, _ options: StoreOptions) throws {

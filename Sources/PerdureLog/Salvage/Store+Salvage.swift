@@ -9,7 +9,8 @@ extension Store {
   /// the newest intact record; if that says that the key is gone, it is gone. Where the newest is damaged, an
   /// older one takes its place, and a key whose removal is damaged comes back: the report counts the keys
   /// where this is possible, and lists the damaged places. A commit of which a part is damaged comes back in
-  /// part; one that was never finished, as after a power cut, does not. The new store has an identity of its
+  /// part; one that was never finished, as after a power cut or on a full disk, does not. Where a copy of the
+  /// superblock is damaged, or not yet written, a last commit that was cut short comes back in part, too. The new store has an identity of its
   /// own, numbers its commits anew, and builds its derived indexes when it is opened.
   ///
   /// Nobody may have the damaged store open meanwhile. A sector that was moved can bring older versions of
@@ -39,6 +40,8 @@ extension Store {
     targetOptions.createsIfMissing = true
     targetOptions.indexExtractors = [:]
     do {
+      let source = try StorePath.fixed(source, options.fileSystem)
+      let target = try StorePath.fixed(target, options.fileSystem)
       return try withoutActuallyEscaping(progress ?? { _, _ in }) { progress in
         var salvage = try Salvage(
           source, options.fileSystem, keepsUnfinished: keepsUnfinishedCommits, progress: progress)
