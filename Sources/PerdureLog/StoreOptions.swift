@@ -83,6 +83,7 @@ public struct StoreOptions: Sendable {
   /// Hears how far a long recovery is: bytes of the log that were read, bytes that have to be. Called on the thread that
   /// opens (or goes on, `Store.refresh()`), after each mebibyte and at the end. Throw from it to give the opening up:
   /// nothing of the store was changed then, and what was thrown is what the opening throws.
+  /// In a refresh it must not refresh the same store: that waits for this refresh, without end.
   ///
   /// Default: nil. Why: few programs have a place to show it.
   public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) throws -> Void)?

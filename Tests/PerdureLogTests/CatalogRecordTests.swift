@@ -45,6 +45,16 @@ struct CatalogRecordTests {
     #expect(record.value == [2, 0, 0, 0, 1, 0, 0, 0])
   }
 
+  @Test("A keyspace's name has 1 to 255 bytes")
+  func keyspaceNames() {
+    for (length, isRight) in [(0, false), (1, true), (255, true), (256, false)] {
+      var catalog = Catalog(of: nil)
+      let keyspace = Keyspace(id: 1, name: String(repeating: "a", count: length), kind: .dense)
+      let isTaken = (try? apply(CatalogRecord.keyspace(keyspace), to: &catalog)) != nil
+      #expect(isTaken == isRight, "\(length)")
+    }
+  }
+
   @Test("An index's record is the documented one")
   func indexBytes() {
     let record = CatalogRecord.index(index, definition)

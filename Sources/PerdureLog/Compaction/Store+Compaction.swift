@@ -49,7 +49,8 @@ extension Store {
   /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if their records
   /// have lived long and stand in no groups yet.
   ///
-  /// - Parameter progress: Called between segments, on this thread; false stops. It must not close the store.
+  /// - Parameter progress: Called between segments, on this thread; false stops. It must not close the
+  ///   store, nor compact it: that waits for this compaction, without end.
   /// On a medium without room it uses what was held back for it (`StoreOptions.reserveBytes`), and holds it
   /// back again when it has won as much.
   ///

@@ -319,7 +319,11 @@ extension CatalogRecord {
       throw FormatError(.illegalField, in: "catalog key", at: 1)
     }
     switch tag {
-    case keyspaceTag: return .keyspace(name)
+    case keyspaceTag:
+      guard (1...StoreLimits.nameLengthMax).contains(name.utf8.count) else {
+        throw FormatError(.illegalField, in: "catalog key", at: 1)
+      }
+      return .keyspace(name)
     case indexTag: return .index(name)
     default: throw FormatError(.unsupported, in: "catalog key", at: 0)
     }

@@ -37,10 +37,11 @@ struct SalvageWriter {
       }
     }
     let known = Set(found.map(\.id))
+    var names = Set(found.map(\.name))
     for (id, keys) in state.keyspaces where id != 0 && !known.contains(id) && keys.tree.count > 0 {
-      let names = Set(found.map(\.name))
       let name = (1...).lazy.map { $0 == 1 ? "lost-\(id)" : "lost-\(id)-\($0)" }.first { !names.contains($0) }
       guard let name else { continue }
+      names.insert(name)
       found.append((id, name, keys.allAreIDs ? .dense : .bytes, true))
       report.add(.definition, in: "catalog", 0, 0)
     }
@@ -113,7 +114,9 @@ struct SalvageWriter {
   private func source(
     of fields: CatalogRecord.IndexFields, _ indexes: [UInt32: DerivedIndex]
   ) -> IndexDefinition.Source? {
-    try? fields.source(keyspace: { keyspaces[$0]?.keyspace }, index: { indexes[$0] })
+    let source = try? fields.source(keyspace: { keyspaces[$0]?.keyspace }, index: { indexes[$0] })
+    // What opening would refuse is damaged, whatever its checksum says.
+    return fields.isUnique && source?.canBeUnique == false ? nil : source
   }
 }
 
