@@ -8,7 +8,9 @@ import PerdureFormat
 //      before it and is not of its own chain was too.
 //  E2  A later frame that begins the same sequence number anew, or a lower one: the chain before was never
 //      finished.
-//  E3  At the end of the log: the superblock says up to which commit the log was synced.
+//  E3  At the end of the log: the superblock says up to which commit the log was synced. A commit behind that
+//      whose last frame is damaged may have been cut short there, as by a full disk or a power cut, which
+//      nobody can tell from rot. Where a slot of the superblock may be lost, the frame's header speaks for it.
 //  E4  Records in a gap belong to a chain that goes on behind it; else to commits that the sequence numbers
 //      on both sides leave room for; without room they were never finished.
 //  E5  What has a frame in a segment that compaction has rewritten was complete (T6), with the parts before
@@ -32,6 +34,8 @@ struct CommitFates {
     var isDamaged = false
     /// A part of it is in a rewritten segment. E5
     var isComplete = false
+    /// The header of its last frame is right, but not the frame. E3
+    var hasEnd = false
   }
 
   private(set) var held: Held?
@@ -101,7 +105,8 @@ struct CommitFates {
     if goesOn && header.part > 0 { chain.isComplete = true }
     chain.sequence = header.sequence
     chain.nextPart = header.part + 1
-    guard header.kind == .commitEnd else {
+    chain.hasEnd = header.kind == .commitEnd
+    guard header.kind == .commitEnd && isWhole else {
       held = chain
       return nil
     }
@@ -138,7 +143,9 @@ struct CommitFates {
   }
 
   /// The log has ended.
-  mutating func finish(durableSequence: UInt64) -> Verdict? {
+  ///
+  /// - Parameter isLast: Whether that is known to be the last promise.
+  mutating func finish(durableSequence: UInt64, isLast: Bool = true) -> Verdict? {
     lost = nil
     let last = held
     held = nil
@@ -147,7 +154,8 @@ struct CommitFates {
     guard let chain = last.sequence else {
       return durableSequence > sequence || last.isComplete ? .counts(partly: nil) : .neverFinished
     }
-    guard chain <= durableSequence || last.isComplete else { return .neverFinished }  // E3
+    let isKnown = last.isComplete || (last.hasEnd && !isLast)
+    guard chain <= durableSequence || isKnown else { return .neverFinished }  // E3
     sequence = max(sequence, chain)
     return .counts(partly: chain)
   }

@@ -59,7 +59,9 @@ struct Salvage: ~Copyable {
       }
       salvage.report.segments += 1
     }
-    carryOut(fates.finish(durableSequence: source.superblock?.durableSequence ?? 0))
+    carryOut(
+      fates.finish(
+        durableSequence: source.superblock?.durableSequence ?? 0, isLast: source.isSuperblockLast))
     if let lost = fates.lost { report.commitsLost.append(lost) }
     report.lastSequence = fates.sequence
     for (_, keys) in index.state.lostBlobs.sorted(by: { $0.key < $1.key }) {
@@ -132,12 +134,12 @@ struct Salvage: ~Copyable {
 
   private mutating func take(_ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment) {
     switch event {
-    case .frame(let header, _):
+    case .frame(let header, let isWhole):
       report.frames += 1
       carryOut(fates.meet(header))
       if isBehindDamage, let lost = fates.lost { report.commitsLost.append(lost) }
       isBehindDamage = false
-      if fates.held == nil && !fates.isAlone(header) { marked = index.mark() }
+      if fates.held == nil && !(fates.isAlone(header) && isWhole) { marked = index.mark() }
     case .frameEnd(let header, let isWhole):
       carryOut(fates.take(header, isWhole: isWhole))
     case .gap:

@@ -35,6 +35,9 @@ struct SalvageSource {
   private(set) var store: StoreID?
   /// From the newest whole slot; nil if there is none.
   private(set) var superblock: Superblock?
+  /// Whether that is the last one there was. Where a slot is damaged nobody knows; nor in a young store, which has
+  /// empty ones, as one that was lost looks like these.
+  private(set) var isSuperblockLast = false
   private(set) var segments: [SourceSegment] = []
 
   init(_ path: String, _ fileSystem: any FileSystem, _ report: inout SalvageReport) throws {
@@ -59,6 +62,8 @@ struct SalvageSource {
     if isThere { bytes = (try? read(name, 0, Superblock.fileLength)) ?? [] }
     do {
       superblock = try bytes.withUnsafeBytes { try Superblock.newest(in: $0) }
+      let slots = bytes.withUnsafeBytes { Superblock.all(in: $0) }
+      isSuperblockLast = slots.count == Superblock.slotCount
     } catch let error as FormatError {
       if error.reason == .unsupported {
         throw StoreError(

@@ -142,6 +142,22 @@ struct CommitFatesTests {
     }
   }
 
+  @Test("A commit with a damaged end counts if promised, if something follows, or if nobody can be asked")
+  func damagedEnd() {
+    for (promised, isLast, verdict) in [
+      (4, true, .neverFinished), (5, true, .counts(partly: 5)), (4, false, .counts(partly: 5)),
+    ] as [(UInt64, Bool, CommitFates.Verdict)] {
+      var fates = CommitFates()
+      _ = run(&fates, frame(4))
+      #expect(fates.meet(frame(5)) == nil && fates.take(frame(5), isWhole: false) == nil)
+      #expect(fates.finish(durableSequence: promised, isLast: isLast) == verdict)
+    }
+    var fates = CommitFates()
+    _ = run(&fates, frame(4))
+    #expect(fates.take(frame(5), isWhole: false) == nil)
+    #expect(run(&fates, frame(6)) == [.counts(partly: 5), .counts(partly: nil)])
+  }
+
   @Test("A gap counts when the numbers on both sides leave room for a commit, or a chain goes on behind it")
   func gaps() {
     var fates = CommitFates()
