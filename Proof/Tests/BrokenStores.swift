@@ -34,6 +34,14 @@ final class NeedlessRefusals: HistorySubject {
   }
 }
 
+/// Every answer is the model's, and is another one under other options: two histories beside each other show that alone.
+struct UnsteadyAnswers: HistorySubject {
+  func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64 {
+    let sum = options.segmentBytes + options.blobThreshold + options.groupCacheBytes + options.compression
+    return answer &+ UInt64(sum)
+  }
+}
+
 struct MovingSnapshots: HistorySubject {
   func held(_ snapshot: Snapshot, of store: Store) -> Snapshot { store.snapshot() }
 }

@@ -4,7 +4,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of the campaign. The seed is printed; `PERDURE_SEED` runs it again.
+/// A slice of the campaign. The seed is printed, and with what is found the command that shows it again.
 @Suite("After a power cut")
 struct CrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -14,16 +14,21 @@ struct CrashTests {
   @Test("A store holds a prefix of its commits with all that was promised, whatever power cuts left")
   func everyCrash() async throws {
     let plan = ProofPlan(seed: seed, scale: Self.scale)
-    let tallies = try await CrashCampaign().tallies(plan, .silent)
+    let campaign = CrashCampaign()
+    let tallies = try await campaign.tallies(plan, .silent)
     let sum = tallies.reduce(into: CrashTally(name: "all")) { $0 += $1 }
     print(CrashTally.table(tallies + [sum]).joined(separator: "\n"))
-    print("PERDURE_SEED=\(seed)\n\(sum.matrix)")
-    #expect(sum.finding == nil)
+    print("PERDURE_SEED=\(seed)\n\(sum.matrix)\n\(sum.sectorLine)")
+    #expect(campaign.violations(of: tallies, plan).map(\.description) == [])
     #expect(sum.states >= plan.quota(CrashCampaign.statesFull))
     // A tenth of them from cuts during recovery, three times in a row too.
     #expect(sum.recoveryStates >= plan.quota(CrashCampaign.statesFull / 10))
     #expect(sum.statesByDepth.allSatisfy { $0 > 0 })
     for tally in tallies { #expect(tally.states * 20 <= sum.states, "\(tally.name)") }
+    #expect(sum.statesBySector.values.reduce(0, +) == sum.states)
+    for sector in [512, 4096] { #expect(sum.statesBySector[sector] ?? 0 > 0, "sectors of \(sector)") }
+    // Of writes that touch two sectors of 4 KiB few are in a slice.
+    #expect(sum.tornBySector[512] ?? 0 > 0)
     #expect(sum.matrix.losses == Set(CrashLoss.allCases))
     #expect(sum.matrix.operations.isSuperset(of: [.create, .rename, .remove, .syncDirectory, .write, .sync]))
   }

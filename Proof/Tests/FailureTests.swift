@@ -10,10 +10,24 @@ struct FailureTests {
 
   @Test("Whichever call fails in whichever way, what was promised is kept, and the store says what happened")
   func slice() async throws {
-    let result = try await FailureCampaign().run(ProofPlan(seed: seed, scale: 0.003), .silent)
+    let (campaign, plan) = (FailureCampaign(), ProofPlan(seed: seed, scale: 0.003))
+    let reports = await campaign.reports(plan, .silent)
+    let result = campaign.result(of: reports, plan)
     print("\(result.counts.ioFailures) failures, PERDURE_SEED=\(seed)")
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.ioFailures > 150)
+    // Each is asked for in each program; which of them a slice comes to is chance.
+    #expect(reports.count == FailureWorkload.all.count)
+    #expect(reports.allSatisfy { Set($0.report.runs.keys) == Set(FailureKind.allCases) })
+  }
+
+  @Test("Each of the twelve kinds of failure strikes", arguments: FailureKind.allCases)
+  func kinds(_ kind: FailureKind) async throws {
+    let part = "a little of everything|\(kind.rawValue)|1|once"
+    let result = try await FailureCampaign().run(ProofPlan(seed: seed, scale: 1, part: part), .silent)
+    #expect(result.violations.map(\.description) == [])
+    #expect(result.counts.ioFailures == 1)
+    #expect(FailureKind.allCases.count == 12)
   }
 
   @Test("Where room is refused for what is held back, and not for all, the commits that are refused say so")

@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureProving
 import PerdureTestSupport
 import Testing
@@ -41,6 +42,25 @@ struct HostileTests {
       let expected = isViolation ? "a value that is wrong" : "canary throws Other"
       #expect(result.violations.contains { $0.what.contains(expected) }, "PERDURE_SEED=\(seed)")
     }
+  }
+
+  @Test("The same mutations are made for a decoder, whichever others are beside it")
+  func beside() async throws {
+    func seen(beside others: [String]) async throws -> [[UInt8]] {
+      let inputs = Guarded<[[UInt8]]>([])
+      let decoders = (others + ["watched"]).map { name in
+        HostileDecoder(
+          name, throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] },
+          decode: { bytes in
+            if name == "watched" { inputs.withLock { $0.append(Array(bytes)) } }
+          })
+      }
+      _ = try await HostileCampaign(decoders).run(ProofPlan(seed: seed, scale: 0.0001), .silent)
+      return inputs.withLock { $0 }
+    }
+    let alone = try await seen(beside: [])
+    #expect(alone.count > 100)
+    #expect(try await seen(beside: ["first", "second"]) == alone, "PERDURE_SEED=\(seed)")
   }
 
   @Test("A decoder without inputs in the corpus is noticed")

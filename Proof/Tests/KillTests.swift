@@ -1,4 +1,5 @@
 import Foundation
+import PerdureLog
 import PerdureProving
 import PerdureTestSupport
 import Testing
@@ -15,11 +16,20 @@ struct KillTests {
   @Test(
     "Whenever a writer is killed, also in the midst of a write, all that it acknowledged is there, and whole")
   func slice() async throws {
-    let result = try await KillCampaign(executable: program).run(plan, .silent)
+    let (result, tally) = try await KillCampaign(executable: program).runCounting(plan, .silent)
     for line in result.report { print(line) }
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.kills >= 20)
+    for level in Durability.allCases { #expect(tally.byDurability[level] ?? 0 > 0, "\(level)") }
+    #if os(Linux)
+      // Where there is no compiler there is nothing that cuts a write short; the report says so.
+      if Self.hasCompiler { #expect(tally.torn > 0) }
+    #endif
   }
+
+  /// As `SystemShim` looks for one.
+  private static let hasCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    .contains { FileManager.default.isExecutableFile(atPath: "\($0)/cc") }
 
   @Test("A writer that acknowledges a step before it is made is caught")
   func canary() async throws {

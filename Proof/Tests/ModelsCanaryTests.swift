@@ -33,6 +33,16 @@ struct ModelsCanaryTests {
   @Test("A compaction that loses a record which is live")
   func compaction() throws { try expectCaught(LossyCompactions()) }
 
+  @Test("Answers that are right, and others under other options")
+  func unsteady() async throws {
+    let seed = SeededGenerator.forTest("unsteady answers").seed
+    let plan = ProofPlan(seed: seed, scale: 0.001)
+    let (result, sum) = try await ModelsCampaign(on: UnsteadyAnswers()).runCounting(plan, .silent)
+    #expect(!result.violations.isEmpty && sum.variants > 0)
+    let what = "two runs under different options give different answers"
+    #expect(result.violations.allSatisfy { $0.what.contains(what) })
+  }
+
   @Test("A checksum that is not checked; one that is checked names the place", arguments: [false, true])
   func checksum(isChecked: Bool) throws {
     let value = HistoryValue(length: 300, serial: 9, style: .noise, seed: 5)

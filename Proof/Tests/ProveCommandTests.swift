@@ -35,6 +35,13 @@ struct ProveCommandTests {
     #expect(lines.filter { $0.contains(" MiB of memory") }.count == 2)
     let counts = try #require(
       JSONSerialization.jsonObject(with: Data((lines.last ?? "").utf8)) as? [String: Int])
+    // What a proof promises to who reads it.
+    #expect(
+      Set(counts.keys) == [
+        "crash_states", "recovery_crashes", "io_failures", "bit_flips", "mutations", "model_operations",
+        "kills",
+        "violations",
+      ])
     #expect(
       counts["violations"] == 0 && (counts["io_failures"] ?? 0) > 0 && (counts["mutations"] ?? 0) > 1000)
   }

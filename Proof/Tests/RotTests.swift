@@ -70,7 +70,13 @@ struct RotTests {
     }
     // In another process too, where dictionaries have another order.
     let files = try RotCampaign.damagedFiles(seed: seed)
-    #expect(files.count > 5)
+    let sectors = [512, 4096].flatMap { sector in
+      ["zeroed", "of noise", "doubled", "exchanged", "misdirected", "of another file"].map {
+        "sectors of \(sector) \($0)"
+      }
+    }
+    let others = ["anything", "removed", "cut short", "sectors of before", "segments of before"]
+    #expect(files.keys.filter { $0 != "other files of before" }.sorted() == (sectors + others).sorted())
     for (kind, files) in files {
       #expect(zip(files, files.dropFirst()).allSatisfy { $0 <= $1 }, "\(kind)")
     }

@@ -36,6 +36,12 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     SeededGenerator(seed: Self.mixed(seed ^ Self.mixed(index &+ 0x9E37_79B9_7F4A_7C15)), origin: origin)
   }
 
+  /// The same for a part with a name, which is the same whatever other parts there are. (By FNV-1a: a hash of the standard
+  /// library is another one in each process.)
+  package func derived(_ name: String) -> SeededGenerator {
+    derived(name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
+  }
+
   /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`; if the variable isn't set, a new one for the process: an
   /// explorer and a sweep that choose beside each other have the same, and one of them printed finds both again. What isn't
   /// a number stops the program: a seed with a slip in it would find nothing again.

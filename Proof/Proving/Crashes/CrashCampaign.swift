@@ -31,17 +31,24 @@ package struct CrashCampaign: Campaign {
     result.counts.recoveryCrashes = sum.recoveryStates
     result.report = CrashTally.table(tallies + [sum])
     result.report += [
+      sum.sectorLine,
       "in recovery: the power went before the opening was over, for the first, second or third time in a row",
       "all tried: operations after which every disk that can be left was built; sampled: some of them", "",
       "after which operation, and what was lost (a disk may show several kinds of loss):",
     ]
     result.report += sum.matrix.lines
-    result.violations = tallies.compactMap { tally in
+    result.violations = violations(of: tallies, plan)
+    return result
+  }
+
+  /// What went wrong, each with the command that shows it again: what is tried of a program depends on what the others
+  /// beside it had tried, so that no seed alone finds it for certain.
+  package func violations(of tallies: [CrashTally], _ plan: ProofPlan) -> [ProofViolation] {
+    tallies.compactMap { tally in
       tally.finding.map {
         ProofViolation("\(tally.name): \($0)", command: plan.command(for: self, part: tally.part?.words))
       }
     }
-    return result
   }
 
   /// What was tried of each kind of program.
@@ -106,7 +113,7 @@ package struct CrashCampaign: Campaign {
       prepare(&explorer, fileSystem.operationCount)
       let report = explorer.examine(fileSystem.journal, check) { context, isDuringRecovery in
         guard shared.isNew(context) else { return }
-        tally.add(context, isDuringRecovery: isDuringRecovery)
+        tally.add(context, sectorLength: explorer.sectorLength, isDuringRecovery: isDuringRecovery)
       }
       tally.add(report, CrashPart(subject.name, explorer), overlaps: check.overlapCount)
       if report.violation != nil { shared.end() }

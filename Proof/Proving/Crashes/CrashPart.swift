@@ -45,6 +45,8 @@ struct CrashPart: Hashable, Sendable {
     explorer.recoveriesOneIn = recoveriesOneIn
     explorer.recoveryDepth = CrashCampaign.recoveryDepth
     explorer.imagesPerRecoveryMax = CrashCampaign.imagesPerRecoveryMax
+    // No test has it, and what a violation names is the command.
+    explorer.leavesNote = false
     return explorer
   }
 }

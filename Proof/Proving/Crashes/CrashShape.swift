@@ -113,7 +113,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
       reopensEvery: 13, compactsOneIn: 12, durabilities: [.relaxed, .processCrash, .powerLoss],
       syncAheadBytes: 500),
     CrashShape(
-      description: "reader processes that follow", commits: 36, blobOneIn: 8, checkpointOneIn: 4,
+      description: "readers that follow", commits: 36, blobOneIn: 8, checkpointOneIn: 4,
       reopensEvery: 12, compactsOneIn: 6, readers: 2),
     CrashShape(
       description: "transactions", commits: 36, operations: 1...3, ways: [.transaction, .overtaken]),

@@ -14,6 +14,9 @@ package struct CrashTally: Sendable {
   /// Commits that began while another of the same program was on the way.
   package private(set) var overlaps = 0
   package private(set) var matrix = CrashMatrix()
+  /// Distinct disks that passed, by the bytes of a sector, and those of them on which a write was torn.
+  package private(set) var statesBySector: [Int: Int] = [:]
+  package private(set) var tornBySector: [Int: Int] = [:]
   package private(set) var violation: CrashViolation?
   /// What a program threw while the power was on.
   package private(set) var thrown: String?
@@ -29,8 +32,10 @@ package struct CrashTally: Sendable {
 
   mutating func add(_ error: any Error, _ part: CrashPart) { (thrown, self.part) = ("\(error)", part) }
 
-  mutating func add(_ context: CrashContext, isDuringRecovery: Bool) {
+  mutating func add(_ context: CrashContext, sectorLength: Int, isDuringRecovery: Bool) {
     statesByDepth[context.recoveries] += 1
+    statesBySector[sectorLength, default: 0] += 1
+    if context.losses.contains(.tornWrite) { tornBySector[sectorLength, default: 0] += 1 }
     recoveryStates += isDuringRecovery ? 1 : 0
     matrix.add(context)
   }
@@ -54,8 +59,18 @@ package struct CrashTally: Sendable {
     sum.sampled += other.sampled
     sum.overlaps += other.overlaps
     sum.matrix += other.matrix
+    sum.statesBySector.merge(other.statesBySector, uniquingKeysWith: +)
+    sum.tornBySector.merge(other.tornBySector, uniquingKeysWith: +)
     sum.violation = sum.violation ?? other.violation
     sum.thrown = sum.thrown ?? other.thrown
+  }
+
+  /// How many disks have sectors of which length.
+  package var sectorLine: String {
+    let counts = statesBySector.sorted { $0.key < $1.key }.map { bytes, count in
+      "\(bytes): \(count) (\(tornBySector[bytes] ?? 0))"
+    }
+    return "disks by the bytes of a sector (and those with a torn write): \(counts.joined(separator: ", "))"
   }
 
   /// A line for each; the last is the sum of the others.

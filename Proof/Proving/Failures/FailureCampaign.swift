@@ -18,7 +18,11 @@ package struct FailureCampaign: Campaign {
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
     if let words = plan.partWords { return try runOne(words, plan) }
-    let reports = await reports(plan, progress)
+    return result(of: await reports(plan, progress), plan)
+  }
+
+  /// What a proof says of the sweeps.
+  package func result(of reports: [Sweep], _ plan: ProofPlan) -> CampaignResult {
     var result = CampaignResult()
     result.report = Self.table(reports)
     for (workload, report) in reports {
@@ -31,9 +35,11 @@ package struct FailureCampaign: Campaign {
     return result
   }
 
-  private func reports(
-    _ plan: ProofPlan, _ progress: ProofProgress
-  ) async -> [(workload: FailureWorkload, report: FailureReport)] {
+  /// What came of one program.
+  package typealias Sweep = (workload: FailureWorkload, report: FailureReport)
+
+  /// Fails the calls of all programs.
+  package func reports(_ plan: ProofPlan, _ progress: ProofProgress) async -> [Sweep] {
     let total = plan.quota(Self.fullCount)
     return await withTaskGroup(of: (Int, FailureReport).self) { group in
       var reports: [Int: FailureReport] = [:]
@@ -42,7 +48,7 @@ package struct FailureCampaign: Campaign {
         if number >= cores, let (number, report) = await group.next() { reports[number] = report }
         group.addTask {
           let note = progress.newNote()
-          var sweep = sweep(number, plan)
+          var sweep = sweep(of: workload, plan)
           sweep.onRun = { kind, nth, repeats in
             note.begin(FailurePart(workload.name, kind, nth: nth, repeats: repeats).words)
           }
@@ -57,8 +63,12 @@ package struct FailureCampaign: Campaign {
     }
   }
 
-  private func sweep(_ number: Int, _ plan: ProofPlan) -> FailureSweep {
-    var sweep = FailureSweep(seed: SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed)
+  /// By the program's place among all, whichever of them are tried: a part is to mean the same to who tries one program
+  /// and to who tries them all.
+  private func sweep(of workload: FailureWorkload, _ plan: ProofPlan) -> FailureSweep {
+    let all = FailureWorkload.all
+    let place = all.firstIndex { $0.name == workload.name } ?? all.count
+    var sweep = FailureSweep(seed: SeededGenerator(seed: plan.seed).derived(UInt64(place)).seed)
     sweep.part = min(1, plan.scale)
     sweep.kinds = kinds
     sweep.leavesNote = false
@@ -88,11 +98,10 @@ package struct FailureCampaign: Campaign {
   /// - Parameter words: The program, the kind, the number of the call, and whether it fails once or for ever.
   private func runOne(_ words: [String], _ plan: ProofPlan) throws -> CampaignResult {
     guard let part = FailurePart(words),
-      let number = workloads.firstIndex(where: { $0.name == part.workload })
+      let workload = workloads.first(where: { $0.name == part.workload })
     else { throw plan.noSuchPart(FailurePart.form) }
-    let workload = workloads[number]
     let report = workload.run(
-      sweep(number, plan), only: part, disks: Self.disks(plan), disguise: disguise)
+      sweep(of: workload, plan), only: part, disks: Self.disks(plan), disguise: disguise)
     if report.struckCount == 0, report.violation == nil { throw plan.noSuchPart(FailurePart.form) }
     var result = CampaignResult()
     result.counts.ioFailures = report.struckCount
@@ -101,13 +110,16 @@ package struct FailureCampaign: Campaign {
     return result
   }
 
-  private static func table(_ reports: [(workload: FailureWorkload, report: FailureReport)]) -> [String] {
+  private static func table(_ reports: [Sweep]) -> [String] {
     let kinds = FailureKind.allCases
     let sums = kinds.map { kind in reports.reduce(0) { $0 + ($1.report.runs[kind] ?? 0) } }
+    let whole = reports.count { sweep in kinds.allSatisfy { sweep.report.runs[$0] ?? 0 > 0 } }
     let rows = reports.map { workload, report in
       [workload.name] + kinds.map { String(report.runs[$0] ?? 0) }
     }
     return TextTable.lines([["program"] + kinds.map(\.rawValue)] + rows + [["all"] + sums.map(String.init)])
-      + ["\(sums.reduce(0, +)) runs in which a call failed"]
+      + [
+        "\(sums.reduce(0, +)) runs in which a call failed; \(whole) of \(reports.count) programs met all kinds of failure"
+      ]
   }
 }

@@ -124,7 +124,7 @@ package final class HistoryRun {
   /// An answer was as it had to be.
   func answered(_ number: UInt64) {
     outcome.answers += 1
-    outcome.add(number)
+    outcome.add(subject.remembered(number, options))
   }
 
   func expect(_ isTrue: Bool, _ message: @autoclosure () -> String) throws {

@@ -14,6 +14,8 @@ package protocol HistorySubject: Sendable {
   func sequence(_ number: UInt64) -> UInt64
   /// The options of every opening.
   func adapt(_ options: inout StoreOptions)
+  /// What is remembered of an answer, to be held against those under other options.
+  func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64
   /// What makes the entries of the index over groups.
   var groupExtractor: String { get }
 }
@@ -27,6 +29,7 @@ extension HistorySubject {
   package func compact(_ store: Store) throws { try store.compact() }
   package func sequence(_ number: UInt64) -> UInt64 { number }
   package func adapt(_ options: inout StoreOptions) {}
+  package func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64 { answer }
   package var groupExtractor: String { SliceExtractor.name }
 }
 

@@ -14,16 +14,25 @@ package struct ModelsCampaign: Campaign {
 
   package init(on subject: any HistorySubject = WholeStore()) { self.subject = subject }
 
-  private struct Part {
+  /// What came of one history, or of all.
+  package struct Part: Sendable {
     var answers = 0
     var histories = 0
-    var variants = 0
+    /// Histories again under other options, which gave the same answers.
+    package fileprivate(set) var variants = 0
     var onDisk = 0
     var tally = HistoryTally()
-    var violation: ProofViolation?
+    fileprivate(set) var violation: ProofViolation?
   }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    try await runCounting(plan, progress).result
+  }
+
+  /// The same, with the counts that the report has in words.
+  package func runCounting(
+    _ plan: ProofPlan, _ progress: ProofProgress
+  ) async throws -> (result: CampaignResult, sum: Part) {
     let quota = plan.quota(Self.answersFull)
     // Many short ones where there is time for little: as many kinds of them as can be.
     let steps = min(4_000, max(200, quota / 100))
@@ -60,7 +69,7 @@ package struct ModelsCampaign: Campaign {
         "\(sum.answers) answers in \(sum.histories) histories of \(steps) steps, \(sum.onDisk) of them on a disk",
         "\(sum.variants) histories again under other options: the same answers, the same content",
       ] + sum.tally.report
-    return result
+    return (result, sum)
   }
 
   /// More than there are processors here or there: a history waits now and then.

@@ -21,6 +21,7 @@ package struct HostileCampaign: Campaign {
 
   private struct Batch: Sendable {
     var decoder: Int
+    /// Among those of this decoder: a part is to mean the same whichever decoders are beside it.
     var number: Int
     var count: Int
   }
@@ -103,9 +104,11 @@ package struct HostileCampaign: Campaign {
     for (index, decoder) in decoders.enumerated() {
       var left = plan.quota(Self.mutationCount / decoder.cost)
       let size = max(1, Self.batchCount / decoder.cost)
+      var number = 0
       while left > 0 {
-        batches.append(Batch(decoder: index, number: batches.count, count: min(left, size)))
+        batches.append(Batch(decoder: index, number: number, count: min(left, size)))
         left -= size
+        number += 1
       }
     }
     return batches
@@ -146,8 +149,8 @@ package struct HostileCampaign: Campaign {
     _ harvest: inout Harvest
   ) {
     note.begin("\(decoders[batch.decoder].name)|\(batch.number)")
-    var random = SeededGenerator(seed: seed).derived(UInt64(batch.number))
     let decoder = decoders[batch.decoder]
+    var random = SeededGenerator(seed: seed).derived(decoder.name).derived(UInt64(batch.number))
     for index in 0..<batch.count {
       let input = random.pick(inputs)
       var bytes = input

@@ -1,5 +1,5 @@
 import PerdureFileIO
-import PerdureLog
+package import PerdureLog
 import PerdureTestSupport
 
 /// Kills processes that write to a store and read it, thousands of times, some in the middle of a write.
@@ -19,6 +19,13 @@ package struct KillCampaign: Campaign {
   package init(executable: String) { self.executable = executable }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    try await runCounting(plan, progress).result
+  }
+
+  /// The same, with the counts that the report has in words.
+  package func runCounting(
+    _ plan: ProofPlan, _ progress: ProofProgress
+  ) async throws -> (result: CampaignResult, tally: KillTally) {
     try plan.refuseParts(of: self)
     let directory = try TemporaryDirectory()
     let shim = try await SystemShim.make(in: directory.path)
@@ -49,16 +56,17 @@ package struct KillCampaign: Campaign {
       case nil: break
       }
       result.violations = violations.map { ProofViolation($0, command: plan.command(for: self)) }
-      return result
+      return (result, tally)
     }
   }
 }
 
 /// What came of the kills.
-struct KillTally {
+package struct KillTally: Sendable {
   var writers = 0
   var readers = 0
-  var torn = 0
+  /// Those that were killed by a write that was cut short.
+  package fileprivate(set) var torn = 0
   /// Those that were to be killed by a write, and made too few.
   var missed = 0
   /// Those that had made no step since the kill before.
@@ -66,7 +74,8 @@ struct KillTally {
   var rough = 0
   var verified = 0
   var steps: UInt64 = 0
-  var byDurability: [Durability: Int] = [:]
+  /// The writers, by what they waited for.
+  package fileprivate(set) var byDurability: [Durability: Int] = [:]
   var violations: [String] = []
 
   mutating func add(_ other: KillTally) {
@@ -108,6 +117,8 @@ private struct KillLane {
   private var seed: UInt64 = 0
   private var model = KillModel(seed: 0)
   private var tally = KillTally()
+  /// Those whose turn comes before each has had another one.
+  private var levels: [Durability] = []
 
   /// A new store is made after so many kills.
   private static let killsPerStore = 80
@@ -147,7 +158,9 @@ private struct KillLane {
   }
 
   private mutating func killOnce(_ number: Int) async throws {
-    let durability = random.pick(Durability.allCases)
+    // All by turns, in any order: a short run has each of them too.
+    if levels.isEmpty { levels = Durability.allCases.shuffled(using: &random) }
+    let durability = levels.removeLast()
     var environment: [String: String] = [:]
     let isTorn = shim != nil && number % 4 == 1
     let isRough = shim != nil && number % 8 == 3

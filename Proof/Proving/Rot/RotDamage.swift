@@ -22,8 +22,8 @@ struct RotDamage {
     let now = mutation.damage.map { $0.applied(to: before) }
     guard now != before else { return nil }
     (file, bytes) = (mutation.file, now)
-    isOlderSegment = mutation.kind == RotMutations.older && Self.hasSegmentHeader(now ?? [])
-    isOlderSuperblock = mutation.file == "SUPERBLOCK" && mutation.kind == RotMutations.older
+    isOlderSegment = mutation.isOlder && Self.hasSegmentHeader(now ?? [])
+    isOlderSuperblock = mutation.file == "SUPERBLOCK" && mutation.isOlder
     parts = layout.parts.filter { $0.file == mutation.file && !Self.isIntact($0.range, before, now ?? []) }
     guard let now else {
       places = RotPlaces(file: file, ranges: nil)

@@ -11,6 +11,9 @@ struct RotMutations: Sendable {
     /// A line of the report.
     var kind: String
 
+    /// Whether the whole file is as it was before.
+    var isOlder: Bool { kind == RotMutations.olderSegments || kind == RotMutations.olderOthers }
+
     var description: String { "\(file) \(damage?.description ?? "removed")" }
   }
 
@@ -87,7 +90,8 @@ struct RotMutations: Sendable {
       let others = store.files[random.pick(names)] ?? []
       for sector in [512, 4096] {
         for damage in Damage.sectors(of: count, sector: sector, others: others, using: &random) {
-          all.append(Mutation(file: name, damage: damage, kind: "sectors of \(sector)"))
+          let kind = "sectors of \(sector) \(damage.kindOfSector)"
+          all.append(Mutation(file: name, damage: damage, kind: kind))
         }
       }
       for _ in 0..<(count / 512 + 1) {
@@ -97,14 +101,16 @@ struct RotMutations: Sendable {
     return all
   }
 
-  static let older = "files of before"
+  fileprivate static let olderSegments = "segments of before"
+  fileprivate static let olderOthers = "other files of before"
 
   /// Whole files, and sectors, as they were before.
   private static func stale(_ store: RotStore) -> [Mutation] {
     var all: [Mutation] = []
     for (name, newest) in store.files.sorted(by: { $0.key < $1.key }) {
       for bytes in store.older.compactMap({ $0[name] }) where bytes != newest {
-        all.append(Mutation(file: name, damage: .replacement(bytes), kind: Self.older))
+        let kind = name.hasSuffix(".segment") ? Self.olderSegments : Self.olderOthers
+        all.append(Mutation(file: name, damage: .replacement(bytes), kind: kind))
         for start in stride(from: 0, to: bytes.count - bytes.count % 512, by: 512) {
           let damage = Damage.foreign(Array(bytes[start..<(start + 512)]), at: start)
           all.append(Mutation(file: name, damage: damage, kind: "sectors of before"))
@@ -283,5 +289,19 @@ struct RotMutations: Sendable {
     let again = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))
     guard try again.snapshot().value(id: id, in: rows) == value else { throw Violation("a commit is gone") }
     _ = try readSome(again, damage, &random)
+  }
+}
+
+extension Damage {
+  /// What has become of a sector, in a word of the report.
+  fileprivate var kindOfSector: String {
+    switch self {
+    case .zeros: "zeroed"
+    case .noise: "of noise"
+    case .copy(let from, let to, let length): abs(from - to) == length ? "doubled" : "misdirected"
+    case .exchange: "exchanged"
+    case .foreign: "of another file"
+    case .bit, .truncation, .replacement: "damaged otherwise"
+    }
   }
 }

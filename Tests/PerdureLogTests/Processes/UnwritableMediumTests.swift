@@ -1,4 +1,5 @@
 import PerdureFileIO
+import PerdureProving
 import PerdureTestSupport
 import Testing
 
@@ -77,6 +78,29 @@ struct UnwritableMediumTests {
     try store.close()
     try witnessed.check(snapshot, "seed \(random.seed), closed")
     #expect(try witnessed.fileSystem.files(in: WitnessedStore.path) == before)
+  }
+
+  @Test("An index file that nothing keeps as it is is read whole, and not used if a node is wrong")
+  func wholeCopy() throws {
+    var memory = CheckpointedStore()
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { transaction in
+      for id in 0..<600 as Range<UInt64> { try transaction.put([UInt8(id % 250)], id: id, in: rows) }
+    }
+    let content = try CrashOracle.content(of: store)
+    try store.close()
+    let name = try #require(try memory.indexFiles().first)
+    let last = try #require(try memory.nodes(name).last)
+    try memory.change(name) { $0[last.lowerBound + 100] ^= 0xFF }
+    // Who registers comes to that node when it asks for what is below.
+    let registered = try memory.open(readOnly: true)
+    #expect(registered.recoveryReport.indexRebuild == nil)
+    try registered.close()
+    memory.options.fileSystem = UnwritableFileSystem(memory.fileSystem)
+    let reader = try memory.open(readOnly: true)
+    #expect(reader.recoveryReport.indexRebuild != nil)
+    #expect(try CrashOracle.content(of: reader) == content)
   }
 
   @Test("A store is not opened for writing there, and is told why")
