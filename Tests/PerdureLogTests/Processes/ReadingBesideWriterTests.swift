@@ -109,6 +109,20 @@ struct ReadingBesideWriterTests {
     }
   }
 
+  @Test("Whatever a writer does at any moment of a verification, nothing is wrong with a reader's store")
+  func interleavedVerification() throws {
+    try beforeEveryCall("interleaved verification") { moment in
+      try moment.act(times: 3)
+      let reader = try moment.witnessed.reader(on: moment.stepping)
+      _ = try moment.read {
+        let found = try reader.verify().findings.map(\.description)
+        #expect(found == [], "\(moment.place)")
+        return reader.snapshot()
+      }
+      #expect(try reader.verify().findings.map(\.description) == [], "\(moment.place), later")
+    }
+  }
+
   @Test("A commit that is only partly in the file is not there yet, wherever it is cut")
   func partly() throws {
     let random = SeededGenerator.forTest("partly written")
