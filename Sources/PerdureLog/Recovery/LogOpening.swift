@@ -151,6 +151,11 @@ struct LogOpening {
     }
     report.segments = links.count
     report.logBytes = done
+    // A last frame, or a header alone, may end with zeros, which a file's length of data leaves out.
+    if let last = links.last, last.end == nil, scan.end.segment == last.segment.number {
+      let counted = max(last.logEnd, start.segment == last.segment.number ? start.offset : 0)
+      report.logBytes += scan.end.offset - min(scan.end.offset, counted)
+    }
     report.commits = scan.sequence
     vouched = max(vouched, scan.vouched)
   }

@@ -67,6 +67,21 @@ struct CompactionTests {
     #expect(try again.statistics.checkpointTailBytes == again.recoveryReport.logBytes)
   }
 
+  @Test(
+    "An opening says how much it read, also of a log that ends with zeros", arguments: [1, 7, 8, 100, 700])
+  func zerosRead(_ count: Int) throws {
+    var memory = CheckpointedStore()
+    memory.options.checkpoints = .manual
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([UInt8](repeating: 0, count: count), id: 1, in: rows) }
+    let bytes = try store.statistics.logBytes
+    try store.close()
+    let again = try memory.open()
+    #expect(again.recoveryReport.logBytes == bytes)
+    #expect(again.recoveryReport.tornTailBytes == 0)
+  }
+
   @Test("Overwritten records go, the others are read as before, and after opening again too")
   func overwrites() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
