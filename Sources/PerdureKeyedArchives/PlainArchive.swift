@@ -59,9 +59,7 @@ struct PlainArchive {
     }
     let made = try make(objects[place])
     open.remove(place)
-    guard made.weight <= weightMax else {
-      throw KeyedArchiveError("The archive has objects that are in others too many times.")
-    }
+    try check(made.weight)
     read[place] = made
     return made
   }
@@ -137,8 +135,17 @@ struct PlainArchive {
       guard let object = try object(reference) else { throw damaged(name) }
       values.append(object.value)
       weight += object.weight
+      // Each time, so that no sum comes to be greater than a number can be.
+      try check(weight)
     }
     return (values, weight)
+  }
+
+  /// P2
+  private func check(_ weight: Int) throws(KeyedArchiveError) {
+    guard weight <= weightMax else {
+      throw KeyedArchiveError("The archive has objects that are in others too many times.")
+    }
   }
 
   private func damaged(_ what: String) -> KeyedArchiveError {

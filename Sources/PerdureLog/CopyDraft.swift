@@ -24,7 +24,7 @@ struct CopyDraft {
     let lock = try fileSystem.writerLock(ofStore: path)
     do {
       try Self.checkIsDraft(path, fileSystem)
-      try Store.removeFiles(of: path, fileSystem, keeping: .lock)
+      try Store.removeFiles(of: path, fileSystem, keepsLock: true)
       try fileSystem.open(path + "/" + Self.mark.string, .create).close()
       try fileSystem.syncDirectory(path)
     } catch {

@@ -160,9 +160,9 @@ extension Store {
   /// Removes a store's files, the superblock first, then what means something, and the lock last, and the
   /// directory if nothing else is in it.
   ///
-  /// - Parameter kept: What stays, and the directory with it.
+  /// - Parameter keepsLock: Whether the lock stays, and the directory with it.
   static func removeFiles(
-    of path: String, _ fileSystem: any FileSystem, keeping kept: StoreFileName? = nil
+    of path: String, _ fileSystem: any FileSystem, keepsLock: Bool = false
   ) throws {
     guard try fileSystem.kind(of: path) == .directory else { return }
     let names = try fileSystem.contents(of: path)
@@ -180,7 +180,7 @@ extension Store {
     let temporaries = names.filter { if case .temporary = StoreFileName($0) { true } else { false } }
     if !temporaries.isEmpty { try fileSystem.syncDirectory(path) }
     for name in temporaries { try fileSystem.remove(path + "/" + name) }
-    if kept == .lock { return }
+    if keepsLock { return }
     for name in try fileSystem.contents(of: path) where StoreFileName(name) == .lock {
       try fileSystem.remove(path + "/" + name)
     }

@@ -80,18 +80,17 @@ enum Recovery {
   /// Who destroys the store in this moment takes its directory along, and who makes one brings it: then it
   /// begins again.
   private static func takeWritersPlace(_ path: String, _ options: StoreOptions) throws -> any FileLock {
-    for _ in 1..<16 {
+    var attemptsLeft = 16
+    while true {
+      attemptsLeft -= 1
       do {
         try prepareDirectory(path, options)
         try checkIsStore(path, options)
         return try options.fileSystem.writerLock(ofStore: path)
       } catch let error as FileIOError {
-        guard [.notFound, .alreadyExists].contains(error.code) else { throw error }
+        guard attemptsLeft > 0, [.notFound, .alreadyExists].contains(error.code) else { throw error }
       }
     }
-    try prepareDirectory(path, options)
-    try checkIsStore(path, options)
-    return try options.fileSystem.writerLock(ofStore: path)
   }
 
   private static func prepareDirectory(_ path: String, _ options: StoreOptions) throws {
