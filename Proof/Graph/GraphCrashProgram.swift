@@ -30,6 +30,9 @@ package struct GraphCrashSubject: CrashSubject {
     self.durabilities = durabilities
   }
 
+  /// What is ordered is synced by a thread of the store's: sooner or later.
+  package var isRepeatable: Bool { !durabilities.contains(.ordered) }
+
   package func program(seed: UInt64) -> GraphCrashProgram { GraphCrashProgram(subject: self, seed: seed) }
 
   package static let all = [

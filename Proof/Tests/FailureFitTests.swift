@@ -61,6 +61,19 @@ struct FailureFitTests {
     }
   }
 
+  @Test("A store is locked if the call that was to lock it says so, and not for any other reason")
+  func locked() {
+    let again = FailureKind.again.failure(nth: 1, repeats: false)
+    func locked(_ operation: String, _ cause: InjectedFailure) -> StoreError {
+      StoreError(
+        .locked, "locked", cause: FileIOError(errno: cause.errno, operation: operation, path: "/a/LOCK"))
+    }
+    #expect(misfit(locked("lock", again), again) == nil)
+    #expect(misfit(locked("write", again), again) == "though nobody has locked it")
+    #expect(misfit(locked("lock", medium), again) == "though nobody has locked it")
+    #expect(misfit(locked("lock", again), again, hasStruck: false) == "though no call failed meanwhile")
+  }
+
   @Test("An error that passes on something else, or nothing, is wrong")
   func wrongCause() {
     #expect(misfit(error(.io, room), medium)?.hasPrefix("with a cause that is not") == true)

@@ -121,6 +121,18 @@ struct PartTests {
     #expect(crashes.crashStates > 0 && crashes.recoveryCrashes > 0)
   }
 
+  @Test("A program that comes differently each time is tried again and again; one that does not, once")
+  func triedAgain() async throws {
+    for isRepeatable in [false, true] {
+      let subject = Seldom(isRepeatable: isRepeatable)
+      let plan = ProofPlan(seed: seed, scale: 0.01, part: "seldom|7|512|1|64|64")
+      let result = try await CrashCampaign(only: subject).run(plan, .silent)
+      #expect(result.violations.count == (isRepeatable ? 0 : 1), "PERDURE_SEED=\(seed)")
+      #expect(subject.runs.withLock { $0 } == (isRepeatable ? 1 : 3))
+    }
+    #expect(CrashShape.all.contains { $0.isRepeatable } && CrashShape.all.contains { !$0.isRepeatable })
+  }
+
   @Test("Words that name no part are refused by every campaign")
   func others() async throws {
     let campaigns: [any Campaign] = [
@@ -139,6 +151,30 @@ struct PartTests {
         }
         #expect(thrown?.description.contains("part") == true)
       }
+    }
+  }
+}
+
+/// Programs that go wrong on the third run of those that come differently each time.
+private struct Seldom: CrashSubject {
+  let name = "seldom"
+  let sectorLengths = [512]
+  let isRepeatable: Bool
+  let runs = Guarded(0)
+
+  func program(seed: UInt64) -> Program { Program(seed: seed, runs: runs) }
+
+  struct Program: CrashProgram {
+    let seed: UInt64
+    let runs: Guarded<Int>
+
+    func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> StoreCrashCheck {
+      let run = runs.withLock { runs in
+        runs += 1
+        return runs
+      }
+      if run == 3 { throw Violation("the third run") }
+      return try await CrashWorkload(shape: .canary, seed: seed).run(on: fileSystem, marker)
     }
   }
 }

@@ -32,13 +32,17 @@ extension PendingChange.Write {
 }
 
 extension PendingChange.Write {
-  /// Of a sector that did not arrive, the part where anything may stand: behind what was durable; all of it, if the
-  /// write covers all of it and was to change it.
+  /// Of a sector that did not arrive, the part where anything may stand: behind what was durable; and if the write
+  /// covers all of the sector, what of it was to change, from the first byte that did to the last.
   fileprivate func damaged(_ range: Range<Int>, sectorLength: Int, durable: [UInt8]) -> Range<Int> {
     let behind = max(range.lowerBound, min(durable.count, range.upperBound))..<range.upperBound
     guard behind.count < range.count, range.count == sectorLength else { return behind }
-    let old = durable[range.lowerBound..<behind.lowerBound]
-    return bytes.dropFirst(range.lowerBound - offset).starts(with: old) ? behind : range
+    let old = range.lowerBound..<behind.lowerBound
+    func isChanged(_ position: Int) -> Bool { durable[position] != bytes[position - offset] }
+    guard let first = old.first(where: isChanged), let last = old.last(where: isChanged) else {
+      return behind
+    }
+    return first..<(behind.isEmpty ? last + 1 : range.upperBound)
   }
 }
 
@@ -69,8 +73,8 @@ extension [UInt8] {
 
   /// Does to a file's bytes what is left of a write.
   ///
-  /// What was durable is harmed in sectors that the write covers whole, and there only if the write was to change
-  /// them: bytes that are written over equal ones stay.
+  /// What was durable is harmed in sectors that the write covers whole, and there only from the first byte that the
+  /// write was to change to the last: bytes that are written over equal ones stay, as those beside a write do.
   ///
   /// - Parameter durable: What is on the medium for certain.
   /// - Returns: Whether the rest made a difference anywhere.

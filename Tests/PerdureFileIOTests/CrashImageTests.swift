@@ -198,6 +198,18 @@ struct CrashImageTests {
     }
   }
 
+  @Test("In a sector that a write replaces, what it repeats before and behind what it changes stays as it is")
+  func repeatedBytes() throws {
+    let disks = try remains(on: try diskWithFile(filled(1, 1024))) { fileSystem in
+      let bytes = filled(1, 300) + filled(2, 100) + filled(1, 112)
+      try fileSystem.open("/f", .readWrite).write(bytes, at: 512)
+    }
+    let contents = disks.compactMap { $0.bytes(at: "/f") }
+    #expect(contents.contains { $0[812..<912] == filled(0, 100)[...] })
+    #expect(contents.contains { $0[812..<912].contains { $0 > 2 } })
+    for bytes in contents { #expect(bytes[..<812] == filled(1, 812)[...] && bytes[912...] == filled(1, 112)[...]) }
+  }
+
   @Test("Zeros and garbage are counted where they are, and not where they had no place")
   func countedLosses() throws {
     func losses(_ write: (any File) throws -> Void) throws -> Set<CrashLoss> {

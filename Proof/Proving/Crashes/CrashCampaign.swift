@@ -38,6 +38,11 @@ package struct CrashCampaign: Campaign {
     ]
     result.report += sum.matrix.lines
     result.violations = violations(of: tallies, plan)
+    if plan.part == nil, plan.scale >= 1, result.violations.isEmpty {
+      result.violations = CrashBreadth.shortfalls(of: tallies, disks: plan.quota(Self.statesFull)).map {
+        ProofViolation("the proof is not whole: \($0)", command: plan.command(for: self))
+      }
+    }
     return result
   }
 
@@ -57,8 +62,10 @@ package struct CrashCampaign: Campaign {
       guard let part = CrashPart(words), let subject = subjects.first(where: { $0.name == part.subject })
       else { throw plan.noSuchPart(CrashPart.form) }
       var tally = CrashTally(name: subject.name)
-      let shared = CrashShared(total: 1, progress)
-      _ = await Self.explore(subject, part.explorer, &tally, shared) { _, _ in }
+      for _ in 0..<(subject.isRepeatable ? 1 : Self.triesMax) where tally.finding == nil {
+        tally = CrashTally(name: subject.name)
+        _ = await Self.explore(subject, part.explorer, &tally, CrashShared(total: 1, progress)) { _, _ in }
+      }
       return [tally]
     }
     let quota = plan.quota(Self.statesFull) / subjects.count + 1
@@ -128,6 +135,8 @@ package struct CrashCampaign: Campaign {
   /// How often the power is cut in a row.
   static let recoveryDepth = 3
   static let imagesPerRecoveryMax = 24
+  /// So often a program is tried alone that comes a little differently each time, until it goes wrong.
+  package static let triesMax = 100
 }
 
 /// What all kinds of programs of one campaign have in common.

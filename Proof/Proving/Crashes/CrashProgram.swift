@@ -41,8 +41,15 @@ package protocol CrashSubject: Sendable {
   /// How many bytes the disk writes as one, of one program after the other.
   var sectorLengths: [Int] { get }
 
+  /// Whether a program makes the same calls each time: no thread but its own makes any.
+  var isRepeatable: Bool { get }
+
   /// The program that makes these random choices.
   func program(seed: UInt64) -> Program
+}
+
+extension CrashSubject {
+  package var isRepeatable: Bool { true }
 }
 
 extension CrashExplorer {

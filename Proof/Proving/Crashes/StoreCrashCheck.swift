@@ -111,5 +111,10 @@ extension CrashShape: CrashSubject {
 
   package var sectorLengths: [Int] { [sectorLength, 4096, 512] }
 
+  /// What is ordered is synced by a thread of the store's: sooner or later.
+  package var isRepeatable: Bool {
+    writers == 1 && syncAheadBytes == 0 && !checkpointsInBackground && !durabilities.contains(.ordered)
+  }
+
   package func program(seed: UInt64) -> CrashWorkload { CrashWorkload(shape: self, seed: seed) }
 }

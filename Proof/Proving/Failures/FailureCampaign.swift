@@ -18,7 +18,22 @@ package struct FailureCampaign: Campaign {
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
     if let words = plan.partWords { return try runOne(words, plan) }
-    return result(of: await reports(plan, progress), plan)
+    let reports = await reports(plan, progress)
+    var result = result(of: reports, plan)
+    let whole = Self.wholeCount(reports)
+    let isAll = workloads.count == FailureWorkload.all.count && kinds.count == FailureKind.allCases.count
+    if isAll, plan.scale >= 1, result.violations.isEmpty, whole < Self.wholeMin {
+      let what = "the proof is not whole: only \(whole) programs met all kinds of failure"
+      result.violations = [ProofViolation(what, command: plan.command(for: self))]
+    }
+    return result
+  }
+
+  /// How many programs meet every kind of failure in a full proof, at least.
+  private static let wholeMin = 50
+
+  private static func wholeCount(_ reports: [Sweep]) -> Int {
+    reports.count { sweep in FailureKind.allCases.allSatisfy { sweep.report.runs[$0] ?? 0 > 0 } }
   }
 
   /// What a proof says of the sweeps.
@@ -113,13 +128,12 @@ package struct FailureCampaign: Campaign {
   private static func table(_ reports: [Sweep]) -> [String] {
     let kinds = FailureKind.allCases
     let sums = kinds.map { kind in reports.reduce(0) { $0 + ($1.report.runs[kind] ?? 0) } }
-    let whole = reports.count { sweep in kinds.allSatisfy { sweep.report.runs[$0] ?? 0 > 0 } }
     let rows = reports.map { workload, report in
       [workload.name] + kinds.map { String(report.runs[$0] ?? 0) }
     }
     return TextTable.lines([["program"] + kinds.map(\.rawValue)] + rows + [["all"] + sums.map(String.init)])
       + [
-        "\(sums.reduce(0, +)) runs in which a call failed; \(whole) of \(reports.count) programs met all kinds of failure"
+        "\(sums.reduce(0, +)) runs in which a call failed; \(wholeCount(reports)) of \(reports.count) programs met all kinds of failure"
       ]
   }
 }

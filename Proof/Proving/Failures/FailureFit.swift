@@ -28,6 +28,7 @@ package struct FailureFit {
     // Whether it is shows when it is asked for more (`FailureRun.noteState`).
     if error.code == .poisoned { return isReading ? "though it can be read" : nil }
     guard hasStruck else { return "though no call failed meanwhile" }
+    if error.code == .locked { return Self.isLock(failure, error) ? nil : "though nobody has locked it" }
     guard Self.codes(failure).contains(error.code) else { return "with a code that does not fit \(failure)" }
     guard isCause(failure, of: error) else { return "with a cause that is not \(failure)" }
     return nil
@@ -38,6 +39,11 @@ package struct FailureFit {
   private static func codes(_ failure: InjectedFailure) -> Set<StoreError.Code> {
     if case .partialRead = failure.effect { return [.corruption, .io] }
     return failure.isLackOfRoom ? [.diskFull, .io] : [.io]
+  }
+
+  /// A call that is to lock a file and says that it should be tried again says that somebody else has locked it.
+  private static func isLock(_ failure: InjectedFailure, _ error: StoreError) -> Bool {
+    error.cause?.operation == "lock" && error.cause?.errno == failure.errno
   }
 
   /// What the system said is passed on.

@@ -101,7 +101,6 @@ final class FailureRun {
       // There may be none yet.
       let isStruck = base.injectedFailureCount > struck
       if error.code == .notAStore && acknowledged == 0 && (readOnly || isStruck) { return nil }
-      if error.code == .locked && error.cause?.operation == "lock" && isStruck { return nil }
       try checkFit(error, "opening", since: struck, isReading: true)
       return nil
     }

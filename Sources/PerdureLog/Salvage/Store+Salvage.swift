@@ -26,8 +26,8 @@ extension Store {
   /// - Returns: What was found, given back, and lost.
   /// - Throws: `StoreError`: `.notAStore` when there is neither a superblock nor a segment,
   ///   `.invalidArgument` when the target is not empty, `.unsupportedFormat`, `.io` (also when nothing
-  ///   is there), `.diskFull`; what `progress` throws.
-  ///   The target is then removed.
+  ///   is there), `.diskFull`; what `progress` throws. The target is then removed. `.locked` when somebody else made a
+  ///   store in the target meanwhile: that stays as it is.
   /// - Complexity: O(n) for the bytes of all segments, whatever stands in them; reads every segment twice, and the
   ///   blob files of all keys; memory for one segment and two indexes.
   public static func salvage(
@@ -53,6 +53,9 @@ extension Store {
           try salvage.giveBack(to: &writer)
           try store.close()
           return salvage.report
+        } catch let error as StoreError where error.code == .locked {
+          // What is in the target is not ours.
+          throw error
         } catch {
           try remove(target, options.fileSystem, directoryToo: isMade)
           // There is no store any more that could be closed and opened again.

@@ -251,6 +251,16 @@ struct SalvageTests {
     #expect(report.damages.contains { $0.reason == .unreadable && $0.offset == 0 && $0.length > 2000 })
   }
 
+  @Test("Where somebody else has locked a store in the target, what is there stays")
+  func lockedTarget() throws {
+    try fill()
+    fileSystem.inject(
+      InjectedFailure(of: .lock, repeats: true, code: .locked, pathContains: SalvagedStore.target))
+    let error = #expect(throws: StoreError.self) { try salvage() }
+    #expect(error?.code == .locked)
+    #expect(try fileSystem.kind(of: SalvagedStore.target) == .directory)
+  }
+
   @Test("A segment that was copied from another store gives nothing")
   func foreign() throws {
     try fill()

@@ -1,0 +1,32 @@
+import PerdureTestSupport
+
+/// Whether power cuts were of all kinds: a proof that left out some has shown less than it says.
+package enum CrashBreadth {
+  /// The bytes of a sector of which disks must have torn writes, on a small and on a large sector.
+  private static let tornSectors = [512, 4096]
+
+  /// What a full proof must have met and has not, in words; empty when all is there.
+  ///
+  /// - Parameter tallies: Of each kind of program.
+  package static func shortfalls(of tallies: [CrashTally], disks: Int) -> [String] {
+    let sum = tallies.reduce(into: CrashTally(name: "all")) { $0 += $1 }
+    var found: [String] = []
+    if sum.states < disks { found.append("\(sum.states) disks were tried, of \(disks)") }
+    if sum.recoveryStates * 10 < disks {
+      found.append("\(sum.recoveryStates) disks are of cuts during recovery, which is not a tenth")
+    }
+    for (depth, count) in sum.statesByDepth.enumerated() where count == 0 {
+      found.append("no disk is of \(depth + 1) cuts in a row")
+    }
+    for tally in tallies where tally.states * 20 > sum.states {
+      found.append("\(tally.name) has more than a twentieth of all disks")
+    }
+    for loss in CrashLoss.allCases where !sum.matrix.losses.contains(loss) {
+      found.append("no disk has lost: \(loss.rawValue)")
+    }
+    for sector in tornSectors where sum.tornBySector[sector] ?? 0 == 0 {
+      found.append("no write was torn at sectors of \(sector) bytes")
+    }
+    return found
+  }
+}

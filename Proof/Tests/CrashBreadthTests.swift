@@ -1,0 +1,27 @@
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+@Suite("A full proof says what it has not met")
+struct CrashBreadthTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+
+  @Test("Power cuts of which nothing came are too few, of no kind, never in a row and never torn")
+  func nothing() {
+    let found = CrashBreadth.shortfalls(of: [CrashTally(name: "puts")], disks: 100)
+    #expect(found.contains("0 disks were tried, of 100"))
+    #expect(found.contains { $0.hasSuffix("which is not a tenth") })
+    #expect(found.filter { $0.hasPrefix("no disk is of") }.count == 4)
+    #expect(found.filter { $0.hasPrefix("no disk has lost") }.count == CrashLoss.allCases.count)
+    #expect(found.filter { $0.hasPrefix("no write was torn") }.count == 2)
+  }
+
+  @Test("A kind of program with most of the disks is named, and the others are not")
+  func unevenShares() async throws {
+    let tallies = try await CrashCampaign().tallies(ProofPlan(seed: seed, scale: 0.0004), .silent)
+    let all = tallies.reduce(into: CrashTally(name: "too many")) { $0 += $1 }
+    let found = CrashBreadth.shortfalls(of: tallies + [all], disks: 1)
+    let named = found.filter { $0.hasSuffix("a twentieth of all disks") }
+    #expect(named == ["too many has more than a twentieth of all disks"], "PERDURE_SEED=\(seed)")
+  }
+}
