@@ -207,7 +207,9 @@ struct CrashImageTests {
     let contents = disks.compactMap { $0.bytes(at: "/f") }
     #expect(contents.contains { $0[812..<912] == filled(0, 100)[...] })
     #expect(contents.contains { $0[812..<912].contains { $0 > 2 } })
-    for bytes in contents { #expect(bytes[..<812] == filled(1, 812)[...] && bytes[912...] == filled(1, 112)[...]) }
+    for bytes in contents {
+      #expect(bytes[..<812] == filled(1, 812)[...] && bytes[912...] == filled(1, 112)[...])
+    }
   }
 
   @Test("Zeros and garbage are counted where they are, and not where they had no place")
