@@ -22,7 +22,7 @@ func expectWhole(
 
 /// Expects that in a context both ends of every relationship agree, unsaved changes included.
 ///
-/// Not at what a rule of no action leaves behind.
+/// Not at what a rule of no action leaves behind. What knows nothing of who leads to it is not deleted.
 func expectAgreement(
   _ context: ManagedObjectContext, _ model: ManagedObjectModel,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -38,17 +38,27 @@ func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel)
     var request = FetchRequest<ManagedObject>(entityName: entity.name)
     request.includesSubentities = false
     for object in try context.fetch(request) {
-      for property in entity.properties {
-        guard let inverse = property.inverse else { continue }
-        let back = model.schemas[inverse.entity].properties[inverse.slot].name
+      for property in entity.properties where property.isRelationship {
         for target in objects(object.value(forKey: property.name)) {
-          if objects(target.value(forKey: back)).contains(object) { continue }
-          found.append("\(object).\(property.name) has \(target), whose \(back) does not have it")
+          found += disagreement(object, property, target, model).map { [$0] } ?? []
         }
       }
     }
   }
   return found
+}
+
+/// Why an object cannot have another one at an end; nil where it can.
+private func disagreement(
+  _ object: ManagedObject, _ property: PropertySchema, _ target: ManagedObject, _ model: ManagedObjectModel
+) -> String? {
+  guard let inverse = property.inverse else {
+    return target.isDeleted ? "\(object).\(property.name) leads to \(target), which is deleted" : nil
+  }
+  let back = model.schemas[inverse.entity].properties[inverse.slot]
+  if target.isDeleted, back.deleteRule == .noAction { return nil }
+  if objects(target.value(forKey: back.name)).contains(object) { return nil }
+  return "\(object).\(property.name) has \(target), whose \(back.name) does not have it"
 }
 
 private func objects(_ value: Any?) -> [ManagedObject] {

@@ -1,0 +1,217 @@
+// A context on a model drawn at random, beside plain sets: random edits from either end, deletions, saves and
+// refusals, and both must show the same links.
+
+import Perdure
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@Suite("Random models")
+struct RandomModelTests {
+  @Test(
+    "Whatever entities, relationships, rules and limits: a context shows what plain sets show",
+    arguments: StoreKind.allCases)
+  func random(_ kind: StoreKind) throws {
+    var random = SeededGenerator.forTest("random models")
+    for _ in 0..<(kind == .reference ? 16 : 8) {
+      var world = try World(kind, SeededGenerator(seed: random.next()))
+      for _ in 0..<90 where !world.hasFailed { try world.step() }
+    }
+  }
+}
+
+private struct World {
+  let model: RandomModel
+  let container: PersistentContainer
+  let context: ManagedObjectContext
+  var random: SeededGenerator
+  /// What the context shows, and what the store has.
+  var current: GraphTwin
+  var saved: GraphTwin
+  var ids: [Int: ManagedObjectID] = [:]
+  /// Some of the objects are held, the others come and go.
+  var held: [ManagedObject] = []
+  var trace: [String] = []
+  var hasFailed = false
+
+  init(_ kind: StoreKind, _ random: SeededGenerator) throws {
+    self.random = random
+    model = RandomModel(&self.random, rules: [.cascade, .cascade, .deny])
+    container = PersistentContainer(
+      name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [], description: .inMemory,
+      factory: kind.factory)
+    try container.loadPersistentStores()
+    context = container.newContext()
+    (current, saved) = (GraphTwin(model), GraphTwin(model))
+    trace.append(model.text)
+  }
+
+  private func object(_ number: Int, in context: ManagedObjectContext) -> ManagedObject {
+    context.object(with: ids[number]!)
+  }
+
+  private func object(_ number: Int) -> ManagedObject { object(number, in: context) }
+
+  // MARK: Steps
+
+  mutating func step() throws {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<18: insert()
+    case 18..<56: change()
+    case 56..<64: replace()
+    case 64..<72: delete()
+    case 72..<82: try save()
+    case 82..<85: rollback()
+    case 85..<88: context.refreshAllObjects()
+    case 88..<92: refresh()
+    default: held.removeAll { _ in Bool.random(using: &random) }
+    }
+    check(current, in: context)
+  }
+
+  private mutating func insert() {
+    let entity = random.pick(model.concrete)
+    let made = context.insertNewObject(forEntityName: model.entities[entity].name)
+    let number = ids.count
+    ids[number] = made.objectID
+    made.setValue(number, forKey: "number")
+    current.objects[number] = GraphTwin.Object(entity: entity)
+    if random.chance(50) { held.append(made) }
+    trace.append("insert \(number) of E\(entity)")
+  }
+
+  /// A living object with relationships, and one of its ends.
+  private mutating func pick() -> (owner: Int, end: RandomEnd)? {
+    let living = current.living.filter { !current.ends(of: $0).isEmpty }
+    guard !living.isEmpty else { return nil }
+    let owner = random.pick(living)
+    return (owner, random.pick(current.ends(of: owner)))
+  }
+
+  private mutating func change() {
+    guard let (owner, end) = pick() else { return }
+    let targets = current.targets(owner, end).sorted()
+    if !targets.isEmpty, random.chance(30) {
+      let target = random.pick(targets)
+      trace.append("\(owner).\(end.name) loses \(target)")
+      current.disconnect(owner, end, target)
+      if end.isToMany {
+        object(owner).mutableSetValue(forKey: end.name).remove(object(target))
+      } else {
+        object(owner).setValue(nil, forKey: end.name)
+      }
+      return
+    }
+    let candidates = current.living(end.destination)
+    guard !candidates.isEmpty else { return }
+    let target = random.pick(candidates)
+    trace.append("\(owner).\(end.name) gets \(target)")
+    current.connect(owner, end, target)
+    if end.isToMany {
+      object(owner).mutableSetValue(forKey: end.name).insert(object(target))
+    } else {
+      object(owner).setValue(object(target), forKey: end.name)
+    }
+  }
+
+  private mutating func replace() {
+    guard let (owner, end) = pick(), end.isToMany else { return }
+    let wanted = current.living(end.destination).filter { _ in random.chance(30) }
+    trace.append("\(owner).\(end.name) is \(wanted)")
+    for target in current.targets(owner, end).subtracting(wanted) { current.disconnect(owner, end, target) }
+    for target in wanted { current.connect(owner, end, target) }
+    let objects = wanted.map { object($0) }
+    if random.chance(50) {
+      object(owner).setValue(Set(objects), forKey: end.name)
+    } else {
+      object(owner).mutableSetValue(forKey: end.name).replace(with: objects)
+    }
+  }
+
+  private mutating func delete() {
+    guard !current.living.isEmpty else { return }
+    let numbers = (0..<(random.chance(70) ? 1 : 2)).map { _ in random.pick(current.living) }
+    trace.append("delete \(numbers)")
+    for number in numbers {
+      context.delete(object(number))
+      current.objects[number]?.isDeleted = true
+    }
+    // The rules are applied here at once, so that nothing is linked to what is going away.
+    context.processPendingChanges()
+    current.propagate()
+  }
+
+  private mutating func save() throws {
+    let violations = current.violations
+    do {
+      try context.save()
+    } catch {
+      trace.append("not saved")
+      expect(!violations.isEmpty, "refused without reason: \(error)")
+      let codes: Set<PerdureError.Code> = [
+        .relationshipDeniedDelete, .missingMandatoryProperty, .relationshipLacksMinimumCount,
+        .relationshipExceedsMaximumCount,
+      ]
+      expect(
+        error.details.count == violations.count && error.details.allSatisfy { codes.contains($0.code) },
+        "\(error.details), not \(violations)")
+      if random.chance(60) { rollback() }
+      return
+    }
+    trace.append("saved")
+    expect(violations.isEmpty, "saved in spite of \(violations)")
+    expect(!context.hasChanges, "has changes after a save")
+    current.save()
+    saved = current
+    check(current, in: container.newContext())
+    if random.chance(30) { try expectWhole(container) }
+  }
+
+  private mutating func rollback() {
+    trace.append("rollback")
+    context.rollback()
+    current = saved
+  }
+
+  /// Of one object; which links are gone that it had with what is deleted here is not asked.
+  private mutating func refresh() {
+    guard !current.living.isEmpty else { return }
+    let number = random.pick(current.living)
+    let merges = random.chance(50)
+    if !merges, current.living.count < current.objects.count { return }
+    trace.append("refresh \(number), \(merges ? "merging" : "forgetting")")
+    context.refresh(object(number), mergeChanges: merges)
+    if !merges {
+      // What has been saved and deleted here is not linked again: there is none of it now.
+      current.forgetChanges(of: number, saved)
+    }
+  }
+
+  // MARK: Checks
+
+  private mutating func expect(_ holds: Bool, _ what: String) {
+    guard !holds, !hasFailed else { return }
+    hasFailed = true
+    Issue.record("\(what)\n\(trace.joined(separator: "\n"))")
+  }
+
+  private mutating func check(_ twin: GraphTwin, in context: ManagedObjectContext) {
+    for number in twin.living {
+      let shown = object(number, in: context)
+      for end in twin.ends(of: number) {
+        let expected = Set(twin.targets(number, end).compactMap { ids[$0] })
+        let found = shown.objectIDs(forRelationshipNamed: end.name)
+        expect(
+          found.count == expected.count && Set(found) == expected,
+          "\(number).\(end.name) is \(found), not \(twin.targets(number, end).sorted())")
+        guard end.isToMany else { continue }
+        let set = shown.mutableSetValue(forKey: end.name)
+        expect(set.count == expected.count, "\(number).\(end.name) counts \(set.count)")
+        guard let other = twin.living(end.destination).first, random.chance(20) else { continue }
+        expect(
+          set.contains(object(other, in: context)) == twin.targets(number, end).contains(other),
+          "whether \(number).\(end.name) contains \(other)")
+      }
+    }
+  }
+}

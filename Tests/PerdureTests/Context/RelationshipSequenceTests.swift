@@ -1,0 +1,291 @@
+// Sequences of edits after which the two ends of a relationship could disagree, something could dangle, or a
+// save could be wrong. Models are written for the case; objects are used by name.
+
+import PerdureModel
+import Testing
+
+@testable import Perdure
+
+/// A container with a model of a few entities, and one context.
+private struct Scene {
+  let container: PersistentContainer
+  let context: ManagedObjectContext
+
+  init(_ entities: EntityDescription...) throws {
+    container = PersistentContainer(
+      name: "Scene", model: try ManagedObjectModel(entities), classes: [], description: .inMemory,
+      factory: StoreKind.current.factory)
+    try container.loadPersistentStores()
+    context = container.newContext()
+  }
+
+  func new(_ entity: String) -> ManagedObject { context.insertNewObject(forEntityName: entity) }
+
+  /// Expects that both ends agree here, saves, and expects that what is stored is whole.
+  func saveWhole(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    try expectAgreement(context, container.managedObjectModel, sourceLocation: sourceLocation)
+    try context.save()
+    #expect(!context.hasChanges, sourceLocation: sourceLocation)
+    try expectWhole(container, sourceLocation: sourceLocation)
+  }
+
+  func count(_ entity: String) throws -> Int {
+    try container.newContext().count(for: FetchRequest<ManagedObject>(entityName: entity))
+  }
+}
+
+extension ManagedObject {
+  fileprivate func one(_ key: String) -> ManagedObject? { value(forKey: key) as? ManagedObject }
+
+  fileprivate func many(_ key: String) -> Set<ManagedObject> {
+    value(forKey: key) as? Set<ManagedObject> ?? []
+  }
+}
+
+/// Parents with children; the rules are those of `children` and of `parent`.
+private func family(_ children: DeleteRule, _ parent: DeleteRule) throws -> Scene {
+  try Scene(
+    EntityDescription(
+      "Parent", properties: [.toMany("children", "Child", inverse: "parent", deleteRule: children)]),
+    EntityDescription(
+      "Child", properties: [.toOne("parent", "Parent", inverse: "children", deleteRule: parent)]))
+}
+
+/// Two kinds of objects in pairs, of which the first has the column.
+private func pairs(_ left: DeleteRule, _ right: DeleteRule) throws -> Scene {
+  try Scene(
+    EntityDescription("Left", properties: [.toOne("right", "Right", inverse: "left", deleteRule: left)]),
+    EntityDescription("Right", properties: [.toOne("left", "Left", inverse: "right", deleteRule: right)]))
+}
+
+@Suite("Sequences of edits of relationships")
+struct RelationshipSequenceTests {
+  // MARK: What is new and deleted
+
+  @Test("Deny is content when both ends are new and deleted", arguments: [false, true])
+  func denyOfNew(deletesChildFirst: Bool) throws {
+    let scene = try family(.deny, .deny)
+    let (parent, child) = (scene.new("Parent"), scene.new("Child"))
+    child.setValue(parent, forKey: "parent")
+    scene.context.delete(deletesChildFirst ? child : parent)
+    scene.context.delete(deletesChildFirst ? parent : child)
+    try scene.saveWhole()
+    #expect(try scene.count("Parent") == 0 && scene.count("Child") == 0)
+  }
+
+  @Test("So it is in many-to-many relationships and in pairs")
+  func denyOfNewLinks() throws {
+    let scene = try Scene(
+      EntityDescription(
+        "Node",
+        properties: [
+          .toMany("out", "Node", inverse: "in", deleteRule: .deny),
+          .toMany("in", "Node", inverse: "out", deleteRule: .deny),
+          .toOne("next", "Node", inverse: "last", deleteRule: .deny),
+          .toOne("last", "Node", inverse: "next", deleteRule: .deny),
+          .toMany("friends", "Node", inverse: "friends", deleteRule: .deny),
+        ]))
+    let nodes = (0..<3).map { _ in scene.new("Node") }
+    for (left, right) in [(0, 1), (1, 2), (2, 0), (1, 1)] {
+      nodes[left].mutableSetValue(forKey: "out").insert(nodes[right])
+      nodes[left].mutableSetValue(forKey: "friends").insert(nodes[right])
+      if left != right { nodes[left].setValue(nodes[right], forKey: "next") }
+    }
+    for node in nodes { scene.context.delete(node) }
+    try scene.saveWhole()
+    #expect(try scene.count("Node") == 0)
+  }
+
+  @Test("A child that denies goes with a new parent that takes it along", arguments: [false, true])
+  func cascadeFromNew(isChildStored: Bool) throws {
+    let scene = try family(.cascade, .deny)
+    let child = scene.new("Child")
+    if isChildStored { try scene.context.save() }
+    let parent = scene.new("Parent")
+    child.setValue(parent, forKey: "parent")
+    scene.context.delete(parent)
+    try scene.saveWhole()
+    #expect(try scene.count("Parent") == 0 && scene.count("Child") == 0)
+  }
+
+  @Test("A deletion that is taken back shows nothing of what was new and is gone with it", arguments: [0, 1])
+  func takenBack(stored: Int) throws {
+    let scene = try family(.deny, .deny)
+    let name = stored == 0 ? "Parent" : "Child"
+    let kept = scene.new(name)
+    try scene.context.save()
+    let new = scene.new(stored == 0 ? "Child" : "Parent")
+    let (parent, child) = stored == 0 ? (kept, new) : (new, kept)
+    child.setValue(parent, forKey: "parent")
+    scene.context.delete(new)
+    scene.context.delete(kept)
+    scene.context.processPendingChanges()
+    scene.context.refresh(kept, mergeChanges: false)
+    #expect(!kept.isDeleted && new.managedObjectContext == nil)
+    #expect(stored == 0 ? kept.many("children").isEmpty : kept.one("parent") == nil)
+    #expect(scene.context.updatedObjects.subtracting([kept]).isEmpty)
+    try scene.saveWhole()
+    #expect(try scene.count(name) == 1)
+  }
+
+  @Test("What is new and deleted and denied is gone once the other end has moved away, with all its links")
+  func deniedThenMoved() throws {
+    let scene = try family(.deny, .nullify)
+    let (first, second, child) = (scene.new("Parent"), scene.new("Parent"), scene.new("Child"))
+    child.setValue(first, forKey: "parent")
+    scene.context.delete(first)
+    let error = #expect(throws: PerdureError.self) { try scene.context.save() }
+    #expect(error?.code == .relationshipDeniedDelete)
+    child.setValue(second, forKey: "parent")
+    try scene.saveWhole()
+    #expect(try scene.count("Parent") == 1 && second.many("children") == [child])
+  }
+
+  // MARK: What is gone
+
+  @Test("A reference to what is gone, changed and taken back, leaves no change behind")
+  func danglingTakenBack() throws {
+    let scene = try family(.noAction, .nullify)
+    let (parent, child) = (scene.new("Parent"), scene.new("Child"))
+    child.setValue(parent, forKey: "parent")
+    try scene.context.save()
+    scene.context.delete(parent)
+    try scene.context.save()
+    let context = scene.container.newContext()
+    let copy = try context.existingObject(with: child.objectID)
+    copy.setValue(nil, forKey: "parent")
+    #expect(context.updatedObjects == [copy])
+    context.refresh(copy, mergeChanges: false)
+    #expect(!context.hasChanges && context.updatedObjects.isEmpty)
+    copy.setValue(context.insertNewObject(forEntityName: "Parent"), forKey: "parent")
+    try context.save()
+    try expectWhole(scene.container)
+  }
+
+  @Test("Nothing is denied for the sake of what is gone")
+  func denyOfGone() throws {
+    let scene = try family(.noAction, .deny)
+    let (parent, child) = (scene.new("Parent"), scene.new("Child"))
+    child.setValue(parent, forKey: "parent")
+    try scene.context.save()
+    scene.context.delete(child)
+    #expect(throws: PerdureError.self) { try scene.context.save() }
+    scene.context.rollback()
+    scene.context.delete(parent)
+    try scene.context.save()
+    let context = scene.container.newContext()
+    context.delete(try context.existingObject(with: child.objectID))
+    try context.save()
+    #expect(try scene.count("Child") == 0)
+  }
+
+  // MARK: Moving
+
+  @Test("Moved between owners and back, nothing has changed at the owners")
+  func movedBack() throws {
+    let scene = try family(.nullify, .nullify)
+    let owners = (0..<3).map { _ in scene.new("Parent") }
+    let child = scene.new("Child")
+    child.setValue(owners[0], forKey: "parent")
+    try scene.context.save()
+    for place in [1, 2, 1, 0] {
+      owners[place].mutableSetValue(forKey: "children").insert(child)
+      #expect(owners.map { $0.many("children").count }.enumerated().allSatisfy { $1 == ($0 == place ? 1 : 0) })
+      #expect(child.one("parent") === owners[place])
+    }
+    #expect(scene.context.updatedObjects.isDisjoint(with: owners))
+    try scene.saveWhole()
+  }
+
+  @Test("Replacing a whole set takes members from other owners, also when it is given the other owner's set")
+  func replacing() throws {
+    let scene = try family(.nullify, .nullify)
+    let owners = (0..<2).map { _ in scene.new("Parent") }
+    let children = (0..<4).map { _ in scene.new("Child") }
+    for (number, child) in children.enumerated() { child.setValue(owners[number % 2], forKey: "parent") }
+    try scene.context.save()
+    owners[0].setValue(Set(children[1...2]), forKey: "children")
+    #expect(owners[0].many("children") == Set(children[1...2]) && owners[1].many("children") == [children[3]])
+    #expect(children[0].one("parent") == nil)
+    try scene.saveWhole()
+    owners[1].setValue(owners[0].value(forKey: "children"), forKey: "children")
+    #expect(owners[0].many("children").isEmpty && owners[1].many("children") == Set(children[1...2]))
+    #expect(children[3].one("parent") == nil)
+    owners[1].mutableSetValue(forKey: "children").replace(with: owners[1].mutableSetValue(forKey: "children"))
+    #expect(owners[1].many("children").count == 2)
+    try scene.saveWhole()
+    owners[1].setValue(nil, forKey: "children")
+    #expect(children.allSatisfy { $0.one("parent") == nil })
+    try scene.saveWhole()
+  }
+
+  @Test("A pair set twice, swapped, and taken apart from its other end, before and after a save")
+  func swappedPairs() throws {
+    let scene = try pairs(.nullify, .nullify)
+    let (left, right) = ((0..<3).map { _ in scene.new("Left") }, (0..<3).map { _ in scene.new("Right") })
+    func expectPairs(_ expected: [Int?], sourceLocation: SourceLocation = #_sourceLocation) {
+      for (number, place) in expected.enumerated() {
+        #expect(left[number].one("right") === place.map { right[$0] }, sourceLocation: sourceLocation)
+      }
+      for number in right.indices {
+        let owner = expected.firstIndex(of: number).map { left[$0] }
+        #expect(right[number].one("left") === owner, sourceLocation: sourceLocation)
+      }
+    }
+    for saves in [false, true] {
+      for number in 0..<3 { left[number].setValue(right[number], forKey: "right") }
+      if saves { try scene.saveWhole() }
+      left[0].setValue(right[1], forKey: "right")
+      left[0].setValue(right[1], forKey: "right")
+      expectPairs([1, nil, 2])
+      right[0].setValue(left[1], forKey: "left")
+      expectPairs([1, 0, 2])
+      right[2].setValue(left[0], forKey: "left")
+      expectPairs([2, 0, nil])
+      right[0].setValue(nil, forKey: "left")
+      left[0].setValue(nil, forKey: "right")
+      expectPairs([nil, nil, nil])
+    }
+    try scene.saveWhole()
+  }
+
+  @Test("A chain of next and last, closed to a ring, opened, and led back to itself")
+  func chain() throws {
+    let scene = try Scene(
+      EntityDescription(
+        "Node",
+        properties: [.toOne("next", "Node", inverse: "last"), .toOne("last", "Node", inverse: "next")]))
+    let nodes = (0..<4).map { _ in scene.new("Node") }
+    for number in 0..<4 { nodes[number].setValue(nodes[(number + 1) % 4], forKey: "next") }
+    try scene.saveWhole()
+    nodes[2].setValue(nodes[0], forKey: "next")
+    #expect(nodes[3].one("next") == nil && nodes[3].one("last") == nil && nodes[0].one("last") === nodes[2])
+    nodes[3].setValue(nodes[3], forKey: "last")
+    #expect(nodes[3].one("next") === nodes[3])
+    try scene.saveWhole()
+    nodes[3].setValue(nodes[1], forKey: "next")
+    #expect(nodes[3].one("last") == nil && nodes[1].one("last") === nodes[3] && nodes[0].one("next") == nil)
+    scene.context.delete(nodes[1])
+    try scene.saveWhole()
+    #expect(nodes[3].one("next") == nil && nodes[2].one("last") == nil)
+  }
+
+  @Test("Removed and added again, a link is no change; deleted meanwhile at the other end, it is gone")
+  func removedAndAdded() throws {
+    let scene = try Scene(
+      EntityDescription("Node", properties: [.toMany("friends", "Node", inverse: "friends")]))
+    let nodes = (0..<3).map { _ in scene.new("Node") }
+    let friends = nodes[0].mutableSetValue(forKey: "friends")
+    for node in nodes { friends.insert(node) }
+    try scene.context.save()
+    for node in nodes { friends.remove(node) }
+    for node in nodes.reversed() { node.mutableSetValue(forKey: "friends").insert(nodes[0]) }
+    #expect(!scene.context.hasChanges)
+    friends.remove(nodes[1])
+    scene.context.delete(nodes[1])
+    friends.insert(nodes[1])
+    scene.context.processPendingChanges()
+    #expect(nodes[0].many("friends") == [nodes[0], nodes[2]])
+    try scene.saveWhole()
+  }
+}

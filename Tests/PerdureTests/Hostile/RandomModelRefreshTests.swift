@@ -1,0 +1,174 @@
+// Three contexts on a model drawn at random, which change the same few objects, refresh, roll back and save: at
+// every moment each shows a graph whose ends agree, and what they have saved is whole, limits included.
+
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+@Suite("Several contexts on random models")
+struct RandomModelRefreshTests {
+  @Test("Both ends agree in each at every moment, and what is stored keeps all that the model demands")
+  func random() throws {
+    var random = SeededGenerator.forTest("random models and refreshes")
+    for _ in 0..<14 {
+      var rivals = try Rivals(SeededGenerator(seed: random.next()))
+      for _ in 0..<70 where !rivals.hasFailed { try rivals.step() }
+    }
+  }
+}
+
+private struct Rivals {
+  let model: RandomModel
+  let container: PersistentContainer
+  let contexts: [ManagedObjectContext]
+  var random: SeededGenerator
+  var trace: [String] = []
+  var hasFailed = false
+  /// Some objects are held, the others come and go.
+  var held: [ManagedObject] = []
+
+  init(_ random: SeededGenerator) throws {
+    self.random = random
+    model = RandomModel(&self.random, rules: [.cascade, .deny, .noAction])
+    container = PersistentContainer(
+      name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [], description: .inMemory,
+      factory: StoreKind.current.factory)
+    try container.loadPersistentStores()
+    contexts = [container.newContext(), container.newContext(), container.newContext()]
+    trace.append(model.text)
+  }
+
+  mutating func step() throws {
+    let number = Int.random(in: 0..<contexts.count, using: &random)
+    let context = contexts[number]
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<16: insert(number)
+    case 16..<52: try change(number)
+    case 52..<58: try replace(number)
+    case 58..<65: try delete(number)
+    case 65..<68: context.processPendingChanges()
+    case 68..<76: try refresh(number)
+    case 76..<82:
+      note("\(number) refreshes all")
+      context.refreshAllObjects()
+    case 82..<85:
+      note("\(number) rolls back")
+      context.rollback()
+    default: try save(number)
+    }
+    let found = try disagreements(context, container.managedObjectModel)
+    expect(found.isEmpty, found.joined(separator: "\n"))
+    if random.chance(30) { held.removeAll() }
+  }
+
+  private mutating func note(_ text: String) { trace.append(text) }
+
+  private mutating func expect(_ holds: Bool, _ what: String) {
+    guard !holds, !hasFailed else { return }
+    hasFailed = true
+    Issue.record("\(what)\n\(trace.joined(separator: "\n"))")
+  }
+
+  // MARK: Steps
+
+  private mutating func insert(_ number: Int) {
+    let entity = random.pick(model.concrete)
+    let object = contexts[number].insertNewObject(forEntityName: model.entities[entity].name)
+    held.append(object)
+    note("\(number) inserts \(object.objectID.uri.suffix(8))")
+  }
+
+  /// An object of an entity or of one that inherits from it.
+  private mutating func draw(_ entity: Int, _ number: Int) throws -> ManagedObject? {
+    let request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name)
+    let found = try contexts[number].fetch(request).sorted { $0.objectID.uri < $1.objectID.uri }
+    guard !found.isEmpty else { return nil }
+    let object = random.pick(found)
+    held.append(object)
+    return object
+  }
+
+  private mutating func drawEnd(_ number: Int) throws -> (owner: ManagedObject, end: RandomEnd)? {
+    let end = random.pick(Array(model.pairs.joined()))
+    return try draw(end.entity, number).map { ($0, end) }
+  }
+
+  private mutating func change(_ number: Int) throws {
+    guard let (owner, end) = try drawEnd(number) else { return }
+    guard let target = random.chance(75) ? try draw(end.destination, number) : nil else {
+      note("\(number) \(name(owner)).\(end.name) = nil")
+      return owner.setValue(nil, forKey: end.name)
+    }
+    note("\(number) \(name(owner)).\(end.name) \(name(target))")
+    guard end.isToMany else { return owner.setValue(target, forKey: end.name) }
+    let set = owner.mutableSetValue(forKey: end.name)
+    if set.contains(target) { set.remove(target) } else { set.insert(target) }
+  }
+
+  private mutating func replace(_ number: Int) throws {
+    guard let (owner, end) = try drawEnd(number), end.isToMany else { return }
+    let wanted = try (0..<3).compactMap { _ in try draw(end.destination, number) }
+    note("\(number) \(name(owner)).\(end.name) = \(wanted.map(name))")
+    owner.setValue(Set(wanted), forKey: end.name)
+  }
+
+  private mutating func delete(_ number: Int) throws {
+    guard let object = try draw(random.pick(model.entities.indices), number) else { return }
+    note("\(number) deletes \(name(object))")
+    contexts[number].delete(object)
+  }
+
+  private mutating func refresh(_ number: Int) throws {
+    let context = contexts[number]
+    let deleted = context.deletedObjects.sorted { $0.objectID.uri < $1.objectID.uri }
+    let found =
+      !deleted.isEmpty && random.chance(50)
+      ? random.pick(deleted) : try draw(random.pick(model.entities.indices), number)
+    guard let found else { return }
+    let merges = random.chance(50)
+    note("\(number) refreshes \(name(found)), \(merges ? "merging" : "forgetting")")
+    context.refresh(found, mergeChanges: merges)
+  }
+
+  private mutating func save(_ number: Int) throws {
+    let context = contexts[number]
+    do {
+      try context.save()
+      note("\(number) saved")
+    } catch {
+      note("\(number) not saved: \(error.code) \(error.details.map { "\($0.property) \($0.rule)" })")
+      let expected: Set<PerdureError.Code> = [
+        .mergeConflict, .relationshipDeniedDelete, .missingMandatoryProperty, .relationshipLacksMinimumCount,
+        .relationshipExceedsMaximumCount, .multipleValidationErrors,
+      ]
+      expect(expected.contains(error.code), "\(error)")
+      if random.chance(50) { context.refreshAllObjects() } else if random.chance(60) { context.rollback() }
+      return
+    }
+    expect(!context.hasChanges, "changes after a save")
+    try expectWhole(container)
+    let found = Issues.unmet(container.newContext(), model)
+    expect(found.isEmpty, found.joined(separator: "\n"))
+  }
+
+  private func name(_ object: ManagedObject) -> String { object.objectID.uri.split(separator: "/").suffix(2).joined() }
+}
+
+/// What a stored graph breaks of the limits of its model.
+private enum Issues {
+  static func unmet(_ context: ManagedObjectContext, _ model: RandomModel) -> [String] {
+    model.concrete.flatMap { entity -> [String] in
+      var request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name)
+      request.includesSubentities = false
+      guard let objects = try? context.fetch(request) else { return ["\(entity) cannot be fetched"] }
+      return objects.flatMap { object in
+        model.ends(of: entity).compactMap { end in
+          let count = object.objectIDs(forRelationshipNamed: end.name).count
+          return end.allows(count) ? nil : "\(object).\(end.name) has \(count) after a save"
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// A graph of a random model as plain sets: what a context has to show.
+
+import PerdureModel
+
+/// Two objects that are linked: who is at the first end, and who at the other. Of a relationship that is its own
+/// inverse the smaller number comes first.
+struct GraphLink: Hashable {
+  let from: Int
+  let to: Int
+}
+
+/// Objects by number, and links by relationship.
+struct GraphTwin {
+  struct Object {
+    let entity: Int
+    var isDeleted = false
+  }
+
+  let model: RandomModel
+  var objects: [Int: Object] = [:]
+  private(set) var links: [Set<GraphLink>]
+
+  init(_ model: RandomModel) {
+    self.model = model
+    links = Array(repeating: [], count: model.pairs.count)
+  }
+
+  /// The living objects that may stand at the beginning or at the destination of an end.
+  func living(_ entity: Int) -> [Int] {
+    objects.filter { !$0.value.isDeleted && model.isKind($0.value.entity, of: entity) }.keys.sorted()
+  }
+
+  var living: [Int] { objects.filter { !$0.value.isDeleted }.keys.sorted() }
+
+  func isDeleted(_ number: Int) -> Bool { objects[number]?.isDeleted ?? true }
+
+  func ends(of number: Int) -> [RandomEnd] { objects[number].map { model.ends(of: $0.entity) } ?? [] }
+
+  // MARK: Links
+
+  private func link(_ owner: Int, _ end: RandomEnd, _ target: Int) -> GraphLink {
+    if model.inverses[end.pair] == .itself {
+      return GraphLink(from: min(owner, target), to: max(owner, target))
+    }
+    return end.side == 0 ? GraphLink(from: owner, to: target) : GraphLink(from: target, to: owner)
+  }
+
+  func targets(_ owner: Int, _ end: RandomEnd) -> Set<Int> {
+    if model.inverses[end.pair] == .itself {
+      return Set(links[end.pair].compactMap { $0.from == owner ? $0.to : $0.to == owner ? $0.from : nil })
+    }
+    return Set(
+      links[end.pair].compactMap {
+        end.side == 0 ? ($0.from == owner ? $0.to : nil) : ($0.to == owner ? $0.from : nil)
+      })
+  }
+
+  mutating func connect(_ owner: Int, _ end: RandomEnd, _ target: Int) {
+    guard !links[end.pair].contains(link(owner, end, target)) else { return }
+    if !end.isToMany { removeAll(owner, end) }
+    if let inverse = model.inverse(of: end), !inverse.isToMany { removeAll(target, inverse) }
+    links[end.pair].insert(link(owner, end, target))
+  }
+
+  mutating func disconnect(_ owner: Int, _ end: RandomEnd, _ target: Int) {
+    links[end.pair].remove(link(owner, end, target))
+  }
+
+  mutating func removeAll(_ owner: Int, _ end: RandomEnd) {
+    for target in targets(owner, end) { disconnect(owner, end, target) }
+  }
+
+  // MARK: Deletions
+
+  /// Applies the delete rules.
+  mutating func propagate() {
+    while let target = cascadeTarget() { objects[target]?.isDeleted = true }
+    for (number, object) in objects where object.isDeleted {
+      for end in ends(of: number) where end.rule != .deny { removeAll(number, end) }
+    }
+    // Who leads to something that does not know it lets go.
+    for pair in model.pairs where model.inverses[pair[0].pair] == .none {
+      let number = pair[0].pair
+      links[number] = links[number].filter { isDeleted($0.from) || !isDeleted($0.to) }
+    }
+  }
+
+  private func cascadeTarget() -> Int? {
+    for (number, object) in objects where object.isDeleted {
+      for end in ends(of: number) where end.rule == .cascade {
+        if let target = targets(number, end).first(where: { !isDeleted($0) }) { return target }
+      }
+    }
+    return nil
+  }
+
+  /// What a save has to refuse; empty when it has to take everything.
+  var violations: [String] {
+    objects.keys.sorted().flatMap { number in
+      ends(of: number).compactMap { end -> String? in
+        let targets = targets(number, end)
+        if isDeleted(number) {
+          return end.rule == .deny && targets.contains { !isDeleted($0) } ? "\(number) denied by \(end.name)" : nil
+        }
+        return end.allows(targets.count) ? nil : "\(number).\(end.name) has \(targets.count)"
+      }
+    }
+  }
+
+  /// Forgets what has been deleted.
+  mutating func save() {
+    objects = objects.filter { !$0.value.isDeleted }
+    for pair in links.indices {
+      links[pair] = links[pair].filter { objects[$0.from] != nil && objects[$0.to] != nil }
+    }
+  }
+
+  /// Takes one object back to what another state has of it, its links included.
+  mutating func forgetChanges(of number: Int, _ saved: GraphTwin) {
+    guard saved.objects[number] != nil else { return }
+    for end in ends(of: number) {
+      let stored = saved.targets(number, end)
+      for target in targets(number, end).subtracting(stored) { disconnect(number, end, target) }
+      for target in stored { connect(number, end, target) }
+    }
+  }
+}
