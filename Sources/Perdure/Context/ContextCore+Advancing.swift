@@ -371,7 +371,9 @@ extension ContextCore {
       if case .reference(let target) = value { current = target }
       if let current, inverse(of: relationship, at: current)?.form == .inverseToOne {
         leaveAll(current, relationship, but: overlay.reference)
-      } else if let inverseSlot = relationship.inverseSlot, overlay.shape.isColumn(inverseSlot) {
+      } else if let inverseSlot = relationship.inverseSlot,
+        graph.shape(numbered: relationship.destination).isColumn(inverseSlot)
+      {
         for other in storedEntries(relationship.index, overlay.reference)
         where other != current && column(other, inverseSlot) == overlay.reference {
           setColumn(other, inverseSlot, .null)

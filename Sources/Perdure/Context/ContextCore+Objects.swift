@@ -33,9 +33,14 @@ extension ContextCore {
     return graph.reference(of: id).flatMap { identityMap.object($0) }
   }
 
-  /// Whether an object is of this context's store, so that its reference means the same here.
-  func knows(_ object: ManagedObject) -> Bool {
-    object.core === self || graph.reference(of: object.objectID) != nil
+  /// The reference by which this context knows an object, which may be another context's; nil where it cannot be
+  /// at the other end of a relationship: it is of another store, or of an entity that does not belong there.
+  func reference(of object: ManagedObject, in relationship: RelationshipShape) -> ObjectReference? {
+    // Contexts that were made with other stores number the same objects in another way.
+    guard let reference = object.core === self ? object.reference : graph.reference(of: object.objectID),
+      graph.isKind(reference.entityNumber, of: relationship.destination)
+    else { return nil }
+    return reference
   }
 
   /// The one instance of a reference.

@@ -92,7 +92,7 @@ extension ContextCore {
     case .column: return column(owner, relationship.slot) == target
     case .inverseToOne, .inverseToMany:
       guard let inverse = inverse(of: relationship, at: target) else { return false }
-      return !tracker.isDeleted(target) && column(target, inverse.slot) == owner
+      return column(target, inverse.slot) == owner
     case .links:
       if let known = tracker[owner]?.delta(relationship.slot)?.contains(target) { return known }
       return isStoredLink(owner, relationship, target)
@@ -292,6 +292,10 @@ extension ContextCore {
     _ target: ObjectReference, _ relationship: RelationshipShape, _ source: ObjectReference
   ) {
     guard let inverse = inverse(of: relationship, at: target) else { return }
+    if inverse.form != .column {
+      forgetDangling(target, inverse)
+      guard !hasVanished(target), !hasVanished(source) else { return }
+    }
     switch inverse.form {
     case .column:
       if let previous = column(target, inverse.slot), previous != source {

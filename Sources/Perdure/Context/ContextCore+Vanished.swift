@@ -44,6 +44,15 @@ extension ContextCore {
     }
   }
 
+  /// Whether a reference leads to nothing, because the object there was deleted under the rule no action.
+  func isLeftBehind(_ target: ObjectReference, at relationship: RelationshipShape) -> Bool {
+    guard relationship.form == .column, let inverse = inverse(of: relationship, at: target) else {
+      return false
+    }
+    forgetDangling(target, inverse)
+    return hasVanished(target)
+  }
+
   /// What a column shows: a reference to what has vanished, or from it, leads to nothing.
   @inline(__always)
   func shown(_ target: ObjectReference?, of owner: ObjectReference) -> ObjectReference? {

@@ -39,7 +39,7 @@ extension ContextCore {
       for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
     }
     forgetPending()
-    for overlay in visited where overlay.isNew { retireIfSettled(overlay) }
+    retireSettled(visited.filter(\.isNew))
   }
 
   private func propagate(_ overlay: ObjectOverlay, _ relationship: RelationshipShape) {
@@ -97,13 +97,11 @@ extension ContextCore {
     case .column:
       let isColumnAtBothEnds = inverse(of: relationship, at: target)?.form == .column
       if rule == .noAction, isColumnAtBothEnds { return }
-      setColumn(owner, relationship, nil)
     case .inverseToOne, .inverseToMany:
       guard rule != .noAction, !tracker.isDeleted(target) else { return }
-      guard let column = inverse(of: relationship, at: target) else { return }
-      setColumn(target, column, nil)
-    case .links: disconnect(owner, relationship, target)
+    case .links: break
     }
+    disconnect(owner, relationship, target)
   }
 
   /// Takes a deleted object out of the one-way relationships that the store has.
@@ -136,11 +134,26 @@ extension ContextCore {
     }
   }
 
-  /// An object that was inserted and deleted since the last save leaves no trace, unless a rule denies the
-  /// deletion.
-  private func retireIfSettled(_ overlay: ObjectOverlay) {
-    guard tracker[overlay.reference] === overlay, DeniedDelete.find(overlay, in: self).isEmpty else { return }
-    tracker.remove(overlay.reference)
-    if let object = identityMap.object(overlay.reference) { retire(object) }
+  /// Objects that were inserted and deleted since the last save leave no trace, unless a rule denies the
+  /// deletion. All are asked before the first goes: nobody denies for the sake of what is deleted too.
+  private func retireSettled(_ overlays: [ObjectOverlay]) {
+    let settled = overlays.filter {
+      tracker[$0.reference] === $0 && DeniedDelete.find($0, in: self).isEmpty
+    }
+    for overlay in settled { letGoOfDeleted(overlay) }
+    for overlay in settled {
+      tracker.remove(overlay.reference)
+      if let object = identityMap.object(overlay.reference) { retire(object) }
+    }
+  }
+
+  /// Ends the connections that delete rules leave between what is deleted: one end is about to be forgotten, and
+  /// the deletion of the other may be taken back.
+  private func letGoOfDeleted(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.relationships {
+      for target in targets(of: overlay.reference, relationship) {
+        disconnect(overlay.reference, relationship, target)
+      }
+    }
   }
 }

@@ -13,7 +13,7 @@ struct DeniedDelete {
     overlay.shape.relationships.compactMap { relationship in
       guard relationship.deleteRule == .deny else { return nil }
       let remaining = context.targets(of: overlay.reference, relationship)
-        .count { !context.tracker.isDeleted($0) }
+        .count { !context.tracker.isDeleted($0) && !context.isLeftBehind($0, at: relationship) }
       return remaining == 0 ? nil : DeniedDelete(relationship: relationship, remaining: remaining)
     }
   }

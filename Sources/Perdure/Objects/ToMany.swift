@@ -23,6 +23,8 @@ public struct ToMany<Element: ManagedObject> {
     self.slot = slot
   }
 
+  private var relationship: RelationshipShape { owner.shape.relationship(slot) }
+
   /// The number of objects. O(log n): nothing is loaded.
   @inlinable public var count: Int { owner.relatedCount(slot) }
 
@@ -32,10 +34,10 @@ public struct ToMany<Element: ManagedObject> {
   /// Whether an object is at the other end. Loads at most that object's row. An object of another store is
   /// not.
   public func contains(_ object: Element) -> Bool {
-    guard let context = owner.context, context.knows(object), !context.hasVanished(object.reference),
-      !context.hasVanished(owner.reference)
+    guard let context = owner.context, let reference = context.reference(of: object, in: relationship),
+      !context.hasVanished(reference), !context.hasVanished(owner.reference)
     else { return false }
-    return context.contains(owner.reference, owner.shape.relationship(slot), object.reference)
+    return context.contains(owner.reference, relationship, reference)
   }
 
   /// The identities of the objects, without making instances of them.
@@ -48,7 +50,7 @@ public struct ToMany<Element: ManagedObject> {
   /// of again by its delete rules.
   public func insert(_ object: Element) {
     guard let context = owner.contextForConnecting() else { return }
-    let relationship = owner.shape.relationship(slot)
+    let relationship = relationship
     guard context.canConnect(object, relationship) else { return }
     context.connect(owner.reference, relationship, object.reference)
   }
@@ -60,14 +62,16 @@ public struct ToMany<Element: ManagedObject> {
 
   /// Disconnects an object.
   public func remove(_ object: Element) {
-    guard let context = owner.contextForConnecting(), context.knows(object) else { return }
-    context.disconnect(owner.reference, owner.shape.relationship(slot), object.reference)
+    guard let context = owner.contextForConnecting(),
+      let reference = context.reference(of: object, in: relationship)
+    else { return }
+    context.disconnect(owner.reference, relationship, reference)
   }
 
   /// Disconnects all objects.
   public func removeAll() {
     guard let context = owner.contextForConnecting() else { return }
-    let relationship = owner.shape.relationship(slot)
+    let relationship = relationship
     for target in owner.relatedReferences(slot) { context.disconnect(owner.reference, relationship, target) }
     context.letGoOfVanishedTargets(owner.reference, relationship)
   }
@@ -75,7 +79,7 @@ public struct ToMany<Element: ManagedObject> {
   /// Connects exactly these objects.
   public func replace(with objects: some Sequence<Element>) {
     guard let context = owner.contextForConnecting() else { return }
-    let relationship = owner.shape.relationship(slot)
+    let relationship = relationship
     let wanted = Array(objects)
     let kept = Set(wanted.map(\.reference))
     for target in owner.relatedReferences(slot) where !kept.contains(target) {

@@ -13,7 +13,7 @@ struct RandomModelTests {
     arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random models")
-    for _ in 0..<(kind == .reference ? 16 : 8) {
+    for _ in 0..<(kind == .reference ? 60 : 20) {
       var world = try World(kind, SeededGenerator(seed: random.next()))
       for _ in 0..<90 where !world.hasFailed { try world.step() }
     }

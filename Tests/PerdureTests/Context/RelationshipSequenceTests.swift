@@ -6,45 +6,9 @@ import Testing
 
 @testable import Perdure
 
-/// A container with a model of a few entities, and one context.
-private struct Scene {
-  let container: PersistentContainer
-  let context: ManagedObjectContext
-
-  init(_ entities: EntityDescription...) throws {
-    container = PersistentContainer(
-      name: "Scene", model: try ManagedObjectModel(entities), classes: [], description: .inMemory,
-      factory: StoreKind.current.factory)
-    try container.loadPersistentStores()
-    context = container.newContext()
-  }
-
-  func new(_ entity: String) -> ManagedObject { context.insertNewObject(forEntityName: entity) }
-
-  /// Expects that both ends agree here, saves, and expects that what is stored is whole.
-  func saveWhole(sourceLocation: SourceLocation = #_sourceLocation) throws {
-    try expectAgreement(context, container.managedObjectModel, sourceLocation: sourceLocation)
-    try context.save()
-    #expect(!context.hasChanges, sourceLocation: sourceLocation)
-    try expectWhole(container, sourceLocation: sourceLocation)
-  }
-
-  func count(_ entity: String) throws -> Int {
-    try container.newContext().count(for: FetchRequest<ManagedObject>(entityName: entity))
-  }
-}
-
-extension ManagedObject {
-  fileprivate func one(_ key: String) -> ManagedObject? { value(forKey: key) as? ManagedObject }
-
-  fileprivate func many(_ key: String) -> Set<ManagedObject> {
-    value(forKey: key) as? Set<ManagedObject> ?? []
-  }
-}
-
 /// Parents with children; the rules are those of `children` and of `parent`.
-private func family(_ children: DeleteRule, _ parent: DeleteRule) throws -> Scene {
-  try Scene(
+private func family(_ children: DeleteRule, _ parent: DeleteRule) throws -> ModelScene {
+  try ModelScene(
     EntityDescription(
       "Parent", properties: [.toMany("children", "Child", inverse: "parent", deleteRule: children)]),
     EntityDescription(
@@ -52,8 +16,8 @@ private func family(_ children: DeleteRule, _ parent: DeleteRule) throws -> Scen
 }
 
 /// Two kinds of objects in pairs, of which the first has the column.
-private func pairs(_ left: DeleteRule, _ right: DeleteRule) throws -> Scene {
-  try Scene(
+private func pairs(_ left: DeleteRule, _ right: DeleteRule) throws -> ModelScene {
+  try ModelScene(
     EntityDescription("Left", properties: [.toOne("right", "Right", inverse: "left", deleteRule: left)]),
     EntityDescription("Right", properties: [.toOne("left", "Left", inverse: "right", deleteRule: right)]))
 }
@@ -75,7 +39,7 @@ struct RelationshipSequenceTests {
 
   @Test("So it is in many-to-many relationships and in pairs")
   func denyOfNewLinks() throws {
-    let scene = try Scene(
+    let scene = try ModelScene(
       EntityDescription(
         "Node",
         properties: [
@@ -141,6 +105,23 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Parent") == 1 && second.many("children") == [child])
   }
 
+  @Test("Who stands against a deletion has what is deleted until it lets go of it", arguments: [false, true])
+  func lettingGo(isFromChild: Bool) throws {
+    let scene = try family(.nullify, .deny)
+    let (parent, child) = (scene.new("Parent"), scene.new("Child"))
+    child.setValue(parent, forKey: "parent")
+    try scene.context.save()
+    scene.context.delete(child)
+    scene.context.processPendingChanges()
+    let children = parent.mutableSetValue(forKey: "children")
+    #expect(Array(children) == [child] && children.contains(child) && children.count == 1)
+    #expect(throws: PerdureError.self) { try scene.context.save() }
+    if isFromChild { child.setValue(nil, forKey: "parent") } else { children.remove(child) }
+    #expect(children.isEmpty && !children.contains(child) && child.one("parent") == nil)
+    try scene.saveWhole()
+    #expect(try scene.count("Child") == 0)
+  }
+
   // MARK: What is gone
 
   @Test("A reference to what is gone, changed and taken back, leaves no change behind")
@@ -179,6 +160,88 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Child") == 0)
   }
 
+  // MARK: Strangers
+
+  @Test("What cannot be in a relationship is not in it, and removing it changes nothing")
+  func unrelated() throws {
+    let scene = try ModelScene(
+      EntityDescription(
+        "Parent",
+        properties: [
+          .int64("a"), .int64("b"), .toMany("children", "Child", inverse: "parent"),
+          .toMany("links", "Child", inverse: "back"), .toMany("bare", "Child"),
+        ]),
+      EntityDescription(
+        "Child",
+        properties: [
+          .int64("a"), .toOne("parent", "Parent", inverse: "children"),
+          .toMany("back", "Parent", inverse: "links"),
+        ]), EntityDescription("Stranger", properties: [.int64("a")]))
+    let (parent, stranger) = (scene.new("Parent"), scene.new("Stranger"))
+    for isSaved in [false, true] {
+      for key in ["children", "links", "bare"] {
+        for object in [stranger, parent] {
+          #expect(!parent.mutableSetValue(forKey: key).contains(object))
+          parent.mutableSetValue(forKey: key).remove(object)
+        }
+      }
+      #expect(scene.context.hasChanges != isSaved)
+      try scene.saveWhole()
+    }
+  }
+
+  @Test("Objects of a context that was made with other stores are known by their ids")
+  func otherNumbers() throws {
+    let entities = [
+      EntityDescription("Parent", properties: [.toMany("children", "Child", inverse: "parent")]),
+      EntityDescription("Child", properties: [.toOne("parent", "Parent", inverse: "children")]),
+    ]
+    let names = entities.map(\.name)
+    let container = PersistentContainer(
+      name: "Two", model: try ManagedObjectModel(entities, configurations: ["X": names, "Y": names]),
+      classes: [],
+      storeDescriptions: ["X", "Y"].map {
+        var description = PersistentStoreDescription.inMemory
+        description.configuration = $0
+        return description
+      })
+    try container.loadPersistentStores()
+    let before = container.newContext()
+    let (parent, child) = (
+      before.insertNewObject(forEntityName: "Parent"), before.insertNewObject(forEntityName: "Child")
+    )
+    for object in [parent, child] { try before.assign(object, to: container.persistentStores[1]) }
+    child.setValue(parent, forKey: "parent")
+    try before.save()
+    try container.removePersistentStore(container.persistentStores[0])
+    let after = container.newContext()
+    let copy = try after.existingObject(with: parent.objectID)
+    #expect(copy.reference != parent.reference, "they are numbered in another way")
+    let children = copy.mutableSetValue(forKey: "children")
+    #expect(children.contains(child) && children.count == 1)
+    children.remove(child)
+    #expect(children.isEmpty)
+    try after.save()
+  }
+
+  @Test("A pair that is taken apart stays so when others have saved, whatever slots the ends have")
+  func takenApart() throws {
+    let scene = try ModelScene(
+      EntityDescription("Left", properties: [.toOne("right", "Right", inverse: "left")]),
+      EntityDescription(
+        "Right", properties: [.int64("a"), .int64("b"), .toOne("left", "Left", inverse: "right")]))
+    let (left, right) = (scene.new("Left"), scene.new("Right"))
+    left.setValue(right, forKey: "right")
+    try scene.context.save()
+    left.setValue(nil, forKey: "right")
+    let other = scene.container.newContext()
+    _ = other.insertNewObject(forEntityName: "Left")
+    try other.save()
+    scene.context.refreshAllObjects()
+    #expect(left.one("right") == nil && right.one("left") == nil)
+    try scene.saveWhole()
+  }
+
   // MARK: Moving
 
   @Test("Moved between owners and back, nothing has changed at the owners")
@@ -190,7 +253,8 @@ struct RelationshipSequenceTests {
     try scene.context.save()
     for place in [1, 2, 1, 0] {
       owners[place].mutableSetValue(forKey: "children").insert(child)
-      #expect(owners.map { $0.many("children").count }.enumerated().allSatisfy { $1 == ($0 == place ? 1 : 0) })
+      #expect(
+        owners.map { $0.many("children").count }.enumerated().allSatisfy { $1 == ($0 == place ? 1 : 0) })
       #expect(child.one("parent") === owners[place])
     }
     #expect(scene.context.updatedObjects.isDisjoint(with: owners))
@@ -251,7 +315,7 @@ struct RelationshipSequenceTests {
 
   @Test("A chain of next and last, closed to a ring, opened, and led back to itself")
   func chain() throws {
-    let scene = try Scene(
+    let scene = try ModelScene(
       EntityDescription(
         "Node",
         properties: [.toOne("next", "Node", inverse: "last"), .toOne("last", "Node", inverse: "next")]))
@@ -272,7 +336,7 @@ struct RelationshipSequenceTests {
 
   @Test("Removed and added again, a link is no change; deleted meanwhile at the other end, it is gone")
   func removedAndAdded() throws {
-    let scene = try Scene(
+    let scene = try ModelScene(
       EntityDescription("Node", properties: [.toMany("friends", "Node", inverse: "friends")]))
     let nodes = (0..<3).map { _ in scene.new("Node") }
     let friends = nodes[0].mutableSetValue(forKey: "friends")

@@ -12,7 +12,7 @@ struct RandomModelRefreshTests {
   @Test("Both ends agree in each at every moment, and what is stored keeps all that the model demands")
   func random() throws {
     var random = SeededGenerator.forTest("random models and refreshes")
-    for _ in 0..<14 {
+    for _ in 0..<40 {
       var rivals = try Rivals(SeededGenerator(seed: random.next()))
       for _ in 0..<70 where !rivals.hasFailed { try rivals.step() }
     }
@@ -153,7 +153,9 @@ private struct Rivals {
     expect(found.isEmpty, found.joined(separator: "\n"))
   }
 
-  private func name(_ object: ManagedObject) -> String { object.objectID.uri.split(separator: "/").suffix(2).joined() }
+  private func name(_ object: ManagedObject) -> String {
+    object.objectID.uri.split(separator: "/").suffix(2).joined()
+  }
 }
 
 /// What a stored graph breaks of the limits of its model.

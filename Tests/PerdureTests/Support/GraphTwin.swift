@@ -100,7 +100,8 @@ struct GraphTwin {
       ends(of: number).compactMap { end -> String? in
         let targets = targets(number, end)
         if isDeleted(number) {
-          return end.rule == .deny && targets.contains { !isDeleted($0) } ? "\(number) denied by \(end.name)" : nil
+          return end.rule == .deny && targets.contains { !isDeleted($0) }
+            ? "\(number) denied by \(end.name)" : nil
         }
         return end.allows(targets.count) ? nil : "\(number).\(end.name) has \(targets.count)"
       }

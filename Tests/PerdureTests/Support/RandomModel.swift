@@ -64,7 +64,8 @@ struct RandomModel {
   private mutating func addPair(_ random: inout SeededGenerator, _ rules: [DeleteRule]) {
     let number = pairs.count
     let (from, to) = (random.pick(entities.indices), random.pick(entities.indices))
-    let inverse: RandomInverse = random.chance(15) ? .none : from == to && random.chance(50) ? .itself : .other
+    let inverse: RandomInverse =
+      random.chance(15) ? .none : from == to && random.chance(50) ? .itself : .other
     var ends = [RandomEnd(pair: number, side: 0, entity: from, destination: to)]
     if inverse == .other { ends.append(RandomEnd(pair: number, side: 1, entity: to, destination: from)) }
     for place in ends.indices {
