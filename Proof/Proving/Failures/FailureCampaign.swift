@@ -94,6 +94,9 @@ package struct FailureCampaign: Campaign {
   /// A full proof fails every call; one that is longer looks at more of what a power cut may leave then.
   private static func disks(_ plan: ProofPlan) -> Int { min(64, Int(6 * max(1, plan.scale))) }
 
+  /// So often one failure is tried alone.
+  private static let triesMax = 100
+
   /// About how many runs a full proof has.
   private static let fullCount = 90_000
 
@@ -108,20 +111,23 @@ package struct FailureCampaign: Campaign {
     return ProofViolation(what, command: plan.command(for: self, part: part.words))
   }
 
-  /// One failure alone.
+  /// One failure alone, again and again until it goes wrong: what is ordered is synced by a thread of the store's, and which
+  /// call comes when may differ.
   ///
   /// - Parameter words: The program, the kind, the number of the call, and whether it fails once or for ever.
   private func runOne(_ words: [String], _ plan: ProofPlan) throws -> CampaignResult {
     guard let part = FailurePart(words),
       let workload = workloads.first(where: { $0.name == part.workload })
     else { throw plan.noSuchPart(FailurePart.form) }
-    let report = workload.run(
-      sweep(of: workload, plan), only: part, disks: Self.disks(plan), disguise: disguise)
-    if report.struckCount == 0, report.violation == nil { throw plan.noSuchPart(FailurePart.form) }
     var result = CampaignResult()
-    result.counts.ioFailures = report.struckCount
+    for _ in 0..<Self.triesMax where result.violations.isEmpty {
+      let report = workload.run(
+        sweep(of: workload, plan), only: part, disks: Self.disks(plan), disguise: disguise)
+      result.counts.ioFailures = max(result.counts.ioFailures, report.struckCount)
+      result.violations = report.violation.map { [describe($0, of: workload, plan)] } ?? []
+    }
+    if result.counts.ioFailures == 0, result.violations.isEmpty { throw plan.noSuchPart(FailurePart.form) }
     result.report = ["\(words[0]): tried"]
-    result.violations = report.violation.map { [describe($0, of: workload, plan)] } ?? []
     return result
   }
 
