@@ -102,6 +102,24 @@ struct InitialValueTests {
     #expect(visits[0].token == tokens[0] && visits[0].opened == opened)
   }
 
+  @Test("X2 What was made for a new object has not changed, and counts as changed when it is set")
+  func unchanged() throws {
+    let context = try Sandbox(Visit.self).container.newContext()
+    let visit = Visit(context: context)
+    #expect(visit.changedValues().isEmpty && visit.changedValuesForCurrentEvent().isEmpty)
+    let (key, floor) = (visit.key, visit.stay.floor)
+    visit.key = UUID()
+    visit.stay.floor = floor + 1
+    #expect(visit.changedValues().keys.sorted() == ["key", "stay"])
+    let before = visit.changedValuesForCurrentEvent()
+    #expect(before["key"] as? UUID == key)
+    #expect((before["stay"] as? [String: Any?])?["floor"] as? Int64 == Int64(floor))
+    (visit.key, visit.stay.floor) = (key, floor)
+    #expect(visit.changedValues().isEmpty && visit.changedValuesForCurrentEvent().isEmpty)
+    _ = (visit.opened, visit.token)
+    #expect(visit.changedValues().isEmpty)
+  }
+
   #if os(Linux) || os(macOS)
     @Test("An initial value of a composite with a part that nothing can be made of stops the program")
     func unkept() async {

@@ -136,7 +136,7 @@ extension ContextCore {
       for slot in values.indices { overlay.setValue(values[slot], slot) }
     }
     overlay.isTouched = old.isTouched
-    overlay.takeEvent(of: old)
+    overlay.takeOver(from: old)
     overlay.transientsBefore = old.transientsBefore
     old.transientsBefore = nil
     tracker.remove(old.reference)

@@ -143,6 +143,9 @@ final class EntityShape: Sendable {
     }
   }
 
+  /// Whether new objects do not all begin with the same values.
+  var hasMadeDefaults: Bool { !madeDefaults.isEmpty }
+
   func valuesOfNewObject() -> [Value] {
     if madeDefaults.isEmpty { return template }
     var values = template

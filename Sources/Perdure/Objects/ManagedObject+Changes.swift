@@ -7,8 +7,9 @@ extension ManagedObject {
   /// `value(forKey:)` gives them; nil inside where a property has no value.
   ///
   /// A property that was set to what it had is not among them, though the object counts as updated. Of a new object
-  /// it is what differs from the defaults. Derived attributes are not among them; transient ones are, once they were
-  /// set. A composite attribute is among them as a whole.
+  /// it is what differs from the defaults, those that were made for it (`DefaultValue.now`) included. Derived attributes
+  /// are not among them; transient ones are, also where two values of their type cannot be compared and it was set. A
+  /// composite attribute is among them as a whole.
   ///
   /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are made as faults.
   public func changedValues() -> [String: Any?] {
@@ -115,11 +116,6 @@ extension ManagedObject {
     return value != stored.value(slot)
   }
 
-  private func changedTransients() -> [Int] {
-    guard let overlay, overlay.changesTransients else { return [] }
-    return shape.properties.indices.filter { isTransient($0) && isTransientHeld($0) }
-  }
-
   private func isTransient(_ slot: Int) -> Bool {
     if case .transient = shape.properties[slot] { true } else { false }
   }
@@ -156,13 +152,14 @@ extension ManagedObject {
   }
 }
 
-/// The columns of an object as the store has them; of a new one, its defaults. The row is read when the first is asked
+/// The columns of an object as the store has them; of a new one, the defaults that it began with. The row is read when the first is asked
 /// for, and once.
 private struct StoredColumns {
   let context: ContextCore
   private let shape: EntityShape
   private let reference: ObjectReference
-  private let isNew: Bool
+  /// What a new object began with.
+  private let beginning: [Value]?
   private var isRead = false
   private var row: RowView?
 
@@ -170,11 +167,11 @@ private struct StoredColumns {
     self.context = context
     shape = object.shape
     reference = object.reference
-    isNew = object.overlay?.isNew == true
+    beginning = object.overlay?.beginning
   }
 
   mutating func value(_ slot: Int) -> Value {
-    if isNew { return shape.template[slot] }
+    if let beginning { return beginning[slot] }
     if !isRead { row = context.storedRow(reference) }
     isRead = true
     guard let row, let layouts = shape.storage.layouts else { return .null }

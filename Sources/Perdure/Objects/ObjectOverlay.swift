@@ -32,6 +32,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var eventStart: EventStart?
   /// Whether nothing has been changed in the current event; then `eventStart` is that of an earlier one.
   @exclusivity(unchecked) private(set) var isBeforeEvent = false
+  /// What the columns of a new object began with, where that is not the same for all; see `beginning`.
+  @exclusivity(unchecked) private var madeBeginning: [Value]?
   /// Where the tracker has it among the changes of its entity.
   @exclusivity(unchecked) var place = 0
 
@@ -40,8 +42,14 @@ final class ObjectOverlay {
     self.shape = shape
     slotCount = shape.template.count
     self.isNew = isNew
-    if isNew { values = makeValues(shape.valuesOfNewObject()) }
+    guard isNew else { return }
+    let beginning = shape.valuesOfNewObject()
+    if shape.hasMadeDefaults { madeBeginning = beginning }
+    values = makeValues(beginning)
   }
+
+  /// The defaults by slot that a new object began with; nil for one that has a row.
+  var beginning: [Value]? { isNew ? madeBeginning ?? shape.template : nil }
 
   deinit { dropValues() }
 
@@ -177,8 +185,9 @@ final class ObjectOverlay {
   /// The object had changes when the event began, and lost them meanwhile.
   func resumeEvent(_ start: EventStart) { eventStart = start }
 
-  /// Another overlay had the changes until now.
-  func takeEvent(of other: ObjectOverlay) {
+  /// Another overlay had the object until now: what it began with, and what has changed in the current event.
+  func takeOver(from other: ObjectOverlay) {
+    madeBeginning = other.madeBeginning
     (eventStart, isBeforeEvent) = (other.eventStart, other.isBeforeEvent)
   }
 

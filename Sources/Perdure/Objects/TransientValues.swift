@@ -11,7 +11,8 @@
 //       pointer.
 //   T2. Setting one gives the object an overlay whose `transientsBefore` is what all of them held before. It makes
 //       the object updated and is validated, and changes no row: `changesRow` speaks of columns alone. A default
-//       that is made later belongs to both: it was not set.
+//       that is made later belongs to both: it was not set. Values may be of any type, so whether one differs from what
+//       was held before cannot always be told; `setSince` says which were set at all.
 //   T3. They may be anything, and be released into code of the user's that uses the context. So whatever changes the
 //       context in several steps releases none of them before it is done (`keepDropped`, `releaseDropped`).
 //   T4. What is gone (`isGone`) holds none.
@@ -29,6 +30,8 @@ final class TransientValues {
   }
 
   var bySlot: [Int: Held]
+  /// Of what was held before (T2): the slots that were set since.
+  var setSince: Set<Int> = []
 
   init(_ bySlot: [Int: Held] = [:]) { self.bySlot = bySlot }
 }
@@ -66,6 +69,37 @@ extension ManagedObject {
 
   /// Whether it was set, be it to nothing.
   func isTransientHeld(_ slot: Int) -> Bool { held(slot) != nil }
+
+  /// The slots of the transient attributes that were set since the last save, to something else than they had.
+  func changedTransients() -> [Int] {
+    guard let before = overlay?.transientsBefore else { return [] }
+    return before.setSince.sorted().filter { slot in
+      let old = before.bySlot[slot] ?? .value(shape.template[slot])
+      let new = held(slot) ?? .value(shape.template[slot])
+      return !new.isKnown(toEqual: old)
+    }
+  }
+}
+
+extension TransientValues.Held {
+  /// Whether both are certainly the same: values of types that can be compared, and the same instance of a class.
+  fileprivate func isKnown(toEqual other: TransientValues.Held) -> Bool {
+    switch (self, other) {
+    case (.value(let left), .value(let right)): left == right
+    case (.object(let left), .object(let right)): Self.areEqual(left, right)
+    case (.value, .object), (.object, .value): false
+    }
+  }
+
+  private static func areEqual(_ left: Any, _ right: Any) -> Bool {
+    if let left = left as? any Equatable { return left.isEqual(to: right) }
+    guard type(of: left) is AnyClass, type(of: right) is AnyClass else { return false }
+    return left as AnyObject === right as AnyObject
+  }
+}
+
+extension Equatable {
+  fileprivate func isEqual(to other: Any) -> Bool { (other as? Self) == self }
 }
 
 // MARK: - Setting
@@ -143,6 +177,9 @@ extension ContextCore {
   func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
     guard !object.header.pointee.isGone, object.overlay?.isNew == true || wake(object) else { return }
     noteTransients(of: object)
+    if !object.header.pointee.wakefulness.contains(.waking) {
+      object.overlay?.transientsBefore?.setSince.insert(slot)
+    }
     object.hold(held, slot)
   }
 
