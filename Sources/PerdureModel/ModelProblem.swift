@@ -69,8 +69,11 @@ public struct ModelProblem: Sendable, Hashable {
     case defaultBreaksRule
     /// A relationship leads out of a configuration: no store can be opened with it.
     case configurationSplitsRelationship
-    /// An index has a derived attribute among several elements: stores do without it.
+    /// An index has a derived attribute, or an end of a one-to-one relationship, among several elements: stores do
+    /// without it, or may.
     case indexNotKept
+    /// An attribute that may have no value has a default, so that it has one until a program takes it away.
+    case optionalWithDefault
   }
 
   /// The broken rule.

@@ -16,6 +16,12 @@ extension ModelValidation {
 
   private mutating func checkDefault(_ attribute: AttributeDescription, _ entity: String) {
     guard let value = attribute.defaultValue else { return }
+    if attribute.isOptional, attribute.derivation == nil {
+      warn(
+        .optionalWithDefault, entity, attribute.name,
+        "The attribute may have no value, and every new object has its default.",
+        "Make it required, or remove the default, unless no value means something else than the default.")
+    }
     if value.converted(to: attribute.type) == nil {
       error(
         .defaultType, entity, attribute.name, "The default \(value) is no \(attribute.type).",

@@ -28,6 +28,7 @@ extension ModelValidation {
       error(.indexShape, entity, description.name, "The index has no element.", "Name a property.")
     }
     checkPartialPredicate(description, in: index)
+    warnOfOneToOne(description, in: index)
     var seen: Set<String> = []
     for element in description.elements {
       if !seen.insert(element.propertyName).inserted {
@@ -53,6 +54,24 @@ extension ModelValidation {
         .indexNotKept, entity, description.name, "No store keeps an index on \(name), as it is derived.",
         "Index counts, sums of numbers of one-to-many relationships, copies along to-one relationships, and "
           + "functions of own text.")
+    }
+  }
+
+  /// One end of a one-to-one relationship is in rows. Which one a store decides, by the order in which it came to know
+  /// the two.
+  private mutating func warnOfOneToOne(_ description: FetchIndexDescription, in index: Int) {
+    guard description.elements.count > 1 else { return }
+    for element in description.elements {
+      guard case .relationship(let relationship)? = visible[index][element.propertyName]?.property,
+        !relationship.isToMany, let name = relationship.inverseName,
+        let destination = indicesByName[relationship.destinationEntityName],
+        case .relationship(let inverse)? = visible[destination][name]?.property, !inverse.isToMany
+      else { continue }
+      warn(
+        .indexNotKept, entities[index].name, description.name,
+        "A store may not keep this index: \(relationship.name) is one-to-one, and its rows may be those of "
+          + "\(relationship.destinationEntityName).",
+        "Leave \(relationship.name) out: it leads to one object at most, which is found without an index.")
     }
   }
 

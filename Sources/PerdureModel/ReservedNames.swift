@@ -10,7 +10,7 @@ enum ReservedNames {
     "awakeFromFetch", "awakeFromInsert", "awakeFromSnapshotEvents", "willSave", "didSave",
     "willTurnIntoFault", "didTurnIntoFault", "prepareForDeletion", "validateForInsert",
     "validateForUpdate", "validateForDelete", "changedValues", "changedValuesForCurrentEvent",
-    "committedValues", "objectWillChange",
+    "committedValues", "objectWillChange", "predicateValue",
     // Every object
     "description", "debugDescription", "hash", "hashValue", "self", "Self", "super", "init", "deinit",
     "Type", "Protocol", "class", "superclass", "zone", "copy", "isEqual",

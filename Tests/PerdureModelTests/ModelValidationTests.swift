@@ -4,10 +4,10 @@ import Testing
 
 @Suite("A model is checked as a whole")
 struct ModelValidationTests {
-  @Test("The sample model is accepted without a warning")
+  @Test("The sample model is accepted, with a warning of its optional attribute that has a default")
   func accepted() throws {
     let model = try Sample.model()
-    #expect(model.warnings == [])
+    #expect(model.warnings.map(finding) == ["optionalWithDefault Worker.salary"])
     #expect(model.entities == Sample.entities)
     #expect(model.entitiesByName["Worker"] == Sample.worker)
   }
@@ -50,7 +50,7 @@ struct ModelValidationTests {
 
   @Test(
     "Members of every object are reserved",
-    arguments: ["objectID", "isDeleted", "description", "hash", "entity", "self"])
+    arguments: ["objectID", "isDeleted", "description", "hash", "entity", "self", "predicateValue"])
   func reserved(name: String) {
     #expect(findings([entity("E", .string(name))]) == ["reservedName E.\(name)"])
   }
@@ -251,6 +251,53 @@ struct ModelWarningTests {
           "Node", .toMany("children", "Node", inverse: "parent", deleteRule: .cascade),
           .toOne("parent", "Node", inverse: "children", deleteRule: .cascade)))
         == ["cascadeCycle Node.children", "cascadeCycle Node.parent"])
+  }
+
+  @Test("A cascade that leads back by a relationship that an entity inherits, or that only a sub-entity has")
+  func inheritedCascades() throws {
+    #expect(
+      try warnings(
+        entity("P", .toMany("qs", "Q", inverse: "p", deleteRule: .cascade)),
+        EntityDescription(
+          "S", superentity: "P", properties: [.toMany("ts", "Q", inverse: "s", deleteRule: .cascade)]),
+        entity(
+          "Q", .toOne("p", "P", inverse: "qs"), .toOne("s", "S", inverse: "ts", deleteRule: .cascade)))
+        == ["cascadeCycle P.qs", "cascadeCycle S.ts", "cascadeCycle Q.s"])
+    #expect(
+      try warnings(
+        entity("P", .toMany("qs", "Q", inverse: "p", deleteRule: .cascade)),
+        EntityDescription("S", superentity: "P", properties: []),
+        entity(
+          "Q", .toOne("p", "P", inverse: "qs"),
+          .toMany("leaves", "Leaf", inverse: "q", deleteRule: .cascade)),
+        entity("Leaf", .toOne("q", "Q", inverse: "leaves"), .toOne("s", "S", deleteRule: .cascade)))
+        == ["noInverse Leaf.s", "cascadeCycle P.qs", "cascadeCycle Q.leaves", "cascadeCycle Leaf.s"])
+  }
+
+  @Test("An optional attribute with a default, and an optional element of a composite with one")
+  func optionalWithDefault() throws {
+    #expect(
+      try warnings(
+        entity(
+          "A", .string("a", default: "x"), .string("b", optional: false, default: "x"), .string("c"),
+          .composite("d", [.date("at", default: .now), .int64("n", optional: false, default: 1)]),
+          .transient("e", .int16, default: 1)))
+        == ["optionalWithDefault A.a", "optionalWithDefault A.d.at", "optionalWithDefault A.e"])
+  }
+
+  @Test("An index of several elements with an end of a one-to-one relationship")
+  func indexOfOneToOne() throws {
+    func found(_ indexes: FetchIndexDescription...) throws -> [String] {
+      try warnings(
+        EntityDescription(
+          "Person",
+          properties: [
+            .string("name"), .toOne("passport", "Passport", inverse: "owner"), .toOne("boss", "Person"),
+          ], indexes: indexes), entity("Passport", .toOne("owner", "Person", inverse: "passport"))
+      ).filter { $0 != "noInverse Person.boss" }
+    }
+    #expect(try found(.init(on: "passport"), .init(on: "boss", "name")) == [])
+    #expect(try found(.init("both", [.init("passport"), .init("name")])) == ["indexNotKept Person.both"])
   }
 
   @Test("A delete that empties a required relationship")

@@ -145,9 +145,12 @@ struct ValidationRuleTests {
 
   @Test("A default that breaks a rule is a warning")
   func defaults() throws {
-    let model = try ManagedObjectModel([attribute(.int64, default: 7, .maximum(5))])
-    #expect(model.warnings.map(finding) == ["defaultBreaksRule E.a"])
-    #expect(try ManagedObjectModel([attribute(.int64, default: 5, .maximum(5))]).warnings == [])
+    func broken(_ value: DefaultValue) throws -> [String] {
+      try ManagedObjectModel([attribute(.int64, default: value, .maximum(5))]).warnings
+        .filter { $0.rule == .defaultBreaksRule }.map(finding)
+    }
+    #expect(try broken(7) == ["defaultBreaksRule E.a"])
+    #expect(try broken(5) == [])
   }
 }
 

@@ -1,0 +1,104 @@
+// Deletes that cascade in a circle. An object has the relationships that its entity inherits, and may be of a subentity
+// with more of them: so where a cascade arrives, it goes on from the entity, from all above it and from all below it.
+
+extension ModelValidation {
+  /// Warns of each cascading relationship that leads, through other entities, back to where it began.
+  /// An entity that cascades to itself directly (a tree's children), or to one above or below it, is usual and not
+  /// mentioned, unless its inverse cascades as well.
+  mutating func checkCascades() {
+    var search = CascadeSearch(parents)
+    for (index, entity) in entities.enumerated() {
+      for relationship in entity.relationships where relationship.deleteRule == .cascade {
+        if let target = indicesByName[relationship.destinationEntityName] {
+          search.targets[index].append(target)
+        }
+      }
+    }
+    for (index, entity) in entities.enumerated() {
+      for relationship in entity.relationships where relationship.deleteRule == .cascade {
+        guard let target = indicesByName[relationship.destinationEntityName] else { continue }
+        let isCycle =
+          search.areKin(index, target)
+          ? inverseCascades(relationship, of: target) : search.arrives(at: index, from: target)
+        guard isCycle else { continue }
+        warn(
+          .cascadeCycle, entity.name, relationship.name,
+          "Deletes cascade from here back to \"\(entity.name)\".",
+          "Make sure that one delete may take all of them along.")
+      }
+    }
+  }
+
+  private func inverseCascades(_ relationship: RelationshipDescription, of target: Int) -> Bool {
+    guard let name = relationship.inverseName, let inverse = visible[target][name],
+      name != relationship.name, case .relationship(let other) = inverse.property
+    else { return false }
+    return other.deleteRule == .cascade
+  }
+}
+
+/// Where cascades lead among the entities of a model.
+private struct CascadeSearch {
+  let parents: [Int?]
+  private var children: [[Int]]
+  /// The destinations of the cascading relationships that each entity declares.
+  var targets: [[Int]]
+
+  init(_ parents: [Int?]) {
+    self.parents = parents
+    targets = Array(repeating: [], count: parents.count)
+    children = targets
+    for (index, parent) in parents.enumerated() {
+      if let parent { children[parent].append(index) }
+    }
+  }
+
+  /// Whether one of the two is the other, or above it.
+  func areKin(_ left: Int, _ right: Int) -> Bool { isAbove(left, right) || isAbove(right, left) }
+
+  private func isAbove(_ ancestor: Int, _ index: Int) -> Bool {
+    var current: Int? = index
+    while let here = current {
+      if here == ancestor { return true }
+      current = parents[here]
+    }
+    return false
+  }
+
+  /// Whether an object of `goal` may be deleted after one of `start`. O(entities and relationships).
+  func arrives(at goal: Int, from start: Int) -> Bool {
+    var seen: Set<Int> = [start]
+    var open = [start]
+    var kin = KinWalk()
+    while let index = open.popLast() {
+      for member in kin.new(of: index, parents, children) {
+        if member == goal { return true }
+        for next in targets[member] where seen.insert(next).inserted { open.append(next) }
+      }
+    }
+    return false
+  }
+}
+
+/// The entities above and below others, each once.
+private struct KinWalk {
+  private var above: Set<Int> = []
+  private var below: Set<Int> = []
+
+  /// An entity, those above it and those below it, as far as they have not been told before.
+  mutating func new(of index: Int, _ parents: [Int?], _ children: [[Int]]) -> [Int] {
+    var found: [Int] = []
+    var current = parents[index]
+    while let ancestor = current, above.insert(ancestor).inserted {
+      found.append(ancestor)
+      current = parents[ancestor]
+    }
+    var open = [index]
+    while let descendant = open.popLast() {
+      guard below.insert(descendant).inserted else { continue }
+      found.append(descendant)
+      open += children[descendant]
+    }
+    return found
+  }
+}
