@@ -103,6 +103,35 @@ struct ExpansionTests {
     }
     """
 
+  @Test(
+    "Beside a relationship stands a look for its inverse, where it is written so that a macro can read it")
+  func inverses() {
+    func peer(_ source: String) -> String {
+      let attribute = source.prefix { $0 != ")" } + ")"
+      let request = Request.AttachedExpansion(
+        typeName: "MarkerMacro", role: "peer", attribute: SyntaxText(String(attribute)),
+        declaration: SyntaxText(source), surroundings: "@Entity class A: B {}")
+      guard case .expansion(let text, let diagnostics) = Expansion.expand(request), diagnostics.isEmpty
+      else { return "refused" }
+      return text ?? ""
+    }
+    for (type, destination) in [
+      ("Order?", "Order"), ("Shop.Order", "Shop.Order"), ("ToMany<Order>", "Order"),
+    ] {
+      #expect(
+        peer("@Relationship(deleteRule: .deny, inverse: \"lines\") var a: \(type)")
+          == "private static func _inverseOf_a() { _ = \(destination)._Slot.lines }")
+    }
+    for source in [
+      "@Relationship(deleteRule: .deny) var a: Order?", "@Relationship(inverse: name) var a: Order?",
+      "@Relationship(inverse: #\"a\"#) var a: Order?", "@Relationship(inverse: \"a b\") var a: Order?",
+      "@Relationship(inverse: nil) var a: Order?", "@Relationship(inverse: \"a\") var a: Optional<Order>",
+      "@Relationship(inverse: \"a\") let a: Order?", "@Attribute(derived: \"a\") var a: Int",
+    ] {
+      #expect(peer(source) == "", "\(source)")
+    }
+  }
+
   @Test("The hooks that a class overrides are named, in #if too; not those of types inside or of other names")
   func hooks() {
     func lifeCycle(_ source: String) -> String? {

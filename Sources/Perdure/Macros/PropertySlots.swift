@@ -1,12 +1,23 @@
 extension ManagedObject {
+  // Inverses are looked for by name. In a class without `@Entity` nobody has written them down, and any may be there.
+
   /// Where the slots of this class's properties begin and end. Each class of an entity has one of its own,
   /// written by `@Entity`: its properties follow those of its superclass.
+  @dynamicMemberLookup
   public enum _Slot {
     /// The number of slots: none, for the class that all others inherit from.
     @inlinable public static var _count: Int { 0 }
 
     /// The names of the properties by key paths from a class that inherits them.
     public static func _names<Root: ManagedObject>(_ root: Root.Type) -> [AnyKeyPath: String] { [:] }
+
+    /// A property that may be there. For generated code, which never asks.
+    public static subscript(dynamicMember name: String) -> _UnknownSlot { _UnknownSlot() }
+  }
+
+  /// What stands for the slot of a property of a class without `@Entity`.
+  public struct _UnknownSlot {
+    init() {}
   }
 }
 

@@ -6,7 +6,7 @@ enum Expansion {
     case ("EntityMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
     case ("ManagedMacro", "accessor"): placed(request, ManagedExpansion.accessors(request.declaration))
     case ("CompositeMacro", "extension"): CompositeExpansion.conformance(request)
-    case ("MarkerMacro", "peer"): placed(request, "")
+    case ("MarkerMacro", "peer"): placed(request, InverseCheck.peer(request))
     default: .expansion(nil, [unknown(request)])
     }
   }

@@ -29,6 +29,20 @@ struct MarkerArguments {
     }
   }
 
+  /// The argument that is called so, where it is a string of letters, digits and underscores.
+  func text(label: String) -> String? {
+    for argument in arguments where argument.count == 3 {
+      let words = Array(argument)
+      guard words[0].is(label), words[1].is(":"), words[2].kind == .literal else { continue }
+      let value = words[2]
+      let text = value.text.dropFirst().dropLast()
+      let isName =
+        !text.isEmpty && text.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
+      return value.text == "\"\(text)\"" && isName ? String(text) : nil
+    }
+    return nil
+  }
+
   /// Whether an argument is this case of `AttributeOption`, with or without the type in front.
   func has(option: String) -> Bool {
     arguments.contains { argument in

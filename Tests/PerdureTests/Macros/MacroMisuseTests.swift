@@ -114,6 +114,38 @@ struct MacroMisuseTests {
     #expect(found.count == 7, "\(found)")
   }
 
+  @Test("An inverse that the other class does not have is refused at its relationship, if that is an @Entity")
+  func inverses() throws {
+    let source = """
+      import Perdure
+      @Entity final class Lender: ManagedObject {
+        @Relationship(inverse: "lender") var books: ToMany<Lent>
+        @Relationship(inverse: "nobody") var others: ToMany<Lent>
+        @Relationship(inverse: "keeper") private var best: Lent?
+        @Relationship(inverse: "friend") var friend: Lender?
+        @Relationship(inverse: "anything") var plain: Plain?
+        @Relationship(inverse: Lender.back, deleteRule: .deny) var computed: Lent?
+        static let back = "lender"
+      }
+      @Entity final class Lent: ManagedObject {
+        @Relationship(inverse: "books") var lender: Lender
+        @Relationship(inverse: "best") private var keeper: Lender?
+        @Relationship(inverse: "computd", deleteRule: .deny) var last: Lender?
+      }
+      class Plain: ManagedObject {}
+      """
+    let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
+    let said = try compiler.check(source)
+    let found = try errors(source)
+    #expect(
+      Set(found.map(\.text)) == [
+        "type 'Lent._Slot' has no member 'nobody'", "type 'Lender._Slot' has no member 'computd'",
+      ], "\(said)")
+    for name in ["others", "last"] {
+      #expect(said.contains("in expansion of macro 'Relationship' on property '\(name)' here"), "\(said)")
+    }
+  }
+
   @Test(
     "A struct that is no composite, and a composite that is not marked as one, are told apart at the property"
   )
