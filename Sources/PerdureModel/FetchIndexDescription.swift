@@ -13,6 +13,10 @@ public import PerdurePredicates
 /// Elements in front serve by themselves too: an index of `town` and `name` finds a town, a name in a town, and the
 /// names of a town in their order, forwards and backwards.
 ///
+/// Where an index is expected, an array of elements stands for one that is named after them, and a text for an element:
+///
+///     indexes: [["town", .descending("born")], .init("loud", ["name"], where: "volume > 5")]
+///
 /// With a ``partialPredicate`` only the objects for which it holds are in the index. It serves requests that say the
 /// same, or more of the same attribute: an index where `size > 5` serves `size == 7`.
 public struct FetchIndexDescription: Sendable, Hashable {
@@ -29,6 +33,11 @@ public struct FetchIndexDescription: Sendable, Hashable {
       self.propertyName = propertyName
       self.isAscending = isAscending
     }
+
+    /// An element of which greater values come first.
+    public static func descending(_ propertyName: String) -> Element {
+      Element(propertyName, ascending: false)
+    }
   }
 
   /// The name, unique among the indexes of the entity and its superentities.
@@ -36,11 +45,11 @@ public struct FetchIndexDescription: Sendable, Hashable {
   /// The properties, most significant first; at least one.
   public var elements: [Element]
 
-  /// Which objects are in the index; nil for all. It compares stored attributes of the entity, or `canonical:`,
+  /// Which objects are in the index; nil for all, or where it cannot be read. It compares stored attributes of the entity, or `canonical:`,
   /// `lowercase:` or `uppercase:` of them, with values, and to-one relationships with nil.
   public var partialPredicate: FetchPredicate?
-  /// The text of such a predicate that a store's model has and this version cannot read, because a later one wrote it.
-  /// The model of a program has none.
+  /// The text of such a predicate that cannot be read: in a store's model one that a later version wrote, in a program a
+  /// mistake, which is a problem of its model.
   public internal(set) var unreadablePartialPredicate: String?
 
   /// Makes an index description.
@@ -50,15 +59,40 @@ public struct FetchIndexDescription: Sendable, Hashable {
     self.partialPredicate = partialPredicate
   }
 
-  /// The name of an index that is named after its properties.
-  package static func name(of propertyNames: [String]) -> String {
-    "by_" + propertyNames.flatMap { $0.split { ".:()".contains($0) } }.joined(separator: "_")
+  /// Makes a description of an index of the objects for which a predicate holds: `"volume > 5"`. A text that is no
+  /// predicate is a problem of the model.
+  public init(_ name: String, _ elements: [Element], where predicate: String) {
+    self.init(name, elements)
+    do {
+      partialPredicate = try FetchPredicate(format: predicate)
+    } catch {
+      unreadablePartialPredicate = predicate
+    }
   }
 
-  /// Makes an index over `propertyNames`, all ascending, named after them.
-  public init(on propertyNames: String...) {
-    self.init(Self.name(of: propertyNames), propertyNames.map { Element($0) })
+  /// The name of an index that is named after its elements.
+  private static func name(of elements: [Element]) -> String {
+    let names = elements.flatMap { element -> [Substring] in
+      element.propertyName.split { ".:()".contains($0) } + (element.isAscending ? [] : ["descending"])
+    }
+    return "by_" + names.joined(separator: "_")
   }
+
+  /// Makes an index over `elements`, named after them.
+  public init(on elements: [Element]) { self.init(Self.name(of: elements), elements) }
+
+  /// Makes an index over `propertyNames`, all ascending, named after them.
+  public init(on propertyNames: String...) { self.init(on: propertyNames.map { Element($0) }) }
+}
+
+extension FetchIndexDescription: ExpressibleByArrayLiteral {
+  /// Makes an index over elements, named after them.
+  public init(arrayLiteral elements: Element...) { self.init(on: elements) }
+}
+
+extension FetchIndexDescription.Element: ExpressibleByStringLiteral {
+  /// Makes an ascending element.
+  public init(stringLiteral propertyName: String) { self.init(propertyName) }
 }
 
 extension FetchIndexDescription.Element {

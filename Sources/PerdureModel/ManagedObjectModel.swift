@@ -19,10 +19,17 @@ public final class ManagedObjectModel: Sendable {
   public let entitiesByName: [String: EntityDescription]
   /// What is allowed but deserves a look, for example a relationship without an inverse.
   public let warnings: [ModelProblem]
-  /// The version of the model; see `ModelHash` for what it covers. Equal models have equal hashes on
-  /// every platform; the order of entities and properties does not count.
+  /// The version of the model: a hash of the versions of its entities. Equal models have equal hashes on every platform;
+  /// the order of entities and properties does not count.
+  ///
+  /// What the hash of an entity covers: its name, superentity, whether it is abstract, uniqueness constraints, hash
+  /// modifier, and its properties, inherited ones included. Of a property: the name, whether it is optional, the hash
+  /// modifier; of an attribute the type, the derivation, and whether it is transient; of a composite its elements; of a
+  /// relationship the destination, the inverse, the least and the greatest count. Not covered are class names, defaults,
+  /// delete rules, validation rules, value transformers, indexes, renaming identifiers, user info, version identifiers,
+  /// configurations, and every order of declaration.
   public let versionHash: UInt64
-  /// The version of each entity by itself, inherited properties included.
+  /// The version of each entity by itself, inherited properties included; see ``versionHash``.
   public let entityVersionHashesByName: [String: UInt64]
   /// Names that a program gives to this version of the model; stored with it, and not part of the version hash.
   public let versionIdentifiers: Set<String>

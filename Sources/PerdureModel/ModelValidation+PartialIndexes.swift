@@ -7,9 +7,12 @@ extension ModelValidation {
     if isStored { return }
     let entity = entities[index].name
     let text = description.unreadablePartialPredicate ?? description.partialPredicate?.predicateFormat
-    if let text, (try? FetchPredicate(format: text)) == nil {
+    do {
+      if let text { _ = try FetchPredicate(format: text) }
+    } catch let reason {
       error(
-        .indexPredicate, entity, description.name, "The predicate \(text) cannot be read from its text.",
+        .indexPredicate, entity, description.name,
+        "The predicate \(text ?? "") cannot be read from its text. \(reason)",
         "Write another one, or leave it away.")
       return
     }

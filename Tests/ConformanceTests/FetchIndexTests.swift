@@ -147,6 +147,7 @@ struct FetchIndexTests {
       (FetchIndexDescription(on: "length:(title)"), .indexProperty),
       (FetchIndexDescription(on: "canonical:(missing)"), .indexProperty),
       (FetchIndexDescription("none", []), .indexShape),
+      (FetchIndexDescription("odd", ["year"], where: "year >"), .indexPredicate),
       (FetchIndexDescription("twice", [.init("year"), .init("year")]), .indexShape),
       (
         FetchIndexDescription(

@@ -11,7 +11,7 @@ extension _EntityAssembly {
     _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
   ) {
-    add(.always(name, C.elements(default: value)), originalName)
+    add(.always(name, C.elements(default: value)), options, originalName)
   }
 
   /// Adds a composite attribute that may have no value, and has none at first where no other is given.
@@ -19,7 +19,7 @@ extension _EntityAssembly {
     _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
   ) {
-    add(CompositeAttributeDescription(name, C.elements(of: value)), originalName)
+    add(CompositeAttributeDescription(name, C.elements(of: value)), options, originalName)
   }
 
   /// Explains what types a composite attribute can have.
@@ -159,7 +159,7 @@ public struct _CompositeAssembly {
 
   private mutating func add(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
     var attribute = attribute
-    for case .rules(let rules) in options { attribute.rules += rules }
+    attribute.take(options)
     elements.append(.attribute(attribute))
   }
 

@@ -30,16 +30,21 @@ public import PerdureModel
 ///   - name: The entity's name; the class's unless given.
 ///   - isAbstract: Whether only subclasses have objects.
 ///   - unique: Sets of attributes that no two objects share, by property names.
-///   - indexes: Ordered indexes, by property names, all ascending.
+///   - indexes: Ordered indexes. An array of property names is one of these, ascending, and named after them; `.descending`
+///     turns an element round; `.init("name", ["a"], where: "a > 5")` gives a name, and says which objects are in it. See
+///     `FetchIndexDescription`.
 ///   - originalName: The entity's name in an earlier version of the model. Kept for migrations to come: no
 ///     migration reads it so far, and a renamed entity is one that is gone and one that is new.
+///   - userInfo: Whatever the program wants to say about the entity; stored with the model.
+///   - versionHashModifier: Makes the version hash another one: `EntityDescription.versionHashModifier`.
 @attached(
   member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
   named(_lifeCycle), arbitrary)
 @attached(memberAttribute)
 public macro Entity(
-  _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [], indexes: [[String]] = [],
-  originalName: String? = nil
+  _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],
+  indexes: [FetchIndexDescription] = [], originalName: String? = nil, userInfo: [String: String] = [:],
+  versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "EntityMacro")
 
 /// Gives a variable the storage of its object. Written by `@Entity`, not by hand.
@@ -79,7 +84,8 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 /// A change of one side is seen on the other at once. A relationship without an inverse is one-way.
 ///
 /// - Parameters:
-///   - inverse: The name of the property of the other class that leads back. Both sides name each other.
+///   - inverse: The name of the property of the other class that leads back. Both sides name each other. A literal that
+///     names no property which a class with `@Entity` declares is an error of the compiler.
 ///   - deleteRule: What deleting an object does to the other end.
 ///   - optional: Whether an object may be saved with nothing at the other end.
 ///   - minCount: The least number of objects at the other end of a to-many relationship that has any.
@@ -87,10 +93,13 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - originalName: The relationship's name in an earlier version of the model. Kept for migrations to
 ///     come: no migration reads it so far, and a renamed relationship is one that is gone and one that is
 ///     new.
-@attached(peer)
+///   - userInfo: Whatever the program wants to say about the relationship; stored with the model.
+///   - versionHashModifier: Makes the version hash another one: `RelationshipDescription.versionHashModifier`.
+@attached(peer, names: prefixed(_inverseOf_))
 public macro Relationship(
   inverse: String? = nil, deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0,
-  maxCount: Int = 0, originalName: String? = nil
+  maxCount: Int = 0, originalName: String? = nil, userInfo: [String: String] = [:],
+  versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
 /// Leaves a variable of an `@Entity` class alone: it is stored by Swift, and never saved. The context knows nothing of
@@ -139,6 +148,10 @@ public enum AttributeOption: Sendable, Hashable {
   case transformed(by: String)
   /// What values have to be like for a save to take them. The functions below write the usual ones.
   case rules([ValidationRule])
+  /// Whatever the program wants to say about the attribute; stored with the model, and not part of the version hash.
+  case userInfo([String: String])
+  /// Makes the version hash another one: `AttributeDescription.versionHashModifier`.
+  case versionHashModifier(String)
 }
 
 extension AttributeOption {

@@ -9,24 +9,25 @@ public struct _EntityAssembly {
   private let name: String?
   private let isAbstract: Bool
   private let originalName: String?
+  private let userInfo: [String: String]
+  private let versionHashModifier: String?
   private var properties: [PropertyDescription] = []
   private var indexes: [FetchIndexDescription]
   private var constraints: [[String]]
 
   /// Begins with what the attribute says.
   public init(
-    _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [], indexes: [[String]] = [],
-    originalName: String? = nil
+    _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],
+    indexes: [FetchIndexDescription] = [], originalName: String? = nil,
+    userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
     self.name = name
     self.isAbstract = isAbstract
     self.originalName = originalName
+    self.userInfo = userInfo
+    self.versionHashModifier = versionHashModifier
     constraints = unique
-    self.indexes = indexes.map(Self.index)
-  }
-
-  private static func index(on names: [String]) -> FetchIndexDescription {
-    FetchIndexDescription(FetchIndexDescription.name(of: names), names.map { .init($0) })
+    self.indexes = indexes
   }
 
   /// The name of the entity of a class. Known before any description is made, because descriptions of
@@ -39,7 +40,8 @@ public struct _EntityAssembly {
       entityName(of: className),
       superentity: superclass._entityName.isEmpty ? nil : superclass._entityName,
       isAbstract: isAbstract, className: className, properties: properties, indexes: indexes,
-      uniquenessConstraints: constraints, renamingIdentifier: originalName)
+      uniquenessConstraints: constraints, renamingIdentifier: originalName, userInfo: userInfo,
+      versionHashModifier: versionHashModifier)
   }
 }
 
@@ -94,11 +96,11 @@ extension _EntityAssembly {
 
   private mutating func addAttribute(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
     var attribute = attribute
-    for case .rules(let rules) in options { attribute.rules += rules }
+    attribute.take(options)
     if options.contains(.transient) { attribute.isTransient = true }
     for case .transformed(let name) in options { attribute.valueTransformerName = name }
     properties.append(.attribute(attribute))
-    if options.contains(.indexed) { indexes.append(Self.index(on: [attribute.name])) }
+    if options.contains(.indexed) { indexes.append(FetchIndexDescription(on: attribute.name)) }
     if options.contains(.unique) { constraints.append([attribute.name]) }
   }
 }
@@ -192,6 +194,20 @@ extension _EntityAssembly {
   }
 }
 
+extension AttributeDescription {
+  /// Takes over what options say of any attribute.
+  mutating func take(_ options: [AttributeOption]) {
+    for option in options {
+      switch option {
+      case .rules(let rules): self.rules += rules
+      case .userInfo(let userInfo): self.userInfo.merge(userInfo) { $1 }
+      case .versionHashModifier(let modifier): versionHashModifier = modifier
+      case .unique, .indexed, .transient, .composite, .transformed: break
+      }
+    }
+  }
+}
+
 /// What tells an optional type from others.
 private protocol _MayBeNil {}
 extension Optional: _MayBeNil {}
@@ -202,30 +218,31 @@ extension _EntityAssembly {
   /// Adds a to-one relationship.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination?.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
-    optional: Bool = true, originalName: String? = nil
+    optional: Bool = true, originalName: String? = nil, userInfo: [String: String] = [:],
+    versionHashModifier: String? = nil
   ) {
     addRelationship(
       RelationshipDescription(
         name, to: Self.entity(of: Destination.self), inverse: inverse, minCount: optional ? 0 : 1,
-        maxCount: 1,
-        isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName))
+        maxCount: 1, isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName,
+        userInfo: userInfo, versionHashModifier: versionHashModifier))
   }
 
   /// Adds a to-one relationship that always leads to an object.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
-    originalName: String? = nil
+    originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
     add(
       name, Destination?.self, inverse: inverse, deleteRule: deleteRule, optional: false,
-      originalName: originalName)
+      originalName: originalName, userInfo: userInfo, versionHashModifier: versionHashModifier)
   }
 
   /// Adds a to-many relationship.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: ToMany<Destination>.Type, inverse: String? = nil,
     deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0, maxCount: Int = 0,
-    originalName: String? = nil
+    originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
     if maxCount == 1 {
       stop("\(name) is to-many with at most one object: declare it as an optional object.")
@@ -233,7 +250,8 @@ extension _EntityAssembly {
     addRelationship(
       RelationshipDescription(
         name, to: Self.entity(of: Destination.self), inverse: inverse, minCount: minCount,
-        maxCount: maxCount, isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName))
+        maxCount: maxCount, isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName,
+        userInfo: userInfo, versionHashModifier: versionHashModifier))
   }
 
   private static func entity(of destination: ManagedObject.Type) -> String {
@@ -242,9 +260,18 @@ extension _EntityAssembly {
     return name
   }
 
-  mutating func add(_ composite: CompositeAttributeDescription, _ originalName: String?) {
+  mutating func add(
+    _ composite: CompositeAttributeDescription, _ options: [AttributeOption], _ originalName: String?
+  ) {
     var composite = composite
     composite.renamingIdentifier = originalName
+    for option in options {
+      switch option {
+      case .userInfo(let userInfo): composite.userInfo.merge(userInfo) { $1 }
+      case .versionHashModifier(let modifier): composite.versionHashModifier = modifier
+      default: break
+      }
+    }
     properties.append(.composite(composite))
   }
 

@@ -46,6 +46,25 @@ private final class Hermit: ManagedObject {
   @Relationship(maxCount: 1) var friend: ToMany<Hermit>
 }
 
+@Entity(
+  indexes: [
+    ["title", .descending("volume")], [.descending("title"), "volume"], ["canonical:(title)"],
+    .init("loud", ["volume"], where: "volume > 5"), FetchIndexDescription("quiet", [.descending("volume")]),
+  ], userInfo: ["table": "tunes"], versionHashModifier: "t2")
+private final class Tune: ManagedObject {
+  @Attribute(.userInfo(["column": "name"]), .userInfo(["width": "9"])) var title: String
+  @Attribute(.versionHashModifier("decibel")) var volume: Int
+  @Attribute(.composite, .userInfo(["kind": "pair"]), .versionHashModifier("c")) var pair: Pair?
+  @Attribute(.transient, .userInfo(["kept": "no"])) var mark: Int?
+  @Relationship(inverse: "previous", userInfo: ["to": "one"], versionHashModifier: "n") var next: Tune?
+  @Relationship(inverse: "next", deleteRule: .cascade, userInfo: ["from": "one"]) var previous: Tune?
+  @Relationship(userInfo: ["to": "many"]) var others: ToMany<Tune>
+}
+
+@Composite private struct Pair {
+  @Attribute(.userInfo(["side": "left"]), .versionHashModifier("l")) var left: Int?
+}
+
 @Suite("Classes with macros are entities")
 struct EntityMacroTests {
   static let classes: [ManagedObject.Type] = [Creature.self, Cat.self, Cattery.self]
@@ -72,6 +91,51 @@ struct EntityMacroTests {
     #expect(cat.uniquenessConstraints == [["tag"]])
     #expect(cat.indexes == [FetchIndexDescription(on: "weight", "name")])
     #expect(Creature.entityDescription.indexes == [FetchIndexDescription(on: "name")])
+  }
+
+  @Test(
+    "Indexes have directions, functions, names and predicates; without one the name is made of the elements")
+  func indexes() throws {
+    let tune = Tune.entityDescription
+    #expect(
+      tune.indexes.map(\.name) == [
+        "by_title_volume_descending", "by_title_descending_volume", "by_canonical_title", "loud", "quiet",
+      ])
+    #expect(
+      tune.indexes.map { $0.elements.map(\.isAscending) } == [
+        [true, false], [false, true], [true], [true], [false],
+      ])
+    #expect(tune.indexes[3].partialPredicate == (try FetchPredicate(format: "volume > 5")))
+    #expect(tune.indexes[2].elements.map(\.propertyName) == ["canonical:(title)"])
+    let model = try ManagedObjectModel([tune])
+    let container = PersistentContainer(
+      name: "Tunes", model: model, classes: [Tune.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for number in 0..<50 {
+      let tune = Tune(context: context)
+      (tune.title, tune.volume) = ("t", number)
+    }
+    try context.save()
+    let request = Tune.fetchRequest { $0.volume == 47 }
+    let plan = try context.explain(request)
+    #expect(plan.contains("where volume > 5") && plan.contains("candidates: 1 "), "\(plan)")
+    #expect(try context.fetch(request).map(\.volume) == [47])
+  }
+
+  @Test("User info and hash modifiers of entities, attributes, composites, elements and relationships")
+  func userInfo() throws {
+    let tune = Tune.entityDescription
+    #expect(tune.userInfo == ["table": "tunes"] && tune.versionHashModifier == "t2")
+    #expect(
+      tune.properties.map(\.userInfo) == [
+        ["column": "name", "width": "9"], [:], ["kind": "pair"], ["kept": "no"], ["to": "one"],
+        ["from": "one"],
+        ["to": "many"],
+      ])
+    #expect(tune.properties.map(\.versionHashModifier) == [nil, "decibel", "c", nil, "n", nil, nil])
+    #expect(Pair.compositeElements.map(\.userInfo) == [["side": "left"]])
+    #expect(Pair.compositeElements.map(\.versionHashModifier) == ["l"])
   }
 
   @Test("Every type of attribute, its default and its being optional")
