@@ -72,6 +72,8 @@ public struct ModelProblem: Sendable, Hashable {
     /// An index has a derived attribute, or an end of a one-to-one relationship, among several elements: stores do
     /// without it, or may.
     case indexNotKept
+    /// A uniqueness constraint has a transformable attribute: the bytes are unique, whatever they stand for.
+    case constraintOfBytes
     /// An attribute that may have no value has a default, so that it has one until a program takes it away.
     case optionalWithDefault
   }

@@ -186,8 +186,18 @@ extension ModelValidation {
             .constraintProperty, entity.name, place, "\"\(name)\" is no stored attribute of the entity.",
             "Name attributes that are neither derived nor transient, and no relationships.")
         }
+        for name in constraint where isTransformable(visible[index][name]?.property) {
+          warn(
+            .constraintOfBytes, entity.name, place,
+            "\"\(name)\" is transformable: no two objects have the same bytes, whatever these stand for.",
+            "Leave it out, unless equal values always have equal bytes.")
+        }
       }
     }
+  }
+
+  private func isTransformable(_ property: PropertyDescription?) -> Bool {
+    if case .attribute(let attribute)? = property { attribute.type == .transformable } else { false }
   }
 
   private func isConstrainable(_ property: PropertyDescription?) -> Bool {

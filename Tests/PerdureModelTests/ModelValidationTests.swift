@@ -300,6 +300,15 @@ struct ModelWarningTests {
     #expect(try found(.init("both", [.init("passport"), .init("name")])) == ["indexNotKept Person.both"])
   }
 
+  @Test("A uniqueness constraint over what is transformed")
+  func constraintOfBytes() throws {
+    #expect(
+      try warnings(
+        EntityDescription(
+          "A", properties: [.attribute("a", .transformable), .binary("b"), .string("c")],
+          uniquenessConstraints: [["a", "c"], ["b"]])) == ["constraintOfBytes A.a,c"])
+  }
+
   @Test("A delete that empties a required relationship")
   func nullifiedRequired() throws {
     #expect(
