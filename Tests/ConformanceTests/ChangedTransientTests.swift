@@ -87,11 +87,65 @@ struct ChangedTransientTests {
     #expect(desk.zoom == 1)
   }
 
-  @Test("T1 What has changed in the current event has none of them")
+  @Test(
+    "T1 Those that were set in the current event are among what it has changed, with what they held before")
   func event() throws {
-    let (_, desk) = try desk()
-    desk.zoom = 2
+    let (context, desk) = try desk()
+    func event() -> [String: Any?] { desk.changedValuesForCurrentEvent() }
+    #expect(event().isEmpty)
+    let tool = Tool()
+    (desk.zoom, desk.held, desk.tool) = (2, tool, nil)
+    #expect(event().keys.sorted() == ["held", "zoom"])
+    #expect(event()["zoom"] as? Double == 1 && event()["held"].map { $0 == nil } == true)
     desk.title = "other"
-    #expect(desk.changedValuesForCurrentEvent().keys.sorted() == ["title"])
+    #expect(event().keys.sorted() == ["held", "title", "zoom"] && event()["title"] as? String == "d")
+    context.processPendingChanges()
+    #expect(event().isEmpty && names(desk) == ["held", "title", "zoom"])
+    (desk.zoom, desk.held) = (3, nil)
+    #expect(event().keys.sorted() == ["held", "zoom"])
+    #expect(event()["zoom"] as? Double == 2 && event()["held"] as? Tool === tool)
+    (desk.zoom, desk.held) = (2, tool)
+    #expect(event().isEmpty)
+    desk.zoom = 4
+    try context.save()
+    #expect(event().isEmpty && names(desk).isEmpty)
+    desk.zoom = 5
+    #expect(event()["zoom"] as? Double == 4)
+    context.rollback()
+    #expect(event().isEmpty && desk.zoom == 4)
+  }
+
+  @Test("T3 What an event has kept of them is let go of when it ends, and in the middle of nothing")
+  func released() throws {
+    final class Witness {
+      let ends: () -> Void
+      init(_ ends: @escaping () -> Void) { self.ends = ends }
+      deinit { ends() }
+    }
+    let model = try ManagedObjectModel([
+      EntityDescription("E", properties: [.string("a"), .transient("t"), .transient("u")])
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let object = context.insertNewObject(forEntityName: "E")
+    var ended = 0
+    object["t"] = Witness { [unowned object] in
+      ended += 1
+      object["u"] = ended
+      _ = object.changedValuesForCurrentEvent()
+    }
+    try context.save()
+    object["t"] = nil
+    try context.save()
+    #expect(ended == 1 && object["u"] as? Int == 1 && context.hasChanges)
+    object["t"] = Witness { [unowned object] in
+      ended += 1
+      object["u"] = ended
+    }
+    context.processPendingChanges()
+    object["t"] = nil
+    #expect(ended == 1 && object.changedValuesForCurrentEvent()["t"] as? Witness != nil)
+    context.processPendingChanges()
+    #expect(ended == 2 && object["u"] as? Int == 2)
+    #expect(object.changedValuesForCurrentEvent().keys.sorted() == ["u"])
   }
 }

@@ -137,8 +137,8 @@ extension ContextCore {
     }
     overlay.isTouched = old.isTouched
     overlay.takeOver(from: old)
-    overlay.transientsBefore = old.transientsBefore
-    old.transientsBefore = nil
+    (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
+    (old.transientsBefore, old.transientsAtEvent) = (nil, nil)
     tracker.remove(old.reference)
     old.object = nil
     identityMap.remove(old.reference)

@@ -14,7 +14,7 @@ extension ManagedObject {
   /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are made as faults.
   public func changedValues() -> [String: Any?] {
     var values: [String: Any?] = [:]
-    for slot in changedSlots() + changedTransients() {
+    for slot in changedSlots() + changedTransients(since: overlay?.transientsBefore) {
       let name = changedName(slot)
       if values[name] != nil { continue }
       values.updateValue(value(forKey: name), forKey: name)
@@ -23,7 +23,8 @@ extension ManagedObject {
   }
 
   /// The properties that have been changed in the current event, and the values that they had when it began; nil
-  /// inside for those without one. Transient attributes are not among them.
+  /// inside for those without one. Transient attributes are among them as among `changedValues()`; transformable ones
+  /// without a named transformer have been their bytes.
   ///
   /// An event ends with `processPendingChanges()` of the context, with a save that succeeds, with any save of objects of
   /// classes that have hooks, before the first `willSave()`, and with a `perform` of a background context; a rollback and
@@ -34,10 +35,10 @@ extension ManagedObject {
   ///   changed.
   public func changedValuesForCurrentEvent() -> [String: Any?] {
     core.checkOwner()
-    guard let context, let start = eventStart else { return [:] }
+    var values = transientsAtEvent()
+    guard let context, let start = eventStart else { return values }
     let overlay = overlay
     var stored = StoredColumns(context, self)
-    var values: [String: Any?] = [:]
     for slot in shape.properties.indices {
       if shape.isColumn(slot) {
         guard overlay?.value(slot) != nil || start.columns[slot] != nil else { continue }
@@ -61,6 +62,26 @@ extension ManagedObject {
       }
     }
     return values
+  }
+
+  /// What the transient attributes held that have been changed in the current event.
+  private func transientsAtEvent() -> [String: Any?] {
+    let before = overlay?.transientsAtEvent
+    var values: [String: Any?] = [:]
+    for slot in changedTransients(since: before) {
+      values.updateValue(shown(before?.bySlot[slot], slot), forKey: shape.propertyName(slot))
+    }
+    return values
+  }
+
+  /// What a transient attribute held, as `value(forKey:)` gives it.
+  private func shown(_ held: TransientValues.Held?, _ slot: Int) -> Any? {
+    switch held ?? .value(shape.template[slot]) {
+    case .object(let object): return object
+    case .value(let value):
+      guard case .transient(let type, _) = shape.properties[slot] else { return nil }
+      return shown(value, slot, FieldKind(type))
+    }
   }
 
   /// What had been changed when the current event began; nil when nothing has been changed in it.
@@ -193,7 +214,12 @@ extension ContextCore {
 
   /// What is changed from now on belongs to another event (`changedValuesForCurrentEvent`).
   func endEvent() {
-    for overlay in tracker.all { overlay.endEvent() }
+    keepDropped()
+    defer { releaseDropped() }
+    for overlay in tracker.all {
+      overlay.endEvent()
+      dropTransientsAtEvent(overlay)
+    }
     eventStarts = [:]
   }
 }

@@ -28,6 +28,9 @@ final class ObjectOverlay {
   /// What the transient attributes of the instance held before the first of them was set; nil when none was.
   /// Taken away by `ContextCore.dropTransientsBefore` alone, which lets go of it where that may call out (T3).
   @exclusivity(unchecked) var transientsBefore: TransientValues?
+  /// What they held before the first of them was set in the current event; nil when none was. Taken away as
+  /// `transientsBefore` is.
+  @exclusivity(unchecked) var transientsAtEvent: TransientValues?
   /// What had been changed when the current event began (`ContextCore.endEvent`); nil when nothing had.
   @exclusivity(unchecked) private(set) var eventStart: EventStart?
   /// Whether nothing has been changed in the current event; then `eventStart` is that of an earlier one.

@@ -12,7 +12,8 @@
 //   T2. Setting one gives the object an overlay whose `transientsBefore` is what all of them held before. It makes
 //       the object updated and is validated, and changes no row: `changesRow` speaks of columns alone. A default
 //       that is made later belongs to both: it was not set. Values may be of any type, so whether one differs from what
-//       was held before cannot always be told; `setSince` says which were set at all.
+//       was held before cannot always be told; `setSince` says which were set at all. `transientsAtEvent` is the same
+//       of the current event.
 //   T3. They may be anything, and be released into code of the user's that uses the context. So whatever changes the
 //       context in several steps releases none of them before it is done (`keepDropped`, `releaseDropped`).
 //   T4. What is gone (`isGone`) holds none.
@@ -70,9 +71,9 @@ extension ManagedObject {
   /// Whether it was set, be it to nothing.
   func isTransientHeld(_ slot: Int) -> Bool { held(slot) != nil }
 
-  /// The slots of the transient attributes that were set since the last save, to something else than they had.
-  func changedTransients() -> [Int] {
-    guard let before = overlay?.transientsBefore else { return [] }
+  /// The slots of the transient attributes that were set to something else than they held before.
+  func changedTransients(since before: TransientValues?) -> [Int] {
+    guard let before else { return [] }
     return before.setSince.sorted().filter { slot in
       let old = before.bySlot[slot] ?? .value(shape.template[slot])
       let new = held(slot) ?? .value(shape.template[slot])
@@ -146,7 +147,8 @@ extension ManagedObject {
   /// Holds a default that has just been made, which changes nothing (T2).
   func holdDefault(_ made: TransientValues.Held, _ slot: Int) {
     if header.pointee.isGone { return }
-    if let before = overlay?.transientsBefore { before.bySlot[slot] = made }
+    overlay?.transientsBefore?.bySlot[slot] = made
+    overlay?.transientsAtEvent?.bySlot[slot] = made
     hold(made, slot)
   }
 
@@ -165,6 +167,7 @@ extension ManagedObject {
 
   /// Takes back what was set since the last save.
   func restoreTransients(_ overlay: ObjectOverlay) {
+    core.dropTransientsAtEvent(overlay)
     guard let before = overlay.transientsBefore else { return }
     overlay.transientsBefore = nil
     dropTransients()
@@ -179,6 +182,7 @@ extension ContextCore {
     noteTransients(of: object)
     if !object.header.pointee.wakefulness.contains(.waking) {
       object.overlay?.transientsBefore?.setSince.insert(slot)
+      object.overlay?.transientsAtEvent?.setSince.insert(slot)
     }
     object.hold(held, slot)
   }
@@ -188,10 +192,11 @@ extension ContextCore {
     // What `awakeFromFetch` sets is no change.
     if object.header.pointee.wakefulness.contains(.waking) { return }
     let overlay = overlay(for: object.reference)
-    if overlay.transientsBefore == nil {
-      // Nobody can roll back any more when the handle is gone.
+    if overlay.transientsBefore == nil || overlay.transientsAtEvent == nil {
+      // Nobody can roll back any more when the handle is gone, nor ask what was before.
       let held = isAbandoned ? nil : object.header.pointee.transients?.takeUnretainedValue().bySlot
-      overlay.transientsBefore = TransientValues(held ?? [:])
+      if overlay.transientsBefore == nil { overlay.transientsBefore = TransientValues(held ?? [:]) }
+      if overlay.transientsAtEvent == nil { overlay.transientsAtEvent = TransientValues(held ?? [:]) }
     }
     overlay.isTouched = true
   }
@@ -218,8 +223,16 @@ extension ContextCore {
     dropped.append(values)
   }
 
+  /// Nobody asks any more what was held when the event began.
+  func dropTransientsAtEvent(_ overlay: ObjectOverlay) {
+    guard let before = overlay.transientsAtEvent else { return }
+    overlay.transientsAtEvent = nil
+    drop(before)
+  }
+
   /// What was set cannot be taken back any more.
   func dropTransientsBefore(_ overlay: ObjectOverlay) {
+    dropTransientsAtEvent(overlay)
     guard let before = overlay.transientsBefore else { return }
     overlay.transientsBefore = nil
     drop(before)
