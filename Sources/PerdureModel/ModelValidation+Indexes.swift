@@ -223,13 +223,16 @@ extension ModelValidation {
 
   mutating func checkRenaming() {
     var entityNames: Set<String> = []
-    for entity in entities {
+    var claimed: [Set<String>] = Array(repeating: [], count: entities.count)
+    for index in ancestorsFirst() {
+      let entity = entities[index]
       if let name = entity.renamingIdentifier, !entityNames.insert(name).inserted {
         error(
           .renamingClash, entity.name, nil, "Two entities were called \"\(name)\".",
           "Keep the renaming identifier on one of them.")
       }
-      var propertyNames: Set<String> = []
+      // An earlier version let a store have them twice in a hierarchy.
+      var propertyNames = isStored ? [] : parents[index].map { claimed[$0] } ?? []
       for property in entity.properties {
         if let name = property.renamingIdentifier, !propertyNames.insert(name).inserted {
           error(
@@ -237,6 +240,7 @@ extension ModelValidation {
             "Keep the renaming identifier on one of them.")
         }
       }
+      claimed[index] = propertyNames
     }
   }
 }

@@ -34,6 +34,13 @@ extension ModelValidation {
         .noInverse, entity, relationship.name, "The relationship has no inverse.",
         "Add one in \"\(relationship.destinationEntityName)\", or its objects do not know who leads to them, "
           + "and deleting them only lets go.")
+      if !relationship.isOptional, !relationship.isToMany {
+        warn(
+          .nullifiedRequired, entity, relationship.name,
+          "Deleting a \"\(relationship.destinationEntityName)\" leaves it empty, though it is required, and the save "
+            + "fails.",
+          "Add an inverse that cascades or denies, or make \"\(relationship.name)\" optional.")
+      }
       return
     }
     guard let found = visible[destination][inverseName], case .relationship(let inverse) = found.property

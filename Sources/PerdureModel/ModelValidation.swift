@@ -116,7 +116,8 @@ extension ModelValidation {
       for property in entity.properties {
         let name = property.name
         checkSyntax(name, entity.name, name, "property")
-        if ReservedNames.all.contains(name) {
+        // What a store has had is read all the same: a later version may have reserved the name.
+        if !isStored, ReservedNames.all.contains(name) {
           error(
             .reservedName, entity.name, name, "Every managed object already has a member \"\(name)\".",
             "Choose another name.")

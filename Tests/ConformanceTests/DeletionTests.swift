@@ -27,6 +27,23 @@ struct DeletionTests {
     #expect(try container.newContext().count(for: FetchRequest<Flat>()) == 0)
   }
 
+  @Test("R2 Who must lead to an object without an inverse refuses its deletion, until it leads to another")
+  func oneWay() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription("A", properties: [.string("a")]),
+      EntityDescription("B", properties: [.toOne("a", "A", optional: false)]),
+    ])
+    let context = try Sandbox(model).container.newContext()
+    let targets = (0..<2).map { _ in context.insertNewObject(forEntityName: "A") }
+    let source = context.insertNewObject(forEntityName: "B")
+    source["a"] = targets[0]
+    try context.save()
+    context.delete(targets[0])
+    #expect(refusals(context) == ["1570 a"])
+    source["a"] = targets[1]
+    #expect(refusals(context) == [])
+  }
+
   @Test("X2 A deleted object says so until its deletion is saved")
   func isDeleted() throws {
     let context = try Sandbox(Landlord.self, Flat.self).container.newContext()

@@ -217,5 +217,9 @@ struct AttributeValidationTests {
     var two = entity("F")
     (one.renamingIdentifier, two.renamingIdentifier) = ("G", "G")
     #expect(findings([one, two]) == ["renamingClash E.b", "renamingClash F"])
+    let above = entity("P", .attribute(first))
+    let below = EntityDescription("S", superentity: "P", properties: [.attribute(second)])
+    let beside = EntityDescription("T", superentity: "P", properties: [.string("c")])
+    #expect(findings([below, above, beside]) == ["renamingClash S.b"])
   }
 }

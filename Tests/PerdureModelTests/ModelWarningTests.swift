@@ -96,6 +96,9 @@ struct ModelWarningTests {
       try warnings(
         entity("A", .toMany("bs", "B", inverse: "a")),
         entity("B", .toOne("a", "A", inverse: "bs", optional: false))) == ["nullifiedRequired A.bs"])
+    #expect(
+      try warnings(entity("A"), entity("B", .toOne("a", "A", optional: false)))
+        == ["noInverse B.a", "nullifiedRequired B.a"])
   }
 
   @Test("An abstract entity without a concrete subentity")

@@ -98,6 +98,18 @@ struct StoredModelVersionTests {
     #expect(read.model.entities[0].attributes[0].rules == [.pattern("[ab(")])
   }
 
+  @Test("A name that was reserved after a store had it is no reason to refuse the store")
+  func reservedLater() throws {
+    let good = try ManagedObjectModel([
+      entity("E", .attribute(AttributeDescription("predicateValuf", .string, renamingIdentifier: "old")))
+    ])
+    var bytes = try StoredModel.initial(for: good).encode()
+    let name = Array("predicateValuf".utf8)
+    let place = try #require(bytes.indices.first { bytes[$0...].starts(with: name) })
+    bytes[place + name.count - 1] = UInt8(ascii: "e")
+    #expect(try StoredModel(decoding: bytes).model.entities[0].attributes[0].name == "predicateValue")
+  }
+
   @Test("A predicate that a later version wrote stays text for who only reads the model")
   func foreignPredicate() throws {
     let rule = ValidationRule.predicate(try FetchPredicate(format: "SELF < 10"), message: "must be small")
