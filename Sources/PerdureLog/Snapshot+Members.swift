@@ -26,6 +26,28 @@ extension Snapshot {
     try check(tree.file)
   }
 
+  /// Whether a derived index has an entry of a group with a reference.
+  ///
+  /// - Throws: `StoreError` with code `.indexUnavailable`.
+  /// - Complexity: O(log n).
+  package func hasMember(_ member: UInt64, of group: UInt64, in index: DerivedIndex) throws -> Bool {
+    try engine.checkAvailable(index)
+    let tree = try tree(of: index)
+    let hasMember = tree.hasMember(member, of: group)
+    try check(tree.file)
+    return hasMember
+  }
+
+  /// As above, in a keyspace whose keys are laid out like index entries.
+  package func hasMember(
+    _ member: UInt64, of group: UInt64, in keyspace: Keyspace
+  ) throws(StoreError) -> Bool {
+    let tree = try tree(of: keyspace)
+    let hasMember = tree.hasMember(member, of: group)
+    try check(tree.file)
+    return hasMember
+  }
+
   /// The value of an id and its version; nil when there is none. The bytes are good while the snapshot lives.
   package func record(
     id: UInt64, in keyspace: Keyspace

@@ -115,6 +115,7 @@ private enum Examples {
       for conflict in error.conflicts { print(conflict) }
     }
     try snapshots(worker)
+    try plans(context, company)
     try fetch(context, worker)
     try query(context, worker)
     #expect(Binding.zeroValue == .paper)
@@ -140,6 +141,15 @@ private enum Examples {
       let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
       #expect(try context.fetch(request) == [worker])
     }
+  }
+
+  private static func plans(_ context: ManagedObjectContext, _ company: Company) throws {
+    let plan = try context.plan(delete: company)
+    if plan.isDenied { print(plan.denied) } else { print("\(plan.deletedObjectIDs.count) objects would go") }
+    #expect(!plan.isDenied && plan.deletedObjectIDs.count == 2)
+    var total = 0.0
+    for batch in company.workers.batches(of: 500) { total += batch.reduce(0) { $0 + $1.salary } }
+    #expect(total == 1500)
   }
 
   private static func snapshots(_ worker: Worker) throws {

@@ -37,7 +37,13 @@ extension ContextCore {
   /// at the other end of a relationship: it is of another store, or of an entity that does not belong there.
   func reference(of object: ManagedObject, in relationship: RelationshipShape) -> ObjectReference? {
     // Contexts that were made with other stores number the same objects in another way.
-    guard let reference = object.core === self ? object.reference : graph.reference(of: object.objectID),
+    guard object.core === self else { return reference(of: object.objectID, in: relationship) }
+    return graph.isKind(object.reference.entityNumber, of: relationship.destination) ? object.reference : nil
+  }
+
+  /// As above, of an id.
+  func reference(of id: ManagedObjectID, in relationship: RelationshipShape) -> ObjectReference? {
+    guard let reference = graph.reference(of: id),
       graph.isKind(reference.entityNumber, of: relationship.destination)
     else { return nil }
     return reference
@@ -173,6 +179,7 @@ extension ContextCore {
       guard loadRow(of: object), let row = object.header.pointee.loadedRow else { return nil }
       return body(row, object.header.pointee.version)
     }
+    statistics.uninstantiatedRowCount += 1
     do {
       guard let stored = try view.row(reference) else { return nil }
       return body(try graph.store.rows.view(stored.bytes, of: reference), stored.version)

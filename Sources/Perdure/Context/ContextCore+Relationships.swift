@@ -92,24 +92,24 @@ extension ContextCore {
     case .column: return column(owner, relationship.slot) == target
     case .inverseToOne, .inverseToMany:
       guard let inverse = inverse(of: relationship, at: target) else { return false }
-      return column(target, inverse.slot) == owner
+      if let value = tracker[target]?.value(inverse.slot) { return value == .reference(owner) }
+      // The index knows as well as the row, which may not be there.
+      return isStoredLink(owner, relationship, target)
     case .links:
       if let known = tracker[owner]?.delta(relationship.slot)?.contains(target) { return known }
       return isStoredLink(owner, relationship, target)
     }
   }
 
-  /// Whether the store has a link.
+  /// Whether the store has a link. O(log n).
   func isStoredLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
     if tracker.isNew(owner) || tracker.isNew(target) { return false }
-    if let owners = relationship.owners,
-      storedEntryCount(owners, target) < storedEntryCount(relationship.index, owner)
-    {
-      return hasStoredEntry(owners, target, owner)
+    do { return try view.hasEntry(under: owner, target, in: relationship.index) } catch {
+      noteReadFailure(error, owner)
+      return false
     }
-    return hasStoredEntry(relationship.index, owner, target)
   }
 
   /// The keys of an owner's entries.
@@ -145,22 +145,6 @@ extension ContextCore {
       noteReadFailure(error, owner)
       return 0
     }
-  }
-
-  /// Entries under one key come in order of their references.
-  private func hasStoredEntry(
-    _ index: StoreIndex, _ owner: ObjectReference, _ target: ObjectReference
-  ) -> Bool {
-    var isFound = false
-    do {
-      try view.visitEntries(index, Self.range(of: owner), descending: false) { _, reference in
-        isFound = reference == target
-        return reference.rawValue < target.rawValue
-      }
-    } catch {
-      noteReadFailure(error, owner)
-    }
-    return isFound
   }
 }
 
@@ -217,10 +201,10 @@ extension ContextCore {
   ) {
     guard contains(owner, relationship, target) else { return }
     switch relationship.form {
-    case .column: setColumn(owner, relationship, nil)
+    case .column: setColumn(owner, relationship, from: target, to: nil)
     case .inverseToOne, .inverseToMany:
       guard let inverse = inverse(of: relationship, at: target) else { return }
-      setColumn(target, inverse, nil)
+      setColumn(target, inverse, from: owner, to: nil)
     case .links: changeLink(owner, relationship, target) { $0.remove($1) }
     }
   }
@@ -261,7 +245,14 @@ extension ContextCore {
   func setColumn(
     _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference?
   ) {
-    let old = column(source, relationship.slot)
+    setColumn(source, relationship, from: column(source, relationship.slot), to: target)
+  }
+
+  /// As above, where it is known what the column holds.
+  func setColumn(
+    _ source: ObjectReference, _ relationship: RelationshipShape, from old: ObjectReference?,
+    to target: ObjectReference?
+  ) {
     guard old != target else { return }
     setColumn(source, relationship.slot, target.map(Value.reference) ?? .null)
     if let old { leave(old, relationship, source) }

@@ -27,9 +27,10 @@ extension ContextCore {
     while let reference = tracker.unpropagated.popLast() {
       guard let overlay = tracker[reference], overlay.isDeleted, !overlay.isPropagated else { continue }
       overlay.isPropagated = true
+      let stored = storedReferences(overlay)
       for relationship in overlay.shape.relationships
       where overlay.isDeleted && tracker[reference] === overlay {
-        propagate(overlay, relationship)
+        propagate(overlay, relationship, stored)
       }
       visited.append(overlay)
     }
@@ -42,7 +43,34 @@ extension ContextCore {
     retireSettled(visited.filter(\.isNew))
   }
 
-  private func propagate(_ overlay: ObjectOverlay, _ relationship: RelationshipShape) {
+  /// What the columns of an object lead to in its row: read once for all rules, and not at all where each column
+  /// has been changed or its rule asks for nothing here.
+  private func storedReferences(_ overlay: ObjectOverlay) -> StoredReferences {
+    let isAsked = { (column: RelationshipShape) in
+      column.deleteRule != .deny && overlay.value(column.slot) == nil
+    }
+    guard !overlay.isNew, overlay.shape.columns.contains(where: isAsked) else {
+      return StoredReferences(epoch)
+    }
+    return storedReferences(of: overlay.reference)
+  }
+
+  /// What the columns of an object lead to in its row.
+  func storedReferences(of reference: ObjectReference) -> StoredReferences {
+    var found = StoredReferences(epoch)
+    _ = withRow(reference) { row, _ in
+      for slot in graph.shape(of: reference).columnSlots where row.isPresent(row.fields[slot]) {
+        found.bySlot.append((slot, row.reference(row.fields[slot])))
+      }
+    }
+    return found
+  }
+
+  /// - Parameter stored: What the object's columns lead to in its row.
+  private func propagate(
+    _ overlay: ObjectOverlay, _ relationship: RelationshipShape,
+    _ stored: StoredReferences
+  ) {
     let owner = overlay.reference
     var rule = relationship.deleteRule
     if rule == .deny { return }
@@ -50,8 +78,8 @@ extension ContextCore {
     // Who was prepared is held until it is marked: from then on its changes hold it, up to its `didSave`.
     var prepared: [ManagedObject] = []
     let preparing = rule == .cascade && graph.prepares(relationship)
-    let targets =
-      preparing ? preparedTargets(of: owner, relationship, &prepared) : targets(of: owner, relationship)
+    if preparing { prepareTargets(of: owner, relationship, &prepared) }
+    let targets = targets(of: owner, relationship, stored)
     // Preparations may have done anything.
     guard overlay.isDeleted, tracker[owner] === overlay else { return }
     if rule == .cascade {
@@ -61,13 +89,21 @@ extension ContextCore {
     for target in targets { letGo(owner, relationship, target, rule) }
   }
 
+  /// As `targets(of:_:)`, without reading the row again: a column that is not changed leads where the row does.
+  func targets(
+    of owner: ObjectReference, _ relationship: RelationshipShape,
+    _ stored: StoredReferences
+  ) -> [ObjectReference] {
+    guard relationship.form == .column, stored.epoch == epoch, tracker[owner]?.value(relationship.slot) == nil
+    else { return targets(of: owner, relationship) }
+    return shown(stored[relationship.slot], of: owner).map { [$0] } ?? []
+  }
+
   /// Calls `prepareForDeletion` of what a cascade takes along, where a class has it: also of those that are
   /// connected meanwhile.
-  ///
-  /// - Returns: What is connected in the end.
-  private func preparedTargets(
+  private func prepareTargets(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ prepared: inout [ManagedObject]
-  ) -> [ObjectReference] {
+  ) {
     var seen: Set<ObjectReference> = []
     while true {
       let targets = targets(of: owner, relationship)
@@ -75,7 +111,7 @@ extension ContextCore {
         graph.shape(of: $0).lifeCycle.contains(.prepareForDeletion) && !tracker.isDeleted($0)
           && !preparing.contains($0) && seen.insert($0).inserted
       }
-      if fresh.isEmpty { return targets }
+      if fresh.isEmpty { return }
       for target in fresh where !tracker.isDeleted(target) {
         let object = instance(of: target)
         prepared.append(object)
@@ -97,19 +133,25 @@ extension ContextCore {
     case .column:
       let isColumnAtBothEnds = inverse(of: relationship, at: target)?.form == .column
       if rule == .noAction, isColumnAtBothEnds { return }
+      setColumn(owner, relationship, from: target, to: nil)
     case .inverseToOne, .inverseToMany:
       guard rule != .noAction, !tracker.isDeleted(target) else { return }
-    case .links: break
+      if let column = inverse(of: relationship, at: target) { forget(owner, in: column, of: target) }
+    case .links: disconnect(owner, relationship, target)
     }
-    disconnect(owner, relationship, target)
+  }
+
+  /// Takes a deleted object out of a column that an index says to lead to it, and which so does unless it was changed.
+  private func forget(_ deleted: ObjectReference, in column: RelationshipShape, of source: ObjectReference) {
+    if let value = tracker[source]?.value(column.slot), value != .reference(deleted) { return }
+    setColumn(source, column, from: deleted, to: nil)
   }
 
   /// Takes a deleted object out of the one-way relationships that the store has.
   private func forgetStored(_ target: ObjectReference, _ relationship: RelationshipShape) {
     if relationship.form == .column {
-      for source in storedEntries(relationship.index, target)
-      where !tracker.isDeleted(source) && column(source, relationship.slot) == target {
-        setColumn(source, relationship.slot, .null)
+      for source in storedEntries(relationship.index, target) where !tracker.isDeleted(source) {
+        forget(target, in: relationship, of: source)
       }
     } else if let owners = relationship.owners {
       for source in storedEntries(owners, target) where !tracker.isDeleted(source) {
@@ -156,4 +198,17 @@ extension ContextCore {
       }
     }
   }
+}
+
+/// What the columns of a row lead to, for who asks several of them.
+struct StoredReferences {
+  /// The context's when the row was read: a preparation may have moved the context on since.
+  let epoch: UInt64
+  var bySlot: [(slot: Int, target: ObjectReference)] = []
+
+  init(_ epoch: UInt64) {
+    self.epoch = epoch
+  }
+
+  subscript(slot: Int) -> ObjectReference? { bySlot.first { $0.slot == slot }?.target }
 }

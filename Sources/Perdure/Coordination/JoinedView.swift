@@ -130,6 +130,19 @@ final class JoinedView: StoreView {
       under: owner.lowered(by: offset.entity), in: index.lowered(by: offset), to: &found)
   }
 
+  func hasEntry(
+    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
+  ) throws -> Bool {
+    let place = places.place(of: index)
+    guard places.place(ofEntity: owner.entityNumber) == place,
+      places.place(ofEntity: reference.entityNumber) == place
+    else { return false }
+    let offset = places.offsets[place]
+    return try views[place].hasEntry(
+      under: owner.lowered(by: offset.entity), reference.lowered(by: offset.entity),
+      in: index.lowered(by: offset))
+  }
+
   /// Store by store: references that stand together mostly are of one.
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,

@@ -116,6 +116,16 @@ extension LogStoreView {
     }
   }
 
+  func hasEntry(
+    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
+  ) throws -> Bool {
+    switch keyspaces.places[index.rawValue] {
+    case .derived(let derived):
+      try snapshot.hasMember(reference.rawValue, of: owner.rawValue, in: derived)
+    case .links(let links): try snapshot.hasMember(reference.rawValue, of: owner.rawValue, in: links)
+    }
+  }
+
   /// Entity by entity: references that stand in order are together already.
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,

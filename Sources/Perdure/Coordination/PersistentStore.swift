@@ -94,6 +94,10 @@ package protocol StoreView: AnyObject, Sendable {
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]) throws
 
+  /// Whether an index whose keys are bare references has an entry of an owner with a reference. O(log n).
+  func hasEntry(under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex) throws
+    -> Bool
+
   /// Hands out rows that are likely to be wanted soon, as many as are cheap to read together: a row that is
   /// not there or takes more than about `bytesMax` is passed over. In whatever order is fastest; `body` gets
   /// the position of a reference and its row.

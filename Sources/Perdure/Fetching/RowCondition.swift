@@ -63,6 +63,10 @@ private final class NoView: StoreView {
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
   ) throws { unasked() }
 
+  func hasEntry(
+    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
+  ) throws -> Bool { unasked() }
+
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void

@@ -31,11 +31,21 @@ public struct ToMany<Element: ManagedObject> {
   /// Whether there is no object. O(log n).
   @inlinable public var isEmpty: Bool { count == 0 }
 
-  /// Whether an object is at the other end. Loads at most that object's row. An object of another store is
-  /// not.
+  /// Whether an object is at the other end. O(log n): nothing is loaded. An object of another store, or of an entity
+  /// that does not belong there, is not.
   public func contains(_ object: Element) -> Bool {
     guard let context = owner.context, let reference = context.reference(of: object, in: relationship),
       !context.hasVanished(reference), !context.hasVanished(owner.reference)
+    else { return false }
+    return context.contains(owner.reference, relationship, reference)
+  }
+
+  /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no instance is made.
+  public func contains(_ id: ManagedObjectID) -> Bool {
+    guard let context = owner.context else { return false }
+    context.checkOwner()
+    guard let reference = context.reference(of: id, in: relationship), !context.hasVanished(reference),
+      !context.hasVanished(owner.reference)
     else { return false }
     return context.contains(owner.reference, relationship, reference)
   }
@@ -66,6 +76,11 @@ public struct ToMany<Element: ManagedObject> {
       let reference = context.reference(of: object, in: relationship)
     else { return }
     context.disconnect(owner.reference, relationship, reference)
+  }
+
+  /// Disconnects objects.
+  public func remove(contentsOf objects: some Sequence<Element>) {
+    for object in objects { remove(object) }
   }
 
   /// Disconnects all objects.

@@ -24,6 +24,11 @@ extension OrderedTree {
     }
   }
 
+  /// Whether a group has a member. O(log n).
+  func hasMember(_ member: UInt64, of group: UInt64) -> Bool {
+    withUnsafeBytes(of: (group.bigEndian, member.bigEndian)) { get($0) != nil }
+  }
+
   /// The leaf and the index in it where a member is or would be, and the subtree that follows the leaf.
   private func place(
     of group: UInt64, _ member: UInt64

@@ -59,7 +59,7 @@ private struct World {
     case 0..<18: insert()
     case 18..<56: change()
     case 56..<64: replace()
-    case 64..<72: delete()
+    case 64..<72: try delete()
     case 72..<82: try save()
     case 82..<85: rollback()
     case 85..<88: context.refreshAllObjects()
@@ -128,10 +128,13 @@ private struct World {
     }
   }
 
-  private mutating func delete() {
+  private mutating func delete() throws {
     guard !current.living.isEmpty else { return }
     let numbers = (0..<(random.chance(70) ? 1 : 2)).map { _ in random.pick(current.living) }
     trace.append("delete \(numbers)")
+    let before = current
+    let plan = try context.plan(delete: numbers.map { object($0) })
+    check(before, in: context)
     for number in numbers {
       context.delete(object(number))
       current.objects[number]?.isDeleted = true
@@ -139,6 +142,39 @@ private struct World {
     // The rules are applied here at once, so that nothing is linked to what is going away.
     context.processPendingChanges()
     current.propagate()
+    check(plan, before)
+  }
+
+  /// What a plan said beside what became of it.
+  private mutating func check(_ plan: DeletionPlan, _ before: GraphTwin) {
+    let gone = Set(before.living).subtracting(current.living)
+    expect(
+      plan.deletedObjectIDs.count == gone.count
+        && Set(plan.deletedObjectIDs) == Set(gone.compactMap { ids[$0] }),
+      "plan deletes \(plan.deletedObjectIDs), not \(gone)")
+    let lost = current.living.flatMap { number in
+      current.ends(of: number).flatMap { end in
+        before.targets(number, end).subtracting(current.targets(number, end)).map { text(number, end, $0) }
+      }
+    }
+    expect(
+      plan.nullified.map(text).sorted() == lost.sorted(), "plan nullifies \(plan.nullified), not \(lost)")
+    let denied = gone.flatMap { number in
+      current.ends(of: number).filter { $0.rule == .deny }.flatMap { end in
+        current.targets(number, end).filter { !current.isDeleted($0) }.map { text(number, end, $0) }
+      }
+    }
+    expect(
+      plan.denied.map(text).sorted() == denied.sorted(), "plan is denied by \(plan.denied), not \(denied)")
+    expect(plan.leftBehind.isEmpty, "no rule leaves anything")
+  }
+
+  private func text(_ owner: Int, _ end: RandomEnd, _ target: Int) -> String {
+    "\(ids[owner]!.uri) \(end.name) \(ids[target]!.uri)"
+  }
+
+  private func text(_ link: DeletionPlan.Link) -> String {
+    "\(link.owner.uri) \(link.property) \(link.objectID.uri)"
   }
 
   private mutating func save() throws {
@@ -209,7 +245,8 @@ private struct World {
         expect(set.count == expected.count, "\(number).\(end.name) counts \(set.count)")
         guard let other = twin.living(end.destination).first, random.chance(20) else { continue }
         expect(
-          set.contains(object(other, in: context)) == twin.targets(number, end).contains(other),
+          set.contains(object(other, in: context)) == twin.targets(number, end).contains(other)
+            && set.contains(ids[other]!) == twin.targets(number, end).contains(other),
           "whether \(number).\(end.name) contains \(other)")
       }
     }

@@ -110,30 +110,3 @@ struct SaveCostTests {
     }
   }
 }
-
-/// A store that counts what contexts read of it and write.
-private final class CountingStore: PersistentStore {
-  private let store: LogPersistentStore
-  private let counts: ReadCounts
-
-  init(_ store: LogPersistentStore, _ counts: ReadCounts) {
-    self.store = store
-    self.counts = counts
-  }
-
-  var schema: StoreSchema { store.schema }
-  var identifier: String { store.identifier }
-  func view() -> any StoreView { CountingView(store.view(), counts) }
-  func refresh() throws { try store.refresh() }
-  func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
-    try store.allocateIDs(entity: entity, count: count)
-  }
-  func close() throws { try store.close() }
-
-  func commit(_ change: StoreChange) throws -> any StoreView {
-    var change = change
-    if let counting = change.view as? CountingView { change.view = counting.view }
-    counts.notePuts(change.puts.references.count)
-    return CountingView(try store.commit(change), counts)
-  }
-}

@@ -88,6 +88,13 @@ final class CountingView: StoreView {
     try view.appendReferences(under: owner, in: index, to: &found)
   }
 
+  func hasEntry(
+    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
+  ) throws -> Bool {
+    counts.noteEntry()
+    return try view.hasEntry(under: owner, reference, in: index)
+  }
+
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void
@@ -96,5 +103,32 @@ final class CountingView: StoreView {
       countRow()
       try body($0, $1)
     }
+  }
+}
+
+/// A store that counts what contexts read of it and write.
+final class CountingStore: PersistentStore {
+  private let store: any PersistentStore
+  private let counts: ReadCounts
+
+  init(_ store: any PersistentStore, _ counts: ReadCounts) {
+    self.store = store
+    self.counts = counts
+  }
+
+  var schema: StoreSchema { store.schema }
+  var identifier: String { store.identifier }
+  func view() -> any StoreView { CountingView(store.view(), counts) }
+  func refresh() throws { try store.refresh() }
+  func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
+    try store.allocateIDs(entity: entity, count: count)
+  }
+  func close() throws { try store.close() }
+
+  func commit(_ change: StoreChange) throws -> any StoreView {
+    var change = change
+    if let counting = change.view as? CountingView { change.view = counting.view }
+    counts.notePuts(change.puts.references.count)
+    return CountingView(try store.commit(change), counts)
   }
 }

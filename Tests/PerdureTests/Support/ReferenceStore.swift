@@ -102,6 +102,13 @@ final class ReferenceView: StoreView {
     found += entries(index).filter { $0.key == key }.map(\.reference)
   }
 
+  func hasEntry(
+    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
+  ) throws -> Bool {
+    let key = bare(owner)
+    return entries(index).contains { $0.key == key && $0.reference == reference }
+  }
+
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void

@@ -145,6 +145,13 @@ final class UnreadableView: StoreView {
     try inner.appendReferences(under: owner, in: index, to: &found)
   }
 
+  func hasEntry(
+    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
+  ) throws -> Bool {
+    try failing.check(.entries)
+    return try inner.hasEntry(under: owner, reference, in: index)
+  }
+
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void

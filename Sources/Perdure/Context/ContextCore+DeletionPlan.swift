@@ -1,0 +1,162 @@
+// The delete rules as a question: the same walk over indexes and deltas as DeletePropagation.swift, into a plan and not
+// into overlays.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+extension ContextCore {
+  func plan(delete objects: [ManagedObject]) throws(PerdureError) -> DeletionPlan {
+    checkOwner()
+    propagateDeletes()
+    if let readFailure { throw readFailure }
+    var walk = DeletionWalk(self)
+    for object in objects {
+      if object.core !== self { stop("The object belongs to another context.") }
+      if object.context === self, hasRow(object) == true { walk.request(object.reference) }
+    }
+    let plan = walk.run()
+    if let readFailure { throw readFailure }
+    return plan
+  }
+}
+
+/// A walk over everything that a deletion concerns.
+private struct DeletionWalk {
+  private let context: ContextCore
+  private var plan = DeletionPlan()
+  /// What would go, in the order in which that was found; those behind `visitedCount` have not been looked at.
+  private var going: [ObjectReference] = []
+  private var marked: Set<ObjectReference> = []
+  /// Relationships that deny or let go, by those who go: looked at when all of them are known.
+  private var others: [(owner: ObjectReference, relationship: RelationshipShape, target: ObjectReference)] =
+    []
+
+  init(_ context: ContextCore) {
+    self.context = context
+  }
+
+  /// Whether an object goes, or is deleted already.
+  private func goes(_ reference: ObjectReference) -> Bool {
+    marked.contains(reference) || context.tracker.isDeleted(reference)
+  }
+
+  mutating func request(_ reference: ObjectReference) {
+    guard !goes(reference) else { return }
+    mark(reference)
+    plan.requested.append(context.objectID(of: reference))
+  }
+
+  private mutating func mark(_ reference: ObjectReference) {
+    marked.insert(reference)
+    going.append(reference)
+  }
+
+  consuming func run() -> DeletionPlan {
+    var position = 0
+    while position < going.count {
+      visit(going[position])
+      position += 1
+    }
+    for (owner, relationship, target) in others where !goes(target) { judge(owner, relationship, target) }
+    for reference in going { findOneWay(reference) }
+    findPendingOneWay()
+    return plan
+  }
+
+  private mutating func visit(_ owner: ObjectReference) {
+    let shape = context.graph.shape(of: owner)
+    let overlay = context.tracker[owner]
+    let readsRow =
+      overlay?.isNew != true && shape.columns.contains { overlay?.value($0.slot) == nil && isAsked($0) }
+    let stored = readsRow ? context.storedReferences(of: owner) : StoredReferences(context.epoch)
+    for relationship in shape.relationships where isAsked(relationship) {
+      for target in context.targets(of: owner, relationship, stored) {
+        if relationship.deleteRule == .cascade { take(target, relationship, of: owner) }
+        others.append((owner, relationship, target))
+      }
+    }
+  }
+
+  /// Whether it matters what a relationship has: not of one-way ones that would only let go.
+  private func isAsked(_ relationship: RelationshipShape) -> Bool {
+    relationship.inverseSlot != nil || relationship.deleteRule == .cascade || relationship.deleteRule == .deny
+  }
+
+  private mutating func take(
+    _ target: ObjectReference, _ relationship: RelationshipShape, of owner: ObjectReference
+  ) {
+    guard !goes(target), context.isThere(target) else { return }
+    mark(target)
+    plan.cascaded.append(link(owner, relationship, target))
+  }
+
+  /// What becomes of a connection of something that goes with something that stays.
+  private mutating func judge(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) {
+    guard context.isThere(target) else { return }
+    if relationship.deleteRule == .deny { return plan.denied.append(link(owner, relationship, target)) }
+    guard let inverse = context.inverse(of: relationship, at: target) else { return }
+    let link = link(target, inverse, owner)
+    // A reference in the row of the other end stays where nobody clears it; any other goes with its own row.
+    if relationship.deleteRule == .noAction, inverse.form == .column, !context.tracker.isNew(owner) {
+      plan.leftBehind.append(link)
+    } else {
+      plan.nullified.append(link)
+    }
+  }
+
+  /// Finds who leads to something that goes, by a relationship without inverse.
+  private mutating func findOneWay(_ target: ObjectReference) {
+    guard !context.tracker.isNew(target) else { return }
+    for relationship in context.graph.shape(of: target).incoming {
+      let index = relationship.form == .column ? relationship.index : relationship.owners
+      guard let index else { continue }
+      for source in context.storedEntries(index, target)
+      where !goes(source) && isStored(source, relationship, target) {
+        plan.nullified.append(link(source, relationship, target))
+      }
+    }
+  }
+
+  /// Whether what an index says of a source is not changed here.
+  private func isStored(
+    _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) -> Bool {
+    guard let overlay = context.tracker[source] else { return true }
+    if relationship.form == .column { return overlay.value(relationship.slot) == nil }
+    return overlay.delta(relationship.slot)?.removed.contains(target) != true
+  }
+
+  /// As above, of links that are not saved yet.
+  private mutating func findPendingOneWay() {
+    for overlay in context.tracker.ordered.joined() where !goes(overlay.reference) {
+      for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
+        var targets = overlay.delta(relationship.slot)?.added.ordered ?? []
+        if let target = overlay.reference(relationship.slot) { targets.append(target) }
+        for target in targets where marked.contains(target) {
+          plan.nullified.append(link(overlay.reference, relationship, target))
+        }
+      }
+    }
+  }
+
+  private func link(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) -> DeletionPlan.Link {
+    DeletionPlan.Link(
+      owner: context.objectID(of: owner), property: relationship.name, objectID: context.objectID(of: target),
+      isRequired: !relationship.isOptional)
+  }
+}
+
+extension ContextCore {
+  /// Whether there is an object, here or in the store: a reference that was left behind leads to none.
+  fileprivate func isThere(_ reference: ObjectReference) -> Bool {
+    if tracker.isNew(reference) { return true }
+    do { return try view.version(of: reference) != nil } catch {
+      noteReadFailure(error, reference)
+      return true
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import Perdure
+import PerdureModel
+import Testing
+
+@Suite("Plans of deletions, and what deletions read")
+struct DeletionPlanTests {
+  /// A container whose store counts what is read of it.
+  private func counted() throws -> (container: PersistentContainer, counts: ReadCounts) {
+    let counts = ReadCounts()
+    let container = PersistentContainer(
+      name: "Staff", model: try ManagedObjectModel(Staff.entities), classes: Staff.classes,
+      description: .inMemory,
+      factory: StoreFactory { CountingStore(try StoreKind.current.factory.open($0, $1), counts) })
+    try container.loadPersistentStores()
+    return (container, counts)
+  }
+
+  @Test(
+    "A plan says what a deletion takes along, what lets go, what is left behind and what denies, and does nothing"
+  )
+  func plan() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (company, worker) = (context.company("C"), context.worker("W"))
+    let (department, part) = (Department(context: context), Department(context: context))
+    worker.company = company
+    company.chief = worker
+    company.departments.insert(department)
+    part.parent = department
+    let contract = Contract(context: context)
+    contract.company = company
+    try context.save()
+    let plan = try context.plan(delete: company)
+    #expect(!context.hasChanges)
+    #expect(plan.requested == [company.objectID])
+    #expect(plan.cascaded.map(\.owner) == [company.objectID, department.objectID])
+    #expect(plan.cascaded.map(\.property) == ["departments", "children"])
+    #expect(plan.deletedObjectIDs == [company, department, part].map(\.objectID))
+    #expect(Set(plan.nullified.map(\.property)) == ["company", "leads"])
+    #expect(Set(plan.nullified.map(\.owner)) == [worker.objectID])
+    #expect(plan.isDenied && plan.denied.map(\.objectID) == [contract.objectID])
+    #expect(plan.leftBehind.isEmpty)
+    #expect(plan.description == "deletes 1 and 2 by cascades, nullifies 2, leaves 0 behind, denied by 1")
+    #expect(try !context.plan(delete: [company, contract]).isDenied)
+    context.delete(contract)
+    #expect(try !context.plan(delete: [company]).isDenied)
+  }
+
+  @Test("It knows links without an inverse, saved or not, and references that are left behind")
+  func oneWay() throws {
+    let context = try Staff.context()
+    let workers = ["a", "b", "c"].map { context.worker($0) }
+    let (project, address) = (Project(context: context), Address(context: context))
+    workers[0].mentor = workers[2]
+    workers[0].bookmarks.insert(project)
+    workers[0].address = address
+    workers[1].mentor = workers[2]
+    try context.save()
+    workers[1].mentor = nil
+    workers[1].bookmarks.insert(project)
+    workers[1].address = address
+    let plan = try context.plan(delete: [workers[2], project, address] as [ManagedObject])
+    #expect(
+      Set(plan.nullified.map { "\($0.owner.uri) \($0.property)" }) == [
+        "\(workers[0].objectID.uri) mentor", "\(workers[0].objectID.uri) bookmarks",
+        "\(workers[1].objectID.uri) bookmarks",
+      ])
+    #expect(Set(plan.leftBehind.map(\.owner)) == [workers[0].objectID, workers[1].objectID])
+    #expect(plan.leftBehind.allSatisfy { $0.property == "address" && $0.objectID == address.objectID })
+    #expect(plan.cascaded.isEmpty && !plan.isDenied)
+  }
+
+  @Test("What is gone or deleted already is not asked for, and nobody twice")
+  func nothing() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let (first, second) = (context.company("1"), context.company("2"))
+    try context.save()
+    let other = container.newContext()
+    other.delete(try other.same(first))
+    try other.save()
+    context.refreshAllObjects()
+    #expect(try context.plan(delete: [first, second, second]).requested == [second.objectID])
+    context.delete(second)
+    #expect(try context.plan(delete: second).deletedObjectIDs.isEmpty)
+  }
+
+  @Test("A cascade, and its plan, make no object that nobody asked for and read no more rows than go")
+  func counts() throws {
+    let (container, counts) = try counted()
+    let setup = container.newContext()
+    let (company, other) = (setup.company("C"), setup.company("D"))
+    let departments = (0..<120).map { number in
+      let department = Department(context: setup)
+      department.company = number % 3 == 0 ? company : number % 3 == 1 ? other : nil
+      return department
+    }
+    for (number, department) in departments.enumerated() {
+      department.parent = departments[(number + 1) % departments.count]
+    }
+    let workers = (0..<30).map { setup.worker("\($0)") }
+    company.workers.insert(contentsOf: workers)
+    try setup.save()
+
+    let context = container.newContext()
+    let asked = try context.same(company)
+    var before = (rows: counts.rows, asked: context.statistics.uninstantiatedRowCount)
+    let plan = try context.plan(delete: asked)
+    #expect(plan.deletedObjectIDs.count == 121 && plan.nullified.count == 30 + 40)
+    #expect(counts.rows - before.rows <= plan.deletedObjectIDs.count)
+    #expect(context.statistics.uninstantiatedRowCount - before.asked == counts.rows - before.rows)
+    #expect(context.registeredObjects == [asked])
+
+    before.rows = counts.rows
+    context.delete(asked)
+    context.processPendingChanges()
+    #expect(counts.rows - before.rows <= plan.deletedObjectIDs.count)
+    #expect(context.registeredObjects == [asked])
+    // Besides, those that are let go of are written anew, and so checked and copied.
+    before.rows = counts.rows
+    try context.save()
+    #expect(counts.rows - before.rows <= 2 * workers.count)
+    #expect(try container.newContext().count(for: FetchRequest<Department>()) == 0)
+    try expectWhole(container)
+  }
+
+  @Test("Sets are counted, asked for members, and taken apart without a row or an object")
+  func sets() throws {
+    let (container, counts) = try counted()
+    let setup = container.newContext()
+    let (company, project) = (setup.company("C"), Project(context: setup))
+    let workers = (0..<200).map { setup.worker("\($0)") }
+    company.workers.insert(contentsOf: workers)
+    for worker in workers { worker.bookmarks.insert(project) }
+    workers[0].friends.insert(contentsOf: workers)
+    try setup.save()
+    let context = container.newContext()
+    let set = try context.same(company).workers
+    let friends = try context.same(workers[0]).friends
+    let (rows, entries) = (counts.rows, counts.entries)
+    #expect(set.count == 200 && !set.isEmpty && friends.count == 200)
+    for worker in workers { #expect(set.contains(worker.objectID) && friends.contains(worker.objectID)) }
+    #expect(set.contains(workers[7]) && !set.contains(company.objectID) && !set.contains(project.objectID))
+    #expect(counts.entries - entries <= 401, "one look for each question")
+    #expect(set.objectIDs.count == 200)
+    #expect(context.registeredObjects.count == 2 && counts.rows == rows)
+    set.remove(contentsOf: workers[..<50])
+    #expect(set.count == 150 && context.registeredObjects.count == 2 && counts.rows == rows)
+    try context.save()
+    try expectWhole(container)
+  }
+
+  @Test("Batches hand out every object once, and keep no more in memory than one has")
+  func batches() throws {
+    let container = try Staff.container()
+    let setup = container.newContext()
+    let company = setup.company("C")
+    for number in 0..<205 { setup.worker("\(number)").company = company }
+    try setup.save()
+    let context = container.newContext()
+    let copy = try context.same(company)
+    var names: Set<String> = []
+    var sizes: [Int] = []
+    for batch in copy.workers.batches(of: 50) {
+      sizes.append(batch.count)
+      for worker in batch { names.insert(worker.name) }
+      #expect(context.registeredObjects.count <= 51)
+    }
+    #expect(sizes == [50, 50, 50, 50, 5] && names.count == 205)
+    #expect(context.statistics.rowRequestCount <= 1 + (205 + 63) / 64)
+    #expect(Array(setup.company("D").workers.batches(of: 3)).isEmpty)
+  }
+}
