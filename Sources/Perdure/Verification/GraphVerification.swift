@@ -7,7 +7,10 @@
 //       the other end is noAction, the row may be gone
 //   G3  a link's ends are rows of the entities that the relationship joins
 //   G4  no two objects have the same values in a uniqueness constraint
+//   G5  of a one-to-one relationship no object has two; what is its own inverse is so at both ends
+//   G6  a relationship has as many objects as its limits ask for, at least one where it is not optional
 //
+// G5 and G6 are judged in RelationshipChecks.swift.
 // That indexes are what the rows give is an invariant of the engine (V4 of its own verification), derived counts
 // included. G4 is one as well (V5), which names index and key; here objects, properties and values are named.
 
@@ -18,7 +21,7 @@ internal import PerdurePredicates
 public struct GraphVerificationReport: Sendable {
   /// Something that is not as it must be.
   public struct Finding: Sendable, CustomStringConvertible {
-    /// The number of the invariant, 1 to 4.
+    /// The number of the invariant, 1 to 6.
     public let invariant: Int
     /// The object, the link, or the constraint, that breaks it.
     public let place: String
@@ -52,6 +55,7 @@ package struct GraphVerification {
   /// More findings than this say nothing more.
   private let findingsMax: Int
   private let steps: VerificationSteps
+  private let relationships: RelationshipChecks
 
   /// - Parameter goesOn: Hears now and then how far the work is, in rows and entries, of how many; false ends it.
   package init(
@@ -62,15 +66,20 @@ package struct GraphVerification {
     self.schema = schema
     self.model = model
     self.findingsMax = findingsMax
-    steps = VerificationSteps(of: goesOn == nil ? 0 : Self.stepCount(view, schema), goesOn)
+    relationships = RelationshipChecks(view, schema, model)
+    steps = VerificationSteps(
+      of: goesOn == nil ? 0 : Self.stepCount(view, schema, relationships.pairs), goesOn)
   }
 
   /// Rows, and entries that are looked at; an index that cannot be counted counts for nothing.
-  private static func stepCount(_ view: any StoreView, _ schema: StoreSchema) -> Int {
+  private static func stepCount(
+    _ view: any StoreView, _ schema: StoreSchema, _ pairs: [RelationshipChecks.Pair]
+  ) -> Int {
     let rows = schema.entities.compactMap { $0 }.filter { $0.layouts != nil }
       .reduce(0) { $0 + view.rowCount(entity: $1.number) }
     return schema.indexes.indices.reduce(rows) { sum, position in
-      guard schema.indexes[position].isVerified else { return sum }
+      guard schema.indexes[position].isVerified || pairs.contains(where: { $0.index.rawValue == position })
+      else { return sum }
       return sum + ((try? view.entryCount(StoreIndex(rawValue: position), .all)) ?? 0)
     }
   }
@@ -88,6 +97,9 @@ package struct GraphVerification {
       } else if schema.indexes[position].isUnique {
         attempt(4, schema.name(ofConstraint: index)) { try $0.checkUniqueness(index) }
       }
+    }
+    for pair in relationships.pairs where !steps.isStopped {
+      attempt(5, pair.name) { try $0.checkPairs(pair) }
     }
     return report
   }
@@ -115,6 +127,7 @@ package struct GraphVerification {
         for (slot, property) in references {
           try check(property, at: slot, of: reference, fields, in: entity, &found)
         }
+        checkLimits(of: reference, fields, &found)
       } catch {
         found.findings.append(.init(invariant: 1, place: name(reference), message: "\(error)"))
       }
@@ -141,6 +154,44 @@ package struct GraphVerification {
     }
   }
 
+  private func checkLimits(
+    of reference: ObjectReference, _ row: RowView, _ found: inout GraphVerificationReport
+  ) {
+    do {
+      for problem in try relationships.brokenLimits(of: reference, row) {
+        found.findings.append(.init(invariant: 6, place: name(reference), message: problem))
+      }
+    } catch {
+      found.findings.append(
+        .init(invariant: 6, place: name(reference), message: "cannot be counted: \(error)"))
+    }
+  }
+
+  /// Who leads to one object stands together.
+  private mutating func checkPairs(_ pair: RelationshipChecks.Pair) throws {
+    var found = report
+    defer { report = found }
+    var last: (target: ObjectReference, source: ObjectReference)?
+    try view.visitEntries(pair.index, .all, descending: false) { key, source in
+      guard key.count == 8 else { return found.findings.count < findingsMax && steps.next() }
+      let target = ObjectReference(rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
+      if let last, last.target == target {
+        found.findings.append(
+          .init(
+            invariant: 5, place: name(target),
+            message: "both \(name(last.source)) and \(name(source)) have it as \(pair.name)"))
+      }
+      last = (target, source)
+      if try relationships.isOneSided(pair, source, target), try !isGone(target, pair.destination) {
+        found.findings.append(
+          .init(
+            invariant: 5, place: name(source),
+            message: "\(pair.name) leads to \(name(target)), whose \(pair.name) does not lead back"))
+      }
+      return found.findings.count < findingsMax && steps.next()
+    }
+  }
+
   private mutating func checkLinks(_ index: StoreIndex, _ property: UInt32) throws {
     let ends = endpoints(of: property)
     var found = report
@@ -157,6 +208,12 @@ package struct GraphVerification {
         found.findings.append(
           .init(
             invariant: 3, place: "\(name(source)) to \(name(target))", message: "\(name(end)) \(problem)"))
+      }
+      if try relationships.isOneSided(index, source, target) {
+        found.findings.append(
+          .init(
+            invariant: 5, place: "\(name(source)) to \(name(target))",
+            message: "the link does not lead back, and its relationship is its own inverse"))
       }
       return found.findings.count < findingsMax && steps.next()
     }

@@ -52,11 +52,34 @@ struct GraphVerificationTests {
 
   /// The worker's row as it is, with another reference in one property.
   private func workerRow(_ property: String, leadingTo target: ObjectReference) throws -> [UInt8] {
-    let entity = store.schema.entity(worker.entityNumber)
+    try row(of: worker, property, .reference(target))
+  }
+
+  /// An object's row as it is, with another value in one property.
+  private func row(of reference: ObjectReference, _ property: String, _ value: Value) throws -> [UInt8] {
+    let entity = store.schema.entity(reference.entityNumber)
     let (slot, layouts) = (try #require(entity.slot(named: property)), try #require(entity.layouts))
     let view = store.view()
-    let row = try RowView(checking: try #require(try view.row(worker)).bytes, layouts)
-    return RowWriter(layouts).row(base: row) { $0 == slot ? .value(.reference(target)) : .copied }
+    let row = try RowView(checking: try #require(try view.row(reference)).bytes, layouts)
+    return RowWriter(layouts).row(base: row) { $0 == slot ? .value(value) : .copied }
+  }
+
+  private func put(_ row: [UInt8], as reference: ObjectReference) throws {
+    let rows = try rows(reference.entityNumber)
+    try store.store.write { try $0.put(row, id: reference.id, in: rows) }
+  }
+
+  /// Adds a link, or removes it, without the one that leads back.
+  private func change(
+    _ property: String, _ source: ObjectReference, _ target: ObjectReference, adds: Bool = true
+  ) throws {
+    let entity = store.schema.entity(source.entityNumber)
+    let number = try #require(entity.slot(named: property).map { entity.properties[$0].number })
+    var change = StoreChange(view: store.view(), durability: .relaxed)
+    let index = try #require(store.schema.index(named: "link/\(number)"))
+    let link = StoreLink(index: index, source: source, target: target)
+    if adds { change.linksAdded = [link] } else { change.linksRemoved = [link] }
+    _ = try store.commit(change)
   }
 
   @Test("A whole graph has no findings, and everything was looked at")
@@ -111,6 +134,50 @@ struct GraphVerificationTests {
   func link() throws {
     try remove(project)
     #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
+  }
+
+  @Test("G5: an object of a one-to-one relationship that two have, and pairs and links of one side only")
+  func inverses() throws {
+    let other = ObjectReference(entity: company.entityNumber, id: 700)
+    try put(row(of: company, "chief", .reference(worker)), as: other)
+    #expect(findings() == [])
+    try put(row(of: company, "chief", .reference(worker)), as: company)
+    #expect(findings() == ["G5 at Employee/p1: both Company/p1 and Company/p700 have it as chief"])
+    try remove(other)
+    let friend = ObjectReference(entity: worker.entityNumber, id: 700)
+    try put(workerRow("spouse", leadingTo: worker), as: friend)
+    #expect(
+      findings() == ["G5 at Employee/p700: spouse leads to Employee/p1, whose spouse does not lead back"])
+    try put(workerRow("spouse", leadingTo: friend), as: worker)
+    #expect(findings() == [])
+    try change("friends", worker, friend)
+    #expect(
+      findings() == [
+        "G5 at Employee/p1 to Employee/p700: the link does not lead back, and its relationship is its own inverse"
+      ])
+    try change("friends", friend, worker)
+    try change("friends", worker, worker)
+    #expect(findings() == [])
+  }
+
+  @Test("G6: too many objects, and none where there must be one")
+  func limits() throws {
+    for number in 700..<703 as Range<UInt64> {
+      let member = ObjectReference(entity: worker.entityNumber, id: number)
+      try put(workerRow("company", leadingTo: company), as: member)
+      try change("projects", member, project)
+    }
+    #expect(findings() == ["G6 at Project/p1: members has 4, and must have at most 3 objects"])
+    try change("projects", worker, project, adds: false)
+    #expect(findings() == [])
+    let contract = try #require(store.schema.entity(named: "Contract"))
+    let layouts = try #require(contract.layouts)
+    let row = RowWriter(layouts).row { _ in .value(.null) }
+    try put(row, as: ObjectReference(entity: contract.number, id: 9))
+    #expect(
+      findings() == [
+        "G6 at Contract/p9: company has 0, and must lead to an object: connect one, or make the relationship optional"
+      ])
   }
 
   @Test("Where it cannot be read on, what was found until then is told, and that it could not be read")

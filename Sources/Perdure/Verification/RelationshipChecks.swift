@@ -1,0 +1,79 @@
+// What the ends of relationships promise beyond leading to objects (G5, G6), by the stored model.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+/// The checks of one view, prepared for one model.
+struct RelationshipChecks {
+  /// A one-to-one relationship.
+  struct Pair {
+    /// From a target to who leads there.
+    let index: StoreIndex
+    /// The name of the end that has the column.
+    let name: String
+    let destination: UInt16?
+    /// Whether both objects have the column.
+    let isOwnInverse: Bool
+  }
+
+  private let view: any StoreView
+  /// The one-to-one relationships.
+  let pairs: [Pair]
+  /// The link keyspaces in which each link has one that leads back.
+  private var symmetric: Set<StoreIndex> = []
+  /// By entity, the relationships that must have some number of objects.
+  private var limited: [UInt16: [RelationshipShape]] = [:]
+
+  init(_ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel) {
+    self.view = view
+    var pairs: [Pair] = []
+    var seen: Set<StoreIndex> = []
+    for case let entity? in schema.entities {
+      guard let described = model.schema(named: entity.name) else { continue }
+      for (property, storage) in zip(described.properties, entity.properties) where property.isRelationship {
+        let inverse = property.inverse.map { model.schemas[$0.entity].properties[$0.slot] }
+        guard let shape = RelationshipShape(property, storage, inverse: inverse, schema: schema) else {
+          continue
+        }
+        let isOwnInverse =
+          property.inverse.map { $0.slot == property.slot && $0.entity == property.declaringEntity } ?? false
+        if !shape.isOptional || shape.hasCountLimits { limited[entity.number, default: []].append(shape) }
+        if case .links(let links, _) = shape.form, isOwnInverse { symmetric.insert(links) }
+        if shape.form == .column, shape.inverseIsToOne, seen.insert(shape.index).inserted {
+          pairs.append(
+            Pair(
+              index: shape.index, name: property.name, destination: storage.destination,
+              isOwnInverse: isOwnInverse))
+        }
+      }
+    }
+    self.pairs = pairs
+  }
+
+  /// What an object has too few or too many of, as sentences about it.
+  func brokenLimits(of reference: ObjectReference, _ row: RowView) throws -> [String] {
+    try (limited[reference.entityNumber] ?? []).compactMap { relationship in
+      let count: Int
+      if relationship.form == .column {
+        count = row.isPresent(row.fields[relationship.slot]) ? 1 : 0
+      } else {
+        count = try view.entryCount(relationship.index, ContextCore.range(of: reference))
+      }
+      return PropertyRules.violation(relationship, count: count).map {
+        "\(relationship.name) has \(count), and \($0.rule)"
+      }
+    }
+  }
+
+  /// Whether a link that has to lead back as well does not.
+  func isOneSided(_ links: StoreIndex, _ source: ObjectReference, _ target: ObjectReference) throws -> Bool {
+    guard symmetric.contains(links), source != target else { return false }
+    return try !view.hasEntry(under: target, source, in: links)
+  }
+
+  /// Whether of two objects that have each other only the first one has.
+  func isOneSided(_ pair: Pair, _ source: ObjectReference, _ target: ObjectReference) throws -> Bool {
+    guard pair.isOwnInverse, source != target else { return false }
+    return try !view.hasEntry(under: source, target, in: pair.index)
+  }
+}
