@@ -39,9 +39,10 @@ struct GraphCrashTests {
     let (fileSystem, check) = try await run(GraphCrashSubject.all[1])
     let store = try check.program.open(on: fileSystem)
     let context = CrashContext(operation: 1, begun: [], acknowledged: [], losses: [])
-    try check.verify(store, context)
+    let recovered = GraphCrashCheck.Recovered(store, on: fileSystem)
+    try check.verify(recovered, context)
     try damage(store, part)
-    #expect(throws: Violation.self) { try check.verify(store, context) }
+    #expect(throws: Violation.self) { try check.verify(recovered, context) }
     try store.store.close()
   }
 

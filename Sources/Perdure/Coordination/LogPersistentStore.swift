@@ -42,14 +42,17 @@ package final class LogPersistentStore: PersistentStore {
 
   /// Opens the store of a graph, or makes one.
   ///
-  /// - Parameter model: The program's model; nil takes the one that is stored. A stored model that differs by
-  ///   additions only is brought up to date.
+  /// - Parameters:
+  ///   - model: The program's model; nil takes the one that is stored. A stored model that differs by additions only
+  ///     is brought up to date.
+  ///   - extractors: What stands before the maker of index entries, for a store that is wrong on purpose.
   /// - Throws: `StoreError`; `ModelError` when the stored model differs by more, with every difference.
   package convenience init(
-    at path: String, model: ManagedObjectModel?, options: StoreOptions = StoreOptions()
+    at path: String, model: ManagedObjectModel?, options: StoreOptions = StoreOptions(),
+    extractors: (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }
   ) throws {
     var options = options
-    options.indexExtractors[RowIndexExtractor.name] = RowIndexExtractor.Factory()
+    options.indexExtractors[RowIndexExtractor.name] = extractors(RowIndexExtractor.Factory())
     try self.init(opening: Store(at: path, options: options), model, isReadOnly: options.isReadOnly)
   }
 

@@ -1,0 +1,156 @@
+import Perdure
+import PerdureProving
+
+// What is asked of a store, beside what its rows say. All objects are read row by row; what a derived attribute is, who is in
+// a relationship, and whom a request finds follows from these values alone, and from no index.
+
+/// What a context answers about a store, held against the rows.
+struct GraphAnswers {
+  private let context: ManagedObjectContext
+  private let model: ManagedObjectModel
+  private var objects: [String: [ManagedObject]] = [:]
+  /// By the relationship's entity and name and by the owner, who has it in a row.
+  private var members: [String: [ManagedObjectID: [ManagedObject]]] = [:]
+
+  init(_ context: ManagedObjectContext, _ model: ManagedObjectModel) throws {
+    (self.context, self.model) = (context, model)
+    for entity in model.entities {
+      objects[entity.name] = try context.fetch(FetchRequest<ManagedObject>(entityName: entity.name))
+    }
+    for entity in model.entities {
+      for relationship in entity.relationships where !relationship.isToMany {
+        guard let inverse = relationship.inverseName else { continue }
+        var found: [ManagedObjectID: [ManagedObject]] = [:]
+        for object in all(entity) {
+          if let owner = object[relationship.name] as? ManagedObject {
+            found[owner.objectID, default: []].append(object)
+          }
+        }
+        members["\(relationship.destinationEntityName).\(inverse)"] = found
+      }
+    }
+  }
+
+  func check() throws {
+    for entity in model.entities {
+      try checkRelationships(entity)
+      try checkDerived(entity)
+      for attribute in indexed(entity) { try checkRequests(entity, attribute) }
+    }
+  }
+
+  private func all(_ entity: EntityDescription) -> [ManagedObject] { objects[entity.name] ?? [] }
+
+  // MARK: - Relationships
+
+  private func checkRelationships(_ entity: EntityDescription) throws {
+    for relationship in entity.relationships where relationship.isToMany {
+      guard let byOwner = members["\(entity.name).\(relationship.name)"] else { continue }
+      for object in all(entity) {
+        let wanted = Set(byOwner[object.objectID] ?? [])
+        guard object[relationship.name] as? Set<ManagedObject> == wanted else {
+          throw Violation("\(entity.name).\(relationship.name) has not those who have it in their rows")
+        }
+      }
+    }
+  }
+
+  // MARK: - Derived attributes
+
+  private func checkDerived(_ entity: EntityDescription) throws {
+    for attribute in entity.attributes {
+      guard let derivation = attribute.derivation else { continue }
+      for object in all(entity) {
+        let (wanted, found) = (value(of: derivation, object, entity), word(object[attribute.name]))
+        guard wanted == found else {
+          throw Violation(
+            "\(entity.name).\(attribute.name) is \(found ?? "nothing"), and comes to \(wanted ?? "nothing")")
+        }
+      }
+    }
+  }
+
+  /// What a derivation comes to: a count, a sum, or what is at the end of a path, perhaps in small letters.
+  private func value(
+    of derivation: String, _ object: ManagedObject, _ entity: EntityDescription
+  ) -> String? {
+    let isText = derivation.hasPrefix("canonical:(")
+    let path = isText ? String(derivation.dropFirst("canonical:(".count).dropLast()) : derivation
+    var names = path.split(separator: ".").map(String.init)
+    let isAggregate = names.contains { $0.hasPrefix("@") }
+    names.removeAll { $0.hasPrefix("@") }
+    guard isAggregate else {
+      // Names have ASCII letters alone, so that canonical means small.
+      let found = value(names, object, entity)
+      return isText ? found?.lowercased() : found
+    }
+    let owned = members["\(entity.name).\(names[0])"]?[object.objectID] ?? []
+    guard names.count == 2 else { return "\(owned.count)" }
+    return sum(owned.map { $0[names[1]] }, isReal: isReal(names, entity))
+  }
+
+  private func value(_ names: [String], _ object: ManagedObject, _ entity: EntityDescription) -> String? {
+    let attribute = entity.attributes.first { $0.name == names[0] }
+    if let derivation = attribute?.derivation { return value(of: derivation, object, entity) }
+    guard names.count > 1 else { return word(object[names[0]]) }
+    let relationship = entity.relationships.first { $0.name == names[0] }
+    guard let next = object[names[0]] as? ManagedObject,
+      let destination = relationship.flatMap({ model.entitiesByName[$0.destinationEntityName] })
+    else { return nil }
+    return value(Array(names.dropFirst()), next, destination)
+  }
+
+  private func isReal(_ names: [String], _ entity: EntityDescription) -> Bool {
+    let relationship = entity.relationships.first { $0.name == names[0] }
+    let destination = relationship.flatMap { model.entitiesByName[$0.destinationEntityName] }
+    return destination?.attributes.first { $0.name == names[1] }?.type == .double
+  }
+
+  /// Numbers of which no sum is rounded.
+  private func sum(_ values: [Any?], isReal: Bool) -> String {
+    isReal
+      ? "\(values.reduce(0.0) { $0 + ($1 as? Double ?? 0) })" : "\(values.reduce(0) { $0 + ($1 as? Int64 ?? 0) })"
+  }
+
+  // MARK: - Requests
+
+  /// What an index leads to: attributes and parts of composites in the entity's indexes and constraints. For others rows are
+  /// read, as here.
+  private func indexed(_ entity: EntityDescription) -> Set<String> {
+    let elements = entity.indexes.flatMap(\.elements).map(\.propertyName)
+    let names = elements.map { $0.hasPrefix("canonical:(") ? $0.dropFirst("canonical:(".count).dropLast() : $0[...] }
+    return Set(names.map(String.init) + entity.uniquenessConstraints.flatMap(\.self))
+  }
+
+  /// Each of the first values finds whoever has it, and no value those that have none.
+  private func checkRequests(_ entity: EntityDescription, _ attribute: String) throws {
+    let byValue = Dictionary(grouping: all(entity)) { word($0[attribute]) }
+    let values = byValue.keys.compactMap { $0 }.sorted().prefix(3)
+    for value in [String?.none] + values.map(Optional.some) {
+      let holders = byValue[value] ?? []
+      let predicate = try predicate(attribute, holders.first?[attribute] ?? nil)
+      let found = try ids(entity, predicate)
+      guard found.count == holders.count, Set(found) == Set(holders.map(\.objectID)) else {
+        throw Violation(
+          "\(entity.name) where \(attribute) == \(value ?? "nil") finds \(found.count) objects, not \(holders.count)")
+      }
+    }
+  }
+
+  private func predicate(_ attribute: String, _ value: Any?) throws -> FetchPredicate {
+    switch value {
+    case let value as any PredicateArgument: try FetchPredicate(format: "\(attribute) == %@", value)
+    default: try FetchPredicate(format: "\(attribute) == nil")
+    }
+  }
+
+  private func ids(_ entity: EntityDescription, _ predicate: FetchPredicate) throws -> [ManagedObjectID] {
+    var request = FetchRequest<ManagedObject>(entityName: entity.name)
+    request.predicate = predicate
+    return try context.fetchIDs(request)
+  }
+
+  private func word(_ value: Any?) -> String? {
+    if let value = value as? any CustomStringConvertible { value.description } else { nil }
+  }
+}

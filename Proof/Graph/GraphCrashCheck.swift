@@ -1,0 +1,152 @@
+package import Perdure
+package import PerdureFileIO
+import PerdureLog
+import PerdureProving
+package import PerdureTestSupport
+
+// What a store must hold whose program had one model after the other.
+//
+// Every opening is a step that begins, so that a crash says which model the program had. Whoever opens the store after the
+// crash has the same, and the opening does what that lacks. What an opening commits changes no row and no link: where
+// less of that is left than there was, what is made anew takes as many commits as there were at most, and the content is that
+// of any of them.
+
+/// Holds the store of a graph against what its saves left.
+package struct GraphCrashCheck: CrashCheck {
+  /// One opening of the program.
+  private struct Opening: Sendable {
+    let version: Int
+    /// How many commits there were when it began, and when it was over.
+    let start: UInt64
+    var end: UInt64
+  }
+
+  /// What the label of an opening's step has, and no promise.
+  private static let openingFlag = 1 << 40
+
+  /// A store that was opened after a crash, and the disk that it is on.
+  package struct Recovered {
+    package let store: LogPersistentStore
+    package let fileSystem: any FileSystem
+    let version: Int
+
+    package init(_ store: LogPersistentStore, on fileSystem: any FileSystem, version: Int = 0) {
+      (self.store, self.fileSystem, self.version) = (store, fileSystem, version)
+    }
+  }
+
+  package let program: GraphCrashProgram
+  /// What there was after each commit.
+  private var states: [GraphContent] = [GraphContent()]
+  /// The commit that first showed a row.
+  private var births: [UInt64: UInt64] = [:]
+  private var openings: [Opening] = []
+
+  init(program: GraphCrashProgram) { self.program = program }
+
+  /// - Returns: The label of the step.
+  mutating func beginOpening(_ version: Int) -> Int {
+    let start = UInt64(states.count - 1)
+    openings.append(Opening(version: version, start: start, end: start))
+    return Self.openingFlag | (openings.count - 1)
+  }
+
+  mutating func endOpening(_ store: LogPersistentStore) throws {
+    guard try !note(store) else { throw Violation("an opening has changed the graph") }
+    openings[openings.count - 1].end = store.view().sequence
+  }
+
+  /// Commits that are no saves (of the model, of a keyspace, of ids) change no row and no link.
+  ///
+  /// - Returns: Whether there is anything else than before.
+  mutating func note(_ store: LogPersistentStore) throws -> Bool {
+    let before = states[states.count - 1]
+    let content = try GraphContent(store)
+    let sequence = store.view().sequence
+    while UInt64(states.count) < sequence { states.append(states[states.count - 1]) }
+    if UInt64(states.count) == sequence { states.append(content) }
+    for row in content.rows.keys where births[row] == nil { births[row] = sequence }
+    return content != before
+  }
+
+  /// The opening that the program was in, or had behind it, when the power went.
+  private func opening(_ context: CrashContext) -> Opening {
+    openings[context.begun.last.map { $0 & ~Self.openingFlag } ?? 0]
+  }
+
+  /// Whether a store that has so many commits is in the midst of a change of its model.
+  package func isWithinChange(_ commits: UInt64, _ context: CrashContext) -> Bool {
+    let opening = opening(context)
+    return opening.start > 0 && opening.start < commits && commits < opening.end
+  }
+
+  package func recover(
+    _ fileSystem: SimulatedFileSystem, _ context: CrashContext
+  ) throws -> Recovered {
+    let version = opening(context).version
+    let store = try program.open(on: fileSystem, version: version)
+    // What a recovery has shown to anybody is as good as promised.
+    let sequence = Int(store.view().sequence)
+    if sequence > context.acknowledged.max() ?? 0 { fileSystem.marker.promise(sequence) }
+    return Recovered(store, on: fileSystem, version: version)
+  }
+
+  package func verify(_ recovered: Recovered, _ context: CrashContext) throws {
+    let store = recovered.store
+    let sequence = store.view().sequence
+    let least = context.acknowledged.max() ?? 0
+    guard sequence >= least else {
+      throw Violation("save \(least) was promised, and the log ends at \(sequence)")
+    }
+    let found = store.store.recoveryReport.commits
+    guard found < states.count else { throw Violation("there never was a commit \(found)") }
+    // The opening makes what its model lacks, and nothing else.
+    let end = end(context, after: found)
+    guard end.contains(sequence) else {
+      throw Violation("the log ends at \(found), and the opening has made it end at \(sequence), not in \(end)")
+    }
+    guard try GraphContent(store) == states[Int(sequence)] else {
+      throw Violation("the graph after commit \(sequence) is not what it was")
+    }
+    let engine = try store.store.verify()
+    guard engine.isClean else { throw Violation("\(engine.findings)") }
+    let graph = GraphVerification(store.view(), store.schema, store.model.model).run()
+    guard graph.isClean else { throw Violation("\(graph.findings)") }
+    try GraphFiles.check(store, on: recovered.fileSystem, threshold: program.blobThreshold)
+    try GraphFiles.checkIndexes(store)
+    try GraphAnswers(program.container(store).newContext(), store.model.model).check()
+    if context.operation % 8 == 0 { try goOn(recovered, behind: sequence) }
+  }
+
+  /// Where the log may end after an opening that has found so many commits.
+  private func end(_ context: CrashContext, after found: UInt64) -> ClosedRange<UInt64> {
+    guard program.subject.world.isGrowing else {
+      // What the first opening has made, all others find.
+      let end = max(found, openings[0].end)
+      return end...end
+    }
+    let opening = opening(context)
+    if found >= opening.end { return found...found }
+    // Of a log that an earlier recovery has gone on with nobody knows how many commits were lost before it.
+    let isKnown = found >= opening.start && context.recoveries == 0
+    return (isKnown ? opening.end : found)...opening.end
+  }
+
+  /// New objects get ids that no object had before.
+  private func goOn(_ recovered: Recovered, behind last: UInt64) throws {
+    let store = recovered.store
+    let before = try GraphContent(store)
+    let context = try program.container(store).newContext()
+    let count = program.subject.world.insertMore(context)
+    try context.save()
+    let after = try GraphContent(store)
+    guard after.rows.count == before.rows.count + count, after.links == before.links,
+      before.rows.allSatisfy({ after.rows[$0.key] == $0.value })
+    else { throw Violation("a save after the recovery changed another, or is gone") }
+    for row in after.rows.keys where before.rows[row] == nil {
+      if let birth = births[row], birth <= last { throw Violation("an id was given out twice") }
+    }
+  }
+
+  package func isDuringRecovery(_ context: CrashContext) -> Bool { context.recoveries > 0 }
+}

@@ -1,0 +1,82 @@
+import Perdure
+
+// A small world whose model grows from opening to opening. Its objects have no classes of their own.
+
+/// The models that a program had in turn: each can be opened behind any before it.
+enum GraphCrashLedger {
+  static let versionMax = 5
+
+  static func models() throws -> [ManagedObjectModel] {
+    try (0...versionMax).map { version in
+      try ManagedObjectModel(version < 2 ? [account(version)] : [account(version), entry(version)])
+    }
+  }
+
+  /// Models that do not fit a store of any version: a constraint taken away, one that is new, an attribute that is gone,
+  /// one that all must have.
+  static func misfits() throws -> [ManagedObjectModel] {
+    var unruled = account(versionMax)
+    unruled.uniquenessConstraints = []
+    var stricter = account(versionMax)
+    stricter.uniquenessConstraints.append(["size"])
+    var smaller = account(versionMax)
+    smaller.properties.removeAll { $0.name == "size" }
+    smaller.indexes = []
+    var larger = account(versionMax)
+    larger.properties.append(.string("owner", optional: false))
+    return try [unruled, stricter, smaller, larger].map {
+      try ManagedObjectModel([$0, entry(versionMax)])
+    }
+  }
+
+  private static func account(_ version: Int) -> EntityDescription {
+    var entity = EntityDescription(
+      "Account",
+      properties: [.string("name", optional: false), .int64("size", optional: false, default: 0)],
+      uniquenessConstraints: [["name"]])
+    // An index is added, dropped, and added again.
+    if [1, 2, 5].contains(version) { entity.indexes.append(FetchIndexDescription(on: "size")) }
+    // An optional attribute, and one with a default.
+    if version >= 1 {
+      entity.properties += [.string("note"), .string("colour", optional: false, default: "red")]
+    }
+    // An entity, a relationship, and what is derived from it.
+    if version >= 2 {
+      entity.properties += [
+        .toMany("entries", "Entry", inverse: "account", deleteRule: .cascade),
+        .derived("entryCount", "entries.@count"), .derived("total", "entries.amount.@sum"),
+      ]
+      entity.indexes += [FetchIndexDescription(on: "entryCount"), FetchIndexDescription(on: "total")]
+    }
+    // An index of a function, and a partial one.
+    if [3, 4].contains(version) { entity.indexes.append(FetchIndexDescription(on: "canonical:(note)")) }
+    if version >= 3 {
+      entity.indexes.append(
+        FetchIndexDescription(
+          "large", [.init("colour")], partialPredicate: try? FetchPredicate(format: "size > 4")))
+    }
+    // What is derived from rows that are there already, and links of many to many.
+    if version >= 4 {
+      entity.properties += [
+        .derived("plainName", "canonical:(name)", type: .string), .toMany("peers", "Account", inverse: "peers"),
+      ]
+      entity.indexes.append(FetchIndexDescription(on: "plainName"))
+    }
+    return entity
+  }
+
+  private static func entry(_ version: Int) -> EntityDescription {
+    var entity = EntityDescription(
+      "Entry",
+      properties: [
+        .int64("number", optional: false), .int64("amount", optional: false, default: 0),
+        .toOne("account", "Account", inverse: "entries"),
+      ],
+      uniquenessConstraints: [["number"]])
+    if version >= 4 {
+      entity.properties.append(.derived("accountName", "account.name", type: .string))
+      entity.indexes.append(FetchIndexDescription(on: "accountName"))
+    }
+    return entity
+  }
+}

@@ -1,0 +1,32 @@
+import Perdure
+import PerdureFileIO
+import PerdureLog
+import PerdureProving
+
+// What a store has beside rows and links: no more and no less of it than they ask for.
+
+enum GraphFiles {
+  /// After an opening there is a file for every long value, and none that nobody refers to.
+  ///
+  /// - Parameter threshold: Values that are longer have files.
+  static func check(
+    _ store: LogPersistentStore, on fileSystem: any FileSystem, threshold: Int
+  ) throws {
+    let files = try fileSystem.contents(of: GraphCrashProgram.path).count { $0.hasSuffix(".blob") }
+    let values = try CrashOracle.content(of: store.store).values.count { $0.count > threshold }
+    guard files == values else {
+      throw Violation("there are \(values) values that are longer than \(threshold), and \(files) files of such")
+    }
+  }
+
+  /// There are the indexes that follow from the model, and none of an earlier one.
+  static func checkIndexes(_ store: LogPersistentStore) throws {
+    let wanted = store.schema.indexes.filter { index in
+      if case .links = index.kind { false } else { true }
+    }.map(\.name)
+    let found = try store.store.indexes.map(\.index.name)
+    guard Set(wanted) == Set(found), wanted.count == found.count else {
+      throw Violation("there are the indexes \(found.sorted()), and the model asks for \(wanted.sorted())")
+    }
+  }
+}
