@@ -109,16 +109,19 @@ struct GraphAnswers {
   /// Numbers of which no sum is rounded.
   private func sum(_ values: [Any?], isReal: Bool) -> String {
     isReal
-      ? "\(values.reduce(0.0) { $0 + ($1 as? Double ?? 0) })" : "\(values.reduce(0) { $0 + ($1 as? Int64 ?? 0) })"
+      ? "\(values.reduce(0.0) { $0 + ($1 as? Double ?? 0) })"
+      : "\(values.reduce(0) { $0 + ($1 as? Int64 ?? 0) })"
   }
 
   // MARK: - Requests
 
-  /// What an index leads to: attributes and parts of composites in the entity's indexes and constraints. For others rows are
-  /// read, as here.
+  /// What an index leads to: attributes and parts of composites in the entity's indexes and constraints. For others
+  /// rows are read, as here.
   private func indexed(_ entity: EntityDescription) -> Set<String> {
     let elements = entity.indexes.flatMap(\.elements).map(\.propertyName)
-    let names = elements.map { $0.hasPrefix("canonical:(") ? $0.dropFirst("canonical:(".count).dropLast() : $0[...] }
+    let names = elements.map {
+      $0.hasPrefix("canonical:(") ? $0.dropFirst("canonical:(".count).dropLast() : $0[...]
+    }
     return Set(names.map(String.init) + entity.uniquenessConstraints.flatMap(\.self))
   }
 
@@ -132,7 +135,7 @@ struct GraphAnswers {
       let found = try ids(entity, predicate)
       guard found.count == holders.count, Set(found) == Set(holders.map(\.objectID)) else {
         throw Violation(
-          "\(entity.name) where \(attribute) == \(value ?? "nil") finds \(found.count) objects, not \(holders.count)")
+          "\(entity.name) where \(attribute) == \(value ?? "nil") finds \(found.count), not \(holders.count)")
       }
     }
   }

@@ -19,19 +19,20 @@ package struct GraphCrashCheck: CrashCheck {
     /// How many commits there were when it began, and when it was over.
     let start: UInt64
     var end: UInt64
+    /// The model that the store had then, as it is stored.
+    var model: [UInt8]?
   }
 
-  /// What the label of an opening's step has, and no promise.
-  private static let openingFlag = 1 << 40
+  /// The label of an opening's step: below zero, where no promise is.
+  private static func label(ofOpening number: Int) -> Int { -1 - number }
 
   /// A store that was opened after a crash, and the disk that it is on.
   package struct Recovered {
     package let store: LogPersistentStore
     package let fileSystem: any FileSystem
-    let version: Int
 
-    package init(_ store: LogPersistentStore, on fileSystem: any FileSystem, version: Int = 0) {
-      (self.store, self.fileSystem, self.version) = (store, fileSystem, version)
+    package init(_ store: LogPersistentStore, on fileSystem: any FileSystem) {
+      (self.store, self.fileSystem) = (store, fileSystem)
     }
   }
 
@@ -48,12 +49,13 @@ package struct GraphCrashCheck: CrashCheck {
   mutating func beginOpening(_ version: Int) -> Int {
     let start = UInt64(states.count - 1)
     openings.append(Opening(version: version, start: start, end: start))
-    return Self.openingFlag | (openings.count - 1)
+    return Self.label(ofOpening: openings.count - 1)
   }
 
   mutating func endOpening(_ store: LogPersistentStore) throws {
     guard try !note(store) else { throw Violation("an opening has changed the graph") }
     openings[openings.count - 1].end = store.view().sequence
+    openings[openings.count - 1].model = try GraphFiles.storedModel(store)
   }
 
   /// Commits that are no saves (of the model, of a keyspace, of ids) change no row and no link.
@@ -71,7 +73,7 @@ package struct GraphCrashCheck: CrashCheck {
 
   /// The opening that the program was in, or had behind it, when the power went.
   private func opening(_ context: CrashContext) -> Opening {
-    openings[context.begun.last.map { $0 & ~Self.openingFlag } ?? 0]
+    openings[context.begun.last.map { -1 - $0 } ?? 0]
   }
 
   /// Whether a store that has so many commits is in the midst of a change of its model.
@@ -80,15 +82,26 @@ package struct GraphCrashCheck: CrashCheck {
     return opening.start > 0 && opening.start < commits && commits < opening.end
   }
 
+  /// Whether a store that has so many commits has yet to get the model of its next opening.
+  package func isBeforeChange(_ commits: UInt64, _ context: CrashContext) -> Bool {
+    let opening = opening(context)
+    return opening.start > 0 && opening.start == commits && commits < opening.end
+  }
+
+  /// What a check is told of the disk that a program leaves which is over, as after no crash.
+  package var contextAtEnd: CrashContext {
+    let label = Self.label(ofOpening: openings.count - 1)
+    return CrashContext(operation: 1, begun: [label], acknowledged: [], losses: [])
+  }
+
   package func recover(
     _ fileSystem: SimulatedFileSystem, _ context: CrashContext
   ) throws -> Recovered {
-    let version = opening(context).version
-    let store = try program.open(on: fileSystem, version: version)
+    let store = try program.open(on: fileSystem, version: opening(context).version)
     // What a recovery has shown to anybody is as good as promised.
     let sequence = Int(store.view().sequence)
     if sequence > context.acknowledged.max() ?? 0 { fileSystem.marker.promise(sequence) }
-    return Recovered(store, on: fileSystem, version: version)
+    return Recovered(store, on: fileSystem)
   }
 
   package func verify(_ recovered: Recovered, _ context: CrashContext) throws {
@@ -103,10 +116,13 @@ package struct GraphCrashCheck: CrashCheck {
     // The opening makes what its model lacks, and nothing else.
     let end = end(context, after: found)
     guard end.contains(sequence) else {
-      throw Violation("the log ends at \(found), and the opening has made it end at \(sequence), not in \(end)")
+      throw Violation("the log ends at \(found), and behind the opening at \(sequence), not in \(end)")
     }
     guard try GraphContent(store) == states[Int(sequence)] else {
       throw Violation("the graph after commit \(sequence) is not what it was")
+    }
+    if isKnown(context, found), try GraphFiles.storedModel(store) != opening(context).model {
+      throw Violation("the stored model after commit \(sequence) is not that of the opening")
     }
     let engine = try store.store.verify()
     guard engine.isClean else { throw Violation("\(engine.findings)") }
@@ -127,9 +143,13 @@ package struct GraphCrashCheck: CrashCheck {
     }
     let opening = opening(context)
     if found >= opening.end { return found...found }
-    // Of a log that an earlier recovery has gone on with nobody knows how many commits were lost before it.
-    let isKnown = found >= opening.start && context.recoveries == 0
-    return (isKnown ? opening.end : found)...opening.end
+    return (isKnown(context, found) ? opening.end : found)...opening.end
+  }
+
+  /// Whether all that the opening before the loss of power has found is still there, in as many commits: where an earlier
+  /// recovery has gone on with the log, nobody knows how many were lost before it.
+  private func isKnown(_ context: CrashContext, _ found: UInt64) -> Bool {
+    found >= opening(context).start && context.recoveries == 0
   }
 
   /// New objects get ids that no object had before.

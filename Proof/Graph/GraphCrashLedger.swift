@@ -58,7 +58,8 @@ enum GraphCrashLedger {
     // What is derived from rows that are there already, and links of many to many.
     if version >= 4 {
       entity.properties += [
-        .derived("plainName", "canonical:(name)", type: .string), .toMany("peers", "Account", inverse: "peers"),
+        .derived("plainName", "canonical:(name)", type: .string),
+        .toMany("peers", "Account", inverse: "peers"),
       ]
       entity.indexes.append(FetchIndexDescription(on: "plainName"))
     }

@@ -68,7 +68,8 @@ package struct GraphCrashProgram: CrashProgram {
     var version = 0
     for first in stride(from: 0, to: subject.saves, by: subject.reopensEvery) {
       if first > 0 { try refuseMisfit(on: fileSystem, &random) }
-      version = min(version + (first > 0 ? Int.random(in: 0...2, using: &random) : 0), try models.get().count - 1)
+      if first > 0 { version += Int.random(in: 0...2, using: &random) }
+      version = min(version, try models.get().count - 1)
       marker.begin(check.beginOpening(version))
       let store = try open(on: fileSystem, version: version)
       try check.endOpening(store)

@@ -1,11 +1,12 @@
-import Perdure
+package import Perdure
 import PerdureFileIO
 import PerdureLog
 import PerdureProving
 
 // What a store has beside rows and links: no more and no less of it than they ask for.
 
-enum GraphFiles {
+/// Holds files and indexes against the rows and the model.
+package enum GraphFiles {
   /// After an opening there is a file for every long value, and none that nobody refers to.
   ///
   /// - Parameter threshold: Values that are longer have files.
@@ -15,12 +16,12 @@ enum GraphFiles {
     let files = try fileSystem.contents(of: GraphCrashProgram.path).count { $0.hasSuffix(".blob") }
     let values = try CrashOracle.content(of: store.store).values.count { $0.count > threshold }
     guard files == values else {
-      throw Violation("there are \(values) values that are longer than \(threshold), and \(files) files of such")
+      throw Violation("\(values) values are longer than \(threshold), and there are \(files) files of such")
     }
   }
 
   /// There are the indexes that follow from the model, and none of an earlier one.
-  static func checkIndexes(_ store: LogPersistentStore) throws {
+  package static func checkIndexes(_ store: LogPersistentStore) throws {
     let wanted = store.schema.indexes.filter { index in
       if case .links = index.kind { false } else { true }
     }.map(\.name)
@@ -28,5 +29,11 @@ enum GraphFiles {
     guard Set(wanted) == Set(found), wanted.count == found.count else {
       throw Violation("there are the indexes \(found.sorted()), and the model asks for \(wanted.sorted())")
     }
+  }
+
+  /// The model as the store has it.
+  static func storedModel(_ store: LogPersistentStore) throws -> [UInt8]? {
+    guard let meta = try store.store.keyspaces.first(where: { $0.name == "meta" }) else { return nil }
+    return try store.store.snapshot().value(key: Array("model".utf8), in: meta)
   }
 }

@@ -1,0 +1,139 @@
+import Perdure
+import PerdureFileIO
+import PerdureGraphProving
+import PerdureLog
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+/// Stores that are wrong on purpose, in what indexes, long values and changed models are about: whether power cuts of graphs
+/// would show it.
+@Suite("A graph's store that is wrong is found out by power cuts")
+struct GraphCanaryTests {
+  private let seed = SeededGenerator.seedFromEnvironment()
+  /// A program may happen not to need what is missing; so many in a row do not.
+  private static let campaignsMax = 16
+
+  @Test(
+    "Entries that an index lacks, and nobody misses who asks the engine",
+    arguments: [("sums/", "comes to"), ("rel/", "has not those who"), ("attr/", "finds")])
+  func entries(_ index: String, _ consequence: String) async throws {
+    try await expectCaught(
+      GraphCanary(subject: .derivedValues, forgets: index), saying: [consequence])
+  }
+
+  @Test(
+    "A long value whose file no sync has waited for",
+    arguments: [ForgetfulFileSystem.Omission.blob, .blobName])
+  func unsyncedFiles(_ omission: ForgetfulFileSystem.Omission) async throws {
+    try await expectCaught(
+      GraphCanary(subject: .largeValues) { ForgetfulFileSystem($0, without: omission) }, saying: [".blob"])
+  }
+
+  @Test("Files of long values that stay when nobody refers to them")
+  func orphans() async throws {
+    try await expectCaught(
+      GraphCanary(subject: .largeValues) { KeepingFileSystem(behind: $0) }, saying: ["files of such"])
+  }
+
+  @Test("Nothing, of programs that have no long value, when no sync waits for the files of such")
+  func control() async throws {
+    let tally = try await tally(
+      GraphCanary(subject: GraphCrashSubject.all[1]) { ForgetfulFileSystem($0, without: .blob) }, 0)
+    #expect(tally.finding == nil, "PERDURE_SEED=\(seed)")
+  }
+
+  @Test(
+    "An index that an earlier model has left, and one that the model asks for and has not", arguments: 0..<2)
+  func indexes(_ part: Int) async throws {
+    let fileSystem = SimulatedFileSystem()
+    let program = GraphCrashSubject.changedModels.program(seed: seed)
+    let check = try await program.run(on: fileSystem, fileSystem.marker)
+    let context = check.contextAtEnd
+    let recovered = try check.recover(fileSystem, context)
+    try check.verify(recovered, context)
+    let store = recovered.store.store
+    let rows = try #require(try store.keyspaces.first { $0.name.hasPrefix("rows/") })
+    if part == 0 {
+      _ = try store.defineIndex(
+        .slices("attr/99", rows, .value(offset: 0, length: 1), by: SliceExtractor.name))
+    } else {
+      let index = try #require(try store.indexes.first { $0.index.name.hasPrefix("uniq/") }?.index)
+      try store.removeIndex(index)
+    }
+    #expect(throws: (any Error).self) { try GraphFiles.checkIndexes(recovered.store) }
+    try store.close()
+  }
+
+  /// - Parameter consequences: What one of must be said.
+  private func expectCaught(_ canary: GraphCanary, saying consequences: [String]) async throws {
+    for campaign in 0..<Self.campaignsMax {
+      let tally = try await tally(canary, campaign)
+      guard let finding = tally.finding else { continue }
+      print("\(canary.name), after \(tally.states) disks of campaign \(campaign): \(finding.prefix(300))")
+      #expect(
+        consequences.contains { $0.isEmpty || finding.contains($0) }, "PERDURE_SEED=\(seed): \(finding)")
+      return
+    }
+    Issue.record("not noticed in \(Self.campaignsMax) campaigns, PERDURE_SEED=\(seed)")
+  }
+
+  private func tally(_ canary: GraphCanary, _ number: Int) async throws -> CrashTally {
+    let plan = ProofPlan(seed: seed &+ UInt64(number), scale: 0.0003)
+    return try #require(try await CrashCampaign(only: canary).tallies(plan, .silent).first)
+  }
+}
+
+/// A kind of program on a store that does something wrong.
+private struct GraphCanary: CrashSubject {
+  let subject: GraphCrashSubject
+  /// How the names of the indexes begin that lack entries.
+  var forgets: String?
+  var disk: @Sendable (any FileSystem) -> any FileSystem = { $0 }
+
+  var name: String { "canary of \(subject.name), \(forgets ?? "files")" }
+  var sectorLengths: [Int] { subject.sectorLengths }
+
+  func program(seed: UInt64) -> GraphCrashProgram {
+    var program = subject.program(seed: seed)
+    program.disk = disk
+    if let forgets {
+      program.extractors = { ForgetfulRows(behind: $0, names: Array(forgets.utf8)) }
+    }
+    return program
+  }
+}
+
+/// Makes entries of rows, but in some indexes none for every other id.
+private struct ForgetfulRows: IndexExtractorFactory {
+  let behind: any IndexExtractorFactory
+  /// How the names of these begin, with which their parameters begin.
+  let names: [UInt8]
+
+  func makeExtractor(
+    parameters: [UInt8], in store: borrowing StoredValues
+  ) throws -> any IndexExtractor {
+    let whole = try behind.makeExtractor(parameters: parameters, in: store)
+    return parameters.starts(with: names) ? Extractor(whole: whole) : whole
+  }
+
+  private struct Extractor: IndexExtractor {
+    let whole: any IndexExtractor
+
+    func extract(
+      keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+      into entries: inout IndexEntries
+    ) {
+      if key[0] % 2 == 0 { whole.extract(keyspace: keyspace, key: key, value: value, into: &entries) }
+    }
+  }
+}
+
+/// Keeps the files of long values for ever.
+private struct KeepingFileSystem: ForwardingFileSystem {
+  let behind: any FileSystem
+
+  func remove(_ path: String) throws(FileIOError) {
+    if !path.hasSuffix(".blob") { try behind.remove(path) }
+  }
+}
