@@ -15,21 +15,21 @@ enum GraphCrashLedger {
   /// Models that do not fit a store of any version: a constraint taken away, one that is new, an attribute that is gone,
   /// one that all must have.
   static func misfits() throws -> [ManagedObjectModel] {
-    var unruled = account(versionMax)
+    var unruled = try account(versionMax)
     unruled.uniquenessConstraints = []
-    var stricter = account(versionMax)
+    var stricter = try account(versionMax)
     stricter.uniquenessConstraints.append(["size"])
-    var smaller = account(versionMax)
+    var smaller = try account(versionMax)
     smaller.properties.removeAll { $0.name == "size" }
     smaller.indexes = []
-    var larger = account(versionMax)
+    var larger = try account(versionMax)
     larger.properties.append(.string("owner", optional: false))
     return try [unruled, stricter, smaller, larger].map {
       try ManagedObjectModel([$0, entry(versionMax)])
     }
   }
 
-  private static func account(_ version: Int) -> EntityDescription {
+  private static func account(_ version: Int) throws -> EntityDescription {
     var entity = EntityDescription(
       "Account",
       properties: [.string("name", optional: false), .int64("size", optional: false, default: 0)],
@@ -51,9 +51,9 @@ enum GraphCrashLedger {
     // An index of a function, and a partial one.
     if [3, 4].contains(version) { entity.indexes.append(FetchIndexDescription(on: "canonical:(note)")) }
     if version >= 3 {
-      entity.indexes.append(
+      try entity.indexes.append(
         FetchIndexDescription(
-          "large", [.init("colour")], partialPredicate: try? FetchPredicate(format: "size > 4")))
+          "large", [.init("colour")], partialPredicate: FetchPredicate(format: "size > 4")))
     }
     // What is derived from rows that are there already, and links of many to many.
     if version >= 4 {

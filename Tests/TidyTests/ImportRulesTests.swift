@@ -34,7 +34,7 @@ struct ImportRulesTests {
       "PerdureTestSupport",
       "Synchronization",
     ],
-    "PerdureGraphProving": [
+    "PerdureGraphProving": foundation + [
       "Perdure", "PerdureFileIO", "PerdureLog", "PerdureProving", "PerdureTestSupport",
     ],
     "perdure-prove": foundation + [
