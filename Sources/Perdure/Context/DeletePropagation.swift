@@ -160,16 +160,20 @@ extension ContextCore {
     }
   }
 
-  /// Takes deleted objects out of one-way relationships that are not saved yet.
+  /// Takes deleted objects out of one-way relationships that are not saved yet; out of those of deleted objects what
+  /// was never saved, of which nothing will be left that could be told to be deleted.
   private func forgetPending() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
     guard tracker.containsEntity(where: isOneWay) else { return }
-    for overlay in tracker.all where !overlay.isDeleted {
+    for overlay in tracker.all {
+      let isForgotten = { (target: ObjectReference) in
+        self.tracker.isDeleted(target) && (!overlay.isDeleted || self.tracker.isNew(target))
+      }
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
-        if case .reference(let target) = overlay.value(relationship.slot), tracker.isDeleted(target) {
+        if case .reference(let target) = overlay.value(relationship.slot), isForgotten(target) {
           setColumn(overlay.reference, relationship.slot, .null)
         }
-        for target in overlay.delta(relationship.slot)?.added.ordered ?? [] where tracker.isDeleted(target) {
+        for target in overlay.delta(relationship.slot)?.added.ordered ?? [] where isForgotten(target) {
           disconnect(overlay.reference, relationship, target)
         }
       }

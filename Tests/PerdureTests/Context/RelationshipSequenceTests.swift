@@ -122,6 +122,19 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Child") == 0)
   }
 
+  @Test("Deny is content when what a one-way relationship leads to is deleted later, and new")
+  func denyOneWay() throws {
+    let scene = try ModelScene(
+      EntityDescription("Node", properties: [.toMany("out", "Node", deleteRule: .deny)]))
+    let (first, second) = (scene.new("Node"), scene.new("Node"))
+    first.mutableSetValue(forKey: "out").insert(second)
+    scene.context.delete(first)
+    #expect(throws: PerdureError.self) { try scene.context.save() }
+    scene.context.delete(second)
+    try scene.saveWhole()
+    #expect(try scene.count("Node") == 0)
+  }
+
   // MARK: What is gone
 
   @Test("A reference to what is gone, changed and taken back, leaves no change behind")
