@@ -30,6 +30,15 @@ struct CrashCanaryTests {
   }
 
   @Test(
+    "Files that nothing needs, and that an opening leaves where they are",
+    arguments: [".blob", ".index", ".segment", ".segment.tmp"])
+  func leftovers(_ ending: String) async throws {
+    let shape = ending.contains("segment") ? CrashShape.compactingCanary : .canary
+    try await expectCaught(
+      CrashCanary(shape: shape, ending: ending), saying: ["\(ending), and it is still there"])
+  }
+
+  @Test(
     "Nothing, of the same programs, when nothing is left out",
     arguments: [CrashShape.canary, .compactingCanary])
   func control(_ shape: CrashShape) async throws {
@@ -88,23 +97,32 @@ private struct CrashCanary: CrashSubject {
   var shape: CrashShape
   var omission: ForgetfulFileSystem.Omission?
   var extractor = SliceExtractor.name
+  /// Files with such names stay, whenever an opening removes them.
+  var ending: String?
 
-  var name: String { "\(shape) without \(omission.map { "\($0)" } ?? "nothing"), \(extractor)" }
+  var name: String {
+    let missing = omission.map { "\($0)" } ?? "nothing"
+    return "\(shape) without \(missing), \(extractor)" + (ending.map { ", with all \($0)" } ?? "")
+  }
   var sectorLengths: [Int] { shape.sectorLengths }
 
   func program(seed: UInt64) -> Program {
     var workload = CrashWorkload(shape: shape, seed: seed)
     workload.extractor = extractor
-    return Program(workload: workload, omission: omission)
+    return Program(workload: workload, omission: omission, ending: ending)
   }
 
   struct Program: CrashProgram {
     let workload: CrashWorkload
     let omission: ForgetfulFileSystem.Omission?
+    let ending: String?
 
     func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> StoreCrashCheck {
-      guard let omission else { return try await workload.run(on: fileSystem, marker) }
-      return try await workload.run(on: ForgetfulFileSystem(fileSystem, without: omission), marker)
+      var seen = fileSystem
+      if let omission { seen = ForgetfulFileSystem(fileSystem, without: omission) }
+      var check = try await workload.run(on: seen, marker)
+      if let ending { check.opening = { KeepingFileSystem($0, keeping: ending) } }
+      return check
     }
   }
 }

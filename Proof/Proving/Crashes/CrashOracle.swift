@@ -12,18 +12,22 @@ package struct CrashOracle: Sendable {
     try check(store, StoreCrashCheck.Promise(upTo: promised))
   }
 
-  func check(_ store: Store, _ promise: StoreCrashCheck.Promise) throws {
+  /// - Returns: What the store holds.
+  @discardableResult
+  func check(_ store: Store, _ promise: StoreCrashCheck.Promise) throws -> CrashHistory.Content {
     let sequence = store.snapshot().sequence
     try promise.check(sequence)
     let last = min(sequence, promise.base ?? sequence)
     guard last < states.count, sequence - last <= promise.addedMax else {
       throw Violation("there never was a commit \(sequence)")
     }
-    try state(after: last, addedUpTo: sequence).check(store, "after commit \(sequence)")
+    let state = state(after: last, addedUpTo: sequence)
+    try state.check(store, "after commit \(sequence)")
     // Whatever the power cut left: a checkpoint that a superblock names was durable before.
     if let rebuild = store.recoveryReport.indexRebuild { throw Violation("\(rebuild)") }
     let report = try store.verify()
     guard report.isClean else { throw Violation("\(report.findings)") }
+    return state.content
   }
 
   /// The row of a commit that followed a recovery.

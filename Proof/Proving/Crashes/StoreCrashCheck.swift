@@ -93,12 +93,29 @@ package struct StoreCrashCheck: CrashCheck {
       promise.add(added)
       promise.require(added)
     }
-    try oracle.check(recovered.store, promise)
+    let content = try oracle.check(recovered.store, promise)
+    let files = try files(on: recovered.fileSystem)
+    try files.checkRecovered()
+    try files.checkBlobs(longValues(of: content))
     // The log goes on behind whatever the crash left, and is as whole as before.
     guard recovered.added != nil, context.operation % 10 == 0 else { return }
     try recovered.store.compact()
     try recovered.store.close()
-    try oracle.check(try workload.open(on: recovered.fileSystem), promise)
+    // Segments that came to be void meanwhile, and index files that are in use no more, may go with the next opening.
+    try self.files(on: recovered.fileSystem).checkBlobs(longValues(of: content))
+    let again = try workload.open(on: recovered.fileSystem)
+    try oracle.check(again, promise)
+    try self.files(on: recovered.fileSystem).checkRecovered()
+    try again.close()
+  }
+
+  private func files(on fileSystem: SimulatedFileSystem) throws -> StoreFiles {
+    try StoreFiles(of: CrashWorkload.path, on: fileSystem)
+  }
+
+  /// Those with files of their own.
+  private func longValues(of content: CrashHistory.Content) -> [[UInt8]] {
+    content.values.filter { $0.count > workload.options.blobThresholdBytes }
   }
 
   package func isDuringRecovery(_ context: CrashContext) -> Bool {
