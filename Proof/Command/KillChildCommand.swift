@@ -10,6 +10,7 @@ struct KillChildCommand: ParsableCommand {
   enum Role: String, ExpressibleByArgument {
     case write, read, fill
     case writeEarly = "write-early"
+    case readNothing = "read-nothing"
   }
 
   @Argument var role: Role
@@ -21,6 +22,7 @@ struct KillChildCommand: ParsableCommand {
     KillChild.endLater()
     switch role {
     case .read: try KillChild.read(directory, seed: seed)
+    case .readNothing: KillChild.readNothing()
     case .fill: try KillChild.fill(directory)
     case .write, .writeEarly:
       guard let durability = Durability(rawValue: durability) else { throw ValidationError("No durability") }

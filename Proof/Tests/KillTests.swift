@@ -20,6 +20,7 @@ struct KillTests {
     for line in result.report { print(line) }
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.kills >= 20)
+    #expect(tally.readers > tally.idleReaders)
     for level in Durability.allCases { #expect(tally.byDurability[level] ?? 0 > 0, "\(level)") }
     #if os(Linux)
       // Where there is no compiler there is nothing that cuts a write short; the report says so.
@@ -37,5 +38,14 @@ struct KillTests {
     campaign.isEarly = true
     let result = try await campaign.run(plan, .silent)
     #expect(result.violations.contains { $0.what.contains("was acknowledged") })
+  }
+
+  @Test("Readers that never open the store are noticed, and count as no kills")
+  func blindReaders() async throws {
+    var campaign = KillCampaign(executable: program)
+    (campaign.isBlind, campaign.waitMax) = (true, 2_000)
+    let (result, tally) = try await campaign.runCounting(plan, .silent)
+    #expect(tally.readers > 0 && tally.idleReaders == tally.readers)
+    #expect(result.violations.contains { $0.what.contains("has read anything") })
   }
 }

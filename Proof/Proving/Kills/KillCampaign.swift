@@ -11,6 +11,10 @@ package struct KillCampaign: Campaign {
   private let executable: String
   /// Whether children say that a step is made before it is, which must be noticed.
   package var isEarly = false
+  /// Whether readers never open the store, which must be noticed.
+  package var isBlind = false
+  /// For so many milliseconds at least a child is waited for until it has done something.
+  package var waitMax = 10_000
 
   /// In a smaller proof no volume is mounted.
   private static let volumeScaleMin = 0.02
@@ -48,6 +52,9 @@ package struct KillCampaign: Campaign {
       if tally.torn == 0, tally.missed > 0 {
         violations.append("no write was cut short: the library does nothing")
       }
+      if tally.readers > 0, tally.idleReaders == tally.readers {
+        violations.append("none of \(tally.readers) readers has read anything")
+      }
       switch volume {
       case .held:
         result.report.append("an ext4 of 24 MiB was filled to the last byte, twice, and lost nothing")
@@ -64,7 +71,9 @@ package struct KillCampaign: Campaign {
 /// What came of the kills.
 package struct KillTally: Sendable {
   var writers = 0
-  var readers = 0
+  package fileprivate(set) var readers = 0
+  /// Those that had read no step when they were killed.
+  package fileprivate(set) var idleReaders = 0
   /// Those that were killed by a write that was cut short.
   package fileprivate(set) var torn = 0
   /// Those that were to be killed by a write, and made too few.
@@ -81,6 +90,7 @@ package struct KillTally: Sendable {
   mutating func add(_ other: KillTally) {
     writers += other.writers
     readers += other.readers
+    idleReaders += other.idleReaders
     torn += other.torn
     missed += other.missed
     idle += other.idle
@@ -93,11 +103,11 @@ package struct KillTally: Sendable {
 
   func result(hasShim: Bool) -> CampaignResult {
     var result = CampaignResult()
-    result.counts.kills = writers - idle + readers
+    result.counts.kills = writers - idle + readers - idleReaders
     let levels = Durability.allCases.map { "\($0) \(byDurability[$0] ?? 0)" }.joined(separator: ", ")
     result.report = [
       "\(writers) writers were killed (\(levels)) and \(readers) readers; \(steps) steps were found, all as written",
-      "\(idle) of the writers had made no step since the kill before, and count as none",
+      "\(idle) of the writers had made no step since the kill before, and \(idleReaders) of the readers had read none: they count as none",
       "\(verified) stores were verified",
       hasShim
         ? "\(torn) writers were killed by a write that was cut short (\(missed) made too few), \(rough) were interrupted at every other call"
@@ -171,13 +181,14 @@ private struct KillLane {
       environment = shim.rough
     }
     let role = campaign.isEarly ? "write-early" : "write"
-    try BegunMark.remove(in: directory)
+    let readerRole = campaign.isBlind ? "read-nothing" : "read"
+    for mark in ChildMark.allCases { try mark.remove(in: directory) }
     let writer = try ChildProcess(
       executable, ["kill-child", role, directory, "\(seed)", "\(durability.rawValue)"],
       environment: environment)
     let reader =
       number % 4 == 0
-      ? try ChildProcess(executable, ["kill-child", "read", directory, "\(seed)", "0"]) : nil
+      ? try ChildProcess(executable, ["kill-child", readerRole, directory, "\(seed)", "0"]) : nil
     let milliseconds = Int.random(in: 0...80, using: &random)
     let end: ChildProcess.End
     var isCutShort = false
@@ -187,7 +198,10 @@ private struct KillLane {
       tally.missed += hadToKill ? 1 : 0
     } else {
       // One in five may be killed while it opens the store.
-      if number % 5 != 4 { try await waitUntilBegun() }
+      if number % 5 != 4 {
+        try await wait(for: .begun)
+        if reader != nil { try await wait(for: .read) }
+      }
       try await Task.sleep(nanoseconds: UInt64(milliseconds) * 1_000_000)
       end = writer.kill()
     }
@@ -198,14 +212,15 @@ private struct KillLane {
     }
     tally.writers += 1
     tally.readers += reader == nil ? 0 : 1
+    tally.idleReaders += reader == nil || ChildMark.read.isSet(in: directory) ? 0 : 1
     tally.torn += isCutShort ? 1 : 0
     tally.rough += isRough ? 1 : 0
     tally.byDurability[durability, default: 0] += 1
   }
 
-  /// Waits until the writer has made a step; not for ever.
-  private func waitUntilBegun() async throws {
-    for _ in 0..<10_000 where !BegunMark.isSet(in: directory) {
+  /// Waits until a child has come so far; not for ever.
+  private func wait(for mark: ChildMark) async throws {
+    for _ in 0..<campaign.waitMax where !mark.isSet(in: directory) {
       try await Task.sleep(nanoseconds: 1_000_000)
     }
   }

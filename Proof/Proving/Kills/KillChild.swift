@@ -30,7 +30,7 @@ package enum KillChild {
         }
       }
       if durability >= .processCrash && !isEarly { try note.set(model.count) }
-      if !hasBegun { try BegunMark.set(in: directory) }
+      if !hasBegun { try ChildMark.begun.set(in: directory) }
       hasBegun = true
       switch Int.random(in: 0..<60, using: &random) {
       case 0: try store.compact()
@@ -43,6 +43,7 @@ package enum KillChild {
   /// Follows whoever writes; every state that it sees is one that some step leaves, and none is older than the one
   /// before.
   package static func read(_ directory: String, seed: UInt64) throws {
+    var hasRead = false
     while true {
       let store: Store
       do { store = try Store(at: storePath(directory), options: options(readOnly: true)) } catch let error
@@ -61,9 +62,16 @@ package enum KillChild {
         }
         guard model.count >= last else { throw Violation("a reader sees step \(model.count) after \(last)") }
         last = model.count
+        if !hasRead && last > 0 {
+          try ChildMark.read.set(in: directory)
+          hasRead = true
+        }
       }
     }
   }
+
+  /// A reader that never opens the store, which must be noticed.
+  package static func readNothing() { while true { SystemLink.waitAMillisecond() } }
 
   static func storePath(_ directory: String) -> String { directory + "/s.perdure" }
 
@@ -86,19 +94,24 @@ package enum KillChild {
   }
 }
 
-/// A file that says that a process has made a step.
-enum BegunMark {
-  private static func path(_ directory: String) -> String { directory + "/begun" }
+/// A file that says how far a process has come.
+enum ChildMark: String, CaseIterable {
+  /// The writer has made a step.
+  case begun
+  /// The reader has seen a step, and it was right.
+  case read
 
-  static func set(in directory: String) throws {
+  private func path(_ directory: String) -> String { directory + "/" + rawValue }
+
+  func set(in directory: String) throws {
     if !isSet(in: directory) { _ = try POSIXFileSystem().open(path(directory), .create) }
   }
 
-  static func remove(in directory: String) throws {
+  func remove(in directory: String) throws {
     if isSet(in: directory) { try POSIXFileSystem().remove(path(directory)) }
   }
 
-  static func isSet(in directory: String) -> Bool {
+  func isSet(in directory: String) -> Bool {
     (try? POSIXFileSystem().kind(of: path(directory))) == .file
   }
 }
