@@ -27,12 +27,16 @@ package enum PlatformThread {
   /// The stack of a thread, in bytes, whatever the platform's own choice.
   private static let stackSize = 2 << 20
 
+  /// Whether the system is taken to refuse threads to this task: for tests of what is done then.
+  @TaskLocal package static var isRefused = false
+
   /// Runs `body` on a new thread that nobody waits for.
   ///
   /// - Parameter name: For debuggers; the first 15 bytes are kept.
   /// - Returns: False if the system refused another thread; `body` never runs.
   @discardableResult
   package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    if isRefused { return false }
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }

@@ -70,16 +70,19 @@ extension Engine {
     }
   }
 
-  /// - Parameter isAutomatic: A dictionary is only worth it if it does clearly better than the one in use.
+  /// - Parameters:
+  ///   - isAutomatic: A dictionary is only worth it if it does clearly better than the one in use.
+  ///   - train: Makes one of samples, of so many bytes at most.
   func trainDictionary(
-    for keyspace: Keyspace, _ options: CompressionOptions, isAutomatic: Bool
+    for keyspace: Keyspace, _ options: CompressionOptions, isAutomatic: Bool,
+    by train: (DictionarySamples, Int) throws -> DictionaryTrainer.Trained = DictionaryTrainer.train
   ) throws -> TrainedDictionary? {
     let known = try looking { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
     // The snapshot goes with the samples taken: training takes long, and a store that is let go of meanwhile
     // would have to keep its place for it.
     let samples = try Snapshot(self).samples(
       of: keyspace, byteCount: options.dictionaryBytes * 64, prefersNew: known != nil)
-    let trained = DictionaryTrainer.train(on: samples, lengthMax: options.dictionaryBytes)
+    let trained = try train(samples, options.dictionaryBytes)
     let saved = 1000 - trained.perMille
     guard !trained.bytes.isEmpty, saved >= 50 else { return nil }
     if isAutomatic, let known {

@@ -49,6 +49,22 @@ struct CheckpointTriggerTests {
     #expect(try again.verify().isClean)
   }
 
+  @Test("Again when the tail has grown by as much, where the system gave no thread")
+  func refusedThread() async throws {
+    var options = rowsOptions
+    options.checkpoints.tailBytes = 16 << 10
+    let store = try Store(at: "/s.perdure", options: options)
+    let rows = try store.keyspace("rows", .dense)
+    try PlatformThread.$isRefused.withValue(true) { try put(200, from: 0, into: store, rows) }
+    #expect(try store.statistics.checkpointsSinceOpen == 0)
+    var id: UInt64 = 200
+    try await wait {
+      try put(50, from: id, into: store, rows)
+      id += 50
+      return try store.statistics.checkpointsSinceOpen > 0
+    }
+  }
+
   @Test("In the background, when the store is idle")
   func idle() async throws {
     var options = rowsOptions

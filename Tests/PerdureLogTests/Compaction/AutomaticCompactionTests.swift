@@ -71,6 +71,21 @@ struct AutomaticCompactionTests {
     return false
   }
 
+  @Test("Where the system gave no thread it is asked for one again when there is more garbage")
+  func refusedThread() async throws {
+    var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
+    memory.options.compactsAutomatically = true
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    try PlatformThread.$isRefused.withValue(true) { try Self.overwrite(rows, in: store) }
+    #expect(try store.statistics.lastCompactionFailure?.contains("no thread") == true)
+    #expect(try memory.segmentBytes() > 2 << 20)
+    try Self.overwrite(rows, in: store)
+    // A run that went well takes the failure's place.
+    #expect(try await Self.wait { try store.statistics.lastCompactionFailure == nil })
+    #expect(try store.statistics.compactionBytesSinceOpen > 0)
+  }
+
   @Test("A store that is opened with garbage compacts itself, though nothing is committed")
   func opening() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)

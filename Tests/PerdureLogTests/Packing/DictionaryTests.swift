@@ -114,6 +114,25 @@ struct DictionaryTests {
     #expect(error?.code == .readOnly)
   }
 
+  @Test("A store that is closed while a dictionary is trained gives its place up at once")
+  func placeOfAClosedStore() throws {
+    let packed = try PackedStore(.dictionary)
+    let store = try packed.open()
+    let rows = try store.keyspace("rows", .dense)
+    try fill(store, rows, 0..<300)
+    let options = try #require(store.engine.packing?.options)
+    let error = #expect(throws: StoreError.self) {
+      try store.engine.trainDictionary(for: rows, options, isAutomatic: false) { samples, length in
+        #expect(samples.count == 300)
+        #expect(store.engine.pins.count == 0)
+        try store.close()
+        try packed.open().close()
+        return DictionaryTrainer.train(on: samples, lengthMax: length)
+      }
+    }
+    #expect(error?.code == .closed)
+  }
+
   @Test("Values in byte-string keyspaces, long values and blob files are samples or passed over")
   func samples() throws {
     let store = try PackedStore(.dictionary).open()
