@@ -51,6 +51,15 @@ struct SoakTests {
     #expect(result.violations.contains { $0.what.contains("memory of its own") } == (mebibytesInAMinute > 2))
   }
 
+  @Test("Room that grows as steadily as the store is used is noticed")
+  func room() async throws {
+    var campaign = SoakCampaign()
+    campaign.fileSystem = GrowingFileSystem()
+    campaign.steps = 600
+    let result = try await campaign.run(plan, .silent)
+    #expect(result.violations.contains { $0.what.contains("MiB in the directory") }, "\(result.violations)")
+  }
+
   #if os(Linux)
     @Test("Files that are never closed are noticed")
     func canary() async throws {
@@ -70,6 +79,26 @@ struct SoakTests {
       #expect(ProcessMeter.countWithoutSegments(files) == 3)
     }
   #endif
+}
+
+/// Each time that somebody looks at a store's directory there is 1 MiB more in it.
+private final class GrowingFileSystem: ForwardingFileSystem {
+  let behind: any FileSystem = POSIXFileSystem()
+  private let length = Guarded<UInt64>(0)
+
+  func contents(of directory: String) throws(FileIOError) -> [String] {
+    let names = try behind.contents(of: directory)
+    guard names.contains("SUPERBLOCK") else { return names }
+    let path = directory + "/grows"
+    let file = try behind.open(path, try behind.kind(of: path) == nil ? .create : .readWrite)
+    let end = length.withLock { length in
+      length += 1 << 20
+      return length
+    }
+    try file.write([0], at: end - 1)
+    try file.close()
+    return try behind.contents(of: directory)
+  }
 }
 
 /// Keeps every file that it opens, and closes none.
