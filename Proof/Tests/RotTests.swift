@@ -56,6 +56,7 @@ struct RotTests {
       .quietVerify: ["verify says nothing of"], .lossySalvage: ["came back not at all"],
       .inventiveSalvage: ["came back with another value"],
       .forgetfulSalvage: ["came back with another value"],
+      .resealedDamage: ["when the store was compacted over the damage"],
       .wrongBesideErrors: ["gives a value that it never had, or passes over one"],
     ]
     #expect(!result.violations.isEmpty)

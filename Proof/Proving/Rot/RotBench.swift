@@ -30,6 +30,8 @@ package enum RotCanary: Sendable, CaseIterable {
   case quietVerify
   /// Of the same: a walk that meets an error has passed over its first value.
   case wrongBesideErrors
+  /// Of the same: a compaction gives damaged records new checksums.
+  case resealedDamage
   /// What a salvage gives lacks a row.
   case lossySalvage
   /// What a salvage gives has a value that was never written.
@@ -41,13 +43,15 @@ package enum RotCanary: Sendable, CaseIterable {
   var isOfBits: Bool {
     switch self {
     case .uncheckedRecords, .repairedRecords, .uncheckedNodes, .unreadTails: true
-    case .uncheckedDamage, .quietVerify, .wrongBesideErrors: false
+    case .uncheckedDamage, .quietVerify, .wrongBesideErrors, .resealedDamage: false
     case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: false
     }
   }
 
   /// Whether damage of more than a bit shows it.
-  var isOfDamage: Bool { [.unreadTails, .uncheckedDamage, .quietVerify, .wrongBesideErrors].contains(self) }
+  var isOfDamage: Bool {
+    [.unreadTails, .uncheckedDamage, .quietVerify, .wrongBesideErrors, .resealedDamage].contains(self)
+  }
 
   var isOfSalvage: Bool { [.lossySalvage, .inventiveSalvage, .forgetfulSalvage].contains(self) }
 }

@@ -33,13 +33,13 @@ struct RotMutations: Sendable {
     var slowest = ProofLimits.Cost()
   }
 
-  private let store: RotStore
+  let store: RotStore
   private let layout: RotLayout
   private let keys: [CrashKey]
   private let mutations: [Mutation]
   private let counts: [String: Int]
   private let seed: UInt64
-  private let canary: RotCanary?
+  let canary: RotCanary?
   /// What stands before the number of a mutation, in the part of the proof that a violation names.
   var prefix = ""
   /// The only one that is tried.
@@ -209,7 +209,10 @@ struct RotMutations: Sendable {
     if try readSome(opened, damage, &random) { hasErrors = true }
     // Where reading all of it is a long story, most are read in part.
     if store.byteCount < 200_000 || index % 16 == 0, try readAll(opened, damage) { hasErrors = true }
-    if !isReadOnly, !hasErrors { try goOn(opened, damage, on: fileSystem, &random) }
+    if !isReadOnly {
+      if !hasErrors { try goOn(opened, damage, on: fileSystem, &random) }
+      if hasErrors { try tidyUp(opened, damage, on: fileSystem) }
+    }
     return hasErrors ? .errors : outcome
   }
 
