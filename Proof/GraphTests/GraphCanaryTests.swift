@@ -36,7 +36,8 @@ struct GraphCanaryTests {
   @Test("Files of long values that stay when nobody refers to them")
   func orphans() async throws {
     try await expectCaught(
-      GraphCanary(subject: .largeValues) { KeepingFileSystem(behind: $0) }, saying: ["files of such"])
+      GraphCanary(subject: .largeValues) { KeepingFileSystem($0, keeping: ".blob") },
+      saying: ["files of such"])
   }
 
   @Test("Nothing, of programs that have no long value, when no sync waits for the files of such")
@@ -129,14 +130,5 @@ private struct ForgetfulRows: IndexExtractorFactory {
     ) {
       if key[0] % 2 == 0 { whole.extract(keyspace: keyspace, key: key, value: value, into: &entries) }
     }
-  }
-}
-
-/// Keeps the files of long values for ever.
-private struct KeepingFileSystem: ForwardingFileSystem {
-  let behind: any FileSystem
-
-  func remove(_ path: String) throws(FileIOError) {
-    if !path.hasSuffix(".blob") { try behind.remove(path) }
   }
 }

@@ -12,7 +12,7 @@ struct GraphCrashTests {
 
   @Test("Holds a prefix of its saves, whole, with all that was promised", arguments: GraphCrashSubject.all)
   func everyCrash(_ subject: GraphCrashSubject) async throws {
-    let plan = ProofPlan(seed: seed, scale: 0.0003)
+    let plan = ProofPlan(seed: seed, scale: 0.0005)
     let campaign = CrashCampaign(only: subject)
     let tally = try #require(try await campaign.tallies(plan, .silent).first)
     print(CrashTally.table([tally]).joined(separator: "\n"), "PERDURE_SEED=\(seed)")

@@ -4,18 +4,6 @@ import PerdureTestSupport
 
 // Engines that are wrong on purpose, by way of the file system that they see.
 
-/// Says that it has removed files whose names end like this, and leaves them: an engine on this sweeps none of them up.
-final class KeepingFileSystem: ForwardingFileSystem {
-  let behind: any FileSystem
-  private let ending: String
-
-  init(_ behind: any FileSystem, keeping ending: String) { (self.behind, self.ending) = (behind, ending) }
-
-  func remove(_ path: String) throws(FileIOError) {
-    if !path.hasSuffix(ending) { try behind.remove(path) }
-  }
-}
-
 /// Once a call has failed, what is mapped of segments reads as zeros for whoever has mapped it; the files are as they
 /// were, and who opens them again reads what is in them. An engine on this has nothing right in memory after an error.
 final class ForgottenMappings: ForwardingFileSystem {

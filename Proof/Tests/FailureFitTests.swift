@@ -71,6 +71,7 @@ struct FailureFitTests {
     #expect(misfit(locked("lock", again), again) == nil)
     #expect(misfit(locked("write", again), again) == "though nobody has locked it")
     #expect(misfit(locked("lock", medium), again) == "though nobody has locked it")
+    #expect(misfit(locked("lock", medium), medium) == "though nobody has locked it")
     #expect(misfit(locked("lock", again), again, hasStruck: false) == "though no call failed meanwhile")
   }
 

@@ -45,8 +45,8 @@ public struct FetchIndexDescription: Sendable, Hashable {
   /// The properties, most significant first; at least one.
   public var elements: [Element]
 
-  /// Which objects are in the index; nil for all, or where it cannot be read. It compares stored attributes of the entity, or `canonical:`,
-  /// `lowercase:` or `uppercase:` of them, with values, and to-one relationships with nil.
+  /// Which objects are in the index; nil for all, or where it cannot be read. It compares stored attributes of the
+  /// entity, or `canonical:`, `lowercase:` or `uppercase:` of them, with values, and to-one relationships with nil.
   public var partialPredicate: FetchPredicate?
   /// The text of such a predicate that cannot be read: in a store's model one that a later version wrote, in a program a
   /// mistake, which is a problem of its model.

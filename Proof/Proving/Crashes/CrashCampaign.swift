@@ -136,7 +136,7 @@ package struct CrashCampaign: Campaign {
   static let recoveryDepth = 3
   static let imagesPerRecoveryMax = 24
   /// So often a program is tried alone that comes a little differently each time, until it goes wrong.
-  package static let triesMax = 100
+  private static let triesMax = 100
 }
 
 /// What all kinds of programs of one campaign have in common.

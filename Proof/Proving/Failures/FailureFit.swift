@@ -43,7 +43,7 @@ package struct FailureFit {
 
   /// A call that is to lock a file and says that it should be tried again says that somebody else has locked it.
   private static func isLock(_ failure: InjectedFailure, _ error: StoreError) -> Bool {
-    error.cause?.operation == "lock" && error.cause?.errno == failure.errno
+    failure.code == .busy && error.cause?.operation == "lock" && error.cause?.errno == failure.errno
   }
 
   /// What the system said is passed on.

@@ -173,8 +173,8 @@ extension ManagedObject {
   }
 }
 
-/// The columns of an object as the store has them; of a new one, the defaults that it began with. The row is read when the first is asked
-/// for, and once.
+/// The columns of an object as the store has them; of a new one, the defaults that it began with. The row is read when
+/// the first is asked for, and once.
 private struct StoredColumns {
   let context: ContextCore
   private let shape: EntityShape
