@@ -68,14 +68,13 @@ struct ChildProcess {
     #endif
   }
 
-  /// Waits until it has ended; kills it when that takes more than so many milliseconds.
+  /// Waits until it has ended; kills it when that takes more than so many milliseconds, or when nobody wants to know.
   ///
   /// - Returns: How it ended, and whether it had to be killed here.
-  func wait(milliseconds: Int) async -> (end: End, hadToKill: Bool) {
-    for _ in 0..<milliseconds {
+  func wait(milliseconds: Int, isCancelled: () -> Bool) -> (end: End, hadToKill: Bool) {
+    for _ in 0..<milliseconds where !isCancelled() {
       if let end = end(options: WNOHANG) { return (end, false) }
-      // Cancelled, it waits no more.
-      do { try await Task.sleep(nanoseconds: 1_000_000) } catch { break }
+      SystemLink.waitAMillisecond()
     }
     return (kill(), true)
   }

@@ -32,18 +32,24 @@ package struct KillCampaign: Campaign {
   ) async throws -> (result: CampaignResult, tally: KillTally) {
     try plan.refuseParts(of: self)
     let directory = try TemporaryDirectory()
-    let shim = try await SystemShim.make(in: directory.path)
+    let shim = try await onThread { try SystemShim.make(in: directory.path, isCancelled: $0) }
     let total = plan.quota(2000)
     let lanes = min(2, total)
-    let volume =
-      plan.scale < Self.volumeScaleMin ? nil : await SmallVolume.run(executable, in: directory.path)
+    var volume: SmallVolume.Outcome?
+    if plan.scale >= Self.volumeScaleMin {
+      volume = try await onThread {
+        SmallVolume.run(executable, in: directory.path, isCancelled: $0)
+      }
+    }
     return try await withThrowingTaskGroup(of: KillTally.self) { group in
       for lane in 0..<lanes {
         group.addTask {
-          let seed = SeededGenerator(seed: plan.seed).derived(UInt64(lane)).seed
-          var run = KillLane(self, executable, directory.file("\(lane)"), seed, shim)
-          let kills = total / lanes + (lane < total % lanes ? 1 : 0)
-          return try await run.kill(kills) { progress.advance(of: total, name) }
+          try await onThread { isCancelled in
+            let seed = SeededGenerator(seed: plan.seed).derived(UInt64(lane)).seed
+            var run = KillLane(self, executable, directory.file("\(lane)"), seed, shim)
+            let kills = total / lanes + (lane < total % lanes ? 1 : 0)
+            return try run.kill(kills, isCancelled) { progress.advance(of: total, name) }
+          }
         }
       }
       let tally = try await group.reduce(into: KillTally()) { $0.add($1) }
@@ -143,11 +149,13 @@ private struct KillLane {
     random = SeededGenerator(seed: seed)
   }
 
-  mutating func kill(_ count: Int, onKill: () -> Void) async throws -> KillTally {
-    for number in 0..<count where tally.violations.isEmpty {
+  mutating func kill(
+    _ count: Int, _ isCancelled: () -> Bool, onKill: () -> Void
+  ) throws -> KillTally {
+    for number in 0..<count where tally.violations.isEmpty && !isCancelled() {
       if number % Self.killsPerStore == 0 { try begin() }
       do {
-        try await killOnce(number)
+        try killOnce(number, isCancelled)
         try check(number)
       } catch let violation as Violation {
         tally.violations.append("after \(number + 1) kills: \(violation)")
@@ -167,7 +175,7 @@ private struct KillLane {
     model = KillModel(seed: seed)
   }
 
-  private mutating func killOnce(_ number: Int) async throws {
+  private mutating func killOnce(_ number: Int, _ isCancelled: () -> Bool) throws {
     // All by turns, in any order: a short run has each of them too.
     if levels.isEmpty { levels = Durability.allCases.shuffled(using: &random) }
     let durability = levels.removeLast()
@@ -193,16 +201,16 @@ private struct KillLane {
     let end: ChildProcess.End
     var isCutShort = false
     if isTorn {
-      let (how, hadToKill) = await writer.wait(milliseconds: 5_000)
+      let (how, hadToKill) = writer.wait(milliseconds: 5_000, isCancelled: isCancelled)
       (end, isCutShort) = (how, !hadToKill)
       tally.missed += hadToKill ? 1 : 0
     } else {
       // One in five may be killed while it opens the store.
       if number % 5 != 4 {
-        try await wait(for: .begun)
-        if reader != nil { try await wait(for: .read) }
+        wait(for: .begun, isCancelled)
+        if reader != nil { wait(for: .read, isCancelled) }
       }
-      try await Task.sleep(nanoseconds: UInt64(milliseconds) * 1_000_000)
+      for _ in 0..<milliseconds { SystemLink.waitAMillisecond() }
       end = writer.kill()
     }
     let readerEnd = reader?.kill()
@@ -219,9 +227,9 @@ private struct KillLane {
   }
 
   /// Waits until a child has come so far; not for ever.
-  private func wait(for mark: ChildMark) async throws {
-    for _ in 0..<campaign.waitMax where !mark.isSet(in: directory) {
-      try await Task.sleep(nanoseconds: 1_000_000)
+  private func wait(for mark: ChildMark, _ isCancelled: () -> Bool) {
+    for _ in 0..<campaign.waitMax where !mark.isSet(in: directory) && !isCancelled() {
+      SystemLink.waitAMillisecond()
     }
   }
 

@@ -10,11 +10,11 @@ enum SmallVolume {
   }
 
   /// Runs `KillChild.fill` on such a volume, in a process of its own.
-  static func run(_ executable: String, in directory: String) async -> Outcome {
+  static func run(_ executable: String, in directory: String, isCancelled: () -> Bool) -> Outcome {
     #if os(Linux)
       let arguments = ["-m", "sh", "-c", script, "sh", directory, executable]
       guard let shell = try? ChildProcess("unshare", arguments) else { return .skipped }
-      switch await shell.wait(milliseconds: 50_000).end {
+      switch shell.wait(milliseconds: 50_000, isCancelled: isCancelled).end {
       case .exit(0): return .held
       case .exit(failed): return .violated("a store on a volume without room failed; it has said why")
       case .exit: return .skipped

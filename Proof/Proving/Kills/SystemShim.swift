@@ -6,13 +6,13 @@ struct SystemShim {
   let path: String
 
   /// Nil where there is none: no C compiler, or another loader.
-  static func make(in directory: String) async throws -> SystemShim? {
+  static func make(in directory: String, isCancelled: () -> Bool) throws -> SystemShim? {
     #if os(Linux)
       let (source, library) = (directory + "/shim.c", directory + "/shim.so")
       try POSIXFileSystem().open(source, .create).write(Array(code.utf8), at: 0)
       let arguments = ["-shared", "-fPIC", "-w", "-o", library, source, "-ldl"]
       guard let compiler = try? ChildProcess("cc", arguments),
-        await compiler.wait(milliseconds: 30_000).end == .exit(0)
+        compiler.wait(milliseconds: 30_000, isCancelled: isCancelled).end == .exit(0)
       else { return nil }
       return SystemShim(path: library)
     #else
