@@ -78,12 +78,16 @@ struct NodeCheck {
     return UnsafeRawBufferPointer(rebasing: file[offset..<end.partialValue])
   }
 
-  /// Where a distance leads: into the file, to the beginning of a unit.
+  /// Where a distance leads that stands in a node whose checksum is right: into the file, to the beginning of a unit.
+  /// What would be behind the end is not there any more, and is what the error names.
   func target(of distance: Int, from offset: Int) throws(FormatError) -> Int {
     let target = offset.addingReportingOverflow(distance)
-    guard !target.overflow, target.partialValue > 0, target.partialValue < file.count,
-      target.partialValue % NodeSlot.unitByteCount == 0
-    else { throw Self.illegal(offset) }
+    guard !target.overflow, target.partialValue > 0, target.partialValue % NodeSlot.unitByteCount == 0 else {
+      throw Self.illegal(offset)
+    }
+    guard target.partialValue < file.count else {
+      throw FormatError(.incomplete, in: "index node", at: target.partialValue)
+    }
     return target.partialValue
   }
 
@@ -140,11 +144,11 @@ extension NodeCheck {
     try checkLayout(of: node, at: offset)
     var checksum = checksum
     for index in 0..<node.count where node.isOutOfLine(index) {
-      let place = try target(of: node.blockDistance(index), from: offset)
       let length = node.keyLength(index)
       let block: UnsafeMutableRawPointer
       // Whether the block is damaged or the word that leads there nobody can say: the node is not whole.
       do {
+        let place = try target(of: node.blockDistance(index), from: offset)
         block = try whole(at: place, .block, level: 0, byteCount: BlockView.bytesOffset + length, tag: 0)
       } catch {
         throw FormatError(error.reason, in: error.structure, at: offset)

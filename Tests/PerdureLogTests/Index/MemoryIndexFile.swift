@@ -2,10 +2,11 @@ import PerdureFormat
 
 @testable import PerdureLog
 
-/// An index file in memory: room for so many bytes, handed out from the front.
+/// An index file in memory: room for so many bytes, handed out from the front, or from the end.
 final class MemoryIndexFile {
   private(set) var bytes: UnsafeMutableRawBufferPointer
   private(set) var usedUnitCount = 1
+  private let growsDown: Bool
   private(set) var writeCount = 0
   /// Units of runs that were given back.
   private(set) var freedUnitCount = 0
@@ -15,7 +16,9 @@ final class MemoryIndexFile {
   /// Writing fails from this write on.
   var failsAtWrite = Int.max
 
-  init(unitCount: Int = 60_000) {
+  /// - Parameter growsDown: What is written first lies last: children behind their parents, as where units are used again.
+  init(unitCount: Int = 60_000, growsDown: Bool = false) {
+    self.growsDown = growsDown
     bytes = .allocate(byteCount: unitCount * NodeSlot.unitByteCount, alignment: 4096)
     bytes.initializeMemory(as: UInt8.self, repeating: 0)
   }
@@ -25,7 +28,7 @@ final class MemoryIndexFile {
   struct Full: Error {}
 
   var used: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: bytes[..<(usedUnitCount * NodeSlot.unitByteCount)])
+    UnsafeRawBufferPointer(rebasing: growsDown ? bytes[...] : bytes[..<(usedUnitCount * NodeSlot.unitByteCount)])
   }
 
   struct Sink: NodeSink {
@@ -33,7 +36,10 @@ final class MemoryIndexFile {
 
     func allocate(unitCount: Int) throws -> NodeSlot {
       defer { file.usedUnitCount += unitCount }
-      return NodeSlot(number: UInt32(file.usedUnitCount))
+      let first =
+        file.growsDown
+        ? file.bytes.count / NodeSlot.unitByteCount - file.usedUnitCount - unitCount : file.usedUnitCount
+      return NodeSlot(number: UInt32(first))
     }
 
     func free(_ slot: NodeSlot, unitCount: Int) { file.freedUnitCount += unitCount }

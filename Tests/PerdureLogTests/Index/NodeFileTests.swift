@@ -124,6 +124,41 @@ struct NodeFileTests {
     #expect(try Self.entries(of: file.ordered(file.write(tree))) == [.init(key: [1], payload: 7)])
   }
 
+  @Test("A child behind the end of a file that was cut short is what the error names, and not its parent")
+  func lostChildren() throws {
+    let file = MemoryIndexFile(growsDown: true)
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    Self.fill(&tree, in: arena)
+    var table = DenseTable()
+    for id in 1..<UInt64(5000) { table.put(id, id, in: arena) }
+    arena.publish()
+    let images = [try file.write(tree), try file.write(table)]
+    try expectLost(behind: images[0].slot, of: OrderedNode.byteCount, images[0], in: file) {
+      try $0.verify(ordered: $1, leadsToRecords: false)
+    }
+    try expectLost(behind: images[1].slot, of: DenseNode.innerByteCount, images[1], in: file) {
+      try $0.verify(dense: $1, leadsToRecords: false)
+    }
+  }
+
+  /// Cuts a file right behind the root of a tree.
+  private func expectLost(
+    behind root: NodeSlot, of byteCount: Int, _ image: TreeImage, in file: MemoryIndexFile,
+    _ verify: (inout NodeVerification, TreeImage) throws -> Void
+  ) throws {
+    let end = root.offset + NodeSlot.unitCount(byteCount) * NodeSlot.unitByteCount
+    var verification = NodeVerification(
+      of: UnsafeRawBufferPointer(rebasing: file.used[..<end]), lastSegment: 0)
+    do {
+      try verify(&verification, image)
+      Issue.record("Nobody misses what lay behind the root.")
+    } catch let error as FormatError {
+      #expect(error.offset >= end, "\(error) names byte \(error.offset)")
+      #expect(error.reason == .incomplete)
+    }
+  }
+
   @Test("What is in the file is not written again")
   func incremental() throws {
     let file = MemoryIndexFile()
