@@ -15,10 +15,14 @@ struct RacesTests {
     #expect(result.counts.modelOperations >= 3_000)
   }
 
-  @Test("Conditions that nobody checks are found: lost updates and write skew")
+  @Test("Conditions that nobody checks are found: lost updates, write skew, entries that changed, targets that are gone")
   func unchecked() async throws {
-    let found = try await anomalies(of: UncheckedConditions())
-    #expect(found.isSuperset(of: [.lostUpdate, .writeSkew]))
+    try await expect([.lostUpdate, .writeSkew, .changedEntries, .missingTarget], of: UncheckedConditions())
+  }
+
+  @Test("An index without some of its entries is found, and so is what it should have kept apart")
+  func forgetful() async throws {
+    try await expect([.wrongEntries, .sharedLabel], of: MissingEntries())
   }
 
   @Test("Refusals for nothing are found")
@@ -35,6 +39,20 @@ struct RacesTests {
   @Test("A snapshot without a commit that was acknowledged before is found")
   func old() async throws {
     #expect(try await anomalies(of: OldSnapshots()).contains(.staleRead))
+  }
+
+  /// That so many stores are enough for each kind of finding.
+  private func expect(
+    _ expected: Set<RaceFinding.Anomaly>, of subject: any HistorySubject, stores: UInt64 = 60
+  ) async throws {
+    let random = SeededGenerator.forTest("races of \(type(of: subject))")
+    var missing = expected
+    for number in 0..<stores where !missing.isEmpty {
+      let seed = random.derived(number).seed
+      let (transactions, end) = try await RaceRun.run(on: subject, seed: seed, transactions: 250)
+      missing.subtract(RaceChecker.check(transactions, end: end).map(\.anomaly))
+    }
+    #expect(missing.isEmpty)
   }
 
   private func anomalies(of subject: any HistorySubject) async throws -> Set<RaceFinding.Anomaly> {
@@ -144,8 +162,9 @@ struct RaceCheckerTests {
 
   @Test("What was refused, or never written, is read by nobody")
   func dirty() {
-    let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused)
-    #expect(anomalies(first, refused, transaction(10...20, sees: 1, reads: [1: 21])) == [.dirtyRead])
+    let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
+    let reason = transaction(6...7, sees: 1, writes: [2: 52], .committed(2))
+    #expect(anomalies(first, refused, reason, transaction(10...20, sees: 2, reads: [1: 21])) == [.dirtyRead])
     #expect(anomalies(first, transaction(10...20, sees: 1, reads: [1: 99])) == [.thinAir])
   }
 
@@ -163,6 +182,46 @@ struct RaceCheckerTests {
         transaction(7...8, sees: 2, writes: [3: 0], .committed(3)),
         transaction(5...20, sees: 1, reads: [3: 0], writes: [1: 61], .committed(4), guarded: true)
       ).isEmpty)
+  }
+
+  @Test("Entries are as the keys of the snapshot, and a guarded commit finds them so")
+  func entries() {
+    func history(_ keys: [Int], then tag: UInt64, _ outcome: RaceTransaction.Outcome) -> Set<Anomaly> {
+      var second = transaction(5...20, sees: 1, writes: [6: 21], outcome, guarded: true)
+      second.entries = [.init(11, keys)]
+      return anomalies(first, transaction(6...7, sees: 1, writes: [3: tag], .committed(2)), second)
+    }
+    #expect(history([1], then: 53, .committed(3)).isEmpty)
+    #expect(history([1], then: 53, .refused) == [.refusedForNothing])
+    #expect(history([1], then: 256 + 11, .committed(3)) == [.changedEntries])
+    #expect(history([1], then: 256 + 11, .refused).isEmpty)
+    #expect(history([1, 2], then: 53, .readOnly) == [.wrongEntries])
+  }
+
+  @Test("What a commit needed was there; that it was written is no reason to refuse, that it is gone is one")
+  func needed() {
+    func history(_ tag: UInt64, _ outcome: RaceTransaction.Outcome) -> Set<Anomaly> {
+      var second = transaction(5...20, sees: 1, writes: [6: 21], outcome)
+      second.needed = [2]
+      return anomalies(first, transaction(6...7, sees: 1, writes: [2: tag], .committed(2)), second)
+    }
+    #expect(history(52, .committed(3)).isEmpty)
+    #expect(history(52, .refused) == [.refusedForNothing])
+    #expect(history(0, .committed(3)) == [.missingTarget])
+    #expect(history(0, .refused).isEmpty)
+  }
+
+  @Test("A label is one key's at a time, of those that the unique index is over")
+  func labels() {
+    let holder = transaction(1...4, sees: 0, writes: [10: 7, 5: 7], .committed(1))
+    func second(_ writes: [Int: UInt64], _ outcome: RaceTransaction.Outcome) -> Set<Anomaly> {
+      anomalies(holder, transaction(5...9, sees: 1, writes: writes, outcome))
+    }
+    #expect(second([11: 256 + 7], .committed(2)) == [.sharedLabel])
+    #expect(second([11: 256 + 7], .refused).isEmpty)
+    #expect(second([10: 512 + 8, 11: 256 + 7], .committed(2)).isEmpty)
+    #expect(second([10: 512 + 8, 11: 256 + 7], .refused) == [.refusedForNothing])
+    #expect(second([6: 256 + 7], .refused) == [.refusedForNothing])
   }
 
   @Test("Numbers of commits are each one's own, and above what it saw; the end is what was committed last")

@@ -4,55 +4,21 @@
 //  Order. A commit that was acknowledged before a transaction began is in its snapshot, and one that began later is
 //      not. A commit has a number of its own, above its snapshot's.
 //  Conditions. What a guarded transaction has read was the same when it was committed, and no other transaction
-//      had written it in between. Guarded transactions therefore are serializable, in the order of their numbers. One
-//      that was refused had read something that was written since, by one that began before the refusal was known.
+//      had written it in between; neither had entries of an index that it has read come or gone. Guarded transactions
+//      therefore are serializable, in the order of their numbers. What a commit needed was there, and no two keys of those
+//      that a unique index is over have the same label.
+//  Refusals. One that was refused had read or needed something that was written since, by one that began before the
+//      refusal was known, or an entry that came or went; or somebody had the label that it wanted.
 //
 // Every value that is written is a tag that no other write has, so a value that was read says whose write it is.
 // The check is a function of the record alone. It takes O(n log n) for n reads and writes.
-
-/// One transaction, as it was recorded by who ran it.
-package struct RaceTransaction: Sendable {
-  package enum Outcome: Hashable, Sendable {
-    /// With this number.
-    case committed(UInt64)
-    case refused
-    /// It wrote nothing.
-    case readOnly
-  }
-
-  /// What was found or put: 0 for nothing.
-  package struct Access: Hashable, Sendable {
-    package var key: Int
-    package var tag: UInt64
-
-    package init(_ key: Int, _ tag: UInt64) { (self.key, self.tag) = (key, tag) }
-  }
-
-  /// Ticks of one clock for all: before its snapshot was asked for, when it was there, and when the end was known.
-  package var began: UInt64 = 0
-  package var started: UInt64 = 0
-  package var ended: UInt64 = 0
-  /// The last commit that it sees.
-  package var snapshot: UInt64 = 0
-  /// What it read before it wrote.
-  package var reads: [Access] = []
-  package var writes: [Access] = []
-  package var outcome = Outcome.readOnly
-  /// Whether all that it read was a condition of its commit.
-  package var isGuarded = false
-
-  package init() {}
-
-  var commit: UInt64? {
-    if case .committed(let number) = outcome { number } else { nil }
-  }
-}
 
 /// Something that a store has promised not to happen.
 package struct RaceFinding: Sendable, CustomStringConvertible {
   package enum Anomaly: String, Hashable, Sendable {
     case dirtyRead, thinAir, futureRead, staleRead, fracturedRead, nonRepeatableRead
-    case lostUpdate, writeSkew, refusedForNothing, sharedNumber, reversedOrder, otherEnd
+    case lostUpdate, writeSkew, changedEntries, missingTarget, sharedLabel
+    case wrongEntries, refusedForNothing, sharedNumber, reversedOrder, otherEnd
   }
 
   package var anomaly: Anomaly
@@ -88,6 +54,7 @@ package struct RaceChecker {
     checker.collect()
     for number in transactions.indices {
       checker.checkReads(number)
+      checker.checkEntries(number)
       checker.checkConditions(number)
     }
     checker.checkOrder()
@@ -183,29 +150,114 @@ package struct RaceChecker {
       ? .fracturedRead : .staleRead
   }
 
+  /// What an index says is what the keys have.
+  private mutating func checkEntries(_ number: Int) {
+    let transaction = transactions[number]
+    for entry in transaction.entries where entry.keys != keys(with: entry.label, upTo: transaction.snapshot) {
+      add(
+        .wrongEntries,
+        "\(number), which sees commit \(transaction.snapshot), found label \(entry.label) at \(entry.keys), and not at "
+          + "\(keys(with: entry.label, upTo: transaction.snapshot))")
+    }
+  }
+
+  /// The keys with a label after a commit, of those that the index is over.
+  private func keys(with label: UInt8, upTo commit: UInt64) -> [Int] {
+    RaceKeys.rows.filter { RaceKeys.label(of: version($0, upTo: commit)?.tag ?? 0) == label }
+  }
+
   // MARK: - Conditions
 
   private mutating func checkConditions(_ number: Int) {
     let transaction = transactions[number]
-    guard transaction.isGuarded, transaction.outcome != .readOnly else { return }
-    let written = Set(transaction.writes.map(\.key))
-    if let commit = transaction.commit {
-      for read in transaction.reads {
-        // What was not there, came and went again in between is as it was.
-        guard let last = version(read.key, upTo: commit - 1), last.commit > transaction.snapshot,
-          last.tag != read.tag
-        else { continue }
-        add(
-          written.contains(read.key) ? .lostUpdate : .writeSkew,
-          "\(number) read key \(read.key) as of commit \(transaction.snapshot) and was commit \(commit), after commit "
-            + "\(last.commit) had written it")
+    guard transaction.outcome != .readOnly else { return }
+    guard let commit = transaction.commit else {
+      if !hasReason(transaction) {
+        add(.refusedForNothing, "\(number) was refused, and nobody had written what it depends on")
       }
       return
     }
-    let hasReason = transaction.reads.contains { read in
-      version(read.key, after: transaction.snapshot).map { $0.earliest < transaction.ended } ?? false
+    if transaction.isGuarded {
+      checkUnwritten(number, commit)
+      checkUnchangedEntries(number, commit)
     }
-    if !hasReason { add(.refusedForNothing, "\(number) was refused, and nobody had written what it read") }
+    for key in transaction.needed where version(key, upTo: commit - 1)?.tag ?? 0 == 0 {
+      add(.missingTarget, "\(number) needed key \(key), which was gone before it was commit \(commit)")
+    }
+    for write in transaction.writes where RaceKeys.badges.contains(write.key) {
+      guard let label = RaceKeys.label(of: write.tag) else { continue }
+      for key in RaceKeys.badges
+      where key != write.key && RaceKeys.label(of: version(key, upTo: commit)?.tag ?? 0) == label {
+        add(.sharedLabel, "\(number) gave key \(write.key) label \(label) in commit \(commit), which key \(key) has")
+      }
+    }
+  }
+
+  private mutating func checkUnwritten(_ number: Int, _ commit: UInt64) {
+    let transaction = transactions[number]
+    let written = Set(transaction.writes.map(\.key))
+    for read in transaction.reads {
+      // What was not there, came and went again in between is as it was.
+      guard let last = version(read.key, upTo: commit - 1), last.commit > transaction.snapshot,
+        last.tag != read.tag
+      else { continue }
+      add(
+        written.contains(read.key) ? .lostUpdate : .writeSkew,
+        "\(number) read key \(read.key) as of commit \(transaction.snapshot) and was commit \(commit), after commit "
+          + "\(last.commit) had written it")
+    }
+  }
+
+  private mutating func checkUnchangedEntries(_ number: Int, _ commit: UInt64) {
+    for entry in transactions[number].entries where entry.keys != keys(with: entry.label, upTo: commit - 1) {
+      add(
+        .changedEntries,
+        "\(number) found label \(entry.label) at \(entry.keys), and it was at \(keys(with: entry.label, upTo: commit - 1)) "
+          + "before it was commit \(commit)")
+    }
+  }
+
+  // MARK: - Refusals
+
+  private func hasReason(_ transaction: RaceTransaction) -> Bool {
+    if transaction.isGuarded {
+      let isWritten = transaction.reads.contains { read in
+        version(read.key, after: transaction.snapshot).map { $0.earliest < transaction.ended } ?? false
+      }
+      if isWritten || transaction.entries.contains(where: { hasChanged($0.label, transaction) }) { return true }
+    }
+    return transaction.needed.contains { key in
+      versions(key, beside: transaction).contains { $0.tag == 0 }
+    } || transaction.writes.contains { isTaken($0, transaction) }
+  }
+
+  /// What a key had after the transaction's snapshot, by those that began before its end.
+  private func versions(_ key: Int, beside transaction: RaceTransaction) -> [Version] {
+    guard let all = versions[key] else { return [] }
+    return all[count(key, upTo: transaction.snapshot)...].filter {
+      transactions[$0.transaction].began < transaction.ended
+    }
+  }
+
+  /// Whether a key has got a label, or lost it.
+  private func hasChanged(_ label: UInt8, _ transaction: RaceTransaction) -> Bool {
+    RaceKeys.rows.contains { key in
+      let wasThere = RaceKeys.label(of: version(key, upTo: transaction.snapshot)?.tag ?? 0) == label
+      return versions(key, beside: transaction).contains { (RaceKeys.label(of: $0.tag) == label) != wasThere }
+    }
+  }
+
+  /// Whether another key that is not written with it has had the label of a write, or one that is gets it as well.
+  private func isTaken(_ write: RaceTransaction.Access, _ transaction: RaceTransaction) -> Bool {
+    guard RaceKeys.badges.contains(write.key), let label = RaceKeys.label(of: write.tag) else { return false }
+    return RaceKeys.badges.contains { key in
+      if key == write.key { return false }
+      if let other = transaction.writes.first(where: { $0.key == key }) {
+        return RaceKeys.label(of: other.tag) == label
+      }
+      return RaceKeys.label(of: version(key, upTo: transaction.snapshot)?.tag ?? 0) == label
+        || versions(key, beside: transaction).contains { RaceKeys.label(of: $0.tag) == label }
+    }
   }
 
   // MARK: - Order

@@ -6,13 +6,13 @@ import Synchronization
 /// Several threads at one store: what they do is random, when is the machine's affair, and what each of them saw is
 /// recorded.
 package final class RaceRun: Sendable {
-  /// Keys of the rows, and as many of the names.
-  fileprivate static let keysOfSpace = 5
   fileprivate static let writers = 3
 
   fileprivate let store: Store
   fileprivate let rows: Keyspace
   fileprivate let names: Keyspace
+  fileprivate let badges: Keyspace
+  fileprivate let labels: DerivedIndex
   fileprivate let subject: any HistorySubject
   fileprivate let clock = Atomic<UInt64>(0)
   fileprivate let working = Atomic<Int>(RaceRun.writers)
@@ -27,6 +27,11 @@ package final class RaceRun: Sendable {
     store = try Store(at: "/r.perdure", options: storeOptions)
     rows = try store.keyspace("rows", .dense)
     names = try store.keyspace("names", .bytes)
+    badges = try store.keyspace("badges", .dense)
+    let label = SliceExtractor.Slice.value(offset: 7, length: 1)
+    labels = try store.defineIndex(.slices("labels", rows, label, by: subject.groupExtractor))
+    _ = try store.defineIndex(
+      .slices("badges", badges, label, isUnique: true, by: subject.groupExtractor))
   }
 
   /// Runs so many transactions on each of three threads, while a fourth looks after the store.
@@ -77,14 +82,27 @@ package final class RaceRun: Sendable {
   fileprivate func tick() -> UInt64 { clock.add(1, ordering: .sequentiallyConsistent).newValue }
 
   fileprivate func everything(_ snapshot: Snapshot) throws -> [RaceTransaction.Access] {
-    try (0..<2 * Self.keysOfSpace).map { RaceTransaction.Access($0, try tag(of: $0, snapshot)) }
+    try RaceKeys.all.map { RaceTransaction.Access($0, try tag(of: $0, snapshot)) }
+  }
+
+  /// Where a key lies in the store.
+  fileprivate func place(of key: Int) -> (keyspace: Keyspace, key: Key) {
+    if RaceKeys.rows.contains(key) { return (rows, .id(UInt64(key))) }
+    return RaceKeys.badges.contains(key) ? (badges, .id(UInt64(key))) : (names, .bytes([UInt8(key)]))
   }
 
   fileprivate func tag(of key: Int, _ snapshot: Snapshot) throws -> UInt64 {
-    if key < Self.keysOfSpace {
-      return Self.tag(try snapshot.value(id: UInt64(key), in: rows))
+    let place = place(of: key)
+    return Self.tag(try snapshot.value(of: place.key, in: place.keyspace))
+  }
+
+  fileprivate func entries(of label: UInt8, _ snapshot: Snapshot) throws -> RaceTransaction.Entries {
+    var keys: [Int] = []
+    try snapshot.forEachEntry(in: labels, range: .prefix([label])) { _, reference in
+      keys.append(Int(reference))
+      return true
     }
-    return Self.tag(try snapshot.value(key: [UInt8(key)], in: names))
+    return .init(label, keys.sorted())
   }
 
   fileprivate static func tag(_ value: [UInt8]?) -> UInt64 {
@@ -123,7 +141,7 @@ private struct RaceWriter {
   }
 
   private mutating func pickKeys() -> [Int] {
-    Array(Set((0..<random.pick(1...4)).map { _ in random.pick(0..<2 * RaceRun.keysOfSpace) })).sorted()
+    Array(Set((0..<random.pick(1...4)).map { _ in random.pick(RaceKeys.all) })).sorted()
   }
 
   private mutating func pickWrites() -> [(key: Int, tag: UInt64, value: [UInt8])] {
@@ -131,11 +149,17 @@ private struct RaceWriter {
     pickKeys().prefix(random.pick(1...3)).enumerated().map { place, key in
       if place > 0, random.chance(30) { return (key, 0, []) }
       written += 1
-      let tag = UInt64(number + 1) << 32 | written
+      let label = UInt64(random.pick(0..<Int(RaceKeys.labelCount(for: key))))
+      let tag = RaceKeys.tag(written, of: number, label: label)
       let length = random.pick(0..<60) == 0 ? 1_200 : random.pick(0...200)
       let padding = [UInt8](repeating: UInt8(truncatingIfNeeded: tag), count: length)
       return (key, tag, withUnsafeBytes(of: tag.bigEndian) { Array($0) } + padding)
     }
+  }
+
+  /// One that rows may have.
+  private mutating func pickLabel() -> UInt8 {
+    UInt8(random.pick(0..<Int(RaceKeys.labelCount(for: RaceKeys.rows.lowerBound))))
   }
 
   private func begin() -> RaceTransaction {
@@ -151,6 +175,7 @@ private struct RaceWriter {
     let snapshot = run.subject.snapshot(of: run.store)
     (transaction.started, transaction.snapshot) = (run.tick(), snapshot.sequence)
     transaction.reads = try run.everything(snapshot)
+    transaction.entries = [try run.entries(of: pickLabel(), snapshot)]
     transaction.ended = run.tick()
     recorded.append(transaction)
   }
@@ -181,9 +206,11 @@ private struct RaceWriter {
     let snapshot = run.subject.snapshot(of: run.store)
     (transaction.started, transaction.snapshot) = (run.tick(), snapshot.sequence)
     var conditions: [Precondition] = []
-    if guarded, random.chance(25) {
-      conditions.append(try readRange(snapshot, &transaction))
-    } else {
+    switch guarded ? random.pick(0..<8) : 8 {
+    case 0...1: conditions.append(try readRange(snapshot, &transaction))
+    case 2: conditions.append(try readEntries(snapshot, &transaction))
+    case 3: conditions += try need(snapshot, &transaction)
+    default:
       for key in pickKeys() {
         transaction.reads.append(.init(key, try run.tag(of: key, snapshot)))
         if guarded { conditions.append(try unchanged(key, snapshot)) }
@@ -204,20 +231,33 @@ private struct RaceWriter {
   }
 
   private func unchanged(_ key: Int, _ snapshot: Snapshot) throws -> Precondition {
-    if key < RaceRun.keysOfSpace {
-      return .unchanged(run.rows, .id(UInt64(key)), try snapshot.version(.id(UInt64(key)), in: run.rows))
-    }
-    let bytes = Key.bytes([UInt8(key)])
-    return .unchanged(run.names, bytes, try snapshot.version(bytes, in: run.names))
+    let place = run.place(of: key)
+    return .unchanged(place.keyspace, place.key, try snapshot.version(place.key, in: place.keyspace))
+  }
+
+  private mutating func readEntries(
+    _ snapshot: Snapshot, _ transaction: inout RaceTransaction
+  ) throws -> Precondition {
+    let label = pickLabel()
+    transaction.entries.append(try run.entries(of: label, snapshot))
+    return .indexRangeUnchanged(run.labels, .prefix([label]), since: snapshot)
+  }
+
+  /// Up to three keys that are there.
+  private mutating func need(
+    _ snapshot: Snapshot, _ transaction: inout RaceTransaction
+  ) throws -> [Precondition] {
+    transaction.needed = try pickKeys().prefix(3).filter { try run.tag(of: $0, snapshot) != 0 }
+    return transaction.needed.map { .exists(run.place(of: $0).keyspace, run.place(of: $0).key) }
   }
 
   private mutating func readRange(
     _ snapshot: Snapshot, _ transaction: inout RaceTransaction
   ) throws -> Precondition {
     let isRows = random.chance(50)
-    let first = isRows ? 0 : RaceRun.keysOfSpace
-    let lower = first + random.pick(0..<RaceRun.keysOfSpace)
-    let upper = random.pick(lower..<first + RaceRun.keysOfSpace)
+    let keys = isRows ? RaceKeys.rows : RaceKeys.names
+    let lower = random.pick(keys)
+    let upper = random.pick(lower..<keys.upperBound)
     for key in lower...upper { transaction.reads.append(.init(key, try run.tag(of: key, snapshot))) }
     if isRows { return .idRangeUnchanged(run.rows, UInt64(lower)...UInt64(upper), since: snapshot) }
     return .rangeUnchanged(
@@ -225,11 +265,12 @@ private struct RaceWriter {
   }
 
   private func put(_ key: Int, _ value: [UInt8], _ open: inout WriteTransaction) throws {
-    switch (key < RaceRun.keysOfSpace, value.isEmpty) {
-    case (true, false): try open.put(value, id: UInt64(key), in: run.rows)
-    case (true, true): try open.remove(id: UInt64(key), in: run.rows)
-    case (false, false): try open.put(value, key: [UInt8(key)], in: run.names)
-    case (false, true): try open.remove(key: [UInt8(key)], in: run.names)
+    let place = run.place(of: key)
+    switch (place.key, value.isEmpty) {
+    case (.id(let id), false): try open.put(value, id: id, in: place.keyspace)
+    case (.id(let id), true): try open.remove(id: id, in: place.keyspace)
+    case (.bytes(let key), false): try open.put(value, key: key, in: place.keyspace)
+    case (.bytes(let key), true): try open.remove(key: key, in: place.keyspace)
     }
   }
 
@@ -272,30 +313,44 @@ private struct RaceWriter {
   }
 
   private mutating func read(_ transaction: inout RaceTransaction, _ open: inout StoreTransaction) throws {
-    if random.chance(25) {
-      let lower = random.pick(0..<RaceRun.keysOfSpace)
-      let upper = random.pick(lower..<RaceRun.keysOfSpace)
-      var tags = [Int: UInt64]()
-      for (id, value) in try open.entries(in: run.rows, ids: UInt64(lower)...UInt64(upper)) {
-        tags[Int(id)] = RaceRun.tag(value)
+    switch random.pick(0..<8) {
+    case 0...1: try readRange(&transaction, &open)
+    case 2:
+      let label = pickLabel()
+      let found = try open.indexEntries(in: run.labels, range: .prefix([label]))
+      transaction.entries.append(.init(label, found.map { Int($0.reference) }.sorted()))
+    default:
+      for key in pickKeys() {
+        let place = run.place(of: key)
+        let value =
+          switch place.key {
+          case .id(let id): try open.value(id: id, in: place.keyspace)
+          case .bytes(let key): try open.value(key: key, in: place.keyspace)
+          }
+        transaction.reads.append(.init(key, RaceRun.tag(value)))
       }
-      for key in lower...upper { transaction.reads.append(.init(key, tags[key] ?? 0)) }
-      return
-    }
-    for key in pickKeys() {
-      let value =
-        key < RaceRun.keysOfSpace
-        ? try open.value(id: UInt64(key), in: run.rows) : try open.value(key: [UInt8(key)], in: run.names)
-      transaction.reads.append(.init(key, RaceRun.tag(value)))
     }
   }
 
+  private mutating func readRange(
+    _ transaction: inout RaceTransaction, _ open: inout StoreTransaction
+  ) throws {
+    let lower = random.pick(RaceKeys.rows)
+    let upper = random.pick(lower..<RaceKeys.rows.upperBound)
+    var tags = [Int: UInt64]()
+    for (id, value) in try open.entries(in: run.rows, ids: UInt64(lower)...UInt64(upper)) {
+      tags[Int(id)] = RaceRun.tag(value)
+    }
+    for key in lower...upper { transaction.reads.append(.init(key, tags[key] ?? 0)) }
+  }
+
   private func put(_ key: Int, _ value: [UInt8], _ open: inout StoreTransaction) throws {
-    switch (key < RaceRun.keysOfSpace, value.isEmpty) {
-    case (true, false): try open.put(value, id: UInt64(key), in: run.rows)
-    case (true, true): try open.remove(id: UInt64(key), in: run.rows)
-    case (false, false): try open.put(value, key: [UInt8(key)], in: run.names)
-    case (false, true): try open.remove(key: [UInt8(key)], in: run.names)
+    let place = run.place(of: key)
+    switch (place.key, value.isEmpty) {
+    case (.id(let id), false): try open.put(value, id: id, in: place.keyspace)
+    case (.id(let id), true): try open.remove(id: id, in: place.keyspace)
+    case (.bytes(let key), false): try open.put(value, key: key, in: place.keyspace)
+    case (.bytes(let key), true): try open.remove(key: key, in: place.keyspace)
     }
   }
 }
