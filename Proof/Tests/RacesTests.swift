@@ -15,7 +15,7 @@ struct RacesTests {
     #expect(result.counts.modelOperations >= 3_000)
   }
 
-  @Test("Conditions that nobody checks are found: lost updates, write skew, entries that changed, targets that are gone")
+  @Test("Conditions that nobody checks are found: lost updates, write skew, changed entries, lost targets")
   func unchecked() async throws {
     try await expect([.lostUpdate, .writeSkew, .changedEntries, .missingTarget], of: UncheckedConditions())
   }

@@ -188,7 +188,9 @@ package struct RaceChecker {
       guard let label = RaceKeys.label(of: write.tag) else { continue }
       for key in RaceKeys.badges
       where key != write.key && RaceKeys.label(of: version(key, upTo: commit)?.tag ?? 0) == label {
-        add(.sharedLabel, "\(number) gave key \(write.key) label \(label) in commit \(commit), which key \(key) has")
+        add(
+          .sharedLabel,
+          "\(number) gave key \(write.key) label \(label) in commit \(commit), which key \(key) has")
       }
     }
   }
@@ -224,7 +226,9 @@ package struct RaceChecker {
       let isWritten = transaction.reads.contains { read in
         version(read.key, after: transaction.snapshot).map { $0.earliest < transaction.ended } ?? false
       }
-      if isWritten || transaction.entries.contains(where: { hasChanged($0.label, transaction) }) { return true }
+      if isWritten || transaction.entries.contains(where: { hasChanged($0.label, transaction) }) {
+        return true
+      }
     }
     return transaction.needed.contains { key in
       versions(key, beside: transaction).contains { $0.tag == 0 }

@@ -28,7 +28,8 @@ final class MemoryIndexFile {
   struct Full: Error {}
 
   var used: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: growsDown ? bytes[...] : bytes[..<(usedUnitCount * NodeSlot.unitByteCount)])
+    UnsafeRawBufferPointer(
+      rebasing: growsDown ? bytes[...] : bytes[..<(usedUnitCount * NodeSlot.unitByteCount)])
   }
 
   struct Sink: NodeSink {
