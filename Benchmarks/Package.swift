@@ -36,11 +36,14 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LogBenchmarkTests", dependencies: ["LogBenchmark", "CLogFloor"], swiftSettings: settings),
+    // What benchmarks share.
+    .target(name: "SQLiteAccess", dependencies: ["CSQLite"], swiftSettings: settings),
+    .target(name: "Measuring", swiftSettings: settings),
     // The same import and the same questions for every engine.
     .executableTarget(
       name: "ArchiveBenchmark",
       dependencies: [
-        "CSQLite",
+        "CSQLite", "SQLiteAccess", "Measuring",
         .product(name: "_DebianIndexReading", package: "perdure"),
         .product(name: "_DebianArchiveGraph", package: "perdure"),
         .product(name: "Perdure", package: "perdure"),
@@ -52,6 +55,16 @@ let package = Package(
       name: "ArchiveBenchmarkTests",
       dependencies: [
         "ArchiveBenchmark", .product(name: "_DebianIndexReading", package: "perdure"),
+      ],
+      swiftSettings: settings),
+    // A graph as programs have it, and what they do with it.
+    .executableTarget(
+      name: "GraphBenchmark",
+      dependencies: [
+        "CSQLite", "SQLiteAccess", "Measuring",
+        .product(name: "Perdure", package: "perdure"),
+        .product(name: "PerdureLog", package: "perdure"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
     .target(name: "CAllocation"),

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// Two engines side by side, as a table in Markdown and as JSON. In ratios, above 1 Perdure is ahead.
 struct Comparison {

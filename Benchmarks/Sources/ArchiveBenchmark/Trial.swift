@@ -1,5 +1,6 @@
 import DebianIndexReading
 import Foundation
+import Measuring
 
 /// One engine's run: import, reopen, digests, closures; each step timed.
 struct Trial<Engine: ArchiveEngine> {

@@ -1,3 +1,5 @@
+import Measuring
+
 /// What a trial measured.
 struct TrialResult {
   var engine: String

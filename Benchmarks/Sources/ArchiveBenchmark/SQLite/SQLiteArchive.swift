@@ -1,6 +1,7 @@
 import CSQLite
 import DebianIndexReading
 import Foundation
+import SQLiteAccess
 
 /// The archive in SQLite through its C API: prepared statements, WAL, one transaction a batch.
 ///

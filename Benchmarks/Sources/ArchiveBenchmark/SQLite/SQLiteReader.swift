@@ -1,4 +1,5 @@
 import DebianIndexReading
+import SQLiteAccess
 
 /// Reads packages back, for digests.
 final class SQLiteReader {

@@ -1,4 +1,5 @@
 import DebianIndexReading
+import SQLiteAccess
 
 /// The closure of a package, in three ways.
 final class SQLiteTraversal {

@@ -1,4 +1,5 @@
 import DebianIndexReading
+import SQLiteAccess
 
 /// Inserts packages, inside a transaction that the caller holds.
 final class SQLiteWriter {

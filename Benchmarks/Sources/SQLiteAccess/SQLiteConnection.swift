@@ -1,18 +1,18 @@
 import CSQLite
 
 /// An error of SQLite with its words.
-struct SQLiteError: Error, CustomStringConvertible {
-  var code: Int32
-  var message: String
-  var description: String { "SQLite error \(code): \(message)" }
+package struct SQLiteError: Error, CustomStringConvertible {
+  package var code: Int32
+  package var message: String
+  package var description: String { "SQLite error \(code): \(message)" }
 }
 
 /// A database and its prepared statements.
-final class SQLiteConnection {
+package final class SQLiteConnection {
   private var handle: OpaquePointer?
   private var statements: [SQLiteStatement] = []
 
-  init(path: String) throws {
+  package init(path: String) throws {
     let code = sqlite3_open_v2(
       path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK else {
@@ -24,9 +24,9 @@ final class SQLiteConnection {
   deinit { sqlite3_close_v2(handle) }
 
   /// Runs statements that give no rows worth keeping.
-  func execute(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
+  package func execute(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
 
-  func prepare(_ sql: String) throws -> SQLiteStatement {
+  package func prepare(_ sql: String) throws -> SQLiteStatement {
     var statement: OpaquePointer?
     try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
     guard let statement else { throw SQLiteError(code: SQLITE_MISUSE, message: "An empty statement") }
@@ -35,11 +35,11 @@ final class SQLiteConnection {
     return prepared
   }
 
-  var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle) }
-  var changeCount: Int { Int(sqlite3_changes(handle)) }
+  package var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle) }
+  package var changeCount: Int { Int(sqlite3_changes(handle)) }
 
   /// Ends all statements and closes the database; no statement may be used afterwards.
-  func close() throws {
+  package func close() throws {
     for statement in statements { statement.finalize() }
     statements = []
     try check(sqlite3_close(handle))
@@ -53,7 +53,7 @@ final class SQLiteConnection {
 }
 
 /// A prepared statement. Bind, step, read, reset.
-final class SQLiteStatement {
+package final class SQLiteStatement {
   private var handle: OpaquePointer?
   private unowned let connection: SQLiteConnection
 
@@ -67,7 +67,7 @@ final class SQLiteStatement {
     handle = nil
   }
 
-  func bind(_ index: Int32, _ value: Int64?) throws {
+  package func bind(_ index: Int32, _ value: Int64?) throws {
     if let value {
       try connection.check(sqlite3_bind_int64(handle, index, value))
     } else {
@@ -75,7 +75,11 @@ final class SQLiteStatement {
     }
   }
 
-  func bind(_ index: Int32, _ value: String?) throws {
+  package func bind(_ index: Int32, _ value: Double) throws {
+    try connection.check(sqlite3_bind_double(handle, index, value))
+  }
+
+  package func bind(_ index: Int32, _ value: String?) throws {
     guard var value else { return try bind(index, nil as Int64?) }
     let code = value.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) {
@@ -86,7 +90,7 @@ final class SQLiteStatement {
   }
 
   /// Goes to the next row; false when there is none, and the statement is then ready to be bound again.
-  func step() throws -> Bool {
+  package func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
     case SQLITE_DONE:
@@ -99,15 +103,17 @@ final class SQLiteStatement {
   }
 
   /// Runs a statement that gives no rows.
-  func run() throws { while try step() {} }
+  package func run() throws { while try step() {} }
 
   /// Gives up the rest of the rows.
-  func reset() { sqlite3_reset(handle) }
+  package func reset() { sqlite3_reset(handle) }
 
-  func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+  package func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+  package func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
   /// The text of a column; nil for NULL.
-  func text(_ column: Int32) -> String? {
+  package func text(_ column: Int32) -> String? {
     guard let start = sqlite3_column_text(handle, column) else { return nil }
     let count = Int(sqlite3_column_bytes(handle, column))
     return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)

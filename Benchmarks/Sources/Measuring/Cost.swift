@@ -2,20 +2,24 @@ import Foundation
 
 /// What a step took: by the clock on the wall, and in processor time of the whole process, which a busy machine
 /// stretches less.
-struct Cost {
-  var seconds = 0.0
-  var processorSeconds = 0.0
+package struct Cost {
+  package var seconds = 0.0
+  package var processorSeconds = 0.0
 
-  static func + (first: Cost, second: Cost) -> Cost {
+  package init(seconds: Double = 0, processorSeconds: Double = 0) {
+    (self.seconds, self.processorSeconds) = (seconds, processorSeconds)
+  }
+
+  package static func + (first: Cost, second: Cost) -> Cost {
     Cost(
       seconds: first.seconds + second.seconds,
       processorSeconds: first.processorSeconds + second.processorSeconds)
   }
 
-  static func += (total: inout Cost, more: Cost) { total = total + more }
+  package static func += (total: inout Cost, more: Cost) { total = total + more }
 
   /// The median of each figure by itself, of an even number between the middle two; zero when there is none.
-  static func median(of costs: [Cost]) -> Cost {
+  package static func median(of costs: [Cost]) -> Cost {
     Cost(
       seconds: median(of: costs.map(\.seconds)), processorSeconds: median(of: costs.map(\.processorSeconds)))
   }
@@ -27,7 +31,7 @@ struct Cost {
   }
 
   /// Runs `body` and measures it.
-  static func measured<Value>(_ body: () throws -> Value) rethrows -> (value: Value, cost: Cost) {
+  package static func measured<Value>(_ body: () throws -> Value) rethrows -> (value: Value, cost: Cost) {
     let clock = ContinuousClock()
     let start = clock.now
     let processorStart = processorTime
@@ -37,7 +41,7 @@ struct Cost {
     return (value, cost)
   }
 
-  static func of(_ body: () throws -> Void) rethrows -> Cost { try measured(body).cost }
+  package static func of(_ body: () throws -> Void) rethrows -> Cost { try measured(body).cost }
 
   private static var processorTime: Double {
     var time = timespec()

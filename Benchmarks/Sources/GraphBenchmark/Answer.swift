@@ -1,0 +1,49 @@
+/// What a workload came to: how many objects it was about, and a sum over what was read of them that does not depend on their
+/// order. All engines must give the same.
+struct Answer: Equatable {
+  private(set) var count = 0
+  private(set) var digest: UInt64 = 0
+
+  /// Every attribute is read; the cost is the same for all engines.
+  mutating func add(_ worker: WorkerValues) {
+    count += 1
+    var sum = UInt64(bitPattern: worker.salary) &+ worker.rating.bitPattern &+ worker.hired.bitPattern
+    sum &+= UInt64(worker.firstName.utf8.count) &+ 3 &* UInt64(worker.lastName.utf8.count)
+    sum &+= 5 &* UInt64(worker.email.utf8.count) &+ (worker.isActive ? 7 : 0)
+    digest &+= GraphData.mixed(sum)
+  }
+
+  /// A worker with all that it leads to.
+  mutating func add(
+    _ worker: WorkerValues, company: String?, manager: String?, projects: some Sequence<String>
+  ) {
+    var whole = Answer()
+    whole.add(worker)
+    // What is absent is told from what is empty.
+    for text in [company, manager] { whole.add(text.map { "=" + $0 } ?? "none") }
+    var titles = Answer()
+    for title in projects { titles.add(title) }
+    count += 1
+    digest &+= GraphData.mixed(whole.digest ^ GraphData.mixed(titles.digest &+ UInt64(titles.count)))
+  }
+
+  /// A text that is all there is to read.
+  mutating func add(_ text: String) {
+    count += 1
+    digest &+= GraphData.mixed(text.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
+  }
+
+  mutating func add(_ number: Int64) {
+    count += 1
+    digest &+= GraphData.mixed(UInt64(bitPattern: number))
+  }
+
+  /// Objects that were changed, of which nothing is read.
+  mutating func addChanges(_ number: Int) { count += number }
+
+  /// What was counted inside of the engine.
+  mutating func add(counted number: Int, among objects: Int) {
+    count += objects
+    digest &+= GraphData.mixed(UInt64(number))
+  }
+}

@@ -1,0 +1,79 @@
+/// What every engine is filled with: companies of a thousand workers, a hundred projects each, made from numbers alone.
+///
+/// Worker number `i` belongs to company `i / 1000`; its manager is found by the number within the company, as in a heap of eight
+/// children; it works on three projects of its company. Every value follows from the number, so nothing is drawn or kept.
+struct GraphData {
+  static let companySize = 1_000
+  static let projectsPerCompany = 100
+  static let projectsPerWorker = 3
+  static let reportsPerManager = 8
+  /// How many workers have the same last name, about.
+  static let namesakes = 20
+
+  let workerCount: Int
+
+  var companyCount: Int { workerCount / Self.companySize }
+  var lastNameCount: Int { max(1, workerCount / Self.namesakes) }
+
+  func companyName(_ company: Int) -> String { "Company \(company)" }
+  func projectTitle(_ project: Int) -> String { "Project \(project)" }
+
+  func worker(_ number: Int) -> WorkerValues {
+    let noise = Self.mixed(UInt64(number))
+    let last = lastName(Int(noise % UInt64(lastNameCount)))
+    let first = Self.firstNames[Int(noise >> 32) % Self.firstNames.count]
+    return WorkerValues(
+      firstName: first, lastName: last, email: email(number), salary: salary(number),
+      // A permutation: no two are alike, so that orders by it are the same everywhere.
+      rating: Double(number * 7_919 % workerCount) + 0.5,
+      hired: Double(noise >> 40), isActive: noise % 5 != 0)
+  }
+
+  func email(_ number: Int) -> String { "worker.\(number)@example.org" }
+  func salary(_ number: Int) -> Int64 { 1_000 + Int64(Self.mixed(UInt64(number) ^ 0xABCD) % 9_000) }
+
+  func lastName(_ name: Int) -> String {
+    Self.syllables[name % 60] + Self.syllables[name / 60 % 60] + Self.syllables[name / 3_600 % 60]
+  }
+
+  /// The number of the worker's manager; nil for the head of a company.
+  func manager(_ number: Int) -> Int? {
+    let place = number % Self.companySize
+    return place == 0 ? nil : number - place + (place - 1) / Self.reportsPerManager
+  }
+
+  /// The numbers of the worker's projects, each once.
+  func projects(_ number: Int) -> [Int] {
+    let first = number / Self.companySize * Self.projectsPerCompany
+    return (0..<Self.projectsPerWorker).map { first + (number + $0 * 31) % Self.projectsPerCompany }
+  }
+
+  /// Steele, Lea and Flood's SplitMix64 (2014), its output for one input.
+  static func mixed(_ number: UInt64) -> UInt64 {
+    var word = number &+ 0x9E37_79B9_7F4A_7C15
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+
+  private static let firstNames = [
+    "Ada", "Alan", "Barbara", "Claude", "Donald", "Edsger", "Emmy", "Frances", "Grace", "Hedy", "Ida", "John",
+    "Katherine", "Leslie", "Margaret", "Niklaus", "Radia", "Robin", "Sofia", "Tony",
+  ]
+  private static let syllables: [String] = {
+    let (starts, ends) = (["B", "D", "F", "G", "K", "L", "M", "N", "P", "R", "S", "T"], ["a", "e", "i", "o", "u"])
+    return starts.flatMap { start in ends.map { start + $0 } }
+  }()
+}
+
+/// What a worker says of itself.
+struct WorkerValues {
+  var firstName: String
+  var lastName: String
+  var email: String
+  var salary: Int64
+  var rating: Double
+  /// Seconds after the reference date.
+  var hired: Double
+  var isActive: Bool
+}

@@ -1,0 +1,31 @@
+import Foundation
+
+/// What a save has survived when it returns.
+enum SaveDurability: String {
+  /// A crash of the process.
+  case process
+  /// A cut of the power.
+  case power
+}
+
+/// One way to keep the graph. What is fetched becomes objects of which every attribute is read.
+protocol GraphEngine: AnyObject {
+  static var name: String { get }
+  /// What is worth knowing about how it is used.
+  static var settings: String { get }
+  /// Those that it has no way to do are not measured of it.
+  static var workloads: [Workload] { get }
+
+  /// - Parameter folder: An empty one.
+  init(folder: URL, data: GraphData) throws
+
+  /// Opens what is in the folder; saves survive this from here on.
+  func open(_ durability: SaveDurability) throws
+  func close() throws
+
+  /// Does all of a workload: `open` of one that is closed, the others of one that is open. What was asked before may be kept in memory by `traverseAgain` alone: others begin without objects.
+  func perform(_ workload: Workload, _ script: Script) throws -> Answer
+
+  /// Everything that is there, read through the engine: workers with their companies, managers and projects.
+  func content() throws -> Answer
+}

@@ -1,0 +1,73 @@
+import Perdure
+
+extension PerdureGraph {
+  func get(_ numbers: [Int], _ context: ManagedObjectContext) -> Answer {
+    var answer = Answer()
+    for number in numbers {
+      if let worker = context.object(with: workers[number]) as? Worker { answer.add(worker.values) }
+    }
+    return answer
+  }
+
+  func fetch<Wish>(
+    _ wishes: [Wish], _ context: ManagedObjectContext, _ request: (Wish) -> FetchRequest<Worker>
+  ) throws -> Answer {
+    var answer = Answer()
+    for wish in wishes {
+      for worker in try context.fetch(request(wish)) { answer.add(worker.values) }
+    }
+    return answer
+  }
+
+  func count(_ context: ManagedObjectContext) throws -> Answer {
+    var answer = Answer()
+    let half = Double(data.workerCount) / 2
+    let found = try context.count(for: Worker.fetchRequest { $0.rating > half && $0.isActive == true })
+    answer.add(counted: found, among: data.workerCount)
+    return answer
+  }
+
+  func traverse(_ numbers: [Int], _ context: ManagedObjectContext) -> Answer {
+    var answer = Answer()
+    for number in numbers {
+      guard let company = context.object(with: companies[number]) as? Company else { continue }
+      for worker in company.workers {
+        answer.add(worker.values)
+        for project in worker.projects { answer.add(project.title) }
+      }
+    }
+    return answer
+  }
+
+  func managers(_ numbers: [Int], _ context: ManagedObjectContext) -> Answer {
+    var answer = Answer()
+    for number in numbers {
+      var worker = context.object(with: workers[number]) as? Worker
+      while let current = worker {
+        answer.add(current.salary)
+        worker = current.manager
+      }
+    }
+    return answer
+  }
+
+  /// Of every company, by the objects of it or by what it keeps of them.
+  func sums(_ context: ManagedObjectContext, _ sum: (Company) -> (Int, Int64)) -> Answer {
+    var answer = Answer()
+    for id in companies {
+      guard let company = context.object(with: id) as? Company else { continue }
+      let (count, salaries) = sum(company)
+      answer.add(counted: count &* 1_000_003 &+ Int(salaries), among: GraphData.companySize)
+    }
+    return answer
+  }
+
+  func first(_ order: FetchOrder, _ context: ManagedObjectContext) throws -> Answer {
+    var request = Worker.fetchRequest()
+    request.sortDescriptors = [order]
+    request.fetchLimit = 100
+    var answer = Answer()
+    for worker in try context.fetch(request) { answer.add(worker.values) }
+    return answer
+  }
+}

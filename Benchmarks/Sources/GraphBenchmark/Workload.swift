@@ -1,0 +1,42 @@
+/// What is measured, in the order in which it is done: questions first, then changes.
+enum Workload: String, CaseIterable {
+  case insert = "bulk insert"
+  case getByID = "get by id"
+  case getByEmail = "get by unique email"
+  case fetchEqual = "fetch equal"
+  case fetchRange = "fetch range"
+  case fetchPrefix = "fetch prefix"
+  case countByPredicate = "count by a predicate without an index"
+  case materialise = "fetch all"
+  case traverse = "traverse company, workers, projects: first"
+  case traverseAgain = "traverse company, workers, projects: again"
+  case managers = "chain of managers"
+  case sumComputed = "count and sum by company, computed"
+  case sumDerived = "count and sum by company, derived"
+  case sortIndexed = "first 100 in the order of an index"
+  case sortUnindexed = "first 100 in another order"
+  case updateAll = "update all in one save"
+  case updateEach = "update, one save each"
+  case updateEachDurable = "update, one durable save each"
+  case moveWorker = "move a worker, one save each"
+  case deleteWorker = "delete a worker, one save each"
+  case deleteCompany = "delete a company of 1,000 workers"
+  case open = "open and first fetch"
+
+  /// What a figure is divided by; nil: once for the whole.
+  var isPerObject: Bool {
+    switch self {
+    case .sortIndexed, .sortUnindexed, .deleteCompany, .open: false
+    default: true
+    }
+  }
+
+  /// Whether it asks alone, and can be asked again.
+  var isQuestion: Bool {
+    switch self {
+    case .insert, .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany, .open:
+      false
+    default: true
+    }
+  }
+}
