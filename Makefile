@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-tables test-benchmarks clean coverage fuzz scanner-comparison
+.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-graph bench-tables test-benchmarks clean coverage fuzz scanner-comparison
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -122,6 +122,10 @@ bench-opening: bench-setup ## Measure what opening costs, part by part
 
 bench-objects: setup ## Measure what objects cost beside those of a plain Swift class
 	$(SWIFT) run --package-path Benchmarks -c release ObjectBenchmark --results Benchmarks/results/objects.json $(ARGS)
+
+bench-graph: setup ## Measure a graph of objects beside SQLite, GRDB and plain classes
+	@.ci/setup libsqlite3-dev
+	$(SWIFT) run --package-path Benchmarks -c release GraphBenchmark --results Benchmarks/results/graph.json $(ARGS)
 
 bench-tables: bench-setup ## Write what was measured into the tables of the documents
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark tables

@@ -16,6 +16,7 @@ let package = Package(
   dependencies: [
     .package(name: "perdure", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     .systemLibrary(
@@ -61,12 +62,14 @@ let package = Package(
     .executableTarget(
       name: "GraphBenchmark",
       dependencies: [
-        "CSQLite", "SQLiteAccess", "Measuring",
+        "SQLiteAccess", "Measuring",
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Perdure", package: "perdure"),
         .product(name: "PerdureLog", package: "perdure"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
+    .testTarget(name: "GraphBenchmarkTests", dependencies: ["GraphBenchmark"], swiftSettings: settings),
     .target(name: "CAllocation"),
     // What objects cost beside those of a plain class, in a module of its own as users have.
     .executableTarget(

@@ -33,11 +33,6 @@ struct Answer: Equatable {
     digest &+= GraphData.mixed(text.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
   }
 
-  mutating func add(_ number: Int64) {
-    count += 1
-    digest &+= GraphData.mixed(UInt64(bitPattern: number))
-  }
-
   /// Objects that were changed, of which nothing is read.
   mutating func addChanges(_ number: Int) { count += number }
 
@@ -45,5 +40,11 @@ struct Answer: Equatable {
   mutating func add(counted number: Int, among objects: Int) {
     count += objects
     digest &+= GraphData.mixed(UInt64(number))
+  }
+
+  /// What was counted and added up inside of the engine.
+  mutating func add(count number: Int, sum: Double, among objects: Int) {
+    count += objects
+    digest &+= GraphData.mixed(GraphData.mixed(UInt64(number)) ^ sum.bitPattern)
   }
 }

@@ -4,17 +4,30 @@ import Foundation
 /// Gives each engine the same graph, the same questions and the same changes.
 @main struct GraphBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Measure a graph of companies, workers and projects in Perdure beside SQLite.",
-    discussion: "Every answer, and what each engine holds in the end, must be the same; otherwise the run fails.")
+    abstract: "Measure a graph of companies, workers and projects in Perdure beside other ways to keep it.",
+    discussion:
+      "Every answer, and what each engine holds in the end, must be the same; otherwise the run fails.")
 
   @Option(help: "How many workers there are; a thousand in a company.")
   var workers = 100_000
 
-  @Option(help: "How often each question is asked; the median counts.")
+  @Option(help: "How often everything is done, the engines in turn; the median counts.")
   var rounds = 3
+
+  @Option(help: "How often each question is asked in a round; the median counts.")
+  var repetitions = 3
 
   @Option(help: "How much is asked and changed, as a part of a full run.")
   var scale = 1.0
+
+  @Option(parsing: .upToNextOption, help: "Which engines; all unless given: \(Engines.names).")
+  var engines: [String] = []
+
+  @Option(parsing: .upToNextOption, help: "Which rows of the table; all unless given.")
+  var workloads: [String] = []
+
+  @Flag(help: "Show processor time and not the clock's, for a machine with other work. Files have both.")
+  var processor = false
 
   @Option(help: "A file to write what was measured to, as JSON.")
   var results: String?
@@ -26,31 +39,51 @@ import Foundation
     guard workers >= 2 * GraphData.companySize, workers % GraphData.companySize == 0 else {
       throw ValidationError("--workers is a multiple of \(GraphData.companySize), from two of them on.")
     }
-    guard rounds > 0, scale > 0, scale.isFinite else {
-      throw ValidationError("--rounds is at least 1, and --scale above 0.")
+    guard rounds > 0, repetitions > 0, scale > 0, scale.isFinite else {
+      throw ValidationError("--rounds and --repetitions are at least 1, and --scale above 0.")
+    }
+    for name in engines where !Engines.all.contains(where: { $0.name == name }) {
+      throw ValidationError("There is no engine \(name): \(Engines.names).")
+    }
+    for name in workloads where Workload(rawValue: name) == nil {
+      throw ValidationError("There is no row \(name).")
     }
   }
 
   func run() throws {
     let parent = folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
-    let script = Script(data: GraphData(workerCount: workers), scale: scale)
-    let trial = Trial(script: script, rounds: rounds, folder: parent)
-    let report = try Report(
-      settings: settings,
-      [
-        (PerdureGraph.name, try trial.run(PerdureGraph.self)),
-        (SQLiteGraph.name, try trial.run(SQLiteGraph.self)),
-      ])
-    print(report.table)
+    let chosen = Engines.all.filter { engines.isEmpty || engines.contains($0.name) }
+    let trial = Trial(
+      script: Script(data: GraphData(workerCount: workers), scale: scale), repetitions: repetitions,
+      workloads: Set(workloads.isEmpty ? Workload.allCases : workloads.compactMap(Workload.init)),
+      folder: parent)
+    var outcomes: [Outcome] = []
+    for _ in 0..<rounds {
+      for engine in chosen { outcomes.append(try trial.run(engine)) }
+    }
+    let report = try Report(settings: settings(chosen), engines: chosen.map { $0.name }, outcomes)
+    print(report.table(processor: processor))
     if let results { try report.json(n: workers).write(to: URL(fileURLWithPath: results)) }
   }
 
-  private var settings: [String] {
+  private func settings(_ chosen: [any GraphEngine.Type]) -> [String] {
     let system = ProcessInfo.processInfo
     return [
-      "\(workers) workers, \(system.operatingSystemVersionString), \(system.activeProcessorCount) processors, medians of \(rounds)",
-      "saves survive a crash of the process, unless a row says durable; the clock on the wall",
-      "\(PerdureGraph.name): \(PerdureGraph.settings)", "\(SQLiteGraph.name): \(SQLiteGraph.settings)",
+      "\(workers) workers, \(system.operatingSystemVersionString), \(system.activeProcessorCount) processors, "
+        + "medians of \(rounds) rounds and of \(repetitions) in each",
+      "saves survive a crash of the process, unless a row says durable",
+    ] + chosen.map { "\($0.name): \($0.settings)" }
+  }
+}
+
+/// Everything that is measured: Perdure first, what keeps nothing last.
+enum Engines {
+  static var all: [any GraphEngine.Type] {
+    [
+      PerdureGraph.self, SQLGraph<SQLiteAccessByC>.self, SQLGraph<SQLiteAccessByGRDB>.self, RecordGraph.self,
+      PlainGraph.self,
     ]
   }
+
+  static var names: String { all.map { $0.name }.joined(separator: ", ") }
 }

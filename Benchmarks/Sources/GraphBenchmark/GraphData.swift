@@ -1,7 +1,7 @@
 /// What every engine is filled with: companies of a thousand workers, a hundred projects each, made from numbers alone.
 ///
-/// Worker number `i` belongs to company `i / 1000`; its manager is found by the number within the company, as in a heap of eight
-/// children; it works on three projects of its company. Every value follows from the number, so nothing is drawn or kept.
+/// Worker number `i` belongs to company `i / 1000`; its manager is found by the number within the company, as in a heap of
+/// eight children; it works on three projects of its company. Every value follows from the number: nothing is drawn.
 struct GraphData {
   static let companySize = 1_000
   static let projectsPerCompany = 100
@@ -11,35 +11,49 @@ struct GraphData {
   static let namesakes = 20
 
   let workerCount: Int
+  /// By their numbers; made once, so that no engine's time has a part of it.
+  let workers: [WorkerValues]
+
+  init(workerCount: Int) {
+    self.workerCount = workerCount
+    workers = (0..<workerCount).map { Self.worker($0, of: workerCount) }
+  }
 
   var companyCount: Int { workerCount / Self.companySize }
-  var lastNameCount: Int { max(1, workerCount / Self.namesakes) }
+
+  /// Whose workers are inserted in one save: ten thousand.
+  var companyBatches: [Range<Int>] {
+    stride(from: 0, to: companyCount, by: 10).map { $0..<min($0 + 10, companyCount) }
+  }
 
   func companyName(_ company: Int) -> String { "Company \(company)" }
   func projectTitle(_ project: Int) -> String { "Project \(project)" }
 
-  func worker(_ number: Int) -> WorkerValues {
-    let noise = Self.mixed(UInt64(number))
-    let last = lastName(Int(noise % UInt64(lastNameCount)))
-    let first = Self.firstNames[Int(noise >> 32) % Self.firstNames.count]
+  private static func worker(_ number: Int, of workerCount: Int) -> WorkerValues {
+    let noise = mixed(UInt64(number))
+    let last = lastName(Int(noise % UInt64(max(1, workerCount / namesakes))))
+    let first = firstNames[Int(noise >> 32) % firstNames.count]
+    let salary = 1_000 + Int64(mixed(UInt64(number) ^ 0xABCD) % 9_000)
     return WorkerValues(
-      firstName: first, lastName: last, email: email(number), salary: salary(number),
+      firstName: first, lastName: last, email: "worker.\(number)@example.org", salary: salary,
       // A permutation: no two are alike, so that orders by it are the same everywhere.
       rating: Double(number * 7_919 % workerCount) + 0.5,
       hired: Double(noise >> 40), isActive: noise % 5 != 0)
   }
 
-  func email(_ number: Int) -> String { "worker.\(number)@example.org" }
-  func salary(_ number: Int) -> Int64 { 1_000 + Int64(Self.mixed(UInt64(number) ^ 0xABCD) % 9_000) }
-
-  func lastName(_ name: Int) -> String {
-    Self.syllables[name % 60] + Self.syllables[name / 60 % 60] + Self.syllables[name / 3_600 % 60]
+  private static func lastName(_ name: Int) -> String {
+    syllables[name % 60] + syllables[name / 60 % 60] + syllables[name / 3_600 % 60]
   }
 
   /// The number of the worker's manager; nil for the head of a company.
   func manager(_ number: Int) -> Int? {
     let place = number % Self.companySize
     return place == 0 ? nil : number - place + (place - 1) / Self.reportsPerManager
+  }
+
+  /// More than seven eighths of all are.
+  static func isWithoutReports(_ number: Int) -> Bool {
+    number % companySize * reportsPerManager + 1 >= companySize
   }
 
   /// The numbers of the worker's projects, each once.
@@ -61,7 +75,9 @@ struct GraphData {
     "Katherine", "Leslie", "Margaret", "Niklaus", "Radia", "Robin", "Sofia", "Tony",
   ]
   private static let syllables: [String] = {
-    let (starts, ends) = (["B", "D", "F", "G", "K", "L", "M", "N", "P", "R", "S", "T"], ["a", "e", "i", "o", "u"])
+    let (starts, ends) = (
+      ["B", "D", "F", "G", "K", "L", "M", "N", "P", "R", "S", "T"], ["a", "e", "i", "o", "u"]
+    )
     return starts.flatMap { start in ends.map { start + $0 } }
   }()
 }

@@ -23,9 +23,17 @@ protocol GraphEngine: AnyObject {
   func open(_ durability: SaveDurability) throws
   func close() throws
 
-  /// Does all of a workload: `open` of one that is closed, the others of one that is open. What was asked before may be kept in memory by `traverseAgain` alone: others begin without objects.
+  /// Called before a workload is performed, and not measured: for `traverseAgain` it reads what will be walked through.
+  func prepare(_ workload: Workload, _ script: Script) throws
+
+  /// Does all of a workload: `open` of one that is closed, the others of one that is open. `traverseAgain` alone finds
+  /// objects that are in memory.
   func perform(_ workload: Workload, _ script: Script) throws -> Answer
 
-  /// Everything that is there, read through the engine: workers with their companies, managers and projects.
+  /// Everything that is there, read through the engine: workers with their companies, managers and projects; companies
+  /// with the numbers and sums of their workers; projects with the numbers of theirs.
   func content() throws -> Answer
 }
+
+/// A question to a graph that is not open.
+struct GraphClosed: Error {}

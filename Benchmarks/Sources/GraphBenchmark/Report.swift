@@ -1,63 +1,84 @@
 import Foundation
+import Measuring
 
 /// What was measured of all engines, as a table in Markdown and as JSON.
 struct Report {
   struct Row {
     var workload: Workload
-    /// Nanoseconds of the clock by engine; nil where it was not measured.
-    var nanoseconds: [Double?]
     var count: Int
+    /// By engine; nil where it was not measured.
+    var figures: [(elapsed: Double, processor: Double)?]
   }
 
   var settings: [String]
   var engines: [String]
   var rows: [Row]
 
-  init(settings: [String], _ outcomes: [(engine: String, outcome: Trial.Outcome)]) throws {
+  /// - Parameter outcomes: Of each engine as many as there were rounds; the medians count.
+  /// - Throws: `GraphDisagreement` unless every engine has found the same, and ended with the same.
+  init(settings: [String], engines: [String], _ outcomes: [Outcome]) throws {
     self.settings = settings
-    engines = outcomes.map(\.engine)
-    rows = Workload.allCases.compactMap { workload in
-      let found = outcomes.map { $0.outcome.measurements.first { $0.workload == workload } }
-      guard let count = found.compactMap({ $0?.answer.count }).first else { return nil }
-      return Row(workload: workload, nanoseconds: found.map { $0?.nanoseconds.elapsed }, count: count)
-    }
+    self.engines = engines
     try Self.compare(outcomes)
+    rows = Workload.allCases.compactMap { workload in
+      let found = engines.map { engine in
+        outcomes.filter { $0.engine == engine }
+          .flatMap { $0.measurements.filter { $0.workload == workload } }
+      }
+      guard let count = found.joined().first?.answer.count else { return nil }
+      return Row(workload: workload, count: count, figures: found.map(Self.median))
+    }
   }
 
-  /// Every engine must have found the same, and end with the same.
-  private static func compare(_ outcomes: [(engine: String, outcome: Trial.Outcome)]) throws {
-    guard let (first, reference) = outcomes.first else { return }
-    for (engine, outcome) in outcomes.dropFirst() {
-      for measurement in outcome.measurements {
-        let expected = reference.measurements.first { $0.workload == measurement.workload }?.answer
+  private static func median(of measurements: [Measurement]) -> (elapsed: Double, processor: Double)? {
+    guard var middle = measurements.first else { return nil }
+    middle.cost = .median(of: measurements.map(\.cost))
+    return middle.nanoseconds
+  }
+
+  private static func compare(_ outcomes: [Outcome]) throws {
+    guard let first = outcomes.first else { return }
+    for other in outcomes.dropFirst() {
+      for measurement in other.measurements {
+        let expected = first.measurements.first { $0.workload == measurement.workload }?.answer
         if let expected, expected != measurement.answer {
           let what = measurement.workload.rawValue
-          throw GraphDisagreement("\(what): \(first) found \(expected), \(engine) \(measurement.answer)")
+          throw GraphDisagreement(
+            "\(what): \(first.engine) found \(expected), \(other.engine) \(measurement.answer)")
         }
       }
-      if outcome.content != reference.content {
-        throw GraphDisagreement("in the end \(first) holds \(reference.content), \(engine) \(outcome.content)")
-      }
+    }
+    for other in outcomes where other.content != first.content {
+      throw GraphDisagreement(
+        "in the end \(first.engine) holds \(first.content), \(other.engine) \(other.content)")
     }
   }
 
-  /// In the last column more than 1: Perdure, which comes first, is ahead of the best of the others.
-  var table: String {
-    let header = ["| | objects | \(engines.joined(separator: " | ")) | ratio |"]
-    let rule = ["|---|--:|" + engines.map { _ in "--:|" }.joined() + "--:|"]
+  /// In the last column more than 1: Perdure, which comes first, is ahead of the best of the other engines. The plain
+  /// classes, which come last, keep nothing and are none of them.
+  func table(processor: Bool) -> String {
+    let header = "| | objects | \(engines.joined(separator: " | ")) | best other / Perdure |"
+    let rule = "|---|--:|" + String(repeating: "--:|", count: engines.count + 1)
     let lines = rows.map { row in
-      let figures = row.nanoseconds.map { $0.map(Self.text) ?? "-" }
-      let best = row.nanoseconds.dropFirst().compactMap { $0 }.min()
-      let ratio = row.nanoseconds[0].flatMap { own in best.map { String(format: "%.2f", $0 / own) } } ?? "-"
-      return "| \(row.workload.rawValue) | \(row.count) | \(figures.joined(separator: " | ")) | \(ratio) |"
+      let figures = row.figures.map { $0.map { processor ? $0.processor : $0.elapsed } }
+      let cells = figures.map { $0.map(Self.text) ?? "–" } + [ratio(figures)]
+      return "| \(row.workload.rawValue) | \(row.count) | \(cells.joined(separator: " | ")) |"
     }
-    return (settings + [""] + header + rule + lines).joined(separator: "\n")
+    return (settings + ["", header, rule] + lines).joined(separator: "\n")
   }
 
-  private static func text(_ nanoseconds: Double) -> String {
+  private func ratio(_ figures: [Double?]) -> String {
+    let peers = zip(engines, figures).filter { $0.0 != PerdureGraph.name && $0.0 != PlainGraph.name }
+    guard let own = zip(engines, figures).first(where: { $0.0 == PerdureGraph.name })?.1,
+      let best = peers.compactMap(\.1).min()
+    else { return "–" }
+    return String(format: "%.2f", best / own)
+  }
+
+  static func text(_ nanoseconds: Double) -> String {
     switch nanoseconds {
     case ..<1_000: String(format: "%.0f ns", nanoseconds)
-    case ..<1_000_000: String(format: "%.2f us", nanoseconds / 1_000)
+    case ..<1_000_000: String(format: "%.2f µs", nanoseconds / 1_000)
     default: String(format: "%.2f ms", nanoseconds / 1_000_000)
     }
   }
@@ -66,12 +87,18 @@ struct Report {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     let results = rows.flatMap { row in
-      zip(engines, row.nanoseconds).compactMap { engine, nanoseconds in
-        nanoseconds.map { Figure(engine: engine, workload: row.workload.rawValue, n: n, ns_per_op: ($0 * 10).rounded() / 10) }
+      zip(engines, row.figures).compactMap { engine, figure in
+        figure.map {
+          Figure(
+            engine: engine, workload: row.workload.rawValue, n: n, ns_per_op: Self.rounded($0.elapsed),
+            processor_ns_per_op: Self.rounded($0.processor))
+        }
       }
     }
-    return try encoder.encode(Output(settings: settings, results: results))
+    return try encoder.encode(Output(settings: settings, results: results)) + Data("\n".utf8)
   }
+
+  private static func rounded(_ number: Double) -> Double { (number * 10).rounded() / 10 }
 
   private struct Output: Encodable {
     var settings: [String]
@@ -84,5 +111,6 @@ struct Report {
     /// Workers in the graph.
     var n: Int
     var ns_per_op: Double
+    var processor_ns_per_op: Double
   }
 }

@@ -1,45 +1,47 @@
 /// Which objects each workload is about: the same for every engine, from the numbers alone.
 struct Script {
   let data: GraphData
-  /// How much of everything, as a part of what a full run asks.
-  let scale: Double
-
-  private func numbers(_ count: Int, _ salt: UInt64) -> [Int] {
-    (0..<max(1, Int(Double(count) * scale))).map {
-      Int(GraphData.mixed(UInt64($0) &+ salt << 32) % UInt64(data.workerCount))
-    }
-  }
-
   /// Workers, as they come.
-  var gets: [Int] { numbers(20_000, 1) }
-  var emails: [Int] { numbers(20_000, 2) }
-  var chains: [Int] { numbers(5_000, 3) }
+  let gets: [Int]
+  let emails: [String]
+  let chains: [Int]
   /// Last names that somebody has.
-  var names: [String] { numbers(500, 4).map { data.worker($0).lastName } }
+  let names: [String]
   /// Two syllables of them.
-  var prefixes: [String] { numbers(100, 5).map { String(data.worker($0).lastName.prefix(4)) } }
+  let prefixes: [String]
   /// Salaries from each of these on, and up to nine more.
-  var salaries: [Int64] { numbers(100, 6).map { data.salary($0) } }
+  let salaries: [Int64]
   /// Companies that are walked through.
-  var companies: [Int] {
-    Array(Set(numbers(40, 7).map { $0 / GraphData.companySize })).sorted().filter { $0 < data.companyCount }
-  }
-  var updates: [Int] { numbers(2_000, 8) }
-  var durableUpdates: [Int] { numbers(300, 9) }
+  let companies: [Int]
+  let updates: [Int]
+  let durableUpdates: [Int]
   /// Workers and the companies that they go to; none of them twice, none with reports.
-  var moves: [(worker: Int, company: Int)] {
-    Array(Set(numbers(1_000, 10).filter(isLeaf))).sorted().map { ($0, ($0 / GraphData.companySize + 1) % data.companyCount) }
-  }
-  /// Workers that go: none that moved.
-  var dismissals: [Int] {
-    let moved = Set(moves.map(\.worker))
-    return Array(Set(numbers(1_000, 11).filter { isLeaf($0) && !moved.contains($0) })).sorted()
-  }
-  /// One in a hundred companies, at least one: none of them the first.
-  var closures: [Int] { stride(from: 1, to: data.companyCount, by: 100).map { $0 } }
+  let moves: [(worker: Int, company: Int)]
+  /// Workers that go: none that moved, none with reports.
+  let dismissals: [Int]
+  /// One in twenty companies, at least one: never the first.
+  let closures: [Int]
 
-  /// More than seven eighths of all are.
-  private func isLeaf(_ worker: Int) -> Bool {
-    worker % GraphData.companySize * GraphData.reportsPerManager + 1 >= GraphData.companySize
+  /// - Parameter scale: How much of everything, as a part of what a full run asks.
+  init(data: GraphData, scale: Double) {
+    self.data = data
+    func numbers(_ count: Int, _ salt: UInt64) -> [Int] {
+      (0..<max(1, Int(Double(count) * scale))).map {
+        Int(GraphData.mixed(UInt64($0) &+ salt << 32) % UInt64(data.workerCount))
+      }
+    }
+    gets = numbers(20_000, 1)
+    emails = numbers(20_000, 2).map { data.workers[$0].email }
+    chains = numbers(5_000, 3)
+    names = numbers(500, 4).map { data.workers[$0].lastName }
+    prefixes = numbers(100, 5).map { String(data.workers[$0].lastName.prefix(4)) }
+    salaries = numbers(100, 6).map { data.workers[$0].salary }
+    companies = Set(numbers(40, 7).map { $0 / GraphData.companySize }).sorted()
+    updates = numbers(2_000, 8)
+    durableUpdates = numbers(300, 9)
+    let moved = Set(numbers(1_000, 10).filter(GraphData.isWithoutReports))
+    moves = moved.sorted().map { ($0, ($0 / GraphData.companySize + 1) % data.companyCount) }
+    dismissals = Set(numbers(1_000, 11).filter(GraphData.isWithoutReports)).subtracting(moved).sorted()
+    closures = Array(stride(from: 1, to: data.companyCount, by: 20))
   }
 }

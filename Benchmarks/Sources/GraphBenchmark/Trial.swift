@@ -15,17 +15,21 @@ struct Measurement {
   }
 }
 
-/// Takes an engine through all workloads.
+/// What one engine came to in all workloads, and what it held in the end.
+struct Outcome {
+  var engine: String
+  var measurements: [Measurement]
+  var content: Answer
+}
+
+/// Takes an engine through the workloads, from an empty folder on.
 struct Trial {
   let script: Script
   /// How often each question is asked; the median counts.
-  let rounds: Int
+  let repetitions: Int
+  /// What is done; the graph is inserted in any case.
+  let workloads: Set<Workload>
   let folder: URL
-
-  struct Outcome {
-    var measurements: [Measurement]
-    var content: Answer
-  }
 
   func run<Engine: GraphEngine>(_ type: Engine.Type) throws -> Outcome {
     let place = folder.appendingPathComponent("graph-\(UUID().uuidString)")
@@ -33,26 +37,20 @@ struct Trial {
     defer { try? FileManager.default.removeItem(at: place) }
     let engine = try type.init(folder: place, data: script.data)
     try engine.open(.process)
-    var measurements: [Measurement] = []
-    for workload in Workload.allCases where Engine.workloads.contains(workload) {
-      try prepare(engine, workload)
-      measurements.append(try measure(engine, workload))
-      if workload == .updateEachDurable { try reopen(engine, .process) }
+    var measurements = [try measure(engine, .insert)]
+    // Questions are asked of a store that was opened, and not of what filled it.
+    try reopen(engine, .process)
+    for workload in Workload.allCases.dropFirst() where workloads.contains(workload) {
+      if Engine.workloads.contains(workload) {
+        measurements.append(try measure(engine, workload))
+      } else if workload.isChange {
+        // All are to end with the same.
+        _ = try engine.perform(workload, script)
+      }
     }
     let content = try engine.content()
     try engine.close()
-    return Outcome(measurements: measurements, content: content)
-  }
-
-  /// What is not measured.
-  private func prepare(_ engine: some GraphEngine, _ workload: Workload) throws {
-    switch workload {
-    case .updateEachDurable: try reopen(engine, .power)
-    case .open: try engine.close()
-    // Questions are asked of a store that was opened, and not of what filled it.
-    case .getByID: try reopen(engine, .process)
-    default: break
-    }
+    return Outcome(engine: Engine.name, measurements: measurements, content: content)
   }
 
   private func reopen(_ engine: some GraphEngine, _ durability: SaveDurability) throws {
@@ -61,16 +59,21 @@ struct Trial {
   }
 
   private func measure(_ engine: some GraphEngine, _ workload: Workload) throws -> Measurement {
+    if workload == .updateEachDurable { try reopen(engine, .power) }
+    if workload == .open { try engine.close() }
     var costs: [Cost] = []
     var answer = Answer()
-    for round in 0..<(workload.isQuestion ? rounds : 1) {
-      // A first walk has none before it.
-      if workload == .traverseAgain, round == 0 { _ = try engine.perform(.traverse, script) }
+    for round in 0..<(workload.isQuestion ? repetitions : 1) {
+      try engine.prepare(workload, script)
       let (found, cost) = try Cost.measured { try engine.perform(workload, script) }
-      if round > 0, found != answer { throw GraphDisagreement("\(workload.rawValue) gives another answer each time") }
+      if round > 0, found != answer {
+        throw GraphDisagreement(
+          "\(type(of: engine).name): \(workload.rawValue) gives another answer each time")
+      }
       answer = found
       costs.append(cost)
     }
+    if workload == .updateEachDurable { try reopen(engine, .process) }
     return Measurement(workload: workload, answer: answer, cost: .median(of: costs))
   }
 }

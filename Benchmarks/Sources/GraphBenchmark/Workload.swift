@@ -12,7 +12,7 @@ enum Workload: String, CaseIterable {
   case traverseAgain = "traverse company, workers, projects: again"
   case managers = "chain of managers"
   case sumComputed = "count and sum by company, computed"
-  case sumDerived = "count and sum by company, derived"
+  case sumKept = "count and sum by company, kept"
   case sortIndexed = "first 100 in the order of an index"
   case sortUnindexed = "first 100 in another order"
   case updateAll = "update all in one save"
@@ -20,23 +20,26 @@ enum Workload: String, CaseIterable {
   case updateEachDurable = "update, one durable save each"
   case moveWorker = "move a worker, one save each"
   case deleteWorker = "delete a worker, one save each"
-  case deleteCompany = "delete a company of 1,000 workers"
+  case deleteCompany = "delete a company, a worker of it"
   case open = "open and first fetch"
 
   /// What a figure is divided by; nil: once for the whole.
   var isPerObject: Bool {
     switch self {
-    case .sortIndexed, .sortUnindexed, .deleteCompany, .open: false
+    case .sortIndexed, .sortUnindexed, .open: false
     default: true
     }
   }
 
-  /// Whether it asks alone, and can be asked again.
-  var isQuestion: Bool {
+  /// Whether the graph is another one afterwards.
+  var isChange: Bool {
     switch self {
-    case .insert, .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany, .open:
-      false
-    default: true
+    case .insert, .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany:
+      true
+    default: false
     }
   }
+
+  /// Whether it can be asked again.
+  var isQuestion: Bool { !isChange && self != .open }
 }

@@ -4,6 +4,11 @@ import CSQLite
 package struct SQLiteError: Error, CustomStringConvertible {
   package var code: Int32
   package var message: String
+
+  package init(code: Int32, message: String) {
+    (self.code, self.message) = (code, message)
+  }
+
   package var description: String { "SQLite error \(code): \(message)" }
 }
 
@@ -11,6 +16,9 @@ package struct SQLiteError: Error, CustomStringConvertible {
 package final class SQLiteConnection {
   private var handle: OpaquePointer?
   private var statements: [SQLiteStatement] = []
+
+  /// The version of the library.
+  package static var libraryVersion: String { String(cString: sqlite3_libversion()) }
 
   package init(path: String) throws {
     let code = sqlite3_open_v2(

@@ -5,8 +5,11 @@ import Perdure
   var name: String
   @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
   @Relationship(inverse: "company", deleteRule: .cascade) var projects: ToMany<Project>
+  // Counted and added up by the store when somebody asks.
   @Attribute(derived: "workers.@count") private(set) var workerCount: Int
-  @Attribute(derived: "workers.salary.@sum") private(set) var salarySum: Int64
+  @Attribute(derived: "workers.rating.@sum") private(set) var ratingSum: Double
+  // Kept by the store, as there is an index.
+  @Attribute(.indexed, derived: "workers.salary.@sum") private(set) var salarySum: Int64
 }
 
 @Entity final class Worker: ManagedObject {

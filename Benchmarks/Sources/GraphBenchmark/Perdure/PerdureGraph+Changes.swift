@@ -20,12 +20,16 @@ extension PerdureGraph {
     case .updateEach: try each(script.updates) { worker($0)?.salary += 1 }
     case .updateEachDurable: try each(script.durableUpdates) { worker($0)?.salary += 1 }
     case .moveWorker:
-      try each(script.moves) { worker($0.worker)?.company = context.object(with: companies[$0.company]) as? Company }
+      try each(script.moves) {
+        worker($0.worker)?.company = context.object(with: companies[$0.company]) as? Company
+      }
     case .deleteWorker:
       try each(script.dismissals) { number in
         if let worker = worker(number) { context.delete(worker) }
       }
-    default: try each(script.closures) { context.delete(context.object(with: companies[$0])) }
+    default:
+      try each(script.closures) { context.delete(context.object(with: companies[$0])) }
+      answer.addChanges(script.closures.count * (GraphData.companySize - 1))
     }
     return answer
   }

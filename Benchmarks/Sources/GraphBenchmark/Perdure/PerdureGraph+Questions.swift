@@ -39,25 +39,39 @@ extension PerdureGraph {
     return answer
   }
 
+  /// Whoever holds an object finds it in memory again.
+  func objectsAlong(_ numbers: [Int], _ context: ManagedObjectContext) -> [ManagedObject] {
+    var objects: [ManagedObject] = []
+    for number in numbers {
+      guard let company = context.object(with: companies[number]) as? Company else { continue }
+      objects.append(company)
+      for worker in company.workers {
+        objects.append(worker)
+        for project in worker.projects { objects.append(project) }
+      }
+    }
+    return objects
+  }
+
   func managers(_ numbers: [Int], _ context: ManagedObjectContext) -> Answer {
     var answer = Answer()
     for number in numbers {
       var worker = context.object(with: workers[number]) as? Worker
       while let current = worker {
-        answer.add(current.salary)
+        answer.add(current.values)
         worker = current.manager
       }
     }
     return answer
   }
 
-  /// Of every company, by the objects of it or by what it keeps of them.
-  func sums(_ context: ManagedObjectContext, _ sum: (Company) -> (Int, Int64)) -> Answer {
+  /// Of every company.
+  func sums(_ context: ManagedObjectContext, _ sum: (Company) -> (Int, Double)) -> Answer {
     var answer = Answer()
     for id in companies {
       guard let company = context.object(with: id) as? Company else { continue }
-      let (count, salaries) = sum(company)
-      answer.add(counted: count &* 1_000_003 &+ Int(salaries), among: GraphData.companySize)
+      let (count, total) = sum(company)
+      answer.add(count: count, sum: total, among: GraphData.companySize)
     }
     return answer
   }

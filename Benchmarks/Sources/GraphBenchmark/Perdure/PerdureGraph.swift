@@ -5,7 +5,7 @@ import PerdureLog
 /// The graph as objects of Perdure, with classes as users write them.
 final class PerdureGraph: GraphEngine {
   static let name = "Perdure"
-  static let settings = "objects by macros, otherwise as it comes"
+  static let settings = "objects by macros, a new context for each workload, otherwise as it comes"
   static let workloads = Workload.allCases
 
   let data: GraphData
@@ -14,8 +14,8 @@ final class PerdureGraph: GraphEngine {
   /// Ids as a program keeps them, by the numbers of workers and of companies.
   private(set) var workers: [ManagedObjectID] = []
   private(set) var companies: [ManagedObjectID] = []
-  /// What `traverse` has read, for `traverseAgain`.
-  private var traversed: ManagedObjectContext?
+  /// What a walk has read, for the next one.
+  private var walked: (context: ManagedObjectContext, objects: [ManagedObject])?
 
   init(folder: URL, data: GraphData) throws {
     self.data = data
@@ -23,7 +23,7 @@ final class PerdureGraph: GraphEngine {
   }
 
   func close() throws {
-    traversed = nil
+    walked = nil
     try container?.close()
     container = nil
   }
@@ -41,38 +41,43 @@ final class PerdureGraph: GraphEngine {
     return container.newContext()
   }
 
+  func prepare(_ workload: Workload, _ script: Script) throws {
+    walked = nil
+    guard workload == .traverseAgain else { return }
+    let context = try newContext()
+    walked = (context, objectsAlong(script.companies, context))
+    _ = traverse(script.companies, context)
+  }
+
   func perform(_ workload: Workload, _ script: Script) throws -> Answer {
     if workload == .open { try open(.process) }
-    let context = try workload == .traverseAgain ? traversed ?? newContext() : newContext()
+    let context = try walked?.context ?? newContext()
     switch workload {
     case .insert: return try insert()
     case .getByID: return get(script.gets, context)
     case .getByEmail:
-      return try fetch(script.emails.map { data.email($0) }, context) { text in
-        Worker.fetchRequest { $0.email == text }
-      }
+      return try fetch(script.emails, context) { text in Worker.fetchRequest { $0.email == text } }
     case .fetchEqual:
       return try fetch(script.names, context) { text in Worker.fetchRequest { $0.lastName == text } }
     case .fetchRange:
-      return try fetch(script.salaries, context) { low in Worker.fetchRequest { $0.salary.in(low..<low + 10) } }
+      return try fetch(script.salaries, context) { low in Worker.fetchRequest { $0.salary.in(low..<low + 10) }
+      }
     case .fetchPrefix:
       return try fetch(script.prefixes, context) { text in
         Worker.fetchRequest { $0.lastName.hasPrefix(text) }
       }
     case .countByPredicate: return try count(context)
     case .materialise: return try fetch([()], context) { Worker.fetchRequest() }
-    case .traverse, .traverseAgain:
-      traversed = context
-      return traverse(script.companies, context)
+    case .traverse, .traverseAgain: return traverse(script.companies, context)
     case .managers: return managers(script.chains, context)
-    case .sumComputed: return sums(context) { ($0.workers.count, $0.workers.reduce(0) { $0 + $1.salary }) }
-    case .sumDerived: return sums(context) { ($0.workerCount, $0.salarySum) }
+    case .sumComputed: return sums(context) { ($0.workerCount, $0.ratingSum) }
+    case .sumKept: return sums(context) { ($0.workerCount, Double($0.salarySum)) }
     case .sortIndexed: return try first(FetchOrder(\Worker.email), context)
     case .sortUnindexed: return try first(FetchOrder(\Worker.rating), context)
     case .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany:
       return try change(workload, script, context)
     case .open:
-      return try fetch([data.email(0)], context) { text in Worker.fetchRequest { $0.email == text } }
+      return try fetch([data.workers[0].email], context) { text in Worker.fetchRequest { $0.email == text } }
     }
   }
 
@@ -84,19 +89,24 @@ final class PerdureGraph: GraphEngine {
         worker.values, company: worker.company?.name, manager: worker.manager?.email,
         projects: worker.projects.map(\.title))
     }
+    for company in try context.fetch(Company.fetchRequest()) {
+      answer.add(company.name)
+      answer.add(count: company.workerCount, sum: Double(company.salarySum), among: 1)
+    }
+    for project in try context.fetch(Project.fetchRequest()) {
+      answer.add("\(project.title): \(project.workers.count)")
+    }
     return answer
   }
 
   /// Ten thousand workers a save, each with a context of its own.
   private func insert() throws -> Answer {
     var answer = Answer()
-    for start in stride(from: 0, to: data.companyCount, by: 10) {
+    for numbers in data.companyBatches {
       let context = try newContext()
       var inserted: [Worker] = []
       var founded: [Company] = []
-      for number in start..<min(start + 10, data.companyCount) {
-        founded.append(insertCompany(number, &inserted, context))
-      }
+      for number in numbers { founded.append(insertCompany(number, &inserted, context)) }
       try context.save()
       workers += inserted.map(\.objectID)
       companies += founded.map(\.objectID)
@@ -116,20 +126,20 @@ final class PerdureGraph: GraphEngine {
       project.company = company
       return project
     }
-    let first = inserted.count - number * GraphData.companySize
+    let head = inserted.count
     for place in 0..<GraphData.companySize {
       let worker = Worker(context: context)
       let number = number * GraphData.companySize + place
-      worker.set(data.worker(number))
+      worker.set(data.workers[number])
       worker.company = company
-      if let manager = data.manager(number) { worker.manager = inserted[first + manager] }
-      worker.projects.insert(
-        contentsOf: data.projects(number).map { projects[$0 % GraphData.projectsPerCompany] })
+      if let manager = data.manager(number) {
+        worker.manager = inserted[head + manager % GraphData.companySize]
+      }
+      for project in data.projects(number) {
+        worker.projects.insert(projects[project % GraphData.projectsPerCompany])
+      }
       inserted.append(worker)
     }
     return company
   }
 }
-
-/// A question to a graph that is not open.
-struct GraphClosed: Error {}

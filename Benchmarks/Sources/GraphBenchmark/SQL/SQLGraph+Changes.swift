@@ -1,32 +1,29 @@
-import SQLiteAccess
-
-extension SQLiteGraph {
+extension SQLGraph {
   /// Ten thousand workers a transaction.
   func insert() throws -> Answer {
     var answer = Answer()
-    for start in stride(from: 0, to: data.companyCount, by: 10) {
-      let companies = start..<min(start + 10, data.companyCount)
-      try inTransaction { for company in companies { try insert(company: company) } }
+    for companies in data.companyBatches {
+      try opened().inTransaction { for company in companies { try insert(company: company) } }
       answer.addChanges(companies.count * GraphData.companySize)
     }
     return answer
   }
 
   private func insert(company number: Int) throws {
-    let company = try statement("INSERT INTO company VALUES (?, ?, ?, ?)")
-    let project = try statement("INSERT INTO project VALUES (?, ?, ?)")
+    let company = try often("INSERT INTO company VALUES (?, ?, ?, ?)")
+    let project = try often("INSERT INTO project VALUES (?, ?, ?)")
     for place in 0..<GraphData.projectsPerCompany {
       let number = number * GraphData.projectsPerCompany + place
-      try project.bind(1, Self.rowID(number))
+      try project.bind(1, SQLGraphSettings.rowID(number))
       try project.bind(2, data.projectTitle(number))
-      try project.bind(3, Self.rowID(number / GraphData.projectsPerCompany))
+      try project.bind(3, SQLGraphSettings.rowID(number / GraphData.projectsPerCompany))
       try project.run()
     }
     var sum: Int64 = 0
     for place in 0..<GraphData.companySize {
       sum += try insert(worker: number * GraphData.companySize + place, company: number)
     }
-    try company.bind(1, Self.rowID(number))
+    try company.bind(1, SQLGraphSettings.rowID(number))
     try company.bind(2, data.companyName(number))
     try company.bind(3, Int64(GraphData.companySize))
     try company.bind(4, sum)
@@ -35,10 +32,10 @@ extension SQLiteGraph {
 
   /// Gives the salary.
   private func insert(worker number: Int, company: Int) throws -> Int64 {
-    let worker = try statement("INSERT INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-    let link = try statement("INSERT INTO worker_project VALUES (?, ?)")
-    let values = data.worker(number)
-    try worker.bind(1, Self.rowID(number))
+    let worker = try often("INSERT INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    let link = try often("INSERT INTO worker_project VALUES (?, ?)")
+    let values = data.workers[number]
+    try worker.bind(1, SQLGraphSettings.rowID(number))
     try worker.bind(2, values.firstName)
     try worker.bind(3, values.lastName)
     try worker.bind(4, values.email)
@@ -46,12 +43,12 @@ extension SQLiteGraph {
     try worker.bind(6, values.rating)
     try worker.bind(7, values.hired)
     try worker.bind(8, values.isActive ? 1 : 0 as Int64)
-    try worker.bind(9, Self.rowID(company))
-    try worker.bind(10, data.manager(number).map(Self.rowID))
+    try worker.bind(9, SQLGraphSettings.rowID(company))
+    try worker.bind(10, data.manager(number).map(SQLGraphSettings.rowID))
     try worker.run()
     for project in data.projects(number) {
-      try link.bind(1, Self.rowID(number))
-      try link.bind(2, Self.rowID(project))
+      try link.bind(1, SQLGraphSettings.rowID(number))
+      try link.bind(2, SQLGraphSettings.rowID(project))
       try link.run()
     }
     return values.salary
@@ -60,24 +57,27 @@ extension SQLiteGraph {
   func change(_ workload: Workload, _ script: Script) throws -> Answer {
     var answer = Answer()
     func each<Wish>(_ wishes: [Wish], _ body: (Wish) throws -> Void) throws {
-      for wish in wishes { try inTransaction { try body(wish) } }
+      for wish in wishes { try opened().inTransaction { try body(wish) } }
       answer.addChanges(wishes.count)
     }
     switch workload {
     case .updateAll:
-      answer.addChanges(try inTransaction(raiseAll))
+      try opened().inTransaction { answer.addChanges(try raiseAll()) }
     case .updateEach: try each(script.updates, raise)
     case .updateEachDurable: try each(script.durableUpdates, raise)
     case .moveWorker: try each(script.moves) { try move($0.worker, to: $0.company) }
     case .deleteWorker: try each(script.dismissals, delete)
-    default: try each(script.closures, close)
+    default:
+      try each(script.closures, dissolve)
+      answer.addChanges(script.closures.count * (GraphData.companySize - 1))
     }
     return answer
   }
 
-  private func run(_ sql: String, _ numbers: Int64...) throws {
-    let statement = try statement(sql)
-    for (place, number) in numbers.enumerated() { try statement.bind(Int32(place + 1), number) }
+  private func run(_ sql: StaticString, _ first: Int64, _ second: Int64? = nil) throws {
+    let statement = try often(sql)
+    try statement.bind(1, first)
+    if let second { try statement.bind(2, second) }
     try statement.run()
   }
 
@@ -88,15 +88,16 @@ extension SQLiteGraph {
     var salaries: [(id: Int64, salary: Int64)] = []
     while try rows.step() { salaries.append((rows.int(0), rows.int(1))) }
     for (id, salary) in salaries { try run("UPDATE worker SET salary = ?2 WHERE id = ?1", id, salary + 1) }
-    try run("UPDATE company SET salary_sum = salary_sum + worker_count")
+    try statement("UPDATE company SET salary_sum = salary_sum + worker_count").run()
     return salaries.count
   }
 
   private func raise(_ number: Int) throws {
-    let id = Self.rowID(number)
+    let id = SQLGraphSettings.rowID(number)
     try run("UPDATE worker SET salary = salary + 1 WHERE id = ?", id)
     try run(
-      "UPDATE company SET salary_sum = salary_sum + 1 WHERE id = (SELECT company FROM worker WHERE id = ?)", id)
+      "UPDATE company SET salary_sum = salary_sum + 1 WHERE id = (SELECT company FROM worker WHERE id = ?)",
+      id)
   }
 
   /// The worker is one less of its company's.
@@ -109,7 +110,7 @@ extension SQLiteGraph {
   }
 
   private func move(_ number: Int, to company: Int) throws {
-    let (id, company) = (Self.rowID(number), Self.rowID(company))
+    let (id, company) = (SQLGraphSettings.rowID(number), SQLGraphSettings.rowID(company))
     try leave(id)
     try run("UPDATE worker SET company = ?2 WHERE id = ?1", id, company)
     try run(
@@ -120,21 +121,22 @@ extension SQLiteGraph {
   }
 
   private func delete(_ number: Int) throws {
-    let id = Self.rowID(number)
+    let id = SQLGraphSettings.rowID(number)
     try leave(id)
     try run("DELETE FROM worker_project WHERE worker = ?", id)
     try run("UPDATE worker SET manager = NULL WHERE manager = ?", id)
     try run("DELETE FROM worker WHERE id = ?", id)
   }
 
-  private func close(_ number: Int) throws {
-    let id = Self.rowID(number)
-    let (own, projects) = (
-      "(SELECT id FROM worker WHERE company = ?1)", "(SELECT id FROM project WHERE company = ?1)"
-    )
-    try run("DELETE FROM worker_project WHERE worker IN \(own)", id)
-    try run("DELETE FROM worker_project WHERE project IN \(projects)", id)
-    try run("UPDATE worker SET manager = NULL WHERE manager IN \(own) AND company <> ?1", id)
+  private func dissolve(_ number: Int) throws {
+    let id = SQLGraphSettings.rowID(number)
+    try run("DELETE FROM worker_project WHERE worker IN (SELECT id FROM worker WHERE company = ?)", id)
+    try run("DELETE FROM worker_project WHERE project IN (SELECT id FROM project WHERE company = ?)", id)
+    try run(
+      """
+      UPDATE worker SET manager = NULL
+      WHERE manager IN (SELECT id FROM worker WHERE company = ?1) AND company <> ?1
+      """, id)
     try run("DELETE FROM project WHERE company = ?", id)
     try run("DELETE FROM worker WHERE company = ?", id)
     try run("DELETE FROM company WHERE id = ?", id)

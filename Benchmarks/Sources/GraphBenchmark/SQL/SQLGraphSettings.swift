@@ -1,0 +1,36 @@
+/// What every engine on SQLite has in common, so that they differ in how they ask alone.
+enum SQLGraphSettings {
+  static let text = "WAL, synchronous NORMAL (FULL where durable), 64 MiB of pages, 4 GiB mapped"
+
+  static func pragmas(_ durability: SaveDurability) -> [String] {
+    [
+      // What is committed survives the process in both cases, and the power's cut with FULL.
+      "PRAGMA journal_mode = WAL", "PRAGMA synchronous = \(durability == .power ? "FULL" : "NORMAL")",
+      "PRAGMA cache_size = -65536", "PRAGMA mmap_size = 4294967296", "PRAGMA temp_store = MEMORY",
+      "PRAGMA foreign_keys = OFF",
+    ]
+  }
+
+  /// The number and the sum of a company's workers are kept by whoever writes, as no trigger could do faster. Rows are
+  /// numbered as workers, companies and projects are, from 1.
+  static let schema = """
+    CREATE TABLE IF NOT EXISTS company(
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL, worker_count INTEGER NOT NULL, salary_sum INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS worker(
+      id INTEGER PRIMARY KEY, first_name TEXT NOT NULL, last_name TEXT NOT NULL, email TEXT NOT NULL,
+      salary INTEGER NOT NULL, rating REAL NOT NULL, hired REAL NOT NULL, active INTEGER NOT NULL,
+      company INTEGER, manager INTEGER);
+    CREATE TABLE IF NOT EXISTS project(id INTEGER PRIMARY KEY, title TEXT NOT NULL, company INTEGER);
+    CREATE TABLE IF NOT EXISTS worker_project(
+      worker INTEGER, project INTEGER, PRIMARY KEY (worker, project)) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS project_worker ON worker_project(project, worker);
+    CREATE UNIQUE INDEX IF NOT EXISTS worker_email ON worker(email);
+    CREATE INDEX IF NOT EXISTS worker_last_name ON worker(last_name);
+    CREATE INDEX IF NOT EXISTS worker_salary ON worker(salary);
+    CREATE INDEX IF NOT EXISTS worker_company ON worker(company);
+    CREATE INDEX IF NOT EXISTS worker_manager ON worker(manager);
+    CREATE INDEX IF NOT EXISTS project_company ON project(company);
+    """
+
+  static func rowID(_ number: Int) -> Int64 { Int64(number + 1) }
+}

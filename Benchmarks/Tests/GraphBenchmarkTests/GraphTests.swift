@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+@testable import GraphBenchmark
+
+private let script = Script(data: GraphData(workerCount: 2 * GraphData.companySize), scale: 0.01)
+
+private func outcome(
+  of engine: any GraphEngine.Type, _ workloads: Set<Workload> = Set(Workload.allCases)
+) throws -> Outcome {
+  try Trial(
+    script: script, repetitions: 1, workloads: workloads, folder: FileManager.default.temporaryDirectory
+  )
+  .run(engine)
+}
+
+@Suite struct GraphTests {
+  @Test("All engines find the same and end with the same")
+  func agreement() throws {
+    let outcomes = try Engines.all.map { try outcome(of: $0) }
+    let report = try Report(settings: [], engines: outcomes.map(\.engine), outcomes)
+    #expect(report.rows.count == Workload.allCases.count)
+    // Everything has a figure of each, but for what plain classes have no way to do.
+    for row in report.rows {
+      #expect(row.figures.dropLast().allSatisfy { $0 != nil }, "\(row.workload)")
+      #expect((row.figures.last.flatMap(\.self) != nil) == PlainGraph.workloads.contains(row.workload))
+    }
+    #expect(report.table(processor: false).contains("| get by unique email | 200 | "))
+  }
+
+  @Test("An answer that differs makes the report fail")
+  func wrongAnswer() throws {
+    let right = try outcome(of: SQLGraph<SQLiteAccessByC>.self, [.getByID])
+    var wrong = right
+    wrong.engine = "another"
+    wrong.measurements[1].answer.add("something else")
+    #expect(throws: GraphDisagreement.self) {
+      try Report(settings: [], engines: [right.engine, wrong.engine], [right, wrong])
+    }
+  }
+
+  @Test("A graph that ends otherwise makes the report fail")
+  func wrongEnd() throws {
+    let right = try outcome(of: PlainGraph.self, [.getByID])
+    let more = try outcome(of: PlainGraph.self, [.getByID, .deleteWorker])
+    #expect(throws: GraphDisagreement.self) {
+      try Report(settings: [], engines: [right.engine], [right, more])
+    }
+  }
+
+  @Test("A file has engine, row, number of workers and nanoseconds")
+  func file() throws {
+    let found = try outcome(of: PlainGraph.self, [.getByID])
+    let report = try Report(settings: ["how"], engines: [found.engine], [found])
+    let file = try JSONSerialization.jsonObject(with: report.json(n: 2_000)) as? [String: Any]
+    let results = try #require(file?["results"] as? [[String: Any]])
+    #expect(results.count == 2)
+    #expect(results[1]["engine"] as? String == "plain classes")
+    #expect(results[1]["workload"] as? String == "get by id")
+    #expect(results[1]["n"] as? Int == 2_000)
+    #expect((results[1]["ns_per_op"] as? Double ?? 0) > 0)
+  }
+
+  @Test("Who moves or goes has no reports, and nobody does both")
+  func leavingAndMoving() {
+    #expect(!script.moves.isEmpty && !script.dismissals.isEmpty)
+    let managers = Set((0..<script.data.workerCount).compactMap(script.data.manager))
+    #expect(script.moves.allSatisfy { !managers.contains($0.worker) })
+    #expect(script.dismissals.allSatisfy { !managers.contains($0) })
+    #expect(Set(script.moves.map(\.worker)).isDisjoint(with: script.dismissals))
+  }
+
+  @Test("No two workers share an email or a place in the order of ratings")
+  func distinctValues() {
+    let workers = script.data.workers
+    #expect(Set(workers.map(\.email)).count == workers.count)
+    #expect(Set(workers.map(\.rating)).count == workers.count)
+  }
+}

@@ -1,0 +1,20 @@
+import Foundation
+import Testing
+
+@testable import GraphBenchmark
+
+// The numbers are from an implementation that shares nothing with this one.
+@Suite struct OO7Tests {
+  @Test("The designs are those that the numbers are known of")
+  func designs() {
+    #expect(DesignData(.tiny).checksum == 0xC1FD_CB5F)
+    let small = DesignData(.small)
+    #expect(small.checksum == 0xFFCC_817B)
+    #expect(small.complexes.count == 364 && small.bases.count == 729)
+    #expect(small.bases[0].part.buildDate == 1_907)
+    #expect(small.bases[0].privates == [87, 45, 283] && small.bases[0].shared == [39, 436, 138])
+    let atomic = small.composites[0].atomics[0]
+    #expect((atomic.part.buildDate, atomic.x, atomic.y, atomic.documentID) == (1_340, 30_167, 83_430, 450))
+    #expect(small.composites[0].links[0].map(\.target) == [1, 0, 2])
+  }
+}
