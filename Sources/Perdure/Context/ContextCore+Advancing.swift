@@ -100,7 +100,7 @@ extension ContextCore {
       dropTransientsBefore(overlay)
     }
     for object in identityMap.objects { retire(object) }
-    recentGroups.removeAll()
+    siblingGroups.removeAll()
     vanished = []
     eventStarts = [:]
     refreshStore()

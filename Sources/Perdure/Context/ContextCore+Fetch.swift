@@ -4,19 +4,35 @@ internal import PerdurePredicates
 
 extension ContextCore {
   func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
-    try reading {
+    let paths = try prefetchPaths(request)
+    let objects = try found(request)
+    let batchCount = request.fetchBatchSize == 0 ? SiblingGroup.blockCount : request.fetchBatchSize
+    let siblings = makeSiblings(objects, blockCount: batchCount, isPrefetching: !paths.isEmpty)
+    if let siblings {
+      for path in paths { prefetch(path[...], of: siblings) }
+    }
+    if !request.returnsObjectsAsFaults {
+      for object in objects where object.overlay?.isNew != true { _ = wake(object) }
+    }
+    if let readFailure { throw readFailure }
+    return objects
+  }
+
+  private func found<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
+    let takesRows = request.includesPropertyValues && request.fetchBatchSize == 0
+    return try reading {
       var objects: [T] = []
       if asksJointly(request) {
         try joinedFetch(request).visit { reference, row in
           let object = typedInstance(of: reference, T.self)
-          if let row { adopt(row, object) }
+          if takesRows, let row { adopt(row, object) }
           objects.append(object)
         }
         return objects
       }
-      try executor(request).visit { reference, row in
+      try executor(request).visit(needsRows: takesRows) { reference, row in
         let object = typedInstance(of: reference, T.self)
-        if let row { adopt(row, object) }
+        if takesRows, let row { adopt(row, object) }
         objects.append(object)
         return true
       }
@@ -44,6 +60,7 @@ extension ContextCore {
   /// Runs a fetch. What is wrong with the request is thrown as it is, everything else as a store that cannot
   /// be read.
   private func reading<R>(_ body: () throws -> R) throws -> R {
+    statistics.fetchRequestCount += 1
     let result: R
     do {
       result = try body()
@@ -101,7 +118,7 @@ extension ContextCore {
   }
 
   /// The name of the entity that a request means when it names none.
-  private func entityName<T: ManagedObject>(of request: FetchRequest<T>) throws(FetchError) -> String {
+  func entityName<T: ManagedObject>(of request: FetchRequest<T>) throws(FetchError) -> String {
     if let shape = graph.shape(of: T.self) { return shape.name }
     if request.entityName != nil { return "" }
     guard !T._entityName.isEmpty else { throw .noEntity }

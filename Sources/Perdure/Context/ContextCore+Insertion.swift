@@ -142,6 +142,7 @@ extension ContextCore {
       preconditionFailure("A row that was just written does not read.")
     }
     header.pointee.epoch = epoch
+    header.pointee.wakefulness.insert(.rewritten)
     if isAltered { header.pointee.wakefulness.insert(.altered) }
   }
 

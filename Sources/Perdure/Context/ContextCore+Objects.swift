@@ -52,7 +52,12 @@ extension ContextCore {
   /// The one instance of a reference.
   func instance(of reference: ObjectReference) -> ManagedObject {
     if let object = identityMap.object(reference) { return object }
-    return graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
+    return makeInstance(of: reference)
+  }
+
+  /// The first instance of a reference.
+  func makeInstance(of reference: ObjectReference) -> ManagedObject {
+    graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
       shape.objectClass.init(ObjectSeed(core: self, shape: shape, reference: reference))
     }
   }
@@ -83,11 +88,13 @@ extension ContextCore {
   func willFree(_ object: ManagedObject) {
     let header = object.header
     if !header.pointee.isGone { identityMap.remove(header.pointee.reference) }
-    header.free()
+    // The header may be kept for the next instance.
+    let isLasting = header.pointee.groupNumber & SiblingGroup.lastingMark != 0
+    if !isLasting || !leaveSiblings(header) { header.free() }
     instanceCount &-= 1
     guard instanceCount == 0 else { return }
     // Nobody is there to fire together with: their memory can go.
-    recentGroups.removeAll()
+    siblingGroups.removeAll()
     Unmanaged.passUnretained(self).release()
   }
 

@@ -141,6 +141,7 @@ extension ContextCore {
   }
 
   func storedEntryCount(_ index: StoreIndex, _ owner: ObjectReference) -> Int {
+    statistics.relationshipCountRequestCount += 1
     do { return try view.entryCount(index, Self.range(of: owner)) } catch {
       noteReadFailure(error, owner)
       return 0

@@ -71,6 +71,7 @@ extension ContextCore {
   private func commit(
     _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)]
   ) throws(PerdureError) -> any StoreView {
+    statistics.commitRequestCount += 1
     do {
       return try store.commit(change)
     } catch let incomplete as IncompleteCommit {

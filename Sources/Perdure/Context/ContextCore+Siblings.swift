@@ -5,6 +5,9 @@ internal import PerdurePredicates
 extension ContextCore {
   /// A walk over the objects at the other end of a to-many relationship, unsaved changes included.
   func walk(over slot: Int, of owner: ManagedObject) -> SiblingWalk {
+    if owner.header.pointee.groupNumber != 0, let (relation, range) = related(to: owner, by: slot) {
+      return SiblingWalk(self, relation, range)
+    }
     found.removeAll(keepingCapacity: true)
     owner.uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
       ._withUnsafeGuaranteedRef { relationship in
@@ -14,7 +17,7 @@ extension ContextCore {
     switch found.count {
     case 0: return SiblingWalk()
     case 1: return SiblingWalk(self, only: found[0])
-    default: return SiblingWalk(self, recentGroups.make(found, in: memoryOwner))
+    default: return SiblingWalk(self, siblingGroups.makeWalk(found, in: memoryOwner))
     }
   }
 
@@ -35,12 +38,35 @@ extension ContextCore {
   }
 
   @inline(__always)
-  private func note(
+  func note(
     _ header: UnsafeMutablePointer<ObjectHeader>, _ position: Int, of group: SiblingGroup
   ) {
-    header.pointee.groupNumber = group.number
+    let old = header.pointee.groupNumber
+    if (old | group.number) & SiblingGroup.lastingMark != 0 {
+      if old != group.number { siblingGroups.join(header, group) }
+    } else {
+      header.pointee.groupNumber = group.number
+    }
     header.pointee.groupPosition = UInt32(truncatingIfNeeded: position)
-    recentGroups.keep(group)
+    if group.kind == .walk { siblingGroups.keep(group) }
+  }
+
+  /// The instance that has a header is being freed.
+  ///
+  /// - Returns: Whether its siblings keep the header.
+  @inline(never)
+  func leaveSiblings(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
+    if header.pointee.row != nil, header.pointee.wakefulness.contains(.drowsy), !header.pointee.isGone {
+      do {
+        // Nobody has touched it (W1), and its row may be the view's all the same.
+        if try view.version(of: header.pointee.reference) == header.pointee.version {
+          header.pointee.epoch = epoch
+        }
+      } catch {
+        // Not kept, then: who comes next reads the row, and is told.
+      }
+    }
+    return siblingGroups.leave(header)
   }
 
   // MARK: Reading ahead
@@ -48,20 +74,21 @@ extension ContextCore {
   /// Reads the row of a fault and of the siblings in its block; false when there is no group, or it did not
   /// give the row, and the fault has to fire by itself.
   func fireBlock(of object: ManagedObject) -> Bool {
-    guard object.overlay == nil, let group = recentGroups.group(of: object.header), group.readsBlocks else {
+    guard object.overlay == nil, let group = siblingGroups.group(of: object.header), group.readsBlocks else {
       return false
     }
-    let block = Int(object.header.pointee.groupPosition) / SiblingGroup.blockCount
+    let block = Int(object.header.pointee.groupPosition) / group.blockCount
     readBlock(block, of: group)
     group.readsBlocks = object.header.pointee.row != nil
     return group.readsBlocks
   }
 
-  private func readBlock(_ block: Int, of group: SiblingGroup) {
-    let capacity = SiblingGroup.blockCount
+  func readBlock(_ block: Int, of group: SiblingGroup) {
+    let capacity = group.positions(ofBlock: block).count
     withUnsafeTemporaryAllocation(of: ObjectReference.self, capacity: capacity) { references in
       withUnsafeTemporaryAllocation(of: SiblingGroup.Header.self, capacity: capacity) { headers in
         let count = collect(block, of: group, references, headers)
+        if count == 0 { return }
         statistics.rowRequestCount += 1
         let wanted = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(references)[..<count])
         do {
@@ -84,8 +111,7 @@ extension ContextCore {
     _ block: Int, of group: SiblingGroup, _ references: UnsafeMutableBufferPointer<ObjectReference>,
     _ headers: UnsafeMutableBufferPointer<SiblingGroup.Header>
   ) -> Int {
-    let isFirstTime = group.block != block
-    if isFirstTime { group.begin(block: block) }
+    let isFirstTime = group.begin(block: block)
     var count = 0
     for position in group.positions(ofBlock: block) {
       let reference = group.references[position]
@@ -107,7 +133,7 @@ extension ContextCore {
     if let object = identityMap.object(reference) {
       return object.header.pointee.row == nil && object.overlay == nil ? object.header : nil
     }
-    guard makesHeaders else { return nil }
+    guard makesHeaders, group.header(at: position) == nil else { return nil }
     let header = graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef {
       SiblingGroup.Header.make(reference, $0, in: memory)
     }

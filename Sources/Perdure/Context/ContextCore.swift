@@ -5,6 +5,7 @@
 //   +Objects        from an identity to an instance; faults and how they fire
 //   +Insertion      insert and delete
 //   +Siblings       walks over to-many relationships, and faults that fire together
+//   +SiblingRelations  what siblings are related to, got for many of them at once
 //   +Relationships  what is at the other end, with unsaved changes; connecting both ends at once
 //   +Fetch          fetches
 //   +Save           the save, step by step; SavePlan and Validation hold its rules
@@ -40,7 +41,7 @@ final class ContextCore {
   @exclusivity(unchecked) var view: any StoreView
   @exclusivity(unchecked) var tracker = ChangeTracker()
   @exclusivity(unchecked) var identityMap = IdentityMap()
-  @exclusivity(unchecked) var recentGroups = RecentGroups()
+  @exclusivity(unchecked) var siblingGroups = SiblingGroups()
   @exclusivity(unchecked) var statistics = ContextStatistics()
   /// What others have removed, of what unsaved changes are about or lead to (C5).
   @exclusivity(unchecked) var vanished: Set<ObjectReference> = []

@@ -1,14 +1,46 @@
-/// What a context has asked its store for, counted since it was made. For tests and for finding out why
-/// something is slow; fetches are not counted.
+/// What a context has asked its store for, counted since it was made. For tests that assert how often a loop asks, and for
+/// finding out why something is slow.
+///
+///     let before = context.statistics
+///     for worker in try context.fetch(Worker.fetchRequest()) { total += worker.company.discount }
+///     #expect(context.statistics.since(before).rowRequestCount <= 1 + (workerCount + 63) / 64)
+///
+/// The row of a fault and the other end of a relationship are got for 64 siblings at a time: the objects that one
+/// fetch gave (`FetchRequest.fetchBatchSize` says another number), that one to-many relationship led to, or that the same
+/// relationship of siblings did. Of a relationship that is looked up in an index the first is asked for by
+/// itself, and a request ends when it has led to 4,096 objects; rows of more than 4 KiB are read one by one.
 public struct ContextStatistics: Hashable, Sendable {
-  /// How often rows were read because a fault fired. Siblings, objects that the same to-many relationship led
-  /// to, are read together.
+  /// How often the store was asked by a request: for objects, ids or a number of objects, or how it would be.
+  public internal(set) var fetchRequestCount = 0
+  /// How often rows were read because a fault fired, or a request prefetched them; those that a fetch read to find its
+  /// objects are not among them.
   public internal(set) var rowRequestCount = 0
   /// Rows that these requests gave, one an object.
   public internal(set) var rowCount = 0
   /// Rows that were read of objects without an instance: by delete rules and plans of deletions, when a save writes or
   /// checks them, and where a relationship is changed at its other end.
   public internal(set) var uninstantiatedRowCount = 0
-  /// How often the other end of a relationship was looked up in an index.
+  /// How often the other end of a relationship was looked up in an index, for one object or for many.
   public internal(set) var relationshipRequestCount = 0
+  /// How often the store was asked for the number of objects at the other end of a relationship.
+  public internal(set) var relationshipCountRequestCount = 0
+  /// How often the store was asked to commit.
+  public internal(set) var commitRequestCount = 0
+
+  /// Nothing counted.
+  public init() {}
+
+  /// What was counted after something else was: the difference of each number.
+  public func since(_ earlier: ContextStatistics) -> ContextStatistics {
+    var difference = ContextStatistics()
+    difference.fetchRequestCount = fetchRequestCount - earlier.fetchRequestCount
+    difference.rowRequestCount = rowRequestCount - earlier.rowRequestCount
+    difference.rowCount = rowCount - earlier.rowCount
+    difference.uninstantiatedRowCount = uninstantiatedRowCount - earlier.uninstantiatedRowCount
+    difference.relationshipRequestCount = relationshipRequestCount - earlier.relationshipRequestCount
+    difference.relationshipCountRequestCount =
+      relationshipCountRequestCount - earlier.relationshipCountRequestCount
+    difference.commitRequestCount = commitRequestCount - earlier.commitRequestCount
+    return difference
+  }
 }

@@ -94,6 +94,13 @@ package protocol StoreView: AnyObject, Sendable {
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]) throws
 
+  /// As `appendReferences(under:in:to:)`, of many owners in one request: what one owner has stands behind what the one
+  /// before has, and `ends` says for each where that ends. Stops behind the owner whose references make more than
+  /// `countMax` of them: the owners after it have no end.
+  func appendReferences(
+    underEach owners: [ObjectReference], in index: StoreIndex, countMax: Int,
+    to found: inout [ObjectReference], ends: inout [Int]) throws
+
   /// Whether an index whose keys are bare references has an entry of an owner with a reference. O(log n).
   func hasEntry(under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex) throws
     -> Bool
@@ -107,6 +114,17 @@ package protocol StoreView: AnyObject, Sendable {
 }
 
 extension StoreView {
+  package func appendReferences(
+    underEach owners: [ObjectReference], in index: StoreIndex, countMax: Int,
+    to found: inout [ObjectReference], ends: inout [Int]
+  ) throws {
+    for owner in owners {
+      try appendReferences(under: owner, in: index, to: &found)
+      ends.append(found.count)
+      if found.count > countMax { return }
+    }
+  }
+
   package func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? { nil }
 }
 

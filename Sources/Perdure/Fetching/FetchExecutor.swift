@@ -35,13 +35,17 @@ package struct FetchExecutor {
 
   /// Hands out the objects in order until `body` returns false; with their rows, which stay valid while the
   /// view lives, but for objects that are shown from unsaved changes.
-  package func visit(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
+  ///
+  /// - Parameter needsRows: Whether rows are wanted that it does not take to find the objects.
+  package func visit(
+    needsRows: Bool = true, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
     if let pending {
       for found in try overlaid(pending) {
         guard try body(found.reference, found.row) else { return }
       }
     } else if plan.isOrdered {
-      try visitInOrder(body)
+      try visitInOrder(needsRows: needsRows, body)
     } else {
       for found in try window(sorted()) {
         guard try body(found.reference, found.row) else { return }
@@ -52,7 +56,7 @@ package struct FetchExecutor {
   /// The objects in order.
   package func references() throws -> [ObjectReference] {
     var references: [ObjectReference] = []
-    try visit { reference, _ in
+    try visit(needsRows: false) { reference, _ in
       references.append(reference)
       return true
     }
@@ -86,11 +90,13 @@ package struct FetchExecutor {
 
   // MARK: Without unsaved changes
 
-  private func visitInOrder(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
+  private func visitInOrder(
+    needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
     if fetch.limit == 0 { return }
     let (offset, end) = (fetch.offset, fetch.windowEnd ?? .max)
     var seen = 0
-    try visitMatches(needsRows: true) { found in
+    try visitMatches(needsRows: needsRows) { found in
       seen += 1
       if seen > offset, try !body(found.reference, found.row) { return false }
       return seen < end

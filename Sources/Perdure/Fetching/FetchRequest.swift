@@ -38,6 +38,20 @@ public struct FetchRequest<Root> {
   public var includesPendingChanges = true
   /// The stores that are asked; nil for all of the context's. A store that is none of these is an error.
   public var affectedStores: [LoadedStore]?
+  /// What the objects lead to and will be asked for: paths of relationships, as `company` or `workers.projects`.
+  /// The fetch gets it with one request for each relationship and one for the rows at its other end, and it stays at
+  /// hand for as long as any of the objects is held. A path that the entity does not have is a `FetchError` of the
+  /// fetch. `prefetch(_:)` adds one by properties.
+  public var relationshipKeyPathsForPrefetching: [String] = []
+  /// Whether the fetch takes over the rows that it reads. If not, the objects come as faults, whose rows are read
+  /// together when they are touched; for requests of which few objects will be.
+  public var includesPropertyValues = true
+  /// Whether objects may come as faults. They do where the fetch has not read their rows. If not, all rows are there when
+  /// it returns, and `awakeFromFetch()` has been called.
+  public var returnsObjectsAsFaults = true
+  /// How many rows are read together when a fault among the objects is touched: then all come as faults. 0: the fetch
+  /// takes over the rows that it reads, and those that it has not read are read 64 at a time. Not negative.
+  public var fetchBatchSize = 0
 
   /// A request for the objects of the class's entity, or of the entity with a name.
   public init(

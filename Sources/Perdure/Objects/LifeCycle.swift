@@ -84,4 +84,6 @@ struct Wakefulness: OptionSet {
   static let altered = Wakefulness(rawValue: 32)
   /// The object is gone because another context has removed its row.
   static let vanished = Wakefulness(rawValue: 64)
+  /// The instance's row has a value that the program put there, `awakeFromFetch` included.
+  static let rewritten = Wakefulness(rawValue: 128)
 }

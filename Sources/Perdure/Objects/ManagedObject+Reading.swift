@@ -163,9 +163,17 @@ extension ManagedObject {
       core.checkOwner()
       if let row = readyRow(for: slot), row.fields[slot].kind == .reference {
         let field = row.fields[slot]
-        return row.isPresent(field) ? core.instance(of: row.reference(field)) : nil
+        return row.isPresent(field) ? core.instance(of: row.reference(field), at: slot, of: self) : nil
       }
-      return relatedReference(shape.relationship(slot)).map { core.instance(of: $0) }
+      let relationship = shape.relationship(slot)
+      if relationship.form == .column {
+        return relatedReference(relationship).map { core.instance(of: $0, at: slot, of: self) }
+      }
+      if let (relation, range) = core.related(to: self, by: slot) {
+        guard let place = range.first, let group = relation.group else { return nil }
+        return core.instance(at: Int(relation.places[place]), of: group)
+      }
+      return relatedReference(relationship).map { core.instance(of: $0) }
     }
   }
 
@@ -214,6 +222,7 @@ extension ManagedObject {
   @usableFromInline
   final func relatedCount(_ slot: Int) -> Int {
     core.checkOwner()
+    if header.pointee.groupNumber != 0, let known = core.knownCount(of: self, slot) { return known }
     return context?.targetCount(of: reference, shape.relationship(slot)) ?? 0
   }
 }

@@ -11,7 +11,8 @@
 //       does.
 //   H2. `overlay` is the tracker's entry for `reference`, or nil when there is none.
 //   H3. `groupNumber` and `groupPosition` say in which sibling group the object was handed out last. They are a
-//       hint: whoever follows it looks whether the group still is there and has the reference in that place.
+//       hint: whoever follows it looks whether the group still is there and has the reference in that place. An
+//       instance whose group is no walk retains it (G3 in SiblingGroup.swift).
 
 // There are as many headers as objects, so a header takes 80 bytes, and with its instance, which is a pointer to it,
 // and its place in the identity map no more than 160.
@@ -113,7 +114,7 @@ struct ObjectHeader {
     row = nil
     fields = nil
     epoch = 0
-    wakefulness.remove(.altered)
+    wakefulness.subtract([.altered, .rewritten])
   }
 
   @inline(__always)

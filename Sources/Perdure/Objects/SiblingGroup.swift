@@ -1,48 +1,86 @@
-// Objects that a to-many relationship led to, and the rows that are read for them together.
+// Objects that were handed out together, and the rows that are read for them together.
 //
-// Who touches one object of a relationship is likely to touch the next. So a fault that fires reads its
-// whole block: the siblings whose positions lie in the same part of the group. A loop over n objects, in
-// whatever order it touches them, costs the store one request a block instead of one an object.
+// Who touches one object of a relationship, or of what a fetch gave, is likely to touch the next. So a fault that
+// fires reads its whole block: the siblings whose positions lie in the same part of the group. A loop over n
+// objects, in whatever order it touches them, costs the store one request a block instead of one an object.
 //
-// Rows are read for siblings that have no instance yet. They get a header, filled and waiting; the walk
-// makes the instance from it. Headers that nobody came for are freed when the walk has moved on to another
-// block, or with the group.
+// There are three kinds of group:
+//
+//   walk      what an iteration over a to-many relationship hands out; known as long as it is one of the last
+//             (SiblingGroups.swift)
+//   result    what a fetch gave; known as long as one of its instances is there
+//   targets   what a relationship of a block of siblings leads to (SiblingRelation.swift); known likewise
+//
+// Rows are read for siblings that have no instance yet. They get a header, filled and waiting; whoever hands the
+// instance out makes it from that. Headers that nobody came for are freed when a walk has moved on to another
+// block, or with the group. Many siblings may lead to one target, which nobody may hold from one to the next: so the
+// header of a target goes back to where it waited when its instance is freed, and its row is not read again.
 //
 // Invariants
-//   G1. `waiting[i]`, if there is one, belongs to the reference in place `block * blockCount + i`, has no instance, and is the
-//       group's to free.
+//   G1. `waiting[i]`, if there is one, belongs to the reference in place `base + i`, has no instance that was made of it,
+//       and is the group's to free.
 //   G2. A waiting row is the view's at the header's epoch. Whoever takes it in another epoch drops the row.
+//   G3. A group that is no walk is retained once by each header that has its number and is an instance's.
 
 internal import PerdurePredicates
 
 final class SiblingGroup {
-  /// The number of siblings whose rows are read together.
+  enum Kind { case walk, result, targets }
+
+  /// The number of siblings whose rows are read together, if nobody asks for another.
   static let blockCount = 64
   /// Rows that take more are read one at a time.
   static let rowByteCountMax = 4096
+  /// In the number of every group that is no walk.
+  static let lastingMark: UInt32 = 1 << 31
 
   typealias Header = UnsafeMutablePointer<ObjectHeader>
 
+  let kind: Kind
   /// Tells the group from others of its context.
   let number: UInt32
   let references: UnsafeBufferPointer<ObjectReference>
+  /// The number of siblings in a block.
+  let blockCount: Int
   // Not checked for exclusivity at run time: the group belongs to one context, and no function here calls
   // anything that could come back to it.
 
   /// Whether it pays to read blocks: not once an object's own row was too long for it.
   @exclusivity(unchecked) var readsBlocks = true
-  /// The block of the waiting headers; -1: there are none.
-  @exclusivity(unchecked) private(set) var block = -1
+  /// Where relationships of the siblings lead.
+  @exclusivity(unchecked) var relations = SiblingRelations()
+  /// The block of the waiting headers of a walk or a result; -1: there are none.
+  @exclusivity(unchecked) private var block = -1
+  /// The blocks of targets that were read.
+  @exclusivity(unchecked) private var blocksRead: Set<Int> = []
   @exclusivity(unchecked) private var waiting: UnsafeMutablePointer<Header?>?
   @exclusivity(unchecked) private var waitingCount = 0
   private let memoryOwner: ObjectMemoryOwner
+  private let table: LastingGroups?
+
+  /// Whether headers of all blocks wait.
+  private var keepsAll: Bool { kind == .targets }
 
   /// Room in the table of waiting headers.
-  private var tableCount: Int { min(Self.blockCount, references.count) }
+  private var tableCount: Int { keepsAll ? references.count : min(blockCount, references.count) }
 
-  init(_ references: [ObjectReference], number: UInt32, in memoryOwner: ObjectMemoryOwner) {
+  /// The position of the first reference that has a place in the table.
+  private var base: Int {
+    @inline(__always) get { keepsAll ? 0 : block &* blockCount }
+  }
+
+  /// - Parameters:
+  ///   - references: At least one, each once.
+  ///   - table: Knows every group that is no walk.
+  init(
+    _ references: [ObjectReference], _ kind: Kind, number: UInt32, blockCount: Int = SiblingGroup.blockCount,
+    in memoryOwner: ObjectMemoryOwner, table: LastingGroups? = nil
+  ) {
+    self.kind = kind
     self.number = number
+    self.blockCount = blockCount
     self.memoryOwner = memoryOwner
+    self.table = table
     let byteCount = references.count * MemoryLayout<ObjectReference>.stride
     let block = memoryOwner.memory.pointee.allocate(byteCount: byteCount)
       .bindMemory(to: ObjectReference.self, capacity: references.count)
@@ -53,6 +91,7 @@ final class SiblingGroup {
   }
 
   deinit {
+    table?.remove(number)
     let memory = memoryOwner.memory
     if let waiting {
       freeWaiting()
@@ -67,28 +106,46 @@ final class SiblingGroup {
 
   /// The positions of a block.
   func positions(ofBlock block: Int) -> Range<Int> {
-    let start = block * Self.blockCount
-    return start..<min(start + Self.blockCount, references.count)
+    let start = block * blockCount
+    return start..<min(start + blockCount, references.count)
+  }
+
+  // MARK: Waiting headers
+
+  /// The header that waits for the instance of a reference, without taking it.
+  @inline(__always)
+  func header(at position: Int) -> Header? {
+    let place = position &- base
+    guard waitingCount > 0, let waiting, place >= 0, place < tableCount else { return nil }
+    return waiting[place]
   }
 
   /// The header that waits for the instance of a reference; it is the caller's then.
   @inline(__always)
   func takeHeader(at position: Int) -> Header? {
-    let place = position &- block &* Self.blockCount
-    guard waitingCount > 0, let waiting, place >= 0, place < tableCount, let header = waiting[place] else {
-      return nil
-    }
-    waiting[place] = nil
+    guard let header = header(at: position) else { return nil }
+    waiting?[position &- base] = nil
     waitingCount &-= 1
     if !header.pointee.isReady { header.pointee.dropRow() }
     return header
   }
 
-  /// Leaves the headers of the last block behind, and begins with another one.
-  func begin(block: Int) {
+  /// Begins to read a block. A walk leaves the headers of the last one behind.
+  ///
+  /// - Returns: Whether rows of siblings without an instance are wanted: the first time.
+  func begin(block: Int) -> Bool {
+    if keepsAll {
+      if waiting == nil { makeTable() }
+      return blocksRead.insert(block).inserted
+    }
+    guard self.block != block else { return false }
     freeWaiting()
     self.block = block
-    guard waiting == nil else { return }
+    if waiting == nil { makeTable() }
+    return true
+  }
+
+  private func makeTable() {
     let table = memoryOwner.memory.pointee.allocate(byteCount: tableCount * MemoryLayout<Header?>.stride)
       .bindMemory(to: Header?.self, capacity: tableCount)
     table.initialize(repeating: nil, count: tableCount)
@@ -97,8 +154,22 @@ final class SiblingGroup {
 
   /// Keeps a header until somebody wants the instance (G1).
   func keep(_ header: Header, at position: Int) {
-    waiting?[position - block * Self.blockCount] = header
+    waiting?[position - base] = header
     waitingCount += 1
+  }
+
+  /// Takes the header of an instance that is being freed, for who comes to this target next.
+  ///
+  /// - Returns: Whether it did; otherwise the header is the caller's still.
+  func takeBack(_ header: Header) -> Bool {
+    let position = Int(header.pointee.groupPosition)
+    guard keepsAll, header.pointee.canWait, position < references.count,
+      references[position] == header.pointee.reference, self.header(at: position) == nil
+    else { return false }
+    if waiting == nil { makeTable() }
+    header.pointee.becomeWaiting()
+    keep(header, at: position)
+    return true
   }
 
   private func freeWaiting() {
@@ -111,97 +182,19 @@ final class SiblingGroup {
   }
 }
 
-/// A walk over the objects at the other end of a to-many relationship, as they were when it began.
-@usableFromInline
-struct SiblingWalk {
-  // Held here; the steps use the plain pointers below, so that none of them counts references.
-  private let core: ContextCore?
-  private let group: SiblingGroup?
-  private let uncountedCore: Unmanaged<ContextCore>?
-  private let uncountedGroup: Unmanaged<SiblingGroup>?
-  /// The only object, where there is no group.
-  private let only: ObjectReference
-  private let count: Int
-  private var position = 0
-
-  private init(_ core: ContextCore?, _ group: SiblingGroup?, only: ObjectReference, count: Int) {
-    self.core = core
-    self.group = group
-    uncountedCore = core.map(Unmanaged.passUnretained)
-    uncountedGroup = group.map(Unmanaged.passUnretained)
-    self.only = only
-    self.count = count
+extension ObjectHeader {
+  /// Whether another instance could begin with this header: its row is the view's, and nothing of it is this instance's
+  /// own.
+  var canWait: Bool {
+    row != nil && epoch == memory.pointee.epoch && overlay == nil
+      && wakefulness.isDisjoint(with: [.gone, .rewritten])
   }
 
-  /// A walk over nothing.
-  init() { self.init(nil, nil, only: ObjectReference(rawValue: 0), count: 0) }
-
-  init(_ core: ContextCore, only reference: ObjectReference) {
-    self.init(core, nil, only: reference, count: 1)
-  }
-
-  init(_ core: ContextCore, _ group: SiblingGroup) {
-    self.init(core, group, only: ObjectReference(rawValue: 0), count: group.references.count)
-  }
-
-  @usableFromInline
-  mutating func next() -> ManagedObject? {
-    guard position < count, let uncountedCore else { return nil }
-    let place = position
-    position = place &+ 1
-    return uncountedCore._withUnsafeGuaranteedRef { core in
-      guard let uncountedGroup else { return core.instance(of: only) }
-      return uncountedGroup._withUnsafeGuaranteedRef { core.instance(at: place, of: $0) }
-    }
-  }
-}
-
-/// The groups that a context handed out last, so that objects which outlive their walk still find theirs. A
-/// walk that goes on brings its group back.
-struct RecentGroups {
-  private static let capacity = 16
-  private var groups = [SiblingGroup?](repeating: nil, count: capacity)
-  private var lastNumber: UInt32 = 0
-  private var isEmpty = true
-
-  @inline(__always)
-  private func place(_ number: UInt32) -> Int { Int(number) & (Self.capacity - 1) }
-
-  /// Makes a group of references.
-  mutating func make(_ references: [ObjectReference], in memory: ObjectMemoryOwner) -> SiblingGroup {
-    lastNumber &+= 1
-    let group = SiblingGroup(references, number: lastNumber, in: memory)
-    put(group)
-    return group
-  }
-
-  /// Makes sure that a group is known.
-  @inline(__always)
-  mutating func keep(_ group: SiblingGroup) {
-    if groups[place(group.number)] !== group { put(group) }
-  }
-
-  private mutating func put(_ group: SiblingGroup) {
-    groups[place(group.number)] = group
-    isEmpty = false
-  }
-
-  /// Forgets all groups.
-  mutating func removeAll() {
-    guard !isEmpty else { return }
-    for place in groups.indices { groups[place] = nil }
-    isEmpty = true
-  }
-
-  /// The group that handed an object out last, if it is known still (H3).
-  @inline(__always)
-  func group(of header: UnsafeMutablePointer<ObjectHeader>) -> SiblingGroup? {
-    let number = header.pointee.groupNumber
-    guard let group = groups[place(number)], group.number == number else { return nil }
-    let position = Int(header.pointee.groupPosition)
-    guard position < group.references.count, group.references[position] == header.pointee.reference else {
-      return nil
-    }
-    return group
+  /// The instance goes, and the next one begins as all do.
+  mutating func becomeWaiting() {
+    wakefulness = []
+    savedState = nil
+    transients = nil
+    groupNumber = 0
   }
 }

@@ -1,0 +1,216 @@
+// What siblings are related to, got for many of them at once (SiblingRelation.swift).
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  /// How many references an index is asked for in one request, for siblings that nobody has asked about yet.
+  private static let referenceCountMax = 4096
+
+  // MARK: To-one
+
+  /// The instance at the other end of a to-one relationship that is a column of the owner's row.
+  @inline(__always)
+  func instance(of target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
+    if let object = identityMap.object(target) {
+      // A fault that no group knows would fire by itself.
+      if object.header.pointee.row != nil || object.header.pointee.groupNumber != 0 { return object }
+    }
+    return owner.header.pointee.groupNumber == 0
+      ? instance(of: target) : sibling(target, at: slot, of: owner)
+  }
+
+  @inline(never)
+  private func sibling(_ target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
+    guard let group = siblingGroups.group(of: owner.header) else { return instance(of: target) }
+    let position = Int(owner.header.pointee.groupPosition)
+    let block = position / group.blockCount
+    let relationship = owner.shape.relationship(slot)
+    let relation =
+      group.relations.find(relationship, block: block, epoch: epoch)
+      ?? columnRelation(relationship, block, of: group)
+    guard let place = relation.range(of: position)?.first, let targets = relation.group,
+      targets.references[Int(relation.places[place])] == target
+    else { return instance(of: target) }
+    return instance(at: Int(relation.places[place]), of: targets)
+  }
+
+  /// Where the columns of siblings lead, as far as their rows are there; of all of them without a block.
+  private func columnRelation(
+    _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup
+  ) -> SiblingRelation {
+    let positions = block.map(group.positions) ?? group.references.indices
+    var builder = SiblingRelationBuilder(relationship)
+    for position in positions {
+      if let target = guessedTarget(relationship, at: position, of: group) {
+        builder.add(CollectionOfOne(target))
+      } else {
+        builder.skip()
+      }
+    }
+    return keep(builder, relationship, block, positions.lowerBound, in: group)
+  }
+
+  /// What a column of a sibling most likely holds (B1).
+  private func guessedTarget(
+    _ relationship: RelationshipShape, at position: Int, of group: SiblingGroup
+  ) -> ObjectReference? {
+    let reference = group.references[position]
+    guard relationship.isSame(as: graph, of: reference) else { return nil }
+    let header = identityMap.object(reference)?.header ?? group.header(at: position)
+    guard let header else { return nil }
+    if let overlay = header.pointee.overlay?.takeUnretainedValue(), overlay.value(relationship.slot) != nil {
+      return overlay.reference(relationship.slot)
+    }
+    guard let row = header.pointee.loadedRow else { return nil }
+    let field = row.fields[relationship.slot]
+    return field.kind == .reference && row.isPresent(field) ? row.reference(field) : nil
+  }
+
+  // MARK: By an index
+
+  /// What an object is related to as the store has it, where nothing is changed and it is known, or worth knowing, for
+  /// its siblings too; nil when it has to be asked for by itself. The relationship is no column.
+  func related(
+    to owner: ManagedObject, by slot: Int
+  ) -> (relation: SiblingRelation, range: Range<Int>)? {
+    guard let group = siblingsAsStored(of: owner, slot) else { return nil }
+    let relationship = owner.shape.relationship(slot)
+    let position = Int(owner.header.pointee.groupPosition)
+    let block = position / group.blockCount
+    guard
+      let relation = group.relations.find(relationship, block: block, epoch: epoch)
+        ?? askedRelation(relationship, block, of: group),
+      let range = relation.range(of: position)
+    else { return nil }
+    return (relation, range)
+  }
+
+  /// The number of objects that an object is related to, where that follows from what is known.
+  func knownCount(of owner: ManagedObject, _ slot: Int) -> Int? {
+    guard let group = siblingsAsStored(of: owner, slot) else { return nil }
+    let position = Int(owner.header.pointee.groupPosition)
+    let relationship = owner.shape.relationship(slot)
+    guard relationship.form != .column else { return nil }
+    return group.relations.find(relationship, block: position / group.blockCount, epoch: epoch)?
+      .range(of: position)?.count
+  }
+
+  /// The siblings of an object, if what it is related to is as the store has it.
+  private func siblingsAsStored(of owner: ManagedObject, _ slot: Int) -> SiblingGroup? {
+    guard vanished.isEmpty, !owner.header.pointee.isGone else { return nil }
+    if let overlay = owner.overlay, overlay.isNew || overlay.delta(slot) != nil { return nil }
+    return siblingGroups.group(of: owner.header)
+  }
+
+  /// Asks for a relationship of a block of siblings, unless this is the first time that somebody asks one of them: it may
+  /// be the last.
+  private func askedRelation(
+    _ relationship: RelationshipShape, _ block: Int, of group: SiblingGroup
+  ) -> SiblingRelation? {
+    guard group.references.count > 1, !group.relations.isFirst(slot: relationship.slot) else { return nil }
+    return indexRelation(relationship, block, of: group, countMax: Self.referenceCountMax)
+  }
+
+  private func indexRelation(
+    _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup, countMax: Int
+  ) -> SiblingRelation? {
+    let positions = block.map(group.positions) ?? group.references.indices
+    let owners = positions.filter { position in
+      let reference = group.references[position]
+      return relationship.isSame(as: graph, of: reference) && !tracker.isNew(reference)
+    }
+    var (found, ends) = ([ObjectReference](), [Int]())
+    statistics.relationshipRequestCount += 1
+    do {
+      try view.appendReferences(
+        underEach: owners.map { group.references[$0] }, in: relationship.index, countMax: countMax, to: &found,
+        ends: &ends)
+    } catch {
+      // Whose entries are damaged says so when it is asked by itself.
+      return nil
+    }
+    var builder = SiblingRelationBuilder(relationship)
+    var (next, start) = (0, 0)
+    for position in positions {
+      guard next < ends.count, owners[next] == position else {
+        builder.skip()
+        continue
+      }
+      builder.add(found[start..<ends[next]])
+      (start, next) = (ends[next], next + 1)
+    }
+    return keep(builder, relationship, block, positions.lowerBound, in: group)
+  }
+
+  /// - Parameter block: nil for all siblings, whose targets are then read in one request.
+  private func keep(
+    _ builder: SiblingRelationBuilder, _ relationship: RelationshipShape, _ block: Int?, _ first: Int,
+    in group: SiblingGroup
+  ) -> SiblingRelation {
+    let references = builder.references
+    var targets: SiblingGroup?
+    if !references.isEmpty {
+      let blockCount = block == nil ? references.count : SiblingGroup.blockCount
+      targets = siblingGroups.makeLasting(references, .targets, blockCount: blockCount, in: memoryOwner)
+    }
+    let relation = builder.finish(relationship, block: block, epoch: epoch, first: first, group: targets)
+    group.relations.add(relation)
+    return relation
+  }
+}
+
+// MARK: - What a fetch gave
+
+extension ContextCore {
+  /// Makes siblings of the objects that a fetch gave.
+  ///
+  /// - Parameter blockCount: How many rows are read together.
+  /// - Returns: nil where there is nothing to be read together.
+  func makeSiblings(_ objects: [some ManagedObject], blockCount: Int, isPrefetching: Bool) -> SiblingGroup? {
+    guard objects.count > 1 || isPrefetching && !objects.isEmpty else { return nil }
+    let group = siblingGroups.makeLasting(
+      objects.map(\.reference), .result, blockCount: blockCount, in: memoryOwner)
+    for (position, object) in objects.enumerated() { note(object.header, position, of: group) }
+    return group
+  }
+
+  /// Gets what the objects of a group lead to along a path, with its rows: one request for each relationship that is no
+  /// column, and one for the rows at its other end.
+  func prefetch(_ names: ArraySlice<String>, of group: SiblingGroup) {
+    guard let name = names.first else { return }
+    for block in 0..<(group.references.count + group.blockCount - 1) / group.blockCount {
+      readBlock(block, of: group)
+    }
+    for relationship in relationships(named: name, of: group) {
+      let relation =
+        group.relations.find(relationship, epoch: epoch)
+        ?? (relationship.form == .column
+          ? columnRelation(relationship, nil, of: group)
+          : indexRelation(relationship, nil, of: group, countMax: .max))
+      guard let targets = relation?.group else { continue }
+      readBlock(0, of: targets)
+      prefetch(names.dropFirst(), of: targets)
+    }
+  }
+
+  /// What the entities of a group's objects have under a name: several where they are of several stores.
+  private func relationships(named name: String, of group: SiblingGroup) -> [RelationshipShape] {
+    var found: [RelationshipShape] = []
+    for number in Set(group.references.map(\.entityNumber)).sorted() {
+      guard let relationship = graph.shape(numbered: number).relationships.first(where: { $0.name == name }),
+        !found.contains(where: relationship.isSame)
+      else { continue }
+      found.append(relationship)
+    }
+    return found
+  }
+}
+
+extension RelationshipShape {
+  /// Whether an object has this relationship.
+  func isSame(as graph: GraphSchema, of reference: ObjectReference) -> Bool {
+    let shape = graph.shape(of: reference)
+    guard slot < shape.slotCount, shape.isRelationship(slot) else { return false }
+    return isSame(as: shape.relationship(slot))
+  }
+}

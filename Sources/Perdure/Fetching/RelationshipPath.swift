@@ -1,0 +1,84 @@
+// What a request prefetches: paths of relationships, by properties and by name.
+
+internal import PerdurePredicates
+
+/// A path of relationships, as `prefetch` of a request is given one: `{ $0.workers.projects }`.
+@dynamicMemberLookup
+public struct RelationshipPath<End: QueryableObject> {
+  let names: [String]
+
+  init(_ names: [String]) { self.names = names }
+
+  /// Goes on along a to-one relationship.
+  public subscript<Next: QueryableObject>(
+    dynamicMember keyPath: KeyPath<End, Next>
+  ) -> RelationshipPath<Next> { appending(keyPath) }
+
+  /// Goes on along an optional to-one relationship.
+  public subscript<Next: QueryableObject>(
+    dynamicMember keyPath: KeyPath<End, Next?>
+  ) -> RelationshipPath<Next> { appending(keyPath) }
+
+  /// Goes on along a to-many relationship.
+  public subscript<C: QueryableCollection>(
+    dynamicMember keyPath: KeyPath<End, C>
+  ) -> RelationshipPath<C.QueryElement> { appending(keyPath) }
+
+  private func appending<Next>(_ keyPath: AnyKeyPath) -> RelationshipPath<Next> {
+    guard let name = End._propertyNamesByKeyPath[keyPath] else {
+      stop("\(keyPath) is not a persistent property of \(End.self).")
+    }
+    return RelationshipPath<Next>(names + [name])
+  }
+}
+
+extension FetchRequest where Root: QueryableObject {
+  /// Adds a path to what the fetch gets beforehand (`relationshipKeyPathsForPrefetching`):
+  ///
+  ///     var request = Company.fetchRequest()
+  ///     request.prefetch { $0.workers.projects }
+  ///
+  /// - Parameter path: Runs once, on a stand-in for the object.
+  public mutating func prefetch<End>(_ path: (RelationshipPath<Root>) -> RelationshipPath<End>) {
+    relationshipKeyPathsForPrefetching.append(path(RelationshipPath<Root>([])).names.joined(separator: "."))
+  }
+}
+
+extension StoreSchema {
+  /// A path of relationships from an entity.
+  ///
+  /// - Throws: `FetchError` where it has something else on the way.
+  func relationshipNames(_ path: String, from entity: EntityStorage) throws(FetchError) -> [String] {
+    let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    var here = entity
+    for name in names {
+      guard let slot = here.slot(named: name) else { throw .unknownProperty(name, of: here) }
+      guard let destination = here.properties[slot].destination else {
+        throw FetchError(
+          .notARelationship,
+          "\(name) of \(here.name), in the path \(path) to prefetch, is no relationship: name those that lead to "
+            + "other objects, and nothing behind them.", entity: here.name, key: path)
+      }
+      here = self.entity(destination)
+    }
+    return names
+  }
+}
+
+extension ContextCore {
+  /// The paths that a request prefetches.
+  ///
+  /// - Throws: `FetchError` when one does not fit the model, or a batch has fewer than no objects.
+  func prefetchPaths<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [[String]] {
+    guard request.fetchBatchSize >= 0 else {
+      throw FetchError(
+        .invalidWindow, "fetchBatchSize is at least 0.", entity: request.entityName ?? T._entityName)
+    }
+    if request.relationshipKeyPathsForPrefetching.isEmpty { return [] }
+    let query = try request.query(graph.store, entityOfClass: try entityName(of: request))
+    let entity = graph.store.entity(query.entity)
+    return try request.relationshipKeyPathsForPrefetching.map {
+      try graph.store.relationshipNames($0, from: entity)
+    }
+  }
+}

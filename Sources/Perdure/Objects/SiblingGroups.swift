@@ -1,0 +1,121 @@
+// The groups that a context knows, by the numbers in its objects' headers.
+//
+// A header has room for a number and a position, so whoever wants to know an object's siblings looks the number up here.
+// Walks come and go with every step over a graph: the last few are kept, in places that follow from their numbers.
+// What a fetch gave, and where its relationships lead, is known as long as one of the instances is there:
+// each of them retains its group (G3).
+
+internal import PerdurePredicates
+
+/// The groups of a context.
+struct SiblingGroups {
+  private static let walkCount = 16
+  /// The last walks, so that objects which outlive theirs still find it. A walk that goes on brings its group back.
+  private var walks = [SiblingGroup?](repeating: nil, count: walkCount)
+  private var lastNumber: UInt32 = 0
+  private var isEmpty = true
+  private let lasting = LastingGroups()
+
+  @inline(__always)
+  private func place(_ number: UInt32) -> Int { Int(number) & (Self.walkCount - 1) }
+
+  /// Makes the group of a walk.
+  mutating func makeWalk(_ references: [ObjectReference], in memory: ObjectMemoryOwner) -> SiblingGroup {
+    lastNumber = (lastNumber &+ 1) & ~SiblingGroup.lastingMark
+    let group = SiblingGroup(references, .walk, number: lastNumber, in: memory)
+    put(group)
+    return group
+  }
+
+  /// Makes a group that lasts as long as its instances, or as long as somebody else holds it.
+  func makeLasting(
+    _ references: [ObjectReference], _ kind: SiblingGroup.Kind, blockCount: Int, in memory: ObjectMemoryOwner
+  ) -> SiblingGroup {
+    let group = SiblingGroup(
+      references, kind, number: lasting.reserve(), blockCount: blockCount, in: memory, table: lasting)
+    lasting.put(group)
+    return group
+  }
+
+  /// Makes sure that a walk is known.
+  @inline(__always)
+  mutating func keep(_ group: SiblingGroup) {
+    if walks[place(group.number)] !== group { put(group) }
+  }
+
+  private mutating func put(_ group: SiblingGroup) {
+    walks[place(group.number)] = group
+    isEmpty = false
+  }
+
+  /// Forgets all walks.
+  mutating func removeAll() {
+    guard !isEmpty else { return }
+    for place in walks.indices { walks[place] = nil }
+    isEmpty = true
+  }
+
+  /// The group that handed an object out last, if it is known still (H3).
+  @inline(__always)
+  func group(of header: UnsafeMutablePointer<ObjectHeader>) -> SiblingGroup? {
+    let number = header.pointee.groupNumber
+    guard let group = group(numbered: number), group.number == number else { return nil }
+    let position = Int(header.pointee.groupPosition)
+    guard position < group.references.count, group.references[position] == header.pointee.reference else {
+      return nil
+    }
+    return group
+  }
+
+  @inline(__always)
+  private func group(numbered number: UInt32) -> SiblingGroup? {
+    number & SiblingGroup.lastingMark == 0 ? walks[place(number)] : lasting[number]
+  }
+
+  /// An instance becomes one of a group, and leaves the one that it was of (G3).
+  func join(_ header: UnsafeMutablePointer<ObjectHeader>, _ group: SiblingGroup) {
+    if group.kind != .walk { _ = Unmanaged.passUnretained(group).retain() }
+    let old = header.pointee.groupNumber
+    header.pointee.groupNumber = group.number
+    if old & SiblingGroup.lastingMark != 0, let left = lasting[old] {
+      Unmanaged.passUnretained(left).release()
+    }
+  }
+
+  /// An instance of a group that is no walk is being freed.
+  ///
+  /// - Returns: Whether the group has taken the header.
+  func leave(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
+    guard let group = lasting[header.pointee.groupNumber] else { return false }
+    let isTaken = group.takeBack(header)
+    Unmanaged.passUnretained(group).release()
+    return isTaken
+  }
+}
+
+/// Every group that is no walk, by number. It keeps none alive: a group leaves when it ends.
+final class LastingGroups {
+  // Not checked for exclusivity: no function here calls anything that could come back.
+  @exclusivity(unchecked) private var groups: [Unmanaged<SiblingGroup>?] = []
+  @exclusivity(unchecked) private var free: [UInt32] = []
+
+  /// A number that no group has.
+  func reserve() -> UInt32 {
+    if let number = free.popLast() { return number }
+    groups.append(nil)
+    return UInt32(groups.count - 1) | SiblingGroup.lastingMark
+  }
+
+  func put(_ group: SiblingGroup) { groups[Self.place(group.number)] = .passUnretained(group) }
+
+  func remove(_ number: UInt32) {
+    groups[Self.place(number)] = nil
+    free.append(number)
+  }
+
+  @inline(__always)
+  subscript(number: UInt32) -> SiblingGroup? { groups[Self.place(number)]?.takeUnretainedValue() }
+
+  @inline(__always)
+  private static func place(_ number: UInt32) -> Int { Int(number & ~SiblingGroup.lastingMark) }
+}

@@ -1,0 +1,60 @@
+internal import PerdurePredicates
+
+/// A walk over the objects at the other end of a to-many relationship, as they were when it began.
+@usableFromInline
+struct SiblingWalk {
+  // Held here; the steps use the plain pointers below, so that none of them counts references.
+  private let core: ContextCore?
+  private let group: SiblingGroup?
+  private let relation: SiblingRelation?
+  private let uncountedCore: Unmanaged<ContextCore>?
+  private let uncountedGroup: Unmanaged<SiblingGroup>?
+  private let uncountedRelation: Unmanaged<SiblingRelation>?
+  /// The only object, where there is no group.
+  private let only: ObjectReference
+  private let end: Int
+  private var position: Int
+
+  private init(
+    _ core: ContextCore?, _ group: SiblingGroup?, _ relation: SiblingRelation? = nil,
+    only: ObjectReference = ObjectReference(rawValue: 0), over range: Range<Int>
+  ) {
+    self.core = core
+    self.group = group
+    self.relation = relation
+    uncountedCore = core.map(Unmanaged.passUnretained)
+    uncountedGroup = group.map(Unmanaged.passUnretained)
+    uncountedRelation = relation.map(Unmanaged.passUnretained)
+    self.only = only
+    position = range.lowerBound
+    end = range.upperBound
+  }
+
+  /// A walk over nothing.
+  init() { self.init(nil, nil, over: 0..<0) }
+
+  init(_ core: ContextCore, only reference: ObjectReference) {
+    self.init(core, nil, only: reference, over: 0..<1)
+  }
+
+  init(_ core: ContextCore, _ group: SiblingGroup) {
+    self.init(core, group, over: 0..<group.references.count)
+  }
+
+  /// A walk over what one of several siblings leads to.
+  init(_ core: ContextCore, _ relation: SiblingRelation, _ range: Range<Int>) {
+    self.init(core, relation.group, relation, over: relation.group == nil ? 0..<0 : range)
+  }
+
+  @usableFromInline
+  mutating func next() -> ManagedObject? {
+    guard position < end, let uncountedCore else { return nil }
+    let place = position
+    position = place &+ 1
+    return uncountedCore._withUnsafeGuaranteedRef { core in
+      guard let uncountedGroup else { return core.instance(of: only) }
+      let member = uncountedRelation?._withUnsafeGuaranteedRef { Int($0.places[place]) } ?? place
+      return uncountedGroup._withUnsafeGuaranteedRef { core.instance(at: member, of: $0) }
+    }
+  }
+}
