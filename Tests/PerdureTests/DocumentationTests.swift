@@ -118,6 +118,7 @@ private enum Examples {
     try plans(context, company)
     try fetch(context, worker)
     try query(context, worker)
+    try contexts(context)
     #expect(Binding.zeroValue == .paper)
     _ = try FetchPredicate(format: "name BEGINSWITH[c] %@ AND age > %d", "Li", 30)
     try container.close()
@@ -141,6 +142,29 @@ private enum Examples {
       let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
       #expect(try context.fetch(request) == [worker])
     }
+  }
+
+  private static func contexts(_ context: ManagedObjectContext) throws {
+    do {
+      let workers = try context.fetch(Worker.fetchRequest())
+      let before = context.statistics
+      for worker in workers { print(worker.company?.name ?? "") }
+      let requests = context.statistics.since(before).rowRequestCount
+      #expect(requests <= (workers.count + 63) / 64 + 1)
+    }
+    do {
+      var request = Company.fetchRequest()
+      request.prefetch { $0.workers.projects }
+      #expect(try context.fetch(request).count == 1)
+    }
+    try context.setQueryGeneration(from: .current)
+    // … reads that belong together, however long they take
+    try context.setQueryGeneration(from: .current)  // by hand, to what others have saved since
+    try context.setQueryGeneration(from: nil)
+    let observation = context.observe { notification in
+      if notification.kind == .didSave { print(notification.insertedObjects.count) }
+    }
+    observation.cancel()
   }
 
   private static func plans(_ context: ManagedObjectContext, _ company: Company) throws {

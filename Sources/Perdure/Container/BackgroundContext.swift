@@ -8,10 +8,13 @@ internal import Dispatch
 public final class BackgroundContext {
   private let context: ManagedObjectContext
   private let mark: QueueMark
+  /// Those of the context, which may be reached from anywhere.
+  let streams: EventStreams
 
   init(_ source: ContextSource) {
     mark = QueueMark(DispatchQueue(label: "perdure.context"))
     context = ManagedObjectContext(source, ownership: .queue(mark))
+    streams = context.core.streams
   }
 
   /// Runs a task in the context, after those that were asked for before. The caller's thread is not blocked.

@@ -12,6 +12,7 @@ extension ContextCore {
     keepDropped()
     defer { releaseDropped() }
     checkOwner()
+    let news = newsOfRefresh()
     let ended = willTurnIntoFaults(changedAwakeObjects().filter(\.isNew).map(\.object))
     // They may have done anything, a rollback included.
     let changed = changedAwakeObjects()
@@ -28,13 +29,15 @@ extension ContextCore {
     }
     vanished = []
     eventStarts = [:]
-    refreshStore()
-    view = store.view()
+    watched = [:]
+    view = nextView()
     beginEpoch()
     for object in ended { didTurnIntoFault(object) }
     for (object, isNew, isDeleted) in changed where !isNew {
       reawaken(object, isDeleted ? [.rollback, .undoDeletion] : .rollback)
     }
+    forgetAnnounced()
+    tell(news)
   }
 
   /// The changed objects that follow their rows.
@@ -47,6 +50,15 @@ extension ContextCore {
   }
 
   func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    refreshQuietly(object, mergeChanges: mergeChanges)
+    guard isObserved, object.context === self, object.overlay?.isNew != true else { return }
+    var news = ContextNews(kind: .objectsDidChange)
+    news.refreshed = [object.reference]
+    tell(news)
+  }
+
+  /// Without telling anybody.
+  func refreshQuietly(_ object: ManagedObject, mergeChanges: Bool = true) {
     keepDropped()
     defer { releaseDropped() }
     checkOwner()
@@ -87,6 +99,10 @@ extension ContextCore {
       }
     }
     for (object, isNew, _) in changedAwakeObjects() where !isNew { reawaken(object, .refresh) }
+    guard isObserved else { return }
+    var news = ContextNews(kind: .objectsDidChange)
+    news.refreshed = identityMap.objects.filter { $0.overlay?.isNew != true }.map(\.reference)
+    tell(news)
   }
 
   func reset() {
@@ -103,35 +119,16 @@ extension ContextCore {
     siblingGroups.removeAll()
     vanished = []
     eventStarts = [:]
+    watched = [:]
     refreshStore()
     view = store.view()
     beginEpoch()
     for object in ended { didTurnIntoFault(object) }
-  }
-
-  /// Where a store is only read: goes on to what another process has saved. When that cannot be had, the view of that
-  /// store stays as it was, and the next fetch that asks it says so; those after it read what could be read before.
-  /// Whatever moves the context on tries again. Other stores are not concerned.
-  func refreshStore() {
-    guard followsOthers else { return }
-    refreshFailures = []
-    do { try store.refresh() } catch {
-      let causes = graph.isJoined ? (error as? JoinedRefreshFailure)?.causes : nil
-      refreshFailures = (causes ?? [(0, error)]).map { place, cause in
-        var failure = PerdureError(
-          .readFailed,
-          "The newest state of the store \(graph.stores[place].identifier) cannot be shown; the one before can be "
-            + "fetched from still. Whatever moves the context on, as a refresh does, tries again.")
-        failure.cause = cause
-        return (place, failure)
-      }
-    }
-  }
-
-  /// Says once that the context could not move on in a store.
-  func throwRefreshFailure(ofPlace place: Int) throws(PerdureError) {
-    guard let position = refreshFailures.firstIndex(where: { $0.place == place }) else { return }
-    throw refreshFailures.remove(at: position).failure
+    forgetAnnounced()
+    guard isObserved else { return }
+    var news = ContextNews(kind: .objectsDidChange)
+    news.invalidatesAll = true
+    tell(news)
   }
 
   /// No new object is left, and no change that was made on top of what could not be read.
@@ -140,10 +137,11 @@ extension ContextCore {
     allocator.forgetProvisional()
   }
 
-  /// Moves on to the newest state of the store; unsaved changes stay as they are.
-  func advance() {
-    refreshStore()
-    let newest = store.view()
+  /// Moves on to the newest state of the store, unless the context is pinned; unsaved changes stay as they are.
+  func advance() { move(to: nextView()) }
+
+  /// Moves on to a state of the store.
+  func move(to newest: any StoreView) {
     guard newest.sequence != view.sequence else { return }
     for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {
       forgetSetBack(overlay)

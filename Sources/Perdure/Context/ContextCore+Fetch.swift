@@ -107,6 +107,7 @@ extension ContextCore {
 
   private func query<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchQuery {
     checkOwner()
+    mergeWaiting()
     if !graph.isJoined { try throwRefreshFailure(ofPlace: 0) }
     if request.includesPendingChanges { propagateDeletes() }
     if let readFailure { throw readFailure }

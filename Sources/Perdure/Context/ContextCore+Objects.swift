@@ -17,6 +17,8 @@ extension ContextCore {
       throw PerdureError(.unknownObjectID, "\(id) \(Self.isUnknown)")
     }
     let object = instance(of: reference)
+    isLooking = true
+    defer { isLooking = false }
     if object.overlay?.isNew != true, !wake(object) {
       // What has no row is gone now. What is not could not be read, whether or not it is the first.
       if !object.header.pointee.isGone, let readFailure { throw readFailure }
@@ -69,7 +71,7 @@ extension ContextCore {
   }
 
   func objectID(of reference: ObjectReference) -> ManagedObjectID {
-    graph.id(of: reference, isTemporary: tracker.isNew(reference))
+    graph.id(of: reference, isTemporary: tracker[reference]?.hasTemporaryID ?? false)
   }
 
   // MARK: Registration, called by instances
@@ -82,6 +84,7 @@ extension ContextCore {
     identityMap.insert(object, reference)
     if object.uncountedShape._withUnsafeGuaranteedRef({ $0.followsRow }) { sleep(object.header) }
     if !tracker.isEmpty, let overlay = tracker[reference] { attach(overlay, to: object) }
+    if retained != nil { retained?[ObjectIdentifier(object)] = object }
   }
 
   /// Called by every instance as the last thing it does: with the last one the context may go.
@@ -113,6 +116,7 @@ extension ContextCore {
     object.header.pointee.savedState = nil
     object.header.pointee.wakefulness.insert(.gone)
     object.dropTransients()
+    release(object)
   }
 
   // MARK: Faults
@@ -148,7 +152,7 @@ extension ContextCore {
     statistics.rowRequestCount += 1
     do {
       guard let stored = try view.row(object.reference) else {
-        vanish(object)
+        inaccessible(object)
         return false
       }
       let row = try graph.store.rows.view(stored.bytes, of: object.reference)

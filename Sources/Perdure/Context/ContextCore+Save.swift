@@ -21,18 +21,23 @@ extension ContextCore {
     defer { isSaving = false }
     propagateDeletes()
     // Only hooks could ask.
-    if tracker.containsEntity(where: \.hasSaveHooks) { endEvent() }
+    if tracker.containsEntity(where: \.hasSaveHooks) || isObserved { endEvent() }
     if let readFailure { throw readFailure }
     guard !tracker.isEmpty else { return }
     try checkMayWrite()
+    tell(pendingNews(.willSave))
+    propagateDeletes()
     let refusals = try callSaveHooks()
     if tracker.isEmpty { return }
     try checkMayWrite()
     let plan = try plan(refusals)
     let saved = objectsToTell()
-    let newView = plan.isEmpty ? view : try commit(plan.change, saved)
+    let news = pendingNews(.didSave, isSaved: true)
+    let newView = plan.isEmpty ? view : try commit(plan.change, saved, news)
+    watched = [:]
     follow(newView)
     callDidSave(saved)
+    tell(news)
   }
 
   /// Where the store is only read, a save can settle what it does not write.
@@ -59,6 +64,7 @@ extension ContextCore {
       // Of what has just been refused no row may be able to hold it.
       if violations.count == count || overlay.fitsRow { plan.add(overlay) }
     }
+    plan.watch(watchedPreconditions)
     plan.finish()
     if let readFailure { throw readFailure }
     // First: what is not there any more breaks every rule.
@@ -69,7 +75,7 @@ extension ContextCore {
   }
 
   private func commit(
-    _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)]
+    _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)], _ news: ContextNews?
   ) throws(PerdureError) -> any StoreView {
     statistics.commitRequestCount += 1
     do {
@@ -78,6 +84,7 @@ extension ContextCore {
       let failure = PerdureError.incomplete(incomplete, in: self)
       follow(incomplete)
       callDidSave(saved.filter { isCommitted($0.object.reference, by: incomplete) })
+      tell(news?.filtered { isCommitted($0, by: incomplete) })
       throw failure
     } catch {
       throw .refusal(error, in: self)

@@ -123,7 +123,8 @@ extension ContextCore {
     statistics.relationshipRequestCount += 1
     do {
       try view.appendReferences(
-        underEach: owners.map { group.references[$0] }, in: relationship.index, countMax: countMax, to: &found,
+        underEach: owners.map { group.references[$0] }, in: relationship.index, countMax: countMax,
+        to: &found,
         ends: &ends)
     } catch {
       // Whose entries are damaged says so when it is asked by itself.

@@ -5,6 +5,33 @@ internal import PerdureModel
 internal import PerdurePredicates
 
 extension ContextCore {
+  // MARK: Moving on
+
+  /// Where a store is only read: goes on to what another process has saved. When that cannot be had, the view of that
+  /// store stays as it was, and the next fetch that asks it says so; those after it read what could be read before.
+  /// Whatever moves the context on tries again. Other stores are not concerned.
+  func refreshStore() {
+    guard followsOthers else { return }
+    refreshFailures = []
+    do { try store.refresh() } catch {
+      let causes = graph.isJoined ? (error as? JoinedRefreshFailure)?.causes : nil
+      refreshFailures = (causes ?? [(0, error)]).map { place, cause in
+        var failure = PerdureError(
+          .readFailed,
+          "The newest state of the store \(graph.stores[place].identifier) cannot be shown; the one before can be "
+            + "fetched from still. Whatever moves the context on, as a refresh does, tries again.")
+        failure.cause = cause
+        return (place, failure)
+      }
+    }
+  }
+
+  /// Says once that the context could not move on in a store.
+  func throwRefreshFailure(ofPlace place: Int) throws(PerdureError) {
+    guard let position = refreshFailures.firstIndex(where: { $0.place == place }) else { return }
+    throw refreshFailures.remove(at: position).failure
+  }
+
   // MARK: Saving
 
   func isWrittenToReadOnlyStore(_ overlay: ObjectOverlay) -> Bool {
@@ -85,6 +112,12 @@ extension ContextCore {
     }
     let target = try shape(of: overlay.shape, inStore: identifier)
     if target === overlay.shape { return }
+    if overlay.hasPermanentID {
+      throw PerdureError(
+        .storeOperation,
+        "\(object.objectID) was made permanent by obtainPermanentIDs: it names the store that the object is in."
+      )
+    }
     if isLinked(overlay) {
       throw PerdureError(
         .storeOperation,

@@ -66,7 +66,7 @@ extension ContextCore {
     if header.pointee.isGone { return header.pointee.hasVanished }
     if let overlay = object.overlay { return !overlay.isNew && hasVanished(object.reference) }
     if header.pointee.isReady { return false }
-    guard hasRow(object) == false else { return false }
+    guard deletesInaccessibleFaults, hasRow(object) == false else { return false }
     vanish(object)
     return true
   }

@@ -12,7 +12,9 @@
 //   +Stores         what is different where there are several stores; fetches are in JoinedFetch
 //   +SaveHooks      what the program's classes do before and after a save
 //   +LifeCycle      what they are told of their rows
-//   +Advancing      how the view moves on: rollback, refresh, reset
+//   +Advancing      how the view moves on: rollback, refresh, reset; QueryGeneration: how it does not
+//   +Registration   which instances are kept, which ids are final
+//   +Events         what the context tells of itself; +Merging: what it does with what others tell
 //   +Vanished       what others have removed and is changed or linked to here
 //   DeletePropagation  the delete rules
 //
@@ -56,6 +58,8 @@ final class ContextCore {
   @exclusivity(unchecked) var dropped: [TransientValues] = []
   /// How many things are under way that must be done before that.
   @exclusivity(unchecked) var keeperCount = 0
+  /// The registered instances, where they are to be kept.
+  @exclusivity(unchecked) var retained: [ObjectIdentifier: ManagedObject]?
   /// Whether a transient attribute ever held anything.
   @exclusivity(unchecked) var hasTransients = false
   /// The objects whose `prepareForDeletion` is running.
@@ -70,6 +74,27 @@ final class ContextCore {
   var isPlanning = false
   /// Whether delete rules are being applied.
   var isPropagating = false
+  /// Whether the context stays at its view.
+  var isPinned = false
+  /// What a fault without a row is: a deleted object, or an error.
+  var deletesInaccessibleFaults = true
+  /// Whether somebody asks for an object that may not be there.
+  var isLooking = false
+  /// The versions of objects that the next save looks at, though it does not write them.
+  var watched: [ObjectReference: RowVersion] = [:]
+  /// Who wants to hear of the context, in its isolation.
+  var observers: [Int: (ContextNotification) -> Void] = [:]
+  var lastObserver = 0
+  /// What was last told of objects with unsaved changes.
+  var announced: [ObjectReference: ObjectState] = [:]
+  /// The new ones among them, while they are pending.
+  var announcedObjects: [ObjectReference: ManagedObject] = [:]
+  /// Who wants to hear of the context from elsewhere.
+  let streams: EventStreams
+  /// The saves of all contexts of the store.
+  let saves: SaveBroadcast
+  /// What others have saved and is to be merged; nil where nothing is merged by itself.
+  var inbox: MergeInbox?
   /// Whether the handle is gone; then overlays keep no instances alive.
   private(set) var isAbandoned = false
   /// The handle, while a user holds it.
@@ -90,6 +115,8 @@ final class ContextCore {
     isReadOnly = source.graph.stores.allSatisfy(\.isReadOnly)
     followsOthers = source.graph.stores.contains(where: \.isReadOnly)
     self.ownership = ownership
+    saves = source.saves
+    streams = EventStreams()
     view = source.store.view()
     memory = memoryOwner.memory
     memory.pointee.core = .passUnretained(self)
@@ -112,6 +139,10 @@ final class ContextCore {
     isAbandoned = true
     abandonTransients()
     for overlay in tracker.all { overlay.object = nil }
+    stopMerging()
+    observers = [:]
+    forgetAnnounced()
+    releaseRetained()
   }
 
   /// What H1 in ObjectHeader.swift compares with.
@@ -132,6 +163,7 @@ struct ContextSource: Sendable {
   let store: any PersistentStore
   let graph: GraphSchema
   let durability: Durability
+  let saves = SaveBroadcast()
 }
 
 // MARK: - What has changed

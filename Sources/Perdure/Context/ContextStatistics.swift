@@ -1,9 +1,11 @@
 /// What a context has asked its store for, counted since it was made. For tests that assert how often a loop asks, and for
 /// finding out why something is slow.
 ///
+///     let workers = try context.fetch(Worker.fetchRequest())
 ///     let before = context.statistics
-///     for worker in try context.fetch(Worker.fetchRequest()) { total += worker.company.discount }
-///     #expect(context.statistics.since(before).rowRequestCount <= 1 + (workerCount + 63) / 64)
+///     for worker in workers { print(worker.company?.name ?? "") }
+///     let requests = context.statistics.since(before).rowRequestCount
+///     #expect(requests <= (workers.count + 63) / 64 + 1)
 ///
 /// The row of a fault and the other end of a relationship are got for 64 siblings at a time: the objects that one
 /// fetch gave (`FetchRequest.fetchBatchSize` says another number), that one to-many relationship led to, or that the same

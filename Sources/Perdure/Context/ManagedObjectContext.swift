@@ -95,6 +95,7 @@ extension ManagedObjectContext {
   /// (`ManagedObject.changedValuesForCurrentEvent()`).
   public func processPendingChanges() {
     core.checkOwner()
+    core.mergeWaiting()
     core.propagateDeletes()
     core.endEvent()
   }

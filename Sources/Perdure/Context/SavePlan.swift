@@ -37,6 +37,9 @@ struct SavePlan {
     if overlay.isDeleted { remove(overlay) } else { write(overlay) }
   }
 
+  /// What has to hold beside what is written; nothing is written for it alone.
+  mutating func watch(_ preconditions: [Precondition]) { change.preconditions += preconditions }
+
   /// All changes have been added.
   mutating func finish() {
     change.linksRemoved = linksRemoved.sorted {

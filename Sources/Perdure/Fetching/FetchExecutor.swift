@@ -56,7 +56,7 @@ package struct FetchExecutor {
   /// The objects in order.
   package func references() throws -> [ObjectReference] {
     var references: [ObjectReference] = []
-    try visit(needsRows: false) { reference, _ in
+    try visit { reference, _ in
       references.append(reference)
       return true
     }

@@ -216,11 +216,13 @@ extension ContextCore {
   func endEvent() {
     keepDropped()
     defer { releaseDropped() }
+    let news = newsOfEvent()
     for overlay in tracker.all {
       overlay.endEvent()
       dropTransientsAtEvent(overlay)
     }
     eventStarts = [:]
+    tell(news)
   }
 }
 

@@ -11,7 +11,7 @@ extension ManagedObject {
   /// The object's identity: fixed at insertion, never changed by saving.
   public var objectID: ManagedObjectID {
     ManagedObjectID(
-      shape.identity, number: header.pointee.reference.id, isTemporary: overlay?.isNew ?? false)
+      shape.identity, number: header.pointee.reference.id, isTemporary: overlay?.hasTemporaryID ?? false)
   }
 
   /// The description of the object's entity: the concrete one.

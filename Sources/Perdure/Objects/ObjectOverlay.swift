@@ -12,6 +12,8 @@ final class ObjectOverlay {
   private let slotCount: Int
   /// Whether the object has no row in the store.
   let isNew: Bool
+  /// Whether the id of a new object was asked to be permanent.
+  @exclusivity(unchecked) var hasPermanentID = false
   /// Whether the object is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
   /// Whether anything has changed since a save last called the object's hooks.
@@ -55,6 +57,8 @@ final class ObjectOverlay {
   var beginning: [Value]? { isNew ? madeBeginning ?? shape.template : nil }
 
   deinit { dropValues() }
+
+  var hasTemporaryID: Bool { isNew && !hasPermanentID }
 
   /// Whether the row has to be written.
   var changesRow: Bool { values != nil }

@@ -136,7 +136,9 @@ struct BatchFaultingTests {
     #expect(context.statistics.since(before).rowRequestCount <= 2 * Self.blocks + 2)
   }
 
-  @Test("Objects that came as faults fire together, as many at a time as the request says", arguments: [0, 7, 500])
+  @Test(
+    "Objects that came as faults fire together, as many at a time as the request says",
+    arguments: [0, 7, 500])
   func faults(batch: Int) throws {
     let context = try staff().newContext()
     let workers = try workers(context) {

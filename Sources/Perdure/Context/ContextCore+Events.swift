@@ -1,0 +1,190 @@
+// What a context tells of itself, and of what.
+//
+// Nothing is put together unless somebody listens: an observer in the context, a sequence of its events, or, of
+// saves, another context of the store that merges them.
+//
+//   processPendingChanges, perform   objectsDidChange
+//   save                             objectsDidChange, willSave, (hooks, validation, commit, didSave of objects), didSave
+//   refresh, rollback, reset         objectsDidChange, with what was given other values
+//   merge                            didMerge
+
+internal import PerdurePredicates
+
+/// What is told: as references, which become objects for observers and ids for everybody else.
+struct ContextNews {
+  var kind: ContextEventKind
+  var inserted: [ObjectReference] = []
+  var updated: [ObjectReference] = []
+  var deleted: [ObjectReference] = []
+  var refreshed: [ObjectReference] = []
+  var invalidatesAll = false
+  /// Instances that may not be there any more when it is told.
+  var objects: [ObjectReference: ManagedObject] = [:]
+  var values: [ObjectReference: [String: Value]] = [:]
+
+  var isEmpty: Bool {
+    inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && !invalidatesAll
+  }
+
+  /// Only what fulfils a condition.
+  func filtered(_ holds: (ObjectReference) -> Bool) -> ContextNews {
+    var news = self
+    news.inserted.removeAll { !holds($0) }
+    news.updated.removeAll { !holds($0) }
+    news.deleted.removeAll { !holds($0) }
+    return news
+  }
+}
+
+extension ContextCore {
+  /// Whether somebody wants to hear of anything.
+  var isObserved: Bool { !observers.isEmpty || !streams.isEmpty }
+
+  func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
+    checkOwner()
+    lastObserver += 1
+    observers[lastObserver] = observer
+    // What has changed until now is no news.
+    for overlay in tracker.all where overlay.isBeforeEvent { announce(overlay) }
+    return ContextObservation(self, lastObserver)
+  }
+
+  // MARK: What there is to tell
+
+  /// What is pending, if anybody wants to hear of it.
+  ///
+  /// - Parameter isSaved: Whether others than this context's may want to.
+  func pendingNews(_ kind: ContextEventKind, isSaved: Bool = false) -> ContextNews? {
+    guard isObserved || isSaved && !saves.isEmpty else { return nil }
+    var news = ContextNews(kind: kind)
+    for overlay in tracker.ordered.joined() { add(overlay, overlay.state, to: &news) }
+    return news.isEmpty ? nil : news
+  }
+
+  private func add(_ overlay: ObjectOverlay, _ state: ObjectState, to news: inout ContextNews) {
+    let reference = overlay.reference
+    switch state {
+    case .inserted: news.inserted.append(reference)
+    case .updated: news.updated.append(reference)
+    case .deleted: news.deleted.append(reference)
+    case .stored, .gone: return
+    }
+    if !observers.isEmpty { news.objects[reference] = instance(of: reference) }
+    guard state != .deleted, !streams.isEmpty || !saves.isEmpty else { return }
+    news.values[reference] = changedColumns(overlay)
+  }
+
+  private func changedColumns(_ overlay: ObjectOverlay) -> [String: Value] {
+    var values: [String: Value] = [:]
+    overlay.withColumns { columns, marks in
+      for slot in marks.indices where marks[slot] && overlay.shape.isColumn(slot) {
+        values[overlay.shape.propertyName(slot)] = graph.shown(columns[slot])
+      }
+    }
+    return values
+  }
+
+  /// What has changed in the event that is about to end.
+  func newsOfEvent() -> ContextNews? {
+    guard isObserved else { return nil }
+    var news = ContextNews(kind: .objectsDidChange)
+    for overlay in tracker.ordered.joined() {
+      let (before, now) = (announced[overlay.reference], overlay.state)
+      if before == now, overlay.isBeforeEvent { continue }
+      announce(overlay)
+      switch (before, now) {
+      case (.inserted, .inserted): add(overlay, .updated, to: &news)
+      case (.deleted, .deleted), (nil, .gone), (.gone, _): continue
+      case (_, .gone): add(overlay, .deleted, to: &news)
+      default: add(overlay, now, to: &news)
+      }
+    }
+    let restored = eventStarts.keys.filter { tracker[$0] == nil }
+    for reference in restored.sorted(by: { $0.rawValue < $1.rawValue }) {
+      announced[reference] = nil
+      news.refreshed.append(reference)
+    }
+    // What was inserted and is deleted leaves no changes.
+    let gone = announced.filter { $0.value == .inserted && tracker[$0.key] == nil }.keys
+    for reference in gone.sorted(by: { $0.rawValue < $1.rawValue }) {
+      news.deleted.append(reference)
+      news.objects[reference] = announcedObjects[reference]
+      forgetAnnounced(reference)
+    }
+    return news.isEmpty ? nil : news
+  }
+
+  private func announce(_ overlay: ObjectOverlay) {
+    announced[overlay.reference] = overlay.state
+    if overlay.isNew, !observers.isEmpty { announcedObjects[overlay.reference] = overlay.object }
+  }
+
+  private func forgetAnnounced(_ reference: ObjectReference) {
+    announced[reference] = nil
+    let object = announcedObjects.removeValue(forKey: reference)
+    withExtendedLifetime(object) {}
+  }
+
+  func forgetAnnounced() {
+    announced = [:]
+    let objects = announcedObjects
+    announcedObjects = [:]
+    withExtendedLifetime(objects) {}
+  }
+
+  /// The changed objects, about to be given other values; nil when nobody wants to hear of it.
+  func newsOfRefresh() -> ContextNews? {
+    guard isObserved else { return nil }
+    var news = ContextNews(kind: .objectsDidChange)
+    for overlay in tracker.ordered.joined() where overlay.state.isPending {
+      if !observers.isEmpty { news.objects[overlay.reference] = instance(of: overlay.reference) }
+      if overlay.isNew {
+        news.deleted.append(overlay.reference)
+      } else {
+        news.refreshed.append(overlay.reference)
+      }
+    }
+    return news
+  }
+
+  // MARK: Telling
+
+  func tell(_ news: ContextNews?) {
+    guard let news, !news.isEmpty else { return }
+    if news.kind == .didSave {
+      for reference in news.inserted + news.updated + news.deleted { forgetAnnounced(reference) }
+    }
+    if !streams.isEmpty || news.kind == .didSave && !saves.isEmpty {
+      let event = event(news)
+      streams.yield(event)
+      if news.kind == .didSave { saves.tell(event, besides: inbox) }
+    }
+    guard !observers.isEmpty, let handle else { return }
+    let notification = notification(news, handle)
+    for number in observers.keys.sorted() { observers[number]?(notification) }
+  }
+
+  private func event(_ news: ContextNews) -> ContextEvent {
+    var event = ContextEvent(news.kind)
+    event.insertedObjectIDs = Set(news.inserted.map(objectID))
+    event.updatedObjectIDs = Set(news.updated.map(objectID))
+    event.deletedObjectIDs = Set(news.deleted.map(objectID))
+    event.refreshedObjectIDs = Set(news.refreshed.map(objectID))
+    event.invalidatesAllObjects = news.invalidatesAll
+    for (reference, values) in news.values { event.values[objectID(of: reference)] = values }
+    return event
+  }
+
+  private func notification(_ news: ContextNews, _ handle: ManagedObjectContext) -> ContextNotification {
+    func objects(_ references: [ObjectReference]) -> Set<ManagedObject> {
+      Set(references.map { news.objects[$0] ?? instance(of: $0) })
+    }
+    var notification = ContextNotification(news.kind, handle)
+    notification.insertedObjects = objects(news.inserted)
+    notification.updatedObjects = objects(news.updated)
+    notification.deletedObjects = objects(news.deleted)
+    notification.refreshedObjects = objects(news.refreshed)
+    notification.invalidatesAllObjects = news.invalidatesAll
+    return notification
+  }
+}

@@ -1,0 +1,122 @@
+// What other contexts have saved: merged by hand, or by itself.
+//
+// A context that moves on shows what others have saved (ContextCore+Advancing.swift); merging does that, and puts
+// unsaved changes of objects that the others have changed on top of the new rows, as `refresh(_:mergeChanges: true)` does.
+
+internal import Dispatch
+internal import PerdurePredicates
+
+extension ManagedObjectContext {
+  /// Whether the context merges what other contexts of the container save: one on a queue or of the main actor soon after
+  /// the save, any other at its next fetch or `processPendingChanges()`, which those do as well. A context that is pinned
+  /// to a state merges when it is pinned no more. False at first.
+  public var automaticallyMergesChangesFromParent: Bool {
+    get { core.inbox != nil }
+    set { core.mergeAutomatically(newValue) }
+  }
+
+  /// Moves on to the newest state, which has what another context of the container has saved, and puts unsaved changes of
+  /// the objects that it has changed on top of what they are now. A save does not conflict with that any more. Of a
+  /// context that is pinned to a state too, which stays at the newest one then.
+  ///
+  /// - Parameter event: What another context's sequence of events has told; it must be a `didSave`.
+  public func mergeChanges(fromContextDidSave event: ContextEvent) {
+    precondition(event.kind == .didSave, "What is merged is what a context tells when it has saved.")
+    core.merge([event])
+  }
+
+  /// Lets the next save find out whether another context has changed an object that this one has not: then it throws
+  /// as it does for those that it has. Until a save has looked, or the context is rolled back or reset.
+  ///
+  /// The version that it is compared with is that of the context's state. Nothing is asked of an object that has no row.
+  public func detectConflicts(for object: ManagedObject) { core.detectConflicts(object) }
+}
+
+extension ContextCore {
+  func mergeAutomatically(_ merges: Bool) {
+    checkOwner()
+    guard merges != (inbox != nil) else { return }
+    guard merges else { return stopMerging() }
+    let made = MergeInbox(wake: ownership.queue.map { wake(on: $0) })
+    inbox = made
+    saves.add(made)
+  }
+
+  func stopMerging() {
+    if let inbox { saves.remove(inbox) }
+    inbox = nil
+  }
+
+  private func wake(on queue: DispatchQueue) -> @Sendable () -> Void {
+    let place = QueuedContext(handle)
+    return { queue.async { place.handle?.core.mergeWaiting() } }
+  }
+
+  /// Merges what has come, unless the context is pinned or in the midst of something.
+  func mergeWaiting() {
+    guard let inbox, !isPinned, !isSaving, !isPropagating, !isValidating else { return }
+    let events = inbox.take()
+    if !events.isEmpty { merge(events) }
+  }
+
+  func merge(_ events: [ContextEvent]) {
+    keepDropped()
+    defer { releaseDropped() }
+    checkOwner()
+    refreshStore()
+    move(to: store.view())
+    let isTold = isObserved
+    var news = ContextNews(kind: .didMerge)
+    for event in events {
+      let updated = event.updatedObjectIDs.compactMap(graph.reference)
+      for reference in updated.sorted(by: { $0.rawValue < $1.rawValue }) {
+        if let overlay = tracker[reference], !overlay.isNew {
+          refreshQuietly(instance(of: reference))
+        }
+      }
+      guard isTold else { continue }
+      news.inserted += event.insertedObjectIDs.compactMap(graph.reference)
+      news.updated += updated
+      news.deleted += event.deletedObjectIDs.compactMap(graph.reference)
+    }
+    tell(news)
+  }
+
+  // MARK: Conflicts of what is not changed here
+
+  func detectConflicts(_ object: ManagedObject) {
+    checkOwner()
+    guard object.context === self, object.overlay?.isNew != true else { return }
+    do {
+      if let version = try view.version(of: object.reference) { watched[object.reference] = version }
+    } catch {
+      noteReadFailure(error, object.reference)
+    }
+  }
+
+  /// What a save has to ask for objects that it does not write.
+  var watchedPreconditions: [Precondition] {
+    watched.sorted { $0.key.rawValue < $1.key.rawValue }.filter { tracker[$0.key]?.baseVersion == nil }
+      .map { .rowUnchanged($0.key, $0.value) }
+  }
+}
+
+/// A context that is reached on its queue.
+// Unchecked: the reference is followed on the context's queue only, where nobody else is, and keeps the handle, so that
+// the context is not given up meanwhile.
+private final class QueuedContext: @unchecked Sendable {
+  weak var handle: ManagedObjectContext?
+
+  init(_ handle: ManagedObjectContext?) { self.handle = handle }
+}
+
+extension ContextOwnership {
+  /// Where the context can be reached; nil for one whose owner has to come by.
+  var queue: DispatchQueue? {
+    switch self {
+    case .local: nil
+    case .main: .main
+    case .queue(let mark): mark.queue
+    }
+  }
+}

@@ -1,0 +1,129 @@
+// What contexts tell: to who lives in their isolation, with objects, and to everybody else, with ids and values.
+
+public import PerdurePredicates
+
+/// What happens in a context.
+public enum ContextEventKind: Hashable, Sendable {
+  /// A save has begun: delete rules are applied, no hook was called yet.
+  case willSave
+  /// A save is done: what is told of is in the store.
+  case didSave
+  /// An event has ended, by `processPendingChanges()`, a save or a `perform`, in which something was changed; or objects
+  /// were given other values as a whole, by a refresh, a rollback or a reset.
+  case objectsDidChange
+  /// What other contexts have saved was merged.
+  case didMerge
+}
+
+/// Something that has happened in a context, as a value: ids and values, no objects.
+public struct ContextEvent: Sendable {
+  /// What has happened.
+  public let kind: ContextEventKind
+  /// The objects that are new: to be saved, saved, or made in the event.
+  public internal(set) var insertedObjectIDs: Set<ManagedObjectID> = []
+  /// The objects that were changed, those included that a delete rule has changed.
+  public internal(set) var updatedObjectIDs: Set<ManagedObjectID> = []
+  /// The objects that were deleted, those included that a delete rule has taken along.
+  public internal(set) var deletedObjectIDs: Set<ManagedObjectID> = []
+  /// The objects that were given other values as a whole.
+  public internal(set) var refreshedObjectIDs: Set<ManagedObjectID> = []
+  /// Whether the context was reset: none of its objects is of it any more.
+  public internal(set) var invalidatesAllObjects = false
+  /// What inserted and updated objects have in the columns that were set: attributes by their names, and to-one
+  /// relationships as ids. Null where they have nothing.
+  public internal(set) var values: [ManagedObjectID: [String: Value]] = [:]
+
+  init(_ kind: ContextEventKind) { self.kind = kind }
+
+  /// Whether no object is concerned.
+  var isEmpty: Bool {
+    insertedObjectIDs.isEmpty && updatedObjectIDs.isEmpty && deletedObjectIDs.isEmpty
+      && refreshedObjectIDs.isEmpty && !invalidatesAllObjects
+  }
+}
+
+/// Something that has happened in a context, with the objects: for observers in the context's isolation.
+public struct ContextNotification {
+  /// What has happened.
+  public let kind: ContextEventKind
+  /// The context.
+  public let context: ManagedObjectContext
+  /// As in `ContextEvent`.
+  public internal(set) var insertedObjects: Set<ManagedObject> = []
+  /// As in `ContextEvent`.
+  public internal(set) var updatedObjects: Set<ManagedObject> = []
+  /// As in `ContextEvent`. Those that a save has deleted can be read still, and belong to no context.
+  public internal(set) var deletedObjects: Set<ManagedObject> = []
+  /// As in `ContextEvent`.
+  public internal(set) var refreshedObjects: Set<ManagedObject> = []
+  /// Whether the context was reset: none of its objects is of it any more.
+  public internal(set) var invalidatesAllObjects = false
+
+  init(_ kind: ContextEventKind, _ context: ManagedObjectContext) {
+    self.kind = kind
+    self.context = context
+  }
+}
+
+@available(*, unavailable)
+extension ContextNotification: Sendable {}
+
+/// Keeps an observer of a context, until it is cancelled or freed.
+public final class ContextObservation {
+  private weak var core: ContextCore?
+  private let number: Int
+
+  init(_ core: ContextCore, _ number: Int) {
+    self.core = core
+    self.number = number
+  }
+
+  deinit { cancel() }
+
+  /// Ends the observation.
+  public func cancel() { core?.observers.removeValue(forKey: number) }
+}
+
+@available(*, unavailable)
+extension ContextObservation: Sendable {}
+
+extension ManagedObjectContext {
+  /// Calls a closure when something happens in the context, at once and in the context's isolation.
+  ///
+  ///     let observation = context.observe { notification in
+  ///       if notification.kind == .didSave { print(notification.insertedObjects.count) }
+  ///     }
+  ///
+  /// What it changes belongs to the save that has begun, or is pending after the one that is done. It must not save.
+  /// A context that nobody observes pays nothing.
+  ///
+  /// - Returns: What keeps the observer. It ends with that.
+  public func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
+    core.observe(observer)
+  }
+
+  /// What happens in the context from now on, as values for anybody. The sequence ends with the context, or with the
+  /// task that iterates.
+  ///
+  /// - Parameter bufferCount: How many events are kept for who is slow; of more than that the oldest are lost.
+  public func events(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {
+    core.streams.make(bufferCount)
+  }
+}
+
+extension BackgroundContext {
+  /// As `ManagedObjectContext.events(bufferingNewest:)`. May be called from anywhere.
+  public func events(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {
+    streams.make(bufferCount)
+  }
+}
+
+extension PersistentContainer {
+  /// What is saved from now on by any context of the container, in the order in which the saves were done. The store
+  /// must have been loaded; contexts that were made before stores were added or removed are heard by sequences of that time.
+  ///
+  /// - Parameter bufferCount: How many saves are kept for who is slow; of more than that the oldest are lost.
+  public func saves(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {
+    loadedSource().saves.streams.make(bufferCount)
+  }
+}

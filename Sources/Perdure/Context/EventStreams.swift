@@ -1,0 +1,89 @@
+internal import PerdureFileIO
+
+/// Sequences of events that somebody listens to. Any thread may call anything.
+final class EventStreams: Sendable {
+  private struct State {
+    var continuations: [Int: AsyncStream<ContextEvent>.Continuation] = [:]
+    var lastNumber = 0
+  }
+
+  private let state = Guarded(State())
+
+  deinit {
+    for continuation in state.withLock({ $0.continuations.values.map { $0 } }) { continuation.finish() }
+  }
+
+  /// Whether nobody listens.
+  var isEmpty: Bool { state.withLock { $0.continuations.isEmpty } }
+
+  func make(_ bufferCount: Int) -> AsyncStream<ContextEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: ContextEvent.self, bufferingPolicy: .bufferingNewest(bufferCount))
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      state.continuations[state.lastNumber] = continuation
+      return state.lastNumber
+    }
+    continuation.onTermination = { [weak self] _ in self?.remove(number) }
+    return stream
+  }
+
+  private func remove(_ number: Int) {
+    let removed = state.withLock { $0.continuations.removeValue(forKey: number) }
+    withExtendedLifetime(removed) {}
+  }
+
+  func yield(_ event: ContextEvent) {
+    // Outside of the lock: who listens may end.
+    for continuation in state.withLock({ $0.continuations.sorted { $0.key < $1.key }.map(\.value) }) {
+      continuation.yield(event)
+    }
+  }
+}
+
+/// Tells the contexts of a store of each other's saves. Any thread may call anything.
+final class SaveBroadcast: Sendable {
+  let streams = EventStreams()
+  private let inboxes = Guarded<[ObjectIdentifier: MergeInbox]>([:])
+
+  /// Whether nobody listens.
+  var isEmpty: Bool { streams.isEmpty && inboxes.withLock(\.isEmpty) }
+
+  func add(_ inbox: MergeInbox) { inboxes.withLock { $0[ObjectIdentifier(inbox)] = inbox } }
+
+  func remove(_ inbox: MergeInbox) {
+    let removed = inboxes.withLock { $0.removeValue(forKey: ObjectIdentifier(inbox)) }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// - Parameter own: The inbox of who has saved.
+  func tell(_ event: ContextEvent, besides own: MergeInbox?) {
+    streams.yield(event)
+    for inbox in inboxes.withLock({ $0.values.map { $0 } }) where inbox !== own { inbox.put(event) }
+  }
+}
+
+/// What other contexts have saved and a context has yet to merge.
+final class MergeInbox: Sendable {
+  private let events = Guarded<[ContextEvent]>([])
+  private let wake: (@Sendable () -> Void)?
+
+  /// - Parameter wake: Called when there is something to merge, on any thread.
+  init(wake: (@Sendable () -> Void)?) { self.wake = wake }
+
+  func put(_ event: ContextEvent) {
+    let isFirst = events.withLock { events in
+      events.append(event)
+      return events.count == 1
+    }
+    if isFirst { wake?() }
+  }
+
+  /// All of it, the oldest first.
+  func take() -> [ContextEvent] {
+    events.withLock { events in
+      defer { events = [] }
+      return events
+    }
+  }
+}

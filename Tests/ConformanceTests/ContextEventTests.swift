@@ -1,0 +1,177 @@
+import Perdure
+import Testing
+
+// Rows X10 and X11: what a context tells of itself.
+
+@Entity private final class Playlist: ManagedObject {
+  var title: String?
+  @Relationship(inverse: "playlist", deleteRule: .cascade) var songs: ToMany<Song>
+}
+
+@Entity private final class Song: ManagedObject {
+  var title: String?
+  @Relationship(inverse: "songs") var playlist: Playlist?
+}
+
+@Suite("What a context tells of itself")
+struct ContextEventTests {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+
+  init() throws {
+    container = try Sandbox(Playlist.self, Song.self).container
+    context = container.newContext()
+  }
+
+  private final class Diary {
+    var notes: [ContextNotification] = []
+    var kinds: [ContextEventKind] { notes.map(\.kind) }
+    func take() -> [ContextNotification] {
+      defer { notes = [] }
+      return notes
+    }
+  }
+
+  private func diary() -> (Diary, ContextObservation) {
+    let diary = Diary()
+    return (diary, context.observe { diary.notes.append($0) })
+  }
+
+  @Test("X11 A save tells what changed, that it begins, and what it has saved, with the objects")
+  func saving() throws {
+    let (diary, observation) = diary()
+    let list = Playlist(context: context)
+    let song = Song(context: context)
+    song.playlist = list
+    try context.save()
+    #expect(diary.kinds == [.objectsDidChange, .willSave, .didSave])
+    #expect(diary.take().allSatisfy { $0.insertedObjects == [list, song] && $0.context === context })
+    song.title = "s"
+    context.delete(list)
+    try context.save()
+    let notes = diary.take()
+    #expect(notes.map(\.kind) == [.objectsDidChange, .willSave, .didSave])
+    #expect(notes[1].deletedObjects == [list, song] && notes[2].deletedObjects == [list, song])
+    #expect(notes[2].updatedObjects.isEmpty && notes[2].insertedObjects.isEmpty)
+    observation.cancel()
+    _ = Song(context: context)
+    try context.save()
+    #expect(diary.notes.isEmpty)
+  }
+
+  @Test("X10 An event tells what was changed in it, each change once")
+  func events() throws {
+    let old = Song(context: context)
+    try context.save()
+    let (diary, observation) = diary()
+    let new = Song(context: context)
+    old.title = "o"
+    context.processPendingChanges()
+    var note = try #require(diary.take().first)
+    #expect(note.kind == .objectsDidChange && note.insertedObjects == [new] && note.updatedObjects == [old])
+    context.processPendingChanges()
+    #expect(diary.notes.isEmpty)
+    new.title = "n"
+    context.delete(old)
+    context.processPendingChanges()
+    note = try #require(diary.take().first)
+    #expect(note.updatedObjects == [new] && note.deletedObjects == [old] && note.insertedObjects.isEmpty)
+    context.delete(new)
+    context.processPendingChanges()
+    note = try #require(diary.take().first)
+    #expect(note.deletedObjects == [new] && note.updatedObjects.isEmpty)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test(
+    "X10 What is changed by who hears that a save begins is saved, and by who hears that it is done is pending"
+  )
+  func changing() throws {
+    let song = Song(context: context)
+    let observation = context.observe { notification in
+      if notification.kind == .willSave { song.title = "saved" }
+      if notification.kind == .didSave { song.title = "pending" }
+    }
+    try context.save()
+    #expect(
+      try container.newContext().existingObject(with: song.objectID).value(forKey: "title") as? String
+        == "saved")
+    #expect(song.title == "pending" && song.hasChanges)
+    observation.cancel()
+  }
+
+  @Test("X11 A refresh, a rollback and a reset tell whose values are others now")
+  func refreshing() throws {
+    let song = Song(context: context)
+    try context.save()
+    let (diary, observation) = diary()
+    context.refresh(song, mergeChanges: true)
+    #expect(diary.take().map(\.refreshedObjects) == [[song]])
+    song.title = "x"
+    let new = Song(context: context)
+    context.processPendingChanges()
+    _ = diary.take()
+    context.rollback()
+    let note = try #require(diary.take().first)
+    #expect(note.refreshedObjects == [song] && note.deletedObjects == [new])
+    context.refreshAllObjects()
+    #expect(diary.take().first?.refreshedObjects.contains(song) == true)
+    context.reset()
+    #expect(diary.take().map(\.invalidatesAllObjects) == [true])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test("X11 A save that fails tells that it began, and nothing else")
+  func failing() throws {
+    let song = Song(context: context)
+    try context.save()
+    let other = container.newContext()
+    other.object(with: song.objectID).setValue("theirs", forKey: "title")
+    try other.save()
+    song.title = "mine"
+    let (diary, observation) = diary()
+    context.processPendingChanges()
+    _ = diary.take()
+    #expect(throws: PerdureError.self) { try context.save() }
+    #expect(diary.kinds.last == .willSave && !diary.kinds.contains(.didSave))
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test("X11 Sequences have ids and values, of one context or of all saves, and end with the context")
+  func sequences() async throws {
+    var own = context.events().makeAsyncIterator()
+    var all = container.saves().makeAsyncIterator()
+    let list = Playlist(context: context)
+    let song = Song(context: context)
+    (song.title, song.playlist) = ("s", list)
+    try context.save()
+    var kinds: [ContextEventKind] = []
+    var last: ContextEvent?
+    while last?.kind != .didSave {
+      last = await own.next()
+      if let last { kinds.append(last.kind) }
+    }
+    #expect(kinds == [.objectsDidChange, .willSave, .didSave])
+    let saved = try #require(await all.next())
+    #expect(saved.insertedObjectIDs == [list.objectID, song.objectID])
+    #expect(saved.values[song.objectID]?["title"] == .string("s"))
+    #expect(saved.values[song.objectID]?["playlist"] == .objectID(list.objectID.uri))
+    let stream = container.newContext().events()
+    for await _ in stream { Issue.record("Nothing has happened.") }
+  }
+
+  @Test("X11 Nothing is put together while nobody listens")
+  func free() throws {
+    let list = Playlist(context: context)
+    for _ in 0..<10 { Song(context: context).playlist = list }
+    try context.save()
+    let other = container.newContext()
+    other.delete(other.object(with: list.objectID))
+    other.processPendingChanges()
+    let registered = other.registeredObjects.count
+    try other.save()
+    // Neither the songs that the rule takes along nor anything else was made for being told.
+    #expect(registered == 11 || registered == 1)
+    #expect(other.statistics.commitRequestCount == 1)
+  }
+}
