@@ -95,6 +95,7 @@ private enum Examples {
     let container = try PersistentContainer(
       name: "Staff", classes: [Company.self, Person.self, Worker.self, Project.self], at: path)
     try container.loadPersistentStores()
+    container.log { print($0) }
     let context = container.newContext()
     let person = Person(context: context)
     person.name = "Ada"

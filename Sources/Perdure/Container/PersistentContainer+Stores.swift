@@ -227,12 +227,12 @@ extension PersistentContainer {
         let graph = try GraphSchema(
           model: model(of: description), store: store.schema, stores: [whole], classes: classes,
           configuration: description.configuration)
-        return ContextSource(store: store, graph: graph, durability: description.durability)
+        return ContextSource(store: store, graph: graph, durability: description.durability, log: logSwitch)
       }
       let store = try joined(members)
       let graph = try GraphSchema(
         model: managedObjectModel, store: store.schema, stores: store.graphStores, classes: classes)
-      return ContextSource(store: store, graph: graph, durability: description.durability)
+      return ContextSource(store: store, graph: graph, durability: description.durability, log: logSwitch)
     } catch let error as PerdureError {
       throw error
     } catch {

@@ -28,6 +28,7 @@ public final class PersistentContainer: Sendable {
   let classesByEntityName: [String: ManagedObject.Type]
   let factory: StoreFactory
   let loaded = Guarded<OpenStores?>(nil)
+  let logSwitch = LogSwitch()
   @MainActor private var madeViewContext: ManagedObjectContext?
 
   package init(

@@ -182,7 +182,7 @@ extension ContextCore {
     var notification = ContextNotification(news.kind, handle)
     notification.insertedObjects = objects(news.inserted)
     notification.updatedObjects = objects(news.updated)
-    notification.deletedObjects = objects(news.deleted)
+    notification.deletedObjects = Set(news.deleted.compactMap { news.objects[$0] })
     notification.refreshedObjects = objects(news.refreshed)
     notification.invalidatesAllObjects = news.invalidatesAll
     return notification

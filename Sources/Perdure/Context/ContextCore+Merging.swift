@@ -63,10 +63,16 @@ extension ContextCore {
     keepDropped()
     defer { releaseDropped() }
     checkOwner()
-    refreshStore()
-    move(to: store.view())
     let isTold = isObserved
     var news = ContextNews(kind: .didMerge)
+    if !observers.isEmpty {
+      // Of what is removed, only who was there is told of.
+      for reference in events.flatMap(\.deletedObjectIDs).compactMap(graph.reference) {
+        news.objects[reference] = identityMap.object(reference)
+      }
+    }
+    refreshStore()
+    move(to: store.view())
     for event in events {
       let updated = event.updatedObjectIDs.compactMap(graph.reference)
       for reference in updated.sorted(by: { $0.rawValue < $1.rawValue }) {

@@ -91,6 +91,8 @@ final class ContextCore {
   var announcedObjects: [ObjectReference: ManagedObject] = [:]
   /// Who wants to hear of the context from elsewhere.
   let streams: EventStreams
+  /// Who wants to know what fetches and saves take.
+  let logSwitch: LogSwitch
   /// The saves of all contexts of the store.
   let saves: SaveBroadcast
   /// What others have saved and is to be merged; nil where nothing is merged by itself.
@@ -117,6 +119,7 @@ final class ContextCore {
     self.ownership = ownership
     saves = source.saves
     streams = EventStreams()
+    logSwitch = source.log
     view = source.store.view()
     memory = memoryOwner.memory
     memory.pointee.core = .passUnretained(self)
@@ -164,6 +167,7 @@ struct ContextSource: Sendable {
   let graph: GraphSchema
   let durability: Durability
   let saves = SaveBroadcast()
+  var log = LogSwitch()
 }
 
 // MARK: - What has changed

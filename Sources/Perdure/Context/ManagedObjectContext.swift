@@ -159,7 +159,7 @@ extension ManagedObjectContext {
   ///   `isOutcomeUnknown` says that this shows only when the store has been opened again. Some of several stores have
   ///   saved what is theirs: 134040, and only the rest is pending.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
-  public func save() throws(PerdureError) { try core.save() }
+  public func save() throws(PerdureError) { try core.loggedSave() }
 
   /// Holds everything that is pending against the rules that a save holds it against, as often as one likes: after
   /// applying delete rules, which stay applied as by `processPendingChanges()`. Classes are asked by

@@ -320,7 +320,7 @@ enum StoreKind: String, CaseIterable, Sendable {
 }
 
 extension ManagedObjectContext {
-  func worker(_ name: String, email: String? = nil) -> Employee {
+  @discardableResult func worker(_ name: String, email: String? = nil) -> Employee {
     let worker = Employee(context: self)
     worker.name = name
     worker.email = email

@@ -1,0 +1,114 @@
+// What fetches and saves take, for who switches it on. Off, it costs a look at a flag.
+
+internal import PerdureFileIO
+internal import Synchronization
+
+/// A fetch or a save of a context: what it was about, what it took, and what it asked the store for.
+public struct ContextLogEntry: Sendable {
+  /// What the context was asked to do.
+  public enum Kind: Hashable, Sendable {
+    /// Objects were fetched.
+    case fetch
+    /// Ids were fetched.
+    case fetchIDs
+    /// Objects were counted.
+    case count
+    /// What was pending was saved.
+    case save
+  }
+
+  /// What the context was asked to do.
+  public let kind: Kind
+  /// What it was about: the entity, predicate, order and window of a request (`explain(_:)` says how it is fetched); how
+  /// many objects a save was to insert, update and delete.
+  public let subject: String
+  /// How many objects were found, counted or saved; 0 where it failed.
+  public let objectCount: Int
+  /// How long it took, by a clock that never goes back. What observers and hooks did meanwhile is part of it.
+  public let duration: Duration
+  /// What the store was asked for meanwhile.
+  public let requests: ContextStatistics
+  /// The error that was thrown, in words; nil where there was none.
+  public let failure: String?
+}
+
+extension ContextLogEntry: CustomStringConvertible {
+  /// All of it in a line.
+  public var description: String {
+    let outcome = failure.map { "failed: \($0)" } ?? "\(objectCount)"
+    return "\(kind) \(subject): \(outcome) in \(duration), \(requests.rowRequestCount) requests for "
+      + "\(requests.rowCount) rows, \(requests.relationshipRequestCount) for relationships"
+  }
+}
+
+extension PersistentContainer {
+  /// Calls a closure after each fetch and each save of the container's contexts, those included that are there already;
+  /// nil for none, as at first. It is called where the context is, before the fetch or the save returns, and delays it by
+  /// what it takes.
+  ///
+  ///     container.log { print($0) }
+  public func log(_ log: (@Sendable (ContextLogEntry) -> Void)?) { logSwitch.set(log) }
+}
+
+/// What is called, for all contexts of a container. Any thread may call anything.
+final class LogSwitch: Sendable {
+  private let isOn = Atomic(false)
+  private let log = Guarded<(@Sendable (ContextLogEntry) -> Void)?>(nil)
+
+  func set(_ log: (@Sendable (ContextLogEntry) -> Void)?) {
+    self.log.withLock { $0 = log }
+    isOn.store(log != nil, ordering: .releasing)
+  }
+
+  @inline(__always)
+  var current: (@Sendable (ContextLogEntry) -> Void)? {
+    isOn.load(ordering: .acquiring) ? log.withLock { $0 } : nil
+  }
+}
+
+extension ContextCore {
+  /// Does something and tells of it, if anybody wants to know.
+  @inline(__always)
+  func logged<R, Failure: Error>(
+    _ kind: ContextLogEntry.Kind, _ subject: @autoclosure () -> String, count: (R) -> Int,
+    _ body: () throws(Failure) -> R
+  ) throws(Failure) -> R {
+    guard let log = logSwitch.current else { return try body() }
+    let (subject, before, start) = (subject(), statistics, ContinuousClock.now)
+    func tell(_ count: Int, _ failure: String?) {
+      log(
+        ContextLogEntry(
+          kind: kind, subject: subject, objectCount: count, duration: .now - start,
+          requests: statistics.since(before), failure: failure))
+    }
+    do throws(Failure) {
+      let result = try body()
+      tell(count(result), nil)
+      return result
+    } catch {
+      tell(0, "\(error)")
+      throw error
+    }
+  }
+
+  /// A request in words, with its plan.
+  func subject<T: ManagedObject>(_ request: FetchRequest<T>) -> String {
+    var words = [request.entityName ?? T._entityName]
+    if let predicate = request.predicate { words.append("where \(predicate)") }
+    if !request.sortDescriptors.isEmpty { words.append("by \(request.sortDescriptors)") }
+    if request.fetchOffset > 0 { words.append("from \(request.fetchOffset)") }
+    if request.fetchLimit > 0 { words.append("at most \(request.fetchLimit)") }
+    return words.joined(separator: " ")
+  }
+
+  func loggedSave() throws(PerdureError) {
+    var pending = 0
+    func subject() -> String {
+      let states = tracker.all.map(\.state)
+      func count(_ state: ObjectState) -> Int { states.count { $0 == state } }
+      pending = states.count(where: \.isPending)
+      return "\(count(.inserted)) inserted, \(count(.updated)) updated, \(count(.deleted)) deleted"
+    }
+    try logged(.save, subject(), count: { pending }) { () throws(PerdureError) in try save() }
+  }
+}

@@ -1,0 +1,64 @@
+import Perdure
+import PerdureFileIO
+import Testing
+
+@Suite("The log of fetches and saves")
+struct ContextLogTests {
+  private final class Book: Sendable {
+    private let entries = Guarded<[ContextLogEntry]>([])
+    func add(_ entry: ContextLogEntry) { entries.withLock { $0.append(entry) } }
+    func take() -> [ContextLogEntry] {
+      entries.withLock { entries in
+        defer { entries = [] }
+        return entries
+      }
+    }
+  }
+
+  @Test("It says what each was about, what came of it, how long it took and what it asked for")
+  func entries() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let book = Book()
+    container.log { book.add($0) }
+    for number in 0..<3 { context.worker("w\(number)") }
+    try context.save()
+    let saved = try #require(book.take().first)
+    #expect(saved.kind == .save && saved.objectCount == 3 && saved.failure == nil)
+    #expect(saved.subject == "3 inserted, 0 updated, 0 deleted" && saved.requests.commitRequestCount == 1)
+    #expect(saved.duration > .zero)
+    var request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "name == 'w1'"))
+    request.fetchLimit = 5
+    _ = try context.fetch(request)
+    _ = try context.fetchIDs(request)
+    _ = try context.count(for: request)
+    let fetched = book.take()
+    #expect(fetched.map(\.kind) == [.fetch, .fetchIDs, .count] && fetched.allSatisfy { $0.objectCount == 1 })
+    #expect(
+      fetched.allSatisfy { $0.subject.hasPrefix("Employee where ") && $0.requests.fetchRequestCount == 1 })
+    #expect(fetched[0].subject.hasSuffix("at most 5") && "\(fetched[0])".contains("Employee"))
+  }
+
+  @Test("It has what failed, and is silent once it is switched off")
+  func failures() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let book = Book()
+    container.log { book.add($0) }
+    let worker = context.worker("w", email: "e")
+    try context.save()
+    context.worker("v", email: "e")
+    #expect(throws: PerdureError.self) { try context.save() }
+    var request = FetchRequest<Employee>()
+    request.fetchLimit = -1
+    #expect(throws: FetchError.self) { try context.fetch(request) }
+    let entries = book.take().dropFirst()
+    #expect(entries.map(\.kind) == [.save, .fetch] && entries.allSatisfy { $0.failure != nil })
+    #expect(entries.allSatisfy { $0.objectCount == 0 })
+    container.log(nil)
+    context.rollback()
+    worker.name = "x"
+    try context.save()
+    #expect(book.take().isEmpty)
+  }
+}
