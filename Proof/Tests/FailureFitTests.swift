@@ -80,4 +80,22 @@ struct FailureFitTests {
     #expect(misfit(error(.io, room), medium)?.hasPrefix("with a cause that is not") == true)
     #expect(misfit(error(.io), medium)?.hasPrefix("with a cause that is not") == true)
   }
+
+  @Test("A store that is poisoned for a refusal is wrong; for a sync, or a write that may be there, it is right")
+  func needlessPoison() {
+    func needless(_ operation: String, _ failure: InjectedFailure?, _ path: String = "/a") -> String? {
+      let cause = FileIOError(errno: failure?.errno ?? 0, operation: operation, path: path)
+      return FailureFit(failure: failure, hasStruck: true)
+        .needless(StoreError(.poisoned, "it failed", cause: cause))
+    }
+    #expect(needless("write", room) != nil)
+    #expect(needless("create", medium) != nil)
+    #expect(needless("write", nil) != nil)
+    #expect(FailureFit(failure: medium, hasStruck: true).needless(error(.poisoned)) != nil)
+    #expect(needless("write", medium) == nil)
+    #expect(needless("write", room, "/s.perdure/SUPERBLOCK") == nil)
+    #expect(needless("sync", room) == nil)
+    #expect(needless("write", FailureKind.noSpace.failure(nth: 1, repeats: true)) == nil)
+    #expect(needless("write", FailureKind.shortWrite.failure(nth: 1, repeats: false)) == nil)
+  }
 }

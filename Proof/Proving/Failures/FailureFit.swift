@@ -34,6 +34,24 @@ package struct FailureFit {
     return nil
   }
 
+  /// Why the store should have gone on; nil: it had to be poisoned, as nobody knows what of the log is where. F6
+  ///
+  /// - Parameter poison: What the store says of why it is.
+  package func needless(_ poison: StoreError) -> String? {
+    guard let cause = poison.cause else { return "and nobody can tell why" }
+    if cause.operation.hasPrefix("sync") { return nil }
+    guard let failure else { return "without a failure" }
+    // Whether a commit is whole cannot be looked up then, or the looking is what failed; and which of its copies a
+    // superblock has cannot ever.
+    if failure.repeats || isVolumeFull || cause.path.hasSuffix("SUPERBLOCK") { return nil }
+    switch cause.operation {
+    case "open", "create", "map", "reserve": return "though the system only refused a file, or its place"
+    case "write" where failure.isLackOfRoom && failure.effect == .nothing:
+      return "though nothing was written for want of room"
+    default: return nil
+    }
+  }
+
   /// A file that seems to end early seems damaged, or the medium to have failed. Where there is no room nothing was
   /// written; or, when that is not certain, no more than that a call failed is said.
   private static func codes(_ failure: InjectedFailure) -> Set<StoreError.Code> {

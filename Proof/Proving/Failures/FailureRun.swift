@@ -20,6 +20,7 @@ import PerdureTestSupport
 ///       come at the end.
 ///   F5  What is read is what was written, or an error. Everything is read as soon as there was an error, and again
 ///       after the next commit: what a refused one has left in memory may show no earlier.
+///   F6  A store that the system only refused something (room in the log, a file, address space) is not poisoned by it.
 final class FailureRun {
   static let path = "/s.perdure"
 
@@ -195,7 +196,15 @@ final class FailureRun {
     of store: Store, after error: StoreError, _ commit: (CrashHistory.Change, CrashDefinition?)?
   ) throws {
     let wasPoisoned = isPoisoned
-    isPoisoned = looksPoisoned(store)
+    let poison = whyPoisoned(store)
+    isPoisoned = poison != nil
+    if let poison, !wasPoisoned,
+      let reason = FailureFit(
+        failure: base.lastInjectedFailure, hasStruck: true, isVolumeFull: base.isFull
+      ).needless(poison)
+    {
+      throw Violation("the store is poisoned, \(reason), after \(error): \(poison)")
+    }
     hasErred = true
     let sequence = store.snapshot().sequence
     guard isPoisoned else {
@@ -212,18 +221,20 @@ final class FailureRun {
     let isSane = wasPoisoned ? sequence == shown : sequence == last || mayBeIn && sequence == last + 1
     guard isSane else { throw Violation("a poisoned store shows commit \(sequence) after \(error)") }
     shown = sequence
-    guard isPoison({ try store.sync() }) else { throw Violation("a poisoned store has synced") }
+    guard refusal({ try store.sync() }) != nil else { throw Violation("a poisoned store has synced") }
     try check(store, "reading a poisoned store")
   }
 
-  /// A commit of nothing asks the system for nothing, and is refused by a poisoned store.
-  private func looksPoisoned(_ store: Store) -> Bool {
-    isPoison { try store.write(durability: .relaxed) { _ in } }
+  /// A commit of nothing asks the system for nothing, and is refused by a poisoned store, which says why it is.
+  private func whyPoisoned(_ store: Store) -> StoreError? {
+    refusal { try store.write(durability: .relaxed) { _ in } }
   }
 
-  private func isPoison(_ body: () throws -> Void) -> Bool {
-    do { try body() } catch let error as StoreError { return error.code == .poisoned } catch { return false }
-    return false
+  private func refusal(_ body: () throws -> Void) -> StoreError? {
+    do { try body() } catch let error as StoreError where error.code == .poisoned {
+      return error
+    } catch { return nil }
+    return nil
   }
 
   /// F1.
