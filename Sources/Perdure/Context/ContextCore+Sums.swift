@@ -8,6 +8,10 @@ internal import PerdurePredicates
 extension ContextCore {
   /// What a derived attribute of an object is, by the index of sums where there is one.
   func value(of derived: DerivedStorage, source: PendingSource) throws(PredicateEvaluationError) -> Value {
+    // Without changes the rows tell.
+    if derived.sums == nil, tracker.isEmpty, vanished.isEmpty {
+      return storedValue(of: derived, source.identity)
+    }
     // Which links are let go of is known for each object, and not for a sum.
     guard let sums = derived.sums, vanished.isEmpty, tracker[source.identity]?.isDeleted != true else {
       return try derived.value(of: source)

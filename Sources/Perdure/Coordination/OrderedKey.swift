@@ -165,6 +165,16 @@ extension OrderedKey {
     appendEnd()
   }
 
+  /// The eight bytes, as a number, of what a row holds in a field; nil for kinds that are written otherwise.
+  @inline(__always)
+  static func word(_ row: RowView, _ field: RowField) -> UInt64? {
+    switch field.kind {
+    case .int16, .int32, .int64: UInt64(bitPattern: row.integer(field)) ^ 1 << 63
+    case .float, .double, .date: orderedBits(row.double(field))
+    case .absent, .bool, .uuid, .decimal, .string, .url, .data, .reference: nil
+    }
+  }
+
   private mutating func append(bigEndian word: UInt64) {
     withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
   }

@@ -199,6 +199,7 @@ package struct StoreSchema: Sendable {
     let positions: [String: StoreIndex]
     let numbers: [String: UInt16]
     let hasComposites: Bool
+    let asksForCanonical: Bool
 
     init(_ entities: [EntityStorage], _ indexes: [IndexDefinition]) {
       var table = [EntityStorage?](repeating: nil, count: Int(entities.map(\.number).max() ?? 0) + 1)
@@ -210,6 +211,9 @@ package struct StoreSchema: Sendable {
         uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
       numbers = Dictionary(entities.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
       hasComposites = entities.contains { !$0.composites.isEmpty }
+      asksForCanonical = indexes.contains { index in
+        index.condition != nil || index.components?.contains { $0.function == .canonical } == true
+      }
     }
   }
 
@@ -228,6 +232,10 @@ package struct StoreSchema: Sendable {
 
   /// Whether any entity has composite attributes.
   package var hasComposites: Bool { storage.hasComposites }
+
+  /// Whether any index can serve, or has a condition that may follow from, what is said about a text without case and
+  /// marks.
+  var asksForCanonical: Bool { storage.asksForCanonical }
 
   /// The entity with a number that the schema has.
   package func entity(_ number: UInt16) -> EntityStorage {

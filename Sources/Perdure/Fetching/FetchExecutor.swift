@@ -129,9 +129,12 @@ package struct FetchExecutor {
     var key = OrderedKey()
     var added = 0
     try visitMatches(needsRows: true, besides: distrusted) { found in
-      guard let row = found.row else { return true }
+      guard let stored = found.row else { return true }
+      let row = try graph.check(stored, found.reference)
+      // Most of many are, and need no key.
+      if let front = keys.front(row), end == .max, buffer.isBehindAll(front) { return true }
       key.bytes.removeAll(keepingCapacity: true)
-      try keys.append(try graph.check(row, found.reference), found.reference, &key)
+      try keys.append(row, found.reference, &key)
       buffer.add(key.bytes, found)
       added += 1
       return added < end

@@ -44,8 +44,11 @@ package struct FetchPlan: CustomStringConvertible {
   package let residual: FetchPredicate
   /// Whether candidates come in the order that is asked for.
   package let isOrdered: Bool
+  /// Makes the description; most plans are run and never described.
+  let describe: () -> String
+
   /// What was planned for, in words: access path, candidates, filter, order, window; one line each.
-  package let description: String
+  package var description: String { describe() }
 }
 
 /// What the planner is told about the store.

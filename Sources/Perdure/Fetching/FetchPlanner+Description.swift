@@ -10,7 +10,7 @@ extension FetchPlanner {
       access: candidate.access, isReversed: candidate.isReversed,
       reversesTies: candidate.reversesTies,
       filtersEntities: candidate.filtersEntities, candidateCount: candidate.count, residual: residual,
-      isOrdered: candidate.isOrdered, description: description(candidate, residual))
+      isOrdered: candidate.isOrdered, describe: { description(candidate, residual) })
   }
 
   private func description(_ candidate: Candidate, _ residual: FetchPredicate) -> String {
@@ -27,7 +27,7 @@ extension FetchPlanner {
     let entries = !isEstimate && count < candidate.count ? ", in \(candidate.count) entries" : ""
     var lines = [
       "fetch \(fetch.entity.name)",
-      "  from \(candidate.words)\(direction)",
+      "  from \(candidate.words())\(direction)",
       "  candidates: \(about)\(count) of \(rowTotal)\(entries)",
     ]
     if residual != .true { lines.append("  filter: \(residual)") }

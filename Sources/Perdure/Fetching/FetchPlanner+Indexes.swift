@@ -20,9 +20,27 @@ extension FetchPlanner {
     }
   }
 
+  /// The candidate of a unique index of which the request gives the whole key: as there is one object at most, others need
+  /// not be looked for. Nil where there is none, or where a scan may be as cheap.
+  func uniqueCandidate() -> Candidate? {
+    for position in fetch.schema.indexes.indices where fetch.schema.indexes[position].isUnique {
+      let definition = fetch.schema.indexes[position]
+      guard let components = definition.components, definition.condition == nil, covers(definition),
+        components.allSatisfy({ fetch.entity.column($0).map(isPinned) ?? false }), rowTotal > Self.scannedMax
+      else { continue }
+      return indexCandidate(StoreIndex(rawValue: position), definition, components)
+    }
+    return nil
+  }
+
+  /// Rows that are scanned as soon as an index is walked.
+  private static let scannedMax = 3
+
   private func indexCandidate(
     _ index: StoreIndex, _ definition: IndexDefinition, _ components: [IndexComponent]
   ) -> Candidate? {
+    let isLed = components.first.flatMap(fetch.entity.column).map { bounds[$0] != nil } ?? false
+    guard isLed || !fetch.order.isEmpty || definition.condition != nil else { return nil }
     let columns = components.compactMap { fetch.entity.column($0) }
     guard columns.count == components.count, let settled = settled(by: definition.condition) else {
       return nil
@@ -39,7 +57,7 @@ extension FetchPlanner {
       reversesTies: ordering?.reversesTies ?? false, isOrdered: ordering != nil,
       filtersEntities: overshoots(definition), count: count,
       costPerCandidate: 3, settled: match.settled.union(settled),
-      words: words(definition, components, columns, match))
+      words: { words(definition, components, columns, match) })
   }
 
   /// A unique index has no entry where a component is null. It knows every wanted object when the predicate

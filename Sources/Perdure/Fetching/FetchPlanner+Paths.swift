@@ -48,7 +48,7 @@ extension FetchPlanner {
           filtersEntities: true, count: Int((Double(found) * way.perTarget).rounded(.up)),
           costPerCandidate: Double(way.outers.count) + 3, costAtFirst: Double(found),
           settled: bounds.areExact ? [position] : [],
-          words: "objects whose \(way.words.joined(separator: ".")) is found by the index on \(name)")
+          words: { "objects whose \(way.words.joined(separator: ".")) is found by the index on \(name)" })
       }
     }
   }
@@ -125,7 +125,7 @@ extension FetchPlanner {
           includesNull: bounded == nil),
         isReversed: !isAscending, isOrdered: true, filtersEntities: !way.isExact, count: rowTotal,
         costPerCandidate: Double(way.outers.count) + 3 + walked,
-        words: "\(way.words.joined(separator: ".")), in the order of the index on \(name)")
+        words: { "\(way.words.joined(separator: ".")), in the order of the index on \(name)" })
       if let bounded {
         candidate.settled = bounded.bounds.areExact ? bounded.conjuncts : []
         candidate.count = min(rowTotal, Int((Double(found) * way.perTarget).rounded(.up)))

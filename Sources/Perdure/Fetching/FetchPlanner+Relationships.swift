@@ -45,8 +45,10 @@ extension FetchPlanner {
       filtersEntities: definition.kind.namesEntities ? overshoots(definition) : true,
       count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }, costPerCandidate: 3,
       settled: [position],
-      words: "objects whose \(property.name) is "
-        + (references.count == 1 ? "one object" : "one of \(references.count)"))
+      words: {
+        "objects whose \(property.name) is "
+          + (references.count == 1 ? "one object" : "one of \(references.count)")
+      })
   }
 
   // MARK: Counts
@@ -67,7 +69,7 @@ extension FetchPlanner {
         Candidate(
           access: .countOrder(index, counted: counted), isReversed: !fetch.order[0].order.isAscending,
           isOrdered: true, filtersEntities: overshoots(definition), count: rowTotal, costPerCandidate: 3,
-          words: "count index on \(name)")
+          words: { "count index on \(name)" })
       ]
     }
   }
@@ -83,7 +85,7 @@ extension FetchPlanner {
       isOrdered: isOrder || fetch.order.isEmpty, filtersEntities: overshoots(definition),
       count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }, costPerCandidate: 3,
       settled: slotBounds.bounds.areExact ? slotBounds.conjuncts : [],
-      words: "count index on \(name): \(counted(ranges.count, "range"))")
+      words: { "count index on \(name): \(counted(ranges.count, "range"))" })
   }
 
   /// Bounds on a whole number as ranges of bare counts; nil when zero, which has no entry, is within them.

@@ -39,12 +39,13 @@ package struct FetchPlanner {
     /// The conjuncts that hold for all candidates.
     var settled: Set<Int> = []
     /// The access path in words.
-    var words: String
+    var words: () -> String
   }
 
   /// The cheapest plan.
   package static func plan(_ fetch: PreparedFetch, _ statistics: FetchStatistics) -> FetchPlan {
     let planner = FetchPlanner(fetch, statistics)
+    if let unique = planner.uniqueCandidate() { return planner.plan(unique) }
     let candidates = planner.candidates()
     var best = candidates[0]
     for candidate in candidates.dropFirst() where planner.cost(candidate) < planner.cost(best) {
@@ -59,7 +60,9 @@ package struct FetchPlanner {
     conjuncts = fetch.predicate.conjuncts
     var bounds: [IndexColumn: ColumnBounds] = [:]
     for (position, conjunct) in conjuncts.enumerated() {
-      for (column, found) in Self.ownBounds(conjunct, fetch.entity) {
+      for (column, found) in Self.ownBounds(
+        conjunct, fetch.entity, withCanonical: fetch.schema.asksForCanonical)
+      {
         var known = bounds[column] ?? ColumnBounds(bounds: found, conjuncts: [])
         known.bounds = known.bounds.intersected(found)
         known.conjuncts.insert(position)
@@ -70,19 +73,22 @@ package struct FetchPlanner {
   }
 
   /// What a comparison, or an OR of comparisons, says about columns: those that all parts of the OR are about.
+  ///
+  /// - Parameter withCanonical: Whether to say what it means for texts without case and marks, which takes folding.
   static func ownBounds(
-    _ conjunct: FetchPredicate, _ entity: EntityStorage
+    _ conjunct: FetchPredicate, _ entity: EntityStorage, withCanonical: Bool = true
   ) -> [IndexColumn: SearchBounds] {
     switch conjunct {
     case .or(let parts):
-      let found = parts.map { ownBounds($0, entity) }
+      let found = parts.map { ownBounds($0, entity, withCanonical: withCanonical) }
       var joined: [IndexColumn: SearchBounds] = [:]
       for column in (found.first ?? [:]).keys {
         let all = found.compactMap { $0[column] }
         if all.count == parts.count { joined[column] = SearchBounds.union(all) }
       }
       return joined
-    case .comparison(let comparison) where comparison.modifier == .direct: return entity.bounds(comparison)
+    case .comparison(let comparison) where comparison.modifier == .direct:
+      return entity.bounds(comparison, withCanonical: withCanonical)
     default: return [:]
     }
   }
@@ -117,7 +123,7 @@ package struct FetchPlanner {
   private func scan() -> Candidate {
     Candidate(
       access: .scan, isOrdered: fetch.order.isEmpty, count: rowTotal, costPerCandidate: 1,
-      words: "scan of \(fetch.concrete.map { fetch.schema.entity($0).name }.joined(separator: ", "))")
+      words: { "scan of \(fetch.concrete.map { fetch.schema.entity($0).name }.joined(separator: ", "))" })
   }
 
   /// `SELF == x`, `SELF IN {…}`.
@@ -131,7 +137,7 @@ package struct FetchPlanner {
         Candidate(
           access: .references(references), isOrdered: fetch.order.isEmpty, filtersEntities: true,
           count: references.count, costPerCandidate: 2, settled: [position],
-          words: references.count == 1 ? "one object by id" : "\(references.count) objects by id")
+          words: { references.count == 1 ? "one object by id" : "\(references.count) objects by id" })
       ]
     }
     return []

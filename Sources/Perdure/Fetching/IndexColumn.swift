@@ -48,13 +48,13 @@ extension EntityStorage {
 
   /// The columns that a comparison with a constant bounds, with what it says of each: of the one that it is about,
   /// and, when that is text, of the text without case and marks.
-  func bounds(_ comparison: FetchComparison) -> [IndexColumn: SearchBounds] {
+  func bounds(_ comparison: FetchComparison, withCanonical: Bool = true) -> [IndexColumn: SearchBounds] {
     guard case .constant(let value) = comparison.right, let (column, kind) = column(comparison.left) else {
       return [:]
     }
     var found: [IndexColumn: SearchBounds] = [:]
     found[column] = SearchBounds(column.function, kind, comparison.op, value, comparison.options)
-    if column.function == nil, kind == .string {
+    if withCanonical, column.function == nil, kind == .string {
       found[IndexColumn(slot: column.slot, function: .canonical)] = SearchBounds(
         canonicalOf: comparison.op, value, comparison.options)
     }

@@ -111,6 +111,7 @@ final class RowSource: PropertySource {
     if let sums = derived.sums, let sum = try graph.view.sum(sums, of: identity) {
       return sum.value(as: derived.kind)
     }
+    if let sum = try graph.memberSum(derived, of: identity) { return sum }
     return try derived.value(of: self)
   }
 

@@ -42,6 +42,12 @@ struct SortBuffer {
     self.limit = limit
   }
 
+  /// Whether an object is behind all that are kept, by the first eight bytes of its key.
+  func isBehindAll(_ front: UInt64) -> Bool {
+    guard let limit, entries.count >= limit, let last = entries.first else { return false }
+    return front > last.high
+  }
+
   /// Adds an object with its key, which must be different from all others.
   mutating func add(_ key: [UInt8], _ found: FoundObject) {
     if limit == 0 { return }

@@ -5,6 +5,20 @@ internal import PerdurePredicates
 struct SortKeys {
   let fetch: PreparedFetch
   let graph: RowGraph
+  /// The slot of the first criterion, where it is an attribute of the object itself.
+  private let fixedSlot: Int?
+  private let descends: Bool
+
+  init(fetch: PreparedFetch, graph: RowGraph) {
+    (self.fetch, self.graph) = (fetch, graph)
+    descends = fetch.order.first.map { !$0.order.isAscending } ?? false
+    let slot = fetch.order.first?.ownSlot
+    if let slot, case .attribute = fetch.order[0].steps[0].property.form {
+      fixedSlot = slot
+    } else {
+      fixedSlot = nil
+    }
+  }
 
   /// Appends the criteria of an object in turn, then its reference, in the direction of the first criterion.
   func append(_ row: RowView, _ reference: ObjectReference, _ key: inout OrderedKey) throws {
@@ -12,6 +26,17 @@ struct SortKeys {
       try append(criterion, 0, row, reference, &key)
     }
     append(reference, &key)
+  }
+
+  /// The first eight bytes of the key as a number, for first criteria whose bytes have one length; nil for others.
+  func front(_ row: RowView) -> UInt64? {
+    guard let slot = fixedSlot else { return nil }
+    let field = row.fields[slot]
+    guard field.kind != .absent, row.isPresent(field), let word = OrderedKey.word(row, field) else {
+      return nil
+    }
+    let front = 1 << 56 | word >> 8
+    return descends ? ~front : front
   }
 
   /// The key of an object as a context shows it.

@@ -77,21 +77,28 @@ extension Aggregation {
   ///
   /// - Throws: `PredicateEvaluationError` for what is no number.
   package static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
-    var (hasDecimal, hasReal, areDecimals) = (false, false, true)
+    var (hasDecimal, hasReal) = (false, false)
     for value in values {
       switch value {
       case .null: return .null
       case .decimal: hasDecimal = true
-      case .double(let double):
-        hasReal = true
-        if areDecimals { areDecimals = Decimal(counting: double) != nil }
+      case .double: hasReal = true
       default: _ = try Arithmetic.number(value)
       }
     }
-    var sum = ExactSum(hasReal && !(hasDecimal && areDecimals) ? .binary : .decimal)
+    let isDecimal = hasReal ? hasDecimal && areDecimals(values) : true
+    var sum = ExactSum(isDecimal ? .decimal : .binary)
     for value in values {
       if let term = ExactSum.Term(value, sum.radix) { sum.apply(term, isRemoval: false) }
     }
     return hasDecimal && sum.radix == .decimal ? sum.decimalValue : sum.value
+  }
+
+  /// Whether decimals hold all real numbers among some values (S2). Each is written out and read for that, so it is asked
+  /// only where it decides something.
+  private static func areDecimals(_ values: [Value]) -> Bool {
+    values.allSatisfy { value in
+      if case .double(let double) = value { Decimal(counting: double) != nil } else { true }
+    }
   }
 }

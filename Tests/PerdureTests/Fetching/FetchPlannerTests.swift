@@ -160,6 +160,35 @@ struct FetchPlannerTests {
         """)
   }
 
+  @Test("The whole key of a unique index is looked up without asking what other ways would cost")
+  func uniqueKey() throws {
+    let schema = try TestModel.schema(indexed: true)
+    var query = FetchQuery(entity: try #require(schema.entity(named: "Employee")).number)
+    var asked: [StoreIndex] = []
+    let statistics = FetchStatistics(
+      entryCount: { index, _ in
+        asked.append(index)
+        return 1
+      }, rowCount: { _ in 1000 })
+    func plan(_ format: String) throws -> FetchPlan {
+      asked = []
+      query.predicate = try FetchPredicate(format: format)
+      return FetchPlanner.plan(try PreparedFetch(query, schema), statistics)
+    }
+    let made = try plan("big == 7 AND age == 30 AND salary > 5")
+    let index = try #require(asked.first)
+    #expect(asked == [index] && schema.definition(index).isUnique)
+    guard case .index(index, let ranges) = made.access else {
+      Issue.record("\(made)")
+      return
+    }
+    #expect(ranges.count == 1)
+    #expect(made.residual == (try FetchPredicate(format: "age == 30 AND salary > 5")))
+    // Two keys are no single one.
+    _ = try plan("big IN {7, 8} AND age == 30")
+    #expect(asked.count > 1)
+  }
+
   @Test("A related object leads to a range of the relation")
   func relation() throws {
     let boss = Value.reference(ObjectReference(entity: 3, id: 1))

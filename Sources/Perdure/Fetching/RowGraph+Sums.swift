@@ -1,0 +1,42 @@
+// Sums of what is at the other end of a relationship, by the rows there, which are read together.
+
+internal import PerdurePredicates
+
+extension RowGraph {
+  /// What a derived attribute of an owner is, where it adds up an attribute of the objects at the other end of a to-many
+  /// relationship; nil where it is anything else.
+  ///
+  /// - Throws: `PredicateEvaluationError`, `FetchError` with code `damagedRow`, or what the view throws.
+  /// - Complexity: O(n log n) for n objects.
+  func memberSum(_ derived: DerivedStorage, of owner: ObjectReference) throws -> Value? {
+    guard derived.path.aggregate == .sum, derived.function == nil, derived.slots.count == 2 else {
+      return nil
+    }
+    let relationship = schema.entity(owner.entityNumber).properties[derived.slots[0]]
+    guard case .inverse(let destination, let index, _, true) = relationship.form,
+      case .attribute(let kind) = schema.entity(destination).properties[derived.slots[1]].form,
+      kind != .absent
+    else { return nil }
+    let members = try targets(index, of: owner)
+    return try Aggregation.sum(values(derived.slots[1], of: members)).stored(as: derived.kind) ?? .null
+  }
+
+  /// What objects have in a slot, but nulls; an object whose row is gone has no values.
+  private func values(_ slot: Int, of objects: [ObjectReference]) throws -> [Value] {
+    var values: [Value] = []
+    values.reserveCapacity(objects.count)
+    var layouts: (entity: UInt16, layouts: RowLayouts)?
+    try view.rows(objects) { position, stored in
+      guard let stored else { return }
+      let object = objects[position]
+      if layouts?.entity != object.entityNumber {
+        layouts = schema.entity(object.entityNumber).layouts.map { (object.entityNumber, $0) }
+      }
+      guard let value = layouts?.layouts.value(slot, of: try check(stored, object)), value != .null else {
+        return
+      }
+      values.append(value)
+    }
+    return values
+  }
+}
