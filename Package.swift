@@ -16,12 +16,16 @@ let settings: [SwiftSetting] = [
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
+// Fetched by nobody who does not use PerdureLogging: packages take on what the products they name depend on.
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
 let package = Package(
   name: "perdure",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Perdure", targets: ["Perdure"]),
     .library(name: "PerdureKeyedArchives", targets: ["PerdureKeyedArchives"]),
+    .library(name: "PerdureLogging", targets: ["PerdureLogging"]),
     .library(name: "PerdureLog", targets: ["PerdureLog"]),
     .library(name: "PerdureTestSupport", targets: ["PerdureTestSupport"]),
     .executable(name: "perdure", targets: ["PerdureCLI"]),
@@ -30,7 +34,8 @@ let package = Package(
     .library(name: "_DebianArchiveGraph", targets: ["DebianArchiveGraph"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
   ],
   targets: [
     // C
@@ -72,6 +77,8 @@ let package = Package(
       name: "PerdureTestSupport", dependencies: ["PerdureFileIO"], swiftSettings: settings),
     // By itself, as it takes all of Foundation.
     .target(name: "PerdureKeyedArchives", dependencies: ["Perdure"], swiftSettings: settings),
+    // By itself, as it takes swift-log.
+    .target(name: "PerdureLogging", dependencies: ["Perdure", logging], swiftSettings: settings),
 
     // Level 3: programs
     .target(
@@ -188,6 +195,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "PerdureKeyedArchivesTests", dependencies: ["PerdureKeyedArchives", "Perdure"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "PerdureLoggingTests", dependencies: ["PerdureLogging", "Perdure", logging],
       swiftSettings: settings),
     .testTarget(
       name: "DebianArchiveTests",

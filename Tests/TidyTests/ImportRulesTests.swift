@@ -26,6 +26,7 @@ struct ImportRulesTests {
     ],
     "PerdureTestSupport": ["PerdureFileIO", "Synchronization"],
     "PerdureKeyedArchives": ["Foundation", "Perdure"],
+    "PerdureLogging": ["Logging", "Perdure"],
     "PerdureCommands": system + ["Perdure", "PerdureLog", "ArgumentParser"],
     "perdure-cli": ["PerdureCommands", "ArgumentParser"],
     // The proof. What attacks the engine knows nothing of the graph.

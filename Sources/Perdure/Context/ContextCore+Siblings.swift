@@ -56,7 +56,9 @@ extension ContextCore {
   /// - Returns: Whether its siblings keep the header.
   @inline(never)
   func leaveSiblings(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
-    if header.pointee.row != nil, header.pointee.wakefulness.contains(.drowsy), !header.pointee.isGone {
+    if siblingGroups.keepsHeaders(of: header), header.pointee.row != nil, !header.pointee.isGone,
+      header.pointee.wakefulness.contains(.drowsy)
+    {
       do {
         // Nobody has touched it (W1), and its row may be the view's all the same.
         if try view.version(of: header.pointee.reference) == header.pointee.version {

@@ -40,7 +40,7 @@ public struct FetchRequest<Root> {
   public var affectedStores: [LoadedStore]?
   /// What the objects lead to and will be asked for: paths of relationships, as `company` or `workers.projects`.
   /// The fetch gets it with one request for each relationship and one for the rows at its other end, and it stays at
-  /// hand for as long as any of the objects is held. A path that the entity does not have is a `FetchError` of the
+  /// hand for as long as any of the objects is held and the context does not move on. A path that the entity does not have is a `FetchError` of the
   /// fetch. `prefetch(_:)` adds one by properties.
   public var relationshipKeyPathsForPrefetching: [String] = []
   /// Whether the fetch takes over the rows that it reads. If not, the objects come as faults, whose rows are read

@@ -82,6 +82,11 @@ struct SiblingGroups {
     }
   }
 
+  /// Whether the group of an instance, which is no walk, keeps headers of instances that go.
+  func keepsHeaders(of header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
+    lasting[header.pointee.groupNumber]?.kind == .targets
+  }
+
   /// An instance of a group that is no walk is being freed.
   ///
   /// - Returns: Whether the group has taken the header.

@@ -1,0 +1,32 @@
+public import Logging
+public import Perdure
+
+extension PersistentContainer {
+  /// Writes each fetch and each save of the container's contexts to a logger, instead of what `log(_:)` was given before.
+  ///
+  ///     container.log(to: Logger(label: "staff"))
+  ///
+  /// The message says what it was about; the metadata has `count`, `milliseconds`, `rows`, `rowRequests`,
+  /// `relationshipRequests`, and `error` where there was one.
+  ///
+  /// - Parameters:
+  ///   - level: Of what went well.
+  ///   - failureLevel: Of what was thrown.
+  public func log(to logger: Logger, level: Logger.Level = .debug, failureLevel: Logger.Level = .error) {
+    log { entry in
+      logger.log(
+        level: entry.failure == nil ? level : failureLevel, "\(entry.kind) \(entry.subject)",
+        metadata: metadata(of: entry))
+    }
+  }
+}
+
+private func metadata(of entry: ContextLogEntry) -> Logger.Metadata {
+  var metadata: Logger.Metadata = [
+    "count": "\(entry.objectCount)", "milliseconds": "\(entry.duration / .milliseconds(1))",
+    "rows": "\(entry.requests.rowCount)", "rowRequests": "\(entry.requests.rowRequestCount)",
+    "relationshipRequests": "\(entry.requests.relationshipRequestCount)",
+  ]
+  if let failure = entry.failure { metadata["error"] = "\(failure)" }
+  return metadata
+}
