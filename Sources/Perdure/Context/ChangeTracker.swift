@@ -49,6 +49,7 @@ struct ChangeTracker {
     if let last = groups[entity].overlays.last, last.reference.rawValue > overlay.reference.rawValue {
       groups[entity].isOrdered = false
     }
+    if overlay.isDeleted { hasDeletions = true }
     overlay.place = groups[entity].overlays.count
     groups[entity].overlays.append(overlay)
     table.insert(overlay, overlay.reference)

@@ -3,7 +3,7 @@
 // A view is replaced and the epoch with it; no object is visited. An instance finds out at its next touch
 // that its row may be old, compares one version, and becomes a fault only if the row has in fact changed.
 // Unsaved changes stay on top of the newest row. They keep the version that they were made to, until a refresh
-// says otherwise: so a save finds out that somebody else was faster.
+// says otherwise or nobody else has changed the same: so a save finds out that somebody else was faster.
 
 internal import PerdurePredicates
 
@@ -143,8 +143,14 @@ extension ContextCore {
   /// Moves on to a state of the store.
   func move(to newest: any StoreView) {
     guard newest.sequence != view.sequence else { return }
+    moveOn(to: newest)
+  }
+
+  /// Shows a newer state of the store; unsaved changes stay as they are.
+  func moveOn(to newest: any StoreView) {
     for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {
       forgetSetBack(overlay)
+      keepBase(overlay, before: newest)
     }
     view = newest
     beginEpoch()
@@ -156,7 +162,7 @@ extension ContextCore {
 
   /// Forgets changed columns that have been set back to what the row has: there is nothing to hold against what
   /// others have saved since. The row is read from the view that is about to go.
-  private func forgetSetBack(_ overlay: ObjectOverlay) {
+  func forgetSetBack(_ overlay: ObjectOverlay) {
     do {
       guard let stored = try view.row(overlay.reference), stored.version == overlay.baseVersion else {
         return
@@ -180,7 +186,7 @@ extension ContextCore {
 
   /// Puts the unsaved changes of an object on top of its newest row. A deletion of what is gone already is
   /// done.
-  private func rebase(_ overlay: ObjectOverlay) {
+  func rebase(_ overlay: ObjectOverlay) {
     guard overlay.baseVersion != nil || overlay.hasDeltas || overlay.changesTransients else { return }
     let newest: RowVersion?
     do { newest = try view.version(of: overlay.reference) } catch {
@@ -263,7 +269,7 @@ extension ContextCore {
   }
 
   /// Forgets that a reference was changed, if it is as the store has it.
-  private func unmarkStored(_ reference: ObjectReference, _ slot: Int) {
+  func unmarkStored(_ reference: ObjectReference, _ slot: Int) {
     guard let overlay = tracker[reference], overlay.changesRow, !overlay.isNew else { return }
     let stored = storedColumn(reference, slot).map(Value.reference) ?? .null
     overlay.unmark { $0 == slot && $1 == stored }
@@ -274,7 +280,7 @@ extension ContextCore {
   }
 
   /// Forgets the unsaved changes of one object, at the other ends too.
-  private func discard(_ overlay: ObjectOverlay) {
+  func discard(_ overlay: ObjectOverlay) {
     let wasDeleted = overlay.isDeleted
     overlay.isDeleted = false
     for relationship in overlay.shape.relationships {

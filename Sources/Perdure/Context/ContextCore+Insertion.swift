@@ -22,7 +22,11 @@ extension ContextCore {
     guard let context = object.contextForChange() else { return }
     if context !== self { stop("The object belongs to another context.") }
     // Preparations may delete what leads back here.
-    guard !tracker.isDeleted(object.reference) else { return }
+    if tracker.isDeleted(object.reference) {
+      // A delete rule may have taken it along: from now on it is deleted by itself.
+      tracker[object.reference]?.deletedWith = nil
+      return
+    }
     guard preparing.insert(object.reference).inserted else {
       deletedInPreparation.insert(object.reference)
       return
@@ -190,6 +194,7 @@ extension ContextCore {
     let overlay = overlay(for: reference)
     guard !overlay.isDeleted else { return }
     overlay.isDeleted = true
+    overlay.deletedWith = nil
     overlay.isTouched = true
     if !overlay.isNew, overlay.baseVersion == nil {
       overlay.baseVersion = loadedVersion(object) ?? viewVersion(of: reference)

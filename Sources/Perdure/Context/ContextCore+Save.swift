@@ -6,8 +6,10 @@
 //   4. the commit              SavePlan: rows, links and preconditions
 //   5. the store's answer      one atomic commit, or a conflict and nothing has changed (C4); with several stores one
 //                              each, all of which are asked first (JoinedStore, J3)
-//   6. the context follows     overlays go, instances get their saved rows, the view is the commit's
-//   7. didSave                 what it changes is pending
+//   6. merging                 if others were faster, the policy decides and all begins again, or the context is as
+//                              it was before and the error says why (ContextCore+SaveMerging)
+//   7. the context follows     overlays go, instances get their saved rows, the view is the commit's
+//   8. didSave                 what it changes is pending
 
 internal import PerdurePredicates
 
@@ -19,25 +21,37 @@ extension ContextCore {
     checkSaveIsPossible()
     isSaving = true
     defer { isSaving = false }
+    if let conflict = try trySave() { try saveMerging(conflict) }
+  }
+
+  /// The steps from the delete rules to `didSave`, once.
+  ///
+  /// - Returns: Why the store has refused, where others were faster; then nothing has changed but by hooks.
+  func trySave() throws(PerdureError) -> StoreConflict? {
     propagateDeletes()
     // Only hooks could ask.
     if tracker.containsEntity(where: \.hasSaveHooks) || isObserved { endEvent() }
     if let readFailure { throw readFailure }
-    guard !tracker.isEmpty else { return }
+    guard !tracker.isEmpty else { return nil }
     try checkMayWrite()
     tell(pendingNews(.willSave))
     propagateDeletes()
     let refusals = try callSaveHooks()
-    if tracker.isEmpty { return }
+    if tracker.isEmpty { return nil }
     try checkMayWrite()
     let plan = try plan(refusals)
+    // First: what is not there any more breaks every rule.
+    if let conflict = plan.conflict { return conflict }
     let saved = objectsToTell()
     let news = pendingNews(.didSave, isSaved: true)
-    let newView = plan.isEmpty ? view : try commit(plan.change, saved, news)
-    watched = [:]
-    follow(newView)
+    if plan.isEmpty {
+      follow(view)
+    } else if let conflict = try commit(plan.change, saved, news) {
+      return conflict
+    }
     callDidSave(saved)
     tell(news)
+    return nil
   }
 
   /// Where the store is only read, a save can settle what it does not write.
@@ -67,19 +81,22 @@ extension ContextCore {
     plan.watch(watchedPreconditions)
     plan.finish()
     if let readFailure { throw readFailure }
-    // First: what is not there any more breaks every rule.
-    if !plan.stale.isEmpty { throw .stale(plan.stale, in: self) }
+    if plan.conflict != nil { return plan }
     violations.addNew(refusals)
     if !violations.isEmpty { throw .validation(violations) }
     return plan
   }
 
+  /// Commits, and follows to what was committed; or says why the store has refused.
   private func commit(
     _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)], _ news: ContextNews?
-  ) throws(PerdureError) -> any StoreView {
+  ) throws(PerdureError) -> StoreConflict? {
     statistics.commitRequestCount += 1
     do {
-      return try store.commit(change)
+      follow(try store.commit(change))
+      return nil
+    } catch let conflict as StoreConflict {
+      return conflict
     } catch let incomplete as IncompleteCommit {
       let failure = PerdureError.incomplete(incomplete, in: self)
       follow(incomplete)
@@ -93,6 +110,7 @@ extension ContextCore {
 
   /// What was pending is stored now.
   private func follow(_ newView: any StoreView) {
+    watched = [:]
     view = newView
     vanished = []
     eventStarts = [:]

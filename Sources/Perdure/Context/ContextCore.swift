@@ -17,6 +17,7 @@
 //   +Events         what the context tells of itself; +Merging: what it does with what others tell
 //   +Vanished       what others have removed and is changed or linked to here
 //   DeletePropagation  the delete rules
+//   Merging/        what a save makes of what others have saved meanwhile
 //
 // Invariants:
 //   C1. There is at most one registered instance of a reference.
@@ -45,6 +46,10 @@ final class ContextCore {
   @exclusivity(unchecked) var identityMap = IdentityMap()
   @exclusivity(unchecked) var siblingGroups = SiblingGroups()
   @exclusivity(unchecked) var statistics = ContextStatistics()
+  /// What a save does where others were faster.
+  @exclusivity(unchecked) var mergePolicy = MergePolicy.error
+  /// The new objects that the last save has merged into others, and these.
+  @exclusivity(unchecked) var mergedObjects: [ObjectReference: ObjectReference] = [:]
   /// What others have removed, of what unsaved changes are about or lead to (C5).
   @exclusivity(unchecked) var vanished: Set<ObjectReference> = []
   /// What had been changed when the current event began of objects that have no changes any more.

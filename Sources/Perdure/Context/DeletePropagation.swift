@@ -83,7 +83,10 @@ extension ContextCore {
     // Preparations may have done anything.
     guard overlay.isDeleted, tracker[owner] === overlay else { return }
     if rule == .cascade {
-      for target in targets { markDeleted(target) }
+      for target in targets where !tracker.isDeleted(target) {
+        markDeleted(target)
+        tracker[target]?.deletedWith = owner
+      }
     }
     withExtendedLifetime(prepared) {}
     for target in targets { letGo(owner, relationship, target, rule) }

@@ -147,6 +147,13 @@ public struct PerdureError: Error, Sendable {
     /// For a target that is missing: the objects with unsaved links to it. Their relationships show nothing there
     /// since the context has moved on; set them, to nil or to something else, or discard their changes.
     public internal(set) var linkedFrom: [ManagedObjectID] = []
+    /// For an object that both have changed: the properties that were changed here and there, each with what it was, what it
+    /// is here and what the store has. For one that was deleted there: all that was changed here.
+    public internal(set) var properties: [PropertyVersions] = []
+    /// Whether the object is deleted here, and was changed by others.
+    public internal(set) var isDeletedHere = false
+    /// Whether others have deleted the object, which was changed or deleted here.
+    public internal(set) var isDeletedInStore = false
 
     init(kind: Kind, objectID: ManagedObjectID) {
       self.kind = kind
@@ -221,7 +228,7 @@ extension PerdureError.Conflict: CustomStringConvertible {
   /// The object and what happened to it, in words.
   public var description: String {
     switch kind {
-    case .changed: "\(objectID) was changed or deleted by another context"
+    case .changed: "\(objectID) \(change) by another context\(Self.words(properties))"
     case .targetMissing:
       "\(objectID) is linked to\(Self.words(linkedFrom)), and does not exist any more: link to something else, "
         + "or to nothing, or delete what is linked to it"
@@ -229,6 +236,16 @@ extension PerdureError.Conflict: CustomStringConvertible {
     case .duplicate(let constraint, let existing):
       "\(objectID) has the same \(Self.words(constraint, values)) as \(existing)"
     }
+  }
+
+  private var change: String {
+    if isDeletedInStore { return "was deleted" }
+    if isDeletedHere { return "is deleted here, and was changed" }
+    return properties.isEmpty ? "was changed or deleted" : "was changed"
+  }
+
+  private static func words(_ properties: [PropertyVersions]) -> String {
+    properties.isEmpty ? "" : ": " + properties.map { "\($0)" }.joined(separator: "; ")
   }
 
   /// The first few of the objects that link: by a, b and 7 more.

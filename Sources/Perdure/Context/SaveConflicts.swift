@@ -47,11 +47,6 @@ extension PerdureError {
     return error
   }
 
-  /// Rows that had changed before the commit was even tried.
-  static func stale(_ references: [ObjectReference], in context: ContextCore) -> PerdureError {
-    merge(references.map { Conflict(kind: .changed, objectID: context.objectID(of: $0)) }, in: context)
-  }
-
   static func conflict(
     _ conflict: StoreConflict, in context: ContextCore, outcome: String = nothingSaved
   ) -> PerdureError {
@@ -155,7 +150,7 @@ extension PerdureError.Conflict {
   /// What a failed precondition says; nil for one that names no object.
   init?(_ precondition: Precondition, _ context: ContextCore) {
     switch precondition {
-    case .rowUnchanged(let reference, _):
+    case .rowUnchanged(let reference, _), .rowAbsent(let reference):
       self.init(kind: .changed, objectID: context.objectID(of: reference))
     case .rowExists(let reference):
       self.init(kind: .targetMissing, objectID: context.objectID(of: reference))

@@ -12,6 +12,10 @@
 //                                       Where links are only added that needs a greatest number, or a least one
 //                                       that they do not reach by themselves where none is allowed too; where they
 //                                       are only removed a least one
+//   a to-many that a merge policy has a     the same: what is merged is the set
+//   rule for
+//   a row that others have removed and      is not there: nobody else has inserted it again
+//   that is inserted again
 //
 // Adding a link changes no row, so two contexts may add links to one object at the same time.
 
@@ -25,7 +29,7 @@ struct SavePlan {
   private var ranges: Set<Precondition> = []
   private var linksRemoved: Set<StoreLink> = []
   /// Rows that were gone or changed when the plan was made.
-  private(set) var stale: [ObjectReference] = []
+  private var stale: [Precondition] = []
 
   init(_ context: ContextCore) {
     self.context = context
@@ -47,6 +51,9 @@ struct SavePlan {
         < ($1.index.rawValue, $1.source.rawValue, $1.target.rawValue)
     }
   }
+
+  /// What is known to have changed before the store is asked; nil where nothing is.
+  var conflict: StoreConflict? { stale.isEmpty ? nil : StoreConflict(failed: stale) }
 
   var isEmpty: Bool {
     change.puts.isEmpty && change.removals.isEmpty && change.linksAdded.isEmpty
@@ -88,6 +95,7 @@ struct SavePlan {
       change.puts.append(overlay.reference) { bytes in
         overlay.withColumns { writer.append(to: &bytes, $0, isGiven: $1) }
       }
+      if overlay.isInsertedAgain { change.preconditions.append(.rowAbsent(overlay.reference)) }
     } else {
       let isCurrent = context.withRow(overlay.reference) { base, version -> Bool in
         guard version == overlay.baseVersion else { return false }
@@ -97,7 +105,7 @@ struct SavePlan {
         return true
       }
       guard isCurrent == true else {
-        stale.append(overlay.reference)
+        if let version = overlay.baseVersion { stale.append(.rowUnchanged(overlay.reference, version)) }
         return
       }
       requireVersion(overlay)
@@ -114,7 +122,9 @@ struct SavePlan {
 
   private mutating func writeLinks(_ overlay: ObjectOverlay, _ slot: Int, _ delta: LinkDelta) {
     let relationship = overlay.shape.relationship(slot)
-    if relationship.isLimited(in: delta) { requireRange(relationship.index, overlay.reference) }
+    if relationship.isLimited(in: delta) || context.isMergedByRule(relationship, overlay.shape) {
+      requireRange(relationship.index, overlay.reference)
+    }
     guard case .links(let links, true) = relationship.form else { return }
     for target in delta.added.ordered {
       change.linksAdded.append(StoreLink(index: links, source: overlay.reference, target: target))

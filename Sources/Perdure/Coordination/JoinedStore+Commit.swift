@@ -95,6 +95,9 @@ extension JoinedStore {
     case .rowExists(let reference):
       let place = place(of: reference)
       return (place, .rowExists(reference.lowered(by: places.offsets[place].entity)))
+    case .rowAbsent(let reference):
+      let place = place(of: reference)
+      return (place, .rowAbsent(reference.lowered(by: places.offsets[place].entity)))
     case .rangeUnchanged(let index, let range):
       let place = places.place(of: index)
       return (
@@ -116,6 +119,7 @@ extension JoinedStore {
         case .rowUnchanged(let reference, let version):
           .rowUnchanged(reference.raised(by: offset.entity), version)
         case .rowExists(let reference): .rowExists(reference.raised(by: offset.entity))
+        case .rowAbsent(let reference): .rowAbsent(reference.raised(by: offset.entity))
         case .rangeUnchanged(let index, let range):
           .rangeUnchanged(
             index.raised(by: offset), places.raised(range, of: index.raised(by: offset)))

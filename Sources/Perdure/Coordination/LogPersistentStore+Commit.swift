@@ -80,6 +80,8 @@ extension LogPersistentStore {
         RecordVersion(rawValue: version.rawValue))
     case .rowExists(let reference):
       .exists(keyspaces.rows(of: reference.entityNumber), .id(reference.id))
+    case .rowAbsent(let reference):
+      .unchanged(keyspaces.rows(of: reference.entityNumber), .id(reference.id), nil)
     case .rangeUnchanged(let index, let range):
       switch keyspaces.places[index.rawValue] {
       case .derived(let derived): .indexRangeUnchanged(derived, range.inLog, since: snapshot)

@@ -134,6 +134,8 @@ package enum Precondition: Hashable, Sendable {
   case rowUnchanged(ObjectReference, RowVersion)
   /// The row exists, in whatever version.
   case rowExists(ObjectReference)
+  /// There is no such row.
+  case rowAbsent(ObjectReference)
   /// No entry was added to or removed from this range of an index since the change's view.
   case rangeUnchanged(StoreIndex, KeyRange)
 }

@@ -26,6 +26,13 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var deltas: [(slot: Int, delta: LinkDelta)] = []
   /// The version of the row that the changes were made to; nil for new objects and where only links changed.
   @exclusivity(unchecked) var baseVersion: RowVersion?
+  /// The row of that version, kept where the context has moved on past it and others have changed the same as is changed
+  /// here (`ContextCore.keepBase`).
+  @exclusivity(unchecked) var keptBase: KeptRow?
+  /// The object whose deletion has taken this one along; nil where it was deleted by itself.
+  @exclusivity(unchecked) var deletedWith: ObjectReference?
+  /// Whether the object had a row that others have removed, and gets one again.
+  @exclusivity(unchecked) var isInsertedAgain = false
   @exclusivity(unchecked) var object: ManagedObject?
   /// What the transient attributes of the instance held before the first of them was set; nil when none was.
   /// Taken away by `ContextCore.dropTransientsBefore` alone, which lets go of it where that may call out (T3).
@@ -218,6 +225,52 @@ final class ObjectOverlay {
   func discardValues() {
     precondition(!isNew, "A new object has no row to fall back on.")
     dropValues()
+  }
+}
+
+/// A row that the context sees no more.
+struct KeptRow {
+  let version: RowVersion
+  let bytes: [UInt8]
+}
+
+/// What an overlay held at a time.
+struct OverlayContent {
+  /// Changed columns by slot; nil where the row was not changed.
+  let columns: [Int: Value]?
+  let deltas: [(slot: Int, delta: LinkDelta)]
+  let (isDeleted, isTouched, isPropagated): (Bool, Bool, Bool)
+  let baseVersion: RowVersion?
+  let keptBase: KeptRow?
+  let deletedWith: ObjectReference?
+  fileprivate let eventStart: EventStart?
+  fileprivate let isBeforeEvent: Bool
+}
+
+extension ObjectOverlay {
+  /// What the overlay holds, transient attributes apart.
+  var content: OverlayContent {
+    var columns: [Int: Value]?
+    withColumns { values, marks in
+      var changed: [Int: Value] = [:]
+      for slot in marks.indices where marks[slot] { changed[slot] = values[slot] }
+      columns = changed
+    }
+    return OverlayContent(
+      columns: columns, deltas: deltas, isDeleted: isDeleted, isTouched: isTouched, isPropagated: isPropagated,
+      baseVersion: baseVersion, keptBase: keptBase, deletedWith: deletedWith, eventStart: eventStart,
+      isBeforeEvent: isBeforeEvent)
+  }
+
+  /// Goes back to what it held.
+  func restore(_ content: OverlayContent) {
+    dropValues()
+    isBeforeEvent = false
+    for (slot, value) in content.columns ?? [:] { setValue(value, slot) }
+    deltas = content.deltas
+    (isDeleted, isTouched, isPropagated) = (content.isDeleted, content.isTouched, content.isPropagated)
+    (baseVersion, keptBase, deletedWith) = (content.baseVersion, content.keptBase, content.deletedWith)
+    (eventStart, isBeforeEvent) = (content.eventStart, content.isBeforeEvent)
   }
 }
 

@@ -237,6 +237,7 @@ final class ReferenceStore: PersistentStore {
   ) -> Bool {
     switch precondition {
     case .rowExists(let reference): return now.rows[reference] != nil
+    case .rowAbsent(let reference): return now.rows[reference] == nil
     case .rowUnchanged(let reference, let version): return now.version(of: reference) == version
     case .rangeUnchanged(let index, let range):
       return entries(now, index, range) == entries(since, index, range)

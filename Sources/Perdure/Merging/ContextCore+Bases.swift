@@ -1,0 +1,64 @@
+// The rows that unsaved changes were made to, for the three-way comparison.
+//
+// While the context sees the state that a change was made in, the row is there to be read. Moving on, by a refresh of
+// something else, it would be lost. So each change is looked at when the context moves on: where others have
+// not changed the same columns, it counts as made to the newest row from then on; only where they have, the row is kept.
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  /// Keeps what a changed row was, before the context moves on to a newer state, if others have changed the same of it, or
+  /// removed it. Otherwise its changes are made to the newest row now.
+  ///
+  /// - Complexity: two reads of the row where others have written it, none of more than its version elsewhere.
+  func keepBase(_ overlay: ObjectOverlay, before newest: any StoreView) {
+    guard overlay.changesRow, !overlay.isDeleted, let version = overlay.baseVersion,
+      overlay.keptBase?.version != version
+    else { return }
+    do {
+      let newVersion = try newest.version(of: overlay.reference)
+      guard newVersion != version, let old = try view.row(overlay.reference), old.version == version else {
+        return
+      }
+      let versions = ObjectVersions(
+        local: overlay.changedColumns, base: try columns(of: old, overlay),
+        store: try newest.row(overlay.reference).map { try columns(of: $0, overlay) })
+      if let newVersion, versions.store != nil, versions.contested.isEmpty {
+        overlay.baseVersion = newVersion
+        identityMap.object(overlay.reference)?.header.pointee.dropRow()
+      } else {
+        overlay.keptBase = KeptRow(version: version, bytes: Array(old.bytes))
+      }
+    } catch {
+      noteReadFailure(error, overlay.reference)
+    }
+  }
+
+  /// What an object was before it was changed here, by slot; empty where that is not known any more.
+  func baseColumns(_ overlay: ObjectOverlay) throws -> [Int: Value] {
+    guard let version = overlay.baseVersion else { return [:] }
+    if let kept = overlay.keptBase, kept.version == version {
+      return try kept.bytes.withUnsafeBytes {
+        try columns(of: StoredRow(bytes: $0, version: version), overlay)
+      }
+    }
+    guard let row = try view.row(overlay.reference), row.version == version else { return [:] }
+    return try columns(of: row, overlay)
+  }
+
+  /// The columns of a row by slot.
+  func columns(of row: StoredRow, _ overlay: ObjectOverlay) throws -> [Int: Value] {
+    guard let layouts = overlay.shape.storage.layouts else { return [:] }
+    let view = try graph.store.rows.view(row.bytes, of: overlay.reference)
+    var values: [Int: Value] = [:]
+    for slot in overlay.shape.properties.indices where overlay.shape.isColumn(slot) {
+      values[slot] = layouts.value(slot, of: view)
+    }
+    return values
+  }
+}
+
+extension ObjectOverlay {
+  /// The changed columns by slot.
+  var changedColumns: [Int: Value] { content.columns ?? [:] }
+}

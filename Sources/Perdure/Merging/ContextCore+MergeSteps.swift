@@ -1,0 +1,134 @@
+// Taking over what a merge has decided, when the context has moved on (M2).
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  /// - Throws: what only shows when it is done; the save puts the context back then.
+  func take(_ step: MergeStep) throws(PerdureError) {
+    switch step {
+    case .merge(let overlay, let values): takeMerged(overlay.reference, values)
+    case .asStored(let reference): takeStored(reference)
+    case .gone(let reference): takeGone(reference)
+    case .insertAgain(let overlay, let base): insertAgain(overlay, base)
+    case .dropLink(let owner, let target): dropLink(owner, to: target)
+    case .setBack(let owner, let relationship): setBack(owner, relationship)
+    case .setTargets(let owner, let relationship, let targets): setTargets(owner, relationship, targets)
+    case .upsert(let new, let other, let duplicate): try upsert(new, into: other, duplicate)
+    case .withdraw(let reference): withdraw(reference)
+    }
+  }
+
+  /// Unsaved changes are on top of the newest row, with merged values.
+  private func takeMerged(_ reference: ObjectReference, _ values: [Int: Value?]) {
+    let shape = graph.shape(of: reference)
+    for (slot, value) in values.sorted(by: { $0.key < $1.key }) {
+      if shape.isRelationship(slot) {
+        let relationship = shape.relationship(slot)
+        guard let value else {
+          setBack(reference, relationship)
+          continue
+        }
+        var target: ObjectReference?
+        if case .reference(let found) = value, isThere(found) { target = found }
+        setColumn(reference, relationship, target)
+      } else if let value {
+        setColumn(reference, slot, value)
+      } else {
+        tracker[reference]?.unmark { changed, _ in changed == slot }
+      }
+    }
+    settleOnNewestRow(reference)
+  }
+
+  private func settleOnNewestRow(_ reference: ObjectReference) {
+    if let overlay = tracker[reference] {
+      if overlay.changesRow || overlay.isDeleted { return rebase(overlay) }
+      overlay.baseVersion = nil
+      dropIfUnchanged(overlay)
+    }
+    identityMap.object(reference)?.header.pointee.dropRow()
+  }
+
+  /// Whether an object has a row that the context sees, or will have one.
+  private func isThere(_ reference: ObjectReference) -> Bool {
+    if tracker.isNew(reference) { return true }
+    do { return try view.version(of: reference) != nil } catch {
+      noteReadFailure(error, reference)
+      return false
+    }
+  }
+
+  /// Drops unsaved changes. With a deletion goes what it has taken along, as far as no other deletion takes it.
+  private func takeStored(_ reference: ObjectReference) {
+    guard let overlay = tracker[reference] else { return }
+    let taken =
+      overlay.isDeleted ? tracker.ordered.joined().filter { $0.isDeleted && $0.deletedWith == reference } : []
+    overlay.deletedWith = nil
+    if overlay.isNew { overlay.isDeleted = false } else { discard(overlay) }
+    identityMap.object(reference)?.header.pointee.dropRow()
+    for overlay in taken { takeStored(overlay.reference) }
+  }
+
+  private func takeGone(_ reference: ObjectReference) {
+    guard let overlay = tracker[reference] else { return }
+    if overlay.isDeleted { return rebase(overlay) }
+    discard(overlay)
+    guard tracker[reference] == nil, let object = identityMap.object(reference) else { return }
+    object.header.pointee.dropRow()
+    vanish(object)
+  }
+
+  // MARK: Links
+
+  private func dropLink(_ owner: ObjectReference, to target: ObjectReference) {
+    guard let overlay = tracker[owner] else { return }
+    for relationship in overlay.shape.relationships {
+      if relationship.form == .column {
+        if overlay.reference(relationship.slot) == target { setBack(owner, relationship) }
+      } else if case .links = relationship.form, overlay.delta(relationship.slot)?.added.contains(target) == true {
+        disconnect(owner, relationship, target)
+      }
+    }
+  }
+
+  /// Lets a to-one relationship lead where the store has it lead; to nothing if that is gone.
+  private func setBack(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+    let stored = tracker.isNew(owner) ? nil : storedColumn(owner, relationship.slot)
+    setColumn(owner, relationship, stored.flatMap { isThere($0) ? $0 : nil })
+    unmarkStored(owner, relationship.slot)
+  }
+
+  private func setTargets(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ targets: Set<ObjectReference>
+  ) {
+    let current = Set(self.targets(of: owner, relationship))
+    for target in current.subtracting(targets) { disconnect(owner, relationship, target) }
+    for target in targets.subtracting(current) where isThere(target) { connect(owner, relationship, target) }
+  }
+
+  // MARK: Inserted again
+
+  /// The row is gone; the object gets it again, under its id. What others' rows led to it by is not brought back, and what its
+  /// own references led to only where it is there still.
+  private func insertAgain(_ old: ObjectOverlay, _ base: [Int: Value]) {
+    guard tracker[old.reference] === old else { return }
+    let overlay = ObjectOverlay(old.reference, old.shape, isNew: true)
+    overlay.isInsertedAgain = true
+    for (slot, value) in base.merging(old.changedColumns, uniquingKeysWith: { $1 }) {
+      if old.shape.isRelationship(slot), case .reference(let target) = value, !isThere(target) {
+        overlay.setValue(.null, slot)
+      } else {
+        overlay.setValue(value, slot)
+      }
+    }
+    for (slot, delta) in old.deltas { overlay.changeDelta(slot) { $0 = delta } }
+    overlay.takeOver(from: old)
+    (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
+    (old.transientsBefore, old.transientsAtEvent) = (nil, nil)
+    tracker.remove(old.reference)
+    tracker.insert(overlay)
+    if let object = identityMap.object(old.reference) { attach(overlay, to: object) }
+    vanished.remove(old.reference)
+    rebaseDeltas()
+  }
+}

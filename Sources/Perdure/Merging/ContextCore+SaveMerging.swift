@@ -1,0 +1,106 @@
+// A save that others were faster than: what they have saved is merged with what is pending, and all begins again.
+//
+//   M1. What stands against the commit is judged against one newest state, object by object, by pure functions
+//       (ObjectMerge, PropertyMergeRule), while nothing has changed yet: conflicts that stay are thrown from there, all of
+//       them (MergeRound).
+//   M2. Then the context moves on to that state and takes over what was decided (MergeStep), and the save begins again
+//       with the delete rules: hooks and validation see what is going to be saved.
+//   M3. If that fails, for whatever reason, the context is put back as it was before the first try (PendingCopy). So a
+//       save that fails changes nothing, and can be repeated.
+//   M4. No lock is held meanwhile; others may be faster again. After some rounds the save gives up.
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  /// How often a save merges before it says that others are always faster (M4).
+  static let mergeRoundsMax = 32
+
+  /// Goes on with a save that the store has refused.
+  ///
+  /// - Throws: why it cannot be merged; then everything is pending as before.
+  func saveMerging(_ first: StoreConflict) throws(PerdureError) {
+    let before = PendingCopy(self)
+    do {
+      try mergeAndSave(first)
+    } catch {
+      if error.code != .incompleteSave { before.restore(in: self) }
+      throw error.isBrokenRule ? refusal(of: first, for: error) : error
+    }
+    before.forget(in: self)
+  }
+
+  private func mergeAndSave(_ first: StoreConflict) throws(PerdureError) {
+    var conflict = first
+    for _ in 0..<Self.mergeRoundsMax {
+      try merge(conflict)
+      guard let next = try trySave() else { return }
+      conflict = next
+    }
+    throw .conflict(conflict, in: self)
+  }
+
+  /// One round: M1 and the first half of M2.
+  private func merge(_ conflict: StoreConflict) throws(PerdureError) {
+    if isReadFailing(conflict) { throw .conflict(conflict, in: self) }
+    let round = try MergeRound(conflict, self)
+    moveOn(to: round.newest)
+    for step in round.steps { try take(step) }
+    for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew { forgetSetBack(overlay) }
+    findVanished()
+    rebaseDeltas()
+    if let readFailure { throw readFailure }
+  }
+
+  /// A conflict that names nothing cannot be merged.
+  private func isReadFailing(_ conflict: StoreConflict) -> Bool {
+    conflict.failed.isEmpty && conflict.duplicates.isEmpty
+  }
+
+  /// What was merged breaks a rule: the conflict stays, and the rule says why.
+  private func refusal(of conflict: StoreConflict, for broken: PerdureError) -> PerdureError {
+    let found = PerdureError.conflict(conflict, in: self)
+    var error = PerdureError(
+      found.code, "\(found.message) Put together, both would break a rule: \(broken.message)")
+    error.conflicts = found.conflicts
+    error.details = broken.details
+    error.cause = broken
+    return error
+  }
+
+  /// Whether the policy has a rule for the set that a relationship is.
+  func isMergedByRule(_ relationship: RelationshipShape, _ shape: EntityShape) -> Bool {
+    mergePolicy.hasRules && !relationship.isInColumn
+      && mergePolicy.rule(lineage(of: shape), relationship.name) != nil
+  }
+
+  /// The names of an entity and of those above it, upwards.
+  func lineage(of shape: EntityShape) -> [String] {
+    shape.schema.lineage.map { graph.model.entities[$0].name }
+  }
+}
+
+extension PerdureError {
+  /// Whether it is about rules of the model or of the program's classes.
+  fileprivate var isBrokenRule: Bool { !details.isEmpty && (1550..<1700).contains(code.rawValue) }
+}
+
+extension ManagedObjectContext {
+  /// What `save()` does where others have saved meanwhile; `MergePolicy.error` unless it is set. The policy may
+  /// name what the model has only: anything else stops the program.
+  public var mergePolicy: MergePolicy {
+    get { core.mergePolicy }
+    set {
+      core.checkOwner()
+      newValue.check(core.graph)
+      core.mergePolicy = newValue
+    }
+  }
+
+  /// What has become of new objects that the last save has merged into others, because a uniqueness constraint does
+  /// not let both be: by the id of the one that is gone, the id of the one that has its values and links now.
+  public var mergedObjectIDs: [ManagedObjectID: ManagedObjectID] {
+    core.checkOwner()
+    return Dictionary(
+      uniqueKeysWithValues: core.mergedObjects.map { (core.graph.id(of: $0), core.graph.id(of: $1)) })
+  }
+}

@@ -1,0 +1,114 @@
+// What a save does about conflicts with what others have saved.
+
+/// What a save does where others were faster: with what both have changed, what one has deleted and the other changed, and
+/// uniqueness constraints that both would break.
+///
+/// Changes of different properties of one object are no conflict, nor are additions and removals of different objects in
+/// a to-many relationship: under every policy but `overwrite` and `rollback`, which are about objects as a whole, both
+/// are saved.
+///
+///     context.mergePolicy = .mergeByPropertyObjectTrump
+///     context.mergePolicy = .error.merging("balance", of: "Account", by: .sum)
+///
+/// ARCHITECTURE.md, D14, has a table of what each policy makes of each kind of conflict.
+public struct MergePolicy: Sendable {
+  enum General: Sendable, CaseIterable {
+    case error, storeTrump, objectTrump, overwrite, rollback
+  }
+
+  private let general: General
+  private var policies: [String: General] = [:]
+  private var rules: [String: [String: PropertyMergeRule]] = [:]
+
+  private init(_ general: General) { self.general = general }
+
+  /// The save is refused, with every conflict and the values of all sides. The policy of a new context.
+  public static let error = MergePolicy(.error)
+  /// Of a property that both have changed the store's value stays. What is deleted there is deleted; what is deleted
+  /// here and changed there stays.
+  public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
+  /// Of a property that both have changed the value from here is saved. What is deleted here is deleted; what is changed here
+  /// and deleted there is there again, with the same id.
+  public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
+  /// An object that others have changed too is saved as it is here, as a whole: their changes of its other
+  /// properties are undone.
+  public static let overwrite = MergePolicy(.overwrite)
+  /// The changes of an object that others have changed too are dropped; the object is as they saved it.
+  public static let rollback = MergePolicy(.rollback)
+
+  /// The same, with another policy for the objects of an entity and of those below it.
+  ///
+  /// - Parameter policy: What it says of properties and other entities is of no account here.
+  public func merging(_ entityName: String, by policy: MergePolicy) -> MergePolicy {
+    var copy = self
+    copy.policies[entityName] = policy.general
+    return copy
+  }
+
+  /// The same, with a rule for one property of an entity and of those below it. It decides where both have changed
+  /// the property.
+  ///
+  /// A rule for a to-many relationship is about many-to-many ones: `error`, `store`, `object` or `union`. For a relationship whose
+  /// inverse is to-one, the rule belongs to the inverse.
+  public func merging(
+    _ property: String, of entityName: String, by rule: PropertyMergeRule
+  ) -> MergePolicy {
+    var copy = self
+    copy.rules[entityName, default: [:]][property] = rule
+    return copy
+  }
+
+  /// The policy for objects of an entity.
+  ///
+  /// - Parameter lineage: The names of the entity and of those above it, upwards.
+  func general(_ lineage: [String]) -> General {
+    if policies.isEmpty { return general }
+    return lineage.lazy.compactMap { policies[$0] }.first ?? general
+  }
+
+  /// The rule for a property.
+  func rule(_ lineage: [String], _ property: String) -> PropertyMergeRule? {
+    if rules.isEmpty { return nil }
+    return lineage.lazy.compactMap { rules[$0]?[property] }.first
+  }
+
+  /// Whether any property has a rule.
+  var hasRules: Bool { !rules.isEmpty }
+
+  /// Whether any object could be merged that others have changed in the same place.
+  var isOnlyError: Bool { general == .error && policies.isEmpty && rules.isEmpty }
+}
+
+extension MergePolicy {
+  /// Stops the program if it names an entity or a property that the model does not have, or has a rule that fits no
+  /// values of a property.
+  func check(_ graph: GraphSchema) {
+    for name in policies.keys where graph.shapes(named: name).isEmpty { stop(graph.complaint(about: name)) }
+    for (name, properties) in rules {
+      guard let shape = graph.shapes(named: name).first else { stop(graph.complaint(about: name)) }
+      for (property, rule) in properties {
+        let slot = shape.slot(named: property)
+        if let problem = rule.problem(shape.properties[slot]) { stop("\(name).\(property) \(problem)") }
+      }
+    }
+  }
+}
+
+extension PropertyMergeRule {
+  /// Why the rule is none for a property; nil if it is.
+  fileprivate func problem(_ property: EntityShape.Property) -> String? {
+    switch property {
+    case .attribute(let kind, _):
+      if needsSet { return "is no to-many relationship, which the rule union is for." }
+      let isNumber = [.int16, .int32, .int64, .float, .double, .decimal].contains(kind)
+      return needsNumbers && !isNumber ? "is no number, which the rule sum is for." : nil
+    case .relationship(let relationship):
+      if relationship.form == .column {
+        return needsSet || needsNumbers ? "is to-one: give it error, store, object or custom." : nil
+      }
+      if relationship.isInColumn { return "has its objects at the other end: give the rule to its inverse." }
+      return isForSets ? nil : "is to-many: give it error, store, object or union."
+    case .count, .derived, .transient: return "is not stored, and cannot conflict."
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// Conflicts about links: what leads to an object that is gone, what was linked to an object that is deleted here, pairs that
+// both have made, and sets.
+
+internal import PerdurePredicates
+
+extension MergeRound {
+  mutating func judge(_ precondition: Precondition) throws {
+    switch precondition {
+    case .rowUnchanged: break
+    case .rowAbsent(let reference):
+      // Somebody else has inserted it again.
+      if try newest.version(of: reference) != nil { unresolved.failed.append(precondition) }
+    case .rowExists(let target):
+      if try newest.version(of: target) == nil { judgeLinks(to: target, precondition) }
+    case .rangeUnchanged(let index, let range):
+      guard let reference = ObjectReference(bareKey: range.lower) else {
+        return unresolved.failed.append(precondition)
+      }
+      if let overlay = context.tracker[reference], overlay.isDeleted {
+        try judgeDeletion(overlay, precondition)
+      } else {
+        try judgePairs(reference, index, precondition)
+        if let overlay = context.tracker[reference] { try judgeSet(overlay, index, precondition) }
+      }
+    }
+  }
+
+  /// Linked here to what others have deleted.
+  private mutating func judgeLinks(to target: ObjectReference, _ precondition: Precondition) {
+    let sources = context.tracker.ordered.joined().filter { $0.links(to: target) && !isSettled($0.reference) }
+    // What is itself dropped needs no target.
+    if isSettled(target) { return }
+    var isConflict = sources.isEmpty
+    for overlay in sources {
+      switch general(overlay) {
+      case .error, .objectTrump, .overwrite: isConflict = true
+      case .rollback where !overlay.isNew && overlay.changesRow: add(.asStored(overlay.reference))
+      case .rollback, .storeTrump: add(.dropLink(overlay.reference, to: target))
+      }
+    }
+    if isConflict { unresolved.failed.append(precondition) }
+  }
+
+  /// Deleted here, and linked or unlinked by others.
+  private mutating func judgeDeletion(_ overlay: ObjectOverlay, _ precondition: Precondition) throws {
+    // Deleted there too: then there is nothing to be linked with.
+    if try newest.version(of: overlay.reference) == nil { return }
+    switch general(overlay) {
+    case .error: unresolved.failed.append(precondition)
+    case .storeTrump, .rollback: add(.asStored(root(of: overlay)))
+    // Delete rules are applied anew, to what is linked now.
+    case .objectTrump, .overwrite: break
+    }
+  }
+
+  /// Paired here with what others have paired too.
+  private mutating func judgePairs(
+    _ target: ObjectReference, _ index: StoreIndex, _ precondition: Precondition
+  ) throws {
+    for overlay in context.tracker.ordered.joined() where !overlay.isDeleted && !isSettled(overlay.reference) {
+      for relationship in overlay.shape.columns
+      where relationship.index == index && relationship.inverseIsToOne
+        && overlay.reference(relationship.slot) == target
+      {
+        switch general(overlay) {
+        case .error: unresolved.failed.append(precondition)
+        case .rollback where !overlay.isNew: add(.asStored(overlay.reference))
+        case .storeTrump, .rollback: add(.setBack(overlay.reference, relationship))
+        // Unsaved changes are on top (ContextCore.rebaseDeltas).
+        case .objectTrump, .overwrite: break
+        }
+      }
+    }
+  }
+
+  /// Members were added or removed by both. Without a rule both are done; then validation counts.
+  private mutating func judgeSet(
+    _ overlay: ObjectOverlay, _ index: StoreIndex, _ precondition: Precondition
+  ) throws {
+    for relationship in overlay.shape.relationships where relationship.index == index {
+      guard let delta = overlay.delta(relationship.slot) else { continue }
+      let store = Set(try targets(of: overlay.reference, index, in: newest))
+      let rule = context.mergePolicy.rule(context.lineage(of: overlay.shape), relationship.name)
+      if let rule, !relationship.isInColumn {
+        let base = try targets(of: overlay.reference, index, in: context.view)
+        let merged = rule.merged(base: Set(base), local: delta.applied(to: base), store: store)
+        if let merged {
+          add(.setTargets(overlay.reference, relationship, merged))
+        } else {
+          unresolved.failed.append(precondition)
+        }
+      } else if general(overlay) == .rollback, !overlay.isNew {
+        add(.setTargets(overlay.reference, relationship, store))
+      }
+    }
+  }
+
+  private func targets(
+    of owner: ObjectReference, _ index: StoreIndex, in view: any StoreView
+  ) throws -> [ObjectReference] {
+    var found: [ObjectReference] = []
+    try view.appendReferences(under: owner, in: index, to: &found)
+    return found
+  }
+}

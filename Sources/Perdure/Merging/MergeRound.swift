@@ -1,0 +1,168 @@
+// What stands against a commit, and what the policy makes of it (M1). Nothing changes here.
+
+internal import PerdurePredicates
+
+/// One decision about what is pending, to be taken over when the context has moved on.
+enum MergeStep {
+  /// The changed columns that are merged: the value that each gets, nil for the store's.
+  case merge(ObjectOverlay, [Int: Value?])
+  /// Unsaved changes of an object, and its deletion with all that it took along, are dropped.
+  case asStored(ObjectReference)
+  /// The object is gone, whatever was changed of it here.
+  case gone(ObjectReference)
+  /// The object is inserted again, with what it was before for what was not changed.
+  case insertAgain(ObjectOverlay, base: [Int: Value])
+  /// A link of an object to what is gone is dropped.
+  case dropLink(ObjectReference, to: ObjectReference)
+  /// A to-one relationship leads where the store has it lead.
+  case setBack(ObjectReference, RelationshipShape)
+  /// A many-to-many relationship has these objects.
+  case setTargets(ObjectReference, RelationshipShape, Set<ObjectReference>)
+  /// A new object is merged into another.
+  case upsert(ObjectReference, into: ObjectReference, StoreConflict.DuplicateKey)
+  /// A new object is not inserted.
+  case withdraw(ObjectReference)
+}
+
+/// One look at what others have saved.
+struct MergeRound {
+  let context: ContextCore
+  /// The state that everything is judged against.
+  let newest: any StoreView
+  private(set) var steps: [MergeStep] = []
+  /// What stays.
+  var unresolved = StoreConflict()
+  /// What the error says of the objects of `unresolved`.
+  var versions: [ObjectReference: ObjectVersions] = [:]
+  /// Objects about which there is a step that leaves nothing of their changes.
+  private var settled: Set<ObjectReference> = []
+
+  /// - Throws: all conflicts that stay, or that the store could not be read.
+  init(_ conflict: StoreConflict, _ context: ContextCore) throws(PerdureError) {
+    self.context = context
+    newest = context.store.view()
+    do {
+      for overlay in context.tracker.ordered.joined() { try judgeRow(overlay) }
+      for precondition in conflict.failed { try judge(precondition) }
+      judge(conflict.duplicates)
+    } catch {
+      var failure = PerdureError(.readFailed, "What others have saved could not be read. Nothing was saved.")
+      failure.cause = error
+      throw failure
+    }
+    if !unresolved.failed.isEmpty || !unresolved.duplicates.isEmpty { throw error() }
+  }
+
+  mutating func add(_ step: MergeStep) {
+    switch step {
+    case .asStored(let reference), .gone(let reference), .withdraw(let reference):
+      guard settled.insert(reference).inserted else { return }
+    default: break
+    }
+    steps.append(step)
+  }
+
+  func isSettled(_ reference: ObjectReference) -> Bool { settled.contains(reference) }
+
+  // MARK: Rows
+
+  private mutating func judgeRow(_ overlay: ObjectOverlay) throws {
+    guard let version = overlay.baseVersion, !overlay.isNew else { return }
+    let row = try newest.row(overlay.reference)
+    if row?.version == version { return }
+    let found = ObjectVersions(
+      local: overlay.changedColumns, base: try context.baseColumns(overlay),
+      store: try row.map { try context.columns(of: $0, overlay) }, isDeletedHere: overlay.isDeleted)
+    switch rules(overlay).outcome(found) {
+    case .conflict(let slots):
+      unresolved.failed.append(.rowUnchanged(overlay.reference, version))
+      var named = found
+      if !slots.isEmpty { named.local = found.local.filter { slots.contains($0.key) } }
+      versions[overlay.reference] = named
+    case .merged(let values): add(.merge(overlay, values))
+    case .asStored: add(.asStored(root(of: overlay)))
+    case .gone: add(.gone(overlay.reference))
+    case .deleted: add(.merge(overlay, [:]))
+    case .insertedAgain: add(.insertAgain(overlay, base: found.base))
+    }
+  }
+
+  /// The object that was deleted by itself, and has taken this one along.
+  func root(of overlay: ObjectOverlay) -> ObjectReference {
+    var (reference, seen) = (overlay.reference, Set<ObjectReference>())
+    while seen.insert(reference).inserted, let parent = context.tracker[reference]?.deletedWith,
+      context.tracker.isDeleted(parent)
+    {
+      reference = parent
+    }
+    return reference
+  }
+
+  /// The policy for the objects of an entity, with its rules for properties.
+  func rules(_ overlay: ObjectOverlay) -> EntityMergeRules { context.mergeRules(overlay.shape, overlay.reference) }
+
+  func general(_ overlay: ObjectOverlay) -> MergePolicy.General {
+    context.mergePolicy.general(context.lineage(of: overlay.shape))
+  }
+
+  // MARK: The error
+
+  private func error() -> PerdureError {
+    var error = PerdureError.conflict(unresolved, in: context)
+    for position in error.conflicts.indices {
+      guard let reference = context.graph.reference(of: error.conflicts[position].objectID) else { continue }
+      if error.conflicts[position].kind == .changed, let found = versions[reference] {
+        error.conflicts[position].properties = context.propertyVersions(found, reference)
+        error.conflicts[position].isDeletedHere = found.isDeletedHere
+        error.conflicts[position].isDeletedInStore = found.store == nil
+      }
+    }
+    return error
+  }
+}
+
+extension ContextCore {
+  /// The policy as it applies to an object.
+  func mergeRules(_ shape: EntityShape, _ reference: ObjectReference) -> EntityMergeRules {
+    let lineage = lineage(of: shape)
+    var rules = EntityMergeRules(general: mergePolicy.general(lineage))
+    guard mergePolicy.hasRules else { return rules }
+    rules.ruled = { [mergePolicy] slot, versions in
+      guard let rule = mergePolicy.rule(lineage, shape.propertyName(slot)) else { return .none }
+      let named = self.propertyVersions(versions, reference, slot)
+      return .some(rule.merged(named).flatMap { self.stored($0, shape, slot) })
+    }
+    return rules
+  }
+
+  /// A merged value as its column keeps it; nil where it cannot.
+  private func stored(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value? {
+    if value.isNull { return .null }
+    switch shape.properties[slot] {
+    case .attribute(.reference, _):
+      guard case .objectID(let text) = value else { return nil }
+      return graph.heldIdentity(text)
+    case .attribute(let kind, _): return value.stored(as: kind)
+    case .relationship(let relationship):
+      guard case .objectID(let text) = value, case .reference(let target) = graph.heldIdentity(text),
+        graph.isKind(target.entityNumber, of: relationship.destination)
+      else { return nil }
+      return .reference(target)
+    case .count, .derived, .transient: return nil
+    }
+  }
+
+  /// The values of the changed columns, as the program knows them.
+  func propertyVersions(_ versions: ObjectVersions, _ reference: ObjectReference) -> [PropertyVersions] {
+    versions.local.keys.sorted().map { propertyVersions(versions, reference, $0) }
+  }
+
+  private func propertyVersions(
+    _ versions: ObjectVersions, _ reference: ObjectReference, _ slot: Int
+  ) -> PropertyVersions {
+    PropertyVersions(
+      objectID(of: reference), graph.shape(of: reference).propertyName(slot),
+      base: graph.shown(versions.base[slot] ?? .null), local: graph.shown(versions.local[slot] ?? .null),
+      store: graph.shown(versions.store?[slot] ?? .null))
+  }
+}

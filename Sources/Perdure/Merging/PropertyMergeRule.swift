@@ -1,0 +1,114 @@
+// How one property is merged that was changed here and elsewhere: values in, value out.
+
+public import PerdurePredicates
+
+/// How a save merges one property that was changed both here and elsewhere.
+///
+///     context.mergePolicy = .error
+///       .merging("balance", of: "Account", by: .sum)
+///       .merging("name", of: "Account", by: .custom { $0.store })
+public struct PropertyMergeRule: Sendable {
+  enum Kind: Sendable {
+    case error, store, object, sum, maximum, minimum, union
+    case custom(@Sendable (PropertyVersions) -> Value?)
+  }
+
+  let kind: Kind
+
+  /// The save is refused.
+  public static let error = PropertyMergeRule(kind: .error)
+  /// What the store has stays.
+  public static let store = PropertyMergeRule(kind: .store)
+  /// What was set here is saved.
+  public static let object = PropertyMergeRule(kind: .object)
+  /// Both changes of a number are added up: what was added here is added to what the store has. Without a value before,
+  /// both began at 0. The save is refused where one of the two is no number, or the sum does not fit the attribute.
+  public static let sum = PropertyMergeRule(kind: .sum)
+  /// The greater of the two values; no value is below all others.
+  public static let maximum = PropertyMergeRule(kind: .maximum)
+  /// The smaller of the two values, which any value is of a value and none.
+  public static let minimum = PropertyMergeRule(kind: .minimum)
+  /// For a to-many relationship: every object that either has, also if the other removed it. Without a rule, additions
+  /// and removals of both are done.
+  public static let union = PropertyMergeRule(kind: .union)
+
+  /// What a function makes of the three values; the save is refused where it gives nil, or what the property cannot
+  /// hold. It is called by the save, in the context's isolation, with no lock held, and perhaps more than once: it should be a
+  /// function of what it is given. An object is given, and taken, as its id.
+  public static func custom(_ merge: @escaping @Sendable (PropertyVersions) -> Value?) -> PropertyMergeRule {
+    PropertyMergeRule(kind: .custom(merge))
+  }
+
+  /// The merged value, or nil for a conflict that stays.
+  func merged(_ versions: PropertyVersions) -> Value? {
+    switch kind {
+    case .error, .union: nil
+    case .store: versions.store
+    case .object: versions.local
+    case .sum: Self.sum(versions)
+    case .maximum: Self.extreme(versions, .descending)
+    case .minimum: Self.extreme(versions, .ascending)
+    case .custom(let merge): merge(versions)
+    }
+  }
+
+  private static func sum(_ versions: PropertyVersions) -> Value? {
+    guard let taken = versions.base.isNull ? .integer(0) : versions.base.negated else { return nil }
+    let store = versions.store.isNull && versions.base.isNull ? Value.integer(0) : versions.store
+    do {
+      let sum = try Aggregation.sum([store, versions.local, taken])
+      return sum.isNull ? nil : sum
+    } catch {
+      // One of them is no number.
+      return nil
+    }
+  }
+
+  private static func extreme(_ versions: PropertyVersions, _ order: ValueOrder) -> Value {
+    if versions.local.isNull { return versions.store }
+    if versions.store.isNull { return versions.local }
+    return Value.sortOrder(versions.local, versions.store) == order ? versions.local : versions.store
+  }
+
+  /// Whether the rule is about the objects of a to-many relationship.
+  var isForSets: Bool {
+    switch kind {
+    case .error, .store, .object, .union: true
+    case .sum, .maximum, .minimum, .custom: false
+    }
+  }
+
+  /// Whether the rule is about values of a type that can be added up.
+  var needsNumbers: Bool { if case .sum = kind { true } else { false } }
+
+  /// Whether the rule is about sets alone.
+  var needsSet: Bool { if case .union = kind { true } else { false } }
+
+  /// The set that a to-many relationship is merged into, or nil for a conflict that stays.
+  func merged<Member: Hashable>(
+    base: Set<Member>, local: Set<Member>, store: Set<Member>
+  ) -> Set<Member>? {
+    if store == base || local == store { return local }
+    if local == base { return store }
+    switch kind {
+    case .store: return store
+    case .object: return local
+    case .union: return local.union(store)
+    case .error, .sum, .maximum, .minimum, .custom: return nil
+    }
+  }
+}
+
+extension Value {
+  /// The number taken from 0; nil for what is no number, and for the one whole number that has no opposite.
+  fileprivate var negated: Value? {
+    switch self {
+    case .integer(let number):
+      let (result, overflows) = (0 as Int64).subtractingReportingOverflow(number)
+      return overflows ? nil : .integer(result)
+    case .double(let number): return .double(-number)
+    case .decimal(let number): return .decimal(-number)
+    default: return nil
+    }
+  }
+}

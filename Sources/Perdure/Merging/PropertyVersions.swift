@@ -1,0 +1,63 @@
+// Three-way comparison of one property: what it was, what it is here, and what others have made of it.
+
+public import PerdurePredicates
+
+/// The three values of a property that was changed here and elsewhere. A relationship has the id of the object at
+/// the other end (`Value.objectID`).
+public struct PropertyVersions: Hashable, Sendable {
+  /// The object.
+  public let objectID: ManagedObjectID
+  /// The property's name.
+  public let property: String
+  /// What both began with: what the row had that the change here was made to. For an object that was inserted, what
+  /// new objects begin with.
+  public let base: Value
+  /// What was set here and is not saved.
+  public let local: Value
+  /// What the store has now; `.null` also where the object is gone.
+  public let store: Value
+
+  init(_ objectID: ManagedObjectID, _ property: String, base: Value, local: Value, store: Value) {
+    self.objectID = objectID
+    self.property = property
+    self.base = base
+    self.local = local
+    self.store = store
+  }
+}
+
+extension PropertyVersions: CustomStringConvertible {
+  /// The property with its three values.
+  public var description: String { "\(property): was \(base), is \(local) here and \(store) in the store" }
+}
+
+/// What three values of one column come to, before any policy is asked.
+enum ColumnComparison: Hashable {
+  /// Only this context has changed it.
+  case local
+  /// Only others have, or both have done the same.
+  case store
+  /// Both have, and not the same.
+  case both
+
+  /// Two numbers that are alike may be two steps of one count, so they do not agree: one step would be lost.
+  init(base: Value, local: Value, store: Value) {
+    if store == base {
+      self = .local
+    } else if local == base || local == store && !store.isCountable {
+      self = .store
+    } else {
+      self = .both
+    }
+  }
+}
+
+extension Value {
+  /// Whether something can be added to it.
+  fileprivate var isCountable: Bool {
+    switch self {
+    case .integer, .double, .decimal: true
+    default: false
+    }
+  }
+}
