@@ -21,6 +21,7 @@ extension ContextCore {
     checkSaveIsPossible()
     isSaving = true
     defer { isSaving = false }
+    if !mergedObjects.isEmpty { mergedObjects = [:] }
     if let conflict = try trySave() { try saveMerging(conflict) }
   }
 

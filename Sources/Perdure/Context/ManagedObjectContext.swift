@@ -153,6 +153,9 @@ extension ManagedObjectContext {
   /// After it returns the changes are as durable as the container's store description says, and other
   /// contexts see them once they advance. The context sees them, and whatever others have saved before.
   ///
+  /// If others have saved meanwhile what is changed here too, `mergePolicy` decides. Then hooks and validation are asked again,
+  /// about what was merged.
+  ///
   /// - Throws: `PerdureError`. Validation: 1550 to 1690 with `details`. Others were faster: 133020 or
   ///   133021 with `conflicts`. The store failed: 134030 with its error as `cause`. In each case everything is
   ///   pending as before; repair it and save again, or roll back. Nothing is saved, unless the error's

@@ -75,7 +75,7 @@ extension ContextCore {
 
   /// The names of an entity and of those above it, upwards.
   func lineage(of shape: EntityShape) -> [String] {
-    shape.schema.lineage.map { graph.model.entities[$0].name }
+    graph.lineage(of: shape)
   }
 }
 

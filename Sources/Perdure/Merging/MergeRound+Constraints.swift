@@ -52,9 +52,8 @@ extension MergeRound {
 
   /// Both have rows, and one was changed here to what the other has.
   private mutating func judgeSaved(_ duplicate: StoreConflict.DuplicateKey) {
-    let changed = [duplicate.rejected, duplicate.existing].lazy
-      .compactMap { reference in self.context.tracker[reference].map { ($0, self.slots(of: duplicate, $0)) } }
-      .first { !$0.1.isEmpty && !$0.0.isNew }
+    let overlays = [duplicate.rejected, duplicate.existing].compactMap { context.tracker[$0] }
+    let changed = overlays.map { ($0, slots(of: duplicate, $0)) }.first { !$0.1.isEmpty && !$0.0.isNew }
     guard let (overlay, slots) = changed else { return unresolved.duplicates.append(duplicate) }
     if isSettled(overlay.reference) { return }
     switch general(overlay) {

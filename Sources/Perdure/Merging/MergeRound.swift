@@ -34,7 +34,7 @@ struct MergeRound {
   var unresolved = StoreConflict()
   /// What the error says of the objects of `unresolved`.
   var versions: [ObjectReference: ObjectVersions] = [:]
-  /// Objects about which there is a step that leaves nothing of their changes.
+  /// Objects about which there is a step after which no more has to be asked of them.
   private var settled: Set<ObjectReference> = []
 
   /// - Throws: all conflicts that stay, or that the store could not be read.
@@ -57,6 +57,7 @@ struct MergeRound {
     switch step {
     case .asStored(let reference), .gone(let reference), .withdraw(let reference):
       guard settled.insert(reference).inserted else { return }
+    case .insertAgain(let overlay, _): settled.insert(overlay.reference)
     default: break
     }
     steps.append(step)

@@ -26,6 +26,8 @@ final class GraphSchema: Sendable {
   private let preparing: [Bool]
   /// The configuration of the model that the store was opened with.
   let configuration: String?
+  /// The names of the model's entities, by their places in it.
+  private let entityNames: [String]
 
   /// - Parameter classes: The classes of the objects, by entity name. An entity without one takes its
   ///   parent's, and at the root `ManagedObject` itself.
@@ -37,6 +39,7 @@ final class GraphSchema: Sendable {
     self.store = store
     self.stores = stores
     isJoined = stores.count > 1
+    entityNames = model.schemas.map(\.name)
     var made: [EntityShape] = []
     for part in stores {
       var builder = GraphSchemaBuilder(model: model, store: store, part: part, classes: classes)
@@ -64,6 +67,9 @@ final class GraphSchema: Sendable {
       shape.map { shape in prepared.contains { $0.schema.isKind(of: shape.schema.index) } } ?? false
     }
   }
+
+  /// The names of an entity and of those above it, upwards.
+  func lineage(of shape: EntityShape) -> [String] { shape.schema.lineage.map { entityNames[$0] } }
 
   /// What to tell whoever asks for an entity that is not there.
   func complaint(about entityName: String) -> String {

@@ -1,0 +1,230 @@
+// Two contexts, three edits each of one object, every order in which they can follow one another, and every policy,
+// against a model that is a few sets and says in a screenful what a merge is.
+
+import Perdure
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+/// One kind of edit of the object.
+private enum Edit: Int, CaseIterable, Sendable {
+  /// Both would give it the same name.
+  case name
+  /// Each would give it a salary of its own.
+  case salary
+  /// Each would put it into a company of its own.
+  case company
+  /// Each makes another friend.
+  case friend
+  case delete
+
+  /// Any three.
+  static let programs: [[Edit]] = allCases.flatMap { a in
+    allCases.flatMap { b in
+      allCases.compactMap { c in a.rawValue < b.rawValue && b.rawValue < c.rawValue ? [a, b, c] : nil }
+    }
+  }
+}
+
+/// What is known of the object.
+private struct Content: Equatable {
+  /// By the edit that changes it: the number of the context that did, 2 for both; 0 as it was.
+  var columns: [Edit: Int] = [.name: 0, .salary: 0, .company: 0]
+  /// The numbers of the friends.
+  var friends: Set<Int> = []
+}
+
+/// A store of one object, and what each context would make of it.
+private struct Model: Equatable {
+  var content: Content? = Content()
+  /// Counts the writes of the row, and those of links.
+  var (rowVersion, linkVersion) = (0, 0)
+
+  /// - Returns: Whether the save was refused.
+  mutating func save(_ base: Model, _ local: Local, _ policy: StandardPolicy) -> Bool {
+    if local.isEmpty { return false }
+    let before = content
+    let isRefused = local.isDeleted ? saveDeletion(base, policy) : saveChanges(base, local, policy)
+    if content?.columns != before?.columns { rowVersion += 1 }
+    if content?.friends != before?.friends { linkVersion += 1 }
+    return isRefused
+  }
+
+  private mutating func saveDeletion(_ base: Model, _ policy: StandardPolicy) -> Bool {
+    if content != nil, rowVersion != base.rowVersion || linkVersion != base.linkVersion {
+      switch policy {
+      case .error: return true
+      case .mergeByPropertyStoreTrump, .rollback: return false
+      case .mergeByPropertyObjectTrump, .overwrite: break
+      }
+    }
+    content = nil
+    return false
+  }
+
+  private mutating func saveChanges(_ base: Model, _ local: Local, _ policy: StandardPolicy) -> Bool {
+    guard var merged = content, let old = base.content else { return saveToNothing(base, local, policy) }
+    if !local.columns.isEmpty, rowVersion != base.rowVersion {
+      if policy == .rollback { return false }
+      for (edit, value) in local.columns {
+        let isContested = merged.columns[edit] != old.columns[edit] && merged.columns[edit] != value
+        if isContested, policy == .error { return true }
+        if !isContested || policy != .mergeByPropertyStoreTrump { merged.columns[edit] = value }
+      }
+      if policy == .overwrite { merged.columns = old.columns.merging(local.columns) { $1 } }
+    } else {
+      merged.columns.merge(local.columns) { $1 }
+    }
+    merged.friends.formUnion(local.friends)
+    // Written all the same.
+    if !local.columns.isEmpty, merged.columns == content?.columns { rowVersion += 1 }
+    content = merged
+    return false
+  }
+
+  private mutating func saveToNothing(_ base: Model, _ local: Local, _ policy: StandardPolicy) -> Bool {
+    switch policy {
+    case .error: return true
+    case .mergeByPropertyStoreTrump, .rollback: return false
+    case .mergeByPropertyObjectTrump, .overwrite:
+      guard !local.columns.isEmpty, let old = base.content else { return true }
+      content = Content(columns: old.columns.merging(local.columns) { $1 }, friends: local.friends)
+      return false
+    }
+  }
+}
+
+/// What a context has not saved.
+private struct Local {
+  var columns: [Edit: Int] = [:]
+  var friends: Set<Int> = []
+  var isDeleted = false
+
+  var isEmpty: Bool { columns.isEmpty && friends.isEmpty && !isDeleted }
+}
+
+/// The objects of one play: the one that is edited, and for each context a company and a friend.
+private struct Scene {
+  let object: ManagedObjectID
+  let companies: [ManagedObjectID]
+  let friends: [ManagedObjectID]
+
+  init(_ context: ManagedObjectContext) {
+    object = context.worker("old").objectID
+    companies = (0..<2).map { context.company("\($0)").objectID }
+    friends = (0..<2).map { context.worker("friend \($0)").objectID }
+  }
+
+  func read(_ context: ManagedObjectContext) throws -> Content? {
+    guard let object = (try? context.existingObject(with: object)) as? Employee, !object.isDeleted else { return nil }
+    let names = ["old": 0, "new": 2]
+    return Content(
+      columns: [
+        .name: try #require(names[object.name]), .salary: object.salary == 1000 ? 0 : Int(object.salary),
+        .company: object.company.flatMap { companies.firstIndex(of: $0.objectID) }.map { $0 + 1 } ?? 0,
+      ], friends: Set(friends.indices.filter { object.friends.objectIDs.contains(friends[$0]) }))
+  }
+}
+
+/// One of the two contexts.
+private struct Actor {
+  let context: ManagedObjectContext
+  let number: Int
+  let scene: Scene
+  var base = Model()
+  var local = Local()
+
+  mutating func perform(_ edit: Edit) throws {
+    guard let object = (try? context.existingObject(with: scene.object)) as? Employee, !object.isDeleted else {
+      return
+    }
+    switch edit {
+    case .name: object.name = "new"
+    case .salary: object.salary = Int64(number + 1)
+    case .company: object.company = try context.existingObject(with: scene.companies[number]) as? Company
+    case .friend:
+      let friend = try #require(try context.existingObject(with: scene.friends[number]) as? Employee)
+      object.friends.insert(friend)
+    case .delete: context.delete(object)
+    }
+    switch edit {
+    case .name: local.columns[edit] = 2
+    case .salary, .company: local.columns[edit] = number + 1
+    case .friend: if base.content?.friends.contains(number) == false { local.friends.insert(number) }
+    case .delete: local.isDeleted = true
+    }
+  }
+
+  mutating func save(_ model: inout Model, _ policy: StandardPolicy, _ words: String) throws {
+    let isNothing = local.isEmpty
+    let isRefused = model.save(base, local, policy)
+    local = Local()
+    do throws(PerdureError) {
+      try context.save()
+      #expect(!isRefused, "\(words)")
+    } catch {
+      #expect(isRefused && error.code == .mergeConflict, "\(words): \(error)")
+      context.rollback()
+    }
+    if isNothing, !isRefused { return }
+    base = model
+    #expect(try scene.read(context) == model.content, "\(words): the context")
+  }
+}
+
+@Suite("Merging: two contexts at once")
+struct MergeInterleavingTests {
+  /// Every way in which three turns of each can follow one another.
+  private static let merges: [[Int]] = (0..<64).compactMap { bits in
+    bits.nonzeroBitCount == 3 ? (0..<6).map { bits >> $0 & 1 } : nil
+  }
+
+  /// Runs plays on one store, their scenes made and looked at together.
+  private func run(
+    _ policy: StandardPolicy, _ plays: [(programs: [[Edit]], turns: [Int], savesEach: Bool)]
+  ) throws {
+    let container = try Staff.container(.engine)
+    let maker = container.newContext()
+    let scenes = plays.map { _ in Scene(maker) }
+    try maker.save()
+    var models: [Model] = []
+    for (play, scene) in zip(plays, scenes) {
+      let words = "\(policy) \(play.programs) \(play.turns) \(play.savesEach)"
+      var model = Model()
+      var actors = (0..<2).map { number in
+        let context = container.newContext()
+        context.mergePolicy = policy.policy
+        return Actor(context: context, number: number, scene: scene)
+      }
+      var positions = [0, 0]
+      for turn in play.turns {
+        try actors[turn].perform(play.programs[turn][positions[turn]])
+        positions[turn] += 1
+        if play.savesEach || positions[turn] == 3 { try actors[turn].save(&model, policy, words) }
+      }
+      models.append(model)
+    }
+    let reader = container.newContext()
+    for (position, scene) in scenes.enumerated() {
+      #expect(try scene.read(reader) == models[position].content, "\(plays[position])")
+    }
+    try expectWhole(container)
+  }
+
+  @Test(
+    "Every choice of three of five edits in both, all interleavings, saved one by one or at once, with each policy",
+    arguments: StandardPolicy.allCases)
+  func all(_ policy: StandardPolicy) throws {
+    var random = SeededGenerator.forTest("merge interleavings")
+    var plays: [(programs: [[Edit]], turns: [Int], savesEach: Bool)] = []
+    for (position, first) in Edit.programs.enumerated() {
+      for second in Edit.programs[position...] {
+        for turns in Self.merges {
+          let programs = [first.shuffled(using: &random), second.shuffled(using: &random)]
+          plays.append((programs, turns, Bool.random(using: &random)))
+        }
+      }
+    }
+    try run(policy, plays)
+  }
+}

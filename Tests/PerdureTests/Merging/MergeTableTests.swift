@@ -1,0 +1,26 @@
+import Foundation
+import Perdure
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@Suite("Merge policies: the table")
+struct MergeTableTests {
+  @Test("Each policy makes of each kind of conflict what the table says", arguments: StandardPolicy.allCases)
+  func cells(_ policy: StandardPolicy) throws {
+    let column = try #require(StandardPolicy.allCases.firstIndex(of: policy))
+    for kind in ConflictKind.allCases {
+      let found = try ConflictScene(policy.policy).play(kind)
+      #expect(found == kind.expected[column], "\(kind.rawValue), \(policy)")
+    }
+  }
+
+  @Test("The table of ARCHITECTURE.md is the one that is tested")
+  func printed() throws {
+    let root = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+    let text = try String(contentsOf: root.appendingPathComponent("ARCHITECTURE.md"), encoding: .utf8)
+    let parts = text.components(separatedBy: "<!-- merging -->\n")
+    let printed = try #require(parts.dropFirst().first).components(separatedBy: "\n<!-- /merging -->")[0]
+    #expect(printed == ConflictKind.table, "\(ConflictKind.table)")
+  }
+}
