@@ -276,6 +276,7 @@ struct SaveHooksTests {
       try context.save()
       let other = container.newContext()
       try other.same(member).age = 2
+      try other.same(member).name = "theirs"
       try other.save()
       member.name = "mine"
       _ = diary.read()

@@ -85,7 +85,9 @@ extension ContextCore {
     for relationship in overlay.shape.relationships {
       if relationship.form == .column {
         if overlay.reference(relationship.slot) == target { setBack(owner, relationship) }
-      } else if case .links = relationship.form, overlay.delta(relationship.slot)?.added.contains(target) == true {
+      } else if case .links = relationship.form,
+        overlay.delta(relationship.slot)?.added.contains(target) == true
+      {
         disconnect(owner, relationship, target)
       }
     }

@@ -45,7 +45,9 @@ extension ContextCore {
     let round = try MergeRound(conflict, self)
     moveOn(to: round.newest)
     for step in round.steps { try take(step) }
-    for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew { forgetSetBack(overlay) }
+    for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {
+      forgetSetBack(overlay)
+    }
     findVanished()
     rebaseDeltas()
     if let readFailure { throw readFailure }

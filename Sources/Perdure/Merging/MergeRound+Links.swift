@@ -57,7 +57,8 @@ extension MergeRound {
   private mutating func judgePairs(
     _ target: ObjectReference, _ index: StoreIndex, _ precondition: Precondition
   ) throws {
-    for overlay in context.tracker.ordered.joined() where !overlay.isDeleted && !isSettled(overlay.reference) {
+    for overlay in context.tracker.ordered.joined() where !overlay.isDeleted && !isSettled(overlay.reference)
+    {
       for relationship in overlay.shape.columns
       where relationship.index == index && relationship.inverseIsToOne
         && overlay.reference(relationship.slot) == target

@@ -100,7 +100,9 @@ struct MergeRound {
   }
 
   /// The policy for the objects of an entity, with its rules for properties.
-  func rules(_ overlay: ObjectOverlay) -> EntityMergeRules { context.mergeRules(overlay.shape, overlay.reference) }
+  func rules(_ overlay: ObjectOverlay) -> EntityMergeRules {
+    context.mergeRules(overlay.shape, overlay.reference)
+  }
 
   func general(_ overlay: ObjectOverlay) -> MergePolicy.General {
     context.mergePolicy.general(context.lineage(of: overlay.shape))
@@ -112,13 +114,34 @@ struct MergeRound {
     var error = PerdureError.conflict(unresolved, in: context)
     for position in error.conflicts.indices {
       guard let reference = context.graph.reference(of: error.conflicts[position].objectID) else { continue }
-      if error.conflicts[position].kind == .changed, let found = versions[reference] {
+      switch error.conflicts[position].kind {
+      case .changed:
+        guard let found = versions[reference] else { continue }
         error.conflicts[position].properties = context.propertyVersions(found, reference)
         error.conflicts[position].isDeletedHere = found.isDeletedHere
         error.conflicts[position].isDeletedInStore = found.store == nil
+      case .duplicate(let constraint, _):
+        error.conflicts[position].properties = taken(constraint, by: reference)
+      case .targetMissing, .linksChanged: break
       }
     }
     return error
+  }
+
+  /// What an object is to have that another has already.
+  private func taken(_ constraint: [String], by reference: ObjectReference) -> [PropertyVersions] {
+    guard let overlay = context.tracker[reference] else { return [] }
+    var base: [Int: Value] = [:]
+    if let beginning = overlay.beginning {
+      for slot in beginning.indices { base[slot] = beginning[slot] }
+    } else {
+      do { base = try context.baseColumns(overlay) } catch {
+        // The error is told without: it is about something else.
+        base = [:]
+      }
+    }
+    let local = overlay.changedColumns.filter { constraint.contains(overlay.shape.propertyName($0.key)) }
+    return context.propertyVersions(ObjectVersions(local: local, base: base, store: local), reference)
   }
 }
 
@@ -153,7 +176,7 @@ extension ContextCore {
     }
   }
 
-  /// The values of the changed columns, as the program knows them.
+  /// The three values of the changed columns, as the program knows them.
   func propertyVersions(_ versions: ObjectVersions, _ reference: ObjectReference) -> [PropertyVersions] {
     versions.local.keys.sorted().map { propertyVersions(versions, reference, $0) }
   }

@@ -67,7 +67,8 @@ struct EntityMergeRules {
     switch general {
     case .error: .conflict(versions.local.keys.sorted())
     case .storeTrump, .rollback: .gone
-    case .objectTrump, .overwrite: versions.base.isEmpty ? .conflict(versions.local.keys.sorted()) : .insertedAgain
+    case .objectTrump, .overwrite:
+      versions.base.isEmpty ? .conflict(versions.local.keys.sorted()) : .insertedAgain
     }
   }
 

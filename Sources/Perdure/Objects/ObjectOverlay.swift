@@ -257,8 +257,9 @@ extension ObjectOverlay {
       columns = changed
     }
     return OverlayContent(
-      columns: columns, deltas: deltas, isDeleted: isDeleted, isTouched: isTouched, isPropagated: isPropagated,
-      baseVersion: baseVersion, keptBase: keptBase, deletedWith: deletedWith, eventStart: eventStart,
+      columns: columns, deltas: deltas, isDeleted: isDeleted, isTouched: isTouched,
+      isPropagated: isPropagated, baseVersion: baseVersion, keptBase: keptBase, deletedWith: deletedWith,
+      eventStart: eventStart,
       isBeforeEvent: isBeforeEvent)
   }
 

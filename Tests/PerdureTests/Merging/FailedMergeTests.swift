@@ -46,7 +46,8 @@ struct FailedMergeTests {
     return (container, try container.newContext().same(theirs), theirs)
   }
 
-  @Test("A rule of the class that only both together break refuses the save, says so, and nothing has changed")
+  @Test(
+    "A rule of the class that only both together break refuses the save, says so, and nothing has changed")
   func brokenTogether() throws {
     let (_, mine, theirs) = try spans()
     let here = try #require(mine.managedObjectContext)

@@ -116,7 +116,9 @@ private struct Scene {
   }
 
   func read(_ context: ManagedObjectContext) throws -> Content? {
-    guard let object = (try? context.existingObject(with: object)) as? Employee, !object.isDeleted else { return nil }
+    guard let object = (try? context.existingObject(with: object)) as? Employee, !object.isDeleted else {
+      return nil
+    }
     let names = ["old": 0, "new": 2]
     return Content(
       columns: [
@@ -135,7 +137,8 @@ private struct Actor {
   var local = Local()
 
   mutating func perform(_ edit: Edit) throws {
-    guard let object = (try? context.existingObject(with: scene.object)) as? Employee, !object.isDeleted else {
+    guard let object = (try? context.existingObject(with: scene.object)) as? Employee, !object.isDeleted
+    else {
       return
     }
     switch edit {

@@ -18,7 +18,8 @@ struct MergePolicyTests {
     return (here, there, try here.same(theirs), theirs)
   }
 
-  @Test("By default two contexts that change different properties of one object are both saved, and both shown")
+  @Test(
+    "By default two contexts that change different properties of one object are both saved, and both shown")
   func differentProperties() throws {
     let (here, there, mine, theirs) = try scene()
     mine.salary = 7
@@ -133,10 +134,15 @@ struct MergePolicyTests {
   func inheritance() throws {
     for (policy, name, salary) in [
       (MergePolicy.error.merging("Party", by: .mergeByPropertyStoreTrump), "theirs", 2),
-      (.error.merging("Party", by: .mergeByPropertyStoreTrump).merging("Employee", by: .mergeByPropertyObjectTrump), "mine", 1),
+      (
+        .error.merging("Party", by: .mergeByPropertyStoreTrump).merging(
+          "Employee", by: .mergeByPropertyObjectTrump), "mine", 1
+      ),
       (.mergeByPropertyObjectTrump.merging("name", of: "Party", by: .store), "theirs", 1),
-      (.mergeByPropertyStoreTrump.merging("name", of: "Party", by: .custom { $0.base })
-        .merging("salary", of: "Employee", by: .maximum), "W", 2),
+      (
+        .mergeByPropertyStoreTrump.merging("name", of: "Party", by: .custom { $0.base })
+          .merging("salary", of: "Employee", by: .maximum), "W", 2
+      ),
       (.mergeByPropertyStoreTrump.merging("salary", of: "Employee", by: .minimum), "theirs", 1),
     ] {
       let (here, there, mine, theirs) = try scene(policy)
@@ -169,7 +175,8 @@ struct MergePolicyTests {
   @Test("A rule for a to-one relationship takes and gives ids")
   func toOneRule() throws {
     let (here, there, mine, theirs) = try scene(
-      .error.merging("company", of: "Employee", by: .custom { [$0.local, $0.store].min { "\($0)" < "\($1)" } }))
+      .error.merging(
+        "company", of: "Employee", by: .custom { [$0.local, $0.store].min { "\($0)" < "\($1)" } }))
     let (first, second) = (there.company("first"), there.company("second"))
     try there.save()
     here.refreshAllObjects()
@@ -181,10 +188,13 @@ struct MergePolicyTests {
     #expect(try here.same(second).workers.isEmpty)
   }
 
-  @Test("A rule for a many-to-many relationship: union keeps what one has removed, others choose a side or refuse")
+  @Test(
+    "A rule for a many-to-many relationship: union keeps what one has removed, others choose a side or refuse"
+  )
   func sets() throws {
     for (rule, expected) in [
-      (PropertyMergeRule.union, ["kept", "mine", "removed", "theirs"]), (.store, ["kept", "removed", "theirs"]),
+      (PropertyMergeRule.union, ["kept", "mine", "removed", "theirs"]),
+      (.store, ["kept", "removed", "theirs"]),
       (.object, ["kept", "mine"]), (.error, nil),
     ] as [(PropertyMergeRule, [String]?)] {
       let (here, there, mine, theirs) = try scene(.error.merging("bookmarks", of: "Employee", by: rule))
@@ -240,7 +250,7 @@ struct MergePolicyTests {
     let seen = container.newContext()
     #expect(try seen.same(company).name == "renamed" && seen.same(company).workers.map(\.name) == ["W"])
     #expect(try seen.same(company).departments.count == 1 && seen.same(department).children.count == 1)
-    #expect(try (try? seen.existingObject(with: alone.objectID)) == nil)
+    #expect((try? seen.existingObject(with: alone.objectID)) == nil)
     try expectWhole(container)
   }
 
@@ -267,23 +277,34 @@ struct MergePolicyTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A policy that names what the model does not have, or has a rule that fits no values, stops the program")
+    @Test(
+      "A policy that names what the model does not have, or has a rule that fits no values, stops the program"
+    )
     func misuse() async {
       func expect(_ words: String, _ result: ExitTest.Result?) {
-        #expect(String(decoding: result?.standardErrorContent ?? [], as: UTF8.self).contains(words))
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains(words))
       }
-      expect("has no entity", await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        try Staff.context().mergePolicy = .error.merging("Nobody", by: .overwrite)
-      })
-      expect("has no property", await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        try Staff.context().mergePolicy = .error.merging("pay", of: "Employee", by: .sum)
-      })
-      expect("is no number", await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        try Staff.context().mergePolicy = .error.merging("name", of: "Party", by: .sum)
-      })
-      expect("give the rule to its inverse", await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        try Staff.context().mergePolicy = .error.merging("workers", of: "Company", by: .union)
-      })
+      expect(
+        "has no entity",
+        await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+          try Staff.context().mergePolicy = .error.merging("Nobody", by: .overwrite)
+        })
+      expect(
+        "has no property",
+        await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+          try Staff.context().mergePolicy = .error.merging("pay", of: "Employee", by: .sum)
+        })
+      expect(
+        "is no number",
+        await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+          try Staff.context().mergePolicy = .error.merging("name", of: "Party", by: .sum)
+        })
+      expect(
+        "give the rule to its inverse",
+        await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+          try Staff.context().mergePolicy = .error.merging("workers", of: "Company", by: .union)
+        })
     }
   #endif
 }

@@ -63,7 +63,8 @@ enum ConflictKind: String, CaseIterable, Sendable {
 
   /// The table in Markdown.
   static var table: String {
-    let head = "| here / there | " + StandardPolicy.allCases.map { "`\($0.rawValue)`" }.joined(separator: " | ") + " |"
+    let head =
+      "| here / there | " + StandardPolicy.allCases.map { "`\($0.rawValue)`" }.joined(separator: " | ") + " |"
     let rule = "|---|" + StandardPolicy.allCases.map { _ in "---|" }.joined()
     let rows = allCases.map { "| \($0.rawValue) | " + $0.expected.joined(separator: " | ") + " |" }
     return ([head, rule] + rows).joined(separator: "\n")
@@ -92,7 +93,9 @@ struct ConflictScene {
     here.mergePolicy = policy
   }
 
-  private func object<T: ManagedObject>(_ position: Int, _ context: ManagedObjectContext, _ type: T.Type) throws -> T {
+  private func object<T: ManagedObject>(_ position: Int, _ context: ManagedObjectContext, _ type: T.Type)
+    throws -> T
+  {
     try #require(try context.existingObject(with: ids[position]) as? T)
   }
   func worker(_ number: Int, _ context: ManagedObjectContext) throws -> Employee {

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import PerdurePredicates
 import PerdureTestSupport
 import Testing
@@ -12,7 +13,8 @@ struct ObjectMergeTests {
   ) -> ObjectOutcome {
     EntityMergeRules(general: general).outcome(
       ObjectVersions(
-        local: local, base: [0: .integer(0), 1: .string("b"), 2: .null], store: store, isDeletedHere: deleted))
+        local: local, base: [0: .integer(0), 1: .string("b"), 2: .null], store: store, isDeletedHere: deleted)
+    )
   }
 
   @Test("Values that only one side has changed are no conflict; equal texts agree, equal numbers do not")
@@ -100,7 +102,9 @@ struct ObjectMergeTests {
 
   @Test("Sets: without contradiction the side that has changed; else as the rule says")
   func sets() {
-    func merged(_ rule: PropertyMergeRule, _ base: Set<Int>, _ local: Set<Int>, _ store: Set<Int>) -> Set<Int>? {
+    func merged(_ rule: PropertyMergeRule, _ base: Set<Int>, _ local: Set<Int>, _ store: Set<Int>) -> Set<
+      Int
+    >? {
       rule.merged(base: base, local: local, store: store)
     }
     #expect(merged(.error, [1], [1, 2], [1]) == [1, 2])

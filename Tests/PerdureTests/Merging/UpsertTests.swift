@@ -9,7 +9,9 @@ struct UpsertTests {
   /// A store with a worker x, and a context that has not seen it.
   private func scene(
     _ policy: MergePolicy
-  ) throws -> (container: PersistentContainer, here: ManagedObjectContext, there: ManagedObjectContext, saved: Employee) {
+  ) throws -> (
+    container: PersistentContainer, here: ManagedObjectContext, there: ManagedObjectContext, saved: Employee
+  ) {
     let container = try Staff.container()
     let (here, there) = (container.newContext(), container.newContext())
     here.mergePolicy = policy
@@ -17,7 +19,8 @@ struct UpsertTests {
     return (container, here, there, saved)
   }
 
-  @Test("The object with the row keeps its identity, its links and what led to it; it gets those of the new one")
+  @Test(
+    "The object with the row keeps its identity, its links and what led to it; it gets those of the new one")
   func identityAndLinks() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     let (old, friend) = (there.company("old"), there.worker("friend"))
@@ -35,10 +38,12 @@ struct UpsertTests {
     (pupil.mentor, pupil.spouse) = (new, new)
     let gone = new.objectID
     try here.save()
-    #expect(new.isDeleted && new.managedObjectContext == nil && here.mergedObjectIDs == [gone: saved.objectID])
+    #expect(
+      new.isDeleted && new.managedObjectContext == nil && here.mergedObjectIDs == [gone: saved.objectID])
     let one = try here.same(saved)
     #expect(one.name == "new" && one.salary == 5 && one.company === company && company.workers.count == 1)
-    #expect(one.mentor?.name == "mentor" && one.spouse === pupil && pupil.mentor === one && pupil.spouse === one)
+    #expect(
+      one.mentor?.name == "mentor" && one.spouse === pupil && pupil.mentor === one && pupil.spouse === one)
     #expect(Set(one.friends.map(\.name)) == ["friend", "new friend"] && one.bookmarks.count == 1)
     #expect(try here.same(admirer).mentor === one && here.same(old).workers.isEmpty)
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 6)
@@ -80,10 +85,12 @@ struct UpsertTests {
           .toMany("parts", "Part", inverse: "article", deleteRule: .cascade),
         ], uniquenessConstraints: [["number"], ["code"]]),
       EntityDescription("Poster", superentity: "Article", properties: [.string("artist")]),
-      EntityDescription("Part", properties: [.toOne("article", "Article", inverse: "parts", optional: false)]),
+      EntityDescription(
+        "Part", properties: [.toOne("article", "Article", inverse: "parts", optional: false)]),
     ])
     let container = PersistentContainer(
-      name: "Catalogue", model: model, classes: [], description: .inMemory, factory: StoreKind.current.factory)
+      name: "Catalogue", model: model, classes: [], description: .inMemory, factory: StoreKind.current.factory
+    )
     try container.loadPersistentStores()
     return container
   }
@@ -113,7 +120,9 @@ struct UpsertTests {
   func many() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     try there.save()
-    for number in 0..<60 { here.worker("\(number)", email: ["x", "y", "z"][number % 3]).salary = Int64(number) }
+    for number in 0..<60 {
+      here.worker("\(number)", email: ["x", "y", "z"][number % 3]).salary = Int64(number)
+    }
     try here.save()
     let request = FetchRequest<Employee>(sortDescriptors: [FetchOrder("email")])
     let found = try container.newContext().fetch(request)
@@ -180,7 +189,9 @@ struct UpsertTests {
     for _ in 0..<3 {
       let error = #expect(throws: PerdureError.self) { try here.save() }
       #expect(error?.code == .constraintConflict && error?.code.rawValue == 133_021)
-      #expect(error?.conflicts.first?.values == [.string("x")])
+      let conflict = try #require(error?.conflicts.first)
+      #expect(conflict.values == [.string("x")] && conflict.properties.map(\.property) == ["email"])
+      #expect(conflict.properties.first?.base == .null && conflict.properties.first?.store == .string("x"))
     }
     #expect(new.isInserted && company.workers.count == 1)
     new.email = "free"
@@ -219,7 +230,8 @@ struct UpsertTests {
       let found = try reader.fetch(request)
       #expect(found.count == 1)
       let one = try #require(found.first)
-      let pupils = try reader.fetch(FetchRequest<Employee>(predicate: try FetchPredicate(format: "mentor == %@", one)))
+      let pupils = try reader.fetch(
+        FetchRequest<Employee>(predicate: try FetchPredicate(format: "mentor == %@", one)))
       #expect(Set((Array(one.friends) + pupils).map(\.name)) == expected)
     }
     try expectWhole(container)
