@@ -35,7 +35,9 @@ struct FailedMergeTests {
     }
   }
 
-  private func spans() throws -> (PersistentContainer, Span, Span) {
+  private func spans() throws -> (
+    here: ManagedObjectContext, there: ManagedObjectContext, mine: Span, theirs: Span
+  ) {
     let container = PersistentContainer(
       name: "Spans", model: try ManagedObjectModel([Span.entityDescription]), classes: [Span.self],
       description: .inMemory, factory: StoreKind.current.factory)
@@ -43,18 +45,18 @@ struct FailedMergeTests {
     let there = container.newContext()
     let theirs = Span(context: there)
     try there.save()
-    return (container, try container.newContext().same(theirs), theirs)
+    let here = container.newContext()
+    return (here, there, try here.same(theirs), theirs)
   }
 
   @Test(
     "A rule of the class that only both together break refuses the save, says so, and nothing has changed")
   func brokenTogether() throws {
-    let (_, mine, theirs) = try spans()
-    let here = try #require(mine.managedObjectContext)
+    let (here, there, mine, theirs) = try spans()
     mine.first = 8
     theirs.last = 5
     theirs.note = "short"
-    try theirs.managedObjectContext?.save()
+    try there.save()
     let error = #expect(throws: PerdureError.self) { try here.save() }
     #expect(error?.code == .mergeConflict && error?.conflicts.map(\.objectID) == [mine.objectID])
     #expect(error?.details.map(\.property) == ["last"])
@@ -67,9 +69,7 @@ struct FailedMergeTests {
 
   @Test("Where others are always faster a save gives up, and everything is as before it")
   func alwaysFaster() throws {
-    let (container, mine, theirs) = try spans()
-    let (here, there) = (try #require(mine.managedObjectContext), container.newContext())
-    let rival = try there.same(theirs)
+    let (here, there, mine, rival) = try spans()
     mine.first = 1
     var count = 0
     mine.willSaveHook = {
@@ -105,6 +105,7 @@ struct FailedMergeTests {
     theirs[1].salary = 10
     there.delete(theirs[2])
     try there.save()
+    here.processPendingChanges()
     let before = here.updatedObjects
     for _ in 0..<2 {
       let error = #expect(throws: PerdureError.self) { try here.save() }

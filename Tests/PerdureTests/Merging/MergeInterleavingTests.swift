@@ -64,7 +64,8 @@ private struct Model: Equatable {
 
   private mutating func saveChanges(_ base: Model, _ local: Local, _ policy: StandardPolicy) -> Bool {
     guard var merged = content, let old = base.content else { return saveToNothing(base, local, policy) }
-    if !local.columns.isEmpty, rowVersion != base.rowVersion {
+    let isMerged = rowVersion != base.rowVersion
+    if !local.columns.isEmpty, isMerged {
       if policy == .rollback { return false }
       for (edit, value) in local.columns {
         let isContested = merged.columns[edit] != old.columns[edit] && merged.columns[edit] != value
@@ -76,8 +77,8 @@ private struct Model: Equatable {
       merged.columns.merge(local.columns) { $1 }
     }
     merged.friends.formUnion(local.friends)
-    // Written all the same.
-    if !local.columns.isEmpty, merged.columns == content?.columns { rowVersion += 1 }
+    // What is merged is written if it differs from what is there, and all else in any case.
+    if !local.columns.isEmpty, !isMerged, merged.columns == content?.columns { rowVersion += 1 }
     content = merged
     return false
   }
