@@ -104,6 +104,12 @@ private enum Examples {
     try context.save()
     #expect(try container.newContext().existingObject(with: id).value(forKey: "name") as? String == "Ada L.")
 
+    context.mergePolicy = .error
+      .merging("salary", of: "Worker", by: .sum)
+      .merging("name", of: "Person", by: .custom { $0.store })
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    context.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)
+
     let (company, worker) = (Company(context: context), Worker(context: context))
     (company.name, worker.name, worker.email, worker.salary) = ("Acme", "Li", "li@example.org", 1500)
     company.workers.insert(worker)

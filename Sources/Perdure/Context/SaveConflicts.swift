@@ -77,9 +77,9 @@ extension PerdureError {
   }
 
   /// What helps, for each kind of conflict that there is: what is gone does not come back by a refresh, which
-  /// takes back all the same what is deleted here too, and most links with what is gone.
+  /// takes back all the same most links with what is gone.
   private static func advice(_ conflicts: [Conflict], in context: ContextCore) -> String {
-    var (refreshes, relinks, discards, isDone) = (false, false, false, false)
+    var (refreshes, relinks, discards) = (false, false, false)
     let view = context.store.view()
     for conflict in conflicts {
       guard let reference = context.graph.reference(of: conflict.objectID) else { continue }
@@ -90,14 +90,11 @@ extension PerdureError {
         refreshes = refreshes || !isInRow || context.tracker.contains { $0.isLinked(with: reference) }
       case .changed where isGone(reference, view) && context.tracker[reference]?.changesAttributes == true:
         discards = true
-      default:
-        refreshes = true
-        isDone = isDone || context.tracker.isDeleted(reference) && isGone(reference, view)
+      default: refreshes = true
       }
     }
     var sentences: [String] = []
     if refreshes { sentences.append("Refresh the objects in question and save again.") }
-    if isDone { sentences.append("What is deleted both here and elsewhere is done with that.") }
     if relinks {
       sentences.append(
         (refreshes ? "A link that is refused even then leads to what is gone" : refreshDoesNotHelp)

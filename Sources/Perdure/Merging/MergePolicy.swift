@@ -8,7 +8,7 @@
 /// are saved.
 ///
 ///     context.mergePolicy = .mergeByPropertyObjectTrump
-///     context.mergePolicy = .error.merging("balance", of: "Account", by: .sum)
+///     context.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)
 ///
 /// ARCHITECTURE.md, D14, has a table of what each policy makes of each kind of conflict.
 public struct MergePolicy: Sendable {
@@ -46,7 +46,7 @@ public struct MergePolicy: Sendable {
   }
 
   /// The same, with a rule for one property of an entity and of those below it. It decides where both have changed
-  /// the property.
+  /// the property, under every policy but `rollback`.
   ///
   /// A rule for a to-many relationship is about many-to-many ones: `error`, `store`, `object` or `union`. For a relationship whose
   /// inverse is to-one, the rule belongs to the inverse.

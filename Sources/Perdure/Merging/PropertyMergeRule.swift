@@ -5,8 +5,8 @@ public import PerdurePredicates
 /// How a save merges one property that was changed both here and elsewhere.
 ///
 ///     context.mergePolicy = .error
-///       .merging("balance", of: "Account", by: .sum)
-///       .merging("name", of: "Account", by: .custom { $0.store })
+///       .merging("salary", of: "Worker", by: .sum)
+///       .merging("name", of: "Person", by: .custom { $0.store })
 public struct PropertyMergeRule: Sendable {
   enum Kind: Sendable {
     case error, store, object, sum, maximum, minimum, union

@@ -260,7 +260,7 @@ struct SaveTests {
     }
   }
 
-  @Test("Two contexts may add to a relationship with a least number, and may not both remove from it")
+  @Test("Two contexts may add to a relationship with a least number, and remove from it while enough are left")
   func additionsBesideLeastNumber() throws {
     for minCount in [0, 2] {
       let container = try Self.teams(minCount: minCount)
@@ -281,12 +281,28 @@ struct SaveTests {
       let request = FetchRequest<ManagedObject>(entityName: "Player")
       let players = try contexts.map { try $0.fetch(request).sorted { "\($0.objectID)" < "\($1.objectID)" } }
       #expect(players[0].count == max(1, minCount) + 2)
-      // Each leaves enough by itself.
       players[0][0].setValue(nil as ManagedObject?, forKey: "team")
       players[1][1].setValue(nil as ManagedObject?, forKey: "team")
       try contexts[0].save()
+      try contexts[1].save()
+      contexts[0].refreshAllObjects()
+      addPlayer(contexts[0], team)
+      addPlayer(contexts[0], team)
+      try contexts[0].save()
+      contexts[1].refreshAllObjects()
+      // Each leaves enough by itself, and both together nobody.
+      let members = try contexts.map { context in
+        try context.fetch(request).filter { $0.value(forKey: "team") != nil }
+          .sorted { "\($0.objectID)" < "\($1.objectID)" }
+      }
+      let least = max(1, minCount)
+      for player in members[0].dropLast(least) { player.setValue(nil as ManagedObject?, forKey: "team") }
+      for player in members[1].suffix(members[1].count - least) {
+        player.setValue(nil as ManagedObject?, forKey: "team")
+      }
+      try contexts[0].save()
       let error = #expect(throws: PerdureError.self) { try contexts[1].save() }
-      #expect(error?.code == .mergeConflict)
+      #expect(error?.code == .mergeConflict && error?.details.map(\.code) == [.relationshipLacksMinimumCount])
     }
   }
 }
