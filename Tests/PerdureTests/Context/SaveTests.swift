@@ -260,7 +260,7 @@ struct SaveTests {
     }
   }
 
-  @Test("Two contexts may add to a relationship with a least number, and remove from it while enough are left")
+  @Test("Two contexts may add to a relationship with a least number, and remove while enough are left")
   func additionsBesideLeastNumber() throws {
     for minCount in [0, 2] {
       let container = try Self.teams(minCount: minCount)
