@@ -8,42 +8,52 @@ internal import PerdurePredicates
 
 extension MergeRound {
   mutating func judge(_ duplicates: [StoreConflict.DuplicateKey]) {
-    var survivors: [ObjectReference: Set<ObjectReference>] = [:]
+    let survivors = survivors(duplicates)
     for duplicate in duplicates {
-      if let pair = pair(duplicate) { survivors[pair.new, default: []].insert(pair.other) }
-    }
-    for duplicate in duplicates {
-      guard let pair = pair(duplicate) else {
+      let pair = [duplicate.existing, duplicate.rejected]
+      if pair.allSatisfy({ !isNew($0) }) {
         judgeSaved(duplicate)
-        continue
-      }
-      if isSettled(pair.new) { continue }
-      guard let overlay = context.tracker[pair.new] else { continue }
-      switch general(overlay) {
-      case .error: unresolved.duplicates.append(duplicate)
-      case .rollback: add(.withdraw(pair.new))
-      case .storeTrump, .objectTrump, .overwrite:
-        // Which of several it should be merged into nobody has said, nor what of it fits another entity.
-        if survivors[pair.new]?.count == 1, pair.other.entityNumber == pair.new.entityNumber {
-          add(.upsert(pair.new, into: pair.other, duplicate))
-        } else {
-          unresolved.duplicates.append(duplicate)
+      } else {
+        for new in pair where isNew(new) && !isSettled(new) {
+          if let found = survivors[new] { judge(new, found, duplicate) }
         }
       }
     }
   }
 
-  /// The new one of two objects, and the other; nil where both have rows.
-  private func pair(
-    _ duplicate: StoreConflict.DuplicateKey
-  ) -> (new: ObjectReference, other: ObjectReference)? {
-    let (first, second) = (duplicate.existing, duplicate.rejected)
-    switch (isNew(first), isNew(second)) {
-    case (false, false): return nil
-    case (true, false): return (first, second)
-    case (false, true): return (second, first)
-    case (true, true): return first.rawValue < second.rawValue ? (second, first) : (first, second)
+  /// A new object that is to give way.
+  ///
+  /// - Parameter survivors: The objects that have its values and stay.
+  private mutating func judge(
+    _ new: ObjectReference, _ survivors: Set<ObjectReference>, _ duplicate: StoreConflict.DuplicateKey
+  ) {
+    guard let overlay = context.tracker[new] else { return }
+    switch general(overlay) {
+    case .error: unresolved.duplicates.append(duplicate)
+    case .rollback: add(.withdraw(new))
+    case .storeTrump, .objectTrump, .overwrite:
+      // Which of several it should be merged into nobody has said, nor what of it fits another entity.
+      if survivors.count == 1, let other = survivors.first, other.entityNumber == new.entityNumber {
+        add(.upsert(new, into: other, duplicate))
+      } else {
+        unresolved.duplicates.append(duplicate)
+      }
     }
+  }
+
+  /// For each new object that cannot stay, those that do: of all with one key the one that has a row, else the first.
+  private func survivors(
+    _ duplicates: [StoreConflict.DuplicateKey]
+  ) -> [ObjectReference: Set<ObjectReference>] {
+    let groups = Dictionary(grouping: duplicates) { [AnyHashable($0.index), AnyHashable($0.key)] }
+    var found: [ObjectReference: Set<ObjectReference>] = [:]
+    for group in groups.values {
+      let members = Set(group.flatMap { [$0.existing, $0.rejected] })
+      let saved = members.filter { !isNew($0) }
+      let staying = saved.isEmpty ? Set(members.min { $0.rawValue < $1.rawValue }.map { [$0] } ?? []) : saved
+      for new in members.subtracting(staying) { found[new, default: []].formUnion(staying) }
+    }
+    return found
   }
 
   private func isNew(_ reference: ObjectReference) -> Bool {

@@ -55,7 +55,8 @@ struct MergeRound {
 
   mutating func add(_ step: MergeStep) {
     switch step {
-    case .asStored(let reference), .gone(let reference), .withdraw(let reference):
+    case .asStored(let reference), .gone(let reference), .withdraw(let reference),
+      .upsert(let reference, _, _):
       guard settled.insert(reference).inserted else { return }
     case .insertAgain(let overlay, _): settled.insert(overlay.reference)
     default: break
@@ -73,7 +74,8 @@ struct MergeRound {
     if row?.version == version { return }
     let found = ObjectVersions(
       local: overlay.changedColumns, base: try context.baseColumns(overlay),
-      store: try row.map { try context.columns(of: $0, overlay) }, isDeletedHere: overlay.isDeleted)
+      store: try row.map { try context.columns(of: $0, overlay) }, isDeletedHere: overlay.isDeleted,
+      hasLinks: overlay.hasDeltas)
     switch rules(overlay).outcome(found) {
     case .conflict(let slots):
       unresolved.failed.append(.rowUnchanged(overlay.reference, version))

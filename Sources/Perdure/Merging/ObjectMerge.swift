@@ -12,6 +12,13 @@ struct ObjectVersions {
   /// All columns as the store has them; nil where others have deleted the object.
   var store: [Int: Value]?
   var isDeletedHere = false
+  /// Whether links of the object were changed here.
+  var hasLinks = false
+
+  /// Whether all that was set here is what was there before.
+  var isUnchangedHere: Bool {
+    !isDeletedHere && !hasLinks && !base.isEmpty && local.allSatisfy { base[$0.key] == $0.value }
+  }
 
   func comparison(_ slot: Int) -> ColumnComparison {
     guard let local = local[slot], let store = store?[slot] else { return .store }
@@ -47,6 +54,9 @@ struct EntityMergeRules {
   var ruled: (Int, ObjectVersions) -> Value?? = { _, _ in .none }
 
   func outcome(_ versions: ObjectVersions) -> ObjectOutcome {
+    if versions.isUnchangedHere {
+      return versions.store == nil ? .gone : .merged(versions.local.mapValues { _ in nil })
+    }
     switch (versions.isDeletedHere, versions.store == nil) {
     case (true, true): return .gone
     case (true, false): return ofDeletedHere
@@ -92,7 +102,8 @@ struct EntityMergeRules {
       }
     }
     if general == .overwrite {
-      for (slot, base) in versions.base where versions.local[slot] == nil && versions.store?[slot] != base {
+      for (slot, base) in versions.base
+      where (versions.local[slot] ?? base) == base && versions.store?[slot] != base {
         values[slot] = base
       }
     }

@@ -42,10 +42,10 @@ enum ColumnComparison: Hashable {
 
   /// Two numbers that are alike may be two steps of one count, so they do not agree: one step would be lost.
   init(base: Value, local: Value, store: Value) {
-    if store == base {
-      self = .local
-    } else if local == base || local == store && !store.isCountable {
+    if local == base || local == store && !store.isCountable && store != base {
       self = .store
+    } else if store == base {
+      self = .local
     } else {
       self = .both
     }

@@ -63,33 +63,38 @@ private struct Model: Equatable {
   }
 
   private mutating func saveChanges(_ base: Model, _ local: Local, _ policy: StandardPolicy) -> Bool {
-    guard var merged = content, let old = base.content else { return saveToNothing(base, local, policy) }
-    let isMerged = rowVersion != base.rowVersion
-    if !local.columns.isEmpty, isMerged {
+    guard let old = base.content else { return false }
+    // What was set to what it was is no change.
+    let changed = local.columns.filter { old.columns[$0.key] != $0.value }
+    guard var merged = content else { return saveToNothing(old, local, changed, policy) }
+    if local.columns.isEmpty || rowVersion == base.rowVersion {
+      merged.columns.merge(local.columns) { $1 }
+      // The row is written, whatever is in it.
+      if !local.columns.isEmpty, merged.columns == content?.columns { rowVersion += 1 }
+    } else if !changed.isEmpty || !local.friends.isEmpty {
       if policy == .rollback { return false }
-      for (edit, value) in local.columns {
+      for (edit, value) in changed {
         let isContested = merged.columns[edit] != old.columns[edit] && merged.columns[edit] != value
         if isContested, policy == .error { return true }
         if !isContested || policy != .mergeByPropertyStoreTrump { merged.columns[edit] = value }
       }
-      if policy == .overwrite { merged.columns = old.columns.merging(local.columns) { $1 } }
-    } else {
-      merged.columns.merge(local.columns) { $1 }
+      if policy == .overwrite { merged.columns = old.columns.merging(changed) { $1 } }
     }
     merged.friends.formUnion(local.friends)
-    // What is merged is written if it differs from what is there, and all else in any case.
-    if !local.columns.isEmpty, !isMerged, merged.columns == content?.columns { rowVersion += 1 }
     content = merged
     return false
   }
 
-  private mutating func saveToNothing(_ base: Model, _ local: Local, _ policy: StandardPolicy) -> Bool {
+  private mutating func saveToNothing(
+    _ old: Content, _ local: Local, _ changed: [Edit: Int], _ policy: StandardPolicy
+  ) -> Bool {
+    if changed.isEmpty, local.friends.isEmpty { return false }
     switch policy {
     case .error: return true
     case .mergeByPropertyStoreTrump, .rollback: return false
     case .mergeByPropertyObjectTrump, .overwrite:
-      guard !local.columns.isEmpty, let old = base.content else { return true }
-      content = Content(columns: old.columns.merging(local.columns) { $1 }, friends: local.friends)
+      if local.columns.isEmpty { return true }
+      content = Content(columns: old.columns.merging(changed) { $1 }, friends: local.friends)
       return false
     }
   }
@@ -193,7 +198,7 @@ struct MergeInterleavingTests {
     try maker.save()
     var models: [Model] = []
     for (play, scene) in zip(plays, scenes) {
-      let words = "\(policy) \(play.programs) \(play.turns) \(play.savesEach)"
+      let words = "\(policy) \(play.programs.map { $0.map(\.rawValue) }) \(play.turns) \(play.savesEach)"
       var model = Model()
       var actors = (0..<2).map { number in
         let context = container.newContext()

@@ -25,6 +25,7 @@ struct ObjectMergeTests {
     #expect(ColumnComparison(base: a, local: b, store: b) == .store)
     #expect(ColumnComparison(base: a, local: b, store: .null) == .both)
     #expect(ColumnComparison(base: .integer(0), local: .integer(1), store: .integer(1)) == .both)
+    #expect(ColumnComparison(base: a, local: a, store: a) == .store)
     #expect(ColumnComparison(base: .integer(0), local: .null, store: .null) == .store)
   }
 
@@ -46,6 +47,15 @@ struct ObjectMergeTests {
     #expect(outcome(.storeTrump, local: local, store: store) == .merged([0: nil]))
     #expect(outcome(.objectTrump, local: local, store: store) == .merged([:]))
     #expect(outcome(.overwrite, local: local, store: store) == .merged([1: .string("b")]))
+  }
+
+  @Test("What was set to what it was is no change: others' changes and deletions stand under every policy")
+  func unchanged() {
+    let store: [Int: Value] = [0: .integer(2), 1: .string("b"), 2: .null]
+    for general in MergePolicy.General.allCases {
+      #expect(outcome(general, local: [0: .integer(0)], store: store) == .merged([0: nil]))
+      #expect(outcome(general, local: [0: .integer(0)], store: nil) == .gone)
+    }
   }
 
   @Test("Deletions: both sides, one side, and each policy")
