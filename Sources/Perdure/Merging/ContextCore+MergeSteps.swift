@@ -15,6 +15,7 @@ extension ContextCore {
     case .setTargets(let owner, let relationship, let targets): setTargets(owner, relationship, targets)
     case .upsert(let new, let other, let duplicate): try upsert(new, into: other, duplicate)
     case .withdraw(let reference): withdraw(reference)
+    case .unwatch(let reference): watched[reference] = nil
     }
   }
 
@@ -116,6 +117,8 @@ extension ContextCore {
     guard tracker[old.reference] === old else { return }
     let overlay = ObjectOverlay(old.reference, old.shape, isNew: true)
     overlay.isInsertedAgain = true
+    // It was in the store under its id.
+    overlay.hasPermanentID = true
     for (slot, value) in base.merging(old.changedColumns, uniquingKeysWith: { $1 }) {
       if old.shape.isRelationship(slot), case .reference(let target) = value, !isThere(target) {
         overlay.setValue(.null, slot)

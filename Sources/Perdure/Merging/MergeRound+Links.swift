@@ -6,7 +6,7 @@ internal import PerdurePredicates
 extension MergeRound {
   mutating func judge(_ precondition: Precondition) throws {
     switch precondition {
-    case .rowUnchanged: break
+    case .rowUnchanged(let reference, _): judgeWatched(reference, precondition)
     case .rowAbsent(let reference):
       // Somebody else has inserted it again.
       if try newest.version(of: reference) != nil { unresolved.failed.append(precondition) }
@@ -22,6 +22,16 @@ extension MergeRound {
         try judgePairs(reference, index, precondition)
         if let overlay = context.tracker[reference] { try judgeSet(overlay, index, precondition) }
       }
+    }
+  }
+
+  /// Not changed here, but looked at (`detectConflicts(for:)`). What is changed here has been judged by its columns.
+  private mutating func judgeWatched(_ reference: ObjectReference, _ precondition: Precondition) {
+    guard context.watched[reference] != nil, context.tracker[reference]?.baseVersion == nil else { return }
+    if context.mergePolicy.general(context.lineage(of: context.graph.shape(of: reference))) == .error {
+      unresolved.failed.append(precondition)
+    } else {
+      add(.unwatch(reference))
     }
   }
 

@@ -22,6 +22,8 @@ enum MergeStep {
   case upsert(ObjectReference, into: ObjectReference, StoreConflict.DuplicateKey)
   /// A new object is not inserted.
   case withdraw(ObjectReference)
+  /// Others have changed an object that this context has only looked at; that is all right.
+  case unwatch(ObjectReference)
 }
 
 /// One look at what others have saved.

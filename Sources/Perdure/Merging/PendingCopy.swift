@@ -7,6 +7,7 @@ struct PendingCopy {
   private let view: any StoreView
   private let vanished: Set<ObjectReference>
   private let eventStarts: [ObjectReference: EventStart]
+  private let watched: [ObjectReference: RowVersion]
   /// Overlays keep their objects.
   private let changes: [(overlay: ObjectOverlay, content: OverlayContent)]
 
@@ -15,6 +16,7 @@ struct PendingCopy {
     view = context.view
     vanished = context.vanished
     eventStarts = context.eventStarts
+    watched = context.watched
     changes = context.tracker.ordered.joined().map { ($0, $0.content) }
   }
 
@@ -33,6 +35,7 @@ struct PendingCopy {
     context.view = view
     context.vanished = vanished
     context.eventStarts = eventStarts
+    context.watched = watched
     context.mergedObjects = [:]
     context.beginEpoch()
   }

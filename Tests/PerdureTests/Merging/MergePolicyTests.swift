@@ -223,6 +223,24 @@ struct MergePolicyTests {
     }
   }
 
+  @Test(
+    "An object that was only looked at is a conflict by the error policy, and none where others' changes stand"
+  )
+  func watched() throws {
+    let (here, there, mine, theirs) = try scene()
+    let other = here.worker("other")
+    here.detectConflicts(for: mine)
+    theirs.salary = 2
+    try there.save()
+    for _ in 0..<2 {
+      let error = #expect(throws: PerdureError.self) { try here.save() }
+      #expect(error?.conflicts.map(\.objectID) == [mine.objectID] && other.isInserted)
+    }
+    here.mergePolicy = .mergeByPropertyObjectTrump
+    try here.save()
+    #expect(!here.hasChanges && mine.salary == 2)
+  }
+
   @Test("A deletion that is given up gives up what it has taken along, and what it has let go of")
   func givenUpDeletion() throws {
     let container = try Staff.container()
