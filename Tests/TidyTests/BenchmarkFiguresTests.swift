@@ -186,6 +186,40 @@ struct BenchmarkFiguresTests {
     return (parts.first.flatMap { Double($0) } ?? .nan) * unit
   }
 
+  // MARK: - The graph
+
+  private struct GraphResults: Decodable {
+    struct Figure: Decodable {
+      var engine: String
+      var workload: String
+      var ns_per_op: Double
+      var processor_ns_per_op: Double
+    }
+    var results: [Figure]
+  }
+
+  @Test("The graph's tables are those of graph.json, of the processor's or the clock's time")
+  func graph() throws {
+    let all = try results("graph.json", GraphResults.self).results
+    var shown = 0
+    let isProcessor = try Repository.text(of: "Benchmarks/README.md").contains("<!-- processor -->")
+    for mark in ["graph", "oo7"] {
+      let table = try rows(mark)
+      let engines = try #require(table.first).dropFirst(2).dropLast()
+      for row in table.dropFirst(2) {
+        try #require(row.count == engines.count + 3, "\(row)")
+        for (engine, cell) in zip(engines, row.dropFirst(2)) where cell != "–" {
+          let figure = try #require(
+            all.first { $0.engine == engine && $0.workload == row[0] }, "\(engine), \(row[0])")
+          let value = isProcessor ? figure.processor_ns_per_op : figure.ns_per_op
+          #expect(abs(Self.nanoseconds(cell) - value) <= value / 100 + 0.5, "\(engine), \(row[0]): \(cell)")
+          shown += 1
+        }
+      }
+    }
+    #expect(shown == all.count)
+  }
+
   // MARK: - Compression and opening
 
   private struct CompressionFigure: Decodable {

@@ -8,6 +8,9 @@ import Foundation
     discussion:
       "Every answer, and what each engine holds in the end, must be the same; otherwise the run fails.")
 
+  @Option(parsing: .upToNextOption, help: "graph, oo7, or both unless given.")
+  var parts: [Part] = []
+
   @Option(help: "How many workers there are; a thousand in a company.")
   var workers = 100_000
 
@@ -52,18 +55,36 @@ import Foundation
 
   func run() throws {
     let parent = folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+    var reports: [(report: Report, n: Int)] = []
+    if parts.isEmpty || parts.contains(.graph) { reports.append((try graph(parent), workers)) }
+    if parts.isEmpty || parts.contains(.oo7) {
+      reports.append((try design(parent), DesignSize.small.atomicCount))
+    }
+    print(reports.map { $0.report.table(processor: processor) }.joined(separator: "\n\n"))
+    if let results { try Report.json(reports).write(to: URL(fileURLWithPath: results)) }
+  }
+
+  private func graph(_ parent: URL) throws -> Report {
     let chosen = Engines.all.filter { engines.isEmpty || engines.contains($0.name) }
+    let rows = workloads.isEmpty ? Workload.allCases : workloads.compactMap(Workload.init)
     let trial = Trial(
       script: Script(data: GraphData(workerCount: workers), scale: scale), repetitions: repetitions,
-      workloads: Set(workloads.isEmpty ? Workload.allCases : workloads.compactMap(Workload.init)),
-      folder: parent)
-    var outcomes: [Outcome] = []
-    for _ in 0..<rounds {
-      for engine in chosen { outcomes.append(try trial.run(engine)) }
-    }
-    let report = try Report(settings: settings(chosen), engines: chosen.map { $0.name }, outcomes)
-    print(report.table(processor: processor))
-    if let results { try report.json(n: workers).write(to: URL(fileURLWithPath: results)) }
+      workloads: Set(rows), folder: parent)
+    let outcomes = try (0..<rounds).flatMap { _ in try chosen.map { try trial.run($0) } }
+    return try Report(
+      settings: settings(chosen), engines: chosen.map { $0.name }, rows: Workload.allCases.map(\.rawValue),
+      outcomes)
+  }
+
+  private func design(_ parent: URL) throws -> Report {
+    let chosen = Engines.ofDesigns.filter { engines.isEmpty || engines.contains($0.name) }
+    let trial = DesignTrial(design: DesignData(.small), repetitions: repetitions, folder: parent)
+    let outcomes = try (0..<rounds).flatMap { _ in try chosen.map { try trial.run($0) } }
+    let text =
+      "OO7, small, three connections for each atomic part; SQLite with a cache of objects made by hand"
+    return try Report(
+      settings: [text], engines: chosen.map { $0.name }, rows: DesignWorkload.allCases.map(\.rawValue),
+      outcomes)
   }
 
   private func settings(_ chosen: [any GraphEngine.Type]) -> [String] {
@@ -76,6 +97,14 @@ import Foundation
   }
 }
 
+/// What is measured.
+enum Part: String, ExpressibleByArgument {
+  /// Companies, workers and projects.
+  case graph
+  /// The benchmark of the name.
+  case oo7
+}
+
 /// Everything that is measured: Perdure first, what keeps nothing last.
 enum Engines {
   static var all: [any GraphEngine.Type] {
@@ -84,6 +113,8 @@ enum Engines {
       PlainGraph.self,
     ]
   }
+
+  static var ofDesigns: [any DesignEngine.Type] { [PerdureDesign.self, SQLiteDesign.self, PlainDesign.self] }
 
   static var names: String { all.map { $0.name }.joined(separator: ", ") }
 }

@@ -4,7 +4,7 @@ import Measuring
 /// What was measured of all engines, as a table in Markdown and as JSON.
 struct Report {
   struct Row {
-    var workload: Workload
+    var name: String
     var count: Int
     /// By engine; nil where it was not measured.
     var figures: [(elapsed: Double, processor: Double)?]
@@ -14,19 +14,21 @@ struct Report {
   var engines: [String]
   var rows: [Row]
 
-  /// - Parameter outcomes: Of each engine as many as there were rounds; the medians count.
+  /// - Parameters:
+  ///   - names: Of the rows, in order; those that nobody measured are left out.
+  ///   - outcomes: Of each engine as many as there were rounds; the medians count.
   /// - Throws: `GraphDisagreement` unless every engine has found the same, and ended with the same.
-  init(settings: [String], engines: [String], _ outcomes: [Outcome]) throws {
+  init(settings: [String], engines: [String], rows names: [String], _ outcomes: [Outcome]) throws {
     self.settings = settings
     self.engines = engines
     try Self.compare(outcomes)
-    rows = Workload.allCases.compactMap { workload in
+    rows = names.compactMap { name in
       let found = engines.map { engine in
         outcomes.filter { $0.engine == engine }
-          .flatMap { $0.measurements.filter { $0.workload == workload } }
+          .flatMap { $0.measurements.filter { $0.row == name } }
       }
       guard let count = found.joined().first?.answer.count else { return nil }
-      return Row(workload: workload, count: count, figures: found.map(Self.median))
+      return Row(name: name, count: count, figures: found.map(Self.median))
     }
   }
 
@@ -40,11 +42,10 @@ struct Report {
     guard let first = outcomes.first else { return }
     for other in outcomes.dropFirst() {
       for measurement in other.measurements {
-        let expected = first.measurements.first { $0.workload == measurement.workload }?.answer
+        let expected = first.measurements.first { $0.row == measurement.row }?.answer
         if let expected, expected != measurement.answer {
-          let what = measurement.workload.rawValue
           throw GraphDisagreement(
-            "\(what): \(first.engine) found \(expected), \(other.engine) \(measurement.answer)")
+            "\(measurement.row): \(first.engine) found \(expected), \(other.engine) \(measurement.answer)")
         }
       }
     }
@@ -62,7 +63,7 @@ struct Report {
     let lines = rows.map { row in
       let figures = row.figures.map { $0.map { processor ? $0.processor : $0.elapsed } }
       let cells = figures.map { $0.map(Self.text) ?? "–" } + [ratio(figures)]
-      return "| \(row.workload.rawValue) | \(row.count) | \(cells.joined(separator: " | ")) |"
+      return "| \(row.name) | \(row.count) | \(cells.joined(separator: " | ")) |"
     }
     return (settings + ["", header, rule] + lines).joined(separator: "\n")
   }
@@ -83,19 +84,25 @@ struct Report {
     }
   }
 
-  func json(n: Int) throws -> Data {
+  /// The figures of several reports, with all that is worth knowing about how they came about.
+  static func json(_ reports: [(report: Report, n: Int)]) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    let results = rows.flatMap { row in
+    let settings = reports.flatMap(\.report.settings)
+    let results = reports.flatMap { $0.report.results(n: $0.n) }
+    return try encoder.encode(Output(settings: settings, results: results)) + Data("\n".utf8)
+  }
+
+  private func results(n: Int) -> [Figure] {
+    rows.flatMap { row in
       zip(engines, row.figures).compactMap { engine, figure in
         figure.map {
           Figure(
-            engine: engine, workload: row.workload.rawValue, n: n, ns_per_op: Self.rounded($0.elapsed),
+            engine: engine, workload: row.name, n: n, ns_per_op: Self.rounded($0.elapsed),
             processor_ns_per_op: Self.rounded($0.processor))
         }
       }
     }
-    return try encoder.encode(Output(settings: settings, results: results)) + Data("\n".utf8)
   }
 
   private static func rounded(_ number: Double) -> Double { (number * 10).rounded() / 10 }
@@ -108,7 +115,7 @@ struct Report {
   private struct Figure: Encodable {
     var engine: String
     var workload: String
-    /// Workers in the graph.
+    /// Workers in the graph, or atomic parts in the design.
     var n: Int
     var ns_per_op: Double
     var processor_ns_per_op: Double

@@ -1,21 +1,23 @@
 import Foundation
 import Measuring
 
-/// What one engine came to in one workload.
+/// What one engine came to in one row of the table.
 struct Measurement {
-  var workload: Workload
+  var row: String
+  /// What a figure is divided by: nothing where it is of the whole.
+  var isPerObject: Bool
   var answer: Answer
   /// Of the clock on the wall, and of the process's processors.
   var cost: Cost
 
   /// Per object, or for the whole.
   var nanoseconds: (elapsed: Double, processor: Double) {
-    let divisor = workload.isPerObject ? Double(max(1, answer.count)) : 1
+    let divisor = isPerObject ? Double(max(1, answer.count)) : 1
     return (cost.seconds * 1e9 / divisor, cost.processorSeconds * 1e9 / divisor)
   }
 }
 
-/// What one engine came to in all workloads, and what it held in the end.
+/// What one engine came to in all rows, and what it held in the end.
 struct Outcome {
   var engine: String
   var measurements: [Measurement]
@@ -32,10 +34,9 @@ struct Trial {
   let folder: URL
 
   func run<Engine: GraphEngine>(_ type: Engine.Type) throws -> Outcome {
-    let place = folder.appendingPathComponent("graph-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(at: place) }
-    let engine = try type.init(folder: place, data: script.data)
+    let place = try TrialFolder(in: folder)
+    defer { place.remove() }
+    let engine = try type.init(folder: place.url, data: script.data)
     try engine.open(.process)
     var measurements = [try measure(engine, .insert)]
     // Questions are asked of a store that was opened, and not of what filled it.
@@ -74,8 +75,22 @@ struct Trial {
       costs.append(cost)
     }
     if workload == .updateEachDurable { try reopen(engine, .process) }
-    return Measurement(workload: workload, answer: answer, cost: .median(of: costs))
+    return Measurement(
+      row: workload.rawValue, isPerObject: workload.isPerObject, answer: answer, cost: .median(of: costs))
   }
+}
+
+/// A folder for one store.
+struct TrialFolder {
+  let url: URL
+
+  init(in folder: URL) throws {
+    url = folder.appendingPathComponent("graph-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+  }
+
+  /// Where it cannot be, it stays.
+  func remove() { try? FileManager.default.removeItem(at: url) }
 }
 
 /// Engines that say different things about the same graph.

@@ -17,4 +17,22 @@ import Testing
     #expect((atomic.part.buildDate, atomic.x, atomic.y, atomic.documentID) == (1_340, 30_167, 83_430, 450))
     #expect(small.composites[0].links[0].map(\.target) == [1, 0, 2])
   }
+
+  @Test("The questions find as much as they should")
+  func questions() {
+    let small = DesignData(.small)
+    #expect(DesignWorkload.allCases.map(small.expected) == [43_740, 43_740, 950, 10_000, 10_000, nil, nil])
+    let tiny = DesignData(.tiny)
+    #expect(DesignWorkload.allCases.map(tiny.expected) == [43_740, 43_740, 101, 1_000, 1_000, nil, nil])
+  }
+
+  @Test("All engines find the same in a design, before and after a change")
+  func engines() throws {
+    let trial = DesignTrial(
+      design: DesignData(.tiny), repetitions: 1, folder: FileManager.default.temporaryDirectory)
+    let outcomes = try Engines.ofDesigns.map { try trial.run($0) }
+    let report = try Report(
+      settings: [], engines: outcomes.map(\.engine), rows: DesignWorkload.allCases.map(\.rawValue), outcomes)
+    #expect(report.rows.count == 7 && report.rows.allSatisfy { $0.figures.allSatisfy { $0 != nil } })
+  }
 }

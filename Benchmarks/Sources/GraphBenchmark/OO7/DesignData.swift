@@ -29,6 +29,8 @@ struct DesignSize {
   static let levels = 7
   static let assembliesPerAssembly = 3
   static let compositesPerAssembly = 3
+  /// The first of the tenth of all dates that Q3 asks for.
+  static let rangeStart: Int64 = 1_900
 
   var atomicCount: Int { compositeCount * atomicPerComposite }
 }

@@ -30,7 +30,7 @@ extension SQLGraph {
     return answer
   }
 
-  /// Two statements a company: one for each worker was slower.
+  /// Two statements a company, and not one for each worker.
   func traverse(_ companies: [Int]) throws -> Answer {
     let workers = try statement("SELECT \(columns) FROM worker WHERE company = ?")
     let projects = try statement(

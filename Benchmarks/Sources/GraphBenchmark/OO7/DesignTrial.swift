@@ -1,0 +1,67 @@
+import Foundation
+import Measuring
+
+/// Takes an engine through OO7's questions and changes. Each question is asked of a store that was just opened, but for the hot
+/// walk, which finds in memory what the one before has read.
+struct DesignTrial {
+  let design: DesignData
+  let repetitions: Int
+  let folder: URL
+
+  func run<Engine: DesignEngine>(_ type: Engine.Type) throws -> Outcome {
+    let place = try TrialFolder(in: folder)
+    defer { place.remove() }
+    let engine = try type.init(folder: place.url, design: design)
+    var measurements: [Measurement] = []
+    for workload in DesignWorkload.allCases {
+      measurements.append(try measure(engine, workload))
+      if workload == .insert { try check(engine, additions: DesignAddition.count) }
+    }
+    let content = try check(engine, additions: 0)
+    try engine.close()
+    return Outcome(engine: Engine.name, measurements: measurements, content: content)
+  }
+
+  private func measure(_ engine: some DesignEngine, _ workload: DesignWorkload) throws -> Measurement {
+    var costs: [Cost] = []
+    var answer = Answer()
+    for _ in 0..<(workload.isQuestion ? repetitions : 1) {
+      try engine.prepare(workload)
+      let (found, cost) = try Cost.measured { try engine.perform(workload) }
+      if let expected = design.expected(workload), found.count != expected {
+        throw GraphDisagreement(
+          "\(type(of: engine).name): \(workload.rawValue) finds \(found.count) and not \(expected)")
+      }
+      answer = found
+      costs.append(cost)
+    }
+    return Measurement(
+      row: workload.rawValue, isPerObject: false, answer: answer, cost: .median(of: costs))
+  }
+
+  /// Everything that is there, and as much as should be.
+  @discardableResult
+  private func check(_ engine: some DesignEngine, additions: Int) throws -> Answer {
+    try engine.prepare(.scan)
+    let content = try engine.perform(.scan)
+    let expected = design.size.atomicCount + additions * design.size.atomicPerComposite
+    guard content.count == expected else {
+      throw GraphDisagreement(
+        "\(type(of: engine).name) holds \(content.count) atomic parts and not \(expected)")
+    }
+    return content
+  }
+}
+
+extension DesignData {
+  /// How many atomic parts a question finds; nil for what counts something else.
+  func expected(_ workload: DesignWorkload) -> Int? {
+    switch workload {
+    case .traverseCold, .traverseHot:
+      bases.count * DesignSize.compositesPerAssembly * size.atomicPerComposite
+    case .range: composites.reduce(0) { $0 + $1.atomics.count { $0.part.buildDate >= DesignSize.rangeStart } }
+    case .scan, .join: size.atomicCount
+    case .insert, .delete: nil
+    }
+  }
+}
