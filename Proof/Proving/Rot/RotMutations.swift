@@ -84,10 +84,12 @@ struct RotMutations: Sendable {
 
   private static func sectors(_ store: RotStore, _ random: inout SeededGenerator) -> [Mutation] {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
+    // Those that have a sector of either length to be taken for one of another file.
+    let longNames = names.filter { (store.files[$0]?.count ?? 0) >= 4096 }
     var all: [Mutation] = []
     for name in names {
       let count = store.files[name]?.count ?? 0
-      let others = store.files[random.pick(names)] ?? []
+      let others = store.files[random.pick(longNames)] ?? []
       for sector in [512, 4096] {
         for damage in Damage.sectors(of: count, sector: sector, others: others, using: &random) {
           let kind = "sectors of \(sector) \(damage.kindOfSector)"
