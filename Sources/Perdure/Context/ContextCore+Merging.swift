@@ -9,7 +9,8 @@ internal import PerdurePredicates
 extension ManagedObjectContext {
   /// Whether the context merges what other contexts of the container save: one on a queue or of the main actor soon after
   /// the save, any other at its next fetch or `processPendingChanges()`, which those do as well. A context that is pinned
-  /// to a state merges when it is pinned no more. False at first.
+  /// to a state merges when it is pinned no more. Where many saves wait, all of them are merged, and `didMerge` tells of the
+  /// newest alone. False at first.
   public var automaticallyMergesChangesFromParent: Bool {
     get { core.inbox != nil }
     set { core.mergeAutomatically(newValue) }
@@ -55,11 +56,12 @@ extension ContextCore {
   /// Merges what has come, unless the context is pinned or in the midst of something.
   func mergeWaiting() {
     guard let inbox, !isPinned, !isSaving, !isPropagating, !isValidating else { return }
-    let events = inbox.take()
-    if !events.isEmpty { merge(events) }
+    let waiting = inbox.take()
+    if !waiting.isEmpty { merge(waiting.events, isComplete: waiting.isComplete) }
   }
 
-  func merge(_ events: [ContextEvent]) {
+  /// - Parameter isComplete: Whether others have saved nothing besides.
+  func merge(_ events: [ContextEvent], isComplete: Bool = true) {
     keepDropped()
     defer { releaseDropped() }
     checkOwner()
@@ -73,9 +75,15 @@ extension ContextCore {
     }
     refreshStore()
     move(to: store.view())
+    if !isComplete {
+      // What is put on top of a row that is gone may be over with that.
+      for overlay in tracker.ordered.joined() where !overlay.isNew && tracker[overlay.reference] === overlay {
+        refreshQuietly(instance(of: overlay.reference))
+      }
+    }
     for event in events {
       let updated = event.updatedObjectIDs.compactMap(graph.reference)
-      for reference in updated.sorted(by: { $0.rawValue < $1.rawValue }) {
+      for reference in updated.sorted(by: { $0.rawValue < $1.rawValue }) where isComplete {
         if let overlay = tracker[reference], !overlay.isNew {
           refreshQuietly(instance(of: reference))
         }

@@ -63,27 +63,62 @@ final class SaveBroadcast: Sendable {
   }
 }
 
-/// What other contexts have saved and a context has yet to merge.
+/// What other contexts have saved and a context has yet to merge: the newest of it, for one that never comes by.
 final class MergeInbox: Sendable {
-  private let events = Guarded<[ContextEvent]>([])
+  /// What waits.
+  struct Content {
+    /// The oldest first, without their values.
+    fileprivate(set) var events: [ContextEvent] = []
+    /// Whether nothing was dropped.
+    fileprivate(set) var isComplete = true
+    fileprivate var objectCount = 0
+
+    var isEmpty: Bool { events.isEmpty && isComplete }
+  }
+
+  /// More saves than that do not wait, nor more than about so many objects.
+  static let (eventsMax, objectsMax) = (256, 65_536)
+
+  private let content = Guarded(Content())
   private let wake: (@Sendable () -> Void)?
 
   /// - Parameter wake: Called when there is something to merge, on any thread.
   init(wake: (@Sendable () -> Void)?) { self.wake = wake }
 
   func put(_ event: ContextEvent) {
-    let isFirst = events.withLock { events in
-      events.append(event)
-      return events.count == 1
+    var event = event
+    // Merging asks for the objects alone.
+    event.values = [:]
+    let isFirst = content.withLock { content in
+      let isFirst = content.isEmpty
+      if content.events.count >= Self.eventsMax || content.objectCount >= Self.objectsMax { content.dropHalf() }
+      content.events.append(event)
+      content.objectCount += event.objectCount
+      return isFirst
     }
     if isFirst { wake?() }
   }
 
-  /// All of it, the oldest first.
-  func take() -> [ContextEvent] {
-    events.withLock { events in
-      defer { events = [] }
-      return events
+  /// All of it.
+  func take() -> Content {
+    content.withLock { content in
+      defer { content = Content() }
+      return content
     }
+  }
+}
+
+extension MergeInbox.Content {
+  /// The older half, so that a save costs no more in the long run for those that wait.
+  fileprivate mutating func dropHalf() {
+    events.removeFirst((events.count + 1) / 2)
+    objectCount = events.reduce(0) { $0 + $1.objectCount }
+    isComplete = false
+  }
+}
+
+extension ContextEvent {
+  fileprivate var objectCount: Int {
+    insertedObjectIDs.count + updatedObjectIDs.count + deletedObjectIDs.count
   }
 }
