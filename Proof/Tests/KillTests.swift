@@ -32,6 +32,27 @@ struct KillTests {
   private static let hasCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     .contains { FileManager.default.isExecutableFile(atPath: "\($0)/cc") }
 
+  @Test("A note of what was acknowledged that is cut short at any byte leaves the one before")
+  func tornNotes() {
+    for step in [2, 255, 256, 1792, 65_536] as [UInt64] {
+      var bytes = [UInt8](repeating: 0, count: 32)
+      func put(_ step: UInt64, _ length: Int = 16, in bytes: inout [UInt8]) {
+        let (place, note) = (AcknowledgedStep.place(of: step), AcknowledgedStep.note(of: step))
+        bytes.replaceSubrange(place..<(place + length), with: note[..<length])
+      }
+      put(step - 2, in: &bytes)
+      put(step - 1, in: &bytes)
+      for length in 0..<16 {
+        var torn = bytes
+        put(step, length, in: &torn)
+        #expect(AcknowledgedStep.last(in: torn) == step - 1, "\(length) bytes of step \(step)")
+      }
+      put(step, in: &bytes)
+      #expect(AcknowledgedStep.last(in: bytes) == step)
+    }
+    #expect(AcknowledgedStep.last(in: []) == 0 && AcknowledgedStep.last(in: [0, 0, 0]) == 0)
+  }
+
   @Test("A writer that acknowledges a step before it is made is caught")
   func canary() async throws {
     var campaign = KillCampaign(executable: program)

@@ -116,8 +116,10 @@ enum ChildMark: String, CaseIterable {
   }
 }
 
-/// The last step that was acknowledged: eight bytes in a file that the end of a process leaves as they are.
-struct AcknowledgedStep {
+/// The last step that was acknowledged, in a file that the end of a process leaves as it is. A note is cut short like any other
+/// write: so it stands where the one before does not, and its complement behind it says that it is whole.
+package struct AcknowledgedStep {
+  private static let slotLength = 16
   private let file: any File
 
   init(_ directory: String) throws {
@@ -126,9 +128,23 @@ struct AcknowledgedStep {
   }
 
   func set(_ step: UInt64) throws {
-    try file.write(withUnsafeBytes(of: step.bigEndian) { Array($0) }, at: 0)
+    try file.write(Self.note(of: step), at: UInt64(Self.place(of: step)))
   }
 
   /// 0 when there was none.
-  func get() throws -> UInt64 { KillModel.integer(try file.read(8, at: 0)) }
+  func get() throws -> UInt64 { Self.last(in: try file.read(2 * Self.slotLength, at: 0)) }
+
+  /// What is written for a step, and where.
+  package static func note(of step: UInt64) -> [UInt8] { KillModel.bytes(step, ~step) }
+  package static func place(of step: UInt64) -> Int { Int(step % 2) * slotLength }
+
+  /// The last step of which there is a whole note in the file's bytes; 0 for none.
+  package static func last(in bytes: [UInt8]) -> UInt64 {
+    let steps = stride(from: 0, to: bytes.count, by: slotLength).compactMap { start -> UInt64? in
+      let slot = Array(bytes[start...].prefix(slotLength))
+      let step = KillModel.integer(slot)
+      return slot == note(of: step) ? step : nil
+    }
+    return steps.max() ?? 0
+  }
 }

@@ -61,7 +61,7 @@ struct KillModel {
     return bytes(step, id) + [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: length)
   }
 
-  private static func bytes(_ first: UInt64, _ second: UInt64) -> [UInt8] {
+  static func bytes(_ first: UInt64, _ second: UInt64) -> [UInt8] {
     withUnsafeBytes(of: (first.bigEndian, second.bigEndian)) { Array($0) }
   }
 

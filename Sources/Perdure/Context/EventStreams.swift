@@ -91,7 +91,9 @@ final class MergeInbox: Sendable {
     event.values = [:]
     let isFirst = content.withLock { content in
       let isFirst = content.isEmpty
-      if content.events.count >= Self.eventsMax || content.objectCount >= Self.objectsMax { content.dropHalf() }
+      if content.events.count >= Self.eventsMax || content.objectCount >= Self.objectsMax {
+        content.dropHalf()
+      }
       content.events.append(event)
       content.objectCount += event.objectCount
       return isFirst

@@ -12,7 +12,7 @@ struct MergeInboxTests {
     return event
   }
 
-  @Test("However many saves wait, only the newest are kept, without values, and it is known that there were more")
+  @Test("However many saves wait, only the newest are kept, and it is known that there were more")
   func bounded() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -34,9 +34,10 @@ struct MergeInboxTests {
   @Test("A context that comes by after a thousand saves has merged the first of them too")
   func allMerged() throws {
     let container = try Staff.container()
-    let (here, there) = (container.newContext(), container.newContext())
+    let there = container.newContext()
     let (theirs, other) = (there.worker("contested"), there.worker("other"))
     try there.save()
+    let here = container.newContext()
     here.automaticallyMergesChangesFromParent = true
     let mine = try here.same(theirs)
     mine.name = "here"
