@@ -22,8 +22,11 @@ struct NodeVerification: ~Copyable {
     if file.count >= NodeSlot.unitByteCount { _ = reached.claim(.none, unitCount: 1) }
   }
 
-  /// Takes units that are no node, as those of a root block.
+  /// Takes units that are no node, as those of a root block. Of units that the file does not have, the error names its end.
   mutating func claim(_ slot: NodeSlot, unitCount: Int) throws(FormatError) {
+    guard slot.offset + unitCount * NodeSlot.unitByteCount <= file.count else {
+      throw FormatError(.incomplete, in: "index file", at: file.count)
+    }
     guard reached.claim(slot, unitCount: unitCount) else {
       throw FormatError(.illegalField, in: "index file", at: slot.offset)
     }

@@ -142,6 +142,22 @@ struct NodeFileTests {
     }
   }
 
+  @Test("Units that end behind a file that was cut short are missed where it ends, and not where they begin")
+  func lostUnits() throws {
+    let file = MemoryIndexFile(unitCount: 16)
+    let length = 9 * NodeSlot.unitByteCount + 1
+    let slot = NodeSlot(number: 8)
+    var verification = NodeVerification(
+      of: UnsafeRawBufferPointer(rebasing: file.bytes[..<length]), lastSegment: 0)
+    try verification.claim(slot, unitCount: 1)
+    #expect(throws: FormatError(.illegalField, in: "index file", at: slot.offset)) {
+      try verification.claim(slot, unitCount: 1)
+    }
+    let missed = FormatError(.incomplete, in: "index file", at: length)
+    #expect(throws: missed) { try verification.claim(slot, unitCount: 2) }
+    #expect(throws: missed) { try verification.claim(NodeSlot(number: .max), unitCount: 1) }
+  }
+
   /// Cuts a file right behind the root of a tree.
   private func expectLost(
     behind root: NodeSlot, of byteCount: Int, _ image: TreeImage, in file: MemoryIndexFile,
