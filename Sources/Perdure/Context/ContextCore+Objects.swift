@@ -84,7 +84,7 @@ extension ContextCore {
     identityMap.insert(object, reference)
     if object.uncountedShape._withUnsafeGuaranteedRef({ $0.followsRow }) { sleep(object.header) }
     if !tracker.isEmpty, let overlay = tracker[reference] { attach(overlay, to: object) }
-    if retained != nil { retained?[ObjectIdentifier(object)] = object }
+    retain(object)
   }
 
   /// Called by every instance as the last thing it does: with the last one the context may go.

@@ -66,6 +66,12 @@ extension ContextCore {
     withExtendedLifetime(released) {}
   }
 
+  /// Keeps an instance that is registered, where those are to be kept.
+  @inline(__always)
+  func retain(_ object: ManagedObject) {
+    if retained != nil { retained?[ObjectIdentifier(object)] = object }
+  }
+
   /// Lets go of an instance that is registered no more.
   func release(_ object: ManagedObject) {
     guard retained != nil else { return }

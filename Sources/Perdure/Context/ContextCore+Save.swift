@@ -22,20 +22,21 @@ extension ContextCore {
     isSaving = true
     defer { isSaving = false }
     if !mergedObjects.isEmpty { mergedObjects = [:] }
-    if let conflict = try trySave() { try saveMerging(conflict) }
+    if let conflict = try trySave(isFirst: true) { try saveMerging(conflict) }
   }
 
   /// The steps from the delete rules to `didSave`, once.
   ///
+  /// - Parameter isFirst: Whether nothing has been merged yet. That a save begins is told once.
   /// - Returns: Why the store has refused, where others were faster; then nothing has changed but by hooks.
-  func trySave() throws(PerdureError) -> StoreConflict? {
+  func trySave(isFirst: Bool) throws(PerdureError) -> StoreConflict? {
     propagateDeletes()
     // Only hooks could ask.
     if tracker.containsEntity(where: \.hasSaveHooks) || isObserved { endEvent() }
     if let readFailure { throw readFailure }
     guard !tracker.isEmpty else { return nil }
     try checkMayWrite()
-    tell(pendingNews(.willSave))
+    if isFirst { tell(pendingNews(.willSave)) }
     propagateDeletes()
     let refusals = try callSaveHooks()
     if tracker.isEmpty { return nil }

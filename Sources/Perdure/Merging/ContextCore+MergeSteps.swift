@@ -4,10 +4,26 @@ internal import PerdurePredicates
 
 extension ContextCore {
   /// - Throws: what only shows when it is done; the save puts the context back then.
-  func take(_ step: MergeStep) throws(PerdureError) {
+  func take(_ steps: [MergeStep]) throws(PerdureError) {
+    let taken = takenAlong()
+    // C3 for what is inserted again, once for as many as follow one another.
+    var isToBeRebased = false
+    for step in steps {
+      if case .insertAgain = step {
+        isToBeRebased = true
+      } else if isToBeRebased {
+        rebaseDeltas()
+        isToBeRebased = false
+      }
+      try take(step, taken)
+    }
+  }
+
+  /// - Parameter taken: What each deletion has taken along.
+  private func take(_ step: MergeStep, _ taken: [ObjectReference: [ObjectOverlay]]) throws(PerdureError) {
     switch step {
     case .merge(let overlay, let values): takeMerged(overlay.reference, values)
-    case .asStored(let reference): takeStored(reference)
+    case .asStored(let reference): takeStored(reference, taken)
     case .gone(let reference): takeGone(reference)
     case .insertAgain(let overlay, let base): insertAgain(overlay, base)
     case .dropLink(let owner, let target): dropLink(owner, to: target)
@@ -59,15 +75,29 @@ extension ContextCore {
     }
   }
 
+  /// What each deletion has taken along, in order.
+  private func takenAlong() -> [ObjectReference: [ObjectOverlay]] {
+    var taken: [ObjectReference: [ObjectOverlay]] = [:]
+    for overlay in tracker.ordered.joined() where overlay.isDeleted {
+      if let parent = overlay.deletedWith { taken[parent, default: []].append(overlay) }
+    }
+    return taken
+  }
+
   /// Drops unsaved changes. With a deletion goes what it has taken along, as far as no other deletion takes it.
-  private func takeStored(_ reference: ObjectReference) {
-    guard let overlay = tracker[reference] else { return }
-    let taken =
-      overlay.isDeleted ? tracker.ordered.joined().filter { $0.isDeleted && $0.deletedWith == reference } : []
-    overlay.deletedWith = nil
-    if overlay.isNew { overlay.isDeleted = false } else { discard(overlay) }
-    identityMap.object(reference)?.header.pointee.dropRow()
-    for overlay in taken { takeStored(overlay.reference) }
+  private func takeStored(_ reference: ObjectReference, _ taken: [ObjectReference: [ObjectOverlay]]) {
+    // A chain of delete rules may be longer than the stack is deep.
+    var waiting = [reference]
+    while let reference = waiting.popLast() {
+      guard let overlay = tracker[reference] else { continue }
+      if overlay.isDeleted {
+        let along = (taken[reference] ?? []).filter { $0.isDeleted && $0.deletedWith == reference }
+        waiting += along.map(\.reference).reversed()
+      }
+      overlay.deletedWith = nil
+      if overlay.isNew { overlay.isDeleted = false } else { discard(overlay) }
+      identityMap.object(reference)?.header.pointee.dropRow()
+    }
   }
 
   private func takeGone(_ reference: ObjectReference) {
@@ -134,6 +164,5 @@ extension ContextCore {
     tracker.insert(overlay)
     if let object = identityMap.object(old.reference) { attach(overlay, to: object) }
     vanished.remove(old.reference)
-    rebaseDeltas()
   }
 }

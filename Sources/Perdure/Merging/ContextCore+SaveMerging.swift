@@ -19,32 +19,38 @@ extension ContextCore {
   ///
   /// - Throws: why it cannot be merged; then everything is pending as before.
   func saveMerging(_ first: StoreConflict) throws(PerdureError) {
+    // What is refused here has changed nothing that would have to be put back (M1).
+    let round = try judge(first)
     let before = PendingCopy(self)
     do {
-      try mergeAndSave(first)
+      try mergeAndSave(round)
     } catch {
-      if error.code != .incompleteSave { before.restore(in: self) }
+      if error.code == .incompleteSave { before.forget(in: self) } else { before.restore(in: self) }
       throw error.isBrokenRule ? refusal(of: first, for: error) : error
     }
     before.forget(in: self)
   }
 
-  private func mergeAndSave(_ first: StoreConflict) throws(PerdureError) {
-    var conflict = first
-    for _ in 0..<Self.mergeRoundsMax {
-      try merge(conflict)
-      guard let next = try trySave() else { return }
-      conflict = next
+  private func mergeAndSave(_ first: MergeRound) throws(PerdureError) {
+    var round = first
+    for number in 1... {
+      try takeOver(round)
+      guard let conflict = try trySave(isFirst: false) else { return }
+      if number == Self.mergeRoundsMax { throw .conflict(conflict, in: self) }
+      round = try judge(conflict)
     }
-    throw .conflict(conflict, in: self)
   }
 
-  /// One round: M1 and the first half of M2.
-  private func merge(_ conflict: StoreConflict) throws(PerdureError) {
+  /// M1.
+  private func judge(_ conflict: StoreConflict) throws(PerdureError) -> MergeRound {
     if isReadFailing(conflict) { throw .conflict(conflict, in: self) }
-    let round = try MergeRound(conflict, self)
+    return try MergeRound(conflict, self)
+  }
+
+  /// The first half of M2.
+  private func takeOver(_ round: MergeRound) throws(PerdureError) {
     moveOn(to: round.newest)
-    for step in round.steps { try take(step) }
+    try take(round.steps)
     for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {
       forgetSetBack(overlay)
     }
@@ -72,12 +78,7 @@ extension ContextCore {
   /// Whether the policy has a rule for the set that a relationship is.
   func isMergedByRule(_ relationship: RelationshipShape, _ shape: EntityShape) -> Bool {
     mergePolicy.hasRules && !relationship.isInColumn
-      && mergePolicy.rule(lineage(of: shape), relationship.name) != nil
-  }
-
-  /// The names of an entity and of those above it, upwards.
-  func lineage(of shape: EntityShape) -> [String] {
-    graph.lineage(of: shape)
+      && mergePolicy.rule(graph.lineage(of: shape), relationship.name) != nil
   }
 }
 
@@ -103,6 +104,8 @@ extension ManagedObjectContext {
   public var mergedObjectIDs: [ManagedObjectID: ManagedObjectID] {
     core.checkOwner()
     return Dictionary(
-      uniqueKeysWithValues: core.mergedObjects.map { (core.graph.id(of: $0), core.graph.id(of: $1)) })
+      uniqueKeysWithValues: core.mergedObjects.keys.map {
+        (core.graph.id(of: $0), core.graph.id(of: core.survivor(of: $0)))
+      })
   }
 }

@@ -15,9 +15,7 @@ extension ContextCore {
   func upsert(
     _ new: ObjectReference, into found: ObjectReference, _ duplicate: StoreConflict.DuplicateKey
   ) throws(PerdureError) {
-    // It may have been merged into a third one by an earlier step.
-    var other = found
-    while let next = mergedObjects[other] { other = next }
+    let other = survivor(of: found)
     guard let overlay = tracker[new], overlay.isNew, new != other else { return }
     let merged = try mergedColumns(overlay, into: other, duplicate)
     let links = links(of: new)
@@ -28,6 +26,13 @@ extension ContextCore {
     for (owner, relationship) in sources { connect(owner == new ? other : owner, relationship, other) }
     mergedObjects[new] = other
     forget(overlay)
+  }
+
+  /// Where what was merged is now: what it was merged into may have been merged into a third one.
+  func survivor(of reference: ObjectReference) -> ObjectReference {
+    var other = reference
+    while let next = mergedObjects[other] { other = next }
+    return other
   }
 
   /// Takes a new object back, as if it had never been inserted.
@@ -99,7 +104,7 @@ extension ContextCore {
   }
 
   private func localWins(_ reference: ObjectReference) -> Bool {
-    switch mergePolicy.general(lineage(of: graph.shape(of: reference))) {
+    switch mergePolicy.general(graph.lineage(of: graph.shape(of: reference))) {
     case .objectTrump, .overwrite: true
     case .error, .storeTrump, .rollback: false
     }

@@ -74,9 +74,6 @@ public struct MergePolicy: Sendable {
 
   /// Whether any property has a rule.
   var hasRules: Bool { !rules.isEmpty }
-
-  /// Whether any object could be merged that others have changed in the same place.
-  var isOnlyError: Bool { general == .error && policies.isEmpty && rules.isEmpty }
 }
 
 extension MergePolicy {

@@ -28,7 +28,7 @@ extension MergeRound {
   /// Not changed here, but looked at (`detectConflicts(for:)`). What is changed here has been judged by its columns.
   private mutating func judgeWatched(_ reference: ObjectReference, _ precondition: Precondition) {
     guard context.watched[reference] != nil, context.tracker[reference]?.baseVersion == nil else { return }
-    if context.mergePolicy.general(context.lineage(of: context.graph.shape(of: reference))) == .error {
+    if context.mergePolicy.general(context.graph.lineage(of: context.graph.shape(of: reference))) == .error {
       unresolved.failed.append(precondition)
     } else {
       add(.unwatch(reference))
@@ -37,7 +37,7 @@ extension MergeRound {
 
   /// Linked here to what others have deleted.
   private mutating func judgeLinks(to target: ObjectReference, _ precondition: Precondition) {
-    let sources = context.tracker.ordered.joined().filter { $0.links(to: target) && !isSettled($0.reference) }
+    let sources = sources(of: target).filter { !isSettled($0.reference) }
     // What is itself dropped needs no target.
     if isSettled(target) { return }
     var isConflict = sources.isEmpty
@@ -67,8 +67,7 @@ extension MergeRound {
   private mutating func judgePairs(
     _ target: ObjectReference, _ index: StoreIndex, _ precondition: Precondition
   ) throws {
-    for overlay in context.tracker.ordered.joined() where !overlay.isDeleted && !isSettled(overlay.reference)
-    {
+    for overlay in sources(of: target) where !isSettled(overlay.reference) {
       for relationship in overlay.shape.columns
       where relationship.index == index && relationship.inverseIsToOne
         && overlay.reference(relationship.slot) == target
@@ -91,7 +90,7 @@ extension MergeRound {
     for relationship in overlay.shape.relationships where relationship.index == index {
       guard let delta = overlay.delta(relationship.slot) else { continue }
       let store = Set(try targets(of: overlay.reference, index, in: newest))
-      let rule = context.mergePolicy.rule(context.lineage(of: overlay.shape), relationship.name)
+      let rule = context.mergePolicy.rule(context.graph.lineage(of: overlay.shape), relationship.name)
       if let rule, !relationship.isInColumn {
         let base = try targets(of: overlay.reference, index, in: context.view)
         let merged = rule.merged(base: Set(base), local: delta.applied(to: base), store: store)
@@ -112,5 +111,28 @@ extension MergeRound {
     var found: [ObjectReference] = []
     try view.appendReferences(under: owner, in: index, to: &found)
     return found
+  }
+}
+
+extension ContextCore {
+  /// By what unsaved links lead to, what they lead from, in order.
+  func pendingSources() -> [ObjectReference: [ObjectOverlay]] {
+    var sources: [ObjectReference: [ObjectOverlay]] = [:]
+    for overlay in tracker.ordered.joined() {
+      for target in overlay.linkTargets { sources[target, default: []].append(overlay) }
+    }
+    return sources
+  }
+}
+
+extension ObjectOverlay {
+  /// What unsaved links lead to from the object: what `links(to:)` holds for.
+  fileprivate var linkTargets: Set<ObjectReference> {
+    if isDeleted { return [] }
+    var targets = Set(shape.columnSlots.compactMap { reference($0) })
+    for (slot, delta) in deltas where !shape.relationship(slot).isInColumn {
+      targets.formUnion(delta.added.ordered)
+    }
+    return targets
   }
 }

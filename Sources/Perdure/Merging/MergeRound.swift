@@ -38,6 +38,8 @@ struct MergeRound {
   var versions: [ObjectReference: ObjectVersions] = [:]
   /// Objects about which there is a step after which no more has to be asked of them.
   private var settled: Set<ObjectReference> = []
+  /// By what unsaved links lead to, what they lead from, in order: made once for all that is asked about it.
+  private lazy var sourcesByTarget = context.pendingSources()
 
   /// - Throws: all conflicts that stay, or that the store could not be read.
   init(_ conflict: StoreConflict, _ context: ContextCore) throws(PerdureError) {
@@ -67,6 +69,9 @@ struct MergeRound {
   }
 
   func isSettled(_ reference: ObjectReference) -> Bool { settled.contains(reference) }
+
+  /// What unsaved links lead to an object from, in order.
+  mutating func sources(of target: ObjectReference) -> [ObjectOverlay] { sourcesByTarget[target] ?? [] }
 
   // MARK: Rows
 
@@ -109,7 +114,7 @@ struct MergeRound {
   }
 
   func general(_ overlay: ObjectOverlay) -> MergePolicy.General {
-    context.mergePolicy.general(context.lineage(of: overlay.shape))
+    context.mergePolicy.general(context.graph.lineage(of: overlay.shape))
   }
 
   // MARK: The error
@@ -152,7 +157,7 @@ struct MergeRound {
 extension ContextCore {
   /// The policy as it applies to an object.
   func mergeRules(_ shape: EntityShape, _ reference: ObjectReference) -> EntityMergeRules {
-    let lineage = lineage(of: shape)
+    let lineage = graph.lineage(of: shape)
     var rules = EntityMergeRules(general: mergePolicy.general(lineage))
     guard mergePolicy.hasRules else { return rules }
     rules.ruled = { [mergePolicy] slot, versions in

@@ -9,7 +9,7 @@ struct PendingCopy {
   private let eventStarts: [ObjectReference: EventStart]
   private let watched: [ObjectReference: RowVersion]
   /// Overlays keep their objects.
-  private let changes: [(overlay: ObjectOverlay, content: OverlayContent)]
+  private let changes: [(overlay: ObjectOverlay, content: OverlayContent, transients: TransientsCopy)]
 
   /// - Complexity: O(pending changes).
   init(_ context: ContextCore) {
@@ -17,21 +17,26 @@ struct PendingCopy {
     vanished = context.vanished
     eventStarts = context.eventStarts
     watched = context.watched
-    changes = context.tracker.ordered.joined().map { ($0, $0.content) }
+    changes = context.tracker.ordered.joined().map { ($0, $0.content, TransientsCopy($0)) }
   }
 
   /// Puts the context back. What a hook has set a transient attribute to meanwhile stays.
   func restore(in context: ContextCore) {
+    var merged: [ObjectReference: ObjectOverlay] = [:]
     for overlay in context.tracker.removeAll().joined() {
       context.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
+      merged[overlay.reference] = overlay
     }
-    for (overlay, content) in changes {
+    for (overlay, content, transients) in changes {
       overlay.restore(content)
+      transients.restore(overlay, insteadOf: merged[overlay.reference], in: context)
+      merged[overlay.reference] = nil
       context.tracker.insert(overlay)
-      if let object = overlay.object { bringBack(object, in: context) }
+      if let object = overlay.object { bringBack(object, transients, in: context) }
       if let object = context.identityMap.object(overlay.reference) { context.attach(overlay, to: object) }
       if overlay.isDeleted, !overlay.isPropagated { context.tracker.propagateLater(overlay) }
     }
+    for overlay in merged.values { context.dropTransientsBefore(overlay) }
     context.view = view
     context.vanished = vanished
     context.eventStarts = eventStarts
@@ -41,16 +46,49 @@ struct PendingCopy {
   }
 
   /// An object that the merging has taken out of the context.
-  private func bringBack(_ object: ManagedObject, in context: ContextCore) {
+  private func bringBack(_ object: ManagedObject, _ transients: TransientsCopy, in context: ContextCore) {
     guard object.header.pointee.isGone else { return }
+    // A hook may have asked for the object meanwhile (C1).
+    if let other = context.identityMap.object(object.reference) { context.retire(other) }
     object.header.pointee.wakefulness.subtract([.gone, .vanished])
     context.identityMap.insert(object, object.reference)
+    context.retain(object)
+    transients.restore(object)
   }
 
   /// The save is done: changes that merging has dropped are let go of.
   func forget(in context: ContextCore) {
-    for (overlay, _) in changes where context.tracker[overlay.reference] !== overlay {
+    for (overlay, _, _) in changes where context.tracker[overlay.reference] !== overlay {
       context.dropTransientsBefore(overlay)
     }
+  }
+}
+
+/// What the transient attributes of an object hold, and held before. These are the tables themselves: merging takes them
+/// away from the object and its overlay, and `ContextCore.drop` keeps them until the save is done (T3).
+private struct TransientsCopy {
+  private let held: TransientValues?
+  private let before: TransientValues?
+  private let atEvent: TransientValues?
+
+  init(_ overlay: ObjectOverlay) {
+    held = overlay.object?.header.pointee.transients?.takeUnretainedValue()
+    (before, atEvent) = (overlay.transientsBefore, overlay.transientsAtEvent)
+  }
+
+  /// What was held before: as it was; by an object of which nothing had been set, as a hook has left it.
+  ///
+  /// - Parameter other: The overlay that the object has had since.
+  func restore(_ overlay: ObjectOverlay, insteadOf other: ObjectOverlay?, in context: ContextCore) {
+    let (beforeSince, atEventSince) = (other?.transientsBefore, other?.transientsAtEvent)
+    if let other { context.dropTransientsBefore(other) }
+    overlay.transientsBefore = before ?? beforeSince
+    overlay.transientsAtEvent = atEvent ?? atEventSince
+  }
+
+  /// What is held, where being taken out of the context has lost it.
+  func restore(_ object: ManagedObject) {
+    guard let held else { return }
+    object.header.pointee.transients = .passRetained(held)
   }
 }
