@@ -74,7 +74,7 @@ struct BatchFaultingTests {
     let before = context.statistics
     for worker in workers { #expect(worker.company?.name == "Shared") }
     #expect(context.statistics.since(before).rowRequestCount <= Self.blocks + 1)
-    #expect(context.registeredObjects.count == Self.count)
+    withExtendedLifetime(workers) { #expect(context.registeredObjects.count == Self.count) }
   }
 
   @Test("Asking whether there is one reads no row, and does not make another who asks read it twice")
@@ -206,7 +206,7 @@ struct BatchFaultingTests {
     do {
       let workers = try workers(context)
       for worker in workers { _ = worker.company?.name }
-      #expect(context.core.memory.pointee.blockCount > Self.count)
+      withExtendedLifetime(workers) { #expect(context.core.memory.pointee.blockCount > Self.count) }
     }
     #expect(context.registeredObjects.isEmpty && context.core.memory.pointee.blockCount == 0)
   }
