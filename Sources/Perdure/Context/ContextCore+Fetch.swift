@@ -30,7 +30,19 @@ extension ContextCore {
         }
         return objects
       }
-      try executor(request).visit(needsRows: takesRows) { reference, row in
+      let query = try checkedQuery(request)
+      let pending = pending(request)
+      if pending == nil, let key = uniqueKey(query) {
+        try key.visit(view) { reference in
+          let row = takesRows ? try view.row(reference) : nil
+          if takesRows, row == nil { return }
+          let object = typedInstance(of: reference, T.self)
+          if let row { adopt(row, object) }
+          objects.append(object)
+        }
+        return objects
+      }
+      try executor(query, pending).visit(needsRows: takesRows) { reference, row in
         let object = typedInstance(of: reference, T.self)
         if takesRows, let row { adopt(row, object) }
         objects.append(object)
@@ -87,12 +99,28 @@ extension ContextCore {
   }
 
   private func executor<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchExecutor {
-    var query = try query(request)
-    try checkClass(T.self, of: query.entity)
+    try executor(checkedQuery(request), pending(request))
+  }
+
+  private func executor(_ query: FetchQuery, _ pending: ContextChanges?) throws -> FetchExecutor {
+    var query = query
     query.predicate = try query.predicate.map { try graph.resolvingObjectIDs(in: $0, asked: query.entity) }
     let prepared = try PreparedFetch(query, graph.store)
     let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
-    return FetchExecutor(prepared, plan, view: view, pending: pending(request))
+    return FetchExecutor(prepared, plan, view: view, pending: pending)
+  }
+
+  private func checkedQuery<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchQuery {
+    let query = try query(request)
+    try checkClass(T.self, of: query.entity)
+    return query
+  }
+
+  /// The key that a query asks for; nil also where so few objects are there that a plan has them all looked at.
+  private func uniqueKey(_ query: FetchQuery) -> UniqueKey? {
+    guard let key = UniqueKey(query, graph.store) else { return nil }
+    let concrete = graph.store.entity(query.entity).concrete
+    return concrete.reduce(0) { $0 + view.rowCount(entity: $1) } > FetchPlanner.scannedMax ? key : nil
   }
 
   private func joinedFetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> JoinedFetch {

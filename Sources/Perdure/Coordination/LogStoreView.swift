@@ -50,6 +50,7 @@ final class LogStoreView: StoreView {
 
   /// In batches by entity, each read in the order of the log.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
+    if references.count == 1 { return try body(0, row(references[0])) }
     for (entity, positions) in Dictionary(grouping: references.indices, by: { references[$0].entityNumber }) {
       guard let keyspace = keyspaces.rows[checked: entity] else {
         for position in positions { try body(position, nil) }

@@ -200,6 +200,8 @@ package struct StoreSchema: Sendable {
     let numbers: [String: UInt16]
     let hasComposites: Bool
     let asksForCanonical: Bool
+    /// By entity number, then by name.
+    let uniqueColumns: [[String: UniqueColumn]]
 
     init(_ entities: [EntityStorage], _ indexes: [IndexDefinition]) {
       var table = [EntityStorage?](repeating: nil, count: Int(entities.map(\.number).max() ?? 0) + 1)
@@ -207,6 +209,7 @@ package struct StoreSchema: Sendable {
       self.entities = table
       self.indexes = indexes
       rows = RowChecks(table.map { $0?.layouts })
+      uniqueColumns = table.map { $0.map { UniqueColumn.columns(of: $0, indexes) } ?? [:] }
       positions = Dictionary(
         uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
       numbers = Dictionary(entities.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
@@ -236,6 +239,11 @@ package struct StoreSchema: Sendable {
   /// Whether any index can serve, or has a condition that may follow from, what is said about a text without case and
   /// marks.
   var asksForCanonical: Bool { storage.asksForCanonical }
+
+  /// The property of an entity that is the whole key of a unique index; nil when there is none of that name.
+  func uniqueColumn(_ name: String, ofEntity number: UInt16) -> UniqueColumn? {
+    Int(number) < storage.uniqueColumns.count ? storage.uniqueColumns[Int(number)][name] : nil
+  }
 
   /// The entity with a number that the schema has.
   package func entity(_ number: UInt16) -> EntityStorage {

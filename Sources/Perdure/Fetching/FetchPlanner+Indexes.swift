@@ -34,7 +34,7 @@ extension FetchPlanner {
   }
 
   /// Rows that are scanned as soon as an index is walked.
-  private static let scannedMax = 3
+  static let scannedMax = 3
 
   private func indexCandidate(
     _ index: StoreIndex, _ definition: IndexDefinition, _ components: [IndexComponent]
