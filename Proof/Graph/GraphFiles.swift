@@ -23,7 +23,10 @@ package enum GraphFiles {
   /// There are the indexes that follow from the model, and none of an earlier one.
   package static func checkIndexes(_ store: LogPersistentStore) throws {
     let wanted = store.schema.indexes.filter { index in
-      if case .links = index.kind { false } else { true }
+      switch index.kind {
+      case .links, .orders: false
+      default: true
+      }
     }.map(\.name)
     let found = try store.store.indexes.map(\.index.name)
     guard Set(wanted) == Set(found), wanted.count == found.count else {

@@ -9,8 +9,8 @@ struct VerifyCommand: ConsoleCommand {
     discussion: """
       V1 frames of the log; V2 addresses; V3 index; V4 derived indexes; V5 uniqueness; V6 blob files; V7 \
       order and counts; V8 superblock; V9 catalog; V10 checkpoint; V11 counts of garbage; G1 rows; G2 to-one \
-      references; G3 links; G4 uniqueness; G5 pairs and inverses; G6 numbers of objects. Exit codes: 0 clean; \
-      1 findings; 2 the store cannot be opened: `perdure salvage` makes a new one of what can be read.
+      references; G3 links; G4 uniqueness; G5 pairs and inverses; G6 numbers of objects; G7 places in \
+      orders. Exit codes: 0 clean; 1 findings; 2 the store cannot be opened: `perdure salvage` makes a new one of what can be read.
       """)
 
   @Argument(help: "The store's directory.")

@@ -36,6 +36,9 @@ public struct ModelDifference: Sendable, Hashable {
     case inverseChanged
     /// The relationship has other limits, or changed between to-one and to-many.
     case countChanged
+    /// The relationship became ordered, or unordered. The first is compatible: what has no place stands behind what has
+    /// one, in the order of ids, until the program says otherwise.
+    case orderedChanged
     /// The uniqueness constraints of the entity are not the same.
     case constraintsChanged
     /// The indexes of the entity are not the same; they are built anew.
@@ -249,6 +252,11 @@ struct ModelComparison {
       note(
         .countChanged, entity, old.name, false,
         "The limits were \(old.minCount)...\(old.maxCount) and are \(new.minCount)...\(new.maxCount).")
+    }
+    if old.isOrdered != new.isOrdered {
+      note(
+        .orderedChanged, entity, old.name, new.isOrdered,
+        "The relationship became \(new.isOrdered ? "ordered" : "unordered").")
     }
   }
 }

@@ -9,8 +9,8 @@
 /// Not covered: class names, default values, delete rules, validation rules, value transformers, indexes, renaming
 /// identifiers, user info, version identifiers, configurations, and every order of declaration.
 ///
-/// What not every model has, modifiers, composites and whether an attribute is transient, is covered only where it
-/// is there, behind a mark that no count of bytes can be: models without have the hash that they always had.
+/// What not every model has, modifiers, composites, whether an attribute is transient and whether a relationship is
+/// ordered, is covered only where it is there, behind a mark that no count of bytes can be: models without have the hash that they always had.
 struct ModelHash {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -76,6 +76,10 @@ struct ModelHash {
     if property.isTransient {
       combine(.max)
       combine("transient")
+    }
+    if case .relationship(let relationship) = property, relationship.isOrdered {
+      combine(.max - 3)
+      combine("ordered")
     }
     combine(modifier: property.versionHashModifier)
   }

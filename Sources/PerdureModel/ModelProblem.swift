@@ -28,6 +28,8 @@ public struct ModelProblem: Sendable, Hashable {
     case inverseMismatch
     /// The limits of a relationship's count contradict each other.
     case countRange
+    /// A relationship to one object is ordered.
+    case orderedToOne
     /// A default value is not of the attribute's type.
     case defaultType
     /// A derivation is not one that is supported.

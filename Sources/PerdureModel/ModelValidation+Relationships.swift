@@ -3,6 +3,12 @@ extension ModelValidation {
     for (index, entity) in entities.enumerated() {
       for relationship in entity.relationships {
         checkCounts(relationship, entity.name)
+        if relationship.isOrdered, !relationship.isToMany {
+          error(
+            .orderedToOne, entity.name, relationship.name,
+            "The relationship leads to one object, and is ordered.",
+            "Leave the order away, or make it to-many.")
+        }
         guard let destination = indicesByName[relationship.destinationEntityName] else {
           error(
             .unknownDestination, entity.name, relationship.name,

@@ -174,14 +174,15 @@ extension PropertyDescription {
         isOptional: optional, deleteRule: deleteRule))
   }
 
-  /// Describes a relationship to any number of objects; `maxCount` 0 means no limit.
+  /// Describes a relationship to any number of objects; `maxCount` 0 means no limit. An `ordered` one keeps them in the
+  /// order that the program gives them.
   public static func toMany(
     _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,
-    minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify
+    minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify, ordered: Bool = false
   ) -> PropertyDescription {
     .relationship(
       RelationshipDescription(
         name, to: destination, inverse: inverse, minCount: minCount, maxCount: maxCount,
-        isOptional: optional, deleteRule: deleteRule))
+        isOptional: optional, deleteRule: deleteRule, isOrdered: ordered))
   }
 }

@@ -65,6 +65,8 @@ package final class PropertySchema: Sendable {
   package let linkStorage: LinkStorage?
   /// The relationship's delete rule; `noAction` for attributes.
   package let deleteRule: DeleteRule
+  /// Whether the objects at the other end have an order.
+  package let isOrdered: Bool
   /// The least number of objects at the other end.
   package let minCount: Int
   /// The greatest number of objects at the other end; 0 for no limit.
@@ -100,6 +102,7 @@ package final class PropertySchema: Sendable {
       destination = nil
       inverse = nil
       linkStorage = nil
+      isOrdered = false
       deleteRule = .noAction
       (minCount, maxCount) = (0, 1)
     case .relationship(let relationship):
@@ -112,6 +115,7 @@ package final class PropertySchema: Sendable {
       destination = model.indices[relationship.destinationEntityName]
       inverse = model.endpoint(inverseOf: relationship)
       linkStorage = model.linkStorage(of: relationship)
+      isOrdered = relationship.isOrdered
       deleteRule = relationship.deleteRule
       (minCount, maxCount) = (relationship.minCount, relationship.maxCount)
     case .composite: preconditionFailure("A composite has no slot, its leaves have.")

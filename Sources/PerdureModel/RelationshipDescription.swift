@@ -28,6 +28,9 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var isOptional: Bool
   /// What deleting an object does to the other end.
   public var deleteRule: DeleteRule
+  /// Whether the objects at the other end have an order, which the program decides about; only where there may be many.
+  /// Each end of a many-to-many relationship may have one, or both.
+  public var isOrdered = false
   /// The name that the relationship had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
   /// Whatever a program wants to say about the relationship; stored with the model, and not part of the version
@@ -41,7 +44,8 @@ public struct RelationshipDescription: Sendable, Hashable {
   public init(
     _ name: String, to destinationEntityName: String, inverse inverseName: String? = nil,
     minCount: Int = 0, maxCount: Int, isOptional: Bool = true, deleteRule: DeleteRule = .nullify,
-    renamingIdentifier: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
+    isOrdered: Bool = false, renamingIdentifier: String? = nil, userInfo: [String: String] = [:],
+    versionHashModifier: String? = nil
   ) {
     self.name = name
     self.destinationEntityName = destinationEntityName
@@ -50,6 +54,7 @@ public struct RelationshipDescription: Sendable, Hashable {
     self.maxCount = maxCount
     self.isOptional = isOptional
     self.deleteRule = deleteRule
+    self.isOrdered = isOrdered
     self.renamingIdentifier = renamingIdentifier
     self.userInfo = userInfo
     self.versionHashModifier = versionHashModifier

@@ -1,5 +1,6 @@
-// The bytes of a stored model, versions 1 to 3. What version 2 has and version 1 has not is marked (2), what came with
-// version 3 is marked (3). A model of an older version is read as having none of it; version 3 is what is written.
+// The bytes of a stored model, versions 1 to 4. What version 2 has and version 1 has not is marked (2), what came with
+// versions 3 and 4 is marked (3) and (4). A model of an older version is read as having none of it; version 4 is what is
+// written.
 // Integers are little-endian; `text` is a 4-byte count of bytes
 // and UTF-8; `list` is a 4-byte count and the elements; `optional` is a byte 0 or 1 and, after 1, the
 // value; `bool` is a byte 0 or 1. The bytes carry no checksum: the record that holds them has one.
@@ -16,7 +17,8 @@
 //                  derivation optional text, renaming optional text, (2) transient bool,
 //                  (2) list of rule, (3) value transformer name optional text, (2) info
 //     relationship name text, destination text, inverse optional text, least u32, greatest u32,
-//                  optional bool, delete rule u8, renaming optional text, (2) info
+//                  optional bool, delete rule u8, renaming optional text, (4) ordered bool, (4) transient bool,
+//                  (2) info
 //     composite    name text, optional bool, renaming optional text, elements list of property, info;
 //                  an element is an attribute or a composite, at most 8 deep
 //     info         user info list of (key text, value text), hash modifier optional text
@@ -35,7 +37,7 @@
 internal import PerdurePredicates
 
 private let magic: [UInt8] = Array("PMDL".utf8)
-private let formatVersion: UInt16 = 3
+private let formatVersion: UInt16 = 4
 
 extension StoredModel {
   /// The bytes that `init(decoding:)` reads.
@@ -172,6 +174,9 @@ extension ByteWriter {
       bool(relationship.isOptional)
       integer(relationship.deleteRule.rawValue)
       optional(relationship.renamingIdentifier) { $0.string($1) }
+      bool(relationship.isOrdered)
+      // No relationship is transient so far.
+      bool(false)
       info(relationship.userInfo, relationship.versionHashModifier)
     case .composite(let composite):
       integer(UInt8(2))
@@ -266,6 +271,10 @@ extension ByteReader {
     guard let rule = DeleteRule(rawValue: number) else { throw fail("\(number) is no delete rule") }
     relationship.deleteRule = rule
     relationship.renamingIdentifier = try optional(readString)
+    if version >= 4 {
+      relationship.isOrdered = try bool()
+      if try bool() { throw fail("a relationship is transient; use a newer version of Perdure") }
+    }
     (relationship.userInfo, relationship.versionHashModifier) = try info()
     return relationship
   }

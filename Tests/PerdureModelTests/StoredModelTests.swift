@@ -53,7 +53,7 @@ struct StoredModelTests {
       String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }.joined()
     #expect(
-      hex == "504d444c" + "0300" + "0100" + "01000000" + "0100"  // magic, version, last numbers
+      hex == "504d444c" + "0400" + "0100" + "01000000" + "0100"  // magic, version, last numbers
         + "01000000" + "0100000045" + "00" + "00" + "0100000045" + "00"  // entity E, class E
         + "01000000" + "00" + "0100000061" + "bc02" + "00" + "00" + "00" + "00"  // attribute a
         + "00" + "00000000" + "00" + "00000000" + "00"  // stored, no rules, no transformer, no info
@@ -66,10 +66,10 @@ struct StoredModelTests {
   @Test("An unknown version is refused with a sentence")
   func unknownVersion() throws {
     var bytes = try StoredModel.initial(for: Sample.model()).encode()
-    bytes[4] = 4
+    bytes[4] = 5
     let error = try #require(throws: ModelError.self) { try StoredModel(decoding: bytes) }
     #expect(error.code == .unreadableModel && error.offset == 6)
-    #expect(error.message.contains("format version 4 is unknown"))
+    #expect(error.message.contains("format version 5 is unknown"))
   }
 
   @Test("Damaged bytes give a model or an error, never a trap")

@@ -30,6 +30,13 @@ private enum Examples {
     @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
   }
 
+  @Entity final class Conversation: ManagedObject {
+    @Relationship(inverse: "conversation") var messages: OrderedToMany<Message>
+  }
+  @Entity final class Message: ManagedObject {
+    @Relationship(inverse: "messages") var conversation: Conversation?
+  }
+
   @Entity final class Journey: ManagedObject {
     var start: Double = 0
     var end: Double = 0
@@ -237,6 +244,22 @@ private enum Examples {
     #expect(try container.newContext().fetch(request).first?.hours?.to == 18)
   }
 
+  static func ordered() throws {
+    let container = try PersistentContainer(
+      name: "Chat", classes: [Conversation.self, Message.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let conversation = Conversation(context: context)
+    for _ in 0..<3 { conversation.messages.append(Message(context: context)) }
+    let (message, first) = (Message(context: context), Message(context: context))
+    conversation.messages.append(message)
+    conversation.messages.insert(first, at: 0)
+    conversation.messages.move(message, to: 3)
+    let last = conversation.messages.last
+    #expect(last != message && conversation.messages[3] == message && conversation.messages.first == first)
+    try context.save()
+  }
+
   static func engine() throws {
     let fileSystem = SimulatedFileSystem()
     var description = PersistentStoreDescription(path: "/Companies.perdure")
@@ -274,6 +297,7 @@ struct DocumentationTests {
     try Examples.transformed(directory.file("Accounts.perdure"))
     try Examples.composites(directory.file("Shops.perdure"))
     try Examples.library(directory.file("Books.perdure"), directory.file("Notes.perdure"))
+    try Examples.ordered()
     try Examples.engine()
   }
 

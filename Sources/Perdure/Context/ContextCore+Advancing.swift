@@ -187,7 +187,9 @@ extension ContextCore {
   /// Puts the unsaved changes of an object on top of its newest row. A deletion of what is gone already is
   /// done.
   func rebase(_ overlay: ObjectOverlay) {
-    guard overlay.baseVersion != nil || overlay.hasDeltas || overlay.changesTransients else { return }
+    guard
+      overlay.baseVersion != nil || overlay.hasDeltas || overlay.hasOrders || overlay.changesTransients
+    else { return }
     let newest: RowVersion?
     do { newest = try view.version(of: overlay.reference) } catch {
       return noteReadFailure(error, overlay.reference)
@@ -221,6 +223,7 @@ extension ContextCore {
       guard case .links = relationship.form, let delta = overlay.delta(relationship.slot) else { continue }
       for target in delta.added.ordered { disconnect(overlay.reference, relationship, target) }
     }
+    for slot in overlay.orders.map(\.slot) { overlay.setOrder(nil, slot) }
     overlay.unmark { slot, value in value.isNull && overlay.shape.isRelationship(slot) }
     if overlay.changesRow { return }
     overlay.baseVersion = nil
@@ -283,6 +286,8 @@ extension ContextCore {
   func discard(_ overlay: ObjectOverlay) {
     let wasDeleted = overlay.isDeleted
     overlay.isDeleted = false
+    restoresOrder = true
+    defer { restoresOrder = false }
     for relationship in overlay.shape.relationships {
       switch relationship.form {
       case .column:
@@ -305,6 +310,8 @@ extension ContextCore {
         }
       }
     }
+    for slot in overlay.orders.map(\.slot) { overlay.setOrder(nil, slot) }
+    reconcileOrders(overlay)
     if overlay.changesRow { overlay.discardValues() }
     dropTransientsBefore(overlay)
     overlay.baseVersion = nil
@@ -344,6 +351,7 @@ extension ContextCore {
     }
     for overlay in overlays where overlay.changesRow || overlay.isDeleted { rebaseColumns(overlay) }
     for overlay in overlays where overlay.changesRow { rebasePairs(overlay) }
+    for overlay in tracker.ordered.joined() { reconcileOrders(overlay) }
     for overlay in overlays { dropIfUnchanged(overlay) }
   }
 

@@ -40,7 +40,7 @@ extension ContextCore {
       ? shown(column(owner, relationship.slot), of: owner) : targets(of: owner, relationship).first
   }
 
-  /// The objects at the other end, in no particular order.
+  /// The objects at the other end, in order where the relationship has one.
   func targets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     if relationship.form == .column {
       return shown(column(owner, relationship.slot), of: owner).map { [$0] } ?? []
@@ -58,6 +58,11 @@ extension ContextCore {
     of owner: ObjectReference, _ overlay: ObjectOverlay?, _ relationship: RelationshipShape,
     to result: inout [ObjectReference]
   ) {
+    if relationship.order != nil {
+      appendOrdered(owner, relationship, to: &result)
+      if !vanished.isEmpty { hideVanished(owner, in: &result) }
+      return
+    }
     if overlay?.isNew != true { appendStoredEntries(relationship.index, owner, to: &result) }
     guard let delta = overlay?.delta(relationship.slot) else { return }
     if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
@@ -237,9 +242,23 @@ extension ContextCore {
     _ change: (inout LinkDelta, ObjectReference) -> Void
   ) {
     changeDelta(owner, relationship.slot) { change(&$0, target) }
+    followLink(owner, relationship, target)
     guard let inverse = inverse(of: relationship, at: target) else { return }
     if owner == target, inverse.slot == relationship.slot { return }
     changeDelta(target, inverse.slot) { change(&$0, owner) }
+    followLink(target, inverse, owner)
+  }
+
+  /// The order of a relationship follows a change of its links.
+  private func followLink(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) {
+    guard relationship.order != nil else { return }
+    if contains(owner, relationship, target) {
+      didEnter(target, owner, relationship)
+    } else {
+      didLeave(target, owner, relationship)
+    }
   }
 
   /// Changes a to-one column and the other ends of its old and its new target.
@@ -269,8 +288,9 @@ extension ContextCore {
       if column(target, inverse.slot) == source { setColumn(target, inverse.slot, .null) }
     } else {
       forgetDangling(target, inverse)
-      guard !hasVanished(target), !hasVanished(source) else { return }
-      changeDelta(target, inverse.slot) { $0.remove(source) }
+      if hasVanished(target) { return }
+      if !hasVanished(source) { changeDelta(target, inverse.slot) { $0.remove(source) } }
+      if inverse.order != nil { didLeave(source, target, inverse) }
     }
   }
 
@@ -297,7 +317,9 @@ extension ContextCore {
     case .inverseToOne:
       leaveAll(target, relationship, but: source)
       changeDelta(target, inverse.slot) { $0.add(source) }
-    case .inverseToMany: changeDelta(target, inverse.slot) { $0.add(source) }
+    case .inverseToMany:
+      changeDelta(target, inverse.slot) { $0.add(source) }
+      if inverse.order != nil { didEnter(source, target, inverse) }
     case .links: break
     }
   }

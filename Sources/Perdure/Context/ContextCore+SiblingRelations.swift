@@ -98,7 +98,11 @@ extension ContextCore {
   /// The siblings of an object, if what it is related to is as the store has it.
   private func siblingsAsStored(of owner: ManagedObject, _ slot: Int) -> SiblingGroup? {
     guard vanished.isEmpty, !owner.header.pointee.isGone else { return nil }
-    if let overlay = owner.overlay, overlay.isNew || overlay.delta(slot) != nil { return nil }
+    if let overlay = owner.overlay,
+      overlay.isNew || overlay.delta(slot) != nil || overlay.order(slot) != nil
+    {
+      return nil
+    }
     return siblingGroups.group(of: owner.header)
   }
 
@@ -122,10 +126,14 @@ extension ContextCore {
     var (found, ends) = ([ObjectReference](), [Int]())
     statistics.relationshipRequestCount += 1
     do {
-      try view.appendReferences(
-        underEach: owners.map { group.references[$0] }, in: relationship.index, countMax: countMax,
-        to: &found,
-        ends: &ends)
+      let references = owners.map { group.references[$0] }
+      if let order = relationship.order {
+        try appendStoredMembers(
+          underEach: references, relationship, order, countMax: countMax, to: &found, ends: &ends)
+      } else {
+        try view.appendReferences(
+          underEach: references, in: relationship.index, countMax: countMax, to: &found, ends: &ends)
+      }
     } catch {
       // Whose entries are damaged says so when it is asked by itself.
       return nil

@@ -102,6 +102,8 @@ final class ContextCore {
   let saves: SaveBroadcast
   /// What others have saved and is to be merged; nil where nothing is merged by itself.
   var inbox: MergeInbox?
+  /// Whether who comes back into an ordered relationship comes to where it was in the store.
+  var restoresOrder = false
   /// Whether the handle is gone; then overlays keep no instances alive.
   private(set) var isAbandoned = false
   /// The handle, while a user holds it.

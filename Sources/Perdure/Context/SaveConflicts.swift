@@ -173,9 +173,9 @@ extension PerdureError.Conflict {
 }
 
 extension ObjectReference {
-  /// The reference that a bare key of eight bytes stands for.
+  /// The reference that a key begins with.
   init?(bareKey key: [UInt8]) {
-    guard key.count == 8 else { return nil }
-    self.init(rawValue: key.reduce(0) { $0 << 8 | UInt64($1) })
+    guard key.count >= 8 else { return nil }
+    self.init(rawValue: key.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
   }
 }

@@ -17,6 +17,9 @@
 //   a row that others have removed and      is not there: nobody else has inserted it again
 //   that is inserted again
 //
+//   a place that is changed            the same for its entry in the order: nobody else has moved the member, or
+//                                       taken it out
+//
 // Adding a link changes no row, so two contexts may add links to one object at the same time.
 
 internal import PerdurePredicates
@@ -57,7 +60,7 @@ struct SavePlan {
 
   var isEmpty: Bool {
     change.puts.isEmpty && change.removals.isEmpty && change.linksAdded.isEmpty
-      && change.linksRemoved.isEmpty && stale.isEmpty
+      && change.linksRemoved.isEmpty && change.places.isEmpty && stale.isEmpty
   }
 
   // MARK: Deleted objects
@@ -67,7 +70,10 @@ struct SavePlan {
     change.removals.append(overlay.reference)
     requireVersion(overlay)
     for index in overlay.shape.deletionGuards { requireRange(index, overlay.reference) }
-    for relationship in overlay.shape.relationships { removeLinks(overlay.reference, relationship) }
+    for relationship in overlay.shape.relationships {
+      removeLinks(overlay.reference, relationship)
+      removePlaces(overlay.reference, relationship)
+    }
   }
 
   private mutating func removeLinks(_ owner: ObjectReference, _ relationship: RelationshipShape) {
@@ -81,11 +87,34 @@ struct SavePlan {
     }
   }
 
+  /// The places of its members, and its own among those of others.
+  private mutating func removePlaces(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+    if let order = relationship.order {
+      for member in context.storedMembers(of: owner, order) { removePlace(member, of: owner, order) }
+    }
+    guard relationship.inverseIsOrdered else { return }
+    let targets =
+      relationship.form == .column
+      ? context.storedColumn(owner, relationship.slot).map { [$0] } ?? []
+      : context.storedEntries(relationship.index, owner)
+    for target in targets {
+      guard let order = context.inverse(of: relationship, at: target)?.order else { continue }
+      removePlace(owner, of: target, order)
+    }
+  }
+
+  private mutating func removePlace(
+    _ member: ObjectReference, of owner: ObjectReference, _ order: OrderIndexes
+  ) {
+    linksRemoved.insert(StoreLink(index: order.keys, source: owner, target: member))
+  }
+
   // MARK: Inserted and updated objects
 
   private mutating func write(_ overlay: ObjectOverlay) {
     if overlay.changesRow { writeRow(overlay) }
     for (slot, delta) in overlay.deltas { writeLinks(overlay, slot, delta) }
+    for (slot, delta) in overlay.orders { writePlaces(overlay, slot, delta) }
   }
 
   private mutating func writeRow(_ overlay: ObjectOverlay) {
@@ -136,6 +165,25 @@ struct SavePlan {
     }
   }
 
+  /// A place that is changed or taken away is as this context has seen it; one that is made where there was none goes
+  /// with its link, of this save or, where that is older, among links that nobody else has changed.
+  private mutating func writePlaces(_ overlay: ObjectOverlay, _ slot: Int, _ delta: OrderDelta) {
+    let relationship = overlay.shape.relationship(slot)
+    let owner = overlay.reference
+    guard let order = relationship.order else { return }
+    let added = overlay.delta(slot)?.added
+    for place in delta.tree.added {
+      let link = StoreLink(index: order.keys, source: owner, target: place.reference)
+      change.places.append(StorePlace(link: link, key: place.key))
+      if let stored = delta.placed[place.reference]?.stored {
+        requireRange(order.ordered, owner, .equal(OrderIndexes.indexKey(owner, stored)))
+      } else if added?.contains(place.reference) != true {
+        requireRange(relationship.index, owner)
+      }
+    }
+    for member in delta.hidden.keys { removePlace(member, of: owner, order) }
+  }
+
   private static func link(
     _ links: StoreIndex, isForward: Bool, _ owner: ObjectReference, _ other: ObjectReference
   ) -> StoreLink {
@@ -156,9 +204,9 @@ struct SavePlan {
     change.preconditions.append(.rowExists(reference))
   }
 
-  private mutating func requireRange(_ index: StoreIndex, _ key: ObjectReference) {
+  private mutating func requireRange(_ index: StoreIndex, _ key: ObjectReference, _ range: KeyRange? = nil) {
     guard !context.tracker.isNew(key) else { return }
-    let precondition = Precondition.rangeUnchanged(index, ContextCore.range(of: key))
+    let precondition = Precondition.rangeUnchanged(index, range ?? ContextCore.range(of: key))
     if ranges.insert(precondition).inserted { change.preconditions.append(precondition) }
   }
 }

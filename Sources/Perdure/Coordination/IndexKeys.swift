@@ -48,7 +48,7 @@ package struct IndexKeys: Sendable {
       }
       shape = .sums(owner: owner, attribute: summed)
       relationSlot = nil
-    case .links, .linksReversed, .countOrder:
+    case .links, .linksReversed, .orders, .ordered, .countOrder:
       return nil
     }
   }

@@ -73,6 +73,11 @@ extension JoinedStore {
     for link in change.linksRemoved {
       withPart(places.place(of: link.index)) { $0.linksRemoved.append(link.lowered(by: $1)) }
     }
+    for place in change.places {
+      withPart(places.place(of: place.link.index)) {
+        $0.places.append(StorePlace(link: place.link.lowered(by: $1), key: place.key))
+      }
+    }
     for precondition in change.preconditions {
       let (place, lowered) = lowered(precondition)
       withPart(place) { part, _ in part.preconditions.append(lowered) }

@@ -98,13 +98,49 @@ final class JoinedView: StoreView {
         try body($0, $1.raised(by: offset.entity))
       }
     }
-    try withUnsafeTemporaryAllocation(byteCount: 8, alignment: 8) { buffer in
-      try views[place].visitEntries(own, range, descending: descending) { key, reference in
-        let owner = ObjectReference(
-          rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
-        buffer.storeBytes(of: owner.raised(by: offset.entity).rawValue.bigEndian, as: UInt64.self)
-        return try body(UnsafeRawBufferPointer(buffer), reference.raised(by: offset.entity))
+    try views[place].visitEntries(own, range, descending: descending) { key, reference in
+      try Self.withRaised(key, by: offset.entity) { try body($0, reference.raised(by: offset.entity)) }
+    }
+  }
+
+  /// Hands out a key that begins with a reference, with the entity number that it has among all stores.
+  private static func withRaised<R>(
+    _ key: UnsafeRawBufferPointer, by offset: UInt16, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) rethrows -> R {
+    try withUnsafeTemporaryAllocation(byteCount: key.count, alignment: 8) { buffer in
+      buffer.copyMemory(from: key)
+      let owner = ObjectReference(rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
+      buffer.storeBytes(of: owner.raised(by: offset).rawValue.bigEndian, as: UInt64.self)
+      return try body(UnsafeRawBufferPointer(rebasing: buffer[..<key.count]))
+    }
+  }
+
+  func orderKey(
+    of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
+  ) throws -> OrderKey? {
+    let place = places.place(of: order.keys)
+    guard places.place(ofEntity: owner.entityNumber) == place,
+      places.place(ofEntity: member.entityNumber) == place
+    else { return nil }
+    let offset = places.offsets[place]
+    return try views[place].orderKey(
+      of: member.lowered(by: offset.entity), under: owner.lowered(by: offset.entity),
+      in: OrderIndexes(keys: order.keys.lowered(by: offset), ordered: order.ordered.lowered(by: offset)))
+  }
+
+  func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
+  ) throws {
+    let place = places.place(of: index)
+    let offset = places.offsets[place]
+    let range = places.lowered(range, of: index)
+    if range.isEmpty { return }
+    try views[place].withEntry(at: position, of: range, in: index.lowered(by: offset)) { key, reference in
+      guard places.hasBareReferences(index), offset.entity > 0 else {
+        return try body(key, reference.raised(by: offset.entity))
       }
+      try Self.withRaised(key, by: offset.entity) { try body($0, reference.raised(by: offset.entity)) }
     }
   }
 

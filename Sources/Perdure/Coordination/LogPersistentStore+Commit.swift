@@ -50,6 +50,9 @@ extension LogPersistentStore {
     }
     for link in change.linksRemoved { try transaction.remove(key: link.key, in: links(link)) }
     for link in change.linksAdded { try transaction.put([], key: link.key, in: links(link)) }
+    for place in change.places {
+      try transaction.put(place.key.bytes, key: place.link.key, in: links(place.link))
+    }
   }
 
   /// L3.

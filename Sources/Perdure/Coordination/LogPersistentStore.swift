@@ -7,6 +7,7 @@
 //   ids given out            keyspace "meta", key "ids" and the entity's number, 2 bytes big-endian
 //   rows of an entity        dense keyspace "rows/<entity number>"
 //   links                    byte-string keyspace "link/<property>": source, target, 8 bytes big-endian each
+//   places in an order       byte-string keyspace "order/<property>": owner, member, 8 bytes big-endian each; its order key
 //   every other StoreIndex   a derived index of the same name
 //
 // Invariants
@@ -135,7 +136,7 @@ struct LogKeyspaces: Sendable {
 
   private func place(of definition: IndexDefinition, in store: Store) throws -> Place {
     switch definition.kind {
-    case .links:
+    case .links, .orders:
       return .links(try store.keyspace(definition.name, .bytes))
     case .relation, .attribute, .unique:
       return .derived(try store.defineIndex(overRows(definition)))
@@ -144,6 +145,10 @@ struct LogKeyspaces: Sendable {
     case .linksReversed(_, let links):
       let slices = SliceExtractor.parameters([.key(offset: 8, length: 8)], reference: .keyPrefix)
       return .derived(try defineOverLinks(definition.name, links, slices, in: store))
+    case .ordered(_, let orders):
+      let slices = SliceExtractor.parameters(
+        [.key(offset: 0, length: 8), .valueRest(offset: 0)], reference: .keySuffix)
+      return .derived(try defineOverLinks(definition.name, orders, slices, in: store))
     case .countOrder(_, let counted):
       let counted = try countable(counted, in: store)
       return .derived(try store.defineIndex(.init(name: definition.name, source: .groupCounts(of: counted))))

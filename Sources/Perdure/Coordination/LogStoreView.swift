@@ -89,6 +89,30 @@ final class LogStoreView: StoreView {
   }
 }
 
+// MARK: - Orders
+
+extension LogStoreView {
+  func orderKey(
+    of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
+  ) throws -> OrderKey? {
+    guard case .links(let keyspace) = keyspaces.places[order.keys.rawValue] else { return nil }
+    let key = withUnsafeBytes(of: (owner.rawValue.bigEndian, member.rawValue.bigEndian)) { Array($0) }
+    return try snapshot.value(key: key, in: keyspace).flatMap { OrderKey($0) }
+  }
+
+  func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
+  ) throws {
+    guard case .derived(let derived) = keyspaces.places[index.rawValue] else {
+      preconditionFailure("Positions are asked of derived indexes.")
+    }
+    try snapshot.withEntry(at: position, of: range.inLog, in: derived) { key, reference in
+      try body(key, ObjectReference(rawValue: reference))
+    }
+  }
+}
+
 // MARK: - Sums
 
 extension LogStoreView {

@@ -89,6 +89,15 @@ package protocol StoreView: AnyObject, Sendable {
   /// the members are added up. O(log n).
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum?
 
+  /// The order key that a member has, or nil when it has none. O(log n).
+  func orderKey(of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes) throws
+    -> OrderKey?
+
+  /// Hands out the entry with so many others of a range in front of it, if there is one. O(log n).
+  func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void) throws
+
   /// Appends, in order, the references of the entries whose key is a bare reference: what is at the other end
   /// of an owner's relationship. O(log n), then O(1) an entry.
   func appendReferences(
@@ -202,6 +211,8 @@ package struct StoreChange: Sendable {
   package var removals: [ObjectReference] = []
   package var linksAdded: [StoreLink] = []
   package var linksRemoved: [StoreLink] = []
+  /// The places that members of ordered relationships get; a link of the same index that is removed takes one away.
+  package var places: [StorePlace] = []
   package var preconditions: [Precondition] = []
   package var durability: Durability
 

@@ -18,6 +18,7 @@ extension StoreSchema {
     switch definition.kind {
     case .relation(let property): return "relationship \(name(property))"
     case .links(let property): return "links \(name(property))"
+    case .orders(let property), .ordered(let property, _): return "order \(name(property))"
     case .linksReversed(let property, _): return "links back \(name(property))"
     case .countOrder(let property, _): return "count index \(name(property))"
     case .sums(_, let attribute, _): return "sums of \(name(attribute))"

@@ -53,7 +53,11 @@ extension EntityStorage {
 
 extension PropertyStorage {
   fileprivate func raised(by offset: StoreOffset) -> PropertyStorage {
-    PropertyStorage(name: name, number: number + offset.property, form: form(by: offset), isOpaque: isOpaque)
+    PropertyStorage(
+      name: name, number: number + offset.property, form: form(by: offset), isOpaque: isOpaque,
+      order: order.map {
+        OrderIndexes(keys: $0.keys.raised(by: offset), ordered: $0.ordered.raised(by: offset))
+      })
   }
 
   private func form(by offset: StoreOffset) -> Form {
@@ -101,10 +105,10 @@ extension IndexDefinition {
       entities: entities.map { $0 + offset.entity }, condition: condition, isHidden: isHidden)
   }
 
-  /// Whether the keys are references, and nothing else.
+  /// Whether the keys begin with a reference without a mark for null, and have no other.
   var hasBareReferences: Bool {
     switch kind {
-    case .relation, .links, .linksReversed: true
+    case .relation, .links, .linksReversed, .orders, .ordered: true
     case .attribute, .unique, .countOrder, .sums: false
     }
   }
@@ -124,6 +128,9 @@ extension IndexDefinition.Kind {
     case .links(let property): return .links(property: property + offset.property)
     case .linksReversed(let property, let links):
       return .linksReversed(property: property + offset.property, links: links.raised(by: offset))
+    case .orders(let property): return .orders(property: property + offset.property)
+    case .ordered(let property, let orders):
+      return .ordered(property: property + offset.property, orders: orders.raised(by: offset))
     case .attribute(let components): return .attribute(raised(components))
     case .unique(let components): return .unique(raised(components))
     case .countOrder(let property, let counted):

@@ -3,29 +3,6 @@
 package import PerdureModel
 internal import PerdurePredicates
 
-extension FieldKind {
-  init(_ type: AttributeType) {
-    switch type {
-    // No row has such a field.
-    case .undefined: self = .absent
-    case .boolean: self = .bool
-    case .int16: self = .int16
-    case .int32: self = .int32
-    case .int64: self = .int64
-    case .float: self = .float
-    case .double: self = .double
-    case .date: self = .date
-    case .uuid: self = .uuid
-    case .decimal: self = .decimal
-    case .string: self = .string
-    case .binary: self = .data
-    case .uri: self = .url
-    case .transformable: self = .data
-    case .objectID: self = .reference
-    }
-  }
-}
-
 extension TextFunction {
   /// What stands before the number of a property in the name of an index.
   fileprivate var mark: String {
@@ -132,7 +109,13 @@ private struct StoreSchemaBuilder {
           add("linkrev/\(number)", .linksReversed(property: number, links: links), entity)
         }
       }
+      if property.isOrdered { addOrder(number, entity) }
     }
+  }
+
+  private mutating func addOrder(_ number: UInt32, _ entity: EntitySchema) {
+    add("order/\(number)", .orders(property: number), entity)
+    add("ordered/\(number)", .ordered(property: number, orders: position("order/\(number)")), entity)
   }
 
   /// An index that has a derived count among several elements is not kept: nothing orders by such a pair.
@@ -316,6 +299,12 @@ private struct StoreSchemaBuilder {
       destination: destination, index: index, owners: owners, isToMany: property.kind == .toMany)
   }
 
+  private func order(_ property: PropertySchema, _ entity: EntitySchema) -> OrderIndexes? {
+    guard property.isOrdered else { return nil }
+    let number = number(entity, property.slot)
+    return OrderIndexes(keys: position("order/\(number)"), ordered: position("ordered/\(number)"))
+  }
+
   /// The properties along a checked derivation, each by its slot in the entity that those before it lead to.
   private func steps(along derivation: Derivation, _ entity: EntitySchema) -> [PropertySchema] {
     var here = entity
@@ -355,7 +344,7 @@ private struct StoreSchemaBuilder {
     let properties = entity.properties.map { property in
       PropertyStorage(
         name: property.name, number: self.number(entity, property.slot), form: form(property, entity),
-        isOpaque: property.attributeType == .transformable)
+        isOpaque: property.attributeType == .transformable, order: order(property, entity))
     }
     return EntityStorage(
       number: number, name: entity.name, concrete: concrete(entity), properties: properties,

@@ -47,6 +47,11 @@ package struct IndexDefinition: Hashable, Sendable {
     case links(property: UInt32)
     /// Key: the target of a link; reference: its source. Follows from the link keyspace `links`.
     case linksReversed(property: UInt32, links: StoreIndex)
+    /// Key: the owner in the ordered relationship `property`; reference: a member. Each entry has the member's order key
+    /// for a value. Fed by itself, not by rows.
+    case orders(property: UInt32)
+    /// Key: the owner and the member's order key; reference: the member. Follows from the keyspace `orders`.
+    case ordered(property: UInt32, orders: StoreIndex)
     /// Key: the components in turn, null included.
     case attribute([IndexComponent])
     /// Key: the components in turn; no entry when one is null. A key has at most one entry.
@@ -132,12 +137,17 @@ package struct PropertyStorage: Hashable, Sendable {
   package let form: Form
   /// Whether the bytes stand for something else, so that their order means nothing.
   package let isOpaque: Bool
+  /// Where an ordered relationship has its order.
+  package let order: OrderIndexes?
 
-  package init(name: String, number: UInt32, form: Form, isOpaque: Bool = false) {
+  package init(
+    name: String, number: UInt32, form: Form, isOpaque: Bool = false, order: OrderIndexes? = nil
+  ) {
     self.name = name
     self.number = number
     self.form = form
     self.isOpaque = isOpaque
+    self.order = order
   }
 
   /// The entity at the other end of a relationship.

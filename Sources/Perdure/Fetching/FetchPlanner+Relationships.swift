@@ -111,7 +111,7 @@ extension IndexDefinition.Kind {
   fileprivate var namesEntities: Bool {
     switch self {
     case .relation, .attribute, .unique, .countOrder, .linksReversed, .sums: true
-    case .links: false
+    case .links, .orders, .ordered: false
     }
   }
 }

@@ -81,6 +81,8 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///       @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
 ///     }
 ///
+/// `OrderedToMany` is a to-many relationship with an order: `var workers: OrderedToMany<Worker>`.
+///
 /// A change of one side is seen on the other at once. A relationship without an inverse is one-way.
 ///
 /// - Parameters:

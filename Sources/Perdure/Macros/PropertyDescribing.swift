@@ -254,6 +254,23 @@ extension _EntityAssembly {
         userInfo: userInfo, versionHashModifier: versionHashModifier))
   }
 
+  /// Adds an ordered to-many relationship.
+  public mutating func add<Destination: ManagedObject>(
+    _ name: String, _ type: OrderedToMany<Destination>.Type, inverse: String? = nil,
+    deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0, maxCount: Int = 0,
+    originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
+  ) {
+    add(
+      name, ToMany<Destination>.self, inverse: inverse, deleteRule: deleteRule, optional: optional,
+      minCount: minCount, maxCount: maxCount, originalName: originalName, userInfo: userInfo,
+      versionHashModifier: versionHashModifier)
+    guard case .relationship(var relationship)? = properties.popLast() else {
+      preconditionFailure("A relationship has just been added.")
+    }
+    relationship.isOrdered = true
+    addRelationship(relationship)
+  }
+
   private static func entity(of destination: ManagedObject.Type) -> String {
     let name = destination._entityName
     if name.isEmpty { stop("\(destination) does not say what its entity is: override entityDescription.") }

@@ -109,4 +109,14 @@ extension ManagedObject {
     if objects.owner === self, objects.slot == slot { return }
     ToMany<T>(self, slot).replace(with: Array(objects))
   }
+
+  /// The objects of an ordered to-many relationship.
+  @inlinable
+  public final func _get<T: ManagedObject>(_ slot: Int) -> OrderedToMany<T> { OrderedToMany(self, slot) }
+
+  /// Connects exactly the objects of another collection, in its order.
+  public final func _set<T: ManagedObject>(_ slot: Int, _ objects: OrderedToMany<T>) {
+    if objects.owner === self, objects.slot == slot { return }
+    OrderedToMany<T>(self, slot).replace(with: Array(objects))
+  }
 }

@@ -132,7 +132,7 @@ extension ManagedObject {
   }
 
   private func isChanged(_ slot: Int, _ overlay: ObjectOverlay, _ stored: inout StoredColumns) -> Bool {
-    if overlay.delta(slot) != nil { return true }
+    if overlay.delta(slot) != nil || overlay.order(slot) != nil { return true }
     guard shape.isColumn(slot), let value = overlay.value(slot) else { return false }
     return value != stored.value(slot)
   }
@@ -167,6 +167,9 @@ extension ManagedObject {
     case .derived(let derived):
       return stored.flatMap { shown($0.context.storedValue(of: derived, reference), slot, derived.kind) }
     case .relationship(let relationship):
+      if let order = relationship.order {
+        return stored?.context.storedMembers(of: reference, relationship, order).map(core.instance) ?? []
+      }
       let objects = stored?.context.storedEntries(relationship.index, reference).map(core.instance) ?? []
       return relationship.isToMany ? Set(objects) : objects.first
     }
@@ -271,6 +274,13 @@ extension ManagedObject {
       stop("\(shape.name).\(key) is to-one: it holds an object, not a set.")
     }
     return ToMany(self, slot)
+  }
+
+  /// The ordered to-many relationship called `key`, to be changed in place. The entity must have it.
+  public func mutableOrderedSetValue(forKey key: String) -> OrderedToMany<ManagedObject> {
+    let slot = relationshipSlot(key)
+    if shape.relationship(slot).order == nil { stop("\(shape.name).\(key) has no order.") }
+    return OrderedToMany(self, slot)
   }
 
   /// The identities of the objects at the other end of a relationship, unsaved changes included. Makes no

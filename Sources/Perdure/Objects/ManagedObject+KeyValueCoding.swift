@@ -13,7 +13,7 @@ extension ManagedObject {
   ///
   /// An attribute gives its Swift value (`Int16`, `Int32`, `Int64`, `Bool`, `Float`, `Double`, `Decimal`,
   /// `String`, `Date`, `UUID`, `Data`, `URL`, `ManagedObjectID`), nil when it has none; a to-one relationship the object or
-  /// nil; a to-many relationship a `Set<ManagedObject>`; a transient attribute of the type undefined what was set,
+  /// nil; a to-many relationship a `Set<ManagedObject>`, an ordered one a `[ManagedObject]`; a transient attribute of the type undefined what was set,
   /// or nil; a transformable attribute what its transformer or its class makes of the bytes, each time anew. The entity
   /// must have such a property.
   ///
@@ -34,6 +34,7 @@ extension ManagedObject {
     case .transient(.transformable, _): return transformedValue(slot)
     case .transient(let type, _): return attributeValue(slot).swiftValue(of: FieldKind(type))
     case .relationship(let relationship):
+      if relationship.order != nil { return Array(OrderedToMany<ManagedObject>(self, slot)) }
       return relationship.isToMany ? Set(ToMany<ManagedObject>(self, slot)) : related(slot)
     }
   }
@@ -54,7 +55,9 @@ extension ManagedObject {
       setAttributeValue(transformed(value, slot) ?? Self.attributeValue(value, key), slot)
       return
     }
-    if relationship.isToMany {
+    if relationship.order != nil {
+      OrderedToMany<ManagedObject>(self, slot).replace(with: Self.objects(value, key))
+    } else if relationship.isToMany {
       ToMany<ManagedObject>(self, slot).replace(with: Self.objects(value, key))
     } else {
       setRelated(Self.object(value, key), slot)

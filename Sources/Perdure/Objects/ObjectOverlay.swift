@@ -24,6 +24,8 @@ final class ObjectOverlay {
   /// if not its value is null. There is none of it when no column has changed.
   @exclusivity(unchecked) private var values: UnsafeMutablePointer<Value>?
   @exclusivity(unchecked) private(set) var deltas: [(slot: Int, delta: LinkDelta)] = []
+  /// The order of ordered relationships.
+  @exclusivity(unchecked) private(set) var orders: [(slot: Int, delta: OrderDelta)] = []
   /// The version of the row that the changes were made to; nil for new objects and where only links changed.
   @exclusivity(unchecked) var baseVersion: RowVersion?
   /// The row of that version, kept where the context has moved on past it and others have changed the same as is changed
@@ -82,8 +84,10 @@ final class ObjectOverlay {
 
   var hasDeltas: Bool { !deltas.isEmpty }
 
+  var hasOrders: Bool { !orders.isEmpty }
+
   /// Whether a save has to ask the store for anything.
-  var isToBeWritten: Bool { isNew || isDeleted || changesRow || hasDeltas }
+  var isToBeWritten: Bool { isNew || isDeleted || changesRow || hasDeltas || hasOrders }
 
   /// Whether a transient attribute was set since the last save.
   var changesTransients: Bool { transientsBefore != nil }
@@ -191,6 +195,19 @@ final class ObjectOverlay {
     if position == deltas.count { deltas.append((slot, LinkDelta())) }
     change(&deltas[position].delta)
     if deltas[position].delta.isEmpty { deltas.remove(at: position) }
+  }
+
+  /// How an ordered relationship's order differs from the store's; nil where it does not.
+  func order(_ slot: Int) -> OrderDelta? {
+    for entry in orders where entry.slot == slot { return entry.delta }
+    return nil
+  }
+
+  func setOrder(_ delta: OrderDelta?, _ slot: Int) {
+    isTouched = true
+    if isBeforeEvent { beginEvent() }
+    orders.removeAll { $0.slot == slot }
+    if let delta, !delta.isEmpty { orders.append((slot, delta)) }
   }
 
   /// What is changed from now on belongs to another event.

@@ -94,8 +94,8 @@ extension ManagedObject {
       return .object(try object?.snapshot(branch))
     }
     guard let branch else { return nil }
-    let objects = Array(ToMany<ManagedObject>(self, slot))
-      .sorted { $0.reference.rawValue < $1.reference.rawValue }
+    var objects = Array(ToMany<ManagedObject>(self, slot))
+    if relationship.order == nil { objects.sort { $0.reference.rawValue < $1.reference.rawValue } }
     var snapshots: [ObjectSnapshot] = []
     for object in objects { snapshots.append(try object.snapshot(branch)) }
     return .objects(snapshots)
@@ -213,6 +213,13 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
 
   /// The objects of a to-many relationship that was followed, in order of entity and identity.
   public subscript<D: ManagedObject>(dynamicMember keyPath: KeyPath<Root, ToMany<D>>) -> [TypedSnapshot<D>] {
+    property(keyPath).objects.map { TypedSnapshot<D>($0) }
+  }
+
+  /// The objects of an ordered to-many relationship that was followed, in its order.
+  public subscript<D: ManagedObject>(
+    dynamicMember keyPath: KeyPath<Root, OrderedToMany<D>>
+  ) -> [TypedSnapshot<D>] {
     property(keyPath).objects.map { TypedSnapshot<D>($0) }
   }
 

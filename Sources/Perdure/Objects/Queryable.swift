@@ -6,3 +6,8 @@ extension ToMany: QueryableCollection {
   /// The class of the elements.
   public typealias QueryElement = Element
 }
+
+extension OrderedToMany: QueryableCollection {
+  /// The class of the elements.
+  public typealias QueryElement = Element
+}

@@ -31,6 +31,10 @@ final class RelationshipShape: Sendable {
   let inverseSlot: Int?
   /// Whether the inverse is to-one.
   let inverseIsToOne: Bool
+  /// Where the order of an ordered relationship is.
+  let order: OrderIndexes?
+  /// Whether the objects at the other end have an order of those here.
+  let inverseIsOrdered: Bool
   let deleteRule: DeleteRule
   let isOptional: Bool
   let minCount: Int
@@ -81,6 +85,8 @@ final class RelationshipShape: Sendable {
       }
     }
     name = property.name
+    order = storage.order
+    inverseIsOrdered = inverse?.isOrdered ?? false
     slot = property.slot
     inverseSlot = inverse?.slot
     inverseIsToOne = inverse?.kind == .toOne

@@ -9,8 +9,9 @@
 //   G4  no two objects have the same values in a uniqueness constraint
 //   G5  of a one-to-one relationship no object has two; what is its own inverse is so at both ends
 //   G6  a relationship has as many objects as its limits ask for, at least one where it is not optional
+//   G7  who has a place in an ordered relationship is in it, and the place is an order key
 //
-// G5 and G6 are judged in RelationshipChecks.swift.
+// G5 and G6 are judged in RelationshipChecks.swift, G7 in OrderChecks.swift.
 // That indexes are what the rows give is an invariant of the engine (V4 of its own verification), derived counts
 // included. G4 is one as well (V5), which names index and key; here objects, properties and values are named.
 
@@ -21,7 +22,7 @@ internal import PerdurePredicates
 public struct GraphVerificationReport: Sendable {
   /// Something that is not as it must be.
   public struct Finding: Sendable, CustomStringConvertible {
-    /// The number of the invariant, 1 to 6.
+    /// The number of the invariant, 1 to 7.
     public let invariant: Int
     /// The object, the link, or the constraint, that breaks it.
     public let place: String
@@ -34,6 +35,8 @@ public struct GraphVerificationReport: Sendable {
 
   /// What is wrong; empty for a whole graph.
   public internal(set) var findings: [Finding] = []
+  /// Members of ordered relationships that have no place, and stand behind those that have one. They are no damage.
+  public internal(set) var membersWithoutPlace = 0
   /// Rows that were read, of all entities.
   public internal(set) var rows = 0
   /// Links of many-to-many relationships that were followed.
@@ -97,6 +100,9 @@ package struct GraphVerification {
       } else if schema.indexes[position].isUnique {
         attempt(4, schema.name(ofConstraint: index)) { try $0.checkUniqueness(index) }
       }
+    }
+    for check in OrderCheck.all(of: schema) where !steps.isStopped {
+      attempt(7, check.name) { try $0.checkOrder(check) }
     }
     for pair in relationships.pairs where !steps.isStopped {
       attempt(5, pair.name) { try $0.checkPairs(pair) }
@@ -190,6 +196,20 @@ package struct GraphVerification {
       }
       return found.findings.count < findingsMax && steps.next()
     }
+  }
+
+  private mutating func checkOrder(_ check: OrderCheck) throws {
+    var found = report
+    defer { report = found }
+    let placed = try check.visit(view) { owner, member, problem in
+      if let problem {
+        found.findings.append(
+          .init(
+            invariant: 7, place: "\(name(owner)).\(check.name)", message: "\(name(member)) \(problem)"))
+      }
+      return found.findings.count < findingsMax && steps.next()
+    }
+    if let placed { found.membersWithoutPlace += max(0, try view.entryCount(check.members, .all) - placed) }
   }
 
   private mutating func checkLinks(_ index: StoreIndex, _ property: UInt32) throws {
@@ -299,7 +319,10 @@ package struct GraphVerification {
 extension IndexDefinition {
   /// Whether its entries are looked at by themselves: links, and what is unique.
   fileprivate var isVerified: Bool {
-    if case .links = kind { return true }
+    switch kind {
+    case .links, .orders: return true
+    default: break
+    }
     return isUnique
   }
 }

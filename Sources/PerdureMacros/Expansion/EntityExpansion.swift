@@ -182,15 +182,16 @@ struct EntityExpansion {
     guard let element = property.toManyElement else { return [] }
     let name = property.name.prefix(1).uppercased() + property.name.dropFirst()
     let (value, access) = (property.spelling, property.access)
-    return [
+    let insert = property.isOrdered ? "append" : "insert"
+    let functions = [
       """
       /// Connects an object to `\(property.name)`.
-      \(access)func addTo\(name)(_ object: \(element)) { \(value).insert(object) }
+      \(access)func addTo\(name)(_ object: \(element)) { \(value).\(insert)(object) }
       """,
       """
       /// Connects objects to `\(property.name)`.
       \(access)func addTo\(name)(_ objects: some Sequence<\(element)>) {
-        for object in objects { \(value).insert(object) }
+        for object in objects { \(value).\(insert)(object) }
       }
       """,
       """
@@ -201,6 +202,28 @@ struct EntityExpansion {
       /// Disconnects objects from `\(property.name)`.
       \(access)func removeFrom\(name)(_ objects: some Sequence<\(element)>) {
         for object in objects { \(value).remove(object) }
+      }
+      """,
+    ]
+    return property.isOrdered ? functions + orderedFunctions(name, value, access, element) : functions
+  }
+
+  private func orderedFunctions(
+    _ name: String, _ value: String, _ access: String, _ element: String
+  ) -> [String] {
+    [
+      """
+      /// Connects an object at a position.
+      \(access)func insertInto\(name)(_ object: \(element), at position: Int) { \(value).insert(object, at: position) }
+      """,
+      """
+      /// Disconnects the object at a position.
+      \(access)func removeFrom\(name)(at position: Int) { \(value).remove(at: position) }
+      """,
+      """
+      /// Disconnects the object at a position, and connects another one there.
+      \(access)func replace\(name)(at position: Int, with object: \(element)) {
+        \(value).replace(at: position, with: object)
       }
       """,
     ]

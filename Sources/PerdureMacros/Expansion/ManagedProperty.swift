@@ -138,12 +138,16 @@ struct ManagedProperty: Hashable, Sendable {
     return nil
   }
 
-  /// The class of the objects when the type is written as `ToMany<…>`, for the generated functions.
+  /// The class of the objects when the type is written as `ToMany<…>` or `OrderedToMany<…>`, for the generated functions.
   var toManyElement: String? { Self.toManyElement(of: type) }
+
+  /// Whether the type is written as `OrderedToMany<…>`.
+  var isOrdered: Bool { type.hasPrefix("OrderedToMany<") || type.hasPrefix("Perdure.OrderedToMany<") }
 
   static func toManyElement(of type: String) -> String? {
     var type = Substring(type)
     if type.hasPrefix("Perdure.") { type = type.dropFirst("Perdure.".count) }
+    if type.hasPrefix("OrderedToMany<") { type = type.dropFirst("Ordered".count) }
     guard type.hasPrefix("ToMany<"), type.hasSuffix(">") else { return nil }
     return String(type.dropFirst("ToMany<".count).dropLast())
   }

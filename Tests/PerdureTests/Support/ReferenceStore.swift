@@ -40,15 +40,18 @@ final class ReferenceView: StoreView {
   private let schema: StoreSchema
   fileprivate let rows: [ObjectReference: RowBox]
   fileprivate let links: Set<StoreLink>
+  fileprivate let keys: [StoreLink: OrderKey]
   private let cache = Mutex<[StoreIndex: [Entry]]>([:])
 
   fileprivate init(
-    _ schema: StoreSchema, _ sequence: UInt64, _ rows: [ObjectReference: RowBox], _ links: Set<StoreLink>
+    _ schema: StoreSchema, _ sequence: UInt64, _ rows: [ObjectReference: RowBox], _ links: Set<StoreLink>,
+    _ keys: [StoreLink: OrderKey]
   ) {
     self.schema = schema
     self.sequence = sequence
     self.rows = rows
     self.links = links
+    self.keys = keys
   }
 
   func row(_ reference: ObjectReference) throws -> StoredRow? { rows[reference]?.stored }
@@ -142,6 +145,13 @@ final class ReferenceView: StoreView {
       return links.filter { $0.index == forward }.map {
         Entry(key: bare($0.target), reference: $0.source)
       }
+    case .orders:
+      return keys.keys.filter { $0.index == index }.map { Entry(key: bare($0.source), reference: $0.target) }
+    case .ordered(_, let orders):
+      return keys.compactMap { link, key in
+        link.index == orders
+          ? Entry(key: OrderIndexes.indexKey(link.source, key), reference: link.target) : nil
+      }
     case .countOrder(_, let counted):
       return countEntries(definition, counted)
     // Whoever asks for a sum adds up the members.
@@ -196,7 +206,7 @@ final class ReferenceStore: PersistentStore {
 
   init(_ schema: StoreSchema) {
     self.schema = schema
-    state = Mutex(State(view: ReferenceView(schema, 0, [:], [])))
+    state = Mutex(State(view: ReferenceView(schema, 0, [:], [], [:])))
   }
 
   func view() -> any StoreView { state.withLock { $0.view } }
@@ -224,7 +234,10 @@ final class ReferenceStore: PersistentStore {
       var links = old.links
       links.subtract(change.linksRemoved)
       links.formUnion(change.linksAdded)
-      let new = ReferenceView(schema, old.sequence + 1, rows, links)
+      var keys = old.keys
+      for link in change.linksRemoved { keys[link] = nil }
+      for place in change.places { keys[place.link] = place.key }
+      let new = ReferenceView(schema, old.sequence + 1, rows, links, keys)
       let duplicates = duplicates(in: new, change)
       if !duplicates.isEmpty { throw StoreConflict(duplicates: duplicates) }
       state.view = new

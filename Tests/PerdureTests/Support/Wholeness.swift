@@ -63,5 +63,6 @@ private func disagreement(
 
 private func objects(_ value: Any?) -> [ManagedObject] {
   if let objects = value as? Set<ManagedObject> { return Array(objects) }
+  if let objects = value as? [ManagedObject] { return objects }
   return (value as? ManagedObject).map { [$0] } ?? []
 }

@@ -1,0 +1,330 @@
+// Who is where in an ordered relationship, unsaved changes included; and putting somebody there.
+//
+// What the store has is an index by place, whose ranges can be counted; what is not saved is a tree of changes
+// (OrderDelta). So a position is found, and a member put there, in O(log n), and nothing is loaded. Where the store has
+// places for fewer than are linked (StoredOrder, P2), the missing ones are made first, the same every time.
+
+internal import PerdurePredicates
+
+// MARK: - The store's order
+
+extension ContextCore {
+  /// How many members the store has in front of a place.
+  private func storedCount(
+    before place: OrderPlace, of owner: ObjectReference, _ order: OrderIndexes
+  ) throws -> Int {
+    let key = OrderIndexes.indexKey(owner, place.key)
+    let whole = OrderIndexes.range(of: owner)
+    var count = try view.entryCount(order.ordered, KeyRange(lower: whole.lower, upper: key))
+    try view.visitEntries(order.ordered, .equal(key), descending: false) { _, reference in
+      if reference.rawValue < place.reference.rawValue { count += 1 }
+      return reference.rawValue < place.reference.rawValue
+    }
+    return count
+  }
+
+  private func storedPlace(
+    at position: Int, of owner: ObjectReference, _ order: OrderIndexes
+  ) throws -> OrderPlace? {
+    var found: OrderPlace?
+    try view.withEntry(at: position, of: OrderIndexes.range(of: owner), in: order.ordered) { key, reference in
+      found = OrderIndexes.orderKey(in: key).map { OrderPlace(key: $0, reference: reference) }
+    }
+    return found
+  }
+
+  /// The place that the store has for a member; nil also where it cannot be read.
+  private func storedKey(
+    of member: ObjectReference, under owner: ObjectReference, _ order: OrderIndexes
+  ) -> OrderKey? {
+    if tracker.isNew(owner) || tracker.isNew(member) { return nil }
+    return reading(owner, or: nil) { try view.orderKey(of: member, under: owner, in: order) }
+  }
+
+  func storedPlaces(of owner: ObjectReference, _ order: OrderIndexes) throws -> [OrderPlace] {
+    var places: [OrderPlace] = []
+    try view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { key, reference in
+      if let key = OrderIndexes.orderKey(in: key) {
+        places.append(OrderPlace(key: key, reference: reference))
+      }
+      return true
+    }
+    return places
+  }
+
+  /// What a body reads; where the store cannot, another value, and the next save says why.
+  func reading<T>(_ owner: ObjectReference, or other: T, _ body: () throws -> T) -> T {
+    do { return try body() } catch {
+      noteReadFailure(error, owner)
+      return other
+    }
+  }
+}
+
+// MARK: - Reading
+
+extension ContextCore {
+  /// The unsaved order of a relationship, with places for whom the store has none (P2).
+  private func orderDelta(of owner: ObjectReference, _ relationship: RelationshipShape) -> OrderDelta {
+    guard let order = relationship.order else { preconditionFailure("\(relationship.name) has no order.") }
+    let overlay = tracker[owner]
+    if let delta = overlay?.order(relationship.slot) { return delta }
+    if overlay?.isNew == true { return OrderDelta() }
+    return reading(owner, or: OrderDelta()) {
+      let placed = try view.entryCount(order.ordered, OrderIndexes.range(of: owner))
+      let linked = try view.entryCount(relationship.index, Self.range(of: owner))
+      return placed == linked ? OrderDelta() : try repairedOrder(of: owner, relationship, order)
+    }
+  }
+
+  private func repairedOrder(
+    of owner: ObjectReference, _ relationship: RelationshipShape, _ order: OrderIndexes
+  ) throws -> OrderDelta {
+    let delta = OrderDelta()
+    let places = try storedPlaces(of: owner, order)
+    let linked = storedEntries(relationship.index, owner)
+    let members = Set(linked)
+    for place in places where !members.contains(place.reference) {
+      delta.hide(place.reference, stored: place.key)
+    }
+    let known = Set(places.map(\.reference))
+    var last = places.last?.key
+    for member in linked.sorted(by: { $0.rawValue < $1.rawValue }) where !known.contains(member) {
+      guard let key = OrderKey.between(last, nil) else { break }
+      delta.place(member, at: key, stored: nil, isSpread: true)
+      last = key
+    }
+    return delta
+  }
+
+  /// Appends the members of an ordered relationship in order.
+  func appendOrdered(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, to result: inout [ObjectReference]
+  ) {
+    guard let order = relationship.order else { return }
+    statistics.relationshipRequestCount += 1
+    let delta = orderDelta(of: owner, relationship)
+    let added = delta.tree.added
+    var next = added.startIndex
+    let places =
+      tracker.isNew(owner) ? [] : reading(owner, or: []) { try storedPlaces(of: owner, order) }
+    for place in places where delta.placed[place.reference] == nil && delta.hidden[place.reference] == nil {
+      while next < added.endIndex, added[next] < place {
+        result.append(added[next].reference)
+        next += 1
+      }
+      result.append(place.reference)
+    }
+    result.append(contentsOf: added[next...].map(\.reference))
+  }
+
+  /// The member at a position. O(log n).
+  func orderedMember(
+    at position: Int, of owner: ObjectReference, _ relationship: RelationshipShape
+  ) -> ObjectReference? {
+    if !vanished.isEmpty {
+      let all = targets(of: owner, relationship)
+      return all.indices.contains(position) ? all[position] : nil
+    }
+    return orderedPlace(at: position, of: owner, relationship, orderDelta(of: owner, relationship))?.reference
+  }
+
+  private func orderedPlace(
+    at position: Int, of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
+  ) -> OrderPlace? {
+    guard let order = relationship.order, position >= 0 else { return nil }
+    let isNew = tracker.isNew(owner)
+    return reading(owner, or: nil) {
+      let found = try delta.tree.find(position) {
+        isNew ? 0 : try storedCount(before: $0, of: owner, order)
+      }
+      switch found {
+      case .added(let place): return place
+      case .stored(let position): return isNew ? nil : try storedPlace(at: position, of: owner, order)
+      }
+    }
+  }
+
+  /// The position of a member, nil for who is none. O(log n).
+  func orderedPosition(
+    of member: ObjectReference, in owner: ObjectReference, _ relationship: RelationshipShape
+  ) -> Int? {
+    guard let order = relationship.order else { return nil }
+    if !vanished.isEmpty { return targets(of: owner, relationship).firstIndex(of: member) }
+    let delta = orderDelta(of: owner, relationship)
+    guard contains(owner, relationship, member), delta.hidden[member] == nil,
+      let key = delta.placed[member]?.key ?? storedKey(of: member, under: owner, order)
+    else { return nil }
+    let place = OrderPlace(key: key, reference: member)
+    return reading(owner, or: nil) {
+      let stored = tracker.isNew(owner) ? 0 : try storedCount(before: place, of: owner, order)
+      return stored + delta.tree.weight(before: place)
+    }
+  }
+}
+
+// MARK: - Changing
+
+extension ContextCore {
+  /// Somebody has come into an ordered relationship: to its end, or, where a change is taken back, to where it was.
+  func didEnter(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
+    guard let order = relationship.order else { return }
+    let delta = orderDelta(of: owner, relationship)
+    let stored = delta.hidden[member] ?? storedKey(of: member, under: owner, order)
+    if restoresOrder, stored != nil {
+      delta.forget(member)
+    } else if delta.placed[member] == nil {
+      delta.forget(member)
+      place(member, stored: stored, at: nil, of: owner, relationship, delta)
+    }
+    setOrder(delta, owner, relationship)
+  }
+
+  /// Somebody has left an ordered relationship.
+  func didLeave(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
+    guard let order = relationship.order else { return }
+    let delta = orderDelta(of: owner, relationship)
+    let stored = delta.placed[member]?.stored ?? delta.hidden[member]
+    delta.hide(member, stored: stored ?? storedKey(of: member, under: owner, order))
+    setOrder(delta, owner, relationship)
+  }
+
+  /// Puts a member at a position among the others; nil: behind them.
+  func move(
+    _ member: ObjectReference, to position: Int?, of owner: ObjectReference, _ relationship: RelationshipShape
+  ) {
+    guard let order = relationship.order else { return }
+    let delta = orderDelta(of: owner, relationship)
+    let stored = delta.placed[member].map(\.stored) ?? storedKey(of: member, under: owner, order)
+    // Out of the way, so that positions are those of the others.
+    delta.hide(member, stored: stored)
+    place(member, stored: stored, at: position, of: owner, relationship, delta)
+    setOrder(delta, owner, relationship)
+  }
+
+  private func setOrder(_ delta: OrderDelta, _ owner: ObjectReference, _ relationship: RelationshipShape) {
+    let overlay = overlay(for: owner)
+    overlay.setOrder(delta, relationship.slot)
+    dropIfUnchanged(overlay)
+  }
+
+  /// - Parameter delta: Without the member.
+  private func place(
+    _ member: ObjectReference, stored: OrderKey?, at position: Int?, of owner: ObjectReference,
+    _ relationship: RelationshipShape, _ delta: OrderDelta
+  ) {
+    if position == nil, let last = lastPlace(of: owner, relationship, delta),
+      let key = OrderKey.between(last.key, nil)
+    {
+      return delta.place(member, at: key, stored: stored)
+    }
+    let count = orderedCount(of: owner, relationship, delta)
+    let position = min(position ?? count, count)
+    let before = position == 0 ? nil : orderedPlace(at: position - 1, of: owner, relationship, delta)
+    let behind = position == count ? nil : orderedPlace(at: position, of: owner, relationship, delta)
+    if let key = OrderKey.between(before?.key, behind?.key) {
+      return delta.place(member, at: key, stored: stored)
+    }
+    makeRoom(for: member, stored: stored, at: position, of: count, owner, relationship, delta)
+  }
+
+  /// The last place; nil also where it takes more to find.
+  private func lastPlace(
+    of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
+  ) -> OrderPlace? {
+    guard let order = relationship.order else { return nil }
+    let added = delta.tree.lastAdded
+    if tracker.isNew(owner) { return added }
+    return reading(owner, or: nil) {
+      var last: OrderPlace?
+      try view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: true) {
+        key, reference in
+        last = OrderIndexes.orderKey(in: key).map { OrderPlace(key: $0, reference: reference) }
+        return false
+      }
+      guard let last else { return added }
+      if delta.placed[last.reference] != nil || delta.hidden[last.reference] != nil { return nil }
+      return added.map { max($0, last) } ?? last
+    }
+  }
+
+  /// How many places there are.
+  private func orderedCount(
+    of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
+  ) -> Int {
+    guard let order = relationship.order else { return 0 }
+    let stored =
+      tracker.isNew(owner)
+      ? 0 : reading(owner, or: 0) { try view.entryCount(order.ordered, OrderIndexes.range(of: owner)) }
+    return stored + delta.tree.weight
+  }
+
+  /// Gives the neighbours of a position new places, 64 of them, or twice as many, until there is room for long.
+  private func makeRoom(
+    for member: ObjectReference, stored: OrderKey?, at position: Int, of count: Int, _ owner: ObjectReference,
+    _ relationship: RelationshipShape, _ delta: OrderDelta
+  ) {
+    guard let order = relationship.order else { return }
+    var width = 64
+    while true {
+      let range = max(0, position - width / 2)..<min(count, position + width / 2)
+      let lower =
+        range.lowerBound == 0
+        ? nil : orderedPlace(at: range.lowerBound - 1, of: owner, relationship, delta)?.key
+      let upper =
+        range.upperBound == count
+        ? nil : orderedPlace(at: range.upperBound, of: owner, relationship, delta)?.key
+      if let keys = OrderKey.spread(range.count + 1, between: lower, upper) {
+        var members = range.compactMap { orderedPlace(at: $0, of: owner, relationship, delta)?.reference }
+        members.insert(member, at: min(members.count, position - range.lowerBound))
+        for (other, key) in zip(members, keys) {
+          let known =
+            other == member
+            ? stored : delta.placed[other].map(\.stored) ?? storedKey(of: other, under: owner, order)
+          let isSpread = other != member && delta.placed[other]?.isSpread ?? true
+          delta.place(other, at: key, stored: known, isSpread: isSpread)
+        }
+        return
+      }
+      precondition(range.count < count, "A whole order always finds room.")
+      width *= 2
+    }
+  }
+}
+
+// MARK: - After the view has moved on
+
+extension ContextCore {
+  /// Restores D1 and D2 for an object's ordered relationships. What only made room for others gives way to what has been
+  /// saved since.
+  func reconcileOrders(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.relationships {
+      guard let order = relationship.order else { continue }
+      let old = overlay.order(relationship.slot)
+      let links = overlay.delta(relationship.slot)
+      if old == nil, links == nil { continue }
+      // It is no change, so that no hook need hear of it.
+      let wasTouched = overlay.isTouched
+      defer { overlay.isTouched = wasTouched }
+      overlay.setOrder(nil, relationship.slot)
+      let delta = orderDelta(of: overlay.reference, relationship)
+      for place in old?.tree.added ?? [] {
+        guard let placement = old?.placed[place.reference],
+          contains(overlay.reference, relationship, place.reference), !hasVanished(place.reference)
+        else { continue }
+        let stored = storedKey(of: place.reference, under: overlay.reference, order)
+        if placement.isSpread, stored != placement.stored || stored == nil { continue }
+        delta.place(place.reference, at: place.key, stored: stored, isSpread: placement.isSpread)
+      }
+      for member in links?.added.ordered ?? [] where delta.placed[member] == nil {
+        place(
+          member, stored: storedKey(of: member, under: overlay.reference, order), at: nil,
+          of: overlay.reference, relationship, delta)
+      }
+      for member in links?.removed.ordered ?? [] {
+        delta.hide(member, stored: storedKey(of: member, under: overlay.reference, order))
+      }
+      overlay.setOrder(delta, relationship.slot)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// The members of ordered relationships as the store has them, without what is not saved.
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  /// The members that the store has for an owner, in order; of places alone, linked or not.
+  func storedMembers(of owner: ObjectReference, _ order: OrderIndexes) -> [ObjectReference] {
+    reading(owner, or: []) { try storedPlaces(of: owner, order).map(\.reference) }
+  }
+
+  /// The members that the store has for an owner, in order.
+  func storedMembers(
+    of owner: ObjectReference, _ relationship: RelationshipShape, _ order: OrderIndexes
+  ) -> [ObjectReference] {
+    let linked = storedEntries(relationship.index, owner).sorted { $0.rawValue < $1.rawValue }
+    let (members, placed) = (Set(linked), storedMembers(of: owner, order))
+    let known = Set(placed)
+    return placed.filter(members.contains) + linked.filter { !known.contains($0) }
+  }
+
+  /// Appends the members that the store has for several owners, each owner's in order and behind those of the one before;
+  /// `ends` and `countMax` as for `StoreView.appendReferences(underEach:in:countMax:to:ends:)`.
+  func appendStoredMembers(
+    underEach owners: [ObjectReference], _ relationship: RelationshipShape, _ order: OrderIndexes,
+    countMax: Int, to found: inout [ObjectReference], ends: inout [Int]
+  ) throws {
+    for owner in owners {
+      let placed = try storedPlaces(of: owner, order)
+      let isWhole = try placed.count == view.entryCount(relationship.index, Self.range(of: owner))
+      found += isWhole ? placed.map(\.reference) : storedMembers(of: owner, relationship, order)
+      ends.append(found.count)
+      if found.count > countMax { return }
+    }
+  }
+}

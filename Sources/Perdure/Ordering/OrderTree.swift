@@ -1,0 +1,200 @@
+// The changes of one ordered relationship that are not saved, in order: what they add at which place, and what of the
+// store they hide. With the counts of the store's index they say who is at a position, and at which position one is, in
+// O(log n).
+//
+// A treap: a search tree by place, and a heap by a number made of the reference; so it is as deep as a random tree, and
+// the same in every run.
+
+internal import PerdurePredicates
+
+/// A place in an ordered relationship (OrderKey, K3).
+struct OrderPlace: Hashable, Comparable {
+  let key: OrderKey
+  let reference: ObjectReference
+
+  static func < (left: OrderPlace, right: OrderPlace) -> Bool {
+    if left.key != right.key { return left.key < right.key }
+    return left.reference.rawValue < right.reference.rawValue
+  }
+}
+
+/// Places, each of which adds one object to those of the store or hides one of them.
+struct OrderTree {
+  private struct Node {
+    let place: OrderPlace
+    /// 1 for an object that is added, -1 for one that is hidden.
+    let weight: Int
+    var left = -1
+    var right = -1
+    /// The weights below and of the node itself.
+    var sum: Int
+
+    var priority: UInt64 {
+      // The finalizer of SplitMix64: neighbouring references get numbers that have nothing to do with each other.
+      var bits = place.reference.rawValue &+ 0x9E37_79B9_7F4A_7C15
+      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+      return bits ^ (bits >> 31)
+    }
+  }
+
+  private var nodes: [Node] = []
+  private var free: [Int] = []
+  private var root = -1
+
+  var isEmpty: Bool { root < 0 }
+
+  /// How many objects more there are than the store has.
+  var weight: Int { weight(root) }
+
+  /// Adds a place that is not there.
+  mutating func insert(_ place: OrderPlace, weight: Int) {
+    let node = Node(place: place, weight: weight, sum: weight)
+    let position: Int
+    if let unused = free.popLast() {
+      position = unused
+      nodes[position] = node
+    } else {
+      position = nodes.count
+      nodes.append(node)
+    }
+    let (left, right) = split(root, before: place)
+    root = merge(merge(left, position), right)
+  }
+
+  /// Takes a place out that is there.
+  mutating func remove(_ place: OrderPlace) {
+    let (left, rest) = split(root, before: place)
+    // The first of the rest goes.
+    var path: [Int] = []
+    var position = rest
+    while position >= 0, nodes[position].left >= 0 {
+      path.append(position)
+      position = nodes[position].left
+    }
+    guard position >= 0, nodes[position].place == place else {
+      preconditionFailure("The place is not among the changes.")
+    }
+    var right = nodes[position].right
+    free.append(position)
+    for parent in path.reversed() {
+      nodes[parent].left = right
+      update(parent)
+      right = parent
+    }
+    root = merge(left, right)
+  }
+
+  /// How many objects more there are before a place than the store has there.
+  func weight(before place: OrderPlace) -> Int {
+    var sum = 0
+    var position = root
+    while position >= 0 {
+      let node = nodes[position]
+      if node.place < place {
+        sum += node.weight + weight(node.left)
+        position = node.right
+      } else {
+        position = node.left
+      }
+    }
+    return sum
+  }
+
+  /// What is at a position of all.
+  enum Found {
+    /// An object that is added.
+    case added(OrderPlace)
+    /// The object at a position among those of the store.
+    case stored(Int)
+  }
+
+  /// - Parameter storedCount: How many objects the store has before a place.
+  func find(_ wanted: Int, storedCount: (OrderPlace) throws -> Int) rethrows -> Found {
+    var before = 0
+    var position = root
+    while position >= 0 {
+      let node = nodes[position]
+      let rank = try storedCount(node.place) + before + weight(node.left)
+      if wanted < rank {
+        position = node.left
+      } else if node.weight > 0, wanted == rank {
+        return .added(node.place)
+      } else {
+        before += weight(node.left) + node.weight
+        position = node.right
+      }
+    }
+    return .stored(wanted - before)
+  }
+
+  /// The places that are added, in order.
+  var added: [OrderPlace] {
+    var result: [OrderPlace] = []
+    var path: [Int] = []
+    var position = root
+    while position >= 0 || !path.isEmpty {
+      while position >= 0 {
+        path.append(position)
+        position = nodes[position].left
+      }
+      let next = path.removeLast()
+      if nodes[next].weight > 0 { result.append(nodes[next].place) }
+      position = nodes[next].right
+    }
+    return result
+  }
+
+  /// The last place that is added.
+  var lastAdded: OrderPlace? {
+    // What is hidden may stand behind it.
+    var candidates: [Int] = []
+    var position = root
+    while position >= 0 || !candidates.isEmpty {
+      while position >= 0 {
+        candidates.append(position)
+        position = nodes[position].right
+      }
+      let next = candidates.removeLast()
+      if nodes[next].weight > 0 { return nodes[next].place }
+      position = nodes[next].left
+    }
+    return nil
+  }
+
+  // MARK: The treap
+
+  private func weight(_ position: Int) -> Int { position < 0 ? 0 : nodes[position].sum }
+
+  private mutating func update(_ position: Int) {
+    nodes[position].sum =
+      weight(nodes[position].left) + nodes[position].weight + weight(nodes[position].right)
+  }
+
+  private mutating func split(_ position: Int, before place: OrderPlace) -> (left: Int, right: Int) {
+    guard position >= 0 else { return (-1, -1) }
+    if nodes[position].place < place {
+      let (left, right) = split(nodes[position].right, before: place)
+      nodes[position].right = left
+      update(position)
+      return (position, right)
+    }
+    let (left, right) = split(nodes[position].left, before: place)
+    nodes[position].left = right
+    update(position)
+    return (left, position)
+  }
+
+  private mutating func merge(_ left: Int, _ right: Int) -> Int {
+    if left < 0 { return right }
+    if right < 0 { return left }
+    if nodes[left].priority > nodes[right].priority {
+      nodes[left].right = merge(nodes[left].right, right)
+      update(left)
+      return left
+    }
+    nodes[right].left = merge(left, nodes[right].left)
+    update(right)
+    return right
+  }
+}

@@ -1,0 +1,173 @@
+internal import PerdurePredicates
+
+/// The objects at the other end of an ordered to-many relationship: a live view, not a copy.
+///
+/// It is as `ToMany`, and its objects have positions. What is connected from the other end, or added without a position,
+/// stands at the end.
+///
+///     conversation.messages.append(message)
+///     conversation.messages.insert(first, at: 0)
+///     conversation.messages.move(message, to: 3)
+///     let last = conversation.messages.last
+///
+/// Everything that concerns one object, at whatever position, is O(log n); nothing is loaded for it, and a save of it
+/// writes one short record, of the object's place alone. Contexts that insert at different places at the same time both
+/// win; what they insert at the same place stands side by side, in an order that all see alike. Where both have moved
+/// the same object, the second save is a conflict.
+public struct OrderedToMany<Element: ManagedObject> {
+  @usableFromInline let owner: ManagedObject
+  @usableFromInline let slot: Int
+
+  @usableFromInline
+  init(_ owner: ManagedObject, _ slot: Int) {
+    self.owner = owner
+    self.slot = slot
+  }
+
+  private var relationship: RelationshipShape { owner.shape.relationship(slot) }
+  private var unordered: ToMany<Element> { ToMany(owner, slot) }
+
+  /// The number of objects. O(log n): nothing is loaded.
+  @inlinable public var count: Int { owner.relatedCount(slot) }
+
+  /// Whether there is no object. O(log n).
+  @inlinable public var isEmpty: Bool { count == 0 }
+
+  /// Whether an object is at the other end. O(log n): nothing is loaded.
+  public func contains(_ object: Element) -> Bool { unordered.contains(object) }
+
+  /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no instance is made.
+  public func contains(_ id: ManagedObjectID) -> Bool { unordered.contains(id) }
+
+  /// The identities of the objects in order, without making instances of them.
+  public var objectIDs: [ManagedObjectID] { unordered.objectIDs }
+
+  /// The object at a position below `count`. O(log n): no other object is loaded.
+  public subscript(position: Int) -> Element {
+    guard let object = object(at: position) else {
+      stop("\(relationship.name) has \(count) objects, and none at \(position).")
+    }
+    return object
+  }
+
+  /// The first object. O(log n).
+  public var first: Element? { object(at: 0) }
+
+  /// The last object. O(log n).
+  public var last: Element? { object(at: count - 1) }
+
+  /// The position of an object; nil for one that is not there. O(log n).
+  public func firstIndex(of object: Element) -> Int? {
+    guard let context = owner.context, contains(object) else { return nil }
+    return context.orderedPosition(of: object.reference, in: owner.reference, relationship)
+  }
+
+  private func object(at position: Int) -> Element? {
+    owner.core.checkOwner()
+    guard let context = owner.context, !context.hasVanished(owner.reference) else { return nil }
+    return context.orderedMember(at: position, of: owner.reference, relationship)
+      .map { context.instance(of: $0).typed(Element.self) }
+  }
+
+  // MARK: Changing
+
+  /// Connects an object behind all others. One that is there stays where it is.
+  public func append(_ object: Element) { unordered.insert(object) }
+
+  /// Connects objects behind all others, in their order.
+  public func append(contentsOf objects: some Sequence<Element>) {
+    for object in objects { append(object) }
+  }
+
+  /// Connects an object, so that it has a position of at most `count`. One that is there stays where it is.
+  public func insert(_ object: Element, at position: Int) {
+    checkPosition(position, upTo: count)
+    if contains(object) { return }
+    append(object)
+    place(object, at: position)
+  }
+
+  /// Connects objects, so that the first of them has a position. Those that are there stay where they are.
+  public func insert(contentsOf objects: some Sequence<Element>, at position: Int) {
+    var position = position
+    for object in objects where !contains(object) {
+      insert(object, at: position)
+      position += 1
+    }
+  }
+
+  /// Moves an object that is there, so that it has a position below `count`. One that is not there is not moved.
+  public func move(_ object: Element, to position: Int) {
+    guard contains(object) else { return }
+    checkPosition(position, upTo: count - 1)
+    if firstIndex(of: object) == position { return }
+    place(object, at: position)
+  }
+
+  /// Moves the object at a position to another one below `count`.
+  public func move(from position: Int, to target: Int) { move(self[position], to: target) }
+
+  /// Disconnects the object at a position, and connects another one there. Where the other is there already, at another
+  /// position, nothing happens.
+  public func replace(at position: Int, with object: Element) {
+    let old = self[position]
+    if contains(object) { return }
+    remove(old)
+    insert(object, at: position)
+  }
+
+  /// Disconnects an object.
+  public func remove(_ object: Element) { unordered.remove(object) }
+
+  /// Disconnects objects.
+  public func remove(contentsOf objects: some Sequence<Element>) { unordered.remove(contentsOf: objects) }
+
+  /// Disconnects the object at a position below `count`.
+  public func remove(at position: Int) { remove(self[position]) }
+
+  /// Disconnects all objects.
+  public func removeAll() { unordered.removeAll() }
+
+  /// Connects exactly these objects, in this order; an object that occurs again counts where it occurs first.
+  ///
+  /// - Complexity: O(n log n); objects that are in the right order among each other already are not moved, as far as
+  ///   that goes without looking further than the next one.
+  public func replace(with objects: some Sequence<Element>) {
+    var seen: Set<ManagedObjectID> = []
+    let wanted = objects.filter { seen.insert($0.objectID).inserted }
+    unordered.replace(with: wanted)
+    guard let context = owner.contextForConnecting() else { return }
+    var position = 0
+    for object in wanted where contains(object) {
+      if context.orderedMember(at: position, of: owner.reference, relationship) != object.reference {
+        place(object, at: position)
+      }
+      position += 1
+    }
+  }
+
+  private func place(_ object: Element, at position: Int) {
+    guard let context = owner.contextForConnecting(), contains(object) else { return }
+    context.move(object.reference, to: position, of: owner.reference, relationship)
+  }
+
+  private func checkPosition(_ position: Int, upTo last: Int) {
+    if position < 0 || position > last {
+      stop("\(relationship.name) has \(count) objects: \(position) is no position for one.")
+    }
+  }
+}
+
+@available(*, unavailable)
+extension OrderedToMany: Sendable {}
+
+extension OrderedToMany: Sequence {
+  /// The objects that are connected now, in order; changes during the iteration do not disturb it.
+  @inlinable
+  public func makeIterator() -> ToMany<Element>.Iterator { ToMany<Element>.Iterator(owner.siblings(slot)) }
+}
+
+extension OrderedToMany: CustomStringConvertible {
+  /// The identities of the objects in order; makes no instances.
+  public var description: String { "\(objectIDs.map(\.uri))" }
+}

@@ -1,0 +1,93 @@
+// How a store keeps the order of a relationship.
+//
+// Each member of an ordered relationship has an entry of its own in the keyspace `order/P`: owner and member, and the
+// order key for a value. The derived index `ordered/P` has owner and order key for its key. So a move writes one short
+// record and neither row; it counts as a change of nobody's attributes; and what two contexts place at the same time
+// is there twice, in the order of keys, and of references where keys are equal.
+//
+// Invariants
+//   P1. An entry of `order/P` has its link: every commit that makes or ends a link of an ordered relationship makes or
+//       ends the entry with it, and one that changes an entry requires that nobody else has changed it.
+//   P2. A link may lack its entry (the relationship was not ordered when it was made, or the entry was lost): its member
+//       stands behind all others, in the order of references.
+
+package import PerdurePredicates
+
+/// Where a store keeps the order of a relationship.
+package struct OrderIndexes: Hashable, Sendable {
+  /// From an owner and a member to the member's order key.
+  package let keys: StoreIndex
+  /// From an owner and an order key to the member.
+  package let ordered: StoreIndex
+
+  package init(keys: StoreIndex, ordered: StoreIndex) {
+    self.keys = keys
+    self.ordered = ordered
+  }
+
+  /// The entries of an owner in `ordered`.
+  static func range(of owner: ObjectReference) -> KeyRange {
+    var key = OrderedKey()
+    key.append(bare: owner)
+    return .prefix(key.bytes)
+  }
+
+  /// What an entry in `ordered` has for a key.
+  package static func indexKey(_ owner: ObjectReference, _ key: OrderKey) -> [UInt8] {
+    var bytes = OrderedKey()
+    bytes.append(bare: owner)
+    for byte in key.bytes { bytes.bytes += byte == 0 ? [0, 0xFF] : [byte] }
+    return bytes.bytes + [0, 0]
+  }
+
+  /// The order key in an entry's key; nil where there is none.
+  package static func orderKey(in key: UnsafeRawBufferPointer) -> OrderKey? {
+    guard key.count > 10 else { return nil }
+    var bytes: [UInt8] = []
+    var place = 8
+    while place < key.count - 2 {
+      bytes.append(key[place])
+      place += key[place] == 0 ? 2 : 1
+    }
+    return OrderKey(bytes)
+  }
+}
+
+/// The place that a member of an ordered relationship gets.
+package struct StorePlace: Hashable, Sendable {
+  /// Owner and member, in the index `OrderIndexes.keys`.
+  package let link: StoreLink
+  package let key: OrderKey
+
+  package init(link: StoreLink, key: OrderKey) {
+    self.link = link
+    self.key = key
+  }
+}
+
+extension StoreView {
+  /// For stores that know no better: reads entries until it has found it.
+  package func orderKey(
+    of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
+  ) throws -> OrderKey? {
+    var found: OrderKey?
+    try visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { key, reference in
+      if reference == member { found = OrderIndexes.orderKey(in: key) }
+      return found == nil
+    }
+    return found
+  }
+
+  /// For stores that know no better: counts entries.
+  package func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
+  ) throws {
+    var left = position
+    try visitEntries(index, range, descending: false) { key, reference in
+      if left == 0 { try body(key, reference) }
+      left -= 1
+      return left >= 0
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// What the order of a relationship promises (G7), by the stored model.
+
+internal import PerdurePredicates
+
+/// One ordered relationship, to be looked at.
+struct OrderCheck {
+  let name: String
+  /// From an owner to its members.
+  let members: StoreIndex
+  let order: OrderIndexes
+
+  /// The ordered relationships, each once.
+  static func all(of schema: StoreSchema) -> [OrderCheck] {
+    var checks: [OrderCheck] = []
+    for case let entity? in schema.entities {
+      for property in entity.properties {
+        guard let order = property.order, case .inverse(_, let index, _, _) = property.form,
+          !checks.contains(where: { $0.order == order })
+        else { continue }
+        checks.append(OrderCheck(name: property.name, members: index, order: order))
+      }
+    }
+    return checks
+  }
+
+  /// Hands out who has a place, and what is wrong with it if anything is, until the body returns false.
+  ///
+  /// - Returns: How many members have one; nil when the body did not hear of all.
+  func visit(
+    _ view: any StoreView, _ body: (ObjectReference, ObjectReference, String?) throws -> Bool
+  ) throws -> Int? {
+    var count = 0
+    var isWhole = true
+    try view.visitEntries(order.keys, .all, descending: false) { key, member in
+      guard key.count == 8 else { return true }
+      let owner = ObjectReference(rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
+      var problem: String?
+      if try !view.hasEntry(under: owner, member, in: members) {
+        problem = "has a place, and is not there"
+      } else {
+        count += 1
+        if try view.orderKey(of: member, under: owner, in: order) == nil {
+          problem = "has a place that is no order key"
+        }
+      }
+      isWhole = try body(owner, member, problem)
+      return isWhole
+    }
+    return isWhole ? count : nil
+  }
+}

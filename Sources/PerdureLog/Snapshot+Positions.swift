@@ -1,0 +1,23 @@
+// Entries of a derived index by position.
+
+extension Snapshot {
+  /// Hands out the entry with `position` others of the range in front of it, if there is one.
+  ///
+  /// - Throws: `StoreError` with code `.indexUnavailable`; what `body` throws.
+  /// - Complexity: O(log n).
+  package func withEntry(
+    at position: Int, of range: KeyRange, in index: DerivedIndex,
+    _ body: (UnsafeRawBufferPointer, UInt64) throws -> Void
+  ) throws {
+    try engine.checkAvailable(index)
+    let tree = try tree(of: index)
+    try tree.treeRange(of: range).withRaw { range in
+      guard position >= 0, position < tree.count(in: range) else { return try check(tree.file) }
+      var cursor = OrderedCursor(tree)
+      let isThere = cursor.seek(position: tree.rank(of: range.lower) + position)
+      try check(tree.file)
+      guard isThere else { return }
+      try body(IndexKey.key(in: cursor.key), IndexKey.reference(in: cursor.key))
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// Several contexts that edit one order at random: nobody's member is lost, all end with the same order, and what is
+// stored is whole.
+
+import Perdure
+import PerdureTestSupport
+import Testing
+
+@Suite("Orders that several contexts edit")
+struct OrderMergeTests {
+  @Test("Contexts that insert, move and remove at random end with one order", arguments: StoreKind.allCases)
+  func random(_ kind: StoreKind) throws {
+    var random = SeededGenerator.forTest("merged orders")
+    for _ in 0..<(kind == .engine ? 6 : 2) {
+      var table = try Table(kind, SeededGenerator(seed: random.next()))
+      for _ in 0..<120 { try table.step() }
+      try table.finish()
+    }
+  }
+}
+
+/// Contexts around one list.
+private struct Table {
+  let container: PersistentContainer
+  let contexts: [ManagedObjectContext]
+  let list: ManagedObjectID
+  var random: SeededGenerator
+  /// What was inserted and saved, and removed and saved; what each context has not saved yet.
+  var inserted: Set<ManagedObjectID> = []
+  var removed: Set<ManagedObjectID> = []
+  var pending: [(inserted: Set<ManagedObjectID>, removed: Set<ManagedObjectID>)]
+
+  init(_ kind: StoreKind, _ random: SeededGenerator) throws {
+    let model = try listScene().container.managedObjectModel
+    container = PersistentContainer(
+      name: "Orders", model: model, classes: [], description: .inMemory, factory: kind.factory)
+    try container.loadPersistentStores()
+    contexts = [container.newContext(), container.newContext(), container.newContext()]
+    pending = contexts.map { _ in ([], []) }
+    list = contexts[0].insertNewObject(forEntityName: "List").objectID
+    self.random = random
+    try contexts[0].save()
+    for context in contexts { context.refreshAllObjects() }
+  }
+
+  private func items(_ place: Int) -> OrderedToMany<ManagedObject> {
+    contexts[place].object(with: list).ordered("items")
+  }
+
+  mutating func step() throws {
+    let place = Int.random(in: 0..<contexts.count, using: &random)
+    let items = items(place)
+    let before = items.objectIDs
+    let position = Int.random(in: 0...before.count, using: &random)
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0..<5:
+      let item = contexts[place].insertNewObject(forEntityName: "Item")
+      items.insert(item, at: Bool.random(using: &random) ? position : before.count / 2)
+      pending[place].inserted.insert(item.objectID)
+    case 5..<7 where !before.isEmpty:
+      items.move(from: min(position, before.count - 1), to: Int.random(in: 0..<before.count, using: &random))
+    case 7 where !before.isEmpty:
+      let item = items[min(position, before.count - 1)]
+      items.remove(item)
+      pending[place].removed.insert(item.objectID)
+    case 8: contexts[place].refreshAllObjects()
+    default: try save(place)
+    }
+    expectConsistent(place)
+  }
+
+  private mutating func save(_ place: Int) throws {
+    do {
+      try contexts[place].save()
+    } catch {
+      // Others were faster: now they have been seen.
+      contexts[place].refreshAllObjects()
+      expectConsistent(place)
+      do { try contexts[place].save() } catch {
+        #expect(error.code == .mergeConflict, "\(error)")
+        contexts[place].rollback()
+        pending[place] = ([], [])
+      }
+    }
+    inserted.formUnion(pending[place].inserted)
+    removed.formUnion(pending[place].removed)
+    pending[place] = ([], [])
+  }
+
+  /// Positions are those of the iteration, and each member is there once.
+  private func expectConsistent(_ place: Int) {
+    let items = items(place)
+    let ids = items.objectIDs
+    #expect(Set(ids).count == ids.count && items.count == ids.count)
+    for (position, object) in items.enumerated() {
+      #expect(items[position] == object && items.firstIndex(of: object) == position)
+      #expect(object.one("list")?.objectID == list)
+    }
+  }
+
+  mutating func finish() throws {
+    for place in contexts.indices { try save(place) }
+    for context in contexts { context.refreshAllObjects() }
+    let expected = container.newContext().object(with: list).ordered("items").objectIDs
+    for place in contexts.indices { #expect(items(place).objectIDs == expected) }
+    // Who was removed may have come back only by being inserted, which happens once.
+    #expect(Set(expected).isSubset(of: inserted))
+    #expect(inserted.subtracting(removed).isSubset(of: expected))
+    try expectWhole(container)
+  }
+}

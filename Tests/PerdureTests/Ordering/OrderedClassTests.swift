@@ -1,0 +1,133 @@
+// Ordered relationships of classes, and what a verification says of places.
+
+import PerdureLog
+import PerdureModel
+import Testing
+
+@testable import Perdure
+
+@Entity
+private final class Conversation: ManagedObject {
+  var title: String
+  @Relationship(inverse: "conversation", deleteRule: .cascade) var messages: OrderedToMany<Message>
+  @Relationship(inverse: "conversations") var users: Perdure.OrderedToMany<User>
+}
+
+@Entity
+private final class Message: ManagedObject {
+  var text: String
+  @Relationship(inverse: "messages") var conversation: Conversation?
+}
+
+@Entity
+private final class User: ManagedObject {
+  var name: String
+  @Relationship(inverse: "users") var conversations: ToMany<Conversation>
+}
+
+@Suite("Ordered relationships of classes")
+struct OrderedClassTests {
+  private func context() throws -> ManagedObjectContext {
+    let container = try PersistentContainer(
+      name: "Chat", classes: [Conversation.self, Message.self, User.self], description: .inMemory)
+    try container.loadPersistentStores()
+    return container.newContext()
+  }
+
+  private func message(_ text: String, in context: ManagedObjectContext) -> Message {
+    let message = Message(context: context)
+    message.text = text
+    return message
+  }
+
+  @Test("The type of the property says that it is ordered, and there are functions for positions")
+  func accessors() throws {
+    let context = try context()
+    let conversation = Conversation(context: context)
+    conversation.title = "A"
+    let (first, second, third) = (
+      message("1", in: context), message("2", in: context), message("3", in: context)
+    )
+    conversation.addToMessages([second, third])
+    conversation.insertIntoMessages(first, at: 0)
+    #expect(conversation.messages.map(\.text) == ["1", "2", "3"] && first.conversation == conversation)
+    try context.save()
+    conversation.removeFromMessages(at: 1)
+    let fourth = message("4", in: context)
+    conversation.replaceMessages(at: 0, with: fourth)
+    #expect(conversation.messages.map(\.text) == ["4", "3"] && conversation.messages.last == third)
+    conversation.removeFromMessages([third])
+    conversation.addToMessages(first)
+    try context.save()
+    #expect(conversation.messages.map(\.text) == ["4", "1"])
+    let other = Conversation(context: context)
+    other.title = "B"
+    other.messages = conversation.messages
+    #expect(other.messages.map(\.text) == ["4", "1"] && conversation.messages.isEmpty)
+  }
+
+  @Test("One end may be ordered and the other not; predicates and snapshots follow the relationship")
+  func oneEnd() throws {
+    let context = try context()
+    let conversation = Conversation(context: context)
+    conversation.title = "A"
+    for name in ["x", "y", "z"] {
+      let user = User(context: context)
+      user.name = name
+      conversation.users.insert(user, at: 0)
+    }
+    try context.save()
+    #expect(conversation.users.map(\.name) == ["z", "y", "x"])
+    let found = try context.fetch(
+      FetchRequest<Conversation>(predicate: FetchPredicate(format: "ANY users.name == 'y'")))
+    #expect(found == [conversation])
+    let snapshot = try conversation.snapshot(including: ["users"])
+    #expect(snapshot["users"]?.objects.map { $0["name"]?.value } == ["z", "y", "x"].map { .string($0) })
+  }
+
+  @Test(
+    "A verification finds who has a place and is not there; who has none stands at the end, and is no finding"
+  )
+  func verification() throws {
+    let scene = try listScene()
+    let list = scene.new("List")
+    let items = (0..<3).map { _ in scene.new("Item") }
+    let stranger = scene.new("Item")
+    list.ordered("items").append(contentsOf: items)
+    try scene.saveWhole()
+    let core = scene.context.core
+    let number = try #require(core.graph.store.entity(named: "List")).properties[1].number
+    let index = try #require(
+      core.graph.store.indexes.firstIndex { $0.name.hasSuffix("order/\(number)") })
+    func link(_ member: ManagedObject) -> StoreLink {
+      StoreLink(index: StoreIndex(rawValue: index), source: list.reference, target: member.reference)
+    }
+    func commit(_ fill: (inout StoreChange) -> Void) throws {
+      var change = StoreChange(view: core.store.view(), durability: .relaxed)
+      fill(&change)
+      _ = try core.store.commit(change)
+      scene.context.refreshAllObjects()
+    }
+    let key = try #require(OrderKey([1]))
+    try commit { $0.places = [StorePlace(link: link(stranger), key: key)] }
+    #expect(verified(scene).findings.map(\.invariant) == [7], "\(verified(scene).findings)")
+    #expect(Array(list.ordered("items")) == items)
+    #expect((0..<3).map { list.ordered("items")[$0] } == items)
+    list.ordered("items").move(items[0], to: 1)
+    try scene.saveWhole()
+    #expect(Array(list.ordered("items")) == [items[1], items[0], items[2]])
+
+    try commit { $0.linksRemoved = [link(items[0])] }
+    #expect(verified(scene).isClean && verified(scene).membersWithoutPlace == 1)
+    #expect(Array(list.ordered("items")) == [items[1], items[2], items[0]])
+    #expect((0..<3).map { list.ordered("items")[$0] } == [items[1], items[2], items[0]])
+    list.ordered("items").move(items[0], to: 0)
+    try scene.saveWhole()
+    #expect(Array(list.ordered("items")) == items && verified(scene).membersWithoutPlace == 0)
+  }
+
+  private func verified(_ scene: ModelScene) -> GraphVerificationReport {
+    let core = scene.container.newContext().core
+    return GraphVerification(core.view, core.graph.store, scene.container.managedObjectModel).run()
+  }
+}
