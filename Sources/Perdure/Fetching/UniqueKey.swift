@@ -51,7 +51,8 @@ struct UniqueColumn: Sendable {
   static func columns(of entity: EntityStorage, _ indexes: [IndexDefinition]) -> [String: UniqueColumn] {
     var columns: [String: UniqueColumn] = [:]
     for (position, definition) in indexes.enumerated() {
-      guard case .unique(let components) = definition.kind, components.count == 1, definition.condition == nil,
+      guard case .unique(let components) = definition.kind, components.count == 1,
+        definition.condition == nil,
         definition.entities == entity.concrete, definition.serves(entity.concrete),
         let column = entity.column(components[0]), column.function == nil, !components[0].isDescending,
         let (own, kind) = entity.column(ofSlot: column.slot), own == column, isExact(kind)

@@ -75,7 +75,8 @@ struct UniqueKeyTests {
 
   /// What a fetch without a plan finds, and what the planner does, whom an order brings in.
   private func expectSame(
-    _ format: String, _ arguments: [(any PredicateArgument)?], _ entity: String, _ context: ManagedObjectContext
+    _ format: String, _ arguments: [(any PredicateArgument)?], _ entity: String,
+    _ context: ManagedObjectContext
   ) throws -> Int {
     var request = FetchRequest<ManagedObject>(
       entityName: entity, predicate: try FetchPredicate(format: format, argumentArray: arguments))
@@ -94,7 +95,8 @@ struct UniqueKeyTests {
   func differential() throws {
     var random = SeededGenerator.forTest("unique keys")
     let context = try Self.context()
-    let texts = RandomValue.texts + ["é", "e\u{301}", "E", "a ", "a\u{0}", String(repeating: "x", count: 300)]
+    let texts =
+      RandomValue.texts + ["é", "e\u{301}", "E", "a ", "a\u{0}", String(repeating: "x", count: 300)]
     var dates: [Date] = []
     for number in 0..<40 {
       let entity = random.pick(["Item", "Part", "Other"])
@@ -134,7 +136,9 @@ struct UniqueKeyTests {
   @Test("A mistake in such a request is the error that it always was")
   func mistakes() throws {
     let context = try Self.context()
-    for number in 0..<5 { context.insertNewObject(forEntityName: "Other").setValue(Int64(number), forKey: "serial") }
+    for number in 0..<5 {
+      context.insertNewObject(forEntityName: "Other").setValue(Int64(number), forKey: "serial")
+    }
     try context.save()
     let wrong = FetchRequest<ManagedObject>(
       entityName: "Thing", predicate: try FetchPredicate(format: "serial == 'a'"))
