@@ -286,8 +286,9 @@ extension ContextCore {
   func discard(_ overlay: ObjectOverlay) {
     let wasDeleted = overlay.isDeleted
     overlay.isDeleted = false
+    let restoredOrder = restoresOrder
     restoresOrder = true
-    defer { restoresOrder = false }
+    defer { restoresOrder = restoredOrder }
     for relationship in overlay.shape.relationships {
       switch relationship.form {
       case .column:

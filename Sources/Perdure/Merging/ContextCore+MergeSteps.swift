@@ -6,6 +6,8 @@ extension ContextCore {
   /// - Throws: what only shows when it is done; the save puts the context back then.
   func take(_ steps: [MergeStep]) throws(PerdureError) {
     let taken = takenAlong()
+    restoresOrder = true
+    defer { restoresOrder = false }
     // C3 for what is inserted again, once for as many as follow one another.
     var isToBeRebased = false
     for step in steps {
@@ -29,6 +31,8 @@ extension ContextCore {
     case .dropLink(let owner, let target): dropLink(owner, to: target)
     case .setBack(let owner, let relationship): setBack(owner, relationship)
     case .setTargets(let owner, let relationship, let targets): setTargets(owner, relationship, targets)
+    case .dropPlaces(let owner, let relationship, let members):
+      leaveInStoredOrder(members, of: owner, relationship)
     case .upsert(let new, let other, let duplicate): try upsert(new, into: other, duplicate)
     case .withdraw(let reference): withdraw(reference)
     case .unwatch(let reference): watched[reference] = nil
@@ -157,6 +161,8 @@ extension ContextCore {
       }
     }
     for (slot, delta) in old.deltas { overlay.changeDelta(slot) { $0 = delta } }
+    // The places in it are the store's no more (ContextCore.reconcileOrders).
+    for (slot, delta) in old.orders { overlay.setOrder(delta, slot) }
     overlay.takeOver(from: old)
     (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
     (old.transientsBefore, old.transientsAtEvent) = (nil, nil)

@@ -18,6 +18,8 @@ extension MergeRound {
       }
       if let overlay = context.tracker[reference], overlay.isDeleted {
         try judgeDeletion(overlay, precondition)
+      } else if case .ordered = context.graph.store.definition(index).kind {
+        try judgePlaces(reference, index, range, precondition)
       } else {
         try judgePairs(reference, index, precondition)
         if let overlay = context.tracker[reference] { try judgeSet(overlay, index, precondition) }

@@ -18,6 +18,8 @@ enum MergeStep {
   case setBack(ObjectReference, RelationshipShape)
   /// A many-to-many relationship has these objects.
   case setTargets(ObjectReference, RelationshipShape, Set<ObjectReference>)
+  /// Members of an ordered relationship stand where the store has them.
+  case dropPlaces(ObjectReference, RelationshipShape, [ObjectReference])
   /// A new object is merged into another.
   case upsert(ObjectReference, into: ObjectReference, StoreConflict.DuplicateKey)
   /// A new object is not inserted.

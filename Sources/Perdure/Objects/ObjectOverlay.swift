@@ -256,6 +256,7 @@ struct OverlayContent {
   /// Changed columns by slot; nil where the row was not changed.
   let columns: [Int: Value]?
   let deltas: [(slot: Int, delta: LinkDelta)]
+  let orders: [(slot: Int, delta: OrderDelta)]
   let (isDeleted, isTouched, isPropagated): (Bool, Bool, Bool)
   let baseVersion: RowVersion?
   let keptBase: KeptRow?
@@ -274,7 +275,8 @@ extension ObjectOverlay {
       columns = changed
     }
     return OverlayContent(
-      columns: columns, deltas: deltas, isDeleted: isDeleted, isTouched: isTouched,
+      columns: columns, deltas: deltas, orders: orders.map { ($0.slot, $0.delta.copy()) },
+      isDeleted: isDeleted, isTouched: isTouched,
       isPropagated: isPropagated, baseVersion: baseVersion, keptBase: keptBase, deletedWith: deletedWith,
       eventStart: eventStart,
       isBeforeEvent: isBeforeEvent)
@@ -286,6 +288,7 @@ extension ObjectOverlay {
     isBeforeEvent = false
     for (slot, value) in content.columns ?? [:] { setValue(value, slot) }
     deltas = content.deltas
+    orders = content.orders
     (isDeleted, isTouched, isPropagated) = (content.isDeleted, content.isTouched, content.isPropagated)
     (baseVersion, keptBase, deletedWith) = (content.baseVersion, content.keptBase, content.deletedWith)
     (eventStart, isBeforeEvent) = (content.eventStart, content.isBeforeEvent)

@@ -202,6 +202,15 @@ extension ContextCore {
     setOrder(delta, owner, relationship)
   }
 
+  /// Forgets where members were moved to.
+  func leaveInStoredOrder(
+    _ members: [ObjectReference], of owner: ObjectReference, _ relationship: RelationshipShape
+  ) {
+    guard let delta = tracker[owner]?.order(relationship.slot) else { return }
+    for member in members where delta.placed[member]?.stored != nil { delta.forget(member) }
+    setOrder(delta, owner, relationship)
+  }
+
   private func setOrder(_ delta: OrderDelta, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     let overlay = overlay(for: owner)
     overlay.setOrder(delta, relationship.slot)

@@ -23,6 +23,13 @@ final class OrderDelta {
 
   var isEmpty: Bool { placed.isEmpty && hidden.isEmpty }
 
+  /// The same, apart from this one.
+  func copy() -> OrderDelta {
+    let copy = OrderDelta()
+    (copy.placed, copy.hidden, copy.tree) = (placed, hidden, tree)
+    return copy
+  }
+
   /// Gives a member a place.
   func place(_ member: ObjectReference, at key: OrderKey, stored: OrderKey?, isSpread: Bool = false) {
     forget(member)

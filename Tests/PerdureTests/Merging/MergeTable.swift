@@ -33,6 +33,11 @@ enum ConflictKind: String, CaseIterable, Sendable {
   case manyAddedRemoved = "many-to-many: one added / another removed"
   case manySame = "many-to-many: the same member removed"
   case membersAdded = "one-to-many: different members added"
+  case placesApart = "ordered: different members moved"
+  case placesSame = "ordered: the same member moved"
+  case placeRemoved = "ordered: moved / removed"
+  case removedPlace = "ordered: removed / moved"
+  case placesInserted = "ordered: inserted at the same place"
   case limit = "to-many: greatest number exceeded by both"
   case pair = "one-to-one: paired / paired otherwise"
   case uniqueStored = "unique: inserted / stored"
@@ -51,6 +56,9 @@ enum ConflictKind: String, CaseIterable, Sendable {
     case .deleteLink: ["133020", "there", "deleted", "deleted", "there"]
     case .linkDelete: ["133020", "no link", "133020", "133020", "no link"]
     case .manyAdded, .manyAddedRemoved, .manySame, .membersAdded: ["both", "both", "both", "both", "both"]
+    case .placesApart, .placesInserted: ["both", "both", "both", "both", "both"]
+    case .placesSame: ["133020", "there", "here", "here", "there"]
+    case .placeRemoved, .removedPlace: ["removed", "removed", "removed", "removed", "removed"]
     case .limit: ["133020", "133020", "133020", "133020", "there"]
     case .pair: ["133020", "there", "here", "here", "there"]
     case .uniqueStored:
@@ -60,6 +68,9 @@ enum ConflictKind: String, CaseIterable, Sendable {
     case .uniqueChanged: ["133021", "there", "133021", "133021", "there"]
     }
   }
+
+  /// Whether its scene is `OrderedConflict`.
+  var isAboutOrder: Bool { rawValue.hasPrefix("ordered") }
 
   /// The table in Markdown.
   static var table: String {
@@ -151,6 +162,8 @@ struct ConflictScene {
       try newcomer("first", context).salary = 5
       try newcomer("second", context).company = try company(0, context)
     case .uniqueChanged: first.email = "x"
+    case .placesApart, .placesSame, .placeRemoved, .removedPlace, .placesInserted:
+      Issue.record("Orders have a scene of their own.")
     }
   }
 
@@ -173,6 +186,7 @@ struct ConflictScene {
     case .uniqueStored: try newcomer("there", there).salary = 5
     case .uniqueHere: first.name = "there"
     case .uniqueChanged: try worker(1, there).email = "x"
+    case .placesApart, .placesSame, .placeRemoved, .removedPlace, .placesInserted: break
     }
   }
 
@@ -219,6 +233,7 @@ struct ConflictScene {
     case .uniqueStored: return try merged("there", "here", context)
     case .uniqueHere: return try merged("first", "second", context)
     case .uniqueChanged: return try first().email == "x" ? "here" : "there"
+    case .placesApart, .placesSame, .placeRemoved, .removedPlace, .placesInserted: return "nothing"
     }
   }
 

@@ -10,7 +10,9 @@ struct MergeTableTests {
   func cells(_ policy: StandardPolicy) throws {
     let column = try #require(StandardPolicy.allCases.firstIndex(of: policy))
     for kind in ConflictKind.allCases {
-      let found = try ConflictScene(policy.policy).play(kind)
+      let found =
+        kind.isAboutOrder
+        ? try OrderedConflict(policy.policy).play(kind) : try ConflictScene(policy.policy).play(kind)
       #expect(found == kind.expected[column], "\(kind.rawValue), \(policy)")
     }
   }
