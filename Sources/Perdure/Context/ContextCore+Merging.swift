@@ -58,6 +58,7 @@ extension ContextCore {
     guard let inbox, !isPinned, !isSaving, !isPropagating, !isValidating else { return }
     let waiting = inbox.take()
     if !waiting.isEmpty { merge(waiting.events, isComplete: waiting.isComplete) }
+    mergeParent()
   }
 
   /// - Parameter isComplete: Whether others have saved nothing besides.

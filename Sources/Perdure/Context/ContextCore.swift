@@ -18,6 +18,7 @@
 //   +Vanished       what others have removed and is changed or linked to here
 //   DeletePropagation  the delete rules
 //   Merging/        what a save makes of what others have saved meanwhile
+//   Children/       contexts whose store is another context
 //
 // Invariants:
 //   C1. There is at most one registered instance of a reference.

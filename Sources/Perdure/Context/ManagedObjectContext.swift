@@ -29,9 +29,12 @@ public import PerdureModel
 /// released takes its unsaved changes with it: nobody is there to save them.
 public final class ManagedObjectContext {
   let core: ContextCore
+  /// The context that this one saves into; nil for one that saves into the container's store.
+  public let parent: ManagedObjectContext?
 
-  init(_ source: ContextSource, ownership: ContextOwnership) {
+  init(_ source: ContextSource, ownership: ContextOwnership, parent: ManagedObjectContext? = nil) {
     core = ContextCore(source, ownership: ownership)
+    self.parent = parent
     core.handle = self
   }
 

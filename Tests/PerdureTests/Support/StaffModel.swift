@@ -291,6 +291,8 @@ enum StoreKind: String, CaseIterable, Sendable {
   case engine
   /// The second of two, whose numbers are not those that the graph knows.
   case joined
+  /// A context whose children all others are, which it saves into the engine now and then.
+  case child
 
   /// The store that tests use which do not choose one: given by `PERDURE_STORE`, else the engine.
   static let current =
@@ -302,6 +304,7 @@ enum StoreKind: String, CaseIterable, Sendable {
       StoreFactory { _, model in ReferenceStore(StoreSchema(try StoredModel.initial(for: model))) }
     case .engine: .standard
     case .joined: StoreFactory { try Self.joined($0, $1) }
+    case .child: StoreFactory { try HeldParent(StoreFactory.standard.open($0, $1), $1) }
     }
   }
 

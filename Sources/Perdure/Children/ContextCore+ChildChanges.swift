@@ -1,0 +1,139 @@
+// What a child has saved, taken over as unsaved changes.
+//
+//   1. what each row changes   against the row that the child saw, so that what is changed here otherwise stays
+//   2. new objects             with their attributes, without links
+//   3. columns                 a to-one relationship with its other end
+//   4. links, deletions        and the delete rules, which find little left to do: the child has applied its own
+//
+// Nothing is changed before everything has been read (C4). No hook of the objects is called: those of the child's
+// instances were.
+
+internal import PerdurePredicates
+
+/// What a child has changed of an object.
+private struct ChildChange {
+  let reference: ObjectReference
+  /// Changed columns by slot.
+  let columns: [(slot: Int, value: Value)]
+  /// Whether there is no such object here.
+  let isNew: Bool
+}
+
+extension ContextCore {
+  /// Takes over what a child has saved; it has been judged before.
+  ///
+  /// - Throws: what the store throws; then nothing has changed.
+  func take(_ change: StoreChange) throws {
+    keepDropped()
+    defer { releaseDropped() }
+    let changes = try changes(change)
+    let insertedAgain = Set(
+      change.preconditions.compactMap {
+        if case .rowAbsent(let reference) = $0 { reference } else { nil }
+      })
+    for new in changes where new.isNew { insert(new, isAgain: insertedAgain.contains(new.reference)) }
+    for change in changes { set(change) }
+    for link in change.linksRemoved { takeLink(link, connects: false) }
+    for link in change.linksAdded { takeLink(link, connects: true) }
+    for reference in change.removals { markDeleted(reference) }
+    propagateDeletes()
+    if !isSaving { endEvent() }
+  }
+
+  private func changes(_ change: StoreChange) throws -> [ChildChange] {
+    var changes: [ChildChange] = []
+    var failure: (any Error)?
+    change.puts.forEach { reference, bytes in
+      if failure != nil { return }
+      do { changes.append(try self.change(reference, bytes, change.view)) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return changes
+  }
+
+  private func change(
+    _ reference: ObjectReference, _ bytes: UnsafeRawBufferPointer, _ seen: any StoreView
+  ) throws -> ChildChange {
+    let shape = graph.shape(of: reference)
+    let isNew = try !isPresent(reference)
+    guard let layouts = shape.storage.layouts else {
+      return ChildChange(reference: reference, columns: [], isNew: isNew)
+    }
+    let row = try graph.store.rows.view(bytes, of: reference)
+    let before = isNew ? nil : try seen.row(reference)
+    let base = try before.map { try graph.store.rows.view($0.bytes, of: reference) }
+    var columns: [(slot: Int, value: Value)] = []
+    for slot in shape.properties.indices where shape.isColumn(slot) {
+      let value = layouts.value(slot, of: row)
+      if let base, layouts.value(slot, of: base) == value { continue }
+      columns.append((slot, value))
+    }
+    return ChildChange(reference: reference, columns: columns, isNew: isNew)
+  }
+
+  /// Whether children see the object.
+  private func isPresent(_ reference: ObjectReference) throws -> Bool {
+    if let overlay = tracker[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
+    return try view.version(of: reference) != nil
+  }
+
+  // MARK: Objects
+
+  private func insert(_ change: ChildChange, isAgain: Bool) {
+    if let old = tracker[change.reference] {
+      if old.isDeleted, !old.isNew, !hasVanished(old.reference) { return takeBackDeletion(old) }
+      forget(old)
+    }
+    let object = instance(of: change.reference)
+    let overlay = ObjectOverlay(change.reference, object.shape, isNew: true)
+    overlay.isInsertedAgain = isAgain
+    overlay.hasPermanentID = isAgain
+    tracker.insert(overlay)
+    attach(overlay, to: object)
+    vanished.remove(change.reference)
+    if object.shape.followsRow { object.header.pointee.wakefulness = .awake }
+    for slot in object.shape.properties.indices where object.shape.isColumn(slot) {
+      overlay.setValue(.null, slot)
+    }
+  }
+
+  /// The child has inserted again what is deleted here, and has a row still.
+  private func takeBackDeletion(_ overlay: ObjectOverlay) {
+    overlay.isDeleted = false
+    overlay.isPropagated = false
+    overlay.deletedWith = nil
+  }
+
+  /// What was changed of an object that is gone gives way to what the child has made of it.
+  private func forget(_ overlay: ObjectOverlay) {
+    dropTransientsBefore(overlay)
+    identityMap.object(overlay.reference)?.header.pointee.overlay = nil
+    tracker.remove(overlay.reference)
+  }
+
+  private func set(_ change: ChildChange) {
+    let shape = graph.shape(of: change.reference)
+    for (slot, value) in change.columns {
+      guard shape.isRelationship(slot) else {
+        setColumn(change.reference, slot, value)
+        continue
+      }
+      var target: ObjectReference?
+      if case .reference(let reference) = value { target = reference }
+      setColumn(change.reference, shape.relationship(slot), target)
+    }
+  }
+
+  // MARK: Links
+
+  private func takeLink(_ link: StoreLink, connects: Bool) {
+    for relationship in graph.shape(of: link.source).relationships {
+      guard relationship.form == .links(link.index, isForward: true) else { continue }
+      if connects {
+        connect(link.source, relationship, link.target)
+      } else {
+        disconnect(link.source, relationship, link.target)
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// Child contexts: what a program makes of them. How they work: ParentStore.swift.
+
+extension ManagedObjectContext {
+  /// Makes a context whose saves go into this one: a draft that can be thrown away.
+  ///
+  ///     let draft = try context.newChildContext()
+  ///     try draft.existingObject(with: person.objectID).setValue("Ada", forKey: "name")
+  ///     try draft.save()  // pending in `context` now, and in no store
+  ///     try context.save()
+  ///
+  /// The child sees this context with its unsaved changes, as they are now. As every context it stays at that state: it moves on
+  /// when it saves, rolls back or refreshes. A save is validated and judged as one into a store is: what both have changed since
+  /// is merged by the child's own `mergePolicy`, and 133020 or 133021 otherwise. It is one step for this context,
+  /// whose observers hear `objectsDidChange`. New objects keep their ids at every level.
+  ///
+  /// It lives in the isolation of this context, and keeps it alive. It may have children too.
+  ///
+  /// - Throws: `PerdureError` 134070 where the container has several stores: there are no children of such contexts so far.
+  /// - Complexity: O(unsaved changes of this context).
+  public func newChildContext() throws(PerdureError) -> ManagedObjectContext {
+    core.checkOwner()
+    if core.graph.isJoined || core.store is JoinedStore {
+      throw PerdureError(.storeOperation, "A context of several stores cannot have children so far.")
+    }
+    let source = ContextSource(
+      store: ParentStore(self), graph: core.graph, durability: core.durability, log: core.logSwitch)
+    return ManagedObjectContext(source, ownership: core.ownership, parent: self)
+  }
+}

@@ -1,0 +1,139 @@
+// The store of a child context: its parent. So a child is a context like any other, and knows nothing of parents.
+//
+//   view      the parent's state with the parent's unsaved changes laid over it, as a value (LayeredView)
+//   commit    a change is judged against that as a store would judge it, and becomes unsaved changes of the parent
+//
+// Ids come from the store at the root, as those of all contexts do.
+
+internal import PerdurePredicates
+
+// Unchecked: a child lives in its parent's isolation, and nobody else calls a method that looks at the parent or at
+// `newest`. Where a state of it is named elsewhere (QueryGenerationToken), it is compared by identity alone; the
+// reference to the parent is weak, so that it does not end there either.
+package final class ParentStore: PersistentStore, @unchecked Sendable {
+  package let schema: StoreSchema
+  private let root: any PersistentStore
+  private weak var parent: ManagedObjectContext?
+  /// What was seen last.
+  private var newest: LayeredView
+
+  package init(_ parent: ManagedObjectContext) {
+    self.parent = parent
+    root = parent.core.store
+    schema = root.schema
+    newest = parent.core.layeredView(after: nil)
+  }
+
+  package var identifier: String { root.identifier }
+
+  /// - Complexity: O(the parent's unsaved changes).
+  package func view() -> any StoreView {
+    if let core = parent?.core { newest = core.layeredView(after: newest) }
+    return newest
+  }
+
+  package func commit(_ change: StoreChange) throws -> any StoreView {
+    let core = try parentCore()
+    try judge(change)
+    try core.take(change)
+    return view()
+  }
+
+  package func check(_ change: StoreChange) throws {
+    _ = try parentCore()
+    try judge(change)
+  }
+
+  package func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
+    try root.allocateIDs(entity: entity, count: count)
+  }
+
+  /// Nothing of it is a child's to close.
+  package func close() throws {}
+
+  private func parentCore() throws -> ContextCore {
+    guard let core = parent?.core else {
+      throw PerdureError(.saveFailed, "The parent of the context is gone, and with it all that was not saved.")
+    }
+    core.checkOwner()
+    if core.isPropagating || core.isPlanning || core.isValidating {
+      throw PerdureError(
+        .saveFailed, "The parent is in the midst of a validation or a deletion: save the child after that.")
+    }
+    return core
+  }
+
+  // MARK: Judging
+
+  private func judge(_ change: StoreChange) throws {
+    let now = view()
+    // Nothing has happened since: then everything holds that held when the change was made.
+    let isUnmoved = now.sequence == change.view.sequence
+    let failed =
+      isUnmoved ? [] : try change.preconditions.filter { try !holds($0, now, since: change.view) }
+    if !failed.isEmpty { throw StoreConflict(failed: failed) }
+    let duplicates = try change.duplicates(in: now, schema)
+    if !duplicates.isEmpty { throw StoreConflict(duplicates: duplicates) }
+  }
+
+  private func holds(
+    _ precondition: Precondition, _ now: any StoreView, since before: any StoreView
+  ) throws -> Bool {
+    switch precondition {
+    case .rowExists(let reference): return try now.version(of: reference) != nil
+    case .rowAbsent(let reference): return try now.version(of: reference) == nil
+    case .rowUnchanged(let reference, let version):
+      guard let row = try now.row(reference) else { return false }
+      if row.version == version { return true }
+      // When the parent is saved, its rows get other versions and stay what they are.
+      guard let seen = try before.row(reference), seen.version == version else { return false }
+      return row.bytes.elementsEqual(seen.bytes)
+    case .rangeUnchanged(let index, let range):
+      return try entries(now, index, range) == entries(before, index, range)
+    }
+  }
+
+  private func entries(
+    _ view: any StoreView, _ index: StoreIndex, _ range: KeyRange
+  ) throws -> [LayerEntry] {
+    var found: [LayerEntry] = []
+    try view.visitEntries(index, range, descending: false) { key, reference in
+      found.append(LayerEntry(key: Array(key), reference: reference))
+      return true
+    }
+    return found
+  }
+}
+
+extension ContextCore {
+  /// Whether the context is a child.
+  var isChild: Bool { store is ParentStore }
+
+  /// What children see now: the view before, where that is the same.
+  fileprivate func layeredView(after before: LayeredView?) -> LayeredView {
+    keepDropped()
+    defer { releaseDropped() }
+    checkOwner()
+    mergeWaiting()
+    propagateDeletes()
+    let layer = Result<PendingLayer, any Error> {
+      let content = try pendingContent(before?.content)
+      if let before, before.base.sequence == view.sequence, let known = before.content,
+        content.isSame(as: known)
+      {
+        throw Unchanged()
+      }
+      return try PendingLayer(content, over: view, graph.store)
+    }
+    if let before, case .failure(_ as Unchanged) = layer { return before }
+    return LayeredView(view, layer, sequence: (before?.sequence ?? 0) + 1)
+  }
+
+  /// In a child that merges by itself: moves on to what has become of its parent.
+  func mergeParent() {
+    if isChild, store.view().sequence != view.sequence { merge([], isComplete: false) }
+  }
+}
+
+/// Nothing has to be made anew.
+private struct Unchanged: Error {}
