@@ -67,10 +67,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   private func judge(_ change: StoreChange) throws {
     let now = view()
-    // Nothing has happened since: then everything holds that held when the change was made.
-    let isUnmoved = now.sequence == change.view.sequence
-    let failed =
-      isUnmoved ? [] : try change.preconditions.filter { try !holds($0, now, since: change.view) }
+    let failed = try change.preconditions.filter { try !holds($0, now, since: change.view) }
     if !failed.isEmpty { throw StoreConflict(failed: failed) }
     let duplicates = try change.duplicates(in: now, schema)
     if !duplicates.isEmpty { throw StoreConflict(duplicates: duplicates) }
@@ -89,6 +86,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
       guard let seen = try before.row(reference), seen.version == version else { return false }
       return row.bytes.elementsEqual(seen.bytes)
     case .rangeUnchanged(let index, let range):
+      if now.sequence == before.sequence { return true }
       return try entries(now, index, range) == entries(before, index, range)
     }
   }
