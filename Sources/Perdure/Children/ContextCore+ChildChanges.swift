@@ -3,7 +3,8 @@
 //   1. what each row changes   against the row that the child saw, so that what is changed here otherwise stays
 //   2. new objects             with their attributes, without links
 //   3. columns                 a to-one relationship with its other end
-//   4. links, deletions        and the delete rules, which find little left to do: the child has applied its own
+//   4. links, places in orders
+//   5. deletions               and the delete rules, which find little left to do: the child has applied its own
 //
 // Nothing is changed before everything has been read (C4). No hook of the objects is called: those of the child's
 // instances were.
@@ -35,6 +36,7 @@ extension ContextCore {
     for change in changes { set(change) }
     for link in change.linksRemoved { takeLink(link, connects: false) }
     for link in change.linksAdded { takeLink(link, connects: true) }
+    for place in change.places { takePlace(place) }
     for reference in change.removals { markDeleted(reference) }
     propagateDeletes()
     if !isSaving { endEvent() }
@@ -134,6 +136,17 @@ extension ContextCore {
       } else {
         disconnect(link.source, relationship, link.target)
       }
+    }
+  }
+
+  /// Where the member stands for the child; who has none is behind all others at either end.
+  private func takePlace(_ place: StorePlace) {
+    let (owner, member) = (place.link.source, place.link.target)
+    for relationship in graph.shape(of: owner).relationships {
+      guard relationship.order?.keys == place.link.index, contains(owner, relationship, member) else {
+        continue
+      }
+      setPlace(of: member, to: place.key, of: owner, relationship)
     }
   }
 }

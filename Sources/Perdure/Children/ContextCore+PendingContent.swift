@@ -25,7 +25,9 @@ extension ContextCore {
         content.rows[overlay.reference] = .some(kept(known?.rows[overlay.reference] ?? nil, bytes))
       }
       addLinks(overlay, to: &content)
+      addPlaces(overlay, to: &content)
     }
+    if let readFailure { throw readFailure }
     return content
   }
 
@@ -68,6 +70,7 @@ extension ContextCore {
     guard try view.version(of: overlay.reference) != nil else { return }
     content.rows[overlay.reference] = .some(nil)
     for relationship in overlay.shape.relationships {
+      removePlaces(overlay.reference, relationship, from: &content)
       guard case .links(let links, let isForward) = relationship.form else { continue }
       var targets: [ObjectReference] = []
       try view.appendReferences(under: overlay.reference, in: relationship.index, to: &targets)
@@ -91,6 +94,43 @@ extension ContextCore {
       for target in delta.removed.ordered {
         content.linksRemoved.insert(StoreLink(index: links, source: overlay.reference, target: target))
       }
+    }
+  }
+
+  // MARK: Orders
+
+  private func addPlaces(_ overlay: ObjectOverlay, to content: inout PendingContent) {
+    for (slot, delta) in overlay.orders {
+      guard let order = overlay.shape.relationship(slot).order else { continue }
+      for place in delta.tree.added where !hasVanished(place.reference) && !tracker.isDeleted(place.reference)
+      {
+        content.places[StoreLink(index: order.keys, source: overlay.reference, target: place.reference)] =
+          place.key
+      }
+      for member in delta.hidden.keys {
+        content.linksRemoved.insert(
+          StoreLink(index: order.keys, source: overlay.reference, target: member))
+      }
+    }
+  }
+
+  /// The places of a deleted object's members, and its own among those of others.
+  private func removePlaces(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, from content: inout PendingContent
+  ) {
+    if let order = relationship.order {
+      for member in storedMembers(of: owner, order) {
+        content.linksRemoved.insert(StoreLink(index: order.keys, source: owner, target: member))
+      }
+    }
+    guard relationship.inverseIsOrdered else { return }
+    let targets =
+      relationship.form == .column
+      ? storedColumn(owner, relationship.slot).map { [$0] } ?? []
+      : storedEntries(relationship.index, owner)
+    for target in targets {
+      guard let order = inverse(of: relationship, at: target)?.order else { continue }
+      content.linksRemoved.insert(StoreLink(index: order.keys, source: target, target: owner))
     }
   }
 }

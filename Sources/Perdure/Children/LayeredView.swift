@@ -146,13 +146,41 @@ final class LayeredView: StoreView {
     found += (below.filter { !hidden.contains($0) } + added).sorted { $0.rawValue < $1.rawValue }
   }
 
+  func orderKey(
+    of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
+  ) throws -> OrderKey? {
+    let link = StoreLink(index: order.keys, source: owner, target: member)
+    let content = try layer.get().content
+    if let key = content.places[link] { return key }
+    return content.linksRemoved.contains(link)
+      ? nil : try base.orderKey(of: member, under: owner, in: order)
+  }
+
+  /// O(log n) where nothing is laid over the range; otherwise the entries in front are counted.
+  func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
+  ) throws {
+    if try !layer.get().changes(range, of: index) {
+      return try base.withEntry(at: position, of: range, in: index, body)
+    }
+    var left = position
+    try visitEntries(index, range, descending: false) { key, reference in
+      if left == 0 { try body(key, reference) }
+      left -= 1
+      return left >= 0
+    }
+  }
+
   func hasEntry(
     under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
   ) throws -> Bool {
     if let layer = try layer.get().indexes[index] {
       let range = KeyRange.owner(owner)
       let isReference = { (entry: LayerEntry) in entry.reference == reference }
-      if layer.added[IndexLayer.positions(range, in: layer.added)].contains(where: isReference) { return true }
+      if layer.added[IndexLayer.positions(range, in: layer.added)].contains(where: isReference) {
+        return true
+      }
       if layer.hidden[IndexLayer.positions(range, in: layer.hidden)].contains(where: isReference) {
         return false
       }
@@ -203,6 +231,13 @@ extension LayerEntry {
 }
 
 extension PendingLayer {
+  /// Whether anything is different in a range of an index.
+  fileprivate func changes(_ range: KeyRange, of index: StoreIndex) -> Bool {
+    guard let layer = indexes[index] else { return false }
+    return !IndexLayer.positions(range, in: layer.added).isEmpty
+      || !IndexLayer.positions(range, in: layer.hidden).isEmpty
+  }
+
   /// Hands out a row of the layer, unless it goes; whether to go on.
   fileprivate func hand(
     _ reference: ObjectReference, _ body: (ObjectReference, StoredRow) throws -> Bool

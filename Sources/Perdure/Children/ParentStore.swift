@@ -53,7 +53,8 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   private func parentCore() throws -> ContextCore {
     guard let core = parent?.core else {
-      throw PerdureError(.saveFailed, "The parent of the context is gone, and with it all that was not saved.")
+      throw PerdureError(
+        .saveFailed, "The parent of the context is gone, and with it all that was not saved.")
     }
     core.checkOwner()
     if core.isPropagating || core.isPlanning || core.isValidating {

@@ -6,7 +6,7 @@
 //   Y1. Every entry of `hidden` is in the state below; none of `added` is there, once those are left out.
 //   Y2. Both are in order of key, then of reference (S5).
 //   Y3. An index that is fed by rows, or that counts, has at most one entry of a reference below: whoever is in
-//       `hidden` is hidden by reference, however the key was cut. Of links the entry counts.
+//       `hidden` is hidden by reference, however the key was cut. Of links and of places in an order the entry counts.
 
 internal import PerdurePredicates
 
@@ -34,11 +34,15 @@ struct PendingContent: Sendable {
   /// Rows to be; nil where one goes.
   var rows: [ObjectReference: PendingRow?] = [:]
   var linksAdded: Set<StoreLink> = []
+  /// Those of orders among them: members that have no place there any more.
   var linksRemoved: Set<StoreLink> = []
+  /// The places of members of ordered relationships.
+  var places: [StoreLink: OrderKey] = [:]
 
   /// Whether both would write the same: rows are shared by contents that follow each other.
   func isSame(as other: PendingContent) -> Bool {
-    guard linksAdded == other.linksAdded, linksRemoved == other.linksRemoved, rows.count == other.rows.count
+    guard linksAdded == other.linksAdded, linksRemoved == other.linksRemoved, places == other.places,
+      rows.count == other.rows.count
     else { return false }
     return rows.allSatisfy { reference, row in
       guard let known = other.rows[reference] else { return false }
@@ -107,6 +111,7 @@ struct PendingLayer: Sendable {
     self.content = content
     try addRows(base, schema)
     try addLinks(base, schema)
+    try addPlaces(base, schema)
     for index in indexes.keys {
       indexes[index]?.added.sort { $0.precedes($1) }
       indexes[index]?.hidden.sort { $0.precedes($1) }
@@ -154,7 +159,9 @@ struct PendingLayer: Sendable {
       reversed[links] = StoreIndex(rawValue: position)
     }
     for link in content.linksRemoved.subtracting(content.linksAdded)
-    where try base.hasEntry(under: link.source, link.target, in: link.index) {
+    where try !schema.definition(link.index).isOrder
+      && base.hasEntry(under: link.source, link.target, in: link.index)
+    {
       hide(.under(link.source, link.target), in: link.index)
       indexes[link.index]?.isOfLinks = true
       guard let back = reversed[link.index] else { continue }
@@ -173,11 +180,42 @@ struct PendingLayer: Sendable {
     indexes[index]?.isOfLinks = true
   }
 
+  // MARK: Orders
+
+  private mutating func addPlaces(_ base: any StoreView, _ schema: StoreSchema) throws {
+    var orders: [StoreIndex: OrderIndexes] = [:]
+    for (position, definition) in schema.indexes.enumerated() {
+      guard case .ordered(_, let keys) = definition.kind else { continue }
+      orders[keys] = OrderIndexes(keys: keys, ordered: StoreIndex(rawValue: position))
+    }
+    if orders.isEmpty { return }
+    let links = content.linksRemoved.union(content.places.keys)
+    for link in links {
+      guard let order = orders[link.index] else { continue }
+      let before = try base.orderKey(of: link.target, under: link.source, in: order)
+      let after = content.places[link]
+      if before == after { continue }
+      if let before {
+        hide(.at(before, link), in: order.ordered)
+        indexes[order.ordered]?.isOfLinks = true
+        if after == nil {
+          hide(.under(link.source, link.target), in: order.keys)
+          indexes[order.keys]?.isOfLinks = true
+        }
+      } else {
+        add(.under(link.source, link.target), toLinks: order.keys)
+      }
+      if let after { add(.at(after, link), toLinks: order.ordered) }
+    }
+  }
+
   // MARK: Counts
 
   private mutating func addCounts(_ base: any StoreView, _ schema: StoreSchema) throws {
     for (position, definition) in schema.indexes.enumerated() {
-      guard case .countOrder(_, let counted) = definition.kind, let changed = indexes[counted] else { continue }
+      guard case .countOrder(_, let counted) = definition.kind, let changed = indexes[counted] else {
+        continue
+      }
       let index = StoreIndex(rawValue: position)
       var layer = IndexLayer()
       for key in Set((changed.added + changed.hidden).map(\.key)) {
@@ -214,10 +252,22 @@ extension LayerEntry {
     return LayerEntry(key: key.bytes, reference: reference)
   }
 
+  /// The place of a member in an order.
+  fileprivate static func at(_ key: OrderKey, _ link: StoreLink) -> LayerEntry {
+    LayerEntry(key: OrderIndexes.indexKey(link.source, key), reference: link.target)
+  }
+
   fileprivate static func count(_ count: Int, _ owner: ObjectReference) -> LayerEntry {
     var key = OrderedKey()
     key.append(bareCount: count)
     return LayerEntry(key: key.bytes, reference: owner)
+  }
+}
+
+extension IndexDefinition {
+  /// Whether its links are members and their places.
+  fileprivate var isOrder: Bool {
+    if case .orders = kind { true } else { false }
   }
 }
 

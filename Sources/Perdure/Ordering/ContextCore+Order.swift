@@ -202,6 +202,17 @@ extension ContextCore {
     setOrder(delta, owner, relationship)
   }
 
+  /// Puts a member at a place that is known.
+  func setPlace(
+    of member: ObjectReference, to key: OrderKey, of owner: ObjectReference, _ relationship: RelationshipShape
+  ) {
+    guard let order = relationship.order else { return }
+    let delta = orderDelta(of: owner, relationship)
+    let stored = delta.placed[member].map(\.stored) ?? storedKey(of: member, under: owner, order)
+    delta.place(member, at: key, stored: stored)
+    setOrder(delta, owner, relationship)
+  }
+
   /// Forgets where members were moved to.
   func leaveInStoredOrder(
     _ members: [ObjectReference], of owner: ObjectReference, _ relationship: RelationshipShape

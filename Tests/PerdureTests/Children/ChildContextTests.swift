@@ -29,7 +29,8 @@ struct ChildContextTests {
     #expect(try container.newContext().existingObject(with: ada.objectID).objectID == ada.objectID)
   }
 
-  @Test("A child sees what its parent has inserted, changed and deleted, in objects, relationships and fetches")
+  @Test(
+    "A child sees what its parent has inserted, changed and deleted, in objects, relationships and fetches")
   func seesUnsaved() throws {
     let company = context.company("C")
     let (kept, gone) = (context.worker("kept", email: "k"), context.worker("gone"))
@@ -149,7 +150,9 @@ struct ChildContextTests {
     #expect(child.hasChanges && contract.company === company && context.insertedObjects.count == 2)
   }
 
-  @Test("Different properties changed by parent and child are both kept; the same one is a conflict of the child's save")
+  @Test(
+    "Different properties changed by parent and child are both kept; the same one is a conflict of the child's save"
+  )
   func conflicts() throws {
     let ada = context.worker("Ada")
     try context.save()
@@ -172,9 +175,11 @@ struct ChildContextTests {
     #expect(ada.name == "here")
   }
 
-  @Test("That the parent was saved meanwhile is no conflict, whatever the policy", arguments: [
-    MergePolicy.error, .rollback, .overwrite, .mergeByPropertyStoreTrump,
-  ])
+  @Test(
+    "That the parent was saved meanwhile is no conflict, whatever the policy",
+    arguments: [
+      MergePolicy.error, .rollback, .overwrite, .mergeByPropertyStoreTrump,
+    ])
   func parentSavedMeanwhile(_ policy: MergePolicy) throws {
     let ada = context.worker("Ada")
     let child = try draft()

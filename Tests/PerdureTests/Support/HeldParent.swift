@@ -1,8 +1,10 @@
 // A context as the store of all contexts of a container: every test of the graph can be run on children.
 
-import Perdure
 import PerdureModel
 import PerdurePredicates
+import Testing
+
+@testable import Perdure
 
 /// A parent context, which saves now and then after its children have, and the store of those.
 // Unchecked: the tests that use it stay on one thread at a time.
@@ -17,7 +19,8 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
   init(_ store: any PersistentStore, _ model: ManagedObjectModel, commitsPerSave: Int = 3) throws {
     // Its objects are of no class of the tests': hooks are called for children alone.
     container = PersistentContainer(
-      name: "Parent", model: model, classes: [], description: .inMemory, factory: StoreFactory { _, _ in store })
+      name: "Parent", model: model, classes: [], description: .inMemory,
+      factory: StoreFactory { _, _ in store })
     try container.loadPersistentStores()
     parent = container.newContext()
     inner = ParentStore(parent)
@@ -32,10 +35,53 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
 
   func commit(_ change: StoreChange) throws -> any StoreView {
     let view = try inner.commit(change)
+    try compareParent(with: view)
     commitCount += 1
     guard commitCount % commitsPerSave == 0 else { return view }
     try parent.save()
     return inner.view()
+  }
+
+  /// What a parent shows is what its children see, at both ends of every relationship.
+  private func compareParent(with view: any StoreView) throws {
+    let core = parent.core
+    for case let entity? in schema.entities where entity.layouts != nil {
+      guard view.rowCount(entity: entity.number) <= 100 else { continue }
+      let shape = core.graph.shape(numbered: entity.number)
+      try view.visitReferences(entity: entity.number, from: 0) { reference in
+        for relationship in shape.relationships {
+          let (shown, seen) = (
+            core.targets(of: reference, relationship), try targets(reference, relationship, view)
+          )
+          #expect(relationship.order == nil || shown == seen, "\(shape.name).\(relationship.name)")
+          #expect(Set(shown) == Set(seen) && shown.count == seen.count, "\(shape.name).\(relationship.name)")
+          #expect(core.targetCount(of: reference, relationship) == seen.count)
+        }
+        return true
+      }
+    }
+  }
+
+  private func targets(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ view: any StoreView
+  ) throws -> [ObjectReference] {
+    var found: [ObjectReference] = []
+    if relationship.form == .column {
+      guard let stored = try view.row(owner) else { return [] }
+      let row = try schema.rows.view(stored.bytes, of: owner)
+      let field = row.fields[relationship.slot]
+      guard row.isPresent(field), try view.version(of: row.reference(field)) != nil else { return [] }
+      return [row.reference(field)]
+    }
+    if let order = relationship.order {
+      try view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { _, member in
+        found.append(member)
+        return true
+      }
+    } else {
+      try view.appendReferences(under: owner, in: relationship.index, to: &found)
+    }
+    return found
   }
 
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
