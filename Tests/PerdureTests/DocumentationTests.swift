@@ -110,6 +110,7 @@ private enum Examples {
     let id = person.objectID
     try context.save()
     #expect(try container.newContext().existingObject(with: id).value(forKey: "name") as? String == "Ada L.")
+    try drafts(context, person)
 
     context.mergePolicy = .error
       .merging("salary", of: "Worker", by: .sum)
@@ -156,6 +157,17 @@ private enum Examples {
       let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
       #expect(try context.fetch(request) == [worker])
     }
+  }
+
+  private static func drafts(_ context: ManagedObjectContext, _ person: Person) throws {
+    let name = person.name
+    let draft = try context.newChildContext()
+    try draft.existingObject(with: person.objectID).setValue("Ada", forKey: "name")
+    try draft.save()  // pending in `context` now, and in no store
+    try context.save()
+    #expect(person.name == "Ada")
+    person.name = name
+    try context.save()
   }
 
   private static func contexts(_ context: ManagedObjectContext) throws {
