@@ -109,6 +109,9 @@ let package = Package(
     .executableTarget(
       name: "CompaniesInCode", dependencies: ["Perdure"], path: "Examples/Companies/InCode",
       swiftSettings: settings),
+    .executableTarget(
+      name: "Conversations", dependencies: ["Perdure"], path: "Examples/Conversations",
+      swiftSettings: settings),
 
     // The proof: what attacks the store, the program that runs it, and a slice of it as tests. Made of the
     // public interface and PerdureTestSupport, as users' own suites are.
@@ -207,7 +210,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "CompaniesTests", dependencies: ["CompaniesWithMacros", "CompaniesInCode", "ChildProcesses"],
+      name: "ExampleTests",
+      dependencies: ["CompaniesWithMacros", "CompaniesInCode", "Conversations", "ChildProcesses"],
       swiftSettings: settings),
     .testTarget(
       name: "PerdureCommandsTests",

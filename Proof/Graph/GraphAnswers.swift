@@ -48,7 +48,9 @@ struct GraphAnswers {
       guard let byOwner = members["\(entity.name).\(relationship.name)"] else { continue }
       for object in all(entity) {
         let wanted = Set(byOwner[object.objectID] ?? [])
-        guard object[relationship.name] as? Set<ManagedObject> == wanted else {
+        let members = object[relationship.name]
+        let found = members as? Set<ManagedObject> ?? (members as? [ManagedObject]).map { Set($0) }
+        guard found == wanted else {
           throw Violation("\(entity.name).\(relationship.name) has not those who have it in their rows")
         }
       }

@@ -4,6 +4,8 @@ import Perdure
 struct GraphContent: Sendable, Equatable {
   private(set) var rows: [UInt64: [UInt8]] = [:]
   private(set) var links: Set<[UInt64]> = []
+  /// Of ordered relationships by owner and order key: who stands where.
+  private(set) var places: Set<[UInt8]> = []
 
   /// Of a store that was never saved to.
   init() {}
@@ -17,11 +19,19 @@ struct GraphContent: Sendable, Equatable {
       }
     }
     for (position, definition) in store.schema.indexes.enumerated() {
-      guard case .links(let property) = definition.kind else { continue }
-      try view.visitEntries(StoreIndex(rawValue: position), .all, descending: false) { key, target in
-        let source = UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
-        links.insert([UInt64(property), source, target.rawValue])
-        return true
+      switch definition.kind {
+      case .links(let property):
+        try view.visitEntries(StoreIndex(rawValue: position), .all, descending: false) { key, target in
+          let source = UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
+          links.insert([UInt64(property), source, target.rawValue])
+          return true
+        }
+      case .ordered:
+        try view.visitEntries(StoreIndex(rawValue: position), .all, descending: false) { key, member in
+          places.insert(Array(definition.name.utf8) + [0] + Array(key) + Array("\(member.rawValue)".utf8))
+          return true
+        }
+      default: break
       }
     }
   }

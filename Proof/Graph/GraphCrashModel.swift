@@ -1,11 +1,13 @@
 import Perdure
 
-// A small world for saves that are cut: what goes with its owner, what is unique, and what has many of many.
+// A small world for saves that are cut: what goes with its owner, what is unique, what has many of many, and what has an
+// order.
 
 @Entity final class Firm: ManagedObject {
   @Attribute(.unique) var name: String
   @Relationship(inverse: "firm", deleteRule: .cascade) var units: ToMany<Unit>
   @Relationship(inverse: "firm") var staff: ToMany<Member>
+  @Relationship(inverse: "boards") var board: OrderedToMany<Member>
 }
 
 /// Goes with its firm, and with the unit above it.
@@ -13,12 +15,13 @@ import Perdure
   @Attribute(.indexed) var title: String
   @Relationship(inverse: "units") var firm: Firm?
   @Relationship(inverse: "children") var parent: Unit?
-  @Relationship(inverse: "parent", deleteRule: .cascade) var children: ToMany<Unit>
+  @Relationship(inverse: "parent", deleteRule: .cascade) var children: OrderedToMany<Unit>
 }
 
 @Entity final class Member: ManagedObject {
   @Attribute(.unique) var email: String
   @Relationship(inverse: "staff") var firm: Firm?
+  @Relationship(inverse: "board") var boards: ToMany<Firm>
   /// Both ways: who is a friend has one.
   @Relationship(inverse: "friends") var friends: ToMany<Member>
 }

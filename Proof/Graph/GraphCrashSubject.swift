@@ -44,6 +44,12 @@ package struct GraphCrashSubject: CrashSubject {
       name: "graph: many to many",
       .guild([.hire, .hire, .befriend, .befriend, .befriend, .befriend, .quarrel, .dismiss])),
     GraphCrashSubject(
+      name: "graph: orders",
+      .guild([
+        .found, .hire, .hire, .hire, .subdivide, .subdivide, .appoint, .appoint, .appoint, .rearrange,
+        .rearrange, .rearrange, .resign, .dismiss, .dissolve,
+      ])),
+    GraphCrashSubject(
       name: "graph: ids", .guild([.found, .hire, .divide, .dismiss, .close]), reopensEvery: 2),
     GraphCrashSubject(name: "graph: everything", .guild(guild)),
     GraphCrashSubject(

@@ -11,6 +11,8 @@ package enum GraphCrashWorld: Sendable {
     case found, dissolve, divide, subdivide, close, hire, dismiss, move, readdress, befriend, quarrel
     /// Within one save somebody goes and another gets the address; or two change theirs.
     case succeed, exchange
+    /// Somebody comes into an order, gets another place in it, or leaves it.
+    case appoint, rearrange, resign
   }
 
   package enum MarketEdit: Sendable, CaseIterable {

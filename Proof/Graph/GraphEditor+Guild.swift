@@ -17,6 +17,9 @@ extension GraphEditor {
     case .quarrel: try befriend(false)
     case .succeed: try succeed()
     case .exchange: try exchange()
+    case .appoint: try appoint()
+    case .rearrange: try rearrange()
+    case .resign: try resign()
     }
   }
 
@@ -48,6 +51,28 @@ extension GraphEditor {
   private mutating func exchange() throws {
     guard let one = try any(Member.self), let other = try any(Member.self) else { return }
     (one.email, other.email) = (other.email, one.email)
+  }
+
+  private mutating func appoint() throws {
+    guard let firm = try any(Firm.self), let member = try any(Member.self), !firm.board.contains(member)
+    else {
+      return
+    }
+    firm.board.insert(member, at: number(0..<firm.board.count + 1))
+  }
+
+  private mutating func rearrange() throws {
+    if let firm = try any(Firm.self) { rearrange(firm.board) }
+    if let unit = try any(Unit.self) { rearrange(unit.children) }
+  }
+
+  private mutating func rearrange<Object: ManagedObject>(_ order: OrderedToMany<Object>) {
+    if !order.isEmpty { order.move(from: number(0..<order.count), to: number(0..<order.count)) }
+  }
+
+  private mutating func resign() throws {
+    guard let firm = try any(Firm.self), !firm.board.isEmpty else { return }
+    firm.board.remove(at: number(0..<firm.board.count))
   }
 
   /// So few that two have the same now and then.
