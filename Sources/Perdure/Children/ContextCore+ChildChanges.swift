@@ -37,6 +37,7 @@ extension ContextCore {
     for link in change.linksRemoved { takeLink(link, connects: false) }
     for link in change.linksAdded { takeLink(link, connects: true) }
     for place in change.places { takePlace(place) }
+    letGo(of: change.removals)
     for reference in change.removals { markDeleted(reference) }
     propagateDeletes()
     if !isSaving { endEvent() }
@@ -127,6 +128,20 @@ extension ContextCore {
   }
 
   // MARK: Links
+
+  /// A row that goes does not say what the child has taken out of it before. What the child has not deleted with it, it
+  /// has let go of: nothing here may deny the deletion or follow it for a link that the child has ended.
+  private func letGo(of removals: [ObjectReference]) {
+    let removed = Set(removals)
+    for reference in removals {
+      for relationship in graph.shape(of: reference).relationships where relationship.deleteRule != .noAction
+      {
+        for target in targets(of: reference, relationship) where !removed.contains(target) {
+          disconnect(reference, relationship, target)
+        }
+      }
+    }
+  }
 
   private func takeLink(_ link: StoreLink, connects: Bool) {
     for relationship in graph.shape(of: link.source).relationships {

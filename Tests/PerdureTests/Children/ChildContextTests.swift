@@ -1,4 +1,5 @@
 import Perdure
+import PerdureModel
 import PerdurePredicates
 import Testing
 
@@ -135,6 +136,29 @@ struct ChildContextTests {
     #expect(try other.count(for: Company.fetchRequest()) == 0)
     #expect(try other.count(for: Department.fetchRequest()) == 0)
     #expect(try other.fetch(Employee.fetchRequest()).map(\.name) == ["Ada"])
+  }
+
+  @Test("What a child lets go of before it deletes neither denies that in the parent nor goes with it")
+  func deletesAfterLettingGo() throws {
+    for rule in [DeleteRule.deny, .cascade] {
+      let scene = try ModelScene(
+        EntityDescription("Owner", properties: [.toMany("parts", "Part", inverse: "owner")]),
+        EntityDescription(
+          "Part", properties: [.toOne("owner", "Owner", inverse: "parts", deleteRule: rule)]))
+      for isStored in [true, false] {
+        let (owner, part) = (scene.new("Owner"), scene.new("Part"))
+        part.setValue(owner, forKey: "owner")
+        if isStored { try scene.saveWhole() }
+        let child = try scene.context.newChildContext()
+        let copy = try child.existingObject(with: part.objectID)
+        copy.setValue(nil, forKey: "owner")
+        child.delete(copy)
+        try child.save()
+        #expect(owner.mutableSetValue(forKey: "parts").isEmpty && !owner.isDeleted, "\(rule)")
+        try scene.saveWhole()
+      }
+      #expect(try scene.count("Owner") == 2 && scene.count("Part") == 0, "\(rule)")
+    }
   }
 
   @Test("A child's save is validated, and refused without a trace in the parent")
