@@ -81,8 +81,21 @@ extension ContextCore {
     }
     let block = Int(object.header.pointee.groupPosition) / group.blockCount
     readBlock(block, of: group)
-    group.readsBlocks = object.header.pointee.row != nil
-    return group.readsBlocks
+    if object.header.pointee.row != nil {
+      group.readsBlocks = true
+      return true
+    }
+    if group.readsBlocks { group.readsBlocks = isRemoved(object.reference) }
+    return false
+  }
+
+  /// Whether the view has no row of an object. Not where that cannot be read: its own fault says why.
+  private func isRemoved(_ reference: ObjectReference) -> Bool {
+    do {
+      return try view.version(of: reference) == nil
+    } catch {
+      return false
+    }
   }
 
   func readBlock(_ block: Int, of group: SiblingGroup) {

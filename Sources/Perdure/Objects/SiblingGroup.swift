@@ -45,7 +45,7 @@ final class SiblingGroup {
   // Not checked for exclusivity at run time: the group belongs to one context, and no function here calls
   // anything that could come back to it.
 
-  /// Whether it pays to read blocks: not once an object's own row was too long for it.
+  /// Whether it pays to read blocks: not once an object's own row was there and did not come, being too long for it.
   @exclusivity(unchecked) var readsBlocks = true
   /// Where relationships of the siblings lead.
   @exclusivity(unchecked) var relations = SiblingRelations()
