@@ -38,6 +38,9 @@ final class SiblingRelation {
     self.group = group
   }
 
+  /// How much room it takes: siblings count whatever they lead to, so that those without anything go too.
+  var entryCount: Int { ranges.count + places.count }
+
   /// The part of `places` that is a sibling's; nil when it was not asked.
   @inline(__always)
   func range(of position: Int) -> Range<Int>? {
@@ -50,12 +53,12 @@ final class SiblingRelation {
 
 /// What is known of the relationships of a group's siblings.
 struct SiblingRelations {
-  /// Of how many objects at other ends the positions are kept at most, beside the newest block.
-  private static let placeCountMax = 16_384
+  /// How many siblings and objects at their other ends are kept at most, beside the newest block.
+  private static let entryCountMax = 32_768
 
   /// The oldest first.
   private var relations: [SiblingRelation] = []
-  private var placeCount = 0
+  private var entryCount = 0
   /// The slots of relationships that somebody has asked a sibling for.
   private var asked: Set<Int> = []
 
@@ -78,12 +81,12 @@ struct SiblingRelations {
 
   mutating func add(_ relation: SiblingRelation) {
     // All of them are of one state of the store.
-    if relations.last?.epoch != relation.epoch { (relations, placeCount) = ([], 0) }
-    while placeCount > Self.placeCountMax, let oldest = relations.firstIndex(where: { $0.block != nil }) {
-      placeCount -= relations.remove(at: oldest).places.count
+    if relations.last?.epoch != relation.epoch { (relations, entryCount) = ([], 0) }
+    while entryCount > Self.entryCountMax, let oldest = relations.firstIndex(where: { $0.block != nil }) {
+      entryCount -= relations.remove(at: oldest).entryCount
     }
     relations.append(relation)
-    if relation.block != nil { placeCount += relation.places.count }
+    if relation.block != nil { entryCount += relation.entryCount }
   }
 }
 
