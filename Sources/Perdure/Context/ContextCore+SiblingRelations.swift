@@ -25,9 +25,10 @@ extension ContextCore {
     let position = Int(owner.header.pointee.groupPosition)
     let block = position / group.blockCount
     let relationship = owner.shape.relationship(slot)
-    let relation =
-      group.relations.find(relationship, block: block, epoch: epoch)
-      ?? columnRelation(relationship, block, of: group)
+    let known = group.relations.find(relationship, block: block, epoch: epoch)
+    // What lies too far away is got by itself (G4).
+    if known == nil, group.depth >= SiblingGroup.depthMax { return instance(of: target) }
+    let relation = known ?? columnRelation(relationship, block, of: group)
     guard let place = relation.range(of: position)?.first, let targets = relation.group,
       targets.references[Int(relation.places[place])] == target
     else { return instance(of: target) }
@@ -111,7 +112,9 @@ extension ContextCore {
   private func askedRelation(
     _ relationship: RelationshipShape, _ block: Int, of group: SiblingGroup
   ) -> SiblingRelation? {
-    guard group.references.count > 1, !group.relations.isFirst(slot: relationship.slot) else { return nil }
+    guard group.references.count > 1, group.depth < SiblingGroup.depthMax,
+      !group.relations.isFirst(slot: relationship.slot)
+    else { return nil }
     return indexRelation(relationship, block, of: group, countMax: Self.referenceCountMax)
   }
 
@@ -160,7 +163,8 @@ extension ContextCore {
     var targets: SiblingGroup?
     if !references.isEmpty {
       let blockCount = block == nil ? references.count : SiblingGroup.blockCount
-      targets = siblingGroups.makeLasting(references, .targets, blockCount: blockCount, in: memoryOwner)
+      targets = siblingGroups.makeLasting(
+        references, .targets, blockCount: blockCount, depth: group.depth + 1, in: memoryOwner)
     }
     let relation = builder.finish(relationship, block: block, epoch: epoch, first: first, group: targets)
     group.relations.add(relation)

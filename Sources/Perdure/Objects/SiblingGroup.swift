@@ -16,11 +16,17 @@
 // block, or with the group. Many siblings may lead to one target, which nobody may hold from one to the next: so the
 // header of a target goes back to where it waited when its instance is freed, and its row is not read again.
 //
+// A relation holds its targets, and these hold relations of their own. Who walks along a list would add a group to
+// that chain with every step, for as long as somebody holds an object of the first one. So groups know how far they
+// are from the walk or the fetch that they began with, and what lies further away than `depthMax` is got one by one.
+//
 // Invariants
 //   G1. `waiting[i]`, if there is one, belongs to the reference in place `base + i`, has no instance that was made of it,
 //       and is the group's to free.
 //   G2. A waiting row is the view's at the header's epoch. Whoever takes it in another epoch drops the row.
 //   G3. A group that is no walk is retained once by each header that has its number and is an instance's.
+//   G4. Chains of groups that hold each other are no longer than `depthMax`, or than a path that somebody has
+//       prefetched: what is kept, and the depth of the stack when it ends, do not grow with the steps of a walk.
 
 internal import PerdurePredicates
 
@@ -31,6 +37,8 @@ final class SiblingGroup {
   static let blockCount = 64
   /// Rows that take more are read one at a time.
   static let rowByteCountMax = 4096
+  /// How many relationships away from a walk or a fetch siblings are still got together, unless they are prefetched.
+  static let depthMax = 8
   /// In the number of every group that is no walk.
   static let lastingMark: UInt32 = 1 << 31
 
@@ -42,6 +50,8 @@ final class SiblingGroup {
   let references: UnsafeBufferPointer<ObjectReference>
   /// The number of siblings in a block.
   let blockCount: Int
+  /// How many relationships lie between these objects and a walk, or what a fetch gave.
+  let depth: Int
   // Not checked for exclusivity at run time: the group belongs to one context, and no function here calls
   // anything that could come back to it.
 
@@ -74,11 +84,12 @@ final class SiblingGroup {
   ///   - table: Knows every group that is no walk.
   init(
     _ references: [ObjectReference], _ kind: Kind, number: UInt32, blockCount: Int = SiblingGroup.blockCount,
-    in memoryOwner: ObjectMemoryOwner, table: LastingGroups? = nil
+    depth: Int = 0, in memoryOwner: ObjectMemoryOwner, table: LastingGroups? = nil
   ) {
     self.kind = kind
     self.number = number
     self.blockCount = blockCount
+    self.depth = depth
     self.memoryOwner = memoryOwner
     self.table = table
     let byteCount = references.count * MemoryLayout<ObjectReference>.stride

@@ -29,10 +29,12 @@ struct SiblingGroups {
 
   /// Makes a group that lasts as long as its instances, or as long as somebody else holds it.
   func makeLasting(
-    _ references: [ObjectReference], _ kind: SiblingGroup.Kind, blockCount: Int, in memory: ObjectMemoryOwner
+    _ references: [ObjectReference], _ kind: SiblingGroup.Kind, blockCount: Int, depth: Int = 0,
+    in memory: ObjectMemoryOwner
   ) -> SiblingGroup {
     let group = SiblingGroup(
-      references, kind, number: lasting.reserve(), blockCount: blockCount, in: memory, table: lasting)
+      references, kind, number: lasting.reserve(), blockCount: blockCount, depth: depth, in: memory,
+      table: lasting)
     lasting.put(group)
     return group
   }

@@ -5,6 +5,65 @@ import Testing
 
 @Suite("Siblings: what is kept for them does not grow with the walk")
 struct SiblingLimitTests {
+  /// Lists of workers, each the mentor of the one before it, and the heads of the lists.
+  private func lists(_ count: Int, length: Int) throws -> PersistentContainer {
+    let container = try Staff.container()
+    let context = container.newContext()
+    for _ in 0..<count {
+      var last: Employee?
+      for number in 0..<length {
+        let worker = context.worker(number == length - 1 ? "head" : "w")
+        worker.mentor = last
+        last = worker
+      }
+    }
+    try context.save()
+    return container
+  }
+
+  private func heads(_ context: ManagedObjectContext) throws -> [Employee] {
+    try context.fetch(FetchRequest<Employee>(predicate: FetchPredicate(format: "name == 'head'")))
+  }
+
+  @Test("A list that is walked from one of several heads leaves nothing behind, and ends without recursion")
+  func list() throws {
+    let length = 20_000
+    let context = try lists(2, length: length).newContext()
+    do {
+      let heads = try heads(context)
+      try #require(heads.count == 2)
+      var worker = heads[0]
+      var count = 1
+      while let next = worker.mentor {
+        count += next.name.isEmpty ? 0 : 1
+        worker = next
+      }
+      #expect(count == length)
+      withExtendedLifetime(heads) {
+        let blockCount = context.core.memory.pointee.blockCount
+        #expect(blockCount < 500)
+      }
+    }
+    #expect(context.core.memory.pointee.blockCount == 0)
+  }
+
+  @Test("Lists walked side by side share their requests for as many steps as siblings are followed")
+  func sideBySide() throws {
+    let context = try lists(10, length: 20).newContext()
+    let heads = try heads(context)
+    var workers = heads
+    let before = context.statistics
+    for _ in 0..<5 {
+      workers = workers.compactMap(\.mentor)
+      #expect(workers.allSatisfy { !$0.name.isEmpty })
+    }
+    #expect(workers.count == 10)
+    #expect(context.statistics.since(before).rowRequestCount <= 5)
+    for _ in 0..<14 { workers = workers.compactMap(\.mentor) }
+    #expect(workers.count == 10 && workers.allSatisfy { $0.mentor == nil })
+    withExtendedLifetime(heads) {}
+  }
+
   @Test("What leads to nothing is forgotten too")
   func leadingToNothing() throws {
     let context = try Staff.container().newContext()
