@@ -36,7 +36,7 @@ extension ContextCore {
     for (object, isNew, isDeleted) in changed where !isNew {
       reawaken(object, isDeleted ? [.rollback, .undoDeletion] : .rollback)
     }
-    forgetAnnounced()
+    forgetGone()
     tell(news)
   }
 
@@ -58,12 +58,18 @@ extension ContextCore {
   }
 
   /// Without telling anybody.
-  func refreshQuietly(_ object: ManagedObject, mergeChanges: Bool = true) {
+  private func refreshQuietly(_ object: ManagedObject, mergeChanges: Bool) {
     keepDropped()
     defer { releaseDropped() }
     checkOwner()
     guard object.context === self else { return }
     advance()
+    refreshInView(object, mergeChanges: mergeChanges)
+  }
+
+  /// At the state that the context is at, without telling anybody. For who keeps what is dropped (T3).
+  func refreshInView(_ object: ManagedObject, mergeChanges: Bool = true) {
+    guard object.context === self else { return }
     let isEnding = !mergeChanges && object.overlay?.isNew != true && willTurnIntoFault(object)
     guard object.context === self else {
       // It was reset meanwhile, or removed.
@@ -124,7 +130,7 @@ extension ContextCore {
     view = store.view()
     beginEpoch()
     for object in ended { didTurnIntoFault(object) }
-    forgetAnnounced()
+    forgetGone()
     guard isObserved else { return }
     var news = ContextNews(kind: .objectsDidChange)
     news.invalidatesAll = true

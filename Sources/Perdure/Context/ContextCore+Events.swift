@@ -18,6 +18,8 @@ struct ContextNews {
   var deleted: [ObjectReference] = []
   var refreshed: [ObjectReference] = []
   var invalidatesAll = false
+  /// Whether somebody wants to hear of values too.
+  var hasValues = false
   /// Instances that may not be there any more when it is told.
   var objects: [ObjectReference: ManagedObject] = [:]
   var values: [ObjectReference: [String: Value]] = [:]
@@ -44,9 +46,19 @@ extension ContextCore {
     checkOwner()
     lastObserver += 1
     observers[lastObserver] = observer
-    // What has changed until now is no news.
-    for overlay in tracker.all where overlay.isBeforeEvent { announce(overlay) }
     return ContextObservation(self, lastObserver)
+  }
+
+  func endObservation(_ number: Int) {
+    // Freed outside of the access: a closure may own the observation of another.
+    let removed = observers.removeValue(forKey: number)
+    withExtendedLifetime(removed) {}
+  }
+
+  func forgetObservers() {
+    let removed = observers
+    observers = [:]
+    withExtendedLifetime(removed) {}
   }
 
   // MARK: What there is to tell
@@ -57,6 +69,8 @@ extension ContextCore {
   func pendingNews(_ kind: ContextEventKind, isSaved: Bool = false) -> ContextNews? {
     guard isObserved || isSaved && !saves.isEmpty else { return nil }
     var news = ContextNews(kind: kind)
+    // Contexts that merge want the objects alone.
+    news.hasValues = !streams.isEmpty || isSaved && !saves.streams.isEmpty
     for overlay in tracker.ordered.joined() { add(overlay, overlay.state, to: &news) }
     return news.isEmpty ? nil : news
   }
@@ -70,7 +84,7 @@ extension ContextCore {
     case .stored, .gone: return
     }
     if !observers.isEmpty { news.objects[reference] = instance(of: reference) }
-    guard state != .deleted, !streams.isEmpty || !saves.isEmpty else { return }
+    guard state != .deleted, news.hasValues else { return }
     news.values[reference] = changedColumns(overlay)
   }
 
@@ -88,10 +102,10 @@ extension ContextCore {
   func newsOfEvent() -> ContextNews? {
     guard isObserved else { return nil }
     var news = ContextNews(kind: .objectsDidChange)
+    news.hasValues = !streams.isEmpty
     for overlay in tracker.ordered.joined() {
-      let (before, now) = (announced[overlay.reference], overlay.state)
+      let (before, now) = (overlay.toldState, overlay.state)
       if before == now, overlay.isBeforeEvent { continue }
-      announce(overlay)
       switch (before, now) {
       case (.inserted, .inserted): add(overlay, .updated, to: &news)
       case (.deleted, .deleted), (nil, .gone), (.gone, _): continue
@@ -100,36 +114,30 @@ extension ContextCore {
       }
     }
     let restored = eventStarts.keys.filter { tracker[$0] == nil }
-    for reference in restored.sorted(by: { $0.rawValue < $1.rawValue }) {
-      announced[reference] = nil
-      news.refreshed.append(reference)
-    }
-    // What was inserted and is deleted leaves no changes.
-    let gone = announced.filter { $0.value == .inserted && tracker[$0.key] == nil }.keys
-    for reference in gone.sorted(by: { $0.rawValue < $1.rawValue }) {
-      news.deleted.append(reference)
-      news.objects[reference] = announcedObjects[reference]
-      forgetAnnounced(reference)
-    }
+    news.refreshed = restored.sorted { $0.rawValue < $1.rawValue }
+    addGone(to: &news)
     return news.isEmpty ? nil : news
   }
 
-  private func announce(_ overlay: ObjectOverlay) {
-    announced[overlay.reference] = overlay.state
-    if overlay.isNew, !observers.isEmpty { announcedObjects[overlay.reference] = overlay.object }
+  /// What was inserted and is deleted leaves no changes.
+  private func addGone(to news: inout ContextNews) {
+    for (reference, object) in goneInserts.sorted(by: { $0.reference.rawValue < $1.reference.rawValue }) {
+      news.deleted.append(reference)
+      news.objects[reference] = object
+    }
   }
 
-  private func forgetAnnounced(_ reference: ObjectReference) {
-    announced[reference] = nil
-    let object = announcedObjects.removeValue(forKey: reference)
-    withExtendedLifetime(object) {}
+  /// Keeps a new object whose overlay is about to go until observers, who know of it, have heard that it is gone.
+  func noteGone(_ overlay: ObjectOverlay) {
+    guard overlay.isNew, overlay.toldState == .inserted, isObserved else { return }
+    goneInserts.append((overlay.reference, observers.isEmpty ? nil : instance(of: overlay.reference)))
   }
 
-  func forgetAnnounced() {
-    announced = [:]
-    let objects = announcedObjects
-    announcedObjects = [:]
-    withExtendedLifetime(objects) {}
+  func forgetGone() {
+    if goneInserts.isEmpty { return }
+    let gone = goneInserts
+    goneInserts = []
+    withExtendedLifetime(gone) {}
   }
 
   /// The changed objects, about to be given other values; nil when nobody wants to hear of it.
@@ -144,6 +152,7 @@ extension ContextCore {
         news.refreshed.append(overlay.reference)
       }
     }
+    addGone(to: &news)
     return news
   }
 
@@ -151,9 +160,6 @@ extension ContextCore {
 
   func tell(_ news: ContextNews?) {
     guard let news, !news.isEmpty else { return }
-    if news.kind == .didSave {
-      for reference in news.inserted + news.updated + news.deleted { forgetAnnounced(reference) }
-    }
     if !streams.isEmpty || news.kind == .didSave && !saves.isEmpty {
       let event = event(news)
       streams.yield(event)

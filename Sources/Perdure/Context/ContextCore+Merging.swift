@@ -27,7 +27,8 @@ extension ManagedObjectContext {
   }
 
   /// Lets the next save find out whether another context has changed an object that this one has not: then it throws
-  /// as it does for those that it has. Until a save has looked, or the context is rolled back or reset.
+  /// as it does for those that it has. Until a save that writes something has looked, or the context is rolled back or
+  /// reset.
   ///
   /// The version that it is compared with is that of the context's state. Nothing is asked of an object that has no row.
   public func detectConflicts(for object: ManagedObject) { core.detectConflicts(object) }
@@ -66,35 +67,40 @@ extension ContextCore {
     keepDropped()
     defer { releaseDropped() }
     checkOwner()
-    let isTold = isObserved
-    var news = ContextNews(kind: .didMerge)
+    var news = folded(events)
     if !observers.isEmpty {
       // Of what is removed, only who was there is told of.
-      for reference in events.flatMap(\.deletedObjectIDs).compactMap(graph.reference) {
-        news.objects[reference] = identityMap.object(reference)
-      }
+      for reference in news.deleted { news.objects[reference] = identityMap.object(reference) }
     }
     refreshStore()
     move(to: store.view())
-    if !isComplete {
-      // What is put on top of a row that is gone may be over with that.
-      for overlay in tracker.ordered.joined() where !overlay.isNew && tracker[overlay.reference] === overlay {
-        refreshQuietly(instance(of: overlay.reference))
-      }
+    // What is put on top of a row that is gone may be over with that.
+    let changed = Set(news.updated + news.deleted)
+    for overlay in tracker.ordered.joined() where !overlay.isNew && tracker[overlay.reference] === overlay {
+      if isComplete, !changed.contains(overlay.reference) { continue }
+      refreshInView(instance(of: overlay.reference))
     }
+    if isObserved { tell(news) }
+  }
+
+  /// What all saves together have done, each object in one way: what one has inserted and another deleted in none.
+  private func folded(_ events: [ContextEvent]) -> ContextNews {
+    var inserted: Set<ManagedObjectID> = []
+    var updated = inserted
+    var deleted = inserted
     for event in events {
-      let updated = event.updatedObjectIDs.compactMap(graph.reference)
-      for reference in updated.sorted(by: { $0.rawValue < $1.rawValue }) where isComplete {
-        if let overlay = tracker[reference], !overlay.isNew {
-          refreshQuietly(instance(of: reference))
-        }
-      }
-      guard isTold else { continue }
-      news.inserted += event.insertedObjectIDs.compactMap(graph.reference)
-      news.updated += updated
-      news.deleted += event.deletedObjectIDs.compactMap(graph.reference)
+      inserted.formUnion(event.insertedObjectIDs)
+      updated.formUnion(event.updatedObjectIDs)
+      deleted.formUnion(event.deletedObjectIDs)
     }
-    tell(news)
+    func references(_ ids: Set<ManagedObjectID>) -> [ObjectReference] {
+      ids.compactMap(graph.reference).sorted { $0.rawValue < $1.rawValue }
+    }
+    var news = ContextNews(kind: .didMerge)
+    news.inserted = references(inserted.subtracting(deleted))
+    news.updated = references(updated.subtracting(inserted).subtracting(deleted))
+    news.deleted = references(deleted.subtracting(inserted))
+    return news
   }
 
   // MARK: Conflicts of what is not changed here

@@ -96,6 +96,7 @@ extension ContextCore {
     statistics.commitRequestCount += 1
     do {
       follow(try store.commit(change))
+      watched = [:]
       return nil
     } catch let conflict as StoreConflict {
       return conflict
@@ -112,7 +113,6 @@ extension ContextCore {
 
   /// What was pending is stored now.
   private func follow(_ newView: any StoreView) {
-    watched = [:]
     view = newView
     vanished = []
     eventStarts = [:]

@@ -91,10 +91,8 @@ final class ContextCore {
   /// Who wants to hear of the context, in its isolation.
   var observers: [Int: (ContextNotification) -> Void] = [:]
   var lastObserver = 0
-  /// What was last told of objects with unsaved changes.
-  var announced: [ObjectReference: ObjectState] = [:]
-  /// The new ones among them, while they are pending.
-  var announcedObjects: [ObjectReference: ManagedObject] = [:]
+  /// The new objects that observers know of and that were taken back in the current event.
+  var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
   /// Who wants to hear of the context from elsewhere.
   let streams: EventStreams
   /// Who wants to know what fetches and saves take.
@@ -151,8 +149,9 @@ final class ContextCore {
     abandonTransients()
     for overlay in tracker.all { overlay.object = nil }
     stopMerging()
-    observers = [:]
-    forgetAnnounced()
+    streams.finish()
+    forgetObservers()
+    forgetGone()
     releaseRetained()
   }
 

@@ -9,7 +9,7 @@ public enum ContextEventKind: Hashable, Sendable {
   /// A save is done: what is told of is in the store.
   case didSave
   /// An event has ended, by `processPendingChanges()`, a save or a `perform`, in which something was changed; or objects
-  /// were given other values as a whole, by a refresh, a rollback or a reset.
+  /// were given other values as a whole, by a refresh, a rollback, a reset or a save that has merged and failed.
   case objectsDidChange
   /// What other contexts have saved was merged.
   case didMerge
@@ -81,7 +81,7 @@ public final class ContextObservation {
   deinit { cancel() }
 
   /// Ends the observation.
-  public func cancel() { core?.observers.removeValue(forKey: number) }
+  public func cancel() { core?.endObservation(number) }
 }
 
 @available(*, unavailable)
@@ -119,8 +119,9 @@ extension BackgroundContext {
 }
 
 extension PersistentContainer {
-  /// What is saved from now on by any context of the container, in the order in which the saves were done. The store
-  /// must have been loaded; contexts that were made before stores were added or removed are heard by sequences of that time.
+  /// What is saved from now on by any context of the container: the saves of one context in their order, those of several
+  /// as they come to tell of them, which is after the commit and the hooks. The store must have been loaded;
+  /// contexts that were made before stores were added or removed are heard by sequences of that time.
   ///
   /// - Parameter bufferCount: How many saves are kept for who is slow; of more than that the oldest are lost.
   public func saves(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {

@@ -20,9 +20,9 @@ public struct ContextLogEntry: Sendable {
   /// What the context was asked to do.
   public let kind: Kind
   /// What it was about: the entity, predicate, order and window of a request (`explain(_:)` says how it is fetched); how
-  /// many objects a save was to insert, update and delete.
+  /// many objects a save was to insert, update and delete, before delete rules and hooks.
   public let subject: String
-  /// How many objects were found, counted or saved; 0 where it failed.
+  /// How many objects were found or counted, or pending as `subject` says when they were saved; 0 where it failed.
   public let objectCount: Int
   /// How long it took, by a clock that never goes back. What observers and hooks did meanwhile is part of it.
   public let duration: Duration
@@ -91,7 +91,7 @@ extension ContextCore {
     }
   }
 
-  /// A request in words, with its plan.
+  /// A request in words.
   func subject<T: ManagedObject>(_ request: FetchRequest<T>) -> String {
     var words = [request.entityName ?? T._entityName]
     if let predicate = request.predicate { words.append("where \(predicate)") }

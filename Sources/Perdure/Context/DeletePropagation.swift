@@ -191,6 +191,7 @@ extension ContextCore {
     }
     for overlay in settled { letGoOfDeleted(overlay) }
     for overlay in settled {
+      noteGone(overlay)
       tracker.remove(overlay.reference)
       if let object = identityMap.object(overlay.reference) { retire(object) }
     }

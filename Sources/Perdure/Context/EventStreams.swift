@@ -9,8 +9,16 @@ final class EventStreams: Sendable {
 
   private let state = Guarded(State())
 
-  deinit {
-    for continuation in state.withLock({ $0.continuations.values.map { $0 } }) { continuation.finish() }
+  deinit { finish() }
+
+  /// Ends the sequences, after what was told.
+  func finish() {
+    let ended = state.withLock { state in
+      defer { state.continuations = [:] }
+      return state.continuations.values.map { $0 }
+    }
+    // Outside of the lock: who listens may end.
+    for continuation in ended { continuation.finish() }
   }
 
   /// Whether nobody listens.
@@ -99,6 +107,11 @@ final class MergeInbox: Sendable {
       return isFirst
     }
     if isFirst { wake?() }
+  }
+
+  /// Wakes again, for what came while nothing could be merged.
+  func wakeForWaiting() {
+    if !content.withLock(\.isEmpty) { wake?() }
   }
 
   /// All of it.

@@ -14,8 +14,8 @@ public import PerdureModel
 /// once.
 ///
 /// A context sees one consistent state of the store and its own changes on top. The state moves on only
-/// when the context saves, rolls back or refreshes, and at the start of each `perform`; what other contexts
-/// save in between stays out of sight.
+/// when the context saves, rolls back, refreshes, merges or is set to a query generation, and at the start of each
+/// `perform`; what other contexts save in between stays out of sight.
 ///
 /// A context is not `Sendable` and stays in one isolation with its objects: local to a function, a property
 /// of an actor, inside `BackgroundContext.perform`, or the main actor's `PersistentContainer.viewContext`.

@@ -64,7 +64,9 @@ extension ContextCore {
     defer { releaseDropped() }
     checkOwner()
     switch token?.state {
-    case nil: isPinned = false
+    case nil:
+      isPinned = false
+      inbox?.wakeForWaiting()
     case .current:
       refreshStore()
       move(to: store.view())

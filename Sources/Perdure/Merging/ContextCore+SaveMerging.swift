@@ -25,7 +25,12 @@ extension ContextCore {
     do {
       try mergeAndSave(round)
     } catch {
-      if error.code == .incompleteSave { before.forget(in: self) } else { before.restore(in: self) }
+      if error.code == .incompleteSave {
+        before.forget(in: self)
+      } else {
+        let news = before.restore(in: self)
+        if isObserved { tell(news) }
+      }
       throw error.isBrokenRule ? refusal(of: first, for: error) : error
     }
     before.forget(in: self)

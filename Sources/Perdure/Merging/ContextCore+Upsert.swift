@@ -43,6 +43,7 @@ extension ContextCore {
   }
 
   private func forget(_ overlay: ObjectOverlay) {
+    noteGone(overlay)
     tracker.remove(overlay.reference)
     if let object = identityMap.object(overlay.reference) { retire(object) }
   }

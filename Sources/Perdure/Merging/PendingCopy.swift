@@ -21,7 +21,11 @@ struct PendingCopy {
   }
 
   /// Puts the context back. What a hook has set a transient attribute to meanwhile stays.
-  func restore(in context: ContextCore) {
+  ///
+  /// - Returns: What there is to tell who has heard of the merging.
+  func restore(in context: ContextCore) -> ContextNews {
+    var news = ContextNews(kind: .objectsDidChange)
+    let unheard = Set(context.goneInserts.map(\.reference))
     var merged: [ObjectReference: ObjectOverlay] = [:]
     for overlay in context.tracker.removeAll().joined() {
       context.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
@@ -29,6 +33,10 @@ struct PendingCopy {
     }
     for (overlay, content, transients) in changes {
       overlay.restore(content)
+      if overlay.isNew, merged[overlay.reference] == nil, !unheard.contains(overlay.reference) {
+        overlay.forgetTold()
+      }
+      if overlay.toldState != nil { news.refreshed.append(overlay.reference) }
       transients.restore(overlay, insteadOf: merged[overlay.reference], in: context)
       merged[overlay.reference] = nil
       context.tracker.insert(overlay)
@@ -36,13 +44,18 @@ struct PendingCopy {
       if let object = context.identityMap.object(overlay.reference) { context.attach(overlay, to: object) }
       if overlay.isDeleted, !overlay.isPropagated { context.tracker.propagateLater(overlay) }
     }
-    for overlay in merged.values { context.dropTransientsBefore(overlay) }
+    for overlay in merged.values {
+      context.dropTransientsBefore(overlay)
+      if overlay.toldState != nil, !overlay.isNew { news.refreshed.append(overlay.reference) }
+    }
+    context.goneInserts.removeAll { context.tracker[$0.reference] != nil }
     context.view = view
     context.vanished = vanished
     context.eventStarts = eventStarts
     context.watched = watched
     context.mergedObjects = [:]
     context.beginEpoch()
+    return news
   }
 
   /// An object that the merging has taken out of the context.

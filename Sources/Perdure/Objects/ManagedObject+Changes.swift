@@ -27,8 +27,8 @@ extension ManagedObject {
   /// without a named transformer have been their bytes.
   ///
   /// An event ends with `processPendingChanges()` of the context, with a save that succeeds, with any save of objects of
-  /// classes that have hooks, before the first `willSave()`, and with a `perform` of a background context; a rollback and
-  /// a reset leave nothing. Of an object that was inserted in the
+  /// classes that have hooks, before the first `willSave()`, or of a context that is observed, also one that fails, and
+  /// with a `perform` of a background context; a rollback and a reset leave nothing. Of an object that was inserted in the
   /// event it is what differs from the defaults, with the defaults.
   ///
   /// - Complexity: O(number of properties), one look at the store, and one for each to-many relationship that has
@@ -225,6 +225,7 @@ extension ContextCore {
       dropTransientsAtEvent(overlay)
     }
     eventStarts = [:]
+    forgetGone()
     tell(news)
   }
 }

@@ -46,6 +46,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var eventStart: EventStart?
   /// Whether nothing has been changed in the current event; then `eventStart` is that of an earlier one.
   @exclusivity(unchecked) private(set) var isBeforeEvent = false
+  /// What the object was when the last event ended, which is what observers know of it; nil when it had no changes.
+  @exclusivity(unchecked) private(set) var toldState: ObjectState?
   /// What the columns of a new object began with, where that is not the same for all; see `beginning`.
   @exclusivity(unchecked) private var madeBeginning: [Value]?
   /// Where the tracker has it among the changes of its entity.
@@ -211,15 +213,22 @@ final class ObjectOverlay {
   }
 
   /// What is changed from now on belongs to another event.
-  func endEvent() { isBeforeEvent = true }
+  func endEvent() {
+    isBeforeEvent = true
+    toldState = state
+  }
+
+  /// Observers have heard that the object is gone, and it is there again.
+  func forgetTold() { toldState = nil }
 
   /// The object had changes when the event began, and lost them meanwhile.
   func resumeEvent(_ start: EventStart) { eventStart = start }
 
-  /// Another overlay had the object until now: what it began with, and what has changed in the current event.
+  /// Another overlay had the object until now: what it began with, what has changed in the current event, and what was
+  /// told of it.
   func takeOver(from other: ObjectOverlay) {
     madeBeginning = other.madeBeginning
-    (eventStart, isBeforeEvent) = (other.eventStart, other.isBeforeEvent)
+    (eventStart, isBeforeEvent, toldState) = (other.eventStart, other.isBeforeEvent, other.toldState)
   }
 
   @inline(never)

@@ -1,0 +1,97 @@
+import Perdure
+import PerdureTestSupport
+import Testing
+
+@Entity private final class Leaf: ManagedObject {
+  var text: String?
+}
+
+@Suite("What two contexts tell of each other's saves")
+struct MergedEventTests {
+  private enum Change { case inserted, updated, deleted }
+
+  /// What several saves, or merges, have done to each object.
+  private struct Changes: Equatable {
+    var byID: [ManagedObjectID: Change] = [:]
+
+    mutating func add(_ note: ContextNotification) {
+      for object in note.insertedObjects { byID[object.objectID] = .inserted }
+      for object in note.updatedObjects where byID[object.objectID] != .inserted {
+        byID[object.objectID] = .updated
+      }
+      for object in note.deletedObjects {
+        byID[object.objectID] = byID[object.objectID] == .inserted ? nil : .deleted
+      }
+    }
+
+    /// Who was not there is not told of when it is removed.
+    var withoutDeleted: Changes { Changes(byID: byID.filter { $0.value != .deleted }) }
+  }
+
+  private final class Side {
+    let context: ManagedObjectContext
+    var saved = Changes()
+    var merged = Changes()
+    var isPinned = false
+    private var observation: ContextObservation?
+
+    init(_ container: PersistentContainer) {
+      context = container.newContext()
+      context.mergePolicy = .mergeByPropertyObjectTrump
+      context.automaticallyMergesChangesFromParent = true
+      observation = context.observe { [unowned self] note in
+        if note.kind == .didSave { saved.add(note) }
+        if note.kind == .didMerge { merged.add(note) }
+      }
+    }
+  }
+
+  @Test("X16 Who merges by itself is told of just what the other's saves have done, pinned meanwhile or not")
+  func random() throws {
+    var random = SeededGenerator.forTest("what is told of merging")
+    for round in 0..<20 { try history(round, &random) }
+  }
+
+  private func history(_ round: Int, _ random: inout SeededGenerator) throws {
+    let container = try Sandbox(Leaf.self).container
+    let sides = [Side(container), Side(container)]
+    for step in 0..<100 {
+      let number = Int.random(in: 0..<2, using: &random)
+      let (side, other) = (sides[number], sides[1 - number])
+      let place: Comment = "seed \(random.origin), round \(round), step \(step)"
+      try edit(side, step, &random)
+      guard random.chance(25), !side.isPinned else { continue }
+      side.context.processPendingChanges()
+      #expect(side.merged.withoutDeleted == other.saved.withoutDeleted, place)
+      let gone = other.saved.byID.filter { $0.value == .deleted }.keys
+      #expect(Set(side.merged.byID.filter { $0.value == .deleted }.keys).isSubset(of: gone), place)
+      (side.merged, other.saved) = (Changes(), Changes())
+      if side.context.hasChanges { continue }
+      #expect(try texts(side.context) == texts(container.newContext()), place)
+    }
+  }
+
+  private func texts(_ context: ManagedObjectContext) throws -> [ManagedObjectID: String?] {
+    let leaves = try context.fetch(FetchRequest<Leaf>())
+    return Dictionary(uniqueKeysWithValues: leaves.map { ($0.objectID, $0.text) })
+  }
+
+  private func edit(_ side: Side, _ step: Int, _ random: inout SeededGenerator) throws {
+    let context = side.context
+    let leaves = context.registeredObjects.compactMap { $0 as? Leaf }
+      .filter { !$0.isDeleted && $0.managedObjectContext != nil }
+      .sorted { $0.objectID.uri < $1.objectID.uri }
+    let leaf = leaves.randomElement(using: &random)
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0, 1: Leaf(context: context).text = "\(step)"
+    case 2, 3: leaf?.text = "\(step)"
+    case 4: if let leaf { context.delete(leaf) }
+    case 5: if !side.isPinned { _ = try texts(context) }
+    case 6 where random.chance(30):
+      side.isPinned.toggle()
+      try context.setQueryGeneration(from: side.isPinned ? .current : nil)
+    default:
+      do { try context.save() } catch { context.rollback() }
+    }
+  }
+}
