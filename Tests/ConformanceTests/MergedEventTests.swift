@@ -33,6 +33,8 @@ struct MergedEventTests {
     var saved = Changes()
     var merged = Changes()
     var isPinned = false
+    /// Who was told of stays, so that its end is told too.
+    private var heard: Set<ManagedObject> = []
     private var observation: ContextObservation?
 
     init(_ container: PersistentContainer) {
@@ -41,7 +43,9 @@ struct MergedEventTests {
       context.automaticallyMergesChangesFromParent = true
       observation = context.observe { [unowned self] note in
         if note.kind == .didSave { saved.add(note) }
-        if note.kind == .didMerge { merged.add(note) }
+        guard note.kind == .didMerge else { return }
+        merged.add(note)
+        heard.formUnion(note.insertedObjects.union(note.updatedObjects))
       }
     }
   }
