@@ -144,7 +144,9 @@ extension ContextCore {
   func newsOfRefresh() -> ContextNews? {
     guard isObserved else { return nil }
     var news = ContextNews(kind: .objectsDidChange)
-    for overlay in tracker.ordered.joined() where overlay.state.isPending {
+    for overlay in tracker.ordered.joined() {
+      // Of a new object that nobody has heard of there is nothing to tell.
+      guard overlay.isNew ? overlay.toldState == .inserted : overlay.state.isPending else { continue }
       if !observers.isEmpty { news.objects[overlay.reference] = instance(of: overlay.reference) }
       if overlay.isNew {
         news.deleted.append(overlay.reference)
