@@ -6,6 +6,7 @@ import Testing
 
 @Entity private final class Letter: ManagedObject {
   var text: String?
+  @Attribute(.transient) var mark: Int = 0
   @Relationship(inverse: "letters") var author: Author?
 }
 
@@ -211,8 +212,10 @@ struct ContextEventEdgeTests {
     other.detectConflicts(for: other.object(with: watched.objectID))
     watched.text = "theirs"
     try context.save()
+    let mine = other.object(with: letter.objectID)
+    mine.setValue(1, forKey: "mark")
     try other.save()
-    other.object(with: letter.objectID).setValue("mine", forKey: "text")
+    mine.setValue("mine", forKey: "text")
     #expect(throws: PerdureError.self) { try other.save() }
   }
 
