@@ -37,6 +37,26 @@ struct ContextEventTests {
     return (diary, context.observe { diary.notes.append($0) })
   }
 
+  @Test("X11 An observer may own what ends its observation")
+  func ownedObservation() throws {
+    final class Owner {
+      var observation: ContextObservation?
+      var heard = 0
+    }
+    func observe(_ context: ManagedObjectContext) -> Playlist {
+      for _ in 0..<2 {
+        let owner = Owner()
+        owner.observation = context.observe { _ in owner.heard += 1 }
+      }
+      return Playlist(context: context)
+    }
+    var ending: ManagedObjectContext? = container.newContext()
+    // The object keeps what the observers belong to.
+    let list = ending.map(observe)
+    ending = nil
+    #expect(list?.managedObjectContext == nil)
+  }
+
   @Test("X11 A save tells what changed, that it begins, and what it has saved, with the objects")
   func saving() throws {
     let (diary, observation) = diary()

@@ -133,6 +133,22 @@ struct OrderedConflictTests {
     try expectWhole(scene.container)
   }
 
+  @Test("Who observes hears of a merge that fails: what was merged has its values from before")
+  func told() throws {
+    let scene = try OrderedConflict(.mergeByPropertyObjectTrump, itemsMax: 7)
+    var notes: [ContextNotification] = []
+    let observation = scene.here.observe { notes.append($0) }
+    scene.insert(at: 3, scene.here)
+    scene.insert(at: 3, scene.there)
+    try scene.there.save()
+    scene.here.processPendingChanges()
+    notes = []
+    #expect(throws: PerdureError.self) { try scene.here.save() }
+    #expect(notes.map(\.kind).last == .objectsDidChange)
+    #expect(notes.last?.refreshedObjects.map(\.objectID).contains(scene.list) == true)
+    observation.cancel()
+  }
+
   @Test(
     "A list that others have deleted is inserted again with the members that were put into it here, in their order"
   )
