@@ -130,7 +130,7 @@ struct ContextEventEdgeTests {
     #expect(last == nil)
   }
 
-  @Test("X11 A sequence ends with the context, though objects of it are held", .timeLimit(.minutes(1)))
+  @Test("X11 A sequence ends with the context, though objects of it are held")
   func endOfSequence() async throws {
     var context: ManagedObjectContext? = container.newContext()
     let letter = try #require(context.map { Letter(context: $0) })
@@ -143,9 +143,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(letter) {}
   }
 
-  @Test(
-    "X16 A context on a queue merges what came while it was pinned, and what comes then",
-    .timeLimit(.minutes(1)))
+  @Test("X16 A context on a queue merges what came while it was pinned, and what comes then")
   func unpinned() async throws {
     let letter = try stored()
     let id = letter.objectID
