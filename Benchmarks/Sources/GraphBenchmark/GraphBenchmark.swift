@@ -48,7 +48,7 @@ import Foundation
     for name in engines where !Engines.all.contains(where: { $0.name == name }) {
       throw ValidationError("There is no engine \(name): \(Engines.names).")
     }
-    for name in workloads where Workload(rawValue: name) == nil {
+    for name in workloads where Workload(rawValue: name) == nil && DesignWorkload(rawValue: name) == nil {
       throw ValidationError("There is no row \(name).")
     }
   }
@@ -56,12 +56,18 @@ import Foundation
   func run() throws {
     let parent = folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
     var reports: [(report: Report, n: Int)] = []
-    if parts.isEmpty || parts.contains(.graph) { reports.append((try graph(parent), workers)) }
-    if parts.isEmpty || parts.contains(.oo7) {
+    if measures(.graph, Workload.self) { reports.append((try graph(parent), workers)) }
+    if measures(.oo7, DesignWorkload.self) {
       reports.append((try design(parent), DesignSize.small.atomicCount))
     }
     print(reports.map { $0.report.table(processor: processor) }.joined(separator: "\n\n"))
     if let results { try Report.json(reports).write(to: URL(fileURLWithPath: results)) }
+  }
+
+  /// Whether a part is asked for, with any of its rows.
+  private func measures<Row: RawRepresentable<String>>(_ part: Part, _ rows: Row.Type) -> Bool {
+    (parts.isEmpty || parts.contains(part))
+      && (workloads.isEmpty || workloads.contains { Row(rawValue: $0) != nil })
   }
 
   private func graph(_ parent: URL) throws -> Report {
@@ -78,7 +84,10 @@ import Foundation
 
   private func design(_ parent: URL) throws -> Report {
     let chosen = Engines.ofDesigns.filter { engines.isEmpty || engines.contains($0.name) }
-    let trial = DesignTrial(design: DesignData(.small), repetitions: repetitions, folder: parent)
+    var rows = Set(workloads.isEmpty ? DesignWorkload.allCases : workloads.compactMap(DesignWorkload.init))
+    if rows.contains(.delete) { rows.insert(.insert) }
+    let trial = DesignTrial(
+      design: DesignData(.small), repetitions: repetitions, workloads: rows, folder: parent)
     let outcomes = try (0..<rounds).flatMap { _ in try chosen.map { try trial.run($0) } }
     let text =
       "OO7, small, three connections for each atomic part; SQLite with a cache of objects made by hand"

@@ -3,9 +3,10 @@
 internal import PerdurePredicates
 
 extension ContextCore {
-  func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
-    let paths = try prefetchPaths(request)
-    let objects = try found(request)
+  func fetch(_ wanted: ClassedRequest) throws -> [ManagedObject] {
+    let request = wanted.request
+    let paths = try prefetchPaths(wanted)
+    let objects = try found(wanted)
     let batchCount = request.fetchBatchSize == 0 ? SiblingGroup.blockCount : request.fetchBatchSize
     let siblings = makeSiblings(objects, blockCount: batchCount, isPrefetching: !paths.isEmpty)
     if let siblings {
@@ -18,32 +19,33 @@ extension ContextCore {
     return objects
   }
 
-  private func found<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
+  private func found(_ wanted: ClassedRequest) throws -> [ManagedObject] {
+    let request = wanted.request
     let takesRows = request.includesPropertyValues && request.fetchBatchSize == 0
     return try reading {
-      var objects: [T] = []
+      var objects: [ManagedObject] = []
       if asksJointly(request) {
-        try joinedFetch(request).visit { reference, row in
-          let object = typedInstance(of: reference, T.self)
+        try joinedFetch(wanted).visit { reference, row in
+          let object = instance(of: reference, wanted)
           if takesRows, let row { adopt(row, object) }
           objects.append(object)
         }
         return objects
       }
-      let query = try checkedQuery(request)
+      let query = try checkedQuery(wanted)
       let pending = pending(request)
       if pending == nil, let key = uniqueKey(query) {
         try key.visit(view) { reference in
           let row = takesRows ? try view.row(reference) : nil
           if takesRows, row == nil { return }
-          let object = typedInstance(of: reference, T.self)
+          let object = instance(of: reference, wanted)
           if let row { adopt(row, object) }
           objects.append(object)
         }
         return objects
       }
       try executor(query, pending).visit(needsRows: takesRows) { reference, row in
-        let object = typedInstance(of: reference, T.self)
+        let object = instance(of: reference, wanted)
         if takesRows, let row { adopt(row, object) }
         objects.append(object)
         return true
@@ -52,20 +54,21 @@ extension ContextCore {
     }
   }
 
-  func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
+  func fetchIDs(_ wanted: ClassedRequest) throws -> [ManagedObjectID] {
     try reading {
-      try (asksJointly(request) ? joinedFetch(request).references() : executor(request).references())
+      try (asksJointly(wanted.request) ? joinedFetch(wanted).references() : executor(wanted).references())
         .map(objectID)
     }
   }
 
-  func count<T: ManagedObject>(_ request: FetchRequest<T>) throws -> Int {
-    try reading { try asksJointly(request) ? joinedFetch(request).count() : executor(request).count() }
+  func count(_ wanted: ClassedRequest) throws -> Int {
+    try reading { try asksJointly(wanted.request) ? joinedFetch(wanted).count() : executor(wanted).count() }
   }
 
-  func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
+  func explain(_ wanted: ClassedRequest) throws -> String {
     try reading {
-      try asksJointly(request) ? joinedFetch(request).description : executor(request).plan.description
+      try asksJointly(wanted.request)
+        ? joinedFetch(wanted).description : executor(wanted).plan.description
     }
   }
 
@@ -98,8 +101,8 @@ extension ContextCore {
     return failure
   }
 
-  private func executor<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchExecutor {
-    try executor(checkedQuery(request), pending(request))
+  private func executor(_ wanted: ClassedRequest) throws -> FetchExecutor {
+    try executor(checkedQuery(wanted), pending(wanted.request))
   }
 
   private func executor(_ query: FetchQuery, _ pending: ContextChanges?) throws -> FetchExecutor {
@@ -110,9 +113,9 @@ extension ContextCore {
     return FetchExecutor(prepared, plan, view: view, pending: pending)
   }
 
-  private func checkedQuery<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchQuery {
-    let query = try query(request)
-    try checkClass(T.self, of: query.entity)
+  private func checkedQuery(_ wanted: ClassedRequest) throws -> FetchQuery {
+    let query = try query(wanted)
+    try checkClass(wanted, of: query.entity)
     return query
   }
 
@@ -123,44 +126,53 @@ extension ContextCore {
     return concrete.reduce(0) { $0 + view.rowCount(entity: $1) } > FetchPlanner.scannedMax ? key : nil
   }
 
-  private func joinedFetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> JoinedFetch {
-    let query = try query(request)
-    return try joinedFetch(request, query, pending: pending(request))
+  private func joinedFetch(_ wanted: ClassedRequest) throws -> JoinedFetch {
+    let query = try query(wanted)
+    return try joinedFetch(wanted, query, pending: pending(wanted.request))
   }
 
   /// Whether a fetch has to look which stores are asked.
-  private func asksJointly<T: ManagedObject>(_ request: FetchRequest<T>) -> Bool {
+  private func asksJointly(_ request: FetchRequest<ManagedObject>) -> Bool {
     graph.isJoined || request.affectedStores != nil
   }
 
-  private func query<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchQuery {
+  private func query(_ wanted: ClassedRequest) throws -> FetchQuery {
+    let request = wanted.request
     checkOwner()
     mergeWaiting()
     if !graph.isJoined { try throwRefreshFailure(ofPlace: 0) }
     if request.includesPendingChanges { propagateDeletes() }
     if let readFailure { throw readFailure }
-    return try request.query(graph.store, entityOfClass: try entityName(of: request))
+    return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
   }
 
-  private func pending<T: ManagedObject>(_ request: FetchRequest<T>) -> ContextChanges? {
+  private func pending(_ request: FetchRequest<ManagedObject>) -> ContextChanges? {
     request.includesPendingChanges && !tracker.isEmpty ? ContextChanges(self) : nil
   }
 
   /// The name of the entity that a request means when it names none.
-  func entityName<T: ManagedObject>(of request: FetchRequest<T>) throws(FetchError) -> String {
-    if let shape = graph.shape(of: T.self) { return shape.name }
-    if request.entityName != nil { return "" }
-    guard !T._entityName.isEmpty else { throw .noEntity }
-    return T._entityName
+  func entityName(of wanted: ClassedRequest) throws(FetchError) -> String {
+    if let shape = graph.shape(of: wanted.objectClass) { return shape.name }
+    if wanted.request.entityName != nil { return "" }
+    guard !wanted.objectClass._entityName.isEmpty else { throw .noEntity }
+    return wanted.objectClass._entityName
   }
 
   /// Objects of other classes than the request's could not be handed out.
-  func checkClass<T: ManagedObject>(_ type: T.Type, of entity: UInt16) throws(FetchError) {
+  func checkClass(_ wanted: ClassedRequest, of entity: UInt16) throws(FetchError) {
     for number in graph.store.entity(entity).concrete {
       let shape = graph.shape(numbered: number)
-      if shape.objectClass is T.Type { continue }
-      throw FetchError.otherClass(shape.objectClass, than: T.self, entity: shape.name)
+      if wanted.accepts(shape.objectClass) { continue }
+      throw FetchError.otherClass(shape.objectClass, than: wanted.objectClass, entity: shape.name)
     }
+  }
+
+  /// The one instance of a reference, as the class that the request promises.
+  @inline(__always)
+  private func instance(of reference: ObjectReference, _ wanted: ClassedRequest) -> ManagedObject {
+    let object = instance(of: reference)
+    wanted.check(object)
+    return object
   }
 
   /// Gives a fault the row that a fetch has at hand anyway.

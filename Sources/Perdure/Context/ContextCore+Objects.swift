@@ -64,12 +64,6 @@ extension ContextCore {
     }
   }
 
-  /// The one instance of a reference, as the class that the caller's property promises.
-  @inline(__always)
-  func typedInstance<T: ManagedObject>(of reference: ObjectReference, _ type: T.Type) -> T {
-    instance(of: reference).typed(type)
-  }
-
   func objectID(of reference: ObjectReference) -> ManagedObjectID {
     graph.id(of: reference, isTemporary: tracker[reference]?.hasTemporaryID ?? false)
   }

@@ -179,11 +179,11 @@ extension ContextCore {
   ///
   /// - Parameter blockCount: How many rows are read together.
   /// - Returns: nil where there is nothing to be read together.
-  func makeSiblings(_ objects: [some ManagedObject], blockCount: Int, isPrefetching: Bool) -> SiblingGroup? {
+  func makeSiblings(_ objects: [ManagedObject], blockCount: Int, isPrefetching: Bool) -> SiblingGroup? {
     guard objects.count > 1 || isPrefetching && !objects.isEmpty else { return nil }
     let group = siblingGroups.makeLasting(
       objects.map(\.reference), .result, blockCount: blockCount, in: memoryOwner)
-    for (position, object) in objects.enumerated() { note(object.header, position, of: group) }
+    for position in objects.indices { note(objects[position].header, position, of: group) }
     return group
   }
 

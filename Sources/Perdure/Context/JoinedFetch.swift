@@ -59,8 +59,8 @@ struct JoinedFetch {
 
 extension ContextCore {
   /// - Parameter pending: What is not saved, if it counts.
-  func joinedFetch<T: ManagedObject>(
-    _ request: FetchRequest<T>, _ query: FetchQuery, pending: ContextChanges?
+  func joinedFetch(
+    _ request: ClassedRequest, _ query: FetchQuery, pending: ContextChanges?
   ) throws -> JoinedFetch {
     var query = query
     let (offset, limit, predicate) = (query.offset, query.limit, query.predicate)
@@ -73,10 +73,10 @@ extension ContextCore {
     query.limit = end.flatMap { $0.overflow ? nil : $0.partialValue }
     query.offset = 0
     var parts: [(store: String, executor: FetchExecutor)] = []
-    for shape in try wanted(graph.shape(numbered: query.entity).name, request.affectedStores) {
+    for shape in try wanted(graph.shape(numbered: query.entity).name, request.request.affectedStores) {
       try throwRefreshFailure(ofPlace: graph.place(ofEntity: shape.number))
       query.entity = shape.number
-      try checkClass(T.self, of: query.entity)
+      try checkClass(request, of: query.entity)
       query.predicate = try predicate.map { try graph.resolvingObjectIDs(in: $0, asked: shape.number) }
       let prepared = try PreparedFetch(query, graph.store)
       let plan = FetchPlanner.plan(prepared, FetchStatistics(view))

@@ -81,6 +81,22 @@ extension FetchRequest where Root: QueryableObject {
 }
 
 extension FetchRequest {
+  /// The same request, whatever the class of its objects.
+  func anyRoot() -> FetchRequest<ManagedObject> {
+    var copy = FetchRequest<ManagedObject>(
+      entityName: entityName, predicate: predicate, sortDescriptors: sortDescriptors)
+    copy.fetchLimit = fetchLimit
+    copy.fetchOffset = fetchOffset
+    copy.includesSubentities = includesSubentities
+    copy.includesPendingChanges = includesPendingChanges
+    copy.affectedStores = affectedStores
+    copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
+    copy.includesPropertyValues = includesPropertyValues
+    copy.returnsObjectsAsFaults = returnsObjectsAsFaults
+    copy.fetchBatchSize = fetchBatchSize
+    return copy
+  }
+
   /// The request against a store schema.
   ///
   /// - Parameter className: The entity's name where the request gives none.

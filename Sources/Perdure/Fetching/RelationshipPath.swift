@@ -69,13 +69,14 @@ extension ContextCore {
   /// The paths that a request prefetches.
   ///
   /// - Throws: `FetchError` when one does not fit the model, or a batch has fewer than no objects.
-  func prefetchPaths<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [[String]] {
+  func prefetchPaths(_ wanted: ClassedRequest) throws -> [[String]] {
+    let request = wanted.request
     guard request.fetchBatchSize >= 0 else {
       throw FetchError(
-        .invalidWindow, "fetchBatchSize is at least 0.", entity: request.entityName ?? T._entityName)
+        .invalidWindow, "fetchBatchSize is at least 0.", entity: request.entityName ?? wanted.objectClass._entityName)
     }
     if request.relationshipKeyPathsForPrefetching.isEmpty { return [] }
-    let query = try request.query(graph.store, entityOfClass: try entityName(of: request))
+    let query = try request.query(graph.store, entityOfClass: try entityName(of: wanted))
     let entity = graph.store.entity(query.entity)
     return try request.relationshipKeyPathsForPrefetching.map {
       try graph.store.relationshipNames($0, from: entity)

@@ -6,6 +6,8 @@ import Measuring
 struct DesignTrial {
   let design: DesignData
   let repetitions: Int
+  /// What is done; whoever deletes has inserted before.
+  let workloads: Set<DesignWorkload>
   let folder: URL
 
   func run<Engine: DesignEngine>(_ type: Engine.Type) throws -> Outcome {
@@ -13,11 +15,12 @@ struct DesignTrial {
     defer { place.remove() }
     let engine = try type.init(folder: place.url, design: design)
     var measurements: [Measurement] = []
-    for workload in DesignWorkload.allCases {
+    for workload in DesignWorkload.allCases where workloads.contains(workload) {
       measurements.append(try measure(engine, workload))
       if workload == .insert { try check(engine, additions: DesignAddition.count) }
     }
-    let content = try check(engine, additions: 0)
+    let isGrown = workloads.contains(.insert) && !workloads.contains(.delete)
+    let content = try check(engine, additions: isGrown ? DesignAddition.count : 0)
     try engine.close()
     return Outcome(engine: Engine.name, measurements: measurements, content: content)
   }
