@@ -34,10 +34,8 @@ extension ContextCore {
       }
       let query = try checkedQuery(wanted)
       let pending = pending(request)
-      if pending == nil, let key = uniqueKey(query) {
-        try key.visit(view) { reference in
-          let row = takesRows ? try view.row(reference) : nil
-          if takesRows, row == nil { return }
+      if pending == nil, let found = try indexed(query) {
+        try visit(found, takesRows: takesRows) { reference, row in
           let object = instance(of: reference, wanted)
           if let row { adopt(row, object) }
           objects.append(object)
@@ -56,13 +54,22 @@ extension ContextCore {
 
   func fetchIDs(_ wanted: ClassedRequest) throws -> [ManagedObjectID] {
     try reading {
-      try (asksJointly(wanted.request) ? joinedFetch(wanted).references() : executor(wanted).references())
-        .map(objectID)
+      if asksJointly(wanted.request) { return try joinedFetch(wanted).references().map(objectID) }
+      let query = try checkedQuery(wanted)
+      let pending = pending(wanted.request)
+      if pending == nil, let found = try indexed(query) { return found.map(objectID) }
+      return try executor(query, pending).references().map(objectID)
     }
   }
 
   func count(_ wanted: ClassedRequest) throws -> Int {
-    try reading { try asksJointly(wanted.request) ? joinedFetch(wanted).count() : executor(wanted).count() }
+    try reading {
+      if asksJointly(wanted.request) { return try joinedFetch(wanted).count() }
+      let query = try checkedQuery(wanted)
+      let pending = pending(wanted.request)
+      if pending == nil, let found = try indexed(query) { return found.count }
+      return try executor(query, pending).count()
+    }
   }
 
   func explain(_ wanted: ClassedRequest) throws -> String {
@@ -119,11 +126,26 @@ extension ContextCore {
     return query
   }
 
-  /// The key that a query asks for; nil also where so few objects are there that a plan has them all looked at.
-  private func uniqueKey(_ query: FetchQuery) -> UniqueKey? {
-    guard let key = UniqueKey(query, graph.store) else { return nil }
-    let concrete = graph.store.entity(query.entity).concrete
-    return concrete.reduce(0) { $0 + view.rowCount(entity: $1) } > FetchPlanner.scannedMax ? key : nil
+  /// What a query finds by a range of an index; nil where it takes a plan.
+  private func indexed(_ query: FetchQuery) throws -> [ObjectReference]? {
+    try IndexedRange(query, graph.store)?.references(in: view)
+  }
+
+  /// Hands out objects in turn, with their rows if these are wanted: then those without one are left out.
+  private func visit(
+    _ references: [ObjectReference], takesRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Void
+  ) throws {
+    if takesRows, references.count == 1 {
+      if let row = try view.row(references[0]) { try body(references[0], row) }
+      return
+    }
+    var batch = RowBatch(view, readsRows: takesRows, sizeMax: 256)
+    func handOut(_ reference: ObjectReference, _ row: StoredRow?) throws -> Bool {
+      if row != nil || !takesRows { try body(reference, row) }
+      return true
+    }
+    for reference in references { _ = try batch.add(reference, handOut) }
+    _ = try batch.flush(handOut)
   }
 
   private func joinedFetch(_ wanted: ClassedRequest) throws -> JoinedFetch {

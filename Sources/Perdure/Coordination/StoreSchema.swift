@@ -211,7 +211,7 @@ package struct StoreSchema: Sendable {
     let hasComposites: Bool
     let asksForCanonical: Bool
     /// By entity number, then by name.
-    let uniqueColumns: [[String: UniqueColumn]]
+    let searchColumns: [[String: SearchColumn]]
 
     init(_ entities: [EntityStorage], _ indexes: [IndexDefinition]) {
       var table = [EntityStorage?](repeating: nil, count: Int(entities.map(\.number).max() ?? 0) + 1)
@@ -219,7 +219,7 @@ package struct StoreSchema: Sendable {
       self.entities = table
       self.indexes = indexes
       rows = RowChecks(table.map { $0?.layouts })
-      uniqueColumns = table.map { $0.map { UniqueColumn.columns(of: $0, indexes) } ?? [:] }
+      searchColumns = table.map { $0.map { SearchColumn.columns(of: $0, indexes) } ?? [:] }
       positions = Dictionary(
         uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
       numbers = Dictionary(entities.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
@@ -250,9 +250,9 @@ package struct StoreSchema: Sendable {
   /// marks.
   var asksForCanonical: Bool { storage.asksForCanonical }
 
-  /// The property of an entity that is the whole key of a unique index; nil when there is none of that name.
-  func uniqueColumn(_ name: String, ofEntity number: UInt16) -> UniqueColumn? {
-    Int(number) < storage.uniqueColumns.count ? storage.uniqueColumns[Int(number)][name] : nil
+  /// The property of an entity that is the whole key of an index; nil when there is none of that name.
+  func searchColumn(_ name: String, ofEntity number: UInt16) -> SearchColumn? {
+    Int(number) < storage.searchColumns.count ? storage.searchColumns[Int(number)][name] : nil
   }
 
   /// The entity with a number that the schema has.

@@ -35,6 +35,8 @@ extension FetchPlanner {
 
   /// Rows that are scanned as soon as an index is walked.
   static let scannedMax = 3
+  /// How many rows are met in a scan while one is found by an entry.
+  static let rowsAnEntry = 3
 
   private func indexCandidate(
     _ index: StoreIndex, _ definition: IndexDefinition, _ components: [IndexComponent]
@@ -56,7 +58,7 @@ extension FetchPlanner {
       access: .index(index, match.ranges), isReversed: ordering?.isReversed ?? false,
       reversesTies: ordering?.reversesTies ?? false, isOrdered: ordering != nil,
       filtersEntities: overshoots(definition), count: count,
-      costPerCandidate: 3, settled: match.settled.union(settled),
+      costPerCandidate: Double(Self.rowsAnEntry), settled: match.settled.union(settled),
       words: { words(definition, components, columns, match) })
   }
 

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Fetching one object by a unique key")
-struct UniqueKeyTests {
+@Suite("Fetching by a range of one index")
+struct IndexedRangeTests {
   private static let entities = [
     EntityDescription(
       "Thing", isAbstract: true, properties: [.string("code"), .int64("serial")],
@@ -16,6 +16,10 @@ struct UniqueKeyTests {
       "Item", superentity: "Thing",
       properties: [
         .date("born"), .uuid("identifier"), .double("size"), .int16("left"), .int16("right"), .string("note"),
+        .int32("rank"), .string("group"), .string("place"), .int64("floor"), .double("share"),
+      ],
+      indexes: [
+        ["rank"], ["group"], ["place"], ["place", "floor"], [.descending("floor")], ["share"],
       ],
       uniquenessConstraints: [["born"], ["identifier"], ["size"], ["left", "right"]]),
     EntityDescription("Part", superentity: "Item", properties: []),
@@ -33,12 +37,12 @@ struct UniqueKeyTests {
   private static func key(
     _ format: String, _ arguments: [(any PredicateArgument)?] = [], of entity: String,
     _ change: (inout FetchQuery) -> Void = { _ in }
-  ) throws -> UniqueKey? {
+  ) throws -> IndexedRange? {
     let schema = StoreSchema(try StoredModel.initial(for: ManagedObjectModel(entities)))
     var query = FetchQuery(entity: try #require(schema.entity(named: entity)).number)
     query.predicate = try FetchPredicate(format: format, argumentArray: arguments)
     change(&query)
-    return UniqueKey(query, schema)
+    return IndexedRange(query, schema)
   }
 
   @Test("A comparison for equality with a whole unique key is known as that")
@@ -63,6 +67,47 @@ struct UniqueKeyTests {
     ])
   func planned(format: String, entity: String) throws {
     #expect(try Self.key(format, of: entity) == nil)
+  }
+
+  @Test(
+    "Comparisons that are a range of the one index on an attribute are known as that",
+    arguments: [
+      "rank == 5", "rank < 5", "rank >= 5", "rank >= 5 AND rank < 9", "rank > 1 AND rank >= 2 AND rank < 4",
+      "group == 'a'", "group >= 'a' AND group < 'b'",
+    ])
+  func ranges(format: String) throws {
+    let range = try #require(try Self.key(format, of: "Item"))
+    #expect(!range.isUniqueKey)
+  }
+
+  @Test(
+    "Ranges that several indexes serve, that need a second look or say more are planned",
+    arguments: [
+      "place == 'a'", "floor == 1", "share > 1", "rank > 1 AND group == 'a'", "rank > 5 AND rank < 2",
+      "rank != 1", "rank IN {1, 2}", "rank > 1 OR rank < 0", "group BEGINSWITH 'a'", "group LIKE 'a*'",
+      "group <[c] 'b'", "rank == nil", "rank < 'a'", "identifier > 5", "rank > left", "left < 5",
+    ])
+  func plannedRanges(format: String) throws {
+    #expect(try Self.key(format, of: "Item") == nil)
+  }
+
+  @Test("A range with a limit is for the planner, and so is one of an entity with other rows in the index")
+  func unusualRanges() throws {
+    #expect(try Self.key("rank > 5", of: "Item", { $0.limit = 3 }) == nil)
+    #expect(try Self.key("rank > 5", of: "Item", { $0.order = [FetchOrder("rank")] }) == nil)
+    #expect(try Self.key("rank > 5", of: "Part") == nil)
+    #expect(try Self.key("rank > 5", of: "Item", { $0.includesSubentities = false }) == nil)
+  }
+
+  @Test("An index of some objects may be shorter, so the planner chooses")
+  func partial() throws {
+    let entity = EntityDescription(
+      "Item", properties: [.int32("rank"), .int32("size")],
+      indexes: [["rank"], .init("large", ["size"], where: "rank > 5")])
+    let schema = StoreSchema(try StoredModel.initial(for: ManagedObjectModel([entity])))
+    var query = FetchQuery(entity: try #require(schema.entity(named: "Item")).number)
+    query.predicate = try FetchPredicate(format: "rank > 7")
+    #expect(IndexedRange(query, schema) == nil)
   }
 
   @Test("Without sub-entities, an order, an offset and a limit of 0 are for the planner")
@@ -93,7 +138,7 @@ struct UniqueKeyTests {
 
   @Test("It finds what a plan finds: any text, numbers, dates, ids, hits and misses, saved or not")
   func differential() throws {
-    var random = SeededGenerator.forTest("unique keys")
+    var random = SeededGenerator.forTest("indexed ranges")
     let context = try Self.context()
     let texts =
       RandomValue.texts + ["é", "e\u{301}", "E", "a ", "a\u{0}", String(repeating: "x", count: 300)]
@@ -131,6 +176,47 @@ struct UniqueKeyTests {
       }
       for date in dates.prefix(5) { _ = try expectSame("born == %@", [date], "Item", context) }
     }
+  }
+
+  @Test("Ranges find what the planner finds, in its order: few objects and many, numbers, text and dates")
+  func rangeDifferential() throws {
+    var random = SeededGenerator.forTest("ranges of an index")
+    let context = try Self.context()
+    for number in 0..<1500 {
+      let item = context.insertNewObject(forEntityName: random.pick(["Item", "Part"]))
+      item.setValue(Int64(number), forKey: "serial")
+      if random.chance(95) { item.setValue(Int32.random(in: 0..<1000, using: &random), forKey: "rank") }
+      if random.chance(95) { item.setValue(random.pick(RandomValue.texts), forKey: "group") }
+      item.setValue(Date(timeIntervalSinceReferenceDate: Double(number) / 3), forKey: "born")
+    }
+    try context.save()
+    for _ in 0..<30 {
+      let low = Int32.random(in: 0..<1000, using: &random)
+      let high = low + Int32.random(in: 0..<(random.chance(80) ? 20 : 1000), using: &random)
+      let text = random.pick(RandomValue.texts)
+      let date = Date(timeIntervalSinceReferenceDate: Double(Int.random(in: 0..<1000, using: &random)))
+      try expectAsPlanned("rank >= %@ AND rank < %@", [low, high], context)
+      try expectAsPlanned("rank == %@", [low], context)
+      try expectAsPlanned("rank > %@", [low], context)
+      try expectAsPlanned("group == %@", [text], context)
+      try expectAsPlanned("group > %@ AND group <= %@", [text, random.pick(RandomValue.texts)], context)
+      try expectAsPlanned("born <= %@", [date], context)
+    }
+  }
+
+  /// What is fetched is what a plan of the same request finds, which a limit that is never reached brings in.
+  private func expectAsPlanned(
+    _ format: String, _ arguments: [(any PredicateArgument)?], _ context: ManagedObjectContext
+  ) throws {
+    var request = FetchRequest<ManagedObject>(
+      entityName: "Item", predicate: try FetchPredicate(format: format, argumentArray: arguments))
+    let (objects, ids) = (try context.fetch(request).map(\.objectID), try context.fetchIDs(request))
+    let (count, plan) = (try context.count(for: request), try context.explain(request))
+    request.fetchLimit = 1_000_000
+    #expect(try context.fetch(request).map(\.objectID) == objects, "\(format) \(arguments)\n\(plan)")
+    #expect(ids == objects)
+    #expect(count == objects.count)
+    #expect(try context.fetchIDs(request) == ids)
   }
 
   @Test("A mistake in such a request is the error that it always was")
