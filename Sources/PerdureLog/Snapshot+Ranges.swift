@@ -118,9 +118,8 @@ extension Snapshot {
   ) throws {
     try engine.checkAvailable(index)
     let tree = try tree(of: index)
-    try visit(tree, tree.treeRange(of: range), descending: descending) { entry, reference in
-      try body(IndexKey.key(in: entry), reference)
-    }
+    if !descending { return try visitAscending(tree, range) { try body(IndexKey.key(in: $0), $1) } }
+    try visit(tree, tree.treeRange(of: range), descending: true) { try body(IndexKey.key(in: $0), $1) }
   }
 
   package func visitBytes(
@@ -144,9 +143,11 @@ extension Snapshot {
     _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
   ) throws {
     let tree = try tree(of: keyspace)
-    try visit(tree, tree.treeRange(of: range), descending: descending) { key, _ in
+    func handOut(_ key: UnsafeRawBufferPointer, _ word: UInt64) throws -> Bool {
       try body(IndexKey.key(in: key), IndexKey.reference(in: key))
     }
+    if !descending { return try visitAscending(tree, range, handOut) }
+    try visit(tree, tree.treeRange(of: range), descending: true, handOut)
   }
 
   /// How many pairs have a key in the range.
@@ -215,6 +216,48 @@ extension Snapshot {
       }
       try check(tree.file)
     }
+  }
+
+  /// Visits the entries whose index key is in a range, as those of its `OrderedTree.treeRange`, in one descent: what
+  /// the bounds are in the tree is seen where the walk begins and ends.
+  @inline(__always)
+  private func visitAscending(
+    _ tree: OrderedTree, _ range: KeyRange, _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
+  ) throws {
+    try range.withRaw { range in
+      if let upper = range.upper, !range.lower.lexicographicallyPrecedes(upper) { return }
+      var cursor = OrderedCursor(tree)
+      var isAtEntry = cursor.seek(lowerBound: range.lower)
+      if isAtEntry, cursor.isIndexKeyBeginning(of: range.lower) { isAtEntry = cursor.seekPastIndexKey() }
+      var left = 0
+      while isAtEntry {
+        if left == 0 {
+          try check(tree.file)
+          left = cursor.countLeft(in: range, descending: false)
+          // A key that is the beginning of the bound is below it, whatever the reference behind it.
+          if left == 0, let upper = range.upper, cursor.isIndexKeyBeginning(of: upper) { left = 1 }
+          if left == 0 { break }
+        }
+        left &-= 1
+        guard try body(cursor.key, cursor.payload) else { return }
+        isAtEntry = cursor.next()
+      }
+      try check(tree.file)
+    }
+  }
+}
+
+extension OrderedCursor {
+  /// Whether the index key of the entry is the beginning of a longer bound.
+  fileprivate mutating func isIndexKeyBeginning(of bound: UnsafeRawBufferPointer) -> Bool {
+    let key = IndexKey.key(in: key)
+    return key.count < bound.count && bound.prefix(key.count).elementsEqual(key)
+  }
+
+  /// Goes to the first entry behind all those with the index key of this one.
+  fileprivate mutating func seekPastIndexKey() -> Bool {
+    guard let successor = KeyRange.successor(ofPrefix: Array(IndexKey.key(in: key))) else { return false }
+    return successor.withUnsafeBytes { seek(lowerBound: $0) }
   }
 }
 
