@@ -53,7 +53,8 @@ struct IndexRangeTests {
     return (index, entries)
   }
 
-  @Test("A walk up, a walk down and a count agree with the keys, whatever the bounds are", arguments: [2, 3, 8])
+  @Test(
+    "A walk up, a walk down and a count agree with the keys, whatever the bounds are", arguments: [2, 3, 8])
   func walks(length: Int) throws {
     var random = SeededGenerator.forTest("ranges of a derived index \(length)")
     let store = try MemoryStore().open()

@@ -21,7 +21,9 @@ extension ManagedObjectContext {
   ///
   /// - Throws: as `fetch(_:)`.
   public func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
-    try core.logged(.fetchIDs, core.subject(request), count: \.count) { try core.fetchIDs(ClassedRequest(request)) }
+    try core.logged(.fetchIDs, core.subject(request), count: \.count) {
+      try core.fetchIDs(ClassedRequest(request))
+    }
   }
 
   /// How many objects a request asks for. Without predicate O(1), by an index O(log n).

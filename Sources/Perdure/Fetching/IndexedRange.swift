@@ -81,9 +81,10 @@ struct IndexedRange {
         found.append(reference)
         return found.count <= countMax
       }
-    } catch where !isUniqueKey {
+    } catch {
       // An index that cannot be read is as dear as can be: a scan does without it.
-      return nil
+      guard isUniqueKey else { return nil }
+      throw error
     }
     return found.count <= countMax ? found : nil
   }
@@ -103,7 +104,9 @@ struct SearchColumn: Sendable {
   /// to them (ConstantFitting.swift); references, as what they are compared with is looked up first.
   static func columns(of entity: EntityStorage, _ indexes: [IndexDefinition]) -> [String: SearchColumn] {
     var columns: [String: SearchColumn] = [:]
-    let serving = indexes.indices.filter { indexes[$0].components != nil && indexes[$0].serves(entity.concrete) }
+    let serving = indexes.indices.filter {
+      indexes[$0].components != nil && indexes[$0].serves(entity.concrete)
+    }
     // What holds only for some objects may hold for those that are wanted, and be shorter.
     let hasPartial = serving.contains { indexes[$0].condition != nil }
     for position in serving {

@@ -73,7 +73,8 @@ extension ContextCore {
     let request = wanted.request
     guard request.fetchBatchSize >= 0 else {
       throw FetchError(
-        .invalidWindow, "fetchBatchSize is at least 0.", entity: request.entityName ?? wanted.objectClass._entityName)
+        .invalidWindow, "fetchBatchSize is at least 0.",
+        entity: request.entityName ?? wanted.objectClass._entityName)
     }
     if request.relationshipKeyPathsForPrefetching.isEmpty { return [] }
     let query = try request.query(graph.store, entityOfClass: try entityName(of: wanted))
