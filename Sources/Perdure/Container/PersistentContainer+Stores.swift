@@ -120,7 +120,9 @@ extension PersistentContainer {
           .storeOperation, "The container \"\(name)\" has no open store \(store.identifier).")
       }
       let removed = members.remove(at: position)
-      loaded = members.isEmpty ? nil : OpenStores(members: members, source: try source(members))
+      loaded =
+        members.isEmpty
+        ? nil : OpenStores(members: members, source: try source(members, resolvedClasses()))
       return removed.store
     }
     try Self.close(closing)
@@ -153,12 +155,13 @@ extension PersistentContainer {
   ) throws(PerdureError) -> OpenStores {
     var members = before
     do throws(PerdureError) {
+      let classes = try resolvedClasses()
       for description in descriptions {
         let member = try open(description)
         members.append(member)
         try checkIsNew(member, beside: members.dropLast())
       }
-      return OpenStores(members: members, source: try source(members))
+      return OpenStores(members: members, source: try source(members, classes))
     } catch {
       // Why they are not wanted matters more than how they close.
       for member in members.dropFirst(before.count) { try? member.store.close() }
@@ -169,7 +172,6 @@ extension PersistentContainer {
   private func open(_ description: PersistentStoreDescription) throws(PerdureError) -> OpenStores.Member {
     do {
       let model = try model(of: description)
-      _ = try resolvedClasses()
       try model.checkTransformers()
       let store = try factory.open(description, model)
       return OpenStores.Member(name: LoadedStore(identifier: store.identifier, description), store: store)
@@ -215,10 +217,11 @@ extension PersistentContainer {
   }
 
   /// What contexts need of some stores.
-  private func source(_ members: [OpenStores.Member]) throws(PerdureError) -> ContextSource {
+  private func source(
+    _ members: [OpenStores.Member], _ classes: [String: ManagedObject.Type]
+  ) throws(PerdureError) -> ContextSource {
     let description = members[0].name.persistentStoreDescription
     do {
-      let classes = try resolvedClasses()
       guard members.count > 1 else {
         let store = members[0].store
         let whole = GraphStore(

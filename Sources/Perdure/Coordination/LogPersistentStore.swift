@@ -53,11 +53,14 @@ package final class LogPersistentStore: PersistentStore {
     extractors: (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }
   ) throws {
     var options = options
-    options.indexExtractors[RowIndexExtractor.name] = extractors(RowIndexExtractor.Factory())
-    try self.init(opening: Store(at: path, options: options), model, isReadOnly: options.isReadOnly)
+    let factory = RowIndexExtractor.Factory()
+    options.indexExtractors[RowIndexExtractor.name] = extractors(factory)
+    try self.init(opening: Store(at: path, options: options), model, isReadOnly: options.isReadOnly, factory)
   }
 
-  private init(opening store: Store, _ model: ManagedObjectModel?, isReadOnly: Bool) throws {
+  private init(
+    opening store: Store, _ model: ManagedObjectModel?, isReadOnly: Bool, _ factory: RowIndexExtractor.Factory
+  ) throws {
     self.store = store
     do {
       if isReadOnly || model == nil,
@@ -67,7 +70,8 @@ package final class LogPersistentStore: PersistentStore {
           .notAStore, "The store holds no object graph; open it with PerdureLog", at: store.path)
       }
       let meta = try store.keyspace(LogKeyspaces.metaName, .bytes)
-      self.model = try StoredModelRecord.adopt(model, in: store, meta, isReadOnly: isReadOnly)
+      self.model = try StoredModelRecord.adopt(
+        model, in: store, meta, isReadOnly: isReadOnly, decode: factory.model)
       schema = StoreSchema(self.model)
       keyspaces = try LogKeyspaces(schema, meta, in: store)
       if !isReadOnly, model != nil { try keyspaces.dropIndexesOfOthers(in: store) }

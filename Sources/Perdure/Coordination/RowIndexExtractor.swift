@@ -12,9 +12,9 @@ internal import PerdurePredicates
 struct RowIndexExtractor: IndexExtractor {
   static let name = "row"
 
-  /// Keeps the schema that it decoded last: all indexes of a store are set up from the same model.
+  /// Keeps what it decoded last: all indexes of a store are set up from the same model, and so is the store.
   final class Factory: IndexExtractorFactory {
-    private let decoded = Guarded<(bytes: [UInt8], schema: StoreSchema)?>(nil)
+    private let decoded = Guarded<(bytes: [UInt8], model: StoredModel, schema: StoreSchema)?>(nil)
 
     func makeExtractor(
       parameters: [UInt8], in store: borrowing StoredValues
@@ -38,10 +38,17 @@ struct RowIndexExtractor: IndexExtractor {
     private func schema(of bytes: [UInt8]) throws -> StoreSchema {
       try decoded.withLock { known in
         if let known, known.bytes == bytes { return known.schema }
-        let schema = StoreSchema(try StoredModel(decoding: bytes))
-        known = (bytes, schema)
+        let model = try StoredModel(decoding: bytes)
+        let schema = StoreSchema(model)
+        known = (bytes, model, schema)
         return schema
       }
+    }
+
+    /// The stored model, which takes checking, unless that has been done.
+    func model(decoding bytes: [UInt8]) throws -> StoredModel {
+      let known = decoded.withLock { known in known.flatMap { $0.bytes == bytes ? $0.model : nil } }
+      return try known ?? StoredModel(decoding: bytes)
     }
   }
 

@@ -9,9 +9,10 @@ enum StoredModelRecord {
   /// The stored model, brought up to date with the program's. Who only reads goes by the program's own where the two
   /// differ in nothing that rows depend on, and writes nothing.
   static func adopt(
-    _ model: ManagedObjectModel?, in store: Store, _ meta: Keyspace, isReadOnly: Bool
+    _ model: ManagedObjectModel?, in store: Store, _ meta: Keyspace, isReadOnly: Bool,
+    decode: ([UInt8]) throws -> StoredModel
   ) throws -> StoredModel {
-    let stored = try stored(in: store.snapshot(), meta)
+    let stored = try store.snapshot().value(key: key, in: meta).map(decode)
     let wanted = try next(stored, model, in: store)
     if let stored, stored.isEqual(to: wanted) { return stored }
     if isReadOnly {
