@@ -88,7 +88,7 @@ extension ContextCore {
       forget(old)
     }
     let object = instance(of: change.reference)
-    let overlay = ObjectOverlay(change.reference, object.shape, isNew: true)
+    let overlay = ObjectOverlay(change.reference, object.shape, isNew: true, in: memory)
     overlay.isInsertedAgain = isAgain
     overlay.hasPermanentID = isAgain
     tracker.insert(overlay)
@@ -112,6 +112,7 @@ extension ContextCore {
     dropTransientsBefore(overlay)
     identityMap.object(overlay.reference)?.header.pointee.overlay = nil
     tracker.remove(overlay.reference)
+    linksChanged()
   }
 
   private func set(_ change: ChildChange) {

@@ -47,7 +47,7 @@ extension ContextCore {
   }
 
   func didInsert(_ object: ManagedObject) {
-    let overlay = ObjectOverlay(object.reference, object.shape, isNew: true)
+    let overlay = ObjectOverlay(object.reference, object.shape, isNew: true, in: memory)
     tracker.insert(overlay)
     attach(overlay, to: object)
     object.uncountedShape._withUnsafeGuaranteedRef { shape in
@@ -77,7 +77,7 @@ extension ContextCore {
   /// The overlay of an object that is about to change, made when there is none.
   func overlay(for reference: ObjectReference) -> ObjectOverlay {
     if let overlay = tracker[reference] { return overlay }
-    let overlay = ObjectOverlay(reference, graph.shape(of: reference), isNew: false)
+    let overlay = ObjectOverlay(reference, graph.shape(of: reference), isNew: false, in: memory)
     tracker.insert(overlay)
     if !eventStarts.isEmpty, let start = eventStarts.removeValue(forKey: reference) {
       overlay.resumeEvent(start)

@@ -84,6 +84,8 @@ extension ContextCore {
   /// Called by every instance as the last thing it does: with the last one the context may go.
   func willFree(_ object: ManagedObject) {
     let header = object.header
+    if header.pointee.isKept { linksChanged() }
+    if header.pointee.kept != nil { header.pointee.dropKept() }
     if !header.pointee.isGone { identityMap.remove(header.pointee.reference) }
     // The header may be kept for the next instance.
     let isLasting = header.pointee.groupNumber & SiblingGroup.lastingMark != 0
@@ -105,6 +107,7 @@ extension ContextCore {
   /// loaded stays readable; transient values are gone (T4 in TransientValues.swift).
   func retire(_ object: ManagedObject) {
     identityMap.remove(object.reference)
+    linksChanged()
     object.header.pointee.epoch = 0
     object.header.pointee.overlay = nil
     object.header.pointee.savedState = nil

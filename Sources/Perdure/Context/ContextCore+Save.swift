@@ -118,6 +118,7 @@ extension ContextCore {
     eventStarts = [:]
     beginEpoch()
     settle(tracker.removeAll())
+    linksChanged()
   }
 
   /// A part of what was pending is stored now, and the rest goes on being pending.
@@ -126,6 +127,7 @@ extension ContextCore {
     eventStarts = eventStarts.filter { !isCommitted($0.key, by: incomplete) }
     beginEpoch()
     settle(tracker.removeAll { isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) })
+    linksChanged()
   }
 
   private func isCommitted(_ reference: ObjectReference, by incomplete: IncompleteCommit) -> Bool {

@@ -21,7 +21,7 @@ extension ContextCore {
 
   @inline(never)
   private func sibling(_ target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
-    guard let group = siblingGroups.group(of: owner.header) else { return instance(of: target) }
+    guard let group = siblingGroup(of: owner) else { return instance(of: target) }
     let position = Int(owner.header.pointee.groupPosition)
     let block = position / group.blockCount
     let relationship = owner.shape.relationship(slot)
@@ -104,7 +104,7 @@ extension ContextCore {
     {
       return nil
     }
-    return siblingGroups.group(of: owner.header)
+    return siblingGroup(of: owner)
   }
 
   /// Asks for a relationship of a block of siblings, unless this is the first time that somebody asks one of them: it may

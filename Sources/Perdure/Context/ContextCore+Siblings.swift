@@ -5,7 +5,15 @@ internal import PerdurePredicates
 extension ContextCore {
   /// A walk over the objects at the other end of a to-many relationship, unsaved changes included.
   func walk(over slot: Int, of owner: ManagedObject) -> SiblingWalk {
+    let isAskedAgain = owner.header.pointee.isAskedAgain(slot)
     if owner.header.pointee.groupNumber != 0, let (relation, range) = related(to: owner, by: slot) {
+      if isAskedAgain {
+        found.removeAll(keepingCapacity: true)
+        if let targets = relation.group {
+          for place in range { found.append(targets.references[Int(relation.places[place])]) }
+        }
+        if let kept = keep(found, slot, of: owner) { return SiblingWalk(kept) }
+      }
       return SiblingWalk(self, relation, range)
     }
     found.removeAll(keepingCapacity: true)
@@ -14,6 +22,7 @@ extension ContextCore {
         if !relationship.isToMany { stop("\(relationship.name) is to-one.") }
         appendTargets(of: owner.reference, owner.overlay, relationship, to: &found)
       }
+    if isAskedAgain, let kept = keep(found, slot, of: owner) { return SiblingWalk(kept) }
     switch found.count {
     case 0: return SiblingWalk()
     case 1: return SiblingWalk(self, only: found[0])
@@ -76,7 +85,7 @@ extension ContextCore {
   /// Reads the row of a fault and of the siblings in its block; false when there is no group, or it did not
   /// give the row, and the fault has to fire by itself.
   func fireBlock(of object: ManagedObject) -> Bool {
-    guard object.overlay == nil, let group = siblingGroups.group(of: object.header), group.readsBlocks else {
+    guard object.overlay == nil, let group = siblingGroup(of: object), group.readsBlocks else {
       return false
     }
     let block = Int(object.header.pointee.groupPosition) / group.blockCount

@@ -164,7 +164,7 @@ extension ContextCore {
   private func move(
     _ object: ManagedObject, _ old: ObjectOverlay, to reference: ObjectReference, _ shape: EntityShape
   ) {
-    let overlay = ObjectOverlay(reference, shape, isNew: true)
+    let overlay = ObjectOverlay(reference, shape, isNew: true, in: memory)
     old.withColumns { values, _ in
       for slot in values.indices { overlay.setValue(values[slot], slot) }
     }
@@ -179,6 +179,7 @@ extension ContextCore {
     identityMap.insert(object, reference)
     tracker.insert(overlay)
     attach(overlay, to: object)
+    linksChanged()
   }
 }
 

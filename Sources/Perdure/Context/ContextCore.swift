@@ -5,6 +5,7 @@
 //   +Objects        from an identity to an instance; faults and how they fire
 //   +Insertion      insert and delete
 //   +Siblings       walks over to-many relationships, and faults that fire together
+//   +KeptRelations  where relationships lead, as long as nothing changes
 //   +SiblingRelations  what siblings are related to, got for many of them at once
 //   +Relationships  what is at the other end, with unsaved changes; connecting both ends at once
 //   +Fetch          fetches
@@ -46,13 +47,16 @@ final class ContextCore {
   @exclusivity(unchecked) var tracker = ChangeTracker()
   @exclusivity(unchecked) var identityMap = IdentityMap()
   @exclusivity(unchecked) var siblingGroups = SiblingGroups()
+  @exclusivity(unchecked) var recentWalks = RecentWalks()
   @exclusivity(unchecked) var statistics = ContextStatistics()
   /// What a save does where others were faster.
   @exclusivity(unchecked) var mergePolicy = MergePolicy.error
   /// The new objects that the last save has merged into others, and these.
   @exclusivity(unchecked) var mergedObjects: [ObjectReference: ObjectReference] = [:]
   /// What others have removed, of what unsaved changes are about or lead to (C5).
-  @exclusivity(unchecked) var vanished: Set<ObjectReference> = []
+  @exclusivity(unchecked) var vanished: Set<ObjectReference> = [] {
+    didSet { linksChanged() }
+  }
   /// What had been changed when the current event began of objects that have no changes any more.
   @exclusivity(unchecked) var eventStarts: [ObjectReference: EventStart] = [:]
   /// Room for what an index gives, used from one walk to the next.
@@ -159,7 +163,10 @@ final class ContextCore {
   var epoch: UInt64 { memory.pointee.epoch }
 
   /// From now on loaded rows have to be compared with the view again.
-  func beginEpoch() { memory.pointee.epoch += 1 }
+  func beginEpoch() {
+    memory.pointee.epoch += 1
+    linksChanged()
+  }
 
   /// In debug builds, stops a program that uses the context in the wrong place.
   @inline(__always)

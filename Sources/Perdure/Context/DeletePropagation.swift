@@ -193,6 +193,7 @@ extension ContextCore {
     for overlay in settled {
       noteGone(overlay)
       tracker.remove(overlay.reference)
+      linksChanged()
       if let object = identityMap.object(overlay.reference) { retire(object) }
     }
   }

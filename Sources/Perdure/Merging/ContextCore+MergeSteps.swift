@@ -149,7 +149,7 @@ extension ContextCore {
   /// own references led to only where it is there still.
   private func insertAgain(_ old: ObjectOverlay, _ base: [Int: Value]) {
     guard tracker[old.reference] === old else { return }
-    let overlay = ObjectOverlay(old.reference, old.shape, isNew: true)
+    let overlay = ObjectOverlay(old.reference, old.shape, isNew: true, in: memory)
     overlay.isInsertedAgain = true
     // It was in the store under its id.
     overlay.hasPermanentID = true

@@ -45,6 +45,7 @@ extension ContextCore {
   private func forget(_ overlay: ObjectOverlay) {
     noteGone(overlay)
     tracker.remove(overlay.reference)
+    linksChanged()
     if let object = identityMap.object(overlay.reference) { retire(object) }
   }
 

@@ -158,8 +158,20 @@ extension ManagedObject {
   /// The object at the other end of a to-one relationship.
   @usableFromInline
   final func related(_ slot: Int) -> ManagedObject? {
+    if let kept = header.keptTarget(slot) {
+      core.checkOwner()
+      return kept?.takeUnretainedValue()
+    }
     checkSlot(slot)
-    return uncountedCore._withUnsafeGuaranteedRef { core in
+    let object = relatedAnew(slot)
+    if header.pointee.isAskedAgain(slot) {
+      uncountedCore._withUnsafeGuaranteedRef { $0.keep(object, slot, of: self) }
+    }
+    return object
+  }
+
+  private func relatedAnew(_ slot: Int) -> ManagedObject? {
+    uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
       if let row = readyRow(for: slot), row.fields[slot].kind == .reference {
         let field = row.fields[slot]
@@ -212,6 +224,10 @@ extension ManagedObject {
   @usableFromInline
   final func siblings(_ slot: Int) -> SiblingWalk {
     checkSlot(slot)
+    if let kept = header.keptTargets(slot) {
+      core.checkOwner()
+      return SiblingWalk(kept.takeUnretainedValue())
+    }
     return uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
       return header.pointee.isGone ? SiblingWalk() : core.walk(over: slot, of: self)
@@ -222,6 +238,7 @@ extension ManagedObject {
   @usableFromInline
   final func relatedCount(_ slot: Int) -> Int {
     core.checkOwner()
+    if let kept = header.keptTargets(slot) { return kept._withUnsafeGuaranteedRef { $0.count } }
     if header.pointee.groupNumber != 0, let known = core.knownCount(of: self, slot) { return known }
     return context?.targetCount(of: reference, shape.relationship(slot)) ?? 0
   }

@@ -6,7 +6,7 @@
 //
 // Invariants:
 //   H1. `epoch == memory.pointee.epoch` means: `row` is the object's row at the context's view, checked, in the
-//       layout whose fields `fields` gives, and no column of it has an unsaved change. So one comparison
+//       layout whose fields stand before it, and no column of it has an unsaved change. So one comparison
 //       decides whether a field may be read at once. A context's epoch is never 0; it changes when its view
 //       does.
 //   H2. `overlay` is the tracker's entry for `reference`, or nil when there is none.
@@ -26,12 +26,13 @@ struct ObjectHeader {
   // The context keeps it alive.
   private(set) var shape: Unmanaged<EntityShape>
   private(set) var reference: ObjectReference
-  /// Behind the version of the row, which begins the block.
+  /// In its block, behind its version and the address of its layout's fields.
   private(set) var row: UnsafeMutableRawPointer?
-  private var fields: UnsafePointer<RowField>?
   var overlay: Unmanaged<ObjectOverlay>?
   /// What the transient attributes hold; nil while all have their defaults. The instance releases it.
   var transients: Unmanaged<TransientValues>?
+  /// Where its relationships lead, as far as that is kept.
+  var kept: UnsafeMutablePointer<KeptRelations>?
   var groupNumber: UInt32 = 0
   var groupPosition: UInt32 = 0
   /// One less than the length of the row, which is 1 to 2³² bytes (`FormatLimits.blobLengthMax`).
@@ -39,8 +40,8 @@ struct ObjectHeader {
   let slotCount: UInt16
   /// What the object has been told of its row (W1 in ContextCore+LifeCycle.swift).
   var wakefulness: Wakefulness = []
-  /// What a save has made of the object, while `didSave` is running.
-  var savedState: ObjectState?
+  /// What `savedState`, `isKept` and `isAskedAgain` say: all that is left of the 80 bytes.
+  private var marks = HeaderMarks()
 
   /// Whether the object is gone (`ObjectState.gone`).
   @inline(__always)
@@ -67,16 +68,41 @@ struct ObjectHeader {
     set { if newValue { wakefulness.insert(.vanished) } else { wakefulness.remove(.vanished) } }
   }
 
+  /// What a save has made of the object, while `didSave` is running.
+  var savedState: ObjectState? {
+    get { marks.savedState }
+    set { marks.savedState = newValue }
+  }
+
+  /// Whether something kept points to the instance (L3 in KeptRelations.swift).
+  @inline(__always)
+  var isKept: Bool {
+    get { marks.isKept }
+    set { marks.isKept = newValue }
+  }
+
+  /// Notes that somebody asks where a relationship leads.
+  ///
+  /// - Returns: Whether somebody has, since links last changed. Now and then so of another relationship or another time: it
+  ///   decides when it pays to keep something, and nothing else.
+  @inline(__always)
+  mutating func isAskedAgain(_ slot: Int) -> Bool { marks.ask(slot, at: memory.pointee.linkStamp) }
+
   private var rowLength: Int {
     @inline(__always) get { Int(lastRowOffset) + 1 }
   }
 
-  private static var versionByteCount: Int { MemoryLayout<RowVersion>.size }
+  /// What stands before a row: the address of the fields, and the version.
+  private static var prefixByteCount: Int {
+    MemoryLayout<UnsafePointer<RowField>>.size + MemoryLayout<RowVersion>.size
+  }
+
+  private static var versionOffset: Int { MemoryLayout<UnsafePointer<RowField>>.size }
 
   /// The version of the row that was loaded; there must be one.
   var version: RowVersion {
     guard let row else { preconditionFailure("A row that was not loaded has no version here.") }
-    return (row - Self.versionByteCount).load(as: RowVersion.self)
+    return (row - Self.prefixByteCount + Self.versionOffset).load(as: RowVersion.self)
   }
 
   /// Whether the row may be read as it is (H1).
@@ -86,7 +112,8 @@ struct ObjectHeader {
   /// The row that was loaded, whatever its age.
   @inline(__always)
   var loadedRow: RowView? {
-    guard let row, let fields else { return nil }
+    guard let row else { return nil }
+    let fields = (row - Self.prefixByteCount).load(as: UnsafePointer<RowField>.self)
     return RowView(base: UnsafeRawPointer(row), count: rowLength, fields: fields)
   }
 
@@ -100,28 +127,29 @@ struct ObjectHeader {
   @inline(__always)
   mutating func setRow(_ view: RowView, version: RowVersion) {
     if row != nil { dropRow() }
-    let block = memory.pointee.allocate(byteCount: Self.versionByteCount + view.count)
-    block.storeBytes(of: version, as: RowVersion.self)
-    let copy = block + Self.versionByteCount
+    let block = memory.pointee.allocate(byteCount: Self.prefixByteCount + view.count)
+    block.storeBytes(of: view.fields, as: UnsafePointer<RowField>.self)
+    block.storeBytes(of: version, toByteOffset: Self.versionOffset, as: RowVersion.self)
+    let copy = block + Self.prefixByteCount
     copy.copyMemory(from: view.base, byteCount: view.count)
     row = copy
     lastRowOffset = UInt32(view.count - 1)
-    fields = view.fields
   }
 
   mutating func dropRow() {
     freeRow()
     row = nil
-    fields = nil
     epoch = 0
     wakefulness.subtract([.altered, .rewritten])
+    if kept != nil { dropKept() }
+    if isKept { memory.pointee.linkStamp &+= 1 }
   }
 
   @inline(__always)
   func freeRow() {
     guard let row else { return }
     memory.pointee.deallocate(
-      row - Self.versionByteCount, byteCount: Self.versionByteCount + rowLength)
+      row - Self.prefixByteCount, byteCount: Self.prefixByteCount + rowLength)
   }
 
   /// Forgets a row that is not as the store has it.

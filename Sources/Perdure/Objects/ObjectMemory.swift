@@ -22,6 +22,8 @@ struct ObjectMemory {
 
   /// What H1 in ObjectHeader.swift compares with. Never 0.
   var epoch: UInt64 = 1
+  /// What L1 in KeptRelations.swift compares with. Never 0.
+  var linkStamp: UInt64 = 1
   /// The context, as long as it has instances. Set by the context when it is made.
   var core: Unmanaged<ContextCore>?
   private(set) var blockCount = 0

@@ -9,6 +9,8 @@ final class ObjectOverlay {
 
   let reference: ObjectReference
   let shape: EntityShape
+  /// The context's: it ends after all overlays.
+  private let memory: UnsafeMutablePointer<ObjectMemory>
   private let slotCount: Int
   /// Whether the object has no row in the store.
   let isNew: Bool
@@ -53,7 +55,11 @@ final class ObjectOverlay {
   /// Where the tracker has it among the changes of its entity.
   @exclusivity(unchecked) var place = 0
 
-  init(_ reference: ObjectReference, _ shape: EntityShape, isNew: Bool) {
+  init(
+    _ reference: ObjectReference, _ shape: EntityShape, isNew: Bool,
+    in memory: UnsafeMutablePointer<ObjectMemory>
+  ) {
+    self.memory = memory
     self.reference = reference
     self.shape = shape
     slotCount = shape.template.count
@@ -129,8 +135,17 @@ final class ObjectOverlay {
     values[checked(slot)] = value
     marks(behind: values)[slot] = true
     self.values = values
+    // Of relationships the others are none.
+    switch value {
+    case .reference, .null: linksChanged()
+    default: break
+    }
     isTouched = true
   }
+
+  /// What is kept of relationships holds no more (L1 in KeptRelations.swift).
+  @inline(__always)
+  private func linksChanged() { memory.pointee.linkStamp &+= 1 }
 
   /// Changes a column without saying so to the hooks of a save.
   func setPrimitiveValue(_ value: Value, _ slot: Int) {
@@ -142,6 +157,7 @@ final class ObjectOverlay {
   /// Takes the changes of columns back, of which the row has the value.
   func unmark(where isUnchanged: (Int, Value) -> Bool) {
     guard let values else { return }
+    linksChanged()
     let marks = marks(behind: values)
     for slot in 0..<slotCount where marks[slot] && isUnchanged(slot, values[slot]) {
       values[slot] = .null
@@ -192,6 +208,7 @@ final class ObjectOverlay {
 
   func changeDelta(_ slot: Int, _ change: (inout LinkDelta) -> Void) {
     isTouched = true
+    linksChanged()
     if isBeforeEvent { beginEvent() }
     let position = deltas.firstIndex { $0.slot == slot } ?? deltas.count
     if position == deltas.count { deltas.append((slot, LinkDelta())) }
@@ -207,6 +224,7 @@ final class ObjectOverlay {
 
   func setOrder(_ delta: OrderDelta?, _ slot: Int) {
     isTouched = true
+    linksChanged()
     if isBeforeEvent { beginEvent() }
     orders.removeAll { $0.slot == slot }
     if let delta, !delta.isEmpty { orders.append((slot, delta)) }
@@ -243,6 +261,7 @@ final class ObjectOverlay {
   }
 
   func removeDeltas(where isRemoved: (Int) -> Bool) {
+    linksChanged()
     if isBeforeEvent, !deltas.isEmpty { beginEvent() }
     deltas.removeAll { isRemoved($0.slot) }
   }
@@ -250,6 +269,7 @@ final class ObjectOverlay {
   /// Forgets all changed columns of an object that has a row.
   func discardValues() {
     precondition(!isNew, "A new object has no row to fall back on.")
+    linksChanged()
     dropValues()
   }
 }
@@ -293,6 +313,7 @@ extension ObjectOverlay {
 
   /// Goes back to what it held.
   func restore(_ content: OverlayContent) {
+    linksChanged()
     dropValues()
     isBeforeEvent = false
     for (slot, value) in content.columns ?? [:] { setValue(value, slot) }

@@ -204,6 +204,7 @@ extension ObjectHeader {
   /// The instance goes, and the next one begins as all do.
   mutating func becomeWaiting() {
     wakefulness = []
+    isKept = false
     savedState = nil
     transients = nil
     groupNumber = 0

@@ -5,13 +5,15 @@ internal import PerdurePredicates
 struct SiblingWalk {
   // Held here; the steps use the plain pointers below, so that none of them counts references.
   private let core: ContextCore?
-  private let group: SiblingGroup?
+  private var group: SiblingGroup?
   private let relation: SiblingRelation?
+  private let kept: KeptTargets?
   private let uncountedCore: Unmanaged<ContextCore>?
-  private let uncountedGroup: Unmanaged<SiblingGroup>?
+  private var uncountedGroup: Unmanaged<SiblingGroup>?
+  private var uncountedKept: Unmanaged<KeptTargets>?
   private let uncountedRelation: Unmanaged<SiblingRelation>?
   /// The only object, where there is no group.
-  private let only: ObjectReference
+  private var only: ObjectReference
   private let end: Int
   private var position: Int
 
@@ -22,6 +24,8 @@ struct SiblingWalk {
     self.core = core
     self.group = group
     self.relation = relation
+    kept = nil
+    uncountedKept = nil
     uncountedCore = core.map(Unmanaged.passUnretained)
     uncountedGroup = group.map(Unmanaged.passUnretained)
     uncountedRelation = relation.map(Unmanaged.passUnretained)
@@ -46,15 +50,51 @@ struct SiblingWalk {
     self.init(core, relation.group, relation, over: relation.group == nil ? 0..<0 : range)
   }
 
+  /// A walk over what an object keeps.
+  @inline(__always)
+  init(_ kept: KeptTargets) {
+    self.kept = kept
+    uncountedKept = .passUnretained(kept)
+    (core, group, relation) = (nil, nil, nil)
+    uncountedCore = .passUnretained(kept.core)
+    (uncountedGroup, uncountedRelation) = (nil, nil)
+    only = ObjectReference(rawValue: 0)
+    position = 0
+    end = kept.count
+    kept.core.recentWalks.add(.passUnretained(kept))
+  }
+
   @usableFromInline
   mutating func next() -> ManagedObject? {
     guard position < end, let uncountedCore else { return nil }
     let place = position
     position = place &+ 1
+    if let uncountedKept {
+      let object = uncountedKept._withUnsafeGuaranteedRef { kept -> ManagedObject? in
+        guard kept.stamp == kept.core.memory.pointee.linkStamp else { return nil }
+        kept.position = place
+        return kept.objects[place].takeUnretainedValue()
+      }
+      if let object { return object }
+      leaveKept()
+    }
     return uncountedCore._withUnsafeGuaranteedRef { core in
       guard let uncountedGroup else { return core.instance(of: only) }
       let member = uncountedRelation?._withUnsafeGuaranteedRef { Int($0.places[place]) } ?? place
       return uncountedGroup._withUnsafeGuaranteedRef { core.instance(at: member, of: $0) }
+    }
+  }
+
+  /// Something has changed: the rest of what there was when the walk began is found by reference.
+  @inline(never)
+  private mutating func leaveKept() {
+    guard let kept else { return }
+    uncountedKept = nil
+    if kept.count == 1 {
+      only = kept.references[0]
+    } else {
+      let walk = kept.core.siblingGroups.makeWalk(Array(kept.references), in: kept.core.memoryOwner)
+      (group, uncountedGroup) = (walk, .passUnretained(walk))
     }
   }
 }

@@ -16,7 +16,9 @@ struct RandomGraphTests {
       for step in 0..<150 {
         try world.step()
         if step % 5 == 4 { try world.check() }
+        try world.checkKept()
       }
+      #expect(world.watch.count > 0)
     }
   }
 }
@@ -33,6 +35,7 @@ private struct World {
   var ids: [Int: ManagedObjectID] = [:]
   /// Some of the objects are held, the others come and go.
   var held: [ManagedObject] = []
+  var watch = KeptWatch()
   var trace: [String] = []
 
   init(_ store: StoreKind, _ random: SeededGenerator) throws {
@@ -235,6 +238,11 @@ private struct World {
 
   func check() throws {
     try check(current, in: context)
+  }
+
+  mutating func checkKept() throws {
+    let trace = trace
+    try watch.check(context, ids.values, &random, "after \(trace)")
   }
 
   private func check(_ twin: StaffTwin, in context: ManagedObjectContext) throws {

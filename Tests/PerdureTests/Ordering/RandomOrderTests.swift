@@ -15,7 +15,9 @@ struct RandomOrderTests {
       for step in 0..<200 {
         try world.step()
         if step % 4 == 3 { try world.check(world.context) }
+        try world.checkKept()
       }
+      #expect(world.watch.count > 0)
       try world.save()
     }
   }
@@ -39,6 +41,7 @@ private struct OrderWorld {
   var saved = Orders()
   var ids: [Int: ManagedObjectID] = [:]
   var lastName = 0
+  var watch = KeptWatch()
   var trace: [String] = []
 
   init(_ kind: StoreKind, _ random: SeededGenerator) throws {
@@ -52,6 +55,11 @@ private struct OrderWorld {
     for _ in 0..<3 { insert("Tag") }
     try context.save()
     saved = current
+  }
+
+  mutating func checkKept() throws {
+    let trace = trace
+    try watch.check(context, ids.values, &random, "after \(trace)")
   }
 
   // MARK: Steps

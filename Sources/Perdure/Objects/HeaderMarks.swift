@@ -1,0 +1,40 @@
+/// Three small things of an object's header, in one byte.
+///
+///     bits 0…2   one more than the raw value of the saved state; 0: none
+///     bit  3     whether something kept points to the instance
+///     bits 4, 5  the end of the stamp at which bits 6 and 7 are of
+///     bits 6, 7  whether a relationship with an even slot, or with an odd one, was asked for
+struct HeaderMarks {
+  private var bits: UInt8 = 0
+
+  private static let stateBits: UInt8 = 0b111
+  private static let keptBit: UInt8 = 0b1000
+  private static let stampBits: UInt8 = 0b11_0000
+
+  var savedState: ObjectState? {
+    get {
+      let state = bits & Self.stateBits
+      return state == 0 ? nil : ObjectState(rawValue: state - 1)
+    }
+    set { bits = bits & ~Self.stateBits | (newValue.map { $0.rawValue + 1 } ?? 0) }
+  }
+
+  @inline(__always)
+  var isKept: Bool {
+    get { bits & Self.keptBit != 0 }
+    set { if newValue { bits |= Self.keptBit } else { bits &= ~Self.keptBit } }
+  }
+
+  /// - Returns: Whether it was asked before at this stamp, as far as the bits tell.
+  @inline(__always)
+  mutating func ask(_ slot: Int, at stamp: UInt64) -> Bool {
+    let end = UInt8(truncatingIfNeeded: stamp & 0b11) &<< 4
+    let asked = UInt8(0b100_0000) &<< UInt8(truncatingIfNeeded: slot & 1)
+    if bits & Self.stampBits != end {
+      bits = bits & (Self.stateBits | Self.keptBit) | end | asked
+      return false
+    }
+    defer { bits |= asked }
+    return bits & asked != 0
+  }
+}

@@ -1,0 +1,139 @@
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+@Suite("What objects keep of their relationships")
+struct KeptRelationsTests {
+  private static let count = 100
+
+  /// A company with workers, who have two projects each.
+  private func scene() throws -> (ManagedObjectContext, Company) {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let company = context.company("c")
+    for number in 0..<Self.count {
+      let worker = context.worker("w\(number)")
+      worker.company = company
+      for place in 0..<2 {
+        let project = Project(context: context)
+        project.title = "p\(number)-\(place)"
+        worker.projects.insert(project)
+      }
+    }
+    try context.save()
+    let other = container.newContext()
+    return (other, try other.same(company))
+  }
+
+  /// Asks often enough that what can be kept is.
+  private func heldWorkers(_ company: Company) -> [Employee] {
+    var workers: [Employee] = []
+    for _ in 0..<3 {
+      workers = Array(company.workers)
+      for worker in workers { #expect(worker.company === company && !worker.name.isEmpty) }
+    }
+    return workers
+  }
+
+  private var names: Set<String> { Set((0..<Self.count).map { "w\($0)" }) }
+
+  @Test("A walk over what is in memory asks the store no more")
+  func asksNothing() throws {
+    let (context, company) = try scene()
+    let workers = heldWorkers(company)
+    #expect(keptCount(context.core) == Self.count + 1)
+    let before = context.statistics
+    #expect(company.workers.map { $0 } == workers && company.workers.count == Self.count)
+    #expect(workers.allSatisfy { $0.company === company })
+    let asked = context.statistics.since(before)
+    #expect(asked.relationshipRequestCount == 0 && asked.relationshipCountRequestCount == 0)
+    #expect(asked.rowRequestCount == 0)
+  }
+
+  @Test("What is kept does not keep objects alive, and who has gone comes back as a new instance")
+  func keepsNobody() throws {
+    let (context, company) = try scene()
+    var workers = heldWorkers(company)
+    weak let first = workers.first
+    workers.removeFirst()
+    #expect(first == nil)
+    #expect(keptMistakes(context.core).isEmpty)
+    #expect(Set(company.workers.map(\.name)) == names)
+    workers = []
+    #expect(context.registeredObjects == [company])
+    #expect(Set(company.workers.map(\.name)) == names)
+  }
+
+  @Test("An iteration goes on over what there was when it began", arguments: [0, 1, 57])
+  func iteration(taken: Int) throws {
+    let (context, company) = try scene()
+    let workers = heldWorkers(company)
+    var walk = company.workers.makeIterator()
+    var seen: [Employee] = []
+    while seen.count < taken, let worker = walk.next() { seen.append(worker) }
+    company.workers.remove(workers[70])
+    company.workers.insert(context.worker("new"))
+    while let worker = walk.next() { seen.append(worker) }
+    #expect(seen == workers)
+    #expect(Set(company.workers.map(\.name)) == names.subtracting([workers[70].name]).union(["new"]))
+  }
+
+  @Test("An iteration goes on when its objects go, its owner first")
+  func endingObjects() throws {
+    let (context, company) = try scene()
+    var workers = heldWorkers(company)
+    var walk = company.workers.makeIterator()
+    var first = walk.next()
+    #expect(first === workers[0])
+    first = nil
+    workers = []
+    context.refreshAllObjects()
+    var seen = 1
+    while let worker = walk.next() {
+      #expect(names.contains(worker.name))
+      seen += 1
+    }
+    #expect(seen == Self.count)
+  }
+
+  @Test(
+    "Rows that were let go of are read together again, by a walk that was under way too",
+    arguments: [false, true])
+  func faults(isUnderWay: Bool) throws {
+    let (context, company) = try scene()
+    let workers = heldWorkers(company)
+    var walk = company.workers.makeIterator()
+    for _ in 0..<20 { _ = walk.next() }
+    for worker in workers { context.refresh(worker, mergeChanges: false) }
+    if !isUnderWay { walk = company.workers.makeIterator() }
+    let before = context.statistics
+    while let worker = walk.next() { #expect(names.contains(worker.name)) }
+    #expect(context.statistics.since(before).rowRequestCount <= 2)
+  }
+
+  @Test("Siblings of a kept walk are asked for together, however long ago they were noted")
+  func siblings() throws {
+    let (context, company) = try scene()
+    let workers = heldWorkers(company)
+    #expect(workers.count == Self.count)
+    context.core.siblingGroups.removeAll()
+    let before = context.statistics
+    var count = 0
+    for worker in company.workers { count += worker.projects.count { !$0.title.isEmpty } }
+    let asked = context.statistics.since(before)
+    #expect(count == 2 * Self.count)
+    // The first is asked by itself, and what it leads to.
+    #expect(asked.relationshipRequestCount <= 4 && asked.rowRequestCount <= 8)
+  }
+
+  @Test("A fault whose to-one object was kept fires when it is touched")
+  func ownerFault() throws {
+    let (context, company) = try scene()
+    let workers = heldWorkers(company)
+    context.refresh(workers[3], mergeChanges: false)
+    #expect(workers[3].isFault)
+    #expect(workers[3].company === company)
+    #expect(!workers[3].isFault)
+  }
+}

@@ -1,0 +1,126 @@
+// Whether what objects keep of their relationships is what a look at the context gives.
+
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+/// Loads objects, and asks each twice where its relationships lead, so that what can be kept is.
+func askTwice(_ objects: [ManagedObject], _ core: ContextCore) {
+  for object in objects where object.context === core { _ = object.loadRow() }
+  for _ in 0..<2 {
+    for object in objects where object.context === core {
+      for relationship in object.shape.relationships {
+        if relationship.isToMany {
+          var walk = object.siblings(relationship.slot)
+          while walk.next() != nil {}
+        } else {
+          _ = object.related(relationship.slot)
+        }
+      }
+    }
+  }
+}
+
+/// The number of relationships that are kept and hold.
+func keptCount(_ core: ContextCore) -> Int {
+  core.identityMap.objects.reduce(0) { $0 + keptEntries(of: $1).count }
+}
+
+private func keptEntries(of object: ManagedObject) -> [KeptRelations.Entry] {
+  guard let kept = object.header.pointee.kept,
+    kept.pointee.stamp == object.core.memory.pointee.linkStamp
+  else { return [] }
+  return (0..<kept.pointee.count).map { kept.entries[$0] }
+}
+
+/// What is kept, counts as holding, and is wrong (L1 to L3 in KeptRelations.swift).
+func keptMistakes(_ core: ContextCore) -> [String] {
+  var mistakes: [String] = []
+  let objects = core.identityMap.objects
+  let entries = objects.map(keptEntries)
+  let stamp = core.memory.pointee.linkStamp
+  for (object, entries) in zip(objects, entries) {
+    for entry in entries {
+      let found = keptMistakes(object, entry, core)
+      // The look itself may find out that a row is old: then nothing counts as holding any more.
+      guard core.memory.pointee.linkStamp == stamp else { return mistakes }
+      mistakes += found
+    }
+  }
+  return mistakes
+}
+
+private func keptMistakes(
+  _ owner: ManagedObject, _ entry: KeptRelations.Entry, _ core: ContextCore
+) -> [String] {
+  let relationship = owner.shape.relationship(Int(entry.slot))
+  let name = "\(owner.reference).\(relationship.name)"
+  if entry.isToMany != relationship.isToMany { return ["\(name) is kept as what it is not"] }
+  // Not opened where it may lead to nothing: the references are compared first.
+  var references: [ObjectReference] = []
+  var pointers: [UnsafeMutableRawPointer] = []
+  if let target = entry.target, entry.isToMany {
+    let targets = Unmanaged<KeptTargets>.fromOpaque(target).takeUnretainedValue()
+    references = Array(targets.references)
+    pointers = references.indices.map { targets.objects[$0].toOpaque() }
+  } else if let target = entry.target {
+    pointers = [target]
+  }
+  let found = core.targets(of: owner.reference, relationship)
+  let expected = entry.isToMany ? found : Array(found.prefix(1))
+  guard pointers.count == expected.count else {
+    return ["\(name) keeps \(pointers.count) objects, and has \(expected.count)"]
+  }
+  if entry.isToMany, relationship.order == nil ? Set(references) != Set(expected) : references != expected {
+    return ["\(name) keeps \(references), and has \(expected)"]
+  }
+  let order = entry.isToMany ? references : expected
+  return zip(order, pointers).compactMap { reference, pointer in
+    guard let object = core.identityMap.object(reference),
+      Unmanaged.passUnretained(object).toOpaque() == pointer
+    else { return "\(name) keeps another instance of \(reference)" }
+    if !object.header.pointee.isKept { return "\(name) keeps \(reference), which does not know" }
+    return object.header.pointee.row == nil && object.overlay?.isNew != true
+      ? "\(name) keeps \(reference), which is a fault" : nil
+  }
+}
+
+/// Holds what a context's objects keep against what there is; and now and then has them keep all they can, and lets some
+/// of them go, for the next step to be made upon that.
+struct KeptWatch {
+  private var alive: [ManagedObject] = []
+  /// How many relationships were found kept.
+  private(set) var count = 0
+
+  mutating func check(
+    _ context: ManagedObjectContext, _ ids: some Sequence<ManagedObjectID>, _ random: inout SeededGenerator,
+    _ comment: @autoclosure () -> Comment, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let core = context.core
+    expectNoMistake(core, comment(), sourceLocation)
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0..<4:
+      alive = try ids.compactMap { core.graph.reference(of: $0) }.sorted { $0.rawValue < $1.rawValue }
+        .filter { reference in
+          if let overlay = core.tracker[reference], overlay.isNew { return !overlay.isDeleted }
+          return try core.view.version(of: reference) != nil
+        }.map { core.instance(of: $0) }
+      askTwice(alive, core)
+      expectNoMistake(core, comment(), sourceLocation)
+    case 4, 5:
+      alive.removeAll { _ in Bool.random(using: &random) }
+      expectNoMistake(core, comment(), sourceLocation)
+      askTwice(alive, core)
+      expectNoMistake(core, comment(), sourceLocation)
+    case 6: alive = []
+    default: askTwice(alive, core)
+    }
+    count += keptCount(core)
+  }
+
+  private func expectNoMistake(_ core: ContextCore, _ comment: Comment, _ sourceLocation: SourceLocation) {
+    let mistakes = keptMistakes(core)
+    #expect(mistakes.isEmpty, "\(mistakes), \(comment)", sourceLocation: sourceLocation)
+  }
+}
