@@ -1,9 +1,11 @@
-/// Three small things of an object's header, in one byte.
-///
-///     bits 0…2   one more than the raw value of the saved state; 0: none
-///     bit  3     whether something kept points to the instance
-///     bits 4, 5  the end of the stamp at which bits 6 and 7 are of
-///     bits 6, 7  whether a relationship with an even slot, or with an odd one, was asked for
+// Three small things of an object's header, in one byte.
+//
+//     bits 0…2   one more than the raw value of the saved state; 0: none
+//     bit  3     whether something kept points to the instance
+//     bits 4, 5  the end of the stamp that bits 6 and 7 are of
+//     bits 6, 7  whether a relationship with an even slot, or with an odd one, was asked for
+
+/// What `ObjectHeader` has no room for elsewhere.
 struct HeaderMarks {
   private var bits: UInt8 = 0
 
