@@ -47,6 +47,18 @@ struct IndexOperations: ~Copyable {
     return found
   }
 
+  /// Notes the entries that `extract` finds as taken away.
+  ///
+  /// - Returns: Where they are among `keys`, until the operations are done.
+  @inline(__always)
+  mutating func remove(from index: UInt32, _ extract: (inout IndexEntries) -> Void) -> Range<Int> {
+    let first = keys.count
+    extract(&keys)
+    let found = first..<keys.count
+    for position in found { note(position, index, isRemoval: true) }
+    return found
+  }
+
   /// Notes an entry that is taken away.
   mutating func remove(_ treeKey: UnsafeRawBufferPointer, from index: UInt32) {
     keys.append(treeKey: treeKey)

@@ -44,6 +44,14 @@ struct IndexUpdate: ~Copyable {
       }
       return noteAdded(found, index)
     }
+    if new == nil, index.radix == nil, let old {
+      let found = operations.remove(from: index.index.id) {
+        index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &$0)
+      }
+      if index.dependents.isEmpty { return }
+      for position in found { touch(index, group: operations.keys.group(position)) }
+      return
+    }
     before.removeAll()
     after.removeAll()
     if let old { index.extractor.extract(keyspace: keyspace, key: key, value: old, into: &before) }

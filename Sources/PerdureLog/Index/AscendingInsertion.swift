@@ -6,9 +6,12 @@
 //
 // Invariants
 //  A1  While the way is open, its nodes are those from the root to the leaf, each is the working version's,
-//      and the count in each of its slots lacks `added`. The tree's own count lacks nothing.
+//      and the count in each of its slots lacks `added`, which is below zero where more went than came. The
+//      tree's own count lacks nothing.
 //  A2  A key that is not less than the one before belongs into the leaf unless a separator to the right of
-//      the way says otherwise; a split of the leaf, and a removal, close the way.
+//      the way says otherwise; a split of the leaf closes the way.
+//  A3  Removals leave the leaf an entry at least. Whether it is sparse is looked at once, when the leaf is left:
+//      a run of keys that goes costs one merge for each leaf, and a merge closes the way.
 
 /// Puts entries into a tree and takes them out, in ascending order of keys.
 struct AscendingInsertion: ~Copyable {
@@ -27,8 +30,10 @@ struct AscendingInsertion: ~Copyable {
   /// Where the way ends; nil when it is closed.
   private var leaf: OrderedNode?
   private var isLeafLast = false
-  /// New entries in the leaf that the counts above it lack.
+  /// Entries that came to the leaf, less those that went, which the counts above it lack.
   private var added = 0
+  /// Whether an entry has been taken out of the leaf.
+  private var hasRemoved = false
 
   /// - Parameter tree: Stays where it is, and is changed by nobody else until `finish`.
   init(_ tree: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena) {
@@ -41,11 +46,10 @@ struct AscendingInsertion: ~Copyable {
 
   /// As `OrderedTree.put`. No key may be less than one that came before it.
   mutating func put(_ key: UnsafeRawBufferPointer, _ payload: UInt64) {
-    guard tree.pointee.height > 1 else {
+    guard let leaf = leaf(for: key) else {
       tree.pointee.put(key, payload, in: arena)
       return
     }
-    let leaf = leaf(for: key)
     var insertion = Insertion(key: key, payload: payload, file: tree.pointee.file)
     let result = insertion.insert(intoLeaf: leaf, isLast: isLeafLast, in: arena)
     if insertion.old == nil {
@@ -57,19 +61,36 @@ struct AscendingInsertion: ~Copyable {
 
   /// As `OrderedTree.remove`. No key may be less than one that came before it.
   mutating func remove(_ key: UnsafeRawBufferPointer) {
-    finish()
-    _ = tree.pointee.remove(key, in: arena)
+    guard let leaf = leaf(for: key) else {
+      tree.pointee.remove(key, in: arena)
+      return
+    }
+    let place = leaf.search(key)
+    guard place.isFound else { return }
+    guard leaf.count > 1 else {
+      // The leaf goes with its last entry, and its range to a neighbour. A3
+      finish()
+      tree.pointee.remove(key, in: arena)
+      return
+    }
+    Removal(arena: arena, file: tree.pointee.file).removeEntry(place.index, from: leaf)
+    added &-= 1
+    tree.pointee.count &-= 1
+    hasRemoved = true
   }
 
   /// All changes have been made: the tree is whole again.
   mutating func finish() {
     count()
+    mergeIfSparse()
     leaf = nil
   }
 
   // MARK: The way
 
-  private mutating func leaf(for key: UnsafeRawBufferPointer) -> OrderedNode {
+  /// Nil while the tree has no inner node.
+  private mutating func leaf(for key: UnsafeRawBufferPointer) -> OrderedNode? {
+    guard tree.pointee.height > 1 else { return nil }
     var level = tree.pointee.height &- 1
     guard let leaf else {
       let root = OrderedNode(arena.writable(tree.pointee.root.unsafelyUnwrapped))
@@ -82,7 +103,9 @@ struct AscendingInsertion: ~Copyable {
       let step = steps[level]
       if step.slot &+ 1 < step.node.count, !step.node.isBefore(key, step.slot &+ 1) {
         count()
-        return descend(to: key, from: level)
+        mergeIfSparse()
+        // A way that a merge has closed begins at the root.
+        return self.leaf == nil ? self.leaf(for: key) : descend(to: key, from: level)
       }
       level &-= 1
     }
@@ -113,13 +136,26 @@ struct AscendingInsertion: ~Copyable {
 
   /// Gives the counts of the way what they lack.
   private mutating func count() {
-    guard added > 0 else { return }
+    guard added != 0 else { return }
     for level in 1..<tree.pointee.height {
       let node = steps[level].node
       let slot = steps[level].slot
       node.setChild(slot, node.childAddress(slot), entryCount: node.entryCount(slot) &+ added)
     }
     added = 0
+  }
+
+  /// Merges the leaf that is left, and then nodes above it, where removals have left them sparse. The counts of
+  /// the way lack nothing.
+  private mutating func mergeIfSparse() {
+    guard hasRemoved else { return }
+    hasRemoved = false
+    let removal = Removal(arena: arena, file: tree.pointee.file)
+    for level in 1..<tree.pointee.height {
+      guard removal.mergeIfSparse(steps[level].slot, in: steps[level].node) else { break }
+      leaf = nil
+    }
+    if leaf == nil { tree.pointee.lowerRoot(in: arena) }
   }
 
   /// The leaf was split: brings its right half into the nodes above.
@@ -139,6 +175,7 @@ struct AscendingInsertion: ~Copyable {
         entry, at: step.slot &+ 1, in: step.node, isLast: step.isLast, arena: arena)
     }
     added = 0
+    hasRemoved = false
     leaf = nil
     tree.pointee.root = result.node
     if let right = result.right { tree.pointee.growRoot(left: result.node, right: right, in: arena) }

@@ -23,7 +23,7 @@ extension OrderedTree {
   }
 
   /// Takes roots away that have a single child. T5
-  private mutating func lowerRoot(in arena: NodeArena) {
+  mutating func lowerRoot(in arena: NodeArena) {
     guard let top = root else {
       self = OrderedTree()
       return
@@ -38,7 +38,7 @@ extension OrderedTree {
 }
 
 /// One removal on its way down and back.
-private struct Removal {
+struct Removal {
   let arena: NodeArena
   let file: FileNodes
 
@@ -67,9 +67,19 @@ private struct Removal {
   private func settle(_ child: UnsafeMutableRawPointer?, at index: Int, in node: OrderedNode) {
     guard let child else { return removeChild(index, from: node) }
     node.setChild(index, child, entryCount: node.entryCount(index) &- 1)
-    guard OrderedNode(child).usedByteCount < OrderedTree.sparseByteCount else { return }
-    if index + 1 < node.count, merge(index, index + 1, in: node) { return }
-    if index > 0 { _ = merge(index - 1, index, in: node) }
+    mergeIfSparse(index, in: node)
+  }
+
+  /// Merges a child of a writable node with a neighbour, if it is sparse and they fit in one node.
+  ///
+  /// - Returns: Whether the node has a child less now.
+  @discardableResult
+  func mergeIfSparse(_ index: Int, in node: OrderedNode) -> Bool {
+    guard OrderedNode(node.child(index, in: file)).usedByteCount < OrderedTree.sparseByteCount else {
+      return false
+    }
+    if index + 1 < node.count, merge(index, index + 1, in: node) { return true }
+    return index > 0 && merge(index - 1, index, in: node)
   }
 
   /// Takes a child's entry out. The first child's range goes to the second, which loses its separator.
@@ -82,7 +92,8 @@ private struct Removal {
     }
   }
 
-  private func removeEntry(_ index: Int, from node: OrderedNode) {
+  /// Takes an entry out of a writable node, with its block.
+  func removeEntry(_ index: Int, from node: OrderedNode) {
     if let block = node.block(index) { arena.discard(block) }
     node.removePlace(at: index)
   }

@@ -104,6 +104,59 @@ struct OrderedTreeModelTests {
     expectTrue(tree.entries.allSatisfy { model[$0.key] == $0.payload })
   }
 
+  @Test(
+    "Runs of neighbours taken out in order leave a whole tree, and the nodes that they leave sparse are merged",
+    arguments: [KeyShape.random16, .sharedPrefix, .longPrefix, .aroundLimit])
+  func removedRuns(shape: KeyShape) {
+    let seed = SeededGenerator.seedFromEnvironment()
+    print("seed \(seed) for \(shape)")
+    var random = SeededGenerator(seed: seed)
+    let arena = NodeArena()
+    var tree = OrderedTree()
+    var keys = Set((0..<8000).map { _ in shape.makeKey(&random) }).sorted { $0.lexicographicallyPrecedes($1) }
+    for key in keys { _ = tree.put(key, 1, in: arena) }
+    let full = tree.measure()
+    let count = keys.count
+    var round = 0
+    while !keys.isEmpty {
+      arena.publish()
+      let before = tree
+      round += 1
+      let length = Int.random(in: 1...max(1, count / 3), using: &random)
+      let start = Int.random(in: 0..<keys.count, using: &random)
+      let run = start..<min(keys.count, start + length)
+      // Now and then one of a run stays, or comes back.
+      let kept = keys[run].filter { _ in Int.random(in: 0..<50, using: &random) == 0 }
+      let keptKeys = Set(kept)
+      withUnsafeMutablePointer(to: &tree) { tree in
+        var ascending = AscendingInsertion(tree, in: arena)
+        for key in keys[run] {
+          key.withUnsafeBytes {
+            if !keptKeys.contains(key) || Bool.random(using: &random) { ascending.remove($0) }
+            if keptKeys.contains(key) { ascending.put($0, 1) }
+          }
+        }
+        ascending.finish()
+      }
+      if round % 4 == 1 {
+        before.checkInvariants(in: arena)
+        expectTrue(before.entries.map(\.key) == keys)
+      }
+      keys.replaceSubrange(run, with: kept)
+      tree.checkInvariants(in: arena)
+      expectTrue(tree.entries.map(\.key) == keys)
+      arena.publish()
+      arena.reclaim(oldestPinnedVersion: arena.publishedVersion)
+      if keys.count * 10 < count {
+        expectTrue(tree.measure().nodeCount * 2 < full.nodeCount, "sparse nodes are merged")
+      }
+    }
+    expectTrue(tree.root == nil && tree.height == 0)
+    arena.publish()
+    arena.reclaim(oldestPinnedVersion: arena.publishedVersion)
+    expectTrue(arena.liveByteCount == 0)
+  }
+
   @Test("The longest key and the empty one are held, a longer one is misuse")
   func keyLengths() {
     let arena = NodeArena()
