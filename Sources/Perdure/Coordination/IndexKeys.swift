@@ -8,6 +8,14 @@ package struct IndexKeys: Sendable {
     case relation(slot: Int)
     case sums(owner: Int, attribute: Int)
     case components([Part], isUnique: Bool)
+
+    var slots: [Int] {
+      switch self {
+      case .relation(let slot): [slot]
+      case .sums(let owner, let attribute): [owner, attribute]
+      case .components(let parts, _): parts.map(\.slot)
+      }
+    }
   }
 
   /// A component, found in the rows of the entity.
@@ -22,6 +30,11 @@ package struct IndexKeys: Sendable {
   private let condition: RowCondition?
   /// The slot whose reference is the whole key, where that is so.
   let relationSlot: Int?
+  /// What of a row the keys follow from, the condition included.
+  let parts: RowParts
+
+  /// The number of slots in the rows.
+  var slotCount: Int { layouts.current.slotCount }
 
   /// nil when rows of the entity do not feed the index.
   package init?(_ index: IndexDefinition, entity: EntityStorage, in schema: StoreSchema) {
@@ -51,6 +64,9 @@ package struct IndexKeys: Sendable {
     case .links, .linksReversed, .orders, .ordered, .countOrder:
       return nil
     }
+    var parts = RowParts(slots: shape.slots)
+    if let condition = index.condition { parts.formUnion(RowParts(readBy: condition.predicate, entity)) }
+    self.parts = parts
   }
 
   /// The key of a row, or nil when the row has no entry.

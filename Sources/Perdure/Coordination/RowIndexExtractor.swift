@@ -112,3 +112,25 @@ struct RowIndexExtractor: IndexExtractor {
     }
   }
 }
+
+extension RowIndexExtractor: PartwiseExtractor {
+  /// All extractors that an engine has are made from one stored model, which the factory reads once.
+  var numbering: ObjectIdentifier { ObjectIdentifier(rows) }
+
+  func parts(ofKeyspace keyspace: UInt32) -> UInt64 {
+    guard Int(keyspace) < sources.count, let source = sources[Int(keyspace)] else { return 0 }
+    return source.keys.parts.bits
+  }
+
+  func changedParts(
+    keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer,
+    to new: UnsafeRawBufferPointer
+  ) -> UInt64 {
+    guard Int(keyspace) < sources.count, let source = sources[Int(keyspace)] else { return .max }
+    let reference = ObjectReference(entity: source.entity, id: 0)
+    // Of rows that do not read as rows each index finds by itself that they have no entry.
+    guard let before = try? rows.view(old, of: reference), let after = try? rows.view(new, of: reference)
+    else { return .max }
+    return after.changedParts(since: before, slotCount: source.keys.slotCount).bits
+  }
+}

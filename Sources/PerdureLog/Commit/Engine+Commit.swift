@@ -167,14 +167,14 @@ extension Engine {
     }
     if let old { state.usageChange.release(old) }
     let derived = state.indexes.byKeyspace[Int(id)]
-    if derived.isEmpty { return old }
+    if derived.all.isEmpty { return old }
     if update == nil { update = IndexUpdate(next.pointee.indexes, in: state.arena) }
     var hold = GroupHold()
     defer { hold.release() }
     let oldRecord = try old.map { try self.record(at: $0, state, &hold) }
     try withValue(of: oldRecord) { oldValue in
       try withValue(of: record.header.kind == .tombstone ? nil : record) { newValue in
-        for index in derived {
+        derived.forEach(keyspace: id, key: record.key, from: oldValue, to: newValue) { index in
           update?.change(index, keyspace: id, key: record.key, from: oldValue, to: newValue)
         }
       }

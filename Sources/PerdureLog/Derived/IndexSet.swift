@@ -24,7 +24,7 @@ final class IndexSet: Sendable {
   }
 
   /// By keyspace id: the indexes over its records.
-  let byKeyspace: [[RecordIndex]]
+  let byKeyspace: [KeyspaceIndexes]
   /// Indexes that nothing here can maintain.
   let unavailable: Set<UInt32>
 
@@ -55,7 +55,7 @@ final class IndexSet: Sendable {
       // Once, however often a definition names it: sums would count its numbers as often.
       for id in Set(extraction.keyspaces.map(\.id)) { byKeyspace[Int(id)].append(index) }
     }
-    self.byKeyspace = byKeyspace
+    self.byKeyspace = byKeyspace.enumerated().map { KeyspaceIndexes($1, over: UInt32($0)) }
     self.unavailable = unavailable
   }
 
@@ -65,5 +65,5 @@ final class IndexSet: Sendable {
     unavailable = []
   }
 
-  func indexes(over keyspace: UInt32) -> [RecordIndex] { byKeyspace[Int(keyspace)] }
+  func indexes(over keyspace: UInt32) -> [RecordIndex] { byKeyspace[Int(keyspace)].all }
 }

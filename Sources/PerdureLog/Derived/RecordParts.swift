@@ -1,0 +1,55 @@
+// What of a changed record an index follows from.
+//
+// Most changes of a record concern a part of it, and most indexes another one. Who lays records out can tell both, so
+// that a record is compared with the one before once, and indexes whose parts are the same are not asked at all.
+
+/// An extractor that knows from which parts of a record its entries follow.
+///
+/// Parts are bits, as many as it likes of the record behind each; a bit too much costs time, one too few an index.
+package protocol PartwiseExtractor: IndexExtractor {
+  /// What numbers the parts: extractors of one keyspace with the same numbering can use each other's comparison.
+  var numbering: ObjectIdentifier { get }
+
+  /// The parts of the records of a keyspace that the entries follow from.
+  func parts(ofKeyspace keyspace: UInt32) -> UInt64
+
+  /// The parts in which two records of one key differ; all for records that cannot be compared. Whatever an extractor
+  /// with this numbering can see of the other parts is the same. The buffers are valid during the call only.
+  func changedParts(
+    keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer,
+    to new: UnsafeRawBufferPointer
+  ) -> UInt64
+}
+
+extension IndexSet {
+  /// The indexes over the records of one keyspace. A class, because it is passed along with every record.
+  final class KeyspaceIndexes: Sendable {
+    let all: [RecordIndex]
+    /// For each index the parts that it follows from.
+    private let parts: [UInt64]
+    /// One of those that number the parts.
+    private let comparing: (any PartwiseExtractor)?
+
+    init(_ all: [RecordIndex], over keyspace: UInt32) {
+      let partwise = all.map { $0.extractor as? any PartwiseExtractor }
+      let comparing = partwise.lazy.compactMap { $0 }.first
+      self.all = all
+      self.comparing = comparing
+      parts = partwise.map { extractor in
+        guard let extractor, extractor.numbering == comparing?.numbering else { return .max }
+        return extractor.parts(ofKeyspace: keyspace)
+      }
+    }
+
+    /// Calls `body` with each index that may have other entries for a record than for the one before.
+    @inline(__always)
+    func forEach(
+      keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer?,
+      to new: UnsafeRawBufferPointer?, _ body: (RecordIndex) -> Void
+    ) {
+      guard let old, let new, let comparing else { return all.forEach(body) }
+      let changed = comparing.changedParts(keyspace: keyspace, key: key, from: old, to: new)
+      for position in all.indices where parts[position] & changed != 0 { body(all[position]) }
+    }
+  }
+}
