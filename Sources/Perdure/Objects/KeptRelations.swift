@@ -117,6 +117,7 @@ final class KeptTargets {
   let stamp: UInt64
   let references: UnsafeMutableBufferPointer<ObjectReference>
   let objects: UnsafeMutablePointer<Unmanaged<ManagedObject>>
+  // Not checked for exclusivity at run time: it belongs to one context, and is set by one step of a walk at a time.
   /// How far the newest walk has come.
   @exclusivity(unchecked) var position = 0
 
