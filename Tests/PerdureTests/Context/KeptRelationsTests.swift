@@ -28,9 +28,9 @@ struct KeptRelationsTests {
 
   /// Asks often enough that what can be kept is.
   private func heldWorkers(_ company: Company) -> [Employee] {
-    var workers: [Employee] = []
+    let workers = Array(company.workers)
     for _ in 0..<3 {
-      workers = Array(company.workers)
+      #expect(company.workers.map { $0 } == workers)
       for worker in workers { #expect(worker.company === company && !worker.name.isEmpty) }
     }
     return workers
@@ -110,6 +110,7 @@ struct KeptRelationsTests {
     let before = context.statistics
     while let worker = walk.next() { #expect(names.contains(worker.name)) }
     #expect(context.statistics.since(before).rowRequestCount <= 2)
+    withExtendedLifetime(workers) {}
   }
 
   @Test("Siblings of a kept walk are asked for together, however long ago they were noted")
@@ -125,6 +126,7 @@ struct KeptRelationsTests {
     #expect(count == 2 * Self.count)
     // The first is asked by itself, and what it leads to.
     #expect(asked.relationshipRequestCount <= 4 && asked.rowRequestCount <= 8)
+    withExtendedLifetime(workers) {}
   }
 
   @Test("A fault whose to-one object was kept fires when it is touched")
