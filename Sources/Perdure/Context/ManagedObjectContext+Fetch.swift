@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     let objects = try core.logged(.fetch, core.subject(request), count: \.count) {
       try core.fetch(ClassedRequest(request))
     }
-    // Each of them was found to be of the class (`ClassedRequest.check`); to copy the array costs as much as to fetch.
+    // Each of them was found to be of the class (`ClassedRequest.check`); a copy would be made by generic code.
     return unsafeBitCast(objects, to: [T].self)
   }
 
