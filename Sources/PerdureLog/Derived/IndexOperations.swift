@@ -40,11 +40,7 @@ struct IndexOperations: ~Copyable {
   /// - Returns: Where they are among `keys`, until the operations are done.
   @inline(__always)
   mutating func add(to index: UInt32, _ extract: (inout IndexEntries) -> Void) -> Range<Int> {
-    let first = keys.count
-    extract(&keys)
-    let found = first..<keys.count
-    for position in found { note(position, index, isRemoval: false) }
-    return found
+    note(index, isRemoval: false, extract)
   }
 
   /// Notes the entries that `extract` finds as taken away.
@@ -52,10 +48,17 @@ struct IndexOperations: ~Copyable {
   /// - Returns: Where they are among `keys`, until the operations are done.
   @inline(__always)
   mutating func remove(from index: UInt32, _ extract: (inout IndexEntries) -> Void) -> Range<Int> {
+    note(index, isRemoval: true, extract)
+  }
+
+  @inline(__always)
+  private mutating func note(
+    _ index: UInt32, isRemoval: Bool, _ extract: (inout IndexEntries) -> Void
+  ) -> Range<Int> {
     let first = keys.count
     extract(&keys)
     let found = first..<keys.count
-    for position in found { note(position, index, isRemoval: true) }
+    for position in found { note(position, index, isRemoval: isRemoval) }
     return found
   }
 
