@@ -67,7 +67,7 @@ extension ContextCore {
       if asksJointly(wanted.request) { return try joinedFetch(wanted).count() }
       let query = try checkedQuery(wanted)
       let pending = pending(wanted.request)
-      if pending == nil, let found = try indexed(query) { return found.count }
+      if pending == nil, let count = try IndexedRange(query, graph.store)?.count(in: view) { return count }
       return try executor(query, pending).count()
     }
   }

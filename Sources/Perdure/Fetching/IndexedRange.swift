@@ -75,18 +75,25 @@ struct IndexedRange {
     let countMax = isUniqueKey ? .max : min(Self.entriesMax, (rowTotal - 1) / FetchPlanner.rowsAnEntry)
     if rowTotal <= FetchPlanner.scannedMax { return nil }
     var found: [ObjectReference] = []
-    do {
+    return try reading {
       // Several by a unique key only where somebody has written to the store who knows nothing of its indexes.
       try view.visitEntries(index, range, descending: false) { _, reference in
         found.append(reference)
         return found.count <= countMax
       }
-    } catch {
-      // An index that cannot be read is as dear as can be: a scan does without it.
+      return found.count <= countMax ? found : nil
+    }
+  }
+
+  /// How many objects there are in a view, without a look at any; nil where a plan has to say. O(log n).
+  func count(in view: any StoreView) throws -> Int? { try reading { try view.entryCount(index, range) } }
+
+  /// An index that cannot be read is as dear as can be: a scan does without it.
+  private func reading<R>(_ body: () throws -> R?) throws -> R? {
+    do { return try body() } catch {
       guard isUniqueKey else { return nil }
       throw error
     }
-    return found.count <= countMax ? found : nil
   }
 }
 

@@ -219,6 +219,25 @@ struct IndexedRangeTests {
     #expect(try context.fetchIDs(request) == ids)
   }
 
+  @Test("A range is counted without a look at its entries")
+  func counted() throws {
+    let context = try Self.context()
+    for number in 0..<100 {
+      let item = context.insertNewObject(forEntityName: "Item")
+      item.setValue(Int64(number), forKey: "serial")
+      item.setValue(Int32(number), forKey: "rank")
+    }
+    try context.save()
+    let schema = context.core.graph.store
+    var query = FetchQuery(entity: try #require(schema.entity(named: "Item")).number)
+    query.predicate = try FetchPredicate(format: "rank >= 10 AND rank < 30")
+    let view = CountingView(context.core.view)
+    #expect(try IndexedRange(query, schema)?.count(in: view) == 20)
+    #expect(view.entriesRead == 0 && view.rowsRead == 0)
+    #expect(try IndexedRange(query, schema)?.references(in: view)?.count == 20)
+    #expect(view.entriesRead == 20 && view.rowsRead == 0)
+  }
+
   @Test("A mistake in such a request is the error that it always was")
   func mistakes() throws {
     let context = try Self.context()
