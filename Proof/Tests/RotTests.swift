@@ -65,6 +65,23 @@ struct RotTests {
     #expect(result.violations.map(\.what).filter { what in !words.contains { what.contains($0) } } == [])
   }
 
+  /// What is packed has what follows from the store's identity in it, and is longer or shorter for it.
+  @Test("The log of the reference store is the same to the byte for a seed, and its other files are as long")
+  func sameStore() throws {
+    func isLog(_ name: String) -> Bool { name.hasSuffix(".segment") || name.hasSuffix(".blob") }
+    let stores = try (0..<10).map { _ in try RotStore(rounds: 0, seed: seed) }
+    let states = stores.map { $0.older + [$0.files] }
+    for (before, state) in zip(states, states.dropFirst()) {
+      for (files, again) in zip(before, state) {
+        #expect(files.mapValues(\.count) == again.mapValues(\.count), "PERDURE_SEED=\(seed)")
+        let others = files.keys.filter { isLog($0) && files[$0] != again[$0] }
+        #expect(others == [], "PERDURE_SEED=\(seed)")
+      }
+    }
+    let other = try RotStore(rounds: 0, seed: seed &+ 1)
+    #expect(other.files["0000000000000001.segment"] != stores[0].files["0000000000000001.segment"])
+  }
+
   @Test("A number names the same damage whenever it is asked for")
   func numbers() throws {
     let names = try RotCampaign.mutations(seed: seed)

@@ -1,5 +1,5 @@
 public import PerdureFileIO
-import PerdureFormat
+package import PerdureFormat
 
 /// How a store is opened. The defaults are meant to be right; each knob says its unit, its range, its default
 /// and why that is the default. Opening refuses what is out of range with code `.invalidArgument`, before it
@@ -143,6 +143,10 @@ public struct StoreOptions: Sendable {
 
   /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which has to find that it does not.
   package var compactionKeepsTombstones = true
+
+  /// The identity that a new store gets; nil: one is drawn. Only for the proof, which makes a store a second time: frames
+  /// and records carry what follows from it, and so does the length of what is packed.
+  package var newStoreID: StoreID?
 
   /// All defaults.
   public init() {}

@@ -1,4 +1,5 @@
 package import PerdureFileIO
+import PerdureFormat
 package import PerdureLog
 import PerdureTestSupport
 
@@ -7,7 +8,8 @@ import PerdureTestSupport
 /// Segments that compaction has rewritten, some into groups, and such as it never touched; commits that go over
 /// several segments; removals; values by themselves, packed with either of two dictionaries, and in files of their
 /// own; an index file with tables and trees, long keys, units that are free again, and a log behind it; plain, unique
-/// and counting indexes. Its bytes are the same for a seed, but for the store's identity and what follows from it.
+/// and counting indexes. Its log is the same to the byte for a seed, and its other files are as
+/// long.
 package struct RotStore: Sendable {
   /// An entry of a derived index.
   package struct Entry: Hashable, Sendable {
@@ -105,6 +107,7 @@ private struct RotStoreBuilder {
   /// Of segments: a file costs every opening some time.
   let capacity: Int
   let fileSystem = InMemoryFileSystem()
+  private let storeID: StoreID
   var random: SeededGenerator
   var content: CrashHistory.Content = [:]
   var history: [CrashKey: Set<[UInt8]>] = [:]
@@ -116,6 +119,8 @@ private struct RotStoreBuilder {
     isSmallest = rounds == 0
     capacity = rounds == 0 ? 4096 : rounds > 4 ? 64 << 10 : 16 << 10
     random = SeededGenerator(seed: seed)
+    var identities = random.derived("identity")
+    storeID = StoreID(high: identities.next() | 1, low: identities.next())
   }
 
   static func options(on fileSystem: any FileSystem, groups: Bool = false) -> StoreOptions {
@@ -173,6 +178,7 @@ private struct RotStoreBuilder {
   ) throws {
     var options = Self.options(on: fileSystem, groups: groups)
     options.segmentCapacityBytes = capacity
+    options.newStoreID = storeID
     let store = try Store(at: RotStore.path, options: options)
     try body(&self, store)
     sequence = store.snapshot().sequence

@@ -155,7 +155,8 @@ enum Recovery {
     }
     report.created = true
     report.wasClosed = true
-    let superblock = Superblock(store: .random(), segmentCapacity: UInt32(options.segmentCapacityBytes))
+    let superblock = Superblock(
+      store: options.newStoreID ?? .random(), segmentCapacity: UInt32(options.segmentCapacityBytes))
     return try SuperblockFile.create(in: path, superblock, options.fileSystem)
   }
 }
