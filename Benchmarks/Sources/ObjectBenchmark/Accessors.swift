@@ -73,8 +73,18 @@ struct Accessors {
         { Int64($0.opened.timeIntervalSinceReferenceDate) }),
       get("String of 9", { Int64($0.code.utf8.count) }, { Int64($0.code.utf8.count) }),
       get("String of 45", { Int64($0.note.utf8.count) }, { Int64($0.note.utf8.count) }),
-      get("to-one object", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 }),
+      // Made for each get, and let go: a stored property holds what it leads to, and an object of ours does not.
+      get("to-one object that nobody holds", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 }),
+      withExtendedLifetime(inMemory(objects.first?.owner)) {
+        get("to-one object", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 })
+      },
     ]
+  }
+
+  /// An owner whose row was read.
+  private func inMemory(_ owner: Owner?) -> Owner? {
+    keep(Int64(owner?.name.utf8.count ?? 0))
+    return owner
   }
 
   // MARK: Sets
