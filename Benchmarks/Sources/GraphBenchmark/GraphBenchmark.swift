@@ -14,6 +14,11 @@ import Foundation
   @Option(help: "How many workers there are; a thousand in a company.")
   var workers = 100_000
 
+  @Option(
+    parsing: .upToNextOption,
+    help: "How many workers there are, in one graph after the other: shows how costs grow with them.")
+  var curve: [Int] = []
+
   @Option(help: "How often everything is done, the engines in turn; the median counts.")
   var rounds = 3
 
@@ -39,8 +44,11 @@ import Foundation
   var folder: String?
 
   func validate() throws {
-    guard workers >= 2 * GraphData.companySize, workers % GraphData.companySize == 0 else {
-      throw ValidationError("--workers is a multiple of \(GraphData.companySize), from two of them on.")
+    for count in [workers] + curve
+    where count < 2 * GraphData.companySize || count % GraphData.companySize != 0 {
+      throw ValidationError(
+        "--workers and --curve take multiples of \(GraphData.companySize), from two of them on, not \(count)."
+      )
     }
     guard rounds > 0, repetitions > 0, scale > 0, scale.isFinite else {
       throw ValidationError("--rounds and --repetitions are at least 1, and --scale above 0.")
@@ -56,11 +64,22 @@ import Foundation
   func run() throws {
     let parent = folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
     var reports: [(report: Report, n: Int)] = []
-    if measures(.graph, Workload.self) { reports.append((try graph(parent), workers)) }
+    if !curve.isEmpty {
+      reports = try curve.map { (try graph(parent, of: $0, comparingContent: false), $0) }
+      print(Curve(reports).table(processor: processor))
+      return try write(reports)
+    }
+    if measures(.graph, Workload.self) {
+      reports.append((try graph(parent, of: workers, comparingContent: true), workers))
+    }
     if measures(.oo7, DesignWorkload.self) {
       reports.append((try design(parent), DesignSize.small.atomicCount))
     }
     print(reports.map { $0.report.table(processor: processor) }.joined(separator: "\n\n"))
+    try write(reports)
+  }
+
+  private func write(_ reports: [(report: Report, n: Int)]) throws {
     if let results { try Report.json(reports).write(to: URL(fileURLWithPath: results)) }
   }
 
@@ -70,15 +89,18 @@ import Foundation
       && (workloads.isEmpty || workloads.contains { Row(rawValue: $0) != nil })
   }
 
-  private func graph(_ parent: URL) throws -> Report {
+  /// - Parameter comparingContent: Whether everything that an engine holds in the end is read, and held.
+  private func graph(_ parent: URL, of workers: Int, comparingContent: Bool) throws -> Report {
     let chosen = Engines.all.filter { engines.isEmpty || engines.contains($0.name) }
-    let rows = workloads.isEmpty ? Workload.allCases : workloads.compactMap(Workload.init)
+    let usual = comparingContent ? Workload.allCases : Curve.rows
+    let rows = workloads.isEmpty ? usual : workloads.compactMap(Workload.init)
     let trial = Trial(
       script: Script(data: GraphData(workerCount: workers), scale: scale), repetitions: repetitions,
-      workloads: Set(rows), folder: parent)
+      workloads: Set(rows), comparesContent: comparingContent, folder: parent)
     let outcomes = try (0..<rounds).flatMap { _ in try chosen.map { try trial.run($0) } }
     return try Report(
-      settings: settings(chosen), engines: chosen.map { $0.name }, rows: Workload.allCases.map(\.rawValue),
+      settings: settings(chosen, workers), engines: chosen.map { $0.name },
+      rows: Workload.allCases.map(\.rawValue),
       outcomes)
   }
 
@@ -96,7 +118,7 @@ import Foundation
       outcomes)
   }
 
-  private func settings(_ chosen: [any GraphEngine.Type]) -> [String] {
+  private func settings(_ chosen: [any GraphEngine.Type], _ workers: Int) -> [String] {
     let system = ProcessInfo.processInfo
     return [
       "\(workers) workers, \(system.operatingSystemVersionString), \(system.activeProcessorCount) processors, "

@@ -73,8 +73,10 @@ struct Report {
     guard let own = zip(engines, figures).first(where: { $0.0 == PerdureGraph.name })?.1,
       let best = peers.compactMap(\.1).min()
     else { return "–" }
-    return String(format: "%.2f", best / own)
+    return Self.ratio(best, to: own)
   }
+
+  static func ratio(_ figure: Double, to other: Double) -> String { String(format: "%.2f", figure / other) }
 
   static func text(_ nanoseconds: Double) -> String {
     switch nanoseconds {

@@ -11,7 +11,8 @@ private func outcome(
   of engine: any GraphEngine.Type, _ workloads: Set<Workload> = Set(Workload.allCases)
 ) throws -> Outcome {
   try Trial(
-    script: script, repetitions: 1, workloads: workloads, folder: FileManager.default.temporaryDirectory
+    script: script, repetitions: 1, workloads: workloads, comparesContent: true,
+    folder: FileManager.default.temporaryDirectory
   )
   .run(engine)
 }
@@ -29,6 +30,34 @@ private func outcome(
       #expect((row.figures.last.flatMap(\.self) != nil) == isPlain)
     }
     #expect(report.table(processor: false).contains("| get by unique email | 200 | "))
+  }
+
+  @Test(
+    "A curve has a line for each row and engine, a column for each size, and how much the last is of the first"
+  )
+  func curve() throws {
+    func report(_ nanoseconds: [Double?]) throws -> Report {
+      let outcomes = nanoseconds.enumerated().map { place, nanoseconds in
+        Outcome(
+          engine: "engine \(place)",
+          measurements: nanoseconds.map {
+            var answer = Answer()
+            answer.addChanges(1)
+            let cost = Cost(seconds: $0 / 1e9, processorSeconds: $0 / 2e9)
+            return [Measurement(row: "get by id", isPerObject: true, answer: answer, cost: cost)]
+          } ?? [], content: Answer())
+      }
+      return try Report(
+        settings: [], engines: outcomes.map(\.engine), rows: Curve.rows.map(\.rawValue), outcomes)
+    }
+    let curve = Curve([(try report([100, 10]), 2_000), (try report([150, nil]), 4_000)])
+    let lines = curve.table(processor: false).split(separator: "\n").suffix(3)
+    #expect(
+      lines == [
+        "| | engine | 2000 | 4000 | last / first |", "|---|---|--:|--:|--:|",
+        "| get by id | engine 0 | 100 ns | 150 ns | 1.50 |",
+      ])
+    #expect(curve.table(processor: true).contains("| 50 ns | 75 ns | 1.50 |"))
   }
 
   @Test("An answer that differs makes the report fail")
