@@ -60,7 +60,7 @@ prove: setup ## Try to break the store: power cuts, failing disks, flipped bits,
 
 # Where threads meet, and where memory is handled by hand. A report ends a run with a code that is not 0. Leaks are
 # not looked for: the libraries of the tests have some. Suites that measure memory are no use here: it is not the store's own.
-SANITIZED_THREADS := ConcurrencyTests|SharedSyncTests|SegmentPreparationTests|SnapshotWalkTests|SnapshotKeysTests|OutlivingSnapshotTests|AutomaticCompactionTests|CheckpointBesideWritersTests|RacesTests|ModelsTests|ContentionTests|ReentrancyTests
+SANITIZED_THREADS := ConcurrencyTests|SharedSyncTests|SegmentPreparationTests|SnapshotWalkTests|SnapshotKeysTests|OutlivingSnapshotTests|AutomaticCompactionTests|CheckpointBesideWritersTests|RacesTests|ModelsTests|ContentionTests|ReentrancyTests|CrowdTests|PersistentContainerTests|ContextEventTests|ContextEventEdgeTests|MergedEventTests|QueryGenerationTests
 SANITIZED_MEMORY := $(SANITIZED_THREADS)|ModelsCanaryTests|StoreTests|PackedValueTests|DictionaryTests|GroupTests|GroupCacheTests|FileNodesTests|NodeFileTests|NodeArenaTests|OrderedCursorTests|CompactionTests|BlobWriterTests|HostileTests|HostileGraphTests|DecoderRobustnessTests|ExactSumTests|RotTests|FailureTests|CrashTests|SalvageTests|ScannerAgainstParserTests|HostileSourceTests
 
 sanitize: setup ## Run what depends on threads and memory under the thread and the address sanitizer

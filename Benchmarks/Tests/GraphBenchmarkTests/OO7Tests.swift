@@ -29,7 +29,8 @@ import Testing
   @Test("All engines find the same in a design, before and after a change")
   func engines() throws {
     let trial = DesignTrial(
-      design: DesignData(.tiny), repetitions: 1, folder: FileManager.default.temporaryDirectory)
+      design: DesignData(.tiny), repetitions: 1, workloads: Set(DesignWorkload.allCases),
+      folder: FileManager.default.temporaryDirectory)
     let outcomes = try Engines.ofDesigns.map { try trial.run($0) }
     let report = try Report(
       settings: [], engines: outcomes.map(\.engine), rows: DesignWorkload.allCases.map(\.rawValue), outcomes)

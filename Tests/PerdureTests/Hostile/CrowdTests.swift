@@ -1,0 +1,153 @@
+import Perdure
+import PerdureTestSupport
+import Testing
+
+/// Everything that a context can be, on many threads at once; run under the thread sanitizer too.
+@Suite("A crowd of contexts on one store")
+struct CrowdTests {
+  private static let rounds = 12
+
+  /// One company with one worker, whom all change.
+  private struct World: Sendable {
+    let container: PersistentContainer
+    let company: ManagedObjectID
+    let idol: ManagedObjectID
+
+    init() async throws {
+      let container = try Staff.container()
+      self.container = container
+      (company, idol) = try await container.performBackgroundTask { context in
+        let (company, idol) = (context.company("all"), context.worker("idol"))
+        (idol.company, idol.salary) = (company, 0)
+        try context.save()
+        return (company.objectID, idol.objectID)
+      }
+    }
+
+    func idol(_ context: ManagedObjectContext) throws -> Employee {
+      try #require(context.existingObject(with: idol) as? Employee)
+    }
+
+    func company(_ context: ManagedObjectContext) throws -> Company {
+      try #require(context.existingObject(with: company) as? Company)
+    }
+  }
+
+  @Test("Nobody's change is lost, both ends agree, and what a context is pinned to does not move")
+  func crowd() async throws {
+    let world = try await World()
+    let saves = world.container.saves(bufferingNewest: 10_000)
+    let listener = Task {
+      var inserted: Set<ManagedObjectID> = []
+      for await save in saves { inserted.formUnion(save.insertedObjectIDs) }
+      return inserted
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask { try await Self.add(world) }
+        group.addTask { try await Self.addByChildren(world) }
+        group.addTask { try await Self.hireAndDismiss(world) }
+        group.addTask { try await Self.watch(world) }
+        group.addTask { try await Self.follow(world) }
+      }
+      try await group.waitForAll()
+    }
+    let added = 4 * Self.rounds
+    try await world.container.performBackgroundTask { context in
+      let (idol, company) = (try world.idol(context), try world.company(context))
+      #expect(idol.salary == Int64(added))
+      #expect(idol.friends.count == added)
+      #expect(company.workerCount == added + 1 && company.workers.count == added + 1)
+    }
+    try expectWhole(world.container)
+    listener.cancel()
+    // What was hired and dismissed, too.
+    #expect(await listener.value.count == added + 2 * Self.rounds)
+  }
+
+  /// Raises the idol's salary by one, which all others do too, and makes it a new friend.
+  private static func add(_ world: World) async throws {
+    try await world.container.performBackgroundTask { context in
+      context.mergePolicy = .error.merging("salary", of: "Employee", by: .sum)
+      for _ in 0..<rounds {
+        try befriend(world, context)
+        try context.save()
+      }
+    }
+  }
+
+  private static func befriend(_ world: World, _ context: ManagedObjectContext) throws {
+    let (idol, worker) = (try world.idol(context), context.worker("friend"))
+    worker.company = try world.company(context)
+    idol.friends.insert(worker)
+    idol.salary += 1
+  }
+
+  /// The same by a child, whose parent saves what it is given.
+  private static func addByChildren(_ world: World) async throws {
+    try await world.container.performBackgroundTask { parent in
+      parent.mergePolicy = .error.merging("salary", of: "Employee", by: .sum)
+      for _ in 0..<rounds {
+        let child = try parent.newChildContext()
+        try befriend(world, child)
+        try child.save()
+        try parent.save()
+      }
+    }
+  }
+
+  private static func hireAndDismiss(_ world: World) async throws {
+    for _ in 0..<rounds {
+      let id = try await world.container.performBackgroundTask { context in
+        let worker = context.worker("for a day")
+        worker.company = try world.company(context)
+        try context.save()
+        return worker.objectID
+      }
+      try await world.container.performBackgroundTask { context in
+        context.delete(context.object(with: id))
+        try context.save()
+      }
+    }
+  }
+
+  /// Looks at one state of the store twice.
+  private static func watch(_ world: World) async throws {
+    try await world.container.performBackgroundTask { context in
+      for _ in 0..<rounds {
+        try context.setQueryGeneration(from: .current)
+        func seen() throws -> [Int64] {
+          let (idol, company) = (try world.idol(context), try world.company(context))
+          return [idol.salary, Int64(idol.friends.count), Int64(company.workerCount)]
+        }
+        let before = try seen()
+        #expect(before[0] == before[1])
+        context.reset()
+        #expect(try seen() == before)
+        try context.setQueryGeneration(from: nil)
+      }
+    }
+  }
+
+  /// Merges what others save, by itself, and sees the number of friends grow only.
+  private static func follow(_ world: World) async throws {
+    let background = world.container.newBackgroundContext()
+    let events = background.events(bufferingNewest: 10_000)
+    let listener = Task { for await event in events { #expect(event.kind == .didMerge) } }
+    try await background.perform { $0.automaticallyMergesChangesFromParent = true }
+    var last: Int64 = 0
+    for _ in 0..<rounds {
+      let friends = try await background.perform { context in
+        let idol = try world.idol(context)
+        #expect(idol.salary == Int64(idol.friends.count))
+        #expect(idol.friends.allSatisfy { $0.friends.contains(idol) })
+        context.processPendingChanges()
+        return Int64(idol.friends.count)
+      }
+      #expect(friends >= last)
+      last = friends
+    }
+    listener.cancel()
+    await listener.value
+  }
+}
