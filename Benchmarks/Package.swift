@@ -69,7 +69,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
-    .testTarget(name: "GraphBenchmarkTests", dependencies: ["GraphBenchmark", "Measuring"], swiftSettings: settings),
+    .testTarget(
+      name: "GraphBenchmarkTests", dependencies: ["GraphBenchmark", "Measuring"], swiftSettings: settings),
     .target(name: "CAllocation"),
     // What objects cost beside those of a plain class, in a module of its own as users have.
     .executableTarget(
