@@ -122,7 +122,7 @@ struct CrowdTests {
         }
         let before = try seen()
         #expect(before[0] == before[1])
-        context.reset()
+        context.refreshAllObjects()
         #expect(try seen() == before)
         try context.setQueryGeneration(from: nil)
       }
