@@ -162,7 +162,7 @@ extension ContextCore {
       guard relationship.order?.keys == place.link.index, contains(owner, relationship, member) else {
         continue
       }
-      setPlace(of: member, to: place.key, of: owner, relationship)
+      setPlace(of: member, to: place.key, of: owner, relationship, madeRoom: place.madeRoom)
     }
   }
 }

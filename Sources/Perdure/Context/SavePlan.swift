@@ -174,8 +174,10 @@ struct SavePlan {
     let added = overlay.delta(slot)?.added
     for place in delta.tree.added {
       let link = StoreLink(index: order.keys, source: owner, target: place.reference)
-      change.places.append(StorePlace(link: link, key: place.key))
-      if let stored = delta.placed[place.reference]?.stored {
+      let placement = delta.placed[place.reference]
+      change.places.append(
+        StorePlace(link: link, key: place.key, madeRoom: placement?.isSpread ?? false))
+      if let stored = placement?.stored {
         requireRange(order.ordered, owner, .equal(OrderIndexes.indexKey(owner, stored)))
       } else if added?.contains(place.reference) != true {
         requireRange(relationship.index, owner)

@@ -203,13 +203,17 @@ extension ContextCore {
   }
 
   /// Puts a member at a place that is known.
+  ///
+  /// - Parameter madeRoom: Whether nobody asks for it; who was moved before stays somebody who was.
   func setPlace(
-    of member: ObjectReference, to key: OrderKey, of owner: ObjectReference, _ relationship: RelationshipShape
+    of member: ObjectReference, to key: OrderKey, of owner: ObjectReference,
+    _ relationship: RelationshipShape, madeRoom: Bool
   ) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
     let stored = delta.placed[member].map(\.stored) ?? storedKey(of: member, under: owner, order)
-    delta.place(member, at: key, stored: stored)
+    let isSpread = madeRoom && delta.placed[member]?.isSpread ?? true
+    delta.place(member, at: key, stored: stored, isSpread: isSpread)
     setOrder(delta, owner, relationship)
   }
 

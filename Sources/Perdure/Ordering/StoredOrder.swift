@@ -58,10 +58,13 @@ package struct StorePlace: Hashable, Sendable {
   /// Owner and member, in the index `OrderIndexes.keys`.
   package let link: StoreLink
   package let key: OrderKey
+  /// Whether nobody has moved the member: it made room for others. A store need not know.
+  package let madeRoom: Bool
 
-  package init(link: StoreLink, key: OrderKey) {
+  package init(link: StoreLink, key: OrderKey, madeRoom: Bool = false) {
     self.link = link
     self.key = key
+    self.madeRoom = madeRoom
   }
 }
 

@@ -1,9 +1,10 @@
 // Several contexts that edit one order at random: nobody's member is lost, all end with the same order, and what is
 // stored is whole.
 
-import Perdure
 import PerdureTestSupport
 import Testing
+
+@testable import Perdure
 
 @Suite("Orders that several contexts edit")
 struct OrderMergeTests {
@@ -15,6 +16,37 @@ struct OrderMergeTests {
       for _ in 0..<120 { try table.step() }
       try table.finish()
     }
+  }
+}
+
+extension OrderMergeTests {
+  @Test(
+    "Who only made room gives way to what others have saved, also where a child context made it",
+    arguments: [false, true])
+  func room(isChild: Bool) throws {
+    let scene = try listScene()
+    let list = scene.new("List")
+    func crowd(_ members: OrderedToMany<ManagedObject>, _ context: ManagedObjectContext, _ count: Int) {
+      for _ in 0..<count {
+        members.insert(context.insertNewObject(forEntityName: "Item"), at: members.count / 2)
+      }
+    }
+    crowd(list.ordered("items"), scene.context, 170)
+    try scene.saveWhole()
+    let items = Array(list.ordered("items"))
+    let other = scene.container.newContext()
+    let crowding = isChild ? try scene.context.newChildContext() : scene.context
+    crowd(crowding.object(with: list.objectID).ordered("items"), crowding, 60)
+    let order = try #require(crowding.core.tracker[list.reference]?.orders.first?.delta)
+    #expect(order.placed.values.contains { $0.isSpread && $0.stored != nil })
+    if isChild { try crowding.save() }
+    let wanted = other.object(with: list.objectID).ordered("items")
+    for item in items { wanted.move(other.object(with: item.objectID), to: 0) }
+    try other.save()
+    try scene.saveWhole()
+    let ids = Set(items.map(\.objectID))
+    let saved = list.inOrder("items", in: scene.container.newContext())
+    #expect(saved.count == 230 && saved.filter(ids.contains) == items.reversed().map(\.objectID))
   }
 }
 
