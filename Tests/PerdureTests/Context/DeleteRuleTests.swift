@@ -87,7 +87,7 @@ struct DeleteRuleTests {
 
   @Test("No action leaves the other side pointing at nothing")
   func noAction() throws {
-    let container = try Staff.container()
+    let container = try Staff.container(.stored)
     let context = container.newContext()
     let (address, worker) = (Address(context: context), context.worker("W"))
     worker.address = address

@@ -7,8 +7,11 @@ import Testing
 @testable import Perdure
 
 /// Parents with children; the rules are those of `children` and of `parent`.
-private func family(_ children: DeleteRule, _ parent: DeleteRule) throws -> ModelScene {
+private func family(
+  on kind: StoreKind = .current, _ children: DeleteRule, _ parent: DeleteRule
+) throws -> ModelScene {
   try ModelScene(
+    on: kind,
     EntityDescription(
       "Parent", properties: [.toMany("children", "Child", inverse: "parent", deleteRule: children)]),
     EntityDescription(
@@ -139,7 +142,7 @@ struct RelationshipSequenceTests {
 
   @Test("A reference to what is gone, changed and taken back, leaves no change behind")
   func danglingTakenBack() throws {
-    let scene = try family(.noAction, .nullify)
+    let scene = try family(on: .stored, .noAction, .nullify)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
     child.setValue(parent, forKey: "parent")
     try scene.context.save()

@@ -87,7 +87,7 @@ struct OrderedClassTests {
 
   @Test("G7: Who has a place is in the relationship; who has none stands at the end, and is no finding")
   func verification() throws {
-    let scene = try listScene()
+    let scene = try listScene(on: .stored)
     let list = scene.new("List")
     let items = (0..<3).map { _ in scene.new("Item") }
     let stranger = scene.new("Item")

@@ -7,8 +7,9 @@ import Testing
 @testable import Perdure
 
 /// Lists with items, tags in lists (both ends ordered), and nodes that are each other's friends.
-func listScene(itemsRule: DeleteRule = .nullify) throws -> ModelScene {
+func listScene(on kind: StoreKind = .current, itemsRule: DeleteRule = .nullify) throws -> ModelScene {
   try ModelScene(
+    on: kind,
     EntityDescription(
       "List",
       properties: [

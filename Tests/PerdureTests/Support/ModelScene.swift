@@ -9,10 +9,10 @@ struct ModelScene {
   let container: PersistentContainer
   let context: ManagedObjectContext
 
-  init(_ entities: EntityDescription...) throws {
+  init(on kind: StoreKind = .current, _ entities: EntityDescription...) throws {
     container = PersistentContainer(
       name: "Scene", model: try ManagedObjectModel(entities), classes: [], description: .inMemory,
-      factory: StoreKind.current.factory)
+      factory: kind.factory)
     try container.loadPersistentStores()
     context = container.newContext()
   }

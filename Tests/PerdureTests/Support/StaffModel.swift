@@ -298,6 +298,9 @@ enum StoreKind: String, CaseIterable, Sendable {
   static let current =
     ProcessInfo.processInfo.environment["PERDURE_STORE"].flatMap { StoreKind(rawValue: $0) } ?? .engine
 
+  /// As `current`, for tests of what only a store can have: to a parent, what it has not saved yet is new.
+  static var stored: StoreKind { current == .child ? .engine : current }
+
   var factory: StoreFactory {
     switch self {
     case .reference:
