@@ -33,6 +33,8 @@ extension ContextCore {
         if case .rowAbsent(let reference) = $0 { reference } else { nil }
       })
     for new in changes where new.isNew { insert(new, isAgain: insertedAgain.contains(new.reference)) }
+    // What led to them may have been changed here meanwhile (C3).
+    if !insertedAgain.isEmpty { rebaseDeltas() }
     for change in changes { set(change) }
     for link in change.linksRemoved { takeLink(link, connects: false) }
     for link in change.linksAdded { takeLink(link, connects: true) }

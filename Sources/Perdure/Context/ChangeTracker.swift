@@ -95,6 +95,9 @@ struct ChangeTracker {
 
   func isNew(_ reference: ObjectReference) -> Bool { self[reference]?.isNew ?? false }
 
+  /// Whether the store can have nothing that leads to an object (`ObjectOverlay.isUnknownToStore`).
+  func isUnknownToStore(_ reference: ObjectReference) -> Bool { self[reference]?.isUnknownToStore ?? false }
+
   func isDeleted(_ reference: ObjectReference) -> Bool {
     hasDeletions && self[reference]?.isDeleted ?? false
   }

@@ -27,7 +27,7 @@ extension ContextCore {
     for relationship in overlay.shape.relationships where relationship.form == .column {
       guard relationship.inverseSlot != nil, let value = overlay.value(relationship.slot) else { continue }
       if hasVanished(overlay.reference) { continue }
-      let stored = overlay.isNew ? nil : storedColumn(overlay.reference, relationship.slot)
+      let stored = overlay.isUnknownToStore ? nil : storedColumn(overlay.reference, relationship.slot)
       var current: ObjectReference?
       if case .reference(let target) = value { current = target }
       guard stored != current else { continue }

@@ -63,7 +63,7 @@ extension ContextCore {
       if !vanished.isEmpty { hideVanished(owner, in: &result) }
       return
     }
-    if overlay?.isNew != true { appendStoredEntries(relationship.index, owner, to: &result) }
+    if overlay?.isUnknownToStore != true { appendStoredEntries(relationship.index, owner, to: &result) }
     guard let delta = overlay?.delta(relationship.slot) else { return }
     if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
     result.append(contentsOf: delta.added.ordered)
@@ -82,7 +82,7 @@ extension ContextCore {
     }
     if hasVanished(owner) { return 0 }
     let overlay = tracker[owner]
-    let stored = overlay?.isNew == true ? 0 : storedEntryCount(relationship.index, owner)
+    let stored = overlay?.isUnknownToStore == true ? 0 : storedEntryCount(relationship.index, owner)
     guard let delta = overlay?.delta(relationship.slot) else { return stored }
     // The store has no entry that leads to what has no row, and no column's delta has any (C6).
     let hidden = vanished.isEmpty ? 0 : delta.added.ordered.count { vanished.contains($0) }
@@ -110,7 +110,7 @@ extension ContextCore {
   func isStoredLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
-    if tracker.isNew(owner) || tracker.isNew(target) { return false }
+    if tracker.isUnknownToStore(owner) || tracker.isUnknownToStore(target) { return false }
     do { return try view.hasEntry(under: owner, target, in: relationship.index) } catch {
       noteReadFailure(error, owner)
       return false

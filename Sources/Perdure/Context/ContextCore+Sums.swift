@@ -30,7 +30,8 @@ extension ContextCore {
       guard var sum = try view.sum(index, of: owner) else { return nil }
       for entity in graph.store.definition(index).entities where tracker.touches(entity: entity) {
         for overlay in tracker.overlays(ofEntity: entity) {
-          if !overlay.isNew, let stored = try storedTerm(of: overlay.reference, owner, relationship, derived)
+          if !overlay.isUnknownToStore,
+            let stored = try storedTerm(of: overlay.reference, owner, relationship, derived)
           {
             sum.remove(stored)
           }

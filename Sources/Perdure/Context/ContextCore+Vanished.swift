@@ -23,7 +23,7 @@ extension ContextCore {
   /// Restores C5 after the view has moved.
   func findVanished() {
     vanished = []
-    for overlay in tracker.ordered.joined() where !overlay.isDeleted {
+    for overlay in tracker.ordered.joined() {
       addIfVanished(overlay.reference)
       for slot in overlay.shape.columnSlots {
         if let target = overlay.reference(slot) { addIfVanished(target) }

@@ -207,7 +207,7 @@ struct SavePlan {
   }
 
   private mutating func requireRange(_ index: StoreIndex, _ key: ObjectReference, _ range: KeyRange? = nil) {
-    guard !context.tracker.isNew(key) else { return }
+    guard !context.tracker.isUnknownToStore(key) else { return }
     let precondition = Precondition.rangeUnchanged(index, range ?? ContextCore.range(of: key))
     if ranges.insert(precondition).inserted { change.preconditions.append(precondition) }
   }

@@ -54,7 +54,8 @@ extension ManagedObject {
         }
       } else if overlay?.delta(slot) != nil || start.deltas[slot] != nil {
         let relationship = shape.relationship(slot)
-        let entries = overlay?.isNew == true ? [] : context.storedEntries(relationship.index, reference)
+        let entries =
+          overlay?.isUnknownToStore == true ? [] : context.storedEntries(relationship.index, reference)
         let old = (start.deltas[slot] ?? LinkDelta()).applied(to: entries)
         guard old != (overlay?.delta(slot) ?? LinkDelta()).applied(to: entries) else { continue }
         let objects = old.map(context.instance)

@@ -42,10 +42,12 @@ extension ManagedObject {
   @inline(never)
   private func slowColumnValue(_ slot: Int) -> Value {
     wakeIfDrowsy()
-    if let value = overlay?.value(slot) {
-      guard case .reference(let target) = value, shape.isRelationship(slot) else { return value }
-      return core.shown(target, of: reference) == nil ? .null : value
-    }
+    let value = overlay?.value(slot) ?? loadedValue(slot)
+    guard case .reference(let target) = value, shape.isRelationship(slot) else { return value }
+    return core.shown(target, of: reference) == nil ? .null : value
+  }
+
+  private func loadedValue(_ slot: Int) -> Value {
     guard loadRow(), let row = header.pointee.loadedRow, let layouts = shape.storage.layouts else {
       return .null
     }
@@ -175,7 +177,11 @@ extension ManagedObject {
       core.checkOwner()
       if let row = readyRow(for: slot), row.fields[slot].kind == .reference {
         let field = row.fields[slot]
-        return row.isPresent(field) ? core.instance(of: row.reference(field), at: slot, of: self) : nil
+        // A row leads to what has vanished where the rule is no action.
+        guard row.isPresent(field), let target = core.shown(row.reference(field), of: reference) else {
+          return nil
+        }
+        return core.instance(of: target, at: slot, of: self)
       }
       let relationship = shape.relationship(slot)
       if relationship.form == .column {

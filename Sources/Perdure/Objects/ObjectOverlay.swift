@@ -75,6 +75,10 @@ final class ObjectOverlay {
 
   deinit { dropValues() }
 
+  /// Whether the store can have nothing that leads to the object: it was never there. To one that is inserted again lead
+  /// the references that the rule no action has left.
+  var isUnknownToStore: Bool { isNew && !isInsertedAgain }
+
   var hasTemporaryID: Bool { isNew && !hasPermanentID }
 
   /// Whether the row has to be written.

@@ -37,7 +37,7 @@ extension ContextCore {
   private func storedKey(
     of member: ObjectReference, under owner: ObjectReference, _ order: OrderIndexes
   ) -> OrderKey? {
-    if tracker.isNew(owner) || tracker.isNew(member) { return nil }
+    if tracker.isUnknownToStore(owner) || tracker.isUnknownToStore(member) { return nil }
     return reading(owner, or: nil) { try view.orderKey(of: member, under: owner, in: order) }
   }
 
@@ -69,7 +69,7 @@ extension ContextCore {
     guard let order = relationship.order else { preconditionFailure("\(relationship.name) has no order.") }
     let overlay = tracker[owner]
     if let delta = overlay?.order(relationship.slot) { return delta }
-    if overlay?.isNew == true { return OrderDelta() }
+    if overlay?.isUnknownToStore == true { return OrderDelta() }
     return reading(owner, or: OrderDelta()) {
       let placed = try view.entryCount(order.ordered, OrderIndexes.range(of: owner))
       let linked = try view.entryCount(relationship.index, Self.range(of: owner))
@@ -107,7 +107,7 @@ extension ContextCore {
     let added = delta.tree.added
     var next = added.startIndex
     let places =
-      tracker.isNew(owner) ? [] : reading(owner, or: []) { try storedPlaces(of: owner, order) }
+      tracker.isUnknownToStore(owner) ? [] : reading(owner, or: []) { try storedPlaces(of: owner, order) }
     for place in places where delta.placed[place.reference] == nil && delta.hidden[place.reference] == nil {
       while next < added.endIndex, added[next] < place {
         result.append(added[next].reference)
@@ -133,14 +133,14 @@ extension ContextCore {
     at position: Int, of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> OrderPlace? {
     guard let order = relationship.order, position >= 0 else { return nil }
-    let isNew = tracker.isNew(owner)
+    let isUnknown = tracker.isUnknownToStore(owner)
     return reading(owner, or: nil) {
       let found = try delta.tree.find(position) {
-        isNew ? 0 : try storedCount(before: $0, of: owner, order)
+        isUnknown ? 0 : try storedCount(before: $0, of: owner, order)
       }
       switch found {
       case .added(let place): return place
-      case .stored(let position): return isNew ? nil : try storedPlace(at: position, of: owner, order)
+      case .stored(let position): return isUnknown ? nil : try storedPlace(at: position, of: owner, order)
       }
     }
   }
@@ -157,7 +157,7 @@ extension ContextCore {
     else { return nil }
     let place = OrderPlace(key: key, reference: member)
     return reading(owner, or: nil) {
-      let stored = tracker.isNew(owner) ? 0 : try storedCount(before: place, of: owner, order)
+      let stored = tracker.isUnknownToStore(owner) ? 0 : try storedCount(before: place, of: owner, order)
       return stored + delta.tree.weight(before: place)
     }
   }
@@ -258,7 +258,7 @@ extension ContextCore {
   ) -> OrderPlace? {
     guard let order = relationship.order else { return nil }
     let added = delta.tree.lastAdded
-    if tracker.isNew(owner) { return added }
+    if tracker.isUnknownToStore(owner) { return added }
     return reading(owner, or: nil) {
       var last: OrderPlace?
       try view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: true) {
@@ -278,7 +278,7 @@ extension ContextCore {
   ) -> Int {
     guard let order = relationship.order else { return 0 }
     let stored =
-      tracker.isNew(owner)
+      tracker.isUnknownToStore(owner)
       ? 0 : reading(owner, or: 0) { try view.entryCount(order.ordered, OrderIndexes.range(of: owner)) }
     return stored + delta.tree.weight
   }

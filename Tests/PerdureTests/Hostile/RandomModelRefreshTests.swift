@@ -60,6 +60,8 @@ private struct Rivals {
     }
     let found = try disagreements(context, container.managedObjectModel)
     expect(found.isEmpty, found.joined(separator: "\n"))
+    let missed = try missedVanished(context)
+    expect(missed.isEmpty, "\(missed) have vanished")
     if random.chance(30) { held.removeAll() }
   }
 

@@ -12,6 +12,7 @@ struct RandomEnd: Hashable {
   let entity: Int
   let destination: Int
   var isToMany = true
+  var isOrdered = false
   var rule = DeleteRule.nullify
   var isOptional = true
   var minCount = 0
@@ -43,12 +44,23 @@ struct RandomModel {
   /// By relationship: one end, or two.
   private(set) var pairs: [[RandomEnd]] = []
   private(set) var inverses: [RandomInverse] = []
+  /// Whether no two objects of a tree of entities may have the same number.
+  var hasUniqueNumbers = false
 
   /// - Parameter rules: The delete rules that ends may have.
   init(_ random: inout SeededGenerator, rules: [DeleteRule]) {
     addTree(&random)
     addTree(&random)
     for _ in 0..<Int.random(in: 3...6, using: &random) { addPair(&random, rules) }
+  }
+
+  /// Gives some of the to-many ends an order.
+  mutating func order(_ random: inout SeededGenerator) {
+    for pair in pairs.indices {
+      for place in pairs[pair].indices where pairs[pair][place].isToMany {
+        pairs[pair][place].isOrdered = random.chance(40)
+      }
+    }
   }
 
   private mutating func addTree(_ random: inout SeededGenerator) {
@@ -107,7 +119,8 @@ struct RandomModel {
       let relationships = pairs.joined().filter { $0.entity == position }.map(description)
       return EntityDescription(
         entity.name, superentity: entity.parent.map { entities[$0].name }, isAbstract: entity.isAbstract,
-        properties: (entity.parent == nil ? [.int64("number")] : []) + relationships)
+        properties: (entity.parent == nil ? [.int64("number")] : []) + relationships,
+        uniquenessConstraints: hasUniqueNumbers && entity.parent == nil ? [["number"]] : [])
     }
   }
 
@@ -116,7 +129,7 @@ struct RandomModel {
     return end.isToMany
       ? .toMany(
         end.name, destination, inverse: inverse, optional: end.isOptional, minCount: end.minCount,
-        maxCount: end.maxCount, deleteRule: end.rule)
+        maxCount: end.maxCount, deleteRule: end.rule, ordered: end.isOrdered)
       : .toOne(
         end.name, destination, inverse: inverse, optional: end.isOptional, deleteRule: end.rule)
   }
@@ -125,7 +138,8 @@ struct RandomModel {
   var text: String {
     pairs.joined().map { end in
       "\(entities[end.entity].name).\(end.name) -> \(entities[end.destination].name)"
-        + " \(end.isToMany ? "many" : "one") \(end.rule) inverse \(inverses[end.pair])"
+        + " \(end.isOrdered ? "ordered " : "")\(end.isToMany ? "many" : "one") \(end.rule)"
+        + " inverse \(inverses[end.pair])"
         + "\(end.isOptional ? "" : " required") \(end.minCount)...\(end.maxCount)"
     }.joined(separator: "\n")
   }

@@ -1,5 +1,6 @@
 import PerdureLog
 import PerdureModel
+import PerdurePredicates
 import Testing
 
 @testable import Perdure
@@ -46,6 +47,13 @@ func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel)
     }
   }
   return found
+}
+
+/// What is changed in a context, has no row there, and is not known to have vanished (C5 in ContextCore+Vanished.swift).
+func missedVanished(_ context: ManagedObjectContext) throws -> [ObjectReference] {
+  let core = context.core
+  return try core.tracker.all.filter { !$0.isNew && !$0.isDeleted }.map(\.reference)
+    .filter { try core.view.version(of: $0) == nil && !core.hasVanished($0) }
 }
 
 /// Why an object cannot have another one at an end; nil where it can.

@@ -1,0 +1,283 @@
+// A family of contexts on a model drawn at random: two on the store, two children of one of these, and a child of a
+// child. All change the same few objects, move on, throw away and save, each under some merge policy.
+//
+// At every moment the ends of each relationship agree in each context. What a child has saved its parent shows, and
+// what it could not save has left no trace there. What is stored is whole.
+
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+@Suite("Families of contexts on random models")
+struct RandomFamilyTests {
+  @Test(
+    "Ends agree everywhere, a parent shows what a child has saved and nothing else, and what is stored is whole",
+    arguments: [false, true])
+  func random(_ isUnique: Bool) throws {
+    var random = SeededGenerator.forTest("families on random models \(isUnique)")
+    for _ in 0..<16 {
+      var family = try Family(SeededGenerator(seed: random.next()), isUnique: isUnique)
+      for _ in 0..<160 where !family.hasFailed { try family.step() }
+      try family.finish()
+    }
+  }
+}
+
+private struct Family {
+  /// Whose child each context is; nil for those on the store.
+  private static let parents: [Int?] = [nil, nil, 0, 0, 2]
+  private static let policies: [(name: String, policy: MergePolicy)] = [
+    ("error", .error), ("store", .mergeByPropertyStoreTrump), ("object", .mergeByPropertyObjectTrump),
+    ("overwrite", .overwrite), ("rollback", .rollback),
+  ]
+
+  let model: RandomModel
+  let container: PersistentContainer
+  var contexts: [ManagedObjectContext] = []
+  var watches: [KeptWatch] = []
+  var random: SeededGenerator
+  var ids: Set<ManagedObjectID> = []
+  var trace: [String] = []
+  var hasFailed = false
+  /// Some objects are held, the others come and go.
+  var held: [ManagedObject] = []
+
+  init(_ random: SeededGenerator, isUnique: Bool) throws {
+    self.random = random
+    var model = RandomModel(&self.random, rules: [.cascade, .noAction])
+    model.order(&self.random)
+    model.hasUniqueNumbers = isUnique
+    self.model = model
+    container = PersistentContainer(
+      name: "Family", model: try ManagedObjectModel(model.descriptions), classes: [], description: .inMemory,
+      factory: StoreKind.current.factory)
+    try container.loadPersistentStores()
+    for parent in Self.parents {
+      contexts.append(try parent.map { try contexts[$0].newChildContext() } ?? container.newContext())
+      watches.append(KeptWatch())
+    }
+    trace.append(model.text)
+  }
+
+  mutating func step() throws {
+    let number = Int.random(in: 0..<contexts.count, using: &random)
+    let context = contexts[number]
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<14: insert(number)
+    case 14..<44: try change(number)
+    case 44..<50: try replace(number)
+    case 50..<56: try setNumber(number)
+    case 56..<62: try delete(number)
+    case 62..<64: context.processPendingChanges()
+    case 64..<70: try refresh(number)
+    case 70..<75:
+      note("\(number) refreshes all")
+      context.refreshAllObjects()
+    case 75..<77:
+      note("\(number) rolls back")
+      context.rollback()
+    case 77..<78:
+      note("\(number) is reset")
+      context.reset()
+    case 78..<79:
+      note("\(number) merges by itself, or does no more")
+      context.automaticallyMergesChangesFromParent.toggle()
+    case 79..<82:
+      let (name, policy) = random.pick(Self.policies)
+      note("\(number) takes policy \(name)")
+      context.mergePolicy = policy
+    default: try save(number)
+    }
+    try check(number)
+    if random.chance(30) { held.removeAll() }
+  }
+
+  private mutating func note(_ text: String) { trace.append(text) }
+
+  private mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+    if holds || hasFailed { return }
+    hasFailed = true
+    Issue.record("\(what())\n\(trace.joined(separator: "\n"))")
+  }
+
+  private mutating func check(_ number: Int) throws {
+    let found = try disagreements(contexts[number], container.managedObjectModel)
+    expect(found.isEmpty, "in \(number): \(found.joined(separator: "\n"))")
+    let missed = try missedVanished(contexts[number])
+    expect(missed.isEmpty, "in \(number) these have vanished: \(missed)")
+    if hasFailed { return }
+    let text = trace.joined(separator: "\n")
+    try watches[number].check(contexts[number], ids, &random, "in \(number) after \(text)")
+  }
+
+  // MARK: Steps
+
+  private mutating func insert(_ number: Int) {
+    let entity = random.pick(model.concrete)
+    let object = contexts[number].insertNewObject(forEntityName: model.entities[entity].name)
+    if random.chance(60) { object.setValue(Int64.random(in: 0..<5, using: &random), forKey: "number") }
+    held.append(object)
+    ids.insert(object.objectID)
+    note("\(number) inserts \(text(object))")
+  }
+
+  /// An object of an entity or of one that inherits from it.
+  private mutating func draw(_ entity: Int, _ number: Int) throws -> ManagedObject? {
+    let request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name)
+    let found = try contexts[number].fetch(request).sorted { $0.reference.rawValue < $1.reference.rawValue }
+    guard !found.isEmpty else { return nil }
+    let object = random.pick(found)
+    held.append(object)
+    return object
+  }
+
+  private mutating func drawEnd(_ number: Int) throws -> (owner: ManagedObject, end: RandomEnd)? {
+    let end = random.pick(Array(model.pairs.joined()))
+    return try draw(end.entity, number).map { ($0, end) }
+  }
+
+  private mutating func change(_ number: Int) throws {
+    guard let (owner, end) = try drawEnd(number) else { return }
+    guard let target = random.chance(80) ? try draw(end.destination, number) : nil else {
+      note("\(number) \(text(owner)).\(end.name) = nil")
+      return owner.setValue(nil, forKey: end.name)
+    }
+    note("\(number) \(text(owner)).\(end.name) \(text(target))")
+    if end.isOrdered { return changeOrder(owner.mutableOrderedSetValue(forKey: end.name), target) }
+    guard end.isToMany else { return owner.setValue(target, forKey: end.name) }
+    let set = owner.mutableSetValue(forKey: end.name)
+    if set.contains(target) { set.remove(target) } else { set.insert(target) }
+  }
+
+  private mutating func changeOrder(_ members: OrderedToMany<ManagedObject>, _ target: ManagedObject) {
+    if !members.contains(target) {
+      members.insert(target, at: Int.random(in: 0...members.count, using: &random))
+    } else if random.chance(60) {
+      let position = Int.random(in: 0..<members.count, using: &random)
+      note("  moved to \(position)")
+      members.move(target, to: position)
+    } else {
+      members.remove(target)
+    }
+  }
+
+  private mutating func replace(_ number: Int) throws {
+    guard let (owner, end) = try drawEnd(number), end.isToMany else { return }
+    let wanted = try (0..<3).compactMap { _ in try draw(end.destination, number) }
+    note("\(number) \(text(owner)).\(end.name) = \(wanted.map(text))")
+    owner.setValue(end.isOrdered ? wanted : Set(wanted), forKey: end.name)
+  }
+
+  private mutating func setNumber(_ number: Int) throws {
+    guard let object = try draw(random.pick(model.entities.indices), number) else { return }
+    let value = random.chance(20) ? nil : Int64.random(in: 0..<5, using: &random)
+    note("\(number) \(text(object)).number = \(value.map(String.init) ?? "nil")")
+    object.setValue(value, forKey: "number")
+  }
+
+  private mutating func delete(_ number: Int) throws {
+    guard let object = try draw(random.pick(model.entities.indices), number) else { return }
+    note("\(number) deletes \(text(object))")
+    contexts[number].delete(object)
+  }
+
+  private mutating func refresh(_ number: Int) throws {
+    let context = contexts[number]
+    let deleted = context.deletedObjects.sorted { $0.reference.rawValue < $1.reference.rawValue }
+    let found =
+      !deleted.isEmpty && random.chance(50)
+      ? random.pick(deleted) : try draw(random.pick(model.entities.indices), number)
+    guard let found else { return }
+    let merges = random.chance(50)
+    note("\(number) refreshes \(text(found)), \(merges ? "merging" : "forgetting")")
+    context.refresh(found, mergeChanges: merges)
+  }
+
+  private static let expected: Set<PerdureError.Code> = [
+    .mergeConflict, .constraintConflict, .relationshipDeniedDelete, .missingMandatoryProperty,
+    .relationshipLacksMinimumCount, .relationshipExceedsMaximumCount, .multipleValidationErrors,
+  ]
+
+  private mutating func save(_ number: Int) throws {
+    let (context, parent) = (contexts[number], Self.parents[number].map { contexts[$0] })
+    let (mine, above) = (try content(context), try parent.map(content))
+    do {
+      try context.save()
+    } catch {
+      note("\(number) not saved: \(error.code) \(error.details.map { "\($0.property) \($0.rule)" })")
+      expect(Self.expected.contains(error.code), "\(error)")
+      expect(try content(context) == mine, "what could not be saved is changed by that")
+      try expect(above == parent.map(content), "what could not be saved shows in the parent")
+      if random.chance(50) {
+        note("  and refreshes all")
+        context.refreshAllObjects()
+      } else if random.chance(60) {
+        note("  and rolls back")
+        context.rollback()
+      }
+      return
+    }
+    note("\(number) saved")
+    expect(!context.hasChanges, "changes after a save")
+    guard let parent else { return try expectWhole(container) }
+    if context.core.view.sequence == context.core.store.view().sequence {
+      let (below, shown) = (try content(context), try content(parent))
+      expect(below == shown, "child \(below)\nparent \(shown)")
+    }
+    try check(Self.parents[number] ?? 0)
+  }
+
+  /// All is saved or thrown away, from the youngest on; then all show what is stored.
+  mutating func finish() throws {
+    for number in contexts.indices.reversed() where !hasFailed {
+      do {
+        try contexts[number].save()
+      } catch {
+        contexts[number].rollback()
+      }
+    }
+    if hasFailed { return }
+    try expectWhole(container)
+    let stored = try content(container.newContext())
+    for number in contexts.indices {
+      contexts[number].refreshAllObjects()
+      let shown = try content(contexts[number])
+      expect(shown == stored, "\(number) shows \(shown)\nnot \(stored)")
+    }
+  }
+
+  // MARK: What a context shows
+
+  private func content(_ context: ManagedObjectContext) throws -> [String] {
+    try container.managedObjectModel.schemas.filter { !$0.isAbstract }.flatMap { entity in
+      var request = FetchRequest<ManagedObject>(entityName: entity.name)
+      request.includesSubentities = false
+      return try context.fetch(request).sorted { $0.reference.rawValue < $1.reference.rawValue }.map {
+        object in
+        let values = entity.properties.map { "\($0.name)=\(text(object.value(forKey: $0.name)))" }
+        return "\(text(object)) \(values.joined(separator: " "))"
+      }
+    }
+  }
+
+  /// What is deleted shows until a save settles whether it goes, and what the rule no action leaves behind: a child sees
+  /// neither.
+  private func text(_ value: Any?) -> String {
+    switch value {
+    case let objects as [ManagedObject]: "\(objects.filter { !isGoing($0) }.map(text))"
+    case let objects as Set<ManagedObject>: "\(objects.filter { !isGoing($0) }.map(text).sorted())"
+    case let object as ManagedObject: isGoing(object) ? "nil" : text(object)
+    default: value.map { "\($0)" } ?? "nil"
+    }
+  }
+
+  private func isGoing(_ object: ManagedObject) -> Bool {
+    object.isDeleted || object.core.tracker.isDeleted(object.reference)
+  }
+
+  private func text(_ object: ManagedObject) -> String {
+    "\(object.entity.name)/\(object.reference.rawValue & 0xFFFF_FFFF_FFFF)"
+  }
+}
