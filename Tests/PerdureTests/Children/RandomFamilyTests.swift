@@ -52,7 +52,7 @@ private struct Family {
     self.model = model
     container = PersistentContainer(
       name: "Family", model: try ManagedObjectModel(model.descriptions), classes: [], description: .inMemory,
-      factory: StoreKind.current.factory)
+      factory: StoreKind.stored.factory)
     try container.loadPersistentStores()
     for parent in Self.parents {
       contexts.append(try parent.map { try contexts[$0].newChildContext() } ?? container.newContext())
