@@ -2,6 +2,7 @@
 // refusals, and both must show the same links.
 
 import Perdure
+import PerdureLog
 import PerdureModel
 import PerdureTestSupport
 import Testing
@@ -13,17 +14,21 @@ struct RandomModelTests {
     arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random models")
-    for _ in 0..<(kind == .reference ? 60 : 20) {
+    let stepCount = 90
+    for _ in 0..<LongRun.count(kind == .reference ? 60 : 20, of: stepCount) {
       var world = try World(kind, SeededGenerator(seed: random.next()))
-      for _ in 0..<90 where !world.hasFailed { try world.step() }
+      for _ in 0..<stepCount where !world.hasFailed { try world.step() }
+      guard !world.hasFailed else { return }
     }
   }
 }
 
 private struct World {
   let model: RandomModel
-  let container: PersistentContainer
-  let context: ManagedObjectContext
+  private let kind: StoreKind
+  private let directory: TemporaryDirectory
+  var container: PersistentContainer
+  var context: ManagedObjectContext
   var random: SeededGenerator
   /// What the context shows, and what the store has.
   var current: GraphTwin
@@ -37,13 +42,25 @@ private struct World {
   init(_ kind: StoreKind, _ random: SeededGenerator) throws {
     self.random = random
     model = RandomModel(&self.random, rules: [.cascade, .cascade, .deny])
-    container = PersistentContainer(
-      name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [], description: .inMemory,
-      factory: kind.factory)
-    try container.loadPersistentStores()
+    self.kind = kind
+    directory = try TemporaryDirectory()
+    container = try Self.container(kind, model, in: directory)
     context = container.newContext()
     (current, saved) = (GraphTwin(model), GraphTwin(model))
     trace.append(model.text)
+  }
+
+  /// Of the engine on a file, which can be opened again.
+  private static func container(
+    _ kind: StoreKind, _ model: RandomModel, in directory: TemporaryDirectory
+  ) throws -> PersistentContainer {
+    let container = PersistentContainer(
+      name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [],
+      description: kind == .engine
+        ? .init(path: directory.file("random.perdure"), durability: .relaxed) : .inMemory,
+      factory: kind.factory)
+    try container.loadPersistentStores()
+    return container
   }
 
   private func object(_ number: Int, in context: ManagedObjectContext) -> ManagedObject {
@@ -201,6 +218,17 @@ private struct World {
     saved = current
     check(current, in: container.newContext())
     if random.chance(30) { try expectWhole(container) }
+    if kind == .engine, random.chance(5) { try reopen() }
+  }
+
+  private mutating func reopen() throws {
+    trace.append("closed and opened again")
+    held = []
+    try container.close()
+    container = try Self.container(kind, model, in: directory)
+    context = container.newContext()
+    for (number, id) in ids { ids[number] = container.managedObjectID(forURI: id.uri) ?? id }
+    check(current, in: context)
   }
 
   private mutating func rollback() {

@@ -1,4 +1,4 @@
-// Three contexts on a model drawn at random, which change the same few objects, refresh, roll back and save: at
+// Four contexts on a model drawn at random, which change the same few objects, refresh, roll back and save: at
 // every moment each shows a graph whose ends agree, and what they have saved is whole, limits included.
 
 import PerdureModel
@@ -12,9 +12,11 @@ struct RandomModelRefreshTests {
   @Test("Both ends agree in each at every moment, and what is stored keeps all that the model demands")
   func random() throws {
     var random = SeededGenerator.forTest("random models and refreshes")
-    for _ in 0..<40 {
+    let stepCount = 70
+    for _ in 0..<LongRun.count(40, of: stepCount) {
       var rivals = try Rivals(SeededGenerator(seed: random.next()))
-      for _ in 0..<70 where !rivals.hasFailed { try rivals.step() }
+      for _ in 0..<stepCount where !rivals.hasFailed { try rivals.step() }
+      guard !rivals.hasFailed else { return }
     }
   }
 }
@@ -36,7 +38,7 @@ private struct Rivals {
       name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [], description: .inMemory,
       factory: StoreKind.current.factory)
     try container.loadPersistentStores()
-    contexts = [container.newContext(), container.newContext(), container.newContext()]
+    contexts = (0..<4).map { [container] _ in container.newContext() }
     trace.append(model.text)
   }
 
@@ -136,6 +138,7 @@ private struct Rivals {
 
   private mutating func save(_ number: Int) throws {
     let context = contexts[number]
+    let before = container.newContext().core.view.sequence
     do {
       try context.save()
       note("\(number) saved")
@@ -151,8 +154,32 @@ private struct Rivals {
     }
     expect(!context.hasChanges, "changes after a save")
     try expectWhole(container)
+    let newest = container.newContext()
+    if newest.core.view.sequence != before {
+      // Who has saved something sees all that there is now.
+      let (shown, stored) = (try content(of: context), try content(of: newest))
+      expect(shown == stored, "\(number) shows \(shown), and what is stored is \(stored)")
+    }
     let found = Issues.unmet(container.newContext(), model)
     expect(found.isEmpty, found.joined(separator: "\n"))
+  }
+
+  /// Every link that a context shows, by both ends.
+  private func content(of context: ManagedObjectContext) throws -> Set<String> {
+    var links: Set<String> = []
+    for entity in container.managedObjectModel.schemas where !entity.isAbstract {
+      var request = FetchRequest<ManagedObject>(entityName: entity.name)
+      request.includesSubentities = false
+      for object in try context.fetch(request) {
+        links.insert(object.objectID.uri)
+        for property in entity.properties where property.isRelationship {
+          for target in object.objectIDs(forRelationshipNamed: property.name) {
+            links.insert("\(object.objectID.uri).\(property.name) \(target.uri)")
+          }
+        }
+      }
+    }
+    return links
   }
 
   private func name(_ object: ManagedObject) -> String {
