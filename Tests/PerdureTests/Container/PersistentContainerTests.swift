@@ -155,7 +155,7 @@ struct PersistentContainerTests {
 
   @Test("Many background contexts at once lose nothing")
   func parallel() async throws {
-    let container = try Staff.container()
+    let container = try Staff.container(.stored)
     let company = try await container.performBackgroundTask { context in
       let company = context.company("C")
       try context.save()

@@ -8,7 +8,7 @@ import Testing
 struct ContentionTests {
   @Test("Of many contexts that want one unique value, one gets it, and the others are told who has it")
   func uniqueKey() async throws {
-    let container = try Staff.container()
+    let container = try Staff.container(.stored)
     let (rounds, rivals) = (20, 6)
     let won = try await withThrowingTaskGroup(of: [Int].self) { group in
       for rival in 0..<rivals {
@@ -41,7 +41,7 @@ struct ContentionTests {
 
   @Test("Contexts that take turns at one unique value of one object never see two")
   func handingOn() async throws {
-    let container = try Staff.container()
+    let container = try Staff.container(.stored)
     let ids = try await container.performBackgroundTask { context in
       let workers = (0..<4).map { context.worker("w\($0)", email: $0 == 0 ? "it" : nil) }
       try context.save()

@@ -14,7 +14,7 @@ struct CrowdTests {
     let idol: ManagedObjectID
 
     init() async throws {
-      let container = try Staff.container()
+      let container = try Staff.container(.stored)
       self.container = container
       (company, idol) = try await container.performBackgroundTask { context in
         let (company, idol) = (context.company("all"), context.worker("idol"))
