@@ -114,28 +114,6 @@ struct ReadmeTests {
 
   @Test("They are what this file runs", arguments: [1, 2, 3])
   func sameText(number: Int) throws {
-    let source = try String(contentsOf: URL(fileURLWithPath: #filePath), encoding: .utf8)
-    let readme = try String(
-      contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("README.md"), encoding: .utf8)
-    let blocks = readme.components(separatedBy: "```swift\n").dropFirst().map {
-      $0.components(separatedBy: "```")[0].components(separatedBy: "\n").dropLast()
-    }
-    let (imports, printed) = Self.split(Array(try #require(blocks.dropFirst(number - 1).first)))
-    #expect(printed == Self.region(number, of: source))
-    for line in imports { #expect(source.contains("\n\(line)\n")) }
-  }
-
-  /// The imports at the beginning of a block, and what comes after the empty line behind them.
-  private static func split(_ block: [String]) -> (imports: [String], rest: [String]) {
-    let imports = Array(block.prefix { $0.hasPrefix("import ") })
-    return (imports, Array(block.dropFirst(imports.count).drop { $0.isEmpty }))
-  }
-
-  /// The lines between the marks, as they would stand at the left margin.
-  private static func region(_ number: Int, of source: String) -> [String] {
-    let lines = source.components(separatedBy: "\n")
-    let from = lines.drop { $0 != "  // README \(number)" }.dropFirst()
-    return from.prefix { $0 != "  // end" }.map { $0.hasPrefix("  ") ? String($0.dropFirst(2)) : $0 }
+    try DocumentedCode("README.md", in: #filePath).expectSame(number)
   }
 }

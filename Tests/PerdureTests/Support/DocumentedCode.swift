@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+
+/// Code blocks of a document, and the same lines in a test file between the marks `// NAME number` and `// end`.
+struct DocumentedCode {
+  private let blocks: [[String]]
+  private let lines: [String]
+  private let name: String
+
+  /// - Parameters:
+  ///   - document: At the top of the repository, `README.md`; the marks are called as it is.
+  ///   - file: The test file, three folders below.
+  init(_ document: String, in file: String) throws {
+    let here = URL(fileURLWithPath: file)
+    lines = try String(contentsOf: here, encoding: .utf8).components(separatedBy: "\n")
+    name = document.components(separatedBy: ".")[0]
+    let top = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    blocks = try String(contentsOf: top.appendingPathComponent(document), encoding: .utf8)
+      .components(separatedBy: "```swift\n").dropFirst().map {
+        $0.components(separatedBy: "```")[0].components(separatedBy: "\n").dropLast()
+      }
+  }
+
+  /// How many blocks there are that a test file runs, in the document and in the file.
+  var counts: (document: Int, file: Int) {
+    (blocks.count, lines.count { Self.text($0).hasPrefix("// \(name) ") })
+  }
+
+  /// Expects that a block is what the file has, but for its imports, which are the file's own.
+  func expectSame(_ number: Int) throws {
+    let block = try #require(blocks.dropFirst(number - 1).first)
+    let imports = block.prefix { $0.hasPrefix("import ") }
+    #expect(Array(block.dropFirst(imports.count).drop { $0.isEmpty }) == region(number))
+    for line in imports { #expect(lines.contains(line)) }
+  }
+
+  /// The lines between the marks, as they would stand at the left margin.
+  private func region(_ number: Int) -> [String] {
+    let from = lines.drop { Self.text($0) != "// \(name) \(number)" }
+    let margin = from.first.map { $0.prefix { $0 == " " }.count } ?? 0
+    return from.dropFirst().prefix { Self.text($0) != "// end" }.map { String($0.dropFirst(margin)) }
+  }
+
+  private static func text(_ line: String) -> String { line.trimmingCharacters(in: .whitespaces) }
+}
