@@ -1,8 +1,9 @@
-// Objects by one range of one index, `email == "ann@acme.com"` or `salary >= 10 AND salary < 20`: what programs ask
-// most often, and what costs less than a plan of it. Such a request is known by its shape, without one.
+// Objects by one range of one index, `email == "ann@acme.com"`, `salary >= 10 AND salary < 20` or `name BEGINSWITH "an"`:
+// what programs ask most often, and what costs less than a plan of it. Such a request is known by its shape, without one.
 //
-//   U1. What is recognised is what the planner would choose: the index, the range, no residual, no order. So the
-//       objects are the same, in the same order, and `explain` tells the truth.
+//   U1. What is recognised is what the planner would choose: the index, the range, no order, and no residual but that of
+//       a prefix, which keys tell as well as rows (TextPrefix.swift). So the objects are the same, in the same order,
+//       and `explain` tells the truth.
 //   U2. Whatever is unusual, also a mistake in the request, is not recognised, and goes the way of all others.
 //   U3. The planner takes a range when a scan would cost more, which it counts the entries for. Here they are taken
 //       right away, until they are too many for it: then the plan is made after all.
@@ -15,6 +16,8 @@ struct IndexedRange {
   let range: KeyRange
   /// Whether it is the whole key of a unique index.
   let isUniqueKey: Bool
+  /// What the keys in the range have to be looked at for.
+  private let prefix: TextPrefix?
   private let concrete: [UInt16]
 
   /// So many entries are taken without a plan at most: of more it is a small part of the cost.
@@ -29,14 +32,23 @@ struct IndexedRange {
     else { return nil }
     var known: SearchBounds?
     for comparison in comparisons {
-      guard case .constant(let value) = comparison.right, column.kind.mayEqual(value),
+      guard case .constant(let value) = comparison.right, column.kind.mayBeIn(comparison.op, value),
         comparison.op == .equal || column.kind.isOrderedExactly,
         let bounds = SearchBounds(column.kind, comparison.op, value, [])
       else { return nil }
       known = known.map { $0.intersected(bounds) } ?? bounds
     }
-    guard let known, known.areExact, known.excludeNull, known.ranges.count == 1, known.ranges[0].fitsIndexes
+    guard let known, known.excludeNull, known.ranges.count == 1, known.ranges[0].fitsIndexes
     else { return nil }
+    if known.areExact {
+      prefix = nil
+    } else if comparisons.count == 1, comparisons[0].op == .beginsWith,
+      let front = TextPrefix(known.ranges[0])
+    {
+      prefix = front
+    } else {
+      return nil
+    }
     if known.arePoints, let unique = column.uniqueIndex, query.limit.map({ $0 > 0 }) ?? true {
       (index, isUniqueKey) = (unique, true)
     } else if let led = column.index, column.uniqueIndex == nil || !known.arePoints, query.limit == nil {
@@ -66,7 +78,7 @@ struct IndexedRange {
   }
 
   private static let ordering: [FetchComparison.Operator] = [
-    .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual,
+    .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .between, .beginsWith,
   ]
 
   /// The objects in a view; nil where a plan has to say how to find them (U3).
@@ -75,18 +87,31 @@ struct IndexedRange {
     let countMax = isUniqueKey ? .max : min(Self.entriesMax, (rowTotal - 1) / FetchPlanner.rowsAnEntry)
     if rowTotal <= FetchPlanner.scannedMax { return nil }
     var found: [ObjectReference] = []
+    var lookedAt = 0
     return try reading {
       // Several by a unique key only where somebody has written to the store who knows nothing of its indexes.
-      try view.visitEntries(index, range, descending: false) { _, reference in
-        found.append(reference)
-        return found.count <= countMax
+      try view.visitEntries(index, range, descending: false) { key, reference in
+        if prefix?.holds(key) != false { found.append(reference) }
+        lookedAt += 1
+        return lookedAt <= countMax
       }
-      return found.count <= countMax ? found : nil
+      return lookedAt <= countMax ? found : nil
     }
   }
 
-  /// How many objects there are in a view, without a look at any; nil where a plan has to say. O(log n).
-  func count(in view: any StoreView) throws -> Int? { try reading { try view.entryCount(index, range) } }
+  /// How many objects there are in a view, without a look at any; nil where a plan has to say. O(log n), of a prefix
+  /// besides O(m), m entries where it is followed by other than ASCII.
+  func count(in view: any StoreView) throws -> Int? {
+    try reading {
+      guard let prefix else { return try view.entryCount(index, range) }
+      var count = try view.entryCount(index, prefix.certain)
+      try view.visitEntries(index, prefix.doubtful, descending: false) { key, _ in
+        if prefix.holds(key) { count += 1 }
+        return true
+      }
+      return count
+    }
+  }
 
   /// An index that cannot be read is as dear as can be: a scan does without it.
   private func reading<R>(_ body: () throws -> R?) throws -> R? {
@@ -145,6 +170,13 @@ struct SearchColumn: Sendable {
 }
 
 extension FieldKind {
+  /// Whether a comparison with a constant is no mistake.
+  fileprivate func mayBeIn(_ op: FetchComparison.Operator, _ value: Value) -> Bool {
+    guard op == .between else { return mayEqual(value) }
+    if case .list(let ends) = value, ends.count == 2 { return ends.allSatisfy(mayEqual) }
+    return false
+  }
+
   /// Whether the order of values is that of their keys, and constants are compared as they are.
   fileprivate var isOrderedExactly: Bool {
     switch self {

@@ -73,7 +73,8 @@ struct IndexedRangeTests {
     "Comparisons that are a range of the one index on an attribute are known as that",
     arguments: [
       "rank == 5", "rank < 5", "rank >= 5", "rank >= 5 AND rank < 9", "rank > 1 AND rank >= 2 AND rank < 4",
-      "group == 'a'", "group >= 'a' AND group < 'b'",
+      "group == 'a'", "group >= 'a' AND group < 'b'", "rank BETWEEN {1, 5}", "group BEGINSWITH 'a'",
+      "group BEGINSWITH ''",
     ])
   func ranges(format: String) throws {
     let range = try #require(try Self.key(format, of: "Item"))
@@ -84,8 +85,10 @@ struct IndexedRangeTests {
     "Ranges that several indexes serve, that need a second look or say more are planned",
     arguments: [
       "place == 'a'", "floor == 1", "share > 1", "rank > 1 AND group == 'a'", "rank > 5 AND rank < 2",
-      "rank != 1", "rank IN {1, 2}", "rank > 1 OR rank < 0", "group BEGINSWITH 'a'", "group LIKE 'a*'",
-      "group <[c] 'b'", "rank == nil", "rank < 'a'", "identifier > 5", "rank > left", "left < 5",
+      "rank != 1", "rank IN {1, 2}", "rank > 1 OR rank < 0", "group LIKE 'a*'",
+      "group BEGINSWITH[c] 'a'", "group BEGINSWITH[n] 'a'", "group BEGINSWITH 'a' AND group < 'b'",
+      "rank BETWEEN {1, 'a'}", "rank BETWEEN {1}", "rank BETWEEN {1, nil}", "group <[c] 'b'", "rank == nil",
+      "rank < 'a'", "identifier > 5", "rank > left", "left < 5",
     ])
   func plannedRanges(format: String) throws {
     #expect(try Self.key(format, of: "Item") == nil)
@@ -201,6 +204,7 @@ struct IndexedRangeTests {
       try expectAsPlanned("group == %@", [text], context)
       try expectAsPlanned("group > %@ AND group <= %@", [text, random.pick(RandomValue.texts)], context)
       try expectAsPlanned("born <= %@", [date], context)
+      try expectAsPlanned("rank BETWEEN {%@, %@}", [low, high], context)
     }
   }
 
