@@ -70,6 +70,8 @@ package struct FetchExecutor {
       total = try countOverlaid(pending)
     } else if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
       total = known
+    } else if pending == nil, case .scan = plan.access, fetch.windowEnd == nil {
+      total = try countScanned()
     } else {
       try visitMatches(needsRows: false) { _ in
         total += 1
@@ -86,6 +88,19 @@ package struct FetchExecutor {
     case .index(let index, let ranges): try ranges.reduce(0) { try $0 + graph.view.entryCount(index, $1) }
     case .references, .join, .pathOrder: nil
     }
+  }
+
+  /// As `visitMatches` of a scan, with nothing between a row and the program.
+  private func countScanned() throws -> Int {
+    let (program, graph, view) = (program, graph, graph.view)
+    var total = 0
+    for entity in fetch.concrete {
+      try view.visitRows(entity: entity, descending: false) { reference, row in
+        if try program.matches(try graph.check(row, reference), reference, view) { total += 1 }
+        return true
+      }
+    }
+    return total
   }
 
   // MARK: Without unsaved changes
