@@ -139,9 +139,10 @@ final class ObjectOverlay {
     values[checked(slot)] = value
     marks(behind: values)[slot] = true
     self.values = values
-    // Of relationships the others are none.
     switch value {
-    case .reference, .null: linksChanged()
+    case .reference: linksChanged()
+    case .null: if shape.isRelationship(slot) { linksChanged() }
+    // Of relationships the others are none.
     default: break
     }
     isTouched = true

@@ -51,6 +51,18 @@ struct KeptRelationsTests {
     #expect(asked.rowRequestCount == 0)
   }
 
+  @Test("An attribute that loses its value leaves what is kept, a relationship that leads nowhere does not")
+  func setToNil() throws {
+    let (context, company) = try scene()
+    let workers = heldWorkers(company)
+    let count = keptCount(context.core)
+    workers[3].email = nil
+    #expect(keptCount(context.core) == count && keptMistakes(context.core).isEmpty)
+    workers[3].company = nil
+    #expect(keptCount(context.core) == 0)
+    #expect(workers[3].company == nil && company.workers.count == Self.count - 1)
+  }
+
   @Test("What is kept does not keep objects alive, and who has gone comes back as a new instance")
   func keepsNobody() throws {
     let (context, company) = try scene()
