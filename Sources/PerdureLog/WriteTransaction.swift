@@ -22,6 +22,9 @@ public struct WriteTransaction: ~Copyable {
   /// `StoreError` with code `.conflict` and nothing is written.
   public mutating func require(_ precondition: Precondition) { preconditions.append(precondition) }
 
+  /// Takes memory for so many preconditions at once.
+  package mutating func reserve(preconditionCount: Int) { preconditions.reserveCapacity(preconditionCount) }
+
   /// Puts `value` under an id of a dense keyspace.
   ///
   /// - Parameter value: 0 to 4 GiB. Longer than `StoreOptions.blobThresholdBytes`, it is written

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /// CRC32C (Castagnoli, reflected, initial value and final xor 0xFFFFFFFF) of `length` bytes,
 /// continuing from `crc`, the value returned for the bytes before them (0 to begin).
@@ -10,5 +11,12 @@ uint32_t perdure_crc32c(uint32_t crc, const void *bytes, size_t length);
 
 /// Asks the processor to fetch the cache line at `address`; any address is allowed.
 static inline void perdure_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
+
+/// Memory of `length` bytes, at least one, which begins with what is in `memory`: none, or memory from here, which is
+/// given back. NULL where the system has none. Of much memory the system moves the pages, and copies nothing.
+static inline void *perdure_resize(void *memory, size_t length) { return realloc(memory, length); }
+
+/// Gives back memory from `perdure_resize`, or none.
+static inline void perdure_free(void *memory) { free(memory); }
 
 #endif

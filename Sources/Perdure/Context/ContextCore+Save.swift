@@ -72,9 +72,10 @@ extension ContextCore {
     isPlanning = true
     defer { isPlanning = false }
     var violations: [PerdureError.Detail] = []
-    var plan = SavePlan(self)
+    let changed = tracker.ordered
+    var plan = SavePlan(self, count: changed.reduce(0) { $0 + $1.count })
     // One change after the other, so that none leaves the cache between being checked and being written.
-    for overlay in tracker.ordered.joined() {
+    for overlay in changed.joined() {
       let count = violations.count
       addViolations(overlay, to: &violations)
       // Of what has just been refused no row may be able to hold it.

@@ -34,9 +34,10 @@ struct SavePlan {
   /// Rows that were gone or changed when the plan was made.
   private var stale: [Precondition] = []
 
-  init(_ context: ContextCore) {
+  /// - Parameter count: Of how many objects changes will be added.
+  init(_ context: ContextCore, count: Int) {
     self.context = context
-    change = StoreChange(view: context.view, durability: context.durability)
+    change = StoreChange(view: context.view, durability: context.durability, expectedCount: count)
   }
 
   /// Adds the changes of one object. They come in order of reference.

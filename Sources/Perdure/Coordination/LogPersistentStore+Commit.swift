@@ -39,6 +39,7 @@ extension LogPersistentStore {
       preconditionFailure("A change belongs to a view of the store that it is committed to.")
     }
     if !unjudged.isEmpty { try checkJudgeable(change) }
+    transaction.reserve(preconditionCount: change.preconditions.count)
     for precondition in change.preconditions {
       transaction.require(engineCondition(precondition, since: view.snapshot))
     }

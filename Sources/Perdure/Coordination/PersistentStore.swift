@@ -169,9 +169,28 @@ package struct WrittenRows: Sendable {
   private var ends: [Int] = []
   private var bytes: [UInt8] = []
 
-  package init() {}
+  /// How many rows are expected; 0 if nobody knows.
+  private let expectedCount: Int
+  /// So many say how long the others will be.
+  private static let sampleCount = 64
+  /// The most bytes that are taken for rows that have not come yet.
+  private static let reservedMax = 64 << 20
+
+  package init(expectedCount: Int = 0) {
+    self.expectedCount = expectedCount
+    guard expectedCount > Self.sampleCount else { return }
+    references.reserveCapacity(expectedCount)
+    ends.reserveCapacity(expectedCount)
+  }
 
   package var isEmpty: Bool { references.isEmpty }
+
+  /// Takes memory for all rows, if they are like the first ones: in steps, all of it would be copied and be touched anew.
+  @inline(never)
+  private mutating func reserveForAll() {
+    let needed = (bytes.count / Self.sampleCount).multipliedReportingOverflow(by: expectedCount)
+    bytes.reserveCapacity(needed.overflow ? Self.reservedMax : min(needed.partialValue, Self.reservedMax))
+  }
 
   /// Adds a row, which the closure appends to the buffer that it is given.
   @inline(__always)
@@ -179,6 +198,7 @@ package struct WrittenRows: Sendable {
     write(&bytes)
     references.append(reference)
     ends.append(bytes.count)
+    if ends.count == Self.sampleCount, expectedCount > Self.sampleCount { reserveForAll() }
   }
 
   /// Adds a row.
@@ -206,7 +226,7 @@ package struct StoreChange: Sendable {
   /// The state that the change was computed from.
   package var view: any StoreView
   /// Rows to write, whole, new or replaced.
-  package var puts = WrittenRows()
+  package var puts: WrittenRows
   /// Rows to remove.
   package var removals: [ObjectReference] = []
   package var linksAdded: [StoreLink] = []
@@ -216,9 +236,11 @@ package struct StoreChange: Sendable {
   package var preconditions: [Precondition] = []
   package var durability: Durability
 
-  package init(view: any StoreView, durability: Durability) {
+  /// - Parameter expectedCount: How many rows will be written; 0 if nobody knows.
+  package init(view: any StoreView, durability: Durability, expectedCount: Int = 0) {
     self.view = view
     self.durability = durability
+    puts = WrittenRows(expectedCount: expectedCount)
   }
 }
 

@@ -1,16 +1,16 @@
+import CPerdureShims
+
 /// A growing run of bytes in memory of its own, kept from one use to the next.
 struct RawBuffer: ~Copyable {
-  private var memory: UnsafeMutableRawBufferPointer
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var count = 0
 
   /// - Parameter capacity: Bytes to take memory for at once; without it memory is taken with the first bytes.
   init(capacity: Int = 0) {
-    memory =
-      capacity > 0
-      ? .allocate(byteCount: capacity, alignment: 8) : UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    if capacity > 0 { resize(to: capacity) }
   }
 
-  deinit { memory.deallocate() }
+  deinit { perdure_free(memory.baseAddress) }
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory.baseAddress, count: count) }
 
@@ -23,7 +23,7 @@ struct RawBuffer: ~Copyable {
   mutating func removeAll() {
     count = 0
     guard memory.count > Self.keptLength else { return }
-    memory.deallocate()
+    perdure_free(memory.baseAddress)
     memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 
@@ -62,13 +62,14 @@ struct RawBuffer: ~Copyable {
   }
 
   private mutating func grow(toHold needed: Int) {
-    // As words: memory that is asked for with an alignment comes from a slower place.
-    let capacity = (max(needed, memory.count * 2, Self.firstCapacity) + 7) / 8
-    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
-    let larger = UnsafeMutableRawBufferPointer(start: words, count: capacity * 8)
-    larger.copyMemory(from: UnsafeRawBufferPointer(memory))
-    memory.deallocate()
-    memory = larger
+    resize(to: max(needed, memory.count * 2, Self.firstCapacity))
+  }
+
+  private mutating func resize(to capacity: Int) {
+    guard let start = perdure_resize(memory.baseAddress, capacity) else {
+      preconditionFailure("The system has no memory for a buffer of \(capacity) bytes.")
+    }
+    memory = UnsafeMutableRawBufferPointer(start: start, count: capacity)
   }
 }
 
