@@ -82,6 +82,7 @@ struct MergeParityTests {
     here.mergePolicy = .overwrite
     try here.save()
     #expect(try stored() == ["here", "here", "base"])
+    #expect([mine.title, mine.color, mine.note] == ["here", "here", "base"] && !here.hasChanges)
   }
 
   @Test("C7 Rollback drops the changes from here, and shows what is stored")

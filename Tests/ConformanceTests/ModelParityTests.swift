@@ -150,6 +150,16 @@ struct ModelParityTests {
     #expect(same.note == nil && same.weight == 0)
   }
 
+  @Test("A11 An earlier name is kept with the property; two that claim one are a mistake of the model")
+  func earlierNames() throws {
+    func attribute(_ name: String) -> PropertyDescription {
+      .attribute(AttributeDescription(name, .string, renamingIdentifier: "old"))
+    }
+    #expect(try model(attribute("a")).entities.first?.attributes.first?.renamingIdentifier == "old")
+    let error = #expect(throws: ModelError.self) { try model(attribute("a"), attribute("b")) }
+    #expect(error?.problems.count == 1)
+  }
+
   @Test("A5 Large values come back whole, and what a save takes away is gone")
   func large() throws {
     let container = try Sandbox(Attachment.self).container

@@ -100,7 +100,7 @@ private struct ToneTransformer: ValueTransformer {
   var draft: Preferences?
 }
 
-/// A12 and T1 of the reference: transformable attributes (1800), through a registry and through Codable.
+/// A6 and T1 of the reference: transformable attributes (1800), through a registry and through Codable.
 @Suite("Transformable attributes")
 struct TransformableTests {
   private func container() throws -> PersistentContainer {
