@@ -67,6 +67,20 @@ import Testing
     #expect(predicate.withSubstitutionVariables([:]) == predicate)
   }
 
+  @Test("A TERNARY is many values where what it chooses is, whatever it could have chosen")
+  func chosenBranch() throws {
+    let data = TestCompany()
+    let list = try FetchPredicate(format: "'a' LIKE TERNARY(FALSEPREDICATE, SELF.name, {'a', $x})")
+    #expect(try !list.evaluate(with: data.ada, variables: ["x": "b"]))
+    #expect(try !list.withSubstitutionVariables(["x": "b"]).evaluate(with: data.ada))
+    let path = try FetchPredicate(
+      format: "'a' LIKE TERNARY($x == 'b', SUBQUERY({'a', 'b'}, $e, $e == 'a'), 'a')")
+    #expect(throws: PredicateEvaluationError.self) {
+      try path.evaluate(with: data.ada, variables: ["x": "b"])
+    }
+    #expect(try path.evaluate(with: data.ada, variables: ["x": "c"]))
+  }
+
   @Test("Substituting before evaluating is the same as giving values then")
   func substitutionAndEvaluation() throws {
     var trees = RandomTrees(SeededGenerator.forTest("trees"), isWild: true)

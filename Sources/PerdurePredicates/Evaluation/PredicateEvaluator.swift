@@ -92,6 +92,12 @@ extension PredicateEvaluator {
   private func evaluate(
     _ comparison: FetchComparison, in scope: Scope
   ) throws(PredicateEvaluationError) -> Bool {
+    if comparison.left.isConditional || comparison.right.isConditional {
+      var chosen = comparison
+      chosen.left = try self.chosen(comparison.left, in: scope)
+      chosen.right = try self.chosen(comparison.right, in: scope)
+      return try evaluate(chosen, in: scope)
+    }
     let left = try operand(of: comparison.left, in: scope)
     let right = try operand(of: comparison.right, in: scope)
     switch comparison.modifier {
@@ -109,6 +115,14 @@ extension PredicateEvaluator {
 // MARK: Comparisons
 
 extension PredicateEvaluator {
+  /// What a TERNARY stands for here: whether that is many values is up to what it has chosen (E6).
+  private func chosen(
+    _ expression: FetchExpression, in scope: Scope
+  ) throws(PredicateEvaluationError) -> FetchExpression {
+    guard case .conditional(let predicate, let first, let second) = expression else { return expression }
+    return try chosen(try evaluate(predicate, in: scope) ? first : second, in: scope)
+  }
+
   private func compare(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand
   ) throws(PredicateEvaluationError) -> Bool {
@@ -213,11 +227,14 @@ extension Operand {
 }
 
 extension FetchExpression {
+  fileprivate var isConditional: Bool {
+    if case .conditional = self { true } else { false }
+  }
+
   /// Whether it leads to what objects have; a list that is written out may stand where a value does.
   fileprivate var isPath: Bool {
     switch self {
     case .keyPath, .member, .subquery: true
-    case .conditional(_, let first, let second): first.isPath || second.isPath
     default: false
     }
   }
