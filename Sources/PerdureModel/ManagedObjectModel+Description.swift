@@ -33,6 +33,7 @@ extension PropertyDescription: CustomStringConvertible {
     case .relationship(let relationship):
       "\(relationship.name) \(relationship.isToMany ? "->>" : "->") \(relationship.destinationEntityName)"
         + (relationship.inverseName.map { ".\($0)" } ?? "") + (relationship.isOptional ? "" : "!")
+        + (relationship.isTransient ? " transient" : "")
         + (relationship.deleteRule == .nullify ? "" : " \(relationship.deleteRule)")
     case .composite(let composite):
       "\(composite.name)\(composite.isOptional ? "" : "!") "

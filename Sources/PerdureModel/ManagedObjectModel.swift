@@ -23,9 +23,9 @@ public final class ManagedObjectModel: Sendable {
   /// the order of entities and properties does not count.
   ///
   /// What the hash of an entity covers: its name, superentity, whether it is abstract, uniqueness constraints, hash
-  /// modifier, and its properties, inherited ones included. Of a property: the name, whether it is optional, the hash
-  /// modifier; of an attribute the type, the derivation, and whether it is transient; of a composite its elements; of a
-  /// relationship the destination, the inverse, the least and the greatest count. Not covered are class names, defaults,
+  /// modifier, and its properties, inherited ones included. Of a property: the name, whether it is optional, whether it is
+  /// transient, the hash modifier; of an attribute the type and the derivation; of a composite its elements; of a
+  /// relationship the destination, the inverse, the least and the greatest count, and whether it is ordered. Not covered are class names, defaults,
   /// delete rules, validation rules, value transformers, indexes, renaming identifiers, user info, version identifiers,
   /// configurations, and every order of declaration.
   public let versionHash: UInt64

@@ -23,7 +23,7 @@ public struct ModelDifference: Sendable, Hashable {
     /// The attribute follows from other properties in another way, or became stored or derived. The first is
     /// compatible: no row has what is derived.
     case derivationChanged
-    /// A stored attribute became transient, or the reverse.
+    /// What was stored became transient, or the reverse.
     case transientChanged
     /// The validation rules of the attribute are not the same. Objects are held against the new ones when they are
     /// saved next.
@@ -47,7 +47,7 @@ public struct ModelDifference: Sendable, Hashable {
     /// has now. Only a store knows whether it may have such objects: a comparison of models has `detailsChanged`.
     case defaultChanged
     /// Only what is not stored in rows differs: class name, default value, delete rule, renaming
-    /// identifier, value transformer, user info, anything of an attribute that is and was transient, or the
+    /// identifier, value transformer, user info, anything of a property that is and was transient, or the
     /// order of declaration.
     case detailsChanged
   }
@@ -186,13 +186,18 @@ struct ModelComparison {
     let count = differences.count
     compareModifiers(old.versionHashModifier, new.versionHashModifier, entity, path)
     if old.isTransient, new.isTransient {
-      note(.detailsChanged, entity, path, true, "A transient attribute changed.")
+      note(.detailsChanged, entity, path, true, "A transient property changed.")
       return
     }
     if old.isOptional != new.isOptional {
       note(
         .optionalChanged, entity, path, old.isDerived && new.isDerived,
         "The property became \(new.isOptional ? "optional" : "required").")
+    }
+    if old.isTransient != new.isTransient {
+      note(
+        .transientChanged, entity, path, false,
+        "The \(old.kindName) became \(new.isTransient ? "transient" : "stored").")
     }
     switch (old, new) {
     case (.attribute(let old), .attribute(let new)): compare(old, new, of: entity, path)
@@ -217,11 +222,6 @@ struct ModelComparison {
     let areDerived = old.derivation != nil && new.derivation != nil
     if old.type != new.type {
       note(.typeChanged, entity, path, areDerived, "The type was \(old.type) and is \(new.type).")
-    }
-    if old.isTransient != new.isTransient {
-      note(
-        .transientChanged, entity, path, false,
-        "The attribute became \(new.isTransient ? "transient" : "stored").")
     }
     let (oldRules, newRules) = (old.rules.map(\.wholeText), new.rules.map(\.wholeText))
     if oldRules != newRules {

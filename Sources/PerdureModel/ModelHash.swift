@@ -3,13 +3,13 @@
 /// The number is FNV-1a over a canonical text of the model. It covers what decides whether rows can be
 /// read: for each entity, in the order of names, its name, superentity, whether it is abstract, its
 /// uniqueness constraints in the order of their texts, and all its properties, inherited ones too, in
-/// the order of names; for each property its name and whether it is optional; for attributes the type,
-/// derivation and whether it is transient; for composites all of this of their elements, in the order of names; for
-/// relationships destination, inverse, least and greatest count; and the hash modifiers of entities and properties.
+/// the order of names; for each property its name, whether it is optional and whether it is transient; for
+/// attributes the type and derivation; for composites all of this of their elements, in the order of names; for
+/// relationships destination, inverse, least and greatest count and whether they are ordered; and the hash modifiers of entities and properties.
 /// Not covered: class names, default values, delete rules, validation rules, value transformers, indexes, renaming
 /// identifiers, user info, version identifiers, configurations, and every order of declaration.
 ///
-/// What not every model has, modifiers, composites, whether an attribute is transient and whether a relationship is
+/// What not every model has, modifiers, composites, whether a property is transient and whether a relationship is
 /// ordered, is covered only where it is there, behind a mark that no count of bytes can be: models without have the hash that they always had.
 struct ModelHash {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325

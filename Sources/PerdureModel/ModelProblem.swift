@@ -46,6 +46,8 @@ public struct ModelProblem: Sendable, Hashable {
     case constraintProperty
     /// Two properties of an entity, or two entities, claim one earlier name.
     case renamingClash
+    /// A transient relationship is ordered, or its inverse is not transient.
+    case transientRelationship
     /// An attribute of the type undefined is not transient.
     case undefinedType
     /// A composite attribute has no element, has elements that it cannot have, or lies too deep in others.

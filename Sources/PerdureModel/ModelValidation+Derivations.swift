@@ -165,7 +165,7 @@ extension ModelValidation {
 
   private func toMany(_ name: String, in index: Int) throws(Derivation.Flaw) -> RelationshipDescription {
     if case .relationship(let relationship) = try property(name, in: index).property, relationship.isToMany {
-      return relationship
+      return try stored(relationship, "\(entities[index].name).\(name)")
     }
     throw .init(
       "\(entities[index].name).\(name) is no to-many relationship: there is one at most to count or to add up.",
@@ -177,10 +177,17 @@ extension ModelValidation {
     guard case .relationship(let relationship) = try property(name, in: index).property else {
       throw .init("\(place) is an attribute, which has no properties.", "End the path there.")
     }
-    if !relationship.isToMany { return relationship }
+    if !relationship.isToMany { return try stored(relationship, place) }
     throw .init(
       "\(place) leads to many objects, and a derived attribute has one value.",
       "Make a count or a sum of it: \(name).@count.")
+  }
+
+  private func stored(
+    _ relationship: RelationshipDescription, _ place: String
+  ) throws(Derivation.Flaw) -> RelationshipDescription {
+    if !relationship.isTransient { return relationship }
+    throw .init("\(place) is transient: no store knows it.", "Store it, or name another relationship.")
   }
 
   private func attribute(

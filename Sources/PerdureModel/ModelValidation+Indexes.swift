@@ -164,7 +164,7 @@ extension ModelValidation {
   private func isIndexable(_ property: PropertyDescription?) -> Bool {
     switch property {
     case .attribute(let attribute): !attribute.isTransient
-    case .relationship(let relationship): !relationship.isToMany
+    case .relationship(let relationship): !relationship.isToMany && !relationship.isTransient
     case .composite, nil: false
     }
   }

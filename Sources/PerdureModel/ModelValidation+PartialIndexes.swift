@@ -43,7 +43,9 @@ extension PartialPredicate.Column {
       if attribute.isTransient || attribute.derivation != nil { return nil }
       self = .attribute(attribute.type)
     case .relationship(let relationship):
-      if relationship.isToMany || inverse(relationship)?.isToMany == false { return nil }
+      if relationship.isToMany || relationship.isTransient || inverse(relationship)?.isToMany == false {
+        return nil
+      }
       self = .reference
     case .composite: return nil
     }

@@ -9,6 +9,12 @@ extension ModelValidation {
             "The relationship leads to one object, and is ordered.",
             "Leave the order away, or make it to-many.")
         }
+        if relationship.isOrdered, relationship.isTransient {
+          error(
+            .transientRelationship, entity.name, relationship.name,
+            "The relationship is transient, and ordered: orders are kept in stores.",
+            "Leave the order away, or let stores hold it.")
+        }
         guard let destination = indicesByName[relationship.destinationEntityName] else {
           error(
             .unknownDestination, entity.name, relationship.name,
@@ -69,6 +75,12 @@ extension ModelValidation {
         "The inverse \(owner).\(inverseName) leads to \(place(inverse)), not back to "
           + "\(entity).\(relationship.name).",
         "Let each of the two name the other.")
+    } else if inverse.isTransient != relationship.isTransient {
+      error(
+        .transientRelationship, entity, relationship.name,
+        "The relationship is \(relationship.isTransient ? "transient" : "stored"), and its inverse "
+          + "\(owner).\(inverseName) is \(inverse.isTransient ? "transient" : "stored").",
+        "Make both transient, or neither.")
     } else if inverse.deleteRule == .nullify, !relationship.isOptional, !relationship.isToMany {
       warn(
         .nullifiedRequired, owner, inverseName,

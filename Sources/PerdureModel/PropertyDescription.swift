@@ -60,9 +60,13 @@ public enum PropertyDescription: Sendable, Hashable {
     }
   }
 
-  /// Whether the property is a value that no store holds.
+  /// Whether no store holds what the property is: a value, or links.
   public var isTransient: Bool {
-    if case .attribute(let attribute) = self { attribute.isTransient } else { false }
+    switch self {
+    case .attribute(let attribute): attribute.isTransient
+    case .relationship(let relationship): relationship.isTransient
+    case .composite: false
+    }
   }
 }
 
@@ -163,26 +167,27 @@ extension PropertyDescription {
         name, type, isOptional: optional, defaultValue: value, rules: rules, isTransient: true))
   }
 
-  /// Describes a relationship to at most one object.
+  /// Describes a relationship to at most one object; see ``RelationshipDescription/isTransient`` for `transient`.
   public static func toOne(
     _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,
-    deleteRule: DeleteRule = .nullify
+    deleteRule: DeleteRule = .nullify, transient: Bool = false
   ) -> PropertyDescription {
     .relationship(
       RelationshipDescription(
         name, to: destination, inverse: inverse, minCount: optional ? 0 : 1, maxCount: 1,
-        isOptional: optional, deleteRule: deleteRule))
+        isOptional: optional, deleteRule: deleteRule, isTransient: transient))
   }
 
   /// Describes a relationship to any number of objects; `maxCount` 0 means no limit. An `ordered` one keeps them in the
-  /// order that the program gives them.
+  /// order that the program gives them; see ``RelationshipDescription/isTransient`` for `transient`.
   public static func toMany(
     _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,
-    minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify, ordered: Bool = false
+    minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify, ordered: Bool = false,
+    transient: Bool = false
   ) -> PropertyDescription {
     .relationship(
       RelationshipDescription(
         name, to: destination, inverse: inverse, minCount: minCount, maxCount: maxCount,
-        isOptional: optional, deleteRule: deleteRule, isOrdered: ordered))
+        isOptional: optional, deleteRule: deleteRule, isOrdered: ordered, isTransient: transient))
   }
 }

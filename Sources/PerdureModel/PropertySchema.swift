@@ -47,7 +47,7 @@ package final class PropertySchema: Sendable {
   package let derivation: Derivation?
   /// The slot of the to-many relationship that a derived attribute counts.
   package let countedSlot: Int?
-  /// Whether the property is an attribute that no store holds.
+  /// Whether no store holds what the property is.
   package let isTransient: Bool
   /// The name of what makes bytes of the values of a transformable attribute.
   package let transformerName: String?
@@ -61,7 +61,7 @@ package final class PropertySchema: Sendable {
   package let destination: Int?
   /// The other end, for relationships that have an inverse.
   package let inverse: Endpoint?
-  /// Where links are kept, for relationships.
+  /// Where links are kept, for relationships that are not transient.
   package let linkStorage: LinkStorage?
   /// The relationship's delete rule; `noAction` for attributes.
   package let deleteRule: DeleteRule

@@ -31,6 +31,10 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// Whether the objects at the other end have an order, which the program decides about; only where there may be many.
   /// Each end of a many-to-many relationship may have one, or both.
   public var isOrdered = false
+  /// Whether no store holds the links: they live in the context that made them, from the first save on until an object at
+  /// either end is refreshed without merging or deleted, and are gone with the context. The inverse has to be transient as
+  /// well; neither can be ordered. Counts, whether it is optional, and delete rules hold as for any other relationship.
+  public var isTransient = false
   /// The name that the relationship had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
   /// Whatever a program wants to say about the relationship; stored with the model, and not part of the version
@@ -44,7 +48,8 @@ public struct RelationshipDescription: Sendable, Hashable {
   public init(
     _ name: String, to destinationEntityName: String, inverse inverseName: String? = nil,
     minCount: Int = 0, maxCount: Int, isOptional: Bool = true, deleteRule: DeleteRule = .nullify,
-    isOrdered: Bool = false, renamingIdentifier: String? = nil, userInfo: [String: String] = [:],
+    isOrdered: Bool = false, isTransient: Bool = false, renamingIdentifier: String? = nil,
+    userInfo: [String: String] = [:],
     versionHashModifier: String? = nil
   ) {
     self.name = name
@@ -55,6 +60,7 @@ public struct RelationshipDescription: Sendable, Hashable {
     self.isOptional = isOptional
     self.deleteRule = deleteRule
     self.isOrdered = isOrdered
+    self.isTransient = isTransient
     self.renamingIdentifier = renamingIdentifier
     self.userInfo = userInfo
     self.versionHashModifier = versionHashModifier

@@ -130,7 +130,8 @@ extension SchemaResolution {
     return entities[entity].relationships.first { $0.name == name }
   }
 
-  func linkStorage(of relationship: RelationshipDescription) -> PropertySchema.LinkStorage {
+  func linkStorage(of relationship: RelationshipDescription) -> PropertySchema.LinkStorage? {
+    if relationship.isTransient { return nil }
     guard relationship.isToMany else { return .reference }
     guard let inverse = inverse(of: relationship) else { return .links }
     return inverse.isToMany ? .links : .inverseReference

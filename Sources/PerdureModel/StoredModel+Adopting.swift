@@ -35,7 +35,7 @@ extension StoredModel {
   package func isEqual(to other: StoredModel) -> Bool { encode() == other.encode() }
 
   /// Whether whoever reads rows and indexes may go by `other` as well: the models differ at most in rules, user info,
-  /// version identifiers, configurations, names of classes and earlier names, and in what transient attributes are.
+  /// version identifiers, configurations, names of classes and earlier names, and in what transient properties are.
   package func hasSameRows(as other: StoredModel) -> Bool {
     lastNumbers == other.lastNumbers && layouts == other.layouts && entries == other.entries
       && model.entities.map(\.asRowsSeeIt) == other.model.entities.map(\.asRowsSeeIt)
@@ -65,6 +65,8 @@ extension PropertyDescription {
       attribute.renamingIdentifier = nil
       attribute.valueTransformerName = nil
       return .attribute(attribute)
+    case .relationship(let relationship) where relationship.isTransient:
+      return .attribute(AttributeDescription(relationship.name, .undefined, isTransient: true))
     case .relationship(var relationship):
       relationship.userInfo = [:]
       relationship.renamingIdentifier = nil

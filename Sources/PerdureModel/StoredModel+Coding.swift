@@ -175,8 +175,7 @@ extension ByteWriter {
       integer(relationship.deleteRule.rawValue)
       optional(relationship.renamingIdentifier) { $0.string($1) }
       bool(relationship.isOrdered)
-      // No relationship is transient so far.
-      bool(false)
+      bool(relationship.isTransient)
       info(relationship.userInfo, relationship.versionHashModifier)
     case .composite(let composite):
       integer(UInt8(2))
@@ -273,7 +272,7 @@ extension ByteReader {
     relationship.renamingIdentifier = try optional(readString)
     if version >= 4 {
       relationship.isOrdered = try bool()
-      if try bool() { throw fail("a relationship is transient; use a newer version of Perdure") }
+      relationship.isTransient = try bool()
     }
     (relationship.userInfo, relationship.versionHashModifier) = try info()
     return relationship

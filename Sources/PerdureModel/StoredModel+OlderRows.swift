@@ -96,7 +96,7 @@ extension PropertyDescription {
     case .attribute(let attribute):
       attribute.isOptional || attribute.hasValueInOlderRows || attribute.derivation != nil
         || attribute.isTransient
-    case .relationship(let relationship): relationship.isOptional
+    case .relationship(let relationship): relationship.isOptional || relationship.isTransient
     // Where no leaf has a default, an older row has no value of it; else it has one, and all of it has to be there.
     case .composite(let composite):
       hasValueInOlderRows ? composite.elements.allSatisfy(\.canBeAdded) : composite.isOptional

@@ -8,7 +8,7 @@
 /// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at the
 ///    time. Layouts are never removed while rows may be written in them, so every row can be read.
 /// 4. The current layout of an entity lists exactly its properties in the order of its slots, without transient
-///    attributes, which no layout lists.
+///    ones, which no layout lists.
 package struct StoredModel: Sendable {
   /// The model that the numbers belong to.
   package let model: ManagedObjectModel

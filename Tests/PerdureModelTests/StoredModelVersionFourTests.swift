@@ -48,8 +48,8 @@ struct StoredModelVersionFourTests {
     #expect(full.model.versionIdentifiers == ["3"])
   }
 
-  @Test("A relationship that a later version made transient is refused with a sentence")
-  func transient() throws {
+  @Test("A relationship that is transient at one end only is refused with a sentence")
+  func oneSided() throws {
     var bytes = try StoredModel.initial(for: Self.model()).encode()
     let name = Array("B".utf8) + [1, 1, 0, 0, 0] + Array("a".utf8)
     let place = try #require(bytes.indices.first { bytes[$0...].starts(with: name) })

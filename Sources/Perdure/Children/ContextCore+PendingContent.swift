@@ -71,14 +71,16 @@ extension ContextCore {
     content.rows[overlay.reference] = .some(nil)
     for relationship in overlay.shape.relationships {
       removePlaces(overlay.reference, relationship, from: &content)
-      guard case .links(let links, let isForward) = relationship.form else { continue }
+      guard case .links(let links, let isForward) = relationship.form, let index = relationship.index else {
+        continue
+      }
       var targets: [ObjectReference] = []
-      try view.appendReferences(under: overlay.reference, in: relationship.index, to: &targets)
+      try view.appendReferences(under: overlay.reference, in: index, to: &targets)
       for target in targets {
         let (source, end) = isForward ? (overlay.reference, target) : (target, overlay.reference)
         content.linksRemoved.insert(StoreLink(index: links, source: source, target: end))
         // Of a relationship that is its own inverse there is a link each way.
-        if inverse(of: relationship, at: target)?.index == relationship.index {
+        if inverse(of: relationship, at: target)?.index == index {
           content.linksRemoved.insert(StoreLink(index: links, source: end, target: source))
         }
       }
@@ -127,7 +129,7 @@ extension ContextCore {
     let targets =
       relationship.form == .column
       ? storedColumn(owner, relationship.slot).map { [$0] } ?? []
-      : storedEntries(relationship.index, owner)
+      : settledTargets(of: owner, relationship)
     for target in targets {
       guard let order = inverse(of: relationship, at: target)?.order else { continue }
       content.linksRemoved.insert(StoreLink(index: order.keys, source: target, target: owner))

@@ -80,7 +80,10 @@ extension ContextCore {
       if mergeChanges { rebase(overlay) } else { discard(overlay) }
     }
     if mergeChanges, let overlay = object.overlay { letGoOfVanishedTargets(overlay) }
-    if !mergeChanges, object.overlay?.isNew != true { object.dropValues() }
+    if !mergeChanges, object.overlay?.isNew != true {
+      object.dropValues()
+      dropTransientLinks(of: object.reference)
+    }
     if isEnding { didTurnIntoFault(object) }
     if mergeChanges, object.overlay?.isNew != true { reawaken(object, .refresh) }
   }
@@ -96,6 +99,7 @@ extension ContextCore {
     for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
     for overlay in tracker.ordered.joined() { letGoOfVanishedTargets(overlay) }
     for object in identityMap.objects where object.overlay == nil { object.dropValues() }
+    dropSettledTransientLinks()
     for object in ended {
       if object.header.pointee.row == nil || object.header.pointee.isGone {
         didTurnIntoFault(object)
@@ -122,6 +126,7 @@ extension ContextCore {
       dropTransientsBefore(overlay)
     }
     for object in identityMap.objects { retire(object) }
+    transientLinks.removeAll()
     siblingGroups.removeAll()
     vanished = []
     eventStarts = [:]
@@ -226,7 +231,7 @@ extension ContextCore {
       if let partner { restorePair(partner.owner, partner.relationship) }
     }
     for relationship in overlay.shape.relationships {
-      guard case .links = relationship.form, let delta = overlay.delta(relationship.slot) else { continue }
+      guard !relationship.isInColumn, let delta = overlay.delta(relationship.slot) else { continue }
       for target in delta.added.ordered { disconnect(overlay.reference, relationship, target) }
     }
     for slot in overlay.orders.map(\.slot) { overlay.setOrder(nil, slot) }
@@ -305,7 +310,7 @@ extension ContextCore {
         if let partner { restorePair(partner.owner, partner.relationship) }
         // It may be deleted: then its delete rules have let go of this object, and must again.
         if let stored { propagateAgain(stored) }
-      case .links:
+      case .links, .transient:
         guard let delta = overlay.delta(relationship.slot) else { continue }
         for target in delta.added.ordered { disconnect(overlay.reference, relationship, target) }
         for target in delta.removed.ordered { connect(overlay.reference, relationship, target) }

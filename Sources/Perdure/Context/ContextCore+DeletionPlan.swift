@@ -110,13 +110,20 @@ private struct DeletionWalk {
   private mutating func findOneWay(_ target: ObjectReference) {
     guard !context.tracker.isNew(target) else { return }
     for relationship in context.graph.shape(of: target).incoming {
-      let index = relationship.form == .column ? relationship.index : relationship.owners
-      guard let index else { continue }
-      for source in context.storedEntries(index, target)
-      where !goes(source) && isStored(source, relationship, target) {
-        plan.nullified.append(link(source, relationship, target))
+      for source in context.storedSources(of: target, relationship) {
+        note(source, relationship, target)
       }
     }
+    for (source, relationship) in context.oneWayTransientSources(of: target) {
+      note(source, relationship, target)
+    }
+  }
+
+  private mutating func note(
+    _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) {
+    guard !goes(source), isStored(source, relationship, target) else { return }
+    plan.nullified.append(link(source, relationship, target))
   }
 
   /// Whether what an index says of a source is not changed here.

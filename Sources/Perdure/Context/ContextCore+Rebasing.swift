@@ -10,9 +10,9 @@ extension ContextCore {
     let overlays = tracker.ordered.joined()
     for overlay in overlays {
       for relationship in overlay.shape.relationships {
-        guard case .links = relationship.form, overlay.delta(relationship.slot) != nil else { continue }
+        guard !relationship.isInColumn, overlay.delta(relationship.slot) != nil else { continue }
         overlay.changeDelta(relationship.slot) { delta in
-          delta.rebase { isStoredLink(overlay.reference, relationship, $0) }
+          delta.rebase { isSettledLink(overlay.reference, relationship, $0) }
         }
       }
       overlay.removeDeltas { overlay.shape.relationship($0).isInColumn }
@@ -54,7 +54,7 @@ extension ContextCore {
       } else if let inverseSlot = relationship.inverseSlot,
         graph.shape(numbered: relationship.destination).isColumn(inverseSlot)
       {
-        for other in storedEntries(relationship.index, overlay.reference)
+        for other in storedSources(of: overlay.reference, relationship)
         where other != current && column(other, inverseSlot) == overlay.reference {
           setColumn(other, inverseSlot, .null)
         }

@@ -63,7 +63,7 @@ extension ContextCore {
       if !vanished.isEmpty { hideVanished(owner, in: &result) }
       return
     }
-    if overlay?.isUnknownToStore != true { appendStoredEntries(relationship.index, owner, to: &result) }
+    if overlay?.isUnknownToStore != true { appendSettledTargets(of: owner, relationship, to: &result) }
     guard let delta = overlay?.delta(relationship.slot) else { return }
     if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
     result.append(contentsOf: delta.added.ordered)
@@ -82,7 +82,7 @@ extension ContextCore {
     }
     if hasVanished(owner) { return 0 }
     let overlay = tracker[owner]
-    let stored = overlay?.isUnknownToStore == true ? 0 : storedEntryCount(relationship.index, owner)
+    let stored = overlay?.isUnknownToStore == true ? 0 : settledTargetCount(of: owner, relationship)
     guard let delta = overlay?.delta(relationship.slot) else { return stored }
     // The store has no entry that leads to what has no row, and no column's delta has any (C6).
     let hidden = vanished.isEmpty ? 0 : delta.added.ordered.count { vanished.contains($0) }
@@ -99,19 +99,22 @@ extension ContextCore {
       guard let inverse = inverse(of: relationship, at: target) else { return false }
       if let value = tracker[target]?.value(inverse.slot) { return value == .reference(owner) }
       // The index knows as well as the row, which may not be there.
-      return isStoredLink(owner, relationship, target)
-    case .links:
+      return isSettledLink(owner, relationship, target)
+    case .links, .transient:
       if let known = tracker[owner]?.delta(relationship.slot)?.contains(target) { return known }
-      return isStoredLink(owner, relationship, target)
+      return isSettledLink(owner, relationship, target)
     }
   }
 
-  /// Whether the store has a link. O(log n).
-  func isStoredLink(
+  // What is settled was there after the last save: in the store, or in the table of transient links.
+
+  /// Whether there was a link after the last save. O(log n).
+  func isSettledLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
     if tracker.isUnknownToStore(owner) || tracker.isUnknownToStore(target) { return false }
-    do { return try view.hasEntry(under: owner, target, in: relationship.index) } catch {
+    guard let index = relationship.index else { return hasTransientLink(owner, relationship, target) }
+    do { return try view.hasEntry(under: owner, target, in: index) } catch {
       noteReadFailure(error, owner)
       return false
     }
@@ -124,8 +127,38 @@ extension ContextCore {
     return .equal(key.bytes)
   }
 
+  /// The objects that a relationship which is no column had after the last save, in no order.
+  func settledTargets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
+    var result: [ObjectReference] = []
+    appendSettledTargets(of: owner, relationship, to: &result)
+    return result
+  }
+
+  @inline(__always)
+  private func appendSettledTargets(
+    of owner: ObjectReference, _ relationship: RelationshipShape, to result: inout [ObjectReference]
+  ) {
+    if let index = relationship.index {
+      appendStoredEntries(index, owner, to: &result)
+    } else {
+      result += transientTargets(relationship, of: owner)
+    }
+  }
+
+  /// How many objects they are.
+  func settledTargetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
+    guard let index = relationship.index else { return transientTargets(relationship, of: owner).count }
+    return storedEntryCount(index, owner)
+  }
+
+  /// The objects that the store has leading to another by a relationship, where it has an index of them.
+  func storedSources(of target: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
+    let index = relationship.form == .column ? relationship.index : relationship.owners
+    return index.map { storedEntries($0, target) } ?? []
+  }
+
   /// The references under an owner's key in an index of the store.
-  func storedEntries(_ index: StoreIndex, _ owner: ObjectReference) -> [ObjectReference] {
+  private func storedEntries(_ index: StoreIndex, _ owner: ObjectReference) -> [ObjectReference] {
     var result: [ObjectReference] = []
     appendStoredEntries(index, owner, to: &result)
     return result
@@ -145,7 +178,7 @@ extension ContextCore {
     }
   }
 
-  func storedEntryCount(_ index: StoreIndex, _ owner: ObjectReference) -> Int {
+  private func storedEntryCount(_ index: StoreIndex, _ owner: ObjectReference) -> Int {
     statistics.relationshipCountRequestCount += 1
     do { return try view.entryCount(index, Self.range(of: owner)) } catch {
       noteReadFailure(error, owner)
@@ -196,6 +229,11 @@ extension ContextCore {
     case .links:
       guard !contains(owner, relationship, target) else { return }
       changeLink(owner, relationship, target) { $0.add($1) }
+    case .transient:
+      guard !contains(owner, relationship, target) else { return }
+      makeRoom(owner, relationship)
+      if let inverse = inverse(of: relationship, at: target) { makeRoom(target, inverse) }
+      changeLink(owner, relationship, target) { $0.add($1) }
     }
     propagateAgain(owner)
     propagateAgain(target)
@@ -211,8 +249,13 @@ extension ContextCore {
     case .inverseToOne, .inverseToMany:
       guard let inverse = inverse(of: relationship, at: target) else { return }
       setColumn(target, inverse, from: owner, to: nil)
-    case .links: changeLink(owner, relationship, target) { $0.remove($1) }
+    case .links, .transient: changeLink(owner, relationship, target) { $0.remove($1) }
     }
+  }
+
+  /// A transient relationship that is to-one lets go of what it has, before it gets another object.
+  private func makeRoom(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+    if !relationship.isToMany { clear(owner, relationship) }
   }
 
   /// Disconnects whatever a to-one relationship holds.
@@ -320,7 +363,7 @@ extension ContextCore {
     case .inverseToMany:
       changeDelta(target, inverse.slot) { $0.add(source) }
       if inverse.order != nil { didEnter(source, target, inverse) }
-    case .links: break
+    case .links, .transient: break
     }
   }
 

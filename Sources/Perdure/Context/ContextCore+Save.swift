@@ -147,6 +147,7 @@ extension ContextCore {
 
   private func settle(_ overlay: ObjectOverlay) {
     dropTransientsBefore(overlay)
+    settleTransientLinks(overlay)
     guard var object = overlay.object else { return }
     overlay.object = nil
     if overlay.isDeleted { return retire(object) }

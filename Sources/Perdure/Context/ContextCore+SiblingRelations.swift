@@ -121,6 +121,8 @@ extension ContextCore {
   private func indexRelation(
     _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup, countMax: Int
   ) -> SiblingRelation? {
+    // Of a transient relationship the store knows nothing.
+    guard let index = relationship.index else { return nil }
     let positions = block.map(group.positions) ?? group.references.indices
     let owners = positions.filter { position in
       let reference = group.references[position]
@@ -135,7 +137,7 @@ extension ContextCore {
           underEach: references, relationship, order, countMax: countMax, to: &found, ends: &ends)
       } else {
         try view.appendReferences(
-          underEach: references, in: relationship.index, countMax: countMax, to: &found, ends: &ends)
+          underEach: references, in: index, countMax: countMax, to: &found, ends: &ends)
       }
     } catch {
       // Whose entries are damaged says so when it is asked by itself.

@@ -73,7 +73,7 @@ extension ContextCore {
 
   /// Lets go of unsaved links to what has vanished.
   func letGoOfVanishedTargets(_ owner: ObjectReference, _ relationship: RelationshipShape) {
-    guard !vanished.isEmpty, case .links = relationship.form,
+    guard !vanished.isEmpty, !relationship.isInColumn,
       let delta = tracker[owner]?.delta(relationship.slot)
     else { return }
     for target in delta.added.ordered where vanished.contains(target) {

@@ -16,6 +16,7 @@
 //   +Advancing      how the view moves on: rollback, refresh, reset; QueryGeneration: how it does not
 //   +Registration   which instances are kept, which ids are final
 //   +Events         what the context tells of itself; +Merging: what it does with what others tell
+//   TransientLinks  relationships that no store holds
 //   +Vanished       what others have removed and is changed or linked to here
 //   DeletePropagation  the delete rules
 //   Merging/        what a save makes of what others have saved meanwhile
@@ -57,6 +58,8 @@ final class ContextCore {
   @exclusivity(unchecked) var vanished: Set<ObjectReference> = [] {
     didSet { linksChanged() }
   }
+  /// The links of transient relationships, as the last save has left them.
+  @exclusivity(unchecked) var transientLinks = TransientLinks()
   /// What had been changed when the current event began of objects that have no changes any more.
   @exclusivity(unchecked) var eventStarts: [ObjectReference: EventStart] = [:]
   /// Room for what an index gives, used from one walk to the next.

@@ -38,6 +38,7 @@ extension ContextCore {
     for overlay in visited where !overlay.isNew && overlay.isDeleted && tracker[overlay.reference] === overlay
     {
       for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
+      forgetTransient(overlay.reference)
     }
     forgetPending()
     retireSettled(visited.filter(\.isNew))
@@ -140,7 +141,7 @@ extension ContextCore {
     case .inverseToOne, .inverseToMany:
       guard rule != .noAction, !tracker.isDeleted(target) else { return }
       if let column = inverse(of: relationship, at: target) { forget(owner, in: column, of: target) }
-    case .links: disconnect(owner, relationship, target)
+    case .links, .transient: disconnect(owner, relationship, target)
     }
   }
 
@@ -152,14 +153,19 @@ extension ContextCore {
 
   /// Takes a deleted object out of the one-way relationships that the store has.
   private func forgetStored(_ target: ObjectReference, _ relationship: RelationshipShape) {
-    if relationship.form == .column {
-      for source in storedEntries(relationship.index, target) where !tracker.isDeleted(source) {
+    for source in storedSources(of: target, relationship) where !tracker.isDeleted(source) {
+      if relationship.form == .column {
         forget(target, in: relationship, of: source)
-      }
-    } else if let owners = relationship.owners {
-      for source in storedEntries(owners, target) where !tracker.isDeleted(source) {
+      } else {
         disconnect(source, relationship, target)
       }
+    }
+  }
+
+  /// Takes a deleted object out of the one-way relationships that are transient.
+  private func forgetTransient(_ target: ObjectReference) {
+    for (source, relationship) in oneWayTransientSources(of: target) where !tracker.isDeleted(source) {
+      disconnect(source, relationship, target)
     }
   }
 

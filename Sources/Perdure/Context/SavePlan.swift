@@ -79,7 +79,7 @@ struct SavePlan {
 
   private mutating func removeLinks(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard case .links(let links, let isForward) = relationship.form else { return }
-    let targets = context.storedEntries(relationship.index, owner)
+    let targets = context.settledTargets(of: owner, relationship)
     for target in targets {
       linksRemoved.insert(Self.link(links, isForward: isForward, owner, target))
       if context.inverse(of: relationship, at: target)?.index == relationship.index {
@@ -97,7 +97,7 @@ struct SavePlan {
     let targets =
       relationship.form == .column
       ? context.storedColumn(owner, relationship.slot).map { [$0] } ?? []
-      : context.storedEntries(relationship.index, owner)
+      : context.settledTargets(of: owner, relationship)
     for target in targets {
       guard let order = context.inverse(of: relationship, at: target)?.order else { continue }
       removePlace(owner, of: target, order)
@@ -152,8 +152,10 @@ struct SavePlan {
 
   private mutating func writeLinks(_ overlay: ObjectOverlay, _ slot: Int, _ delta: LinkDelta) {
     let relationship = overlay.shape.relationship(slot)
+    // Of a transient relationship nothing is written, and nobody else changes it.
+    guard let index = relationship.index else { return }
     if relationship.isLimited(in: delta) || context.isMergedByRule(relationship, overlay.shape) {
-      requireRange(relationship.index, overlay.reference)
+      requireRange(index, overlay.reference)
     }
     guard case .links(let links, true) = relationship.form else { return }
     for target in delta.added.ordered {
@@ -171,7 +173,7 @@ struct SavePlan {
   private mutating func writePlaces(_ overlay: ObjectOverlay, _ slot: Int, _ delta: OrderDelta) {
     let relationship = overlay.shape.relationship(slot)
     let owner = overlay.reference
-    guard let order = relationship.order else { return }
+    guard let order = relationship.order, let index = relationship.index else { return }
     let added = overlay.delta(slot)?.added
     for place in delta.tree.added {
       let link = StoreLink(index: order.keys, source: owner, target: place.reference)
@@ -181,7 +183,7 @@ struct SavePlan {
       if let stored = placement?.stored {
         requireRange(order.ordered, owner, .equal(OrderIndexes.indexKey(owner, stored)))
       } else if added?.contains(place.reference) != true {
-        requireRange(relationship.index, owner)
+        requireRange(index, owner)
       }
     }
     for member in delta.hidden.keys { removePlace(member, of: owner, order) }

@@ -99,7 +99,8 @@ private struct StoreSchemaBuilder {
   }
 
   private mutating func addRelationshipIndexes(_ entity: EntitySchema) {
-    for property in entity.properties where property.declaringEntity == entity.index {
+    for property in entity.properties
+    where property.declaringEntity == entity.index && !property.isTransient {
       let number = number(entity, property.slot)
       if isColumn(property, of: entity), property.isRelationship {
         add("rel/\(number)", .relation(property: number), entity)

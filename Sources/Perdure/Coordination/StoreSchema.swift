@@ -118,7 +118,7 @@ package struct IndexDefinition: Hashable, Sendable {
 /// How a store keeps one property of an entity.
 package struct PropertyStorage: Hashable, Sendable {
   package enum Form: Hashable, Sendable {
-    /// An attribute in the row; a transient one, of the kind `absent`, is in none.
+    /// An attribute in the row. What is transient, relationships included, is of the kind `absent`, and in none.
     case attribute(FieldKind)
     /// A to-one relationship in the row. `index` gives the rows that point at a target.
     case toOne(destination: UInt16, index: StoreIndex)

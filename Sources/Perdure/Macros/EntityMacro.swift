@@ -92,6 +92,7 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - optional: Whether an object may be saved with nothing at the other end.
 ///   - minCount: The least number of objects at the other end of a to-many relationship that has any.
 ///   - maxCount: The greatest number; 0 means no limit. Not 1, which is a to-one relationship.
+///   - transient: Whether no store holds the links: `RelationshipDescription.isTransient`. The inverse says the same.
 ///   - originalName: The relationship's name in an earlier version of the model. Kept for migrations to
 ///     come: no migration reads it so far, and a renamed relationship is one that is gone and one that is
 ///     new.
@@ -100,7 +101,7 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 @attached(peer, names: prefixed(_inverseOf_))
 public macro Relationship(
   inverse: String? = nil, deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0,
-  maxCount: Int = 0, originalName: String? = nil, userInfo: [String: String] = [:],
+  maxCount: Int = 0, transient: Bool = false, originalName: String? = nil, userInfo: [String: String] = [:],
   versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 

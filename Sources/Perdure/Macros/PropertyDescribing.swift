@@ -218,23 +218,26 @@ extension _EntityAssembly {
   /// Adds a to-one relationship.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination?.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
-    optional: Bool = true, originalName: String? = nil, userInfo: [String: String] = [:],
+    optional: Bool = true, transient: Bool = false, originalName: String? = nil,
+    userInfo: [String: String] = [:],
     versionHashModifier: String? = nil
   ) {
     addRelationship(
       RelationshipDescription(
         name, to: Self.entity(of: Destination.self), inverse: inverse, minCount: optional ? 0 : 1,
-        maxCount: 1, isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName,
-        userInfo: userInfo, versionHashModifier: versionHashModifier))
+        maxCount: 1, isOptional: optional, deleteRule: deleteRule, isTransient: transient,
+        renamingIdentifier: originalName, userInfo: userInfo, versionHashModifier: versionHashModifier))
   }
 
   /// Adds a to-one relationship that always leads to an object.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
-    originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
+    transient: Bool = false, originalName: String? = nil, userInfo: [String: String] = [:],
+    versionHashModifier: String? = nil
   ) {
     add(
       name, Destination?.self, inverse: inverse, deleteRule: deleteRule, optional: false,
+      transient: transient,
       originalName: originalName, userInfo: userInfo, versionHashModifier: versionHashModifier)
   }
 
@@ -242,7 +245,8 @@ extension _EntityAssembly {
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: ToMany<Destination>.Type, inverse: String? = nil,
     deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0, maxCount: Int = 0,
-    originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
+    transient: Bool = false, originalName: String? = nil, userInfo: [String: String] = [:],
+    versionHashModifier: String? = nil
   ) {
     if maxCount == 1 {
       stop("\(name) is to-many with at most one object: declare it as an optional object.")
@@ -250,20 +254,21 @@ extension _EntityAssembly {
     addRelationship(
       RelationshipDescription(
         name, to: Self.entity(of: Destination.self), inverse: inverse, minCount: minCount,
-        maxCount: maxCount, isOptional: optional, deleteRule: deleteRule, renamingIdentifier: originalName,
-        userInfo: userInfo, versionHashModifier: versionHashModifier))
+        maxCount: maxCount, isOptional: optional, deleteRule: deleteRule, isTransient: transient,
+        renamingIdentifier: originalName, userInfo: userInfo, versionHashModifier: versionHashModifier))
   }
 
   /// Adds an ordered to-many relationship.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: OrderedToMany<Destination>.Type, inverse: String? = nil,
     deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0, maxCount: Int = 0,
-    originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
+    transient: Bool = false, originalName: String? = nil, userInfo: [String: String] = [:],
+    versionHashModifier: String? = nil
   ) {
     add(
       name, ToMany<Destination>.self, inverse: inverse, deleteRule: deleteRule, optional: optional,
-      minCount: minCount, maxCount: maxCount, originalName: originalName, userInfo: userInfo,
-      versionHashModifier: versionHashModifier)
+      minCount: minCount, maxCount: maxCount, transient: transient, originalName: originalName,
+      userInfo: userInfo, versionHashModifier: versionHashModifier)
     guard case .relationship(var relationship)? = properties.popLast() else {
       preconditionFailure("A relationship has just been added.")
     }

@@ -120,7 +120,7 @@ extension ContextCore {
     for relationship in overlay.shape.relationships {
       if relationship.form == .column {
         if overlay.reference(relationship.slot) == target { setBack(owner, relationship) }
-      } else if case .links = relationship.form,
+      } else if !relationship.isInColumn,
         overlay.delta(relationship.slot)?.added.contains(target) == true
       {
         disconnect(owner, relationship, target)

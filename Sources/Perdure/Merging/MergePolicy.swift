@@ -99,6 +99,8 @@ extension PropertyMergeRule {
       if needsSet { return "is no to-many relationship, which the rule union is for." }
       let isNumber = [.int16, .int32, .int64, .float, .double, .decimal].contains(kind)
       return needsNumbers && !isNumber ? "is no number, which the rule sum is for." : nil
+    case .relationship(let relationship) where relationship.isTransient:
+      return "is not stored, and cannot conflict."
     case .relationship(let relationship):
       if relationship.form == .column {
         return needsSet || needsNumbers ? "is to-one: give it error, store, object or custom." : nil

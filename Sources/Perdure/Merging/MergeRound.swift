@@ -84,7 +84,7 @@ struct MergeRound {
     let found = ObjectVersions(
       local: overlay.changedColumns, base: try context.baseColumns(overlay),
       store: try row.map { try context.columns(of: $0, overlay) }, isDeletedHere: overlay.isDeleted,
-      hasLinks: overlay.hasDeltas)
+      hasLinks: overlay.hasStoredDeltas)
     switch rules(overlay).outcome(found) {
     case .conflict(let slots):
       unresolved.failed.append(.rowUnchanged(overlay.reference, version))

@@ -13,6 +13,8 @@ final class GraphSchema: Sendable {
   let stores: [GraphStore]
   /// Whether there are several stores.
   let isJoined: Bool
+  /// Whether any relationship is transient.
+  let hasTransientRelationships: Bool
   private let shapes: [EntityShape?]
   /// The same, for those who meet many objects: looking one up counts no reference.
   private let uncountedShapes: [Unmanaged<EntityShape>?]
@@ -49,6 +51,7 @@ final class GraphSchema: Sendable {
     }
     var table = [EntityShape?](repeating: nil, count: Int(made.map(\.number).max() ?? 0) + 1)
     for shape in made { table[Int(shape.number)] = shape }
+    hasTransientRelationships = made.contains { $0.relationships.contains(where: \.isTransient) }
     shapes = table
     uncountedShapes = table.map { $0.map(Unmanaged.passUnretained) }
     let meant = made.filter { store.entity(named: $0.name)?.number == $0.number }
@@ -269,6 +272,10 @@ private struct GraphSchemaBuilder {
       if let relationship = RelationshipShape(property, stored, inverse: inverse, schema: store) {
         return .relationship(relationship)
       }
+      if property.isTransient, let destination = property.destination {
+        let number = self.storage(model.schemas[destination]).number
+        return .relationship(RelationshipShape(transient: property, inverse: inverse, to: number))
+      }
       switch stored.form {
       case .attribute(.absent):
         return .transient(property.attributeType ?? .undefined, isOptional: property.isOptional)
@@ -300,13 +307,13 @@ private struct GraphSchemaBuilder {
     for relationship in arriving {
       switch relationship.form {
       case .column where leavesReferences(relationship, entity): break
-      case .column: guards.insert(relationship.index)
-      case .inverseToOne, .inverseToMany: break
+      case .column: if let index = relationship.index { guards.insert(index) }
+      case .inverseToOne, .inverseToMany, .transient: break
       case .links: if let owners = relationship.owners { guards.insert(owners) }
       }
     }
     for case .relationship(let relationship) in entity.properties {
-      if case .links = relationship.form { guards.insert(relationship.index) }
+      if case .links = relationship.form, let index = relationship.index { guards.insert(index) }
     }
     entity.deletionGuards = guards.sorted { $0.rawValue < $1.rawValue }
   }

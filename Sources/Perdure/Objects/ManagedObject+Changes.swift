@@ -55,7 +55,7 @@ extension ManagedObject {
       } else if overlay?.delta(slot) != nil || start.deltas[slot] != nil {
         let relationship = shape.relationship(slot)
         let entries =
-          overlay?.isUnknownToStore == true ? [] : context.storedEntries(relationship.index, reference)
+          overlay?.isUnknownToStore == true ? [] : context.settledTargets(of: reference, relationship)
         let old = (start.deltas[slot] ?? LinkDelta()).applied(to: entries)
         guard old != (overlay?.delta(slot) ?? LinkDelta()).applied(to: entries) else { continue }
         let objects = old.map(context.instance)
@@ -94,7 +94,8 @@ extension ManagedObject {
   /// The values that properties were last read or saved with; nil inside for those without one.
   ///
   /// They are those of the state of the store that the context sees. A new object has none: its attributes give nil,
-  /// its to-many relationships nothing. Nor does a transient attribute have any.
+  /// its to-many relationships nothing. Nor does a transient attribute have any; a transient relationship has what it had
+  /// after the last save.
   ///
   /// Transformable attributes without a named transformer give their bytes.
   ///
@@ -122,7 +123,7 @@ extension ManagedObject {
     guard let context, let overlay else { return false }
     if overlay.isNew { return true }
     var stored = StoredColumns(context, self)
-    return shape.properties.indices.contains { isChanged($0, overlay, &stored) }
+    return shape.properties.indices.contains { !isTransient($0) && isChanged($0, overlay, &stored) }
   }
 
   private func changedSlots() -> [Int] {
@@ -139,7 +140,11 @@ extension ManagedObject {
   }
 
   private func isTransient(_ slot: Int) -> Bool {
-    if case .transient = shape.properties[slot] { true } else { false }
+    switch shape.properties[slot] {
+    case .transient: true
+    case .relationship(let relationship): relationship.isTransient
+    case .attribute, .count, .derived: false
+    }
   }
 
   /// The value of a column, or of a derived attribute of a kind, as `value(forKey:)` gives it.
@@ -164,14 +169,14 @@ extension ManagedObject {
     case .attribute, .transient: return nil
     case .count(let counted):
       let relationship = shape.relationship(counted)
-      return stored.map { Int64($0.context.storedEntryCount(relationship.index, reference)) }
+      return stored.map { Int64($0.context.settledTargetCount(of: reference, relationship)) }
     case .derived(let derived):
       return stored.flatMap { shown($0.context.storedValue(of: derived, reference), slot, derived.kind) }
     case .relationship(let relationship):
       if let order = relationship.order {
         return stored?.context.storedMembers(of: reference, relationship, order).map(core.instance) ?? []
       }
-      let objects = stored?.context.storedEntries(relationship.index, reference).map(core.instance) ?? []
+      let objects = stored?.context.settledTargets(of: reference, relationship).map(core.instance) ?? []
       return relationship.isToMany ? Set(objects) : objects.first
     }
   }
@@ -250,7 +255,9 @@ extension ManagedObject {
   public func willChangeValue(forKey key: String) {
     let slots = shape.slots(named: key)
     wakeForAccess()
-    if slots.contains(where: isTransient) { context?.noteTransients(of: self) }
+    if slots.contains(where: { isTransient($0) && !shape.isRelationship($0) }) {
+      context?.noteTransients(of: self)
+    }
   }
 
   /// Counts an attribute as changed that `setPrimitiveValue(_:forKey:)` has set.
@@ -295,11 +302,15 @@ extension ManagedObject {
   }
 
   /// Whether following a relationship asks the store: of one whose reference is in this object's row, until that is
-  /// loaded; of any other always, unless the object is new. Asks nothing. The entity must have the relationship.
+  /// loaded; of a transient one never; of any other always, unless the object is new. Asks nothing. The entity must have the relationship.
   public func hasFault(forRelationshipNamed key: String) -> Bool {
     let slot = relationshipSlot(key)
     if header.pointee.isGone || overlay?.isNew == true { return false }
-    return shape.relationship(slot).form != .column || overlay?.value(slot) == nil && isFault
+    switch shape.relationship(slot).form {
+    case .column: return overlay?.value(slot) == nil && isFault
+    case .inverseToOne, .inverseToMany, .links: return true
+    case .transient: return false
+    }
   }
 
   private func relationshipSlot(_ key: String) -> Int {

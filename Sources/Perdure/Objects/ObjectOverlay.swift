@@ -96,10 +96,15 @@ final class ObjectOverlay {
 
   var hasDeltas: Bool { !deltas.isEmpty }
 
+  /// Whether links are changed that the store keeps.
+  var hasStoredDeltas: Bool { deltas.contains { !shape.relationship($0.slot).isTransient } }
+
   var hasOrders: Bool { !orders.isEmpty }
 
   /// Whether a save has to ask the store for anything.
-  var isToBeWritten: Bool { isNew || isDeleted || changesRow || hasDeltas || hasOrders }
+  var isToBeWritten: Bool {
+    isNew || isDeleted || changesRow || hasOrders || hasStoredDeltas
+  }
 
   /// Whether a transient attribute was set since the last save.
   var changesTransients: Bool { transientsBefore != nil }

@@ -15,6 +15,8 @@ final class RelationshipShape: Sendable {
     case inverseToMany
     /// As entries of the link keyspace `links`, with this object as source (forward) or as target.
     case links(StoreIndex, isForward: Bool)
+    /// In the context alone (TransientLinks.swift).
+    case transient(isToMany: Bool)
   }
 
   let name: String
@@ -23,8 +25,8 @@ final class RelationshipShape: Sendable {
   /// The number of the entity at the other end, which may be abstract.
   let destination: UInt16
   /// For a column: the index from a target to the rows that point at it. Otherwise: from an owner to the
-  /// objects at the other end.
-  let index: StoreIndex
+  /// objects at the other end; nil for a transient relationship.
+  let index: StoreIndex?
   /// For links: from an object at the other end to its owners, when there is such an index.
   let owners: StoreIndex?
   /// The slot of the inverse in the destination and its sub-entities.
@@ -44,12 +46,21 @@ final class RelationshipShape: Sendable {
     switch form {
     case .column, .inverseToOne: false
     case .inverseToMany, .links: true
+    case .transient(let isToMany): isToMany
     }
   }
 
   /// Whether links are kept in a column, here or at the other end.
   var isInColumn: Bool {
-    if case .links = form { false } else { true }
+    switch form {
+    case .column, .inverseToOne, .inverseToMany: true
+    case .links, .transient: false
+    }
+  }
+
+  /// Whether no store holds the links.
+  var isTransient: Bool {
+    if case .transient = form { true } else { false }
   }
 
   /// Whether a save has to count the objects at the other end.
@@ -64,28 +75,41 @@ final class RelationshipShape: Sendable {
     return minCount > 0 && (!delta.removed.isEmpty || isOptional && delta.added.count < minCount)
   }
 
-  init?(
+  /// A relationship that a store holds; nil for any other property.
+  convenience init?(
     _ property: PropertySchema, _ storage: PropertyStorage, inverse: PropertySchema?, schema: StoreSchema
   ) {
     switch storage.form {
     case .attribute, .count, .derived: return nil
     case .toOne(let destination, let index):
-      form = .column
-      self.destination = destination
-      self.index = index
-      owners = nil
+      self.init(property, inverse, .column, to: destination, index: index, order: storage.order)
     case .inverse(let destination, let index, let owners, let isToMany):
-      self.destination = destination
-      self.index = index
-      self.owners = owners
+      let form: Form
       switch schema.definition(index).kind {
       case .links: form = .links(index, isForward: true)
       case .linksReversed(_, let links): form = .links(links, isForward: false)
       default: form = isToMany ? .inverseToMany : .inverseToOne
       }
+      self.init(
+        property, inverse, form, to: destination, index: index, owners: owners, order: storage.order)
     }
+  }
+
+  /// A transient relationship.
+  convenience init(transient property: PropertySchema, inverse: PropertySchema?, to destination: UInt16) {
+    self.init(property, inverse, .transient(isToMany: property.kind == .toMany), to: destination)
+  }
+
+  private init(
+    _ property: PropertySchema, _ inverse: PropertySchema?, _ form: Form, to destination: UInt16,
+    index: StoreIndex? = nil, owners: StoreIndex? = nil, order: OrderIndexes? = nil
+  ) {
+    self.form = form
+    self.destination = destination
+    self.index = index
+    self.owners = owners
+    self.order = order
     name = property.name
-    order = storage.order
     inverseIsOrdered = inverse?.isOrdered ?? false
     slot = property.slot
     inverseSlot = inverse?.slot

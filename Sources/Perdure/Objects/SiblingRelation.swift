@@ -110,6 +110,7 @@ struct SiblingRelationBuilder {
     switch relationship.form {
     case .column, .links: mayRepeat = true
     case .inverseToOne, .inverseToMany: mayRepeat = false
+    case .transient: preconditionFailure("The store is not asked for transient relationships.")
     }
   }
 

@@ -240,6 +240,8 @@ extension ContextCore {
 
   /// The handle is gone, and with it what leads from one object to the other.
   func abandonTransients() {
+    transientLinks.removeAll()
+    linksChanged()
     guard hasTransients else { return }
     for object in identityMap.objects { object.dropTransients() }
     for overlay in tracker.all where overlay.changesTransients {

@@ -66,13 +66,15 @@ extension ContextCore {
 extension ContextCore {
   /// The unsaved order of a relationship, with places for whom the store has none (P2).
   private func orderDelta(of owner: ObjectReference, _ relationship: RelationshipShape) -> OrderDelta {
-    guard let order = relationship.order else { preconditionFailure("\(relationship.name) has no order.") }
+    guard let order = relationship.order, let index = relationship.index else {
+      preconditionFailure("\(relationship.name) has no order.")
+    }
     let overlay = tracker[owner]
     if let delta = overlay?.order(relationship.slot) { return delta }
     if overlay?.isUnknownToStore == true { return OrderDelta() }
     return reading(owner, or: OrderDelta()) {
       let placed = try view.entryCount(order.ordered, OrderIndexes.range(of: owner))
-      let linked = try view.entryCount(relationship.index, Self.range(of: owner))
+      let linked = try view.entryCount(index, Self.range(of: owner))
       return placed == linked ? OrderDelta() : try repairedOrder(of: owner, relationship, order)
     }
   }
@@ -82,7 +84,7 @@ extension ContextCore {
   ) throws -> OrderDelta {
     let delta = OrderDelta()
     let places = try storedPlaces(of: owner, order)
-    let linked = storedEntries(relationship.index, owner)
+    let linked = settledTargets(of: owner, relationship)
     let members = Set(linked)
     for place in places where !members.contains(place.reference) {
       delta.hide(place.reference, stored: place.key)

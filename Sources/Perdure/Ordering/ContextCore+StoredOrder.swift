@@ -12,7 +12,7 @@ extension ContextCore {
   func storedMembers(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ order: OrderIndexes
   ) -> [ObjectReference] {
-    let linked = storedEntries(relationship.index, owner).sorted { $0.rawValue < $1.rawValue }
+    let linked = settledTargets(of: owner, relationship).sorted { $0.rawValue < $1.rawValue }
     let (members, placed) = (Set(linked), storedMembers(of: owner, order))
     let known = Set(placed)
     return placed.filter(members.contains) + linked.filter { !known.contains($0) }
@@ -24,9 +24,10 @@ extension ContextCore {
     underEach owners: [ObjectReference], _ relationship: RelationshipShape, _ order: OrderIndexes,
     countMax: Int, to found: inout [ObjectReference], ends: inout [Int]
   ) throws {
+    guard let index = relationship.index else { return }
     for owner in owners {
       let placed = try storedPlaces(of: owner, order)
-      let isWhole = try placed.count == view.entryCount(relationship.index, Self.range(of: owner))
+      let isWhole = try placed.count == view.entryCount(index, Self.range(of: owner))
       found += isWhole ? placed.map(\.reference) : storedMembers(of: owner, relationship, order)
       ends.append(found.count)
       if found.count > countMax { return }

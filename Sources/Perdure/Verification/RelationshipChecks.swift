@@ -39,10 +39,10 @@ struct RelationshipChecks {
           property.inverse.map { $0.slot == property.slot && $0.entity == property.declaringEntity } ?? false
         if !shape.isOptional || shape.hasCountLimits { limited[entity.number, default: []].append(shape) }
         if case .links(let links, _) = shape.form, isOwnInverse { symmetric.insert(links) }
-        if shape.form == .column, shape.inverseIsToOne, seen.insert(shape.index).inserted {
+        if shape.form == .column, shape.inverseIsToOne, let index = shape.index, seen.insert(index).inserted {
           pairs.append(
             Pair(
-              index: shape.index, name: property.name, destination: storage.destination,
+              index: index, name: property.name, destination: storage.destination,
               isOwnInverse: isOwnInverse))
         }
       }
@@ -56,8 +56,10 @@ struct RelationshipChecks {
       let count: Int
       if relationship.form == .column {
         count = row.isPresent(row.fields[relationship.slot]) ? 1 : 0
+      } else if let index = relationship.index {
+        count = try view.entryCount(index, ContextCore.range(of: reference))
       } else {
-        count = try view.entryCount(relationship.index, ContextCore.range(of: reference))
+        return nil
       }
       return PropertyRules.violation(relationship, count: count).map {
         "\(relationship.name) has \(count), and \($0.rule)"

@@ -48,6 +48,7 @@ private struct Family {
     self.random = random
     var model = RandomModel(&self.random, rules: [.cascade, .noAction])
     model.order(&self.random)
+    model.makeTransient(&self.random)
     model.hasUniqueNumbers = isUnique
     self.model = model
     container = PersistentContainer(
@@ -256,7 +257,9 @@ private struct Family {
       request.includesSubentities = false
       return try context.fetch(request).sorted { $0.reference.rawValue < $1.reference.rawValue }.map {
         object in
-        let values = entity.properties.map { "\($0.name)=\(text(object.value(forKey: $0.name)))" }
+        let values = entity.properties.filter { !$0.isTransient }.map {
+          "\($0.name)=\(text(object.value(forKey: $0.name)))"
+        }
         return "\(text(object)) \(values.joined(separator: " "))"
       }
     }

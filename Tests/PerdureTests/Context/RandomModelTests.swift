@@ -41,7 +41,9 @@ private struct World {
 
   init(_ kind: StoreKind, _ random: SeededGenerator) throws {
     self.random = random
-    model = RandomModel(&self.random, rules: [.cascade, .cascade, .deny])
+    var model = RandomModel(&self.random, rules: [.cascade, .cascade, .deny])
+    model.makeTransient(&self.random)
+    self.model = model
     self.kind = kind
     directory = try TemporaryDirectory()
     container = try Self.container(kind, model, in: directory)
@@ -79,7 +81,7 @@ private struct World {
     case 64..<72: try delete()
     case 72..<82: try save()
     case 82..<85: rollback()
-    case 85..<88: context.refreshAllObjects()
+    case 85..<88: refreshAll()
     case 88..<92: refresh()
     default: held.removeAll { _ in Bool.random(using: &random) }
     }
@@ -216,7 +218,7 @@ private struct World {
     expect(!context.hasChanges, "has changes after a save")
     current.save()
     saved = current
-    check(current, in: container.newContext())
+    check(current, in: container.newContext(), isOther: true)
     if random.chance(30) { try expectWhole(container) }
     if kind == .engine, random.chance(5) { try reopen() }
   }
@@ -228,6 +230,8 @@ private struct World {
     container = try Self.container(kind, model, in: directory)
     context = container.newContext()
     for (number, id) in ids { ids[number] = container.managedObjectID(forURI: id.uri) ?? id }
+    current.forgetTransients()
+    saved.forgetTransients()
     check(current, in: context)
   }
 
@@ -235,6 +239,15 @@ private struct World {
     trace.append("rollback")
     context.rollback()
     current = saved
+  }
+
+  private mutating func refreshAll() {
+    // Which transient links go is told by what has unsaved changes: all do where nothing has.
+    if context.hasChanges, !model.pairs.joined().allSatisfy({ !$0.isTransient }) { return }
+    trace.append("refresh all")
+    context.refreshAllObjects()
+    current.forgetTransients()
+    saved.forgetTransients()
   }
 
   /// Of one object; which links are gone that it had with what is deleted here is not asked.
@@ -248,6 +261,9 @@ private struct World {
     if !merges {
       // What has been saved and deleted here is not linked again: there is none of it now.
       current.forgetChanges(of: number, saved)
+      guard saved.objects[number] != nil else { return }
+      current.forgetTransients(of: number)
+      saved.forgetTransients(of: number)
     }
   }
 
@@ -259,7 +275,10 @@ private struct World {
     Issue.record("\(what)\n\(trace.joined(separator: "\n"))")
   }
 
-  private mutating func check(_ twin: GraphTwin, in context: ManagedObjectContext) {
+  /// - Parameter isOther: Whether it is another context, which knows nothing of transient links.
+  private mutating func check(_ twin: GraphTwin, in context: ManagedObjectContext, isOther: Bool = false) {
+    var twin = twin
+    if isOther { twin.forgetTransients() }
     for number in twin.living {
       let shown = object(number, in: context)
       for end in twin.ends(of: number) {

@@ -70,6 +70,17 @@ struct GraphTwin {
     for target in targets(owner, end) { disconnect(owner, end, target) }
   }
 
+  // MARK: Transient links
+
+  /// Forgets the transient links of one object, or of all: those that lead to it one-way are others'.
+  mutating func forgetTransients(of number: Int? = nil) {
+    for end in model.pairs.joined() where end.isTransient {
+      for owner in number.map({ [$0] }) ?? Array(objects.keys) where ends(of: owner).contains(end) {
+        removeAll(owner, end)
+      }
+    }
+  }
+
   // MARK: Deletions
 
   /// Applies the delete rules.

@@ -13,6 +13,7 @@ struct RandomEnd: Hashable {
   let destination: Int
   var isToMany = true
   var isOrdered = false
+  var isTransient = false
   var rule = DeleteRule.nullify
   var isOptional = true
   var minCount = 0
@@ -59,6 +60,18 @@ struct RandomModel {
     for pair in pairs.indices {
       for place in pairs[pair].indices where pairs[pair][place].isToMany {
         pairs[pair][place].isOrdered = random.chance(40)
+      }
+    }
+  }
+
+  /// Lets no store hold some of the relationships. They demand nothing, as they may be lost at any time.
+  mutating func makeTransient(_ random: inout SeededGenerator) {
+    for pair in pairs.indices where random.chance(25) {
+      for place in pairs[pair].indices {
+        pairs[pair][place].isTransient = true
+        pairs[pair][place].isOrdered = false
+        pairs[pair][place].isOptional = true
+        pairs[pair][place].minCount = 0
       }
     }
   }
@@ -129,16 +142,17 @@ struct RandomModel {
     return end.isToMany
       ? .toMany(
         end.name, destination, inverse: inverse, optional: end.isOptional, minCount: end.minCount,
-        maxCount: end.maxCount, deleteRule: end.rule, ordered: end.isOrdered)
+        maxCount: end.maxCount, deleteRule: end.rule, ordered: end.isOrdered, transient: end.isTransient)
       : .toOne(
-        end.name, destination, inverse: inverse, optional: end.isOptional, deleteRule: end.rule)
+        end.name, destination, inverse: inverse, optional: end.isOptional, deleteRule: end.rule,
+        transient: end.isTransient)
   }
 
   /// One line for each relationship.
   var text: String {
     pairs.joined().map { end in
       "\(entities[end.entity].name).\(end.name) -> \(entities[end.destination].name)"
-        + " \(end.isOrdered ? "ordered " : "")\(end.isToMany ? "many" : "one") \(end.rule)"
+        + " \(end.isOrdered ? "ordered " : "")\(end.isTransient ? "transient " : "")\(end.isToMany ? "many" : "one") \(end.rule)"
         + " inverse \(inverses[end.pair])"
         + "\(end.isOptional ? "" : " required") \(end.minCount)...\(end.maxCount)"
     }.joined(separator: "\n")
