@@ -12,7 +12,6 @@
 //      the way says otherwise; a split of the leaf closes the way.
 //  A3  Removals leave the leaf an entry at least. Whether it is sparse is looked at once, when the leaf is left:
 //      a run of keys that goes costs one merge for each leaf, and a merge closes the way.
-//  A4  A removal that finds nothing copies no node.
 
 /// Puts entries into a tree and takes them out, in ascending order of keys.
 struct AscendingInsertion: ~Copyable {
@@ -62,7 +61,7 @@ struct AscendingInsertion: ~Copyable {
 
   /// As `OrderedTree.remove`. No key may be less than one that came before it.
   mutating func remove(_ key: UnsafeRawBufferPointer) {
-    guard let leaf = leaf(for: key, unlessAbsent: true) else {
+    guard let leaf = leaf(for: key) else {
       tree.pointee.remove(key, in: arena)
       return
     }
@@ -90,16 +89,10 @@ struct AscendingInsertion: ~Copyable {
   // MARK: The way
 
   /// Nil while the tree has no inner node.
-  ///
-  /// - Parameter unlessAbsent: Gives nil as well where the way would have to go elsewhere for a key that is not there.
-  private mutating func leaf(
-    for key: UnsafeRawBufferPointer, unlessAbsent: Bool = false
-  ) -> OrderedNode? {
+  private mutating func leaf(for key: UnsafeRawBufferPointer) -> OrderedNode? {
     guard tree.pointee.height > 1 else { return nil }
     var level = tree.pointee.height &- 1
     guard let leaf else {
-      // A4
-      if unlessAbsent, tree.pointee.get(key) == nil { return nil }
       let root = OrderedNode(arena.writable(tree.pointee.root.unsafelyUnwrapped))
       tree.pointee.root = root.base
       steps[level] = Step(node: root, slot: 0, isLast: true)
@@ -109,7 +102,6 @@ struct AscendingInsertion: ~Copyable {
     while level > 0 {
       let step = steps[level]
       if step.slot &+ 1 < step.node.count, !step.node.isBefore(key, step.slot &+ 1) {
-        if unlessAbsent, tree.pointee.get(key) == nil { return nil }
         count()
         mergeIfSparse()
         // A way that a merge has closed begins at the root.

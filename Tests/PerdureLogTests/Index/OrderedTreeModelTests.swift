@@ -157,29 +157,6 @@ struct OrderedTreeModelTests {
     expectTrue(arena.liveByteCount == 0)
   }
 
-  @Test("Taking out in order what is not there copies no node")
-  func absentKeys() {
-    let arena = NodeArena()
-    var tree = OrderedTree()
-    func key(_ id: UInt64) -> [UInt8] { withUnsafeBytes(of: id.bigEndian) { [UInt8]($0) } }
-    for id in stride(from: UInt64(0), to: 20_000, by: 2) { _ = tree.put(key(id), id, in: arena) }
-    arena.publish()
-    let before = tree
-    func remove(_ ids: some Sequence<UInt64>) {
-      withUnsafeMutablePointer(to: &tree) { tree in
-        var ascending = AscendingInsertion(tree, in: arena)
-        for id in ids { key(id).withUnsafeBytes { ascending.remove($0) } }
-        ascending.finish()
-      }
-    }
-    remove(stride(from: UInt64(1), to: 20_002, by: 2))
-    expectTrue(arena.createdCount == 0 && tree.root == before.root && tree.count == before.count)
-    // One leaf with the way to it, whatever else is not there.
-    remove([1, 3, 4001, 4002, 4003, 9999, 30_001])
-    expectTrue(arena.createdCount == tree.height && tree.count == before.count - 1)
-    tree.checkInvariants(in: arena)
-  }
-
   @Test("The longest key and the empty one are held, a longer one is misuse")
   func keyLengths() {
     let arena = NodeArena()
