@@ -52,7 +52,7 @@ struct TransientRelationshipTests {
     players[0].partner = players[0]
     #expect(players[0].partner === players[0] && players[1].partner == nil)
     players[0].setValue(nil, forKey: "playing")
-    #expect(tracks[1].players.isEmpty && tracks[0].value(forKeyPath: "players.@count") as? Int64 == 1)
+    #expect(tracks[1].players.isEmpty && (tracks[0].value(forKeyPath: "players.@count") as? Int) == 1)
   }
 
   @Test("T5 A save keeps the links and writes nothing of them; another context, and the store, know none")
@@ -78,7 +78,8 @@ struct TransientRelationshipTests {
     try other.save()
     try context.save()
     #expect(!context.hasChanges && players[0].playing === tracks[0] && tracks[0].players.count == 1)
-    #expect(players[0].name == "z" && same.playing == nil)
+    context.refresh(players[0], mergeChanges: true)
+    #expect(players[0].name == "z" && players[0].playing === tracks[0] && same.playing == nil)
     #expect(players[0].committedValues(forKeys: ["playing"])["playing"] as? Track === tracks[0])
     try container.close()
     let reopened = try open()
@@ -104,7 +105,7 @@ struct TransientRelationshipTests {
     let context = reader.newContext()
     let track = try #require(try context.fetch(FetchRequest<Track>()).first)
     let player = try #require(try context.fetch(FetchRequest<Player>()).first)
-    track.players = [player]
+    track.players.replace(with: [player])
     try context.save()
     #expect(!context.hasChanges && player.playing === track)
   }
@@ -157,21 +158,23 @@ struct TransientRelationshipTests {
     players[0].playing = tracks[0]
     tracks[1].follower = tracks[0]
     try context.save()
-    let plan = try context.plan(delete: players[0])
+    let plan = try context.plan(delete: [players[0]])
     #expect(plan.cascaded.map(\.objectID) == [players[1].objectID])
     #expect(plan.nullified.map(\.owner) == [tracks[0].objectID])
     #expect(
-      try context.plan(delete: tracks[0]).nullified.map(\.owner) == [players[0].objectID, tracks[1].objectID])
+      try context.plan(delete: [tracks[0]]).nullified.map(\.owner) == [
+        players[0].objectID, tracks[1].objectID,
+      ])
     context.delete(players[0])
     context.delete(tracks[0])
     try context.save()
-    #expect(try context.count(FetchRequest<Player>()) == 0 && tracks[1].follower == nil)
+    #expect(try context.count(for: FetchRequest<Player>()) == 0 && tracks[1].follower == nil)
     let player = Player(context: context)
-    player.queue = [tracks[1]]
+    player.queue.replace(with: [tracks[1]])
     try context.save()
     context.delete(player)
     #expect(refusals(context) == ["1600 queue"])
-    player.queue = []
+    player.queue.removeAll()
     #expect(refusals(context) == [])
   }
 
@@ -180,7 +183,7 @@ struct TransientRelationshipTests {
     let context = try context()
     let (tracks, players) = try band(context)
     let third = Track(context: context)
-    players[0].queue = [tracks[0], tracks[1], third]
+    players[0].queue.replace(with: [tracks[0], tracks[1], third])
     #expect(refusals(context) == ["1590 queue"])
     players[0].queue.remove(third)
     #expect(refusals(context) == [])
@@ -224,7 +227,7 @@ struct TransientRelationshipTests {
     let (tracks, players) = try band(context)
     players[0].playing = tracks[0]
     var request = FetchRequest<Player>()
-    request.predicate = try FetchPredicate("playing.title == 'a'")
+    request.predicate = try FetchPredicate(format: "playing.title == 'a'")
     let error = #expect(throws: FetchError.self) { try context.fetch(request) }
     #expect(error?.code == .transientAttribute)
     request.predicate = nil
@@ -243,7 +246,7 @@ struct TransientRelationshipTests {
     #expect(gone == nil)
     #expect(tracks[0].players.count == 1 && tracks[0].objectIDs(forRelationshipNamed: "players").count == 1)
     #expect(gone == nil && !tracks[0].hasFault(forRelationshipNamed: "players"))
-    #expect(tracks[0].players.first?.name == "x")
+    #expect(Array(tracks[0].players).first?.name == "x")
     tracks = []
     let track = try #require(try context.fetch(FetchRequest<Track>()).first { $0.title == "a" })
     #expect(track.players.count == 1)
@@ -258,7 +261,7 @@ struct TransientRelationshipTests {
     let child = try context.newChildContext()
     let below = try child.fetch(FetchRequest<Player>()).sorted { $0.name ?? "" < $1.name ?? "" }
     #expect(below[0].playing == nil)
-    below[1].playing = try #require(try child.fetch(FetchRequest<Track>()).first)
+    below[1].playing = try child.fetch(FetchRequest<Track>())[0]
     try child.save()
     #expect(below[1].playing != nil && players[1].playing == nil && !context.hasChanges)
     child.delete(below[0])

@@ -72,8 +72,8 @@ struct TransientRelationshipModelTests {
   func differences() throws {
     let without = try ManagedObjectModel([entity("A", .string("name")), entity("B")])
     let (model, stored) = (try Self.model(), try Self.model(transient: false))
-    #expect(ModelDifference.differences(from: without, to: model).allSatisfy(\.isCompatible))
-    #expect(ModelDifference.differences(from: model, to: without).allSatisfy(\.isCompatible))
+    #expect(ModelDifference.differences(from: without, to: model).allSatisfy { $0.isCompatible })
+    #expect(ModelDifference.differences(from: model, to: without).allSatisfy { $0.isCompatible })
     let turned = ModelDifference.differences(from: model, to: stored)
     #expect(turned.map(\.kind) == [.transientChanged, .transientChanged, .transientChanged])
     #expect(turned.allSatisfy { !$0.isCompatible && $0.message == "The relationship became stored." })
@@ -87,7 +87,7 @@ struct TransientRelationshipModelTests {
     let after = try ManagedObjectModel([
       entity("A", .string("name"), .toOne("a", "A", optional: false, transient: true))
     ])
-    #expect(ModelDifference.differences(from: before, to: after).allSatisfy(\.isCompatible))
+    #expect(ModelDifference.differences(from: before, to: after).allSatisfy { $0.isCompatible })
   }
 
   @Test("A description says which relationships are transient")

@@ -8,8 +8,7 @@ import PerdureTestSupport
 /// Segments that compaction has rewritten, some into groups, and such as it never touched; commits that go over
 /// several segments; removals; values by themselves, packed with either of two dictionaries, and in files of their
 /// own; an index file with tables and trees, long keys, units that are free again, and a log behind it; plain, unique
-/// and counting indexes. Its log is the same to the byte for a seed, and its other files are as
-/// long.
+/// and counting indexes. Its log is the same to the byte for a seed, and its other files are as long.
 package struct RotStore: Sendable {
   /// An entry of a derived index.
   package struct Entry: Hashable, Sendable {

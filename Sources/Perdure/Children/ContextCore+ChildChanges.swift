@@ -164,7 +164,7 @@ extension ContextCore {
       guard relationship.order?.keys == place.link.index, contains(owner, relationship, member) else {
         continue
       }
-      setPlace(of: member, to: place.key, of: owner, relationship, madeRoom: place.madeRoom)
+      setPlace(of: member, to: place.key, of: owner, relationship, isSpread: place.isSpread)
     }
   }
 }

@@ -206,15 +206,14 @@ extension ContextCore {
 
   /// Puts a member at a place that is known.
   ///
-  /// - Parameter madeRoom: Whether nobody asks for it; who was moved before stays somebody who was.
+  /// - Parameter isSpread: Whether nobody asks for it.
   func setPlace(
     of member: ObjectReference, to key: OrderKey, of owner: ObjectReference,
-    _ relationship: RelationshipShape, madeRoom: Bool
+    _ relationship: RelationshipShape, isSpread: Bool
   ) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
     let stored = delta.placed[member].map(\.stored) ?? storedKey(of: member, under: owner, order)
-    let isSpread = madeRoom && delta.placed[member]?.isSpread ?? true
     delta.place(member, at: key, stored: stored, isSpread: isSpread)
     setOrder(delta, owner, relationship)
   }
@@ -307,8 +306,7 @@ extension ContextCore {
           let known =
             other == member
             ? stored : delta.placed[other].map(\.stored) ?? storedKey(of: other, under: owner, order)
-          let isSpread = other != member && delta.placed[other]?.isSpread ?? true
-          delta.place(other, at: key, stored: known, isSpread: isSpread)
+          delta.place(other, at: key, stored: known, isSpread: other != member)
         }
         return
       }

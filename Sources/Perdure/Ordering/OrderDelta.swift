@@ -31,7 +31,10 @@ final class OrderDelta {
   }
 
   /// Gives a member a place.
+  ///
+  /// - Parameter isSpread: Whether nobody asks for it; who was moved before stays somebody who was.
   func place(_ member: ObjectReference, at key: OrderKey, stored: OrderKey?, isSpread: Bool = false) {
+    let isSpread = isSpread && placed[member]?.isSpread ?? true
     forget(member)
     if key == stored { return }
     if let stored { tree.insert(OrderPlace(key: stored, reference: member), weight: -1) }

@@ -59,12 +59,12 @@ package struct StorePlace: Hashable, Sendable {
   package let link: StoreLink
   package let key: OrderKey
   /// Whether nobody has moved the member: it made room for others. A store need not know.
-  package let madeRoom: Bool
+  package let isSpread: Bool
 
-  package init(link: StoreLink, key: OrderKey, madeRoom: Bool = false) {
+  package init(link: StoreLink, key: OrderKey, isSpread: Bool = false) {
     self.link = link
     self.key = key
-    self.madeRoom = madeRoom
+    self.isSpread = isSpread
   }
 }
 

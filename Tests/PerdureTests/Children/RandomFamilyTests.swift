@@ -17,15 +17,16 @@ struct RandomFamilyTests {
     arguments: [false, true])
   func random(_ isUnique: Bool) throws {
     var random = SeededGenerator.forTest("families on random models \(isUnique)")
-    for _ in 0..<16 {
+    let stepCount = 160
+    for _ in 0..<LongRun.count(16, of: stepCount) {
       var family = try Family(SeededGenerator(seed: random.next()), isUnique: isUnique)
-      for _ in 0..<160 where !family.hasFailed { try family.step() }
+      for _ in 0..<stepCount where !family.hasFailed { try family.step() }
       try family.finish()
     }
   }
 }
 
-private struct Family {
+private struct Family: RandomEdits {
   /// Whose child each context is; nil for those on the store.
   private static let parents: [Int?] = [nil, nil, 0, 0, 2]
   private static let policies: [(name: String, policy: MergePolicy)] = [
@@ -41,7 +42,6 @@ private struct Family {
   var ids: Set<ManagedObjectID> = []
   var trace: [String] = []
   var hasFailed = false
-  /// Some objects are held, the others come and go.
   var held: [ManagedObject] = []
 
   init(_ random: SeededGenerator, isUnique: Bool) throws {
@@ -95,7 +95,7 @@ private struct Family {
     if random.chance(30) { held.removeAll() }
   }
 
-  private mutating func note(_ text: String) { trace.append(text) }
+  mutating func note(_ text: String) { trace.append(text) }
 
   private mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
     if holds || hasFailed { return }
@@ -124,76 +124,11 @@ private struct Family {
     note("\(number) inserts \(text(object))")
   }
 
-  /// An object of an entity or of one that inherits from it.
-  private mutating func draw(_ entity: Int, _ number: Int) throws -> ManagedObject? {
-    let request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name)
-    let found = try contexts[number].fetch(request).sorted { $0.reference.rawValue < $1.reference.rawValue }
-    guard !found.isEmpty else { return nil }
-    let object = random.pick(found)
-    held.append(object)
-    return object
-  }
-
-  private mutating func drawEnd(_ number: Int) throws -> (owner: ManagedObject, end: RandomEnd)? {
-    let end = random.pick(Array(model.pairs.joined()))
-    return try draw(end.entity, number).map { ($0, end) }
-  }
-
-  private mutating func change(_ number: Int) throws {
-    guard let (owner, end) = try drawEnd(number) else { return }
-    guard let target = random.chance(80) ? try draw(end.destination, number) : nil else {
-      note("\(number) \(text(owner)).\(end.name) = nil")
-      return owner.setValue(nil, forKey: end.name)
-    }
-    note("\(number) \(text(owner)).\(end.name) \(text(target))")
-    if end.isOrdered { return changeOrder(owner.mutableOrderedSetValue(forKey: end.name), target) }
-    guard end.isToMany else { return owner.setValue(target, forKey: end.name) }
-    let set = owner.mutableSetValue(forKey: end.name)
-    if set.contains(target) { set.remove(target) } else { set.insert(target) }
-  }
-
-  private mutating func changeOrder(_ members: OrderedToMany<ManagedObject>, _ target: ManagedObject) {
-    if !members.contains(target) {
-      members.insert(target, at: Int.random(in: 0...members.count, using: &random))
-    } else if random.chance(60) {
-      let position = Int.random(in: 0..<members.count, using: &random)
-      note("  moved to \(position)")
-      members.move(target, to: position)
-    } else {
-      members.remove(target)
-    }
-  }
-
-  private mutating func replace(_ number: Int) throws {
-    guard let (owner, end) = try drawEnd(number), end.isToMany else { return }
-    let wanted = try (0..<3).compactMap { _ in try draw(end.destination, number) }
-    note("\(number) \(text(owner)).\(end.name) = \(wanted.map(text))")
-    owner.setValue(end.isOrdered ? wanted : Set(wanted), forKey: end.name)
-  }
-
   private mutating func setNumber(_ number: Int) throws {
     guard let object = try draw(random.pick(model.entities.indices), number) else { return }
     let value = random.chance(20) ? nil : Int64.random(in: 0..<5, using: &random)
     note("\(number) \(text(object)).number = \(value.map(String.init) ?? "nil")")
     object.setValue(value, forKey: "number")
-  }
-
-  private mutating func delete(_ number: Int) throws {
-    guard let object = try draw(random.pick(model.entities.indices), number) else { return }
-    note("\(number) deletes \(text(object))")
-    contexts[number].delete(object)
-  }
-
-  private mutating func refresh(_ number: Int) throws {
-    let context = contexts[number]
-    let deleted = context.deletedObjects.sorted { $0.reference.rawValue < $1.reference.rawValue }
-    let found =
-      !deleted.isEmpty && random.chance(50)
-      ? random.pick(deleted) : try draw(random.pick(model.entities.indices), number)
-    guard let found else { return }
-    let merges = random.chance(50)
-    note("\(number) refreshes \(text(found)), \(merges ? "merging" : "forgetting")")
-    context.refresh(found, mergeChanges: merges)
   }
 
   private static let expected: Set<PerdureError.Code> = [
@@ -278,9 +213,5 @@ private struct Family {
 
   private func isGoing(_ object: ManagedObject) -> Bool {
     object.isDeleted || object.core.tracker.isDeleted(object.reference)
-  }
-
-  private func text(_ object: ManagedObject) -> String {
-    "\(object.entity.name)/\(object.reference.rawValue & 0xFFFF_FFFF_FFFF)"
   }
 }

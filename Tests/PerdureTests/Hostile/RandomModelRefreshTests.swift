@@ -21,14 +21,13 @@ struct RandomModelRefreshTests {
   }
 }
 
-private struct Rivals {
+private struct Rivals: RandomEdits {
   let model: RandomModel
   let container: PersistentContainer
   let contexts: [ManagedObjectContext]
   var random: SeededGenerator
   var trace: [String] = []
   var hasFailed = false
-  /// Some objects are held, the others come and go.
   var held: [ManagedObject] = []
 
   init(_ random: SeededGenerator) throws {
@@ -69,7 +68,7 @@ private struct Rivals {
     if random.chance(30) { held.removeAll() }
   }
 
-  private mutating func note(_ text: String) { trace.append(text) }
+  mutating func note(_ text: String) { trace.append(text) }
 
   private mutating func expect(_ holds: Bool, _ what: String) {
     guard !holds, !hasFailed else { return }
@@ -83,59 +82,7 @@ private struct Rivals {
     let entity = random.pick(model.concrete)
     let object = contexts[number].insertNewObject(forEntityName: model.entities[entity].name)
     held.append(object)
-    note("\(number) inserts \(object.objectID.uri.suffix(8))")
-  }
-
-  /// An object of an entity or of one that inherits from it.
-  private mutating func draw(_ entity: Int, _ number: Int) throws -> ManagedObject? {
-    let request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name)
-    let found = try contexts[number].fetch(request).sorted { $0.objectID.uri < $1.objectID.uri }
-    guard !found.isEmpty else { return nil }
-    let object = random.pick(found)
-    held.append(object)
-    return object
-  }
-
-  private mutating func drawEnd(_ number: Int) throws -> (owner: ManagedObject, end: RandomEnd)? {
-    let end = random.pick(Array(model.pairs.joined()))
-    return try draw(end.entity, number).map { ($0, end) }
-  }
-
-  private mutating func change(_ number: Int) throws {
-    guard let (owner, end) = try drawEnd(number) else { return }
-    guard let target = random.chance(75) ? try draw(end.destination, number) : nil else {
-      note("\(number) \(name(owner)).\(end.name) = nil")
-      return owner.setValue(nil, forKey: end.name)
-    }
-    note("\(number) \(name(owner)).\(end.name) \(name(target))")
-    guard end.isToMany else { return owner.setValue(target, forKey: end.name) }
-    let set = owner.mutableSetValue(forKey: end.name)
-    if set.contains(target) { set.remove(target) } else { set.insert(target) }
-  }
-
-  private mutating func replace(_ number: Int) throws {
-    guard let (owner, end) = try drawEnd(number), end.isToMany else { return }
-    let wanted = try (0..<3).compactMap { _ in try draw(end.destination, number) }
-    note("\(number) \(name(owner)).\(end.name) = \(wanted.map(name))")
-    owner.setValue(Set(wanted), forKey: end.name)
-  }
-
-  private mutating func delete(_ number: Int) throws {
-    guard let object = try draw(random.pick(model.entities.indices), number) else { return }
-    note("\(number) deletes \(name(object))")
-    contexts[number].delete(object)
-  }
-
-  private mutating func refresh(_ number: Int) throws {
-    let context = contexts[number]
-    let deleted = context.deletedObjects.sorted { $0.objectID.uri < $1.objectID.uri }
-    let found =
-      !deleted.isEmpty && random.chance(50)
-      ? random.pick(deleted) : try draw(random.pick(model.entities.indices), number)
-    guard let found else { return }
-    let merges = random.chance(50)
-    note("\(number) refreshes \(name(found)), \(merges ? "merging" : "forgetting")")
-    context.refresh(found, mergeChanges: merges)
+    note("\(number) inserts \(text(object))")
   }
 
   private mutating func save(_ number: Int) throws {
@@ -182,10 +129,6 @@ private struct Rivals {
       }
     }
     return links
-  }
-
-  private func name(_ object: ManagedObject) -> String {
-    object.objectID.uri.split(separator: "/").suffix(2).joined()
   }
 }
 

@@ -79,8 +79,8 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
         found.append(member)
         return true
       }
-    } else {
-      try view.appendReferences(under: owner, in: relationship.index, to: &found)
+    } else if let index = relationship.index {
+      try view.appendReferences(under: owner, in: index, to: &found)
     }
     return found
   }
