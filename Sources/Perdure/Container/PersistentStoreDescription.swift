@@ -35,7 +35,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Objects of other entities cannot be inserted or fetched, unless another store of the container has them. No relationship of the configuration may lead out of it.
   /// A store that was made with a configuration takes on a greater one, or all entities, and no smaller one.
   public var configuration: String?
-  /// Changes what the engine is opened with; nil for its defaults. Called at each opening, on the thread that opens.
+  /// Changes what the engine is opened with; nil for what is right for most graphs: the engine's defaults, and a checkpoint
+  /// at close from 128 KiB on (`CheckpointOptions.closeTailBytes`). Called at each opening, on the thread that opens.
   ///
   ///     description.configuresEngine = { options in
   ///       options.fileSystem = fileSystem

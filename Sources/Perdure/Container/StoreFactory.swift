@@ -13,10 +13,18 @@ package struct StoreFactory: Sendable {
     self.open = open
   }
 
+  /// From which length on of the log behind the last checkpoint closing writes another one.
+  ///
+  /// Less than the engine's own default: each small save changes several indexes, which the next opening would do again,
+  /// 50 ms for a MiB of them (Benchmarks/README.md). A program that opens, saves a little and closes pays for a
+  /// checkpoint once in some hundred runs, and never for more than a few milliseconds of reading the log.
+  static let closeTailBytes = 128 << 10
+
   /// The store on the log-structured engine. This is the one place where the graph chooses its engine.
   package static let standard = StoreFactory { description, model in
     let path: String
     var options = StoreOptions()
+    options.checkpoints.closeTailBytes = closeTailBytes
     switch description.location {
     case .directory(let directory): path = directory
     case .memory:
