@@ -72,10 +72,9 @@ extension RecordGraph {
       var answer = Answer()
       let companies = Dictionary(
         uniqueKeysWithValues: try CompanyRecord.fetchAll(database).map { ($0.id, $0) })
-      let workers = try WorkerWithProjects.fetchAll(
-        database, WorkerRecord.including(all: WorkerRecord.projects))
-      let emails = Dictionary(uniqueKeysWithValues: workers.map { ($0.worker.id, $0.worker.email) })
-      for found in workers {
+      let emails = Dictionary(
+        uniqueKeysWithValues: try WorkerRecord.fetchAll(database).map { ($0.id, $0.email) })
+      try forEachWorker(database) { found in
         answer.add(
           found.worker.values, company: found.worker.company.flatMap { companies[$0]?.name },
           manager: found.worker.manager.flatMap { emails[$0] }, projects: found.projects.map(\.title))
@@ -89,6 +88,19 @@ extension RecordGraph {
         answer.add("\(project.title): \(teams[project.id]?.count ?? 0)")
       }
       return answer
+    }
+  }
+
+  /// Some at a time: an association is fetched by the ids of all owners, and a statement takes 32,766 of them at most.
+  private func forEachWorker(_ database: Database, _ body: (WorkerWithProjects) -> Void) throws {
+    var last: Int64?
+    while true {
+      let rest = last.map { id in WorkerRecord.filter(Key.id > id) } ?? WorkerRecord.all()
+      let found = try WorkerWithProjects.fetchAll(
+        database, rest.order(Key.id).limit(10_000).including(all: WorkerRecord.projects))
+      found.forEach(body)
+      guard let next = found.last?.worker.id else { return }
+      last = next
     }
   }
 }
