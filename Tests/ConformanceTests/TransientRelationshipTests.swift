@@ -47,6 +47,9 @@ struct TransientRelationshipTests {
     #expect(Set(tracks[0].players) == Set(players) && players[1].playing === tracks[0])
     players[0].playing = tracks[1]
     #expect(Array(tracks[0].players) == [players[1]] && Array(tracks[1].players) == [players[0]])
+    tracks[0].players.insert(players[0])
+    #expect(Set(tracks[0].players) == Set(players) && tracks[1].players.isEmpty)
+    players[0].playing = tracks[1]
     players[0].partner = players[1]
     #expect(players[1].partner === players[0])
     players[0].partner = players[0]
@@ -167,6 +170,8 @@ struct TransientRelationshipTests {
       ])
     context.delete(players[0])
     context.delete(tracks[0])
+    context.processPendingChanges()
+    #expect(tracks[1].follower == nil && tracks[1].isUpdated && players[1].isDeleted)
     try context.save()
     #expect(try context.count(for: FetchRequest<Player>()) == 0 && tracks[1].follower == nil)
     let player = Player(context: context)
@@ -211,14 +216,23 @@ struct TransientRelationshipTests {
     players[0].playing = tracks[0]
     tracks[1].follower = tracks[0]
     try context.save()
+    tracks[1].players.insert(players[1])
+    try context.save()
     players[1].playing = tracks[0]
     let other = container.newContext()
     other.delete(try #require(try other.fetch(FetchRequest<Track>()).first { $0.title == "a" }))
     try other.save()
-    context.refreshAllObjects()
+    context.refresh(players[1], mergeChanges: true)
     #expect(players.allSatisfy { $0.playing == nil } && tracks[1].follower == nil)
+    #expect(tracks[1].objectIDs(forRelationshipNamed: "follower").isEmpty)
     try context.save()
     #expect(players.allSatisfy { $0.playing == nil } && !context.hasChanges)
+    tracks[1].players.insert(players[0])
+    try context.save()
+    other.delete(try #require(try other.fetch(FetchRequest<Player>()).first { $0.name == "x" }))
+    try other.save()
+    context.refresh(tracks[1], mergeChanges: true)
+    #expect(tracks[1].players.isEmpty && tracks[1].objectIDs(forRelationshipNamed: "players").isEmpty)
   }
 
   @Test("T3 No fetch can ask for one; a filter in memory can")
