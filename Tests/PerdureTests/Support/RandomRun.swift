@@ -1,0 +1,205 @@
+// A run of random steps on a random model: what it draws from, what it has done, and whether contexts show what they
+// have to.
+
+import PerdureModel
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+/// What all contexts of a run have in common. Objects are known by numbers, which are never used again.
+final class RandomRun {
+  let model: RandomModel
+  var random: SeededGenerator
+  private(set) var ids: [Int: ManagedObjectID] = [:]
+  private var numbers: [ManagedObjectID: Int] = [:]
+  /// The objects that have been saved at some time.
+  private(set) var known: [Int] = []
+  private var trace: [String]
+  private(set) var hasFailed = false
+
+  init(_ model: RandomModel, _ random: SeededGenerator) {
+    (self.model, self.random) = (model, random)
+    trace = [model.text]
+  }
+
+  func note(_ text: String) { trace.append(text) }
+
+  func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+    if holds || hasFailed { return }
+    hasFailed = true
+    Issue.record("\(what())\n\(trace.joined(separator: "\n"))")
+  }
+
+  // MARK: Objects
+
+  /// The number of a new object.
+  func add(_ id: ManagedObjectID) -> Int {
+    let number = ids.count
+    setID(id, number)
+    return number
+  }
+
+  func setID(_ id: ManagedObjectID, _ number: Int) {
+    ids[number] = id
+    numbers[id] = number
+  }
+
+  func noteSaved(_ state: PartState) {
+    let before = Set(known)
+    known += state.graph.living.filter { !before.contains($0) }
+  }
+
+  func object(_ number: Int, in context: ManagedObjectContext) -> ManagedObject {
+    context.object(with: ids[number]!)
+  }
+
+  /// Who is at an end, in the order in which the context shows them; -1 for what nobody has inserted.
+  func targets(_ owner: Int, _ end: RandomEnd, in context: ManagedObjectContext) -> [Int] {
+    object(owner, in: context).objectIDs(forRelationshipNamed: end.name).map { numbers[$0] ?? -1 }
+  }
+}
+
+// MARK: - What a context has to show
+
+/// What a context has to show. Asked anew each time, as reading may move a context on.
+struct Showing {
+  let context: ManagedObjectContext
+  let name: String
+  /// By part, unsaved changes included.
+  let shown: () -> [PartState]
+  /// The same without unsaved changes.
+  let stored: () -> [PartState]
+}
+
+extension RandomRun {
+  func check(_ showing: Showing) throws {
+    if hasFailed { return }
+    let sequence = showing.context.core.view.sequence
+    checkObjects(showing)
+    try checkFetches(showing)
+    try checkExistence(showing)
+    if showing.context.core.view.sequence != sequence { checkObjects(showing) }
+  }
+
+  private func checkObjects(_ showing: Showing) {
+    for state in showing.shown() {
+      for number in state.graph.living {
+        let shown = object(number, in: showing.context)
+        let value = shown.value(forKey: "number") as? Int64
+        expect(
+          value.map(Int.init) == state.values[number] && !shown.isDeleted,
+          "in \(showing.name) the number of \(number) is \(value as Any)")
+        for end in state.graph.ends(of: number) { check(shown, number, end, state, showing) }
+      }
+    }
+  }
+
+  private func check(
+    _ shown: ManagedObject, _ number: Int, _ end: RandomEnd, _ state: PartState, _ showing: Showing
+  ) {
+    let (context, place) = (showing.context, "in \(showing.name) \(number).\(end.name)")
+    let expected = state.graph.targets(number, end)
+    let found = targets(number, end, in: context)
+    expect(
+      found.count == expected.count && Set(found) == expected,
+      "\(place) is \(found), not \(expected.sorted())")
+    guard end.isToMany else {
+      let target = shown.value(forKey: end.name) as? ManagedObject
+      return expect(target?.objectID == expected.first.flatMap { ids[$0] }, "\(place) is not its value")
+    }
+    if end.isOrdered {
+      expect(found == state.members(number, end), "\(place) is \(found), not \(state.members(number, end))")
+    }
+    let set = shown.mutableSetValue(forKey: end.name)
+    expect(set.count == expected.count, "\(place) counts \(set.count)")
+    if random.chance(20) {
+      let walked = set.map { $0.objectID }
+      expect(
+        walked.count == expected.count && Set(walked) == Set(expected.compactMap { ids[$0] }),
+        "\(place) is walked as \(walked)")
+    }
+    let others = state.graph.living(end.destination)
+    guard !others.isEmpty, random.chance(20) else { return }
+    let other = random.pick(others)
+    expect(
+      set.contains(object(other, in: context)) == expected.contains(other)
+        && set.contains(ids[other]!) == expected.contains(other),
+      "whether \(place) contains \(other)")
+  }
+
+  // MARK: Fetches
+
+  private func checkFetches(_ showing: Showing) throws {
+    for entity in model.entities.indices where model.entities[entity].parent == nil {
+      let request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name)
+      try check(request, showing) { $0.graph.living(entity) }
+    }
+    let entity = random.pick(model.entities.indices)
+    let (predicate, holds) = try condition(entity)
+    let request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name, predicate: predicate)
+    try check(request, showing) { state in
+      state.graph.living(entity).filter { holds(state, $0) }
+    }
+  }
+
+  private func check(
+    _ request: FetchRequest<ManagedObject>, _ showing: Showing, _ wanted: (PartState) -> [Int]
+  ) throws {
+    let (context, name) = (showing.context, showing.name)
+    let text = "\(request.entityName ?? "") \(request.predicate.map { "\($0)" } ?? "")"
+    let found = try context.fetch(request).compactMap { numbers[$0.objectID] ?? -1 }.sorted()
+    // Only now: the fetch may have moved the context on.
+    let expected = showing.shown().flatMap(wanted).sorted()
+    expect(found == expected, "in \(name) a fetch of \(text) finds \(found), not \(expected)")
+    let count = try context.count(for: request)
+    expect(count == expected.count, "in \(name) \(text) are \(count), not \(expected.count)")
+    guard random.chance(20) else { return }
+    var saved = request
+    saved.includesPendingChanges = false
+    let stored = try context.fetchIDs(saved).map { numbers[$0] ?? -1 }.sorted()
+    let expectedStored = showing.stored().flatMap(wanted).sorted()
+    expect(stored == expectedStored, "in \(name) stored \(text) are \(stored), not \(expectedStored)")
+  }
+
+  /// A predicate about the attribute or an end of an entity, and what it means.
+  private func condition(_ entity: Int) throws -> (FetchPredicate, (PartState, Int) -> Bool) {
+    let ends = model.ends(of: entity)
+    let least = Int.random(in: 0...max(1, ids.count), using: &random)
+    guard random.chance(70), !ends.isEmpty else {
+      return (try FetchPredicate(format: "number >= %@", least), { ($0.values[$1] ?? 0) >= least })
+    }
+    let end = random.pick(ends)
+    if end.isToMany, random.chance(50) {
+      let count = Int.random(in: 0...3, using: &random)
+      return (
+        try FetchPredicate(format: "\(end.name).@count >= %@", count),
+        { $0.graph.targets($1, end).count >= count }
+      )
+    }
+    let format = end.isToMany ? "ANY \(end.name).number >= %@" : "\(end.name).number >= %@"
+    return (
+      try FetchPredicate(format: format, least),
+      { state, number in state.graph.targets(number, end).contains { (state.values[$0] ?? 0) >= least } }
+    )
+  }
+
+  /// Whether an object that was saved at some time is there.
+  private func checkExistence(_ showing: Showing) throws {
+    guard !known.isEmpty else { return }
+    let number = random.pick(known)
+    let states = showing.shown().filter { $0.graph.objects[number] != nil }
+    // What is deleted and not saved is still there.
+    if states.contains(where: { $0.graph.isDeleted(number) }) { return }
+    do {
+      _ = try showing.context.existingObject(with: ids[number]!)
+      expect(!states.isEmpty, "in \(showing.name) \(number) is there")
+    } catch {
+      expect(
+        states.isEmpty && error.code == .objectNotFound,
+        "in \(showing.name) \(number) is not there: \(error)"
+      )
+    }
+  }
+}
