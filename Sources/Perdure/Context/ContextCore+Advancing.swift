@@ -163,6 +163,7 @@ extension ContextCore {
       forgetSetBack(overlay)
       keepBase(overlay, before: newest)
     }
+    for overlay in tracker.ordered.joined() where overlay.isDeleted { keepDeletion(overlay, before: newest) }
     view = newest
     beginEpoch()
     findVanished()

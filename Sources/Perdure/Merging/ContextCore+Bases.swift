@@ -34,6 +34,24 @@ extension ContextCore {
     }
   }
 
+  /// In a child, before it moves on: when the parent is saved its rows get other versions and stay what they are, and who is
+  /// to delete one deletes the newest then.
+  ///
+  /// - Complexity: two reads of the row.
+  func keepDeletion(_ overlay: ObjectOverlay, before newest: any StoreView) {
+    guard isChild, overlay.isDeleted, let version = overlay.baseVersion else { return }
+    do {
+      guard let new = try newest.row(overlay.reference), new.version != version,
+        let old = try view.row(overlay.reference), old.version == version,
+        old.bytes.elementsEqual(new.bytes)
+      else { return }
+      overlay.baseVersion = new.version
+      identityMap.object(overlay.reference)?.header.pointee.dropRow()
+    } catch {
+      noteReadFailure(error, overlay.reference)
+    }
+  }
+
   /// What an object was before it was changed here, by slot; empty where that is not known any more.
   func baseColumns(_ overlay: ObjectOverlay) throws -> [Int: Value] {
     guard let version = overlay.baseVersion else { return [:] }

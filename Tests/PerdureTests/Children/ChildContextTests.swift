@@ -31,6 +31,32 @@ struct ChildContextTests {
   }
 
   @Test(
+    "What its parent has saved meanwhile as it was, a child deletes all the same, also after it has moved on")
+  func deletesWhatWasSaved() throws {
+    let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
+    let child = try draft()
+    child.delete(try child.same(ada))
+    try context.save()
+    child.refresh(try child.same(eve), mergeChanges: true)
+    try child.save()
+    #expect(ada.isDeleted && context.deletedObjects == [ada])
+    try context.save()
+    #expect(try container.newContext().fetch(Employee.fetchRequest()).map(\.name) == ["Eve"])
+  }
+
+  @Test("What its parent has changed meanwhile, a child that has moved on does not delete unasked")
+  func deletesNothingThatChanged() throws {
+    let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
+    let child = try draft()
+    child.delete(try child.same(ada))
+    ada.salary = 9
+    try context.save()
+    child.refresh(try child.same(eve), mergeChanges: true)
+    let error = #expect(throws: PerdureError.self) { try child.save() }
+    #expect(error?.code == .mergeConflict && !ada.isDeleted)
+  }
+
+  @Test(
     "A child sees what its parent has inserted, changed and deleted, in objects, relationships and fetches")
   func seesUnsaved() throws {
     let company = context.company("C")
