@@ -37,7 +37,7 @@ test-release: setup ## Build and run all tests with optimisation
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
 # What is long goes where temporary files do: TMPDIR names a directory with 20 GiB of room.
-test-long: setup ## Ten minutes of kills, a value of 4 GiB, 100 million keys, random graphs of a million steps: half an hour or more
+test-long: setup ## Ten minutes of kills, a value of 4 GiB, 100 million keys, random graphs of a million steps, all interleavings: long
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
 	PERDURE_KILLS=1600 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} PERDURE_KEYS=100000000 PERDURE_STEPS=1000000 \
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)

@@ -31,9 +31,10 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// Whether the objects at the other end have an order, which the program decides about; only where there may be many.
   /// Each end of a many-to-many relationship may have one, or both.
   public var isOrdered = false
-  /// Whether no store holds the links: they live in the context that made them, from the first save on until an object at
-  /// either end is refreshed without merging or deleted, and are gone with the context. The inverse has to be transient as
-  /// well; neither can be ordered. Counts, whether it is optional, and delete rules hold as for any other relationship.
+  /// Whether no store holds the links. They live in the context that made them, until an object whose relationship or
+  /// whose inverse they are is refreshed without merging or deleted, and are gone with the context. A save keeps them and
+  /// writes nothing. The inverse has to be transient as well; neither can be ordered. Counts, whether it is optional, and
+  /// delete rules hold as for any other relationship.
   public var isTransient = false
   /// The name that the relationship had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?

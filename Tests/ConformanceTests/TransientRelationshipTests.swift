@@ -266,6 +266,53 @@ struct TransientRelationshipTests {
     #expect(track.players.count == 1)
   }
 
+  @Test("What outlives its context leads to nothing but what was not saved")
+  func outliving() throws {
+    let (track, player) = try {
+      let context = try context()
+      let (tracks, players) = try band(context)
+      players[0].playing = tracks[0]
+      tracks[0].follower = tracks[1]
+      try context.save()
+      players[0].queue.insert(tracks[0])
+      return (tracks[0], players[0])
+    }()
+    #expect(track.managedObjectContext == nil && player.managedObjectContext == nil)
+    #expect(player.playing == nil && track.follower == nil)
+    #expect(track.players.isEmpty && track.players.count == 0)
+    // What was not saved is there still, as of a stored relationship.
+    #expect(Array(player.queue) == [track] && player.queue.count == 1)
+    #expect(track.objectIDs(forRelationshipNamed: "players").isEmpty)
+  }
+
+  @Test("R8 A link to an object of another store is 133010 when it is saved, and can be taken back")
+  func external() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "E",
+        properties: [
+          .toOne("one", "E", inverse: "many", transient: true),
+          .toMany("many", "E", inverse: "one", transient: true),
+          .toOne("way", "E", transient: true),
+        ])
+    ])
+    let container = PersistentContainer(
+      name: "Two", model: model, classes: [],
+      storeDescriptions: [.inMemory, .inMemory])
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let objects = (0..<2).map { _ in context.insertNewObject(forEntityName: "E") }
+    for (object, store) in zip(objects, container.persistentStores) { try context.assign(object, to: store) }
+    objects[0]["one"] = objects[1]
+    #expect(Set(refusals(context)) == ["133010 one", "133010 many"])
+    objects[0]["one"] = nil
+    try context.save()
+    objects[0]["way"] = objects[1]
+    #expect(refusals(context) == ["133010 way"])
+    context.rollback()
+    #expect(objects[0]["way"] == nil && !context.hasChanges)
+  }
+
   @Test("A child has links of its own, and what it deletes is led to in its parent no more")
   func children() throws {
     let context = try context()

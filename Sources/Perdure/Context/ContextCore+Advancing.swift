@@ -159,11 +159,13 @@ extension ContextCore {
 
   /// Shows a newer state of the store; unsaved changes stay as they are.
   func moveOn(to newest: any StoreView) {
-    for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {
-      forgetSetBack(overlay)
-      keepBase(overlay, before: newest)
+    for overlay in tracker.ordered.joined() where !overlay.isNew {
+      if overlay.changesRow {
+        forgetSetBack(overlay)
+        keepBase(overlay, before: newest)
+      }
+      keepDeletion(overlay, before: newest)
     }
-    for overlay in tracker.ordered.joined() where overlay.isDeleted { keepDeletion(overlay, before: newest) }
     view = newest
     beginEpoch()
     findVanished()

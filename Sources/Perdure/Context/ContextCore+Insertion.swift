@@ -88,7 +88,7 @@ extension ContextCore {
 
   /// Lets go of an overlay in which nothing is left.
   func dropIfUnchanged(_ overlay: ObjectOverlay) {
-    if overlay.isToBeWritten || overlay.hasDeltas || overlay.changesTransients { return }
+    if overlay.hasDeltas || overlay.isToBeWritten || overlay.changesTransients { return }
     if !overlay.isBeforeEvent, let start = overlay.eventStart { eventStarts[overlay.reference] = start }
     // Not by way of the overlay, which does not know its object once the context is given up.
     identityMap.object(overlay.reference)?.header.pointee.overlay = nil

@@ -34,18 +34,18 @@ extension ContextCore {
     }
   }
 
-  /// In a child, before it moves on: when the parent is saved its rows get other versions and stay what they are, and who is
-  /// to delete one deletes the newest then.
+  /// As `keepBase`, for a deletion: one of what others have written as it was is made to the newest row. So it is with all
+  /// that a child sees of its parent's changes, once the parent is saved.
   ///
-  /// - Complexity: two reads of the row.
+  /// - Complexity: as `keepBase`.
   func keepDeletion(_ overlay: ObjectOverlay, before newest: any StoreView) {
-    guard isChild, overlay.isDeleted, let version = overlay.baseVersion else { return }
+    guard overlay.isDeleted, let version = overlay.baseVersion else { return }
     do {
-      guard let new = try newest.row(overlay.reference), new.version != version,
-        let old = try view.row(overlay.reference), old.version == version,
-        old.bytes.elementsEqual(new.bytes)
+      let newVersion = try newest.version(of: overlay.reference)
+      guard let newVersion, newVersion != version, let old = try view.row(overlay.reference),
+        old.version == version, try newest.row(overlay.reference)?.bytes.elementsEqual(old.bytes) == true
       else { return }
-      overlay.baseVersion = new.version
+      overlay.baseVersion = newVersion
       identityMap.object(overlay.reference)?.header.pointee.dropRow()
     } catch {
       noteReadFailure(error, overlay.reference)

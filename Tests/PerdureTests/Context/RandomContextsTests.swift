@@ -16,7 +16,7 @@ import Testing
 struct RandomContextsTests {
   @Test(
     "Each shows its own changes, and of all others what was saved at its state of the store",
-    arguments: [StoreKind.engine, .joined, .reference])
+    arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random contexts")
     let stepCount = 100
@@ -47,21 +47,8 @@ private final class World {
     run = RandomRun(model, random)
     self.kind = kind
     directory = try TemporaryDirectory()
-    container = try Self.container(kind, model, in: directory)
+    container = try kind.container(model, in: directory)
     begin(Array(repeating: PartState(model), count: Self.count))
-  }
-
-  /// Of the engine on a file, which can be opened again.
-  private static func container(
-    _ kind: StoreKind, _ model: RandomModel, in directory: TemporaryDirectory
-  ) throws -> PersistentContainer {
-    let container = PersistentContainer(
-      name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [],
-      description: kind == .engine
-        ? .init(path: directory.file("random.perdure"), durability: .relaxed) : .inMemory,
-      factory: kind.factory)
-    try container.loadPersistentStores()
-    return container
   }
 
   /// Four new contexts on what is saved.
@@ -388,7 +375,7 @@ private final class World {
     run.note("closed and opened again")
     for editor in editors { editor.held = [] }
     try container.close()
-    container = try Self.container(kind, run.model, in: directory)
+    container = try kind.container(run.model, in: directory)
     for (number, id) in run.ids { run.setID(container.managedObjectID(forURI: id.uri) ?? id, number) }
     begin(newest)
     try expectWhole(container)

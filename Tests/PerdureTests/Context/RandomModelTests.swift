@@ -46,23 +46,10 @@ private struct World {
     self.model = model
     self.kind = kind
     directory = try TemporaryDirectory()
-    container = try Self.container(kind, model, in: directory)
+    container = try kind.container(model, in: directory)
     context = container.newContext()
     (current, saved) = (GraphTwin(model), GraphTwin(model))
     trace.append(model.text)
-  }
-
-  /// Of the engine on a file, which can be opened again.
-  private static func container(
-    _ kind: StoreKind, _ model: RandomModel, in directory: TemporaryDirectory
-  ) throws -> PersistentContainer {
-    let container = PersistentContainer(
-      name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [],
-      description: kind == .engine
-        ? .init(path: directory.file("random.perdure"), durability: .relaxed) : .inMemory,
-      factory: kind.factory)
-    try container.loadPersistentStores()
-    return container
   }
 
   private func object(_ number: Int, in context: ManagedObjectContext) -> ManagedObject {
@@ -227,7 +214,7 @@ private struct World {
     trace.append("closed and opened again")
     held = []
     try container.close()
-    container = try Self.container(kind, model, in: directory)
+    container = try kind.container(model, in: directory)
     context = container.newContext()
     for (number, id) in ids { ids[number] = container.managedObjectID(forURI: id.uri) ?? id }
     current.forgetTransients()
@@ -242,12 +229,11 @@ private struct World {
   }
 
   private mutating func refreshAll() {
-    // Which transient links go is told by what has unsaved changes: all do where nothing has.
-    if context.hasChanges, !model.pairs.joined().allSatisfy({ !$0.isTransient }) { return }
     trace.append("refresh all")
     context.refreshAllObjects()
-    current.forgetTransients()
-    saved.forgetTransients()
+    let changed = current.objects.keys.filter { current.isDeleted($0) || object($0).hasChanges }
+    current.forgetTransients(except: Set(changed))
+    saved.forgetTransients(except: Set(changed))
   }
 
   /// Of one object; which links are gone that it had with what is deleted here is not asked.

@@ -72,11 +72,17 @@ struct GraphTwin {
 
   // MARK: Transient links
 
-  /// Forgets the transient links of one object, or of all: those that lead to it one-way are others'.
-  mutating func forgetTransients(of number: Int? = nil) {
-    for end in model.pairs.joined() where end.isTransient {
-      for owner in number.map({ [$0] }) ?? Array(objects.keys) where ends(of: owner).contains(end) {
-        removeAll(owner, end)
+  /// Forgets the transient links of one object: those that lead to it one-way are others'.
+  mutating func forgetTransients(of number: Int) {
+    for end in ends(of: number) where end.isTransient { removeAll(number, end) }
+  }
+
+  /// Forgets all transient links but those of objects that have changed.
+  mutating func forgetTransients(except changed: Set<Int> = []) {
+    for pair in model.pairs where pair[0].isTransient {
+      let number = pair[0].pair
+      links[number] = links[number].filter {
+        changed.contains($0.from) || model.inverses[number] != .none && changed.contains($0.to)
       }
     }
   }

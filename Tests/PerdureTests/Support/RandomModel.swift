@@ -1,5 +1,7 @@
 // A model drawn at random: entities that inherit, and relationships of every form between them.
 
+import Perdure
+import PerdureLog
 import PerdureModel
 import PerdureTestSupport
 
@@ -156,5 +158,18 @@ struct RandomModel {
         + " inverse \(inverses[end.pair])"
         + "\(end.isOptional ? "" : " required") \(end.minCount)...\(end.maxCount)"
     }.joined(separator: "\n")
+  }
+}
+
+extension StoreKind {
+  /// A container with a random model; of the engine on a file in a directory, which can be opened again.
+  func container(_ model: RandomModel, in directory: TemporaryDirectory) throws -> PersistentContainer {
+    let container = PersistentContainer(
+      name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [],
+      description: self == .engine
+        ? .init(path: directory.file("random.perdure"), durability: .relaxed) : .inMemory,
+      factory: factory)
+    try container.loadPersistentStores()
+    return container
   }
 }
