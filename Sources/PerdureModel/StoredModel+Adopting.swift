@@ -18,6 +18,7 @@ extension StoredModel {
   package func adopting(
     _ newModel: ManagedObjectModel
   ) throws(ModelError) -> (stored: StoredModel, differences: [ModelDifference]) {
+    if newModel === model { return (self, []) }
     let differences = differences(to: newModel)
     let incompatibleCount = differences.count { !$0.isCompatible }
     guard incompatibleCount == 0 else {
@@ -32,7 +33,10 @@ extension StoredModel {
   }
 
   /// Whether `other` says the same in every byte, so that it need not be written.
-  package func isEqual(to other: StoredModel) -> Bool { encode() == other.encode() }
+  package func isEqual(to other: StoredModel) -> Bool {
+    let isSameModel = model === other.model && lastNumbers == other.lastNumbers
+    return isSameModel && entries == other.entries && layouts == other.layouts || encode() == other.encode()
+  }
 
   /// Whether whoever reads rows and indexes may go by `other` as well: the models differ at most in rules, user info,
   /// version identifiers, configurations, names of classes and earlier names, and in what transient properties are.

@@ -40,8 +40,12 @@ private let magic: [UInt8] = Array("PMDL".utf8)
 private let formatVersion: UInt16 = 4
 
 extension StoredModel {
-  /// The bytes that `init(decoding:)` reads.
-  package func encode() -> [UInt8] {
+  /// The bytes that `init(decoding:as:)` reads.
+  package func encode() -> [UInt8] { Self.encode(model, entries, layouts, lastNumbers) }
+
+  private static func encode(
+    _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ lastNumbers: LastNumbers
+  ) -> [UInt8] {
     var writer = ByteWriter()
     for byte in magic { writer.integer(byte) }
     writer.integer(formatVersion)
@@ -69,8 +73,10 @@ extension StoredModel {
 
   /// Reads what `encode()` wrote.
   ///
+  /// - Parameter known: The model that the bytes probably have. Where they are just what would be written for it, it is
+  ///   taken, and need not be made and checked a second time.
   /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes; never traps.
-  package init(decoding bytes: [UInt8]) throws(ModelError) {
+  package init(decoding bytes: [UInt8], as known: ManagedObjectModel? = nil) throws(ModelError) {
     var reader = ByteReader(bytes)
     guard try reader.bytes(magic.count).elementsEqual(magic) else { throw reader.fail("this is no model") }
     let version = try reader.integer(UInt16.self)
@@ -98,7 +104,14 @@ extension StoredModel {
     let identifiers = version < 2 ? [] : try reader.identifiers()
     let configurations = version < 2 ? [:] : try reader.configurations()
     guard reader.remainingCount == 0 else { throw reader.fail("bytes follow the end") }
-    let model = try Self.checkedModel(descriptions, configurations, identifiers, at: reader.offset)
+    let model: ManagedObjectModel
+    if let known, known.entities.count == entries.count,
+      Self.encode(known, entries, layouts, last) == bytes
+    {
+      model = known
+    } else {
+      model = try Self.checkedModel(descriptions, configurations, identifiers, at: reader.offset)
+    }
     if let flaw = Self.flaw(model, entries, layouts, last) { throw reader.fail(flaw) }
     self.init(model: model, entries: entries, layouts: layouts, lastNumbers: last)
   }

@@ -63,6 +63,22 @@ struct StoredModelTests {
         + "00000000" + "00000000")  // no identifiers, no configurations
   }
 
+  @Test("Bytes that say what a known model says are read as that model, and any others as their own")
+  func known() throws {
+    let model = try Sample.model()
+    let stored = try StoredModel.initial(for: model)
+    let read = try StoredModel(decoding: stored.encode(), as: model)
+    #expect(read.model === model && read.isEqual(to: stored) && read.entityNumber(at: 0) == 1)
+    let (same, differences) = try read.adopting(model)
+    #expect(same.isEqual(to: stored) && differences.isEmpty)
+    let other = try ManagedObjectModel(model.entities, versionIdentifiers: ["2"])
+    let own = try StoredModel(decoding: stored.encode(), as: other)
+    #expect(own.model !== other && own.model.versionIdentifiers.isEmpty)
+    #expect(try own.adopting(other).stored.model.versionIdentifiers == ["2"])
+    let fewer = try ManagedObjectModel([EntityDescription("Only", properties: [.string("text")])])
+    #expect(try StoredModel(decoding: stored.encode(), as: fewer).isEqual(to: stored))
+  }
+
   @Test("An unknown version is refused with a sentence")
   func unknownVersion() throws {
     var bytes = try StoredModel.initial(for: Sample.model()).encode()
@@ -115,7 +131,9 @@ struct StoredModelTests {
       let wrong = StoredModel(
         model: stored.model, entries: stored.entries, layouts: layouts,
         lastNumbers: last ?? stored.lastNumbers)
-      return (try? StoredModel(decoding: wrong.encode())) == nil
+      let known = try? StoredModel(decoding: wrong.encode(), as: stored.model)
+      #expect((known == nil) == ((try? StoredModel(decoding: wrong.encode())) == nil))
+      return known == nil
     }
     let layouts = stored.layouts
     let base = layouts.dropLast()

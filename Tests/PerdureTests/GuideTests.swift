@@ -15,6 +15,10 @@ private enum GuideExample {
     var city: String = ""
   }
 
+  struct Marks: CodableAttributeValue {  // any Codable value, stored as its JSON
+    var pages: [Int] = []
+  }
+
   @Entity class Work: ManagedObject {
     @Attribute(.indexed, .length(1...200)) var title: String
     var form: Form = .book
@@ -33,9 +37,11 @@ private enum GuideExample {
 
   @Entity final class Reader: ManagedObject {
     var name: String
+    var marks: Marks?
     @Attribute(.composite) var home: Place?
     @Attribute(.transient) var isGreeted: Bool = false
     @Relationship(inverse: "readers") var works: ToMany<Work>
+    @Relationship(transient: true) var reads: Work?  // no store has it: a link as long as the context lives
 
     override func validateForInsert() throws {
       if home?.city.isEmpty == true { throw PerdureError.invalid(self, "home", "has no city") }

@@ -53,7 +53,7 @@ package final class LogPersistentStore: PersistentStore {
     extractors: (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }
   ) throws {
     var options = options
-    let factory = RowIndexExtractor.Factory()
+    let factory = RowIndexExtractor.Factory(model)
     options.indexExtractors[RowIndexExtractor.name] = extractors(factory)
     try self.init(opening: Store(at: path, options: options), model, isReadOnly: options.isReadOnly, factory)
   }
@@ -72,7 +72,7 @@ package final class LogPersistentStore: PersistentStore {
       let meta = try store.keyspace(LogKeyspaces.metaName, .bytes)
       self.model = try StoredModelRecord.adopt(
         model, in: store, meta, isReadOnly: isReadOnly, decode: factory.model)
-      schema = StoreSchema(self.model)
+      schema = factory.schema(for: self.model)
       keyspaces = try LogKeyspaces(schema, meta, in: store)
       if !isReadOnly, model != nil { try keyspaces.dropIndexesOfOthers(in: store) }
       ids = IDReservations(store, keyspaces)

@@ -15,6 +15,10 @@ struct RowIndexExtractor: IndexExtractor {
   /// Keeps what it decoded last: all indexes of a store are set up from the same model, and so is the store.
   final class Factory: IndexExtractorFactory {
     private let decoded = Guarded<(bytes: [UInt8], model: StoredModel, schema: StoreSchema)?>(nil)
+    /// The program's model, which is most often the one that is stored.
+    private let programModel: ManagedObjectModel?
+
+    init(_ programModel: ManagedObjectModel?) { self.programModel = programModel }
 
     func makeExtractor(
       parameters: [UInt8], in store: borrowing StoredValues
@@ -38,7 +42,7 @@ struct RowIndexExtractor: IndexExtractor {
     private func schema(of bytes: [UInt8]) throws -> StoreSchema {
       try decoded.withLock { known in
         if let known, known.bytes == bytes { return known.schema }
-        let model = try StoredModel(decoding: bytes)
+        let model = try StoredModel(decoding: bytes, as: programModel)
         let schema = StoreSchema(model)
         known = (bytes, model, schema)
         return schema
@@ -48,7 +52,13 @@ struct RowIndexExtractor: IndexExtractor {
     /// The stored model, which takes checking, unless that has been done.
     func model(decoding bytes: [UInt8]) throws -> StoredModel {
       let known = decoded.withLock { known in known.flatMap { $0.bytes == bytes ? $0.model : nil } }
-      return try known ?? StoredModel(decoding: bytes)
+      return try known ?? StoredModel(decoding: bytes, as: programModel)
+    }
+
+    /// What a store keeps for a model, unless that has been found out.
+    func schema(for model: StoredModel) -> StoreSchema {
+      let known = decoded.withLock { $0 }
+      return known.flatMap { $0.model.isEqual(to: model) ? $0.schema : nil } ?? StoreSchema(model)
     }
   }
 

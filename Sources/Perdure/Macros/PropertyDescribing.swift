@@ -335,7 +335,7 @@ extension _EntityAssembly {
     *, unavailable,
     message: """
       A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
-      managed objects. Mark any other variable @Transient.
+      managed objects. A Codable type of your own says CodableAttributeValue. Mark any other variable @Transient.
       """
   )
   public mutating func add<Other>(

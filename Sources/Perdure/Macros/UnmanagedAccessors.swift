@@ -8,7 +8,7 @@ extension ManagedObject {
     *, unavailable,
     message: """
       A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
-      managed objects. Mark any other variable @Transient.
+      managed objects. A Codable type of your own says CodableAttributeValue. Mark any other variable @Transient.
       """
   )
   public final func _get<Other>(_ slot: Int) -> Other { stop("No property has the type \(Other.self).") }
@@ -19,7 +19,7 @@ extension ManagedObject {
     *, unavailable,
     message: """
       A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
-      managed objects. Mark any other variable @Transient.
+      managed objects. A Codable type of your own says CodableAttributeValue. Mark any other variable @Transient.
       """
   )
   public final func _set<Other>(_ slot: Int, _ value: Other) {

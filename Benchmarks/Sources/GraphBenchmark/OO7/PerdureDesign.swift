@@ -57,6 +57,7 @@ final class PerdureDesign: DesignEngine {
 
   func prepare(_ workload: DesignWorkload) throws {
     if workload == .traverseHot, walked == nil {
+      if container == nil { try open() }
       let context = try newContext()
       var walk = PerdureWalk(size, keepsObjects: true)
       if let root = root(context) { walk.visit(root) }
