@@ -1,5 +1,5 @@
 // Two contexts, three edits each of one object, every order in which they can follow one another, and every policy,
-// against a model that is a few sets and says in a screenful what a merge is.
+// with and without a rule for a property, against a model that is a few sets and says in a screenful what a merge is.
 
 import Perdure
 import PerdureModel
@@ -36,6 +36,22 @@ private struct Content: Equatable {
   var friends: Set<Int> = [2]
 }
 
+/// One of the policies, and perhaps a rule of its own for one property: of two salaries the greater one is saved.
+private struct PlayedPolicy: Sendable, CustomTestStringConvertible {
+  let standard: StandardPolicy
+  let hasRule: Bool
+
+  static let all = [false, true].flatMap { hasRule in
+    StandardPolicy.allCases.map { PlayedPolicy(standard: $0, hasRule: hasRule) }
+  }
+
+  var policy: MergePolicy {
+    hasRule ? standard.policy.merging("salary", of: "Employee", by: .maximum) : standard.policy
+  }
+
+  var testDescription: String { hasRule ? "\(standard), the greater salary" : "\(standard)" }
+}
+
 /// A store of one object, and what each context would make of it.
 private struct Model: Equatable {
   var content: Content? = Content()
@@ -43,7 +59,7 @@ private struct Model: Equatable {
   var (rowVersion, linkVersion) = (0, 0)
 
   /// - Returns: Whether the save was refused.
-  mutating func save(_ base: Model, _ local: Local, _ policy: StandardPolicy) -> Bool {
+  mutating func save(_ base: Model, _ local: Local, _ policy: PlayedPolicy) -> Bool {
     if local.isEmpty { return false }
     let before = content
     let isRefused = local.isDeleted ? saveDeletion(base, policy) : saveChanges(base, local, policy)
@@ -52,9 +68,9 @@ private struct Model: Equatable {
     return isRefused
   }
 
-  private mutating func saveDeletion(_ base: Model, _ policy: StandardPolicy) -> Bool {
+  private mutating func saveDeletion(_ base: Model, _ policy: PlayedPolicy) -> Bool {
     if content != nil, rowVersion != base.rowVersion || linkVersion != base.linkVersion {
-      switch policy {
+      switch policy.standard {
       case .error: return true
       case .mergeByPropertyStoreTrump, .rollback: return false
       case .mergeByPropertyObjectTrump, .overwrite: break
@@ -64,7 +80,7 @@ private struct Model: Equatable {
     return false
   }
 
-  private mutating func saveChanges(_ base: Model, _ local: Local, _ policy: StandardPolicy) -> Bool {
+  private mutating func saveChanges(_ base: Model, _ local: Local, _ policy: PlayedPolicy) -> Bool {
     guard let old = base.content else { return false }
     // What was set to what it was is no change.
     let changed = local.columns.filter { old.columns[$0.key] != $0.value }
@@ -74,13 +90,20 @@ private struct Model: Equatable {
       // The row is written, whatever is in it.
       if !local.columns.isEmpty, merged.columns == content?.columns { rowVersion += 1 }
     } else if !changed.isEmpty || !local.friends.isEmpty || !local.unfriended.isEmpty {
-      if policy == .rollback { return false }
+      if policy.standard == .rollback { return false }
+      var byRule: [Edit: Int] = [:]
       for (edit, value) in changed {
         let isContested = merged.columns[edit] != old.columns[edit] && merged.columns[edit] != value
-        if isContested, policy == .error { return true }
-        if !isContested || policy != .mergeByPropertyStoreTrump { merged.columns[edit] = value }
+        if isContested, policy.hasRule, edit == .salary {
+          byRule[edit] = max(value, merged.columns[edit] ?? 0)
+        } else if isContested, policy.standard == .error {
+          return true
+        } else if !isContested || policy.standard != .mergeByPropertyStoreTrump {
+          merged.columns[edit] = value
+        }
       }
-      if policy == .overwrite { merged.columns = old.columns.merging(changed) { $1 } }
+      if policy.standard == .overwrite { merged.columns = old.columns.merging(changed) { $1 } }
+      merged.columns.merge(byRule) { $1 }
     }
     merged.friends = merged.friends.union(local.friends).subtracting(local.unfriended)
     content = merged
@@ -88,10 +111,10 @@ private struct Model: Equatable {
   }
 
   private mutating func saveToNothing(
-    _ old: Content, _ local: Local, _ changed: [Edit: Int], _ policy: StandardPolicy
+    _ old: Content, _ local: Local, _ changed: [Edit: Int], _ policy: PlayedPolicy
   ) -> Bool {
     if changed.isEmpty, local.friends.isEmpty { return false }
-    switch policy {
+    switch policy.standard {
     case .error: return true
     case .mergeByPropertyStoreTrump, .rollback: return false
     case .mergeByPropertyObjectTrump, .overwrite:
@@ -173,7 +196,7 @@ private struct Actor {
     }
   }
 
-  mutating func save(_ model: inout Model, _ policy: StandardPolicy, _ words: String) throws {
+  mutating func save(_ model: inout Model, _ policy: PlayedPolicy, _ words: String) throws {
     let isNothing = local.isEmpty
     let isRefused = model.save(base, local, policy)
     local = Local()
@@ -199,7 +222,7 @@ struct MergeInterleavingTests {
 
   /// Runs plays on one store, their scenes made and looked at together.
   private func run(
-    _ policy: StandardPolicy, _ plays: [(programs: [[Edit]], turns: [Int], savesEach: Bool)]
+    _ policy: PlayedPolicy, _ plays: [(programs: [[Edit]], turns: [Int], savesEach: Bool)]
   ) throws {
     let container = try Staff.container(.engine)
     let maker = container.newContext()
@@ -207,7 +230,8 @@ struct MergeInterleavingTests {
     try maker.save()
     var models: [Model] = []
     for (play, scene) in zip(plays, scenes) {
-      let words = "\(policy) \(play.programs.map { $0.map(\.rawValue) }) \(play.turns) \(play.savesEach)"
+      let programs = play.programs.map { $0.map(\.rawValue) }
+      let words = "\(policy.testDescription) \(programs) \(play.turns) \(play.savesEach)"
       var model = Model()
       var actors = (0..<2).map { number in
         let context = container.newContext()
@@ -252,8 +276,8 @@ struct MergeInterleavingTests {
 
   @Test(
     "Every choice of three of six edits in both, all interleavings, saved one by one or at once, with each policy",
-    arguments: StandardPolicy.allCases)
-  func all(_ policy: StandardPolicy) throws {
+    arguments: PlayedPolicy.all)
+  fileprivate func all(_ policy: PlayedPolicy) throws {
     var random = SeededGenerator.forTest("merge interleavings")
     for (position, first) in Edit.programs.enumerated() {
       var all: [(programs: [[Edit]], turns: [Int], savesEach: Bool)] = []

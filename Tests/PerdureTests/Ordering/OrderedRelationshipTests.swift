@@ -128,6 +128,16 @@ struct OrderedRelationshipTests {
     items[2].setValue(nil, forKey: "list")
     scene.context.refresh(items[2], mergeChanges: false)
     #expect(numbers(list) == [0, 1, 2, 3])
+    // What is to be deleted has gone from its place, whatever is discarded of the others.
+    scene.context.delete(items[1])
+    scene.context.processPendingChanges()
+    list.ordered("items").move(items[3], to: 0)
+    #expect(numbers(list) == [3, 0, 2])
+    scene.context.refresh(list, mergeChanges: false)
+    #expect(numbers(list) == [0, 2, 3] && list.ordered("items").firstIndex(of: items[2]) == 1)
+    #expect(list.ordered("items").count == 3 && list.ordered("items")[2] === items[3])
+    scene.context.rollback()
+    #expect(numbers(list) == [0, 1, 2, 3])
     try scene.saveWhole()
   }
 
