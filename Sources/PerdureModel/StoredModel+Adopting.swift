@@ -34,15 +34,19 @@ extension StoredModel {
 
   /// Whether `other` says the same in every byte, so that it need not be written.
   package func isEqual(to other: StoredModel) -> Bool {
-    let isSameModel = model === other.model && lastNumbers == other.lastNumbers
-    return isSameModel && entries == other.entries && layouts == other.layouts || encode() == other.encode()
+    model === other.model ? hasSameNumbers(as: other) : encode() == other.encode()
   }
 
   /// Whether whoever reads rows and indexes may go by `other` as well: the models differ at most in rules, user info,
   /// version identifiers, configurations, names of classes and earlier names, and in what transient properties are.
   package func hasSameRows(as other: StoredModel) -> Bool {
+    hasSameNumbers(as: other)
+      && (model === other.model
+        || model.entities.map(\.asRowsSeeIt) == other.model.entities.map(\.asRowsSeeIt))
+  }
+
+  private func hasSameNumbers(as other: StoredModel) -> Bool {
     lastNumbers == other.lastNumbers && layouts == other.layouts && entries == other.entries
-      && model.entities.map(\.asRowsSeeIt) == other.model.entities.map(\.asRowsSeeIt)
   }
 }
 

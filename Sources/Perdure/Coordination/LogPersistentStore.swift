@@ -35,6 +35,7 @@ package final class LogPersistentStore: PersistentStore {
   package let store: Store
   let keyspaces: LogKeyspaces
   private let ids: IDReservations
+  private let factory: RowIndexExtractor.Factory
   /// Constraints that cannot be judged (L3), by the number of an entity whose objects they are about.
   let unjudged: [UInt16: String]
   private let shown: Guarded<Snapshot?>
@@ -62,6 +63,7 @@ package final class LogPersistentStore: PersistentStore {
     opening store: Store, _ model: ManagedObjectModel?, isReadOnly: Bool, _ factory: RowIndexExtractor.Factory
   ) throws {
     self.store = store
+    self.factory = factory
     do {
       if isReadOnly || model == nil,
         try !store.keyspaces.contains(where: { $0.name == LogKeyspaces.metaName })
@@ -92,7 +94,8 @@ package final class LogPersistentStore: PersistentStore {
     guard shown.withLock({ $0 != nil }) else { return }
     do { try store.refresh() } catch let error as StoreError where error.code == .closed { return }
     let newest = store.snapshot()
-    guard try StoredModelRecord.stored(in: newest, keyspaces.meta)?.hasSameRows(as: model) == true else {
+    let stored = try StoredModelRecord.stored(in: newest, keyspaces.meta, decode: factory.model)
+    guard stored?.hasSameRows(as: model) == true else {
       throw PerdureError(
         .incompatibleModel,
         "The store has been given another model since it was opened; what was saved before can be read still. "

@@ -12,7 +12,7 @@ enum StoredModelRecord {
     _ model: ManagedObjectModel?, in store: Store, _ meta: Keyspace, isReadOnly: Bool,
     decode: ([UInt8]) throws -> StoredModel
   ) throws -> StoredModel {
-    let stored = try store.snapshot().value(key: key, in: meta).map(decode)
+    let stored = try Self.stored(in: store.snapshot(), meta, decode: decode)
     let wanted = try next(stored, model, in: store)
     if let stored, stored.isEqual(to: wanted) { return stored }
     if isReadOnly {
@@ -26,8 +26,11 @@ enum StoredModelRecord {
     return wanted
   }
 
-  static func stored(in snapshot: Snapshot, _ meta: Keyspace) throws -> StoredModel? {
-    try snapshot.value(key: key, in: meta).map { try StoredModel(decoding: $0) }
+  static func stored(
+    in snapshot: Snapshot, _ meta: Keyspace,
+    decode: ([UInt8]) throws -> StoredModel = { try StoredModel(decoding: $0) }
+  ) throws -> StoredModel? {
+    try snapshot.value(key: key, in: meta).map(decode)
   }
 
   private static func next(
