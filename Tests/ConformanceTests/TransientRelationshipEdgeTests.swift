@@ -128,7 +128,12 @@ struct TransientRelationshipEdgeTests {
     }
     var request = FetchRequest<Shape>()
     request.sortDescriptors = [FetchOrder("under.name")]
-    #expect(throws: FetchError.self) { try context.fetch(request) }
+    let ordering = #expect(throws: FetchError.self) { try context.fetch(request) }
+    #expect(ordering?.code == .transientAttribute)
+    request.sortDescriptors = []
+    request.relationshipKeyPathsForPrefetching = ["over"]
+    let prefetching = #expect(throws: FetchError.self) { try context.fetch(request) }
+    #expect(prefetching?.code == .transientAttribute, "\(String(describing: prefetching))")
   }
 
   @Test("Ten thousand links of one object are made, saved, told and taken away")

@@ -35,7 +35,8 @@ package final class LogPersistentStore: PersistentStore {
   package let store: Store
   let keyspaces: LogKeyspaces
   private let ids: IDReservations
-  private let factory: RowIndexExtractor.Factory
+  /// Reads the stored model.
+  let factory: RowIndexExtractor.Factory
   /// Constraints that cannot be judged (L3), by the number of an entity whose objects they are about.
   let unjudged: [UInt16: String]
   private let shown: Guarded<Snapshot?>

@@ -31,7 +31,7 @@ struct RowIndexExtractor: IndexExtractor {
           .corruption, "The definition of a row index, or the stored model, is gone; restore it from a backup"
         )
       }
-      let schema = try schema(of: bytes)
+      let schema = try decode(bytes).schema
       let name = IndexDefinition.name(inParameters: text)
       guard let index = schema.index(named: name), schema.definition(index).parameters == parameters else {
         throw StoreError(.indexUnavailable, "The stored model has no index \(name)")
@@ -39,21 +39,18 @@ struct RowIndexExtractor: IndexExtractor {
       return RowIndexExtractor(schema, schema.definition(index), in: store)
     }
 
-    private func schema(of bytes: [UInt8]) throws -> StoreSchema {
+    private func decode(_ bytes: [UInt8]) throws -> (model: StoredModel, schema: StoreSchema) {
       try decoded.withLock { known in
-        if let known, known.bytes == bytes { return known.schema }
+        if let known, known.bytes == bytes { return (known.model, known.schema) }
         let model = try StoredModel(decoding: bytes, as: programModel)
         let schema = StoreSchema(model)
         known = (bytes, model, schema)
-        return schema
+        return (model, schema)
       }
     }
 
     /// The stored model, which takes checking, unless that has been done.
-    func model(decoding bytes: [UInt8]) throws -> StoredModel {
-      let known = decoded.withLock { known in known.flatMap { $0.bytes == bytes ? $0.model : nil } }
-      return try known ?? StoredModel(decoding: bytes, as: programModel)
-    }
+    func model(decoding bytes: [UInt8]) throws -> StoredModel { try decode(bytes).model }
 
     /// What a store keeps for a model, unless that has been found out.
     func schema(for model: StoredModel) -> StoreSchema {

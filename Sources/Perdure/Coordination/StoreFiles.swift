@@ -67,7 +67,7 @@ extension LogPersistentStore: MetadataKeeping {
     let userInfo = try snapshot.value(key: Self.userInfoKey, in: keyspaces.meta)
       .map { try MetadataCoding.decode($0) }
     // A store that is only read may have been opened with a model that differs in what rows do not depend on.
-    let stored = try StoredModelRecord.stored(in: snapshot, keyspaces.meta)
+    let stored = try StoredModelRecord.stored(in: snapshot, keyspaces.meta, decode: factory.model)
     return PersistentStoreMetadata(
       storeIdentifier: identifier, stored: stored ?? model, userInfo: userInfo ?? [:])
   }

@@ -27,8 +27,7 @@ enum StoredModelRecord {
   }
 
   static func stored(
-    in snapshot: Snapshot, _ meta: Keyspace,
-    decode: ([UInt8]) throws -> StoredModel = { try StoredModel(decoding: $0) }
+    in snapshot: Snapshot, _ meta: Keyspace, decode: ([UInt8]) throws -> StoredModel
   ) throws -> StoredModel? {
     try snapshot.value(key: key, in: meta).map(decode)
   }

@@ -18,7 +18,8 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let otherClass = Code(kind: .otherClass)
     /// The entity has no property of that name.
     public static let unknownProperty = Code(kind: .unknownProperty)
-    /// The attribute is transient: no store has its values, so nothing can be found or sorted by them.
+    /// The attribute or relationship is transient: no store has its values, so nothing can be found or sorted by them, and
+    /// nothing prefetched.
     public static let transientAttribute = Code(kind: .transientAttribute)
     /// A path goes on behind a property that is no relationship, or an operator needs one.
     public static let notARelationship = Code(kind: .notARelationship)

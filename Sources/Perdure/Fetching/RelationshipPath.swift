@@ -53,6 +53,7 @@ extension StoreSchema {
     var here = entity
     for name in names {
       guard let slot = here.slot(named: name) else { throw .unknownProperty(name, of: here) }
+      if case .attribute(.absent) = here.properties[slot].form { throw .transientAttribute(name, of: here) }
       guard let destination = here.properties[slot].destination else {
         throw FetchError(
           .notARelationship,
