@@ -31,6 +31,7 @@ struct RotTests {
       case .wrongBesideErrors: 0.008
       // What the damage leaves of a store may be nothing that a salvage could spoil. The first finding is enough.
       case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: 0.01
+      case .unboundRecords: 0.01
       default: 0.0005
       }
     var (share, result) = (scale, try await run(RotCampaign(canary: canary), scale: scale))
@@ -56,6 +57,7 @@ struct RotTests {
       .quietVerify: ["verify says nothing of"], .lossySalvage: ["came back not at all"],
       .inventiveSalvage: ["came back with another value"],
       .forgetfulSalvage: ["came back with another value"],
+      .unboundRecords: ["a value that it never had", "a wrong value, or none", "has other entries"],
       .resealedDamage: ["when the store was compacted over the damage"],
       .wrongBesideErrors: ["gives a value that it never had, or passes over one"],
     ]

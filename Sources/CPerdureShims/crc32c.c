@@ -28,11 +28,17 @@ static uint32_t update_by_table(uint32_t crc, const uint8_t *p, size_t n) {
   return crc;
 }
 
+static uint32_t update_with_word_by_table(uint32_t crc, const uint8_t *p, size_t n, uint64_t word) {
+  uint8_t bytes[8];
+  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(word >> (8 * i));
+  return update_by_table(update_by_table(crc, p, n), bytes, 8);
+}
+
 #if defined(__x86_64__)
 
 #include <nmmintrin.h>
 
-__attribute__((target("sse4.2"))) static uint32_t update_by_hardware(uint32_t crc, const uint8_t *p, size_t n) {
+__attribute__((target("sse4.2"))) static inline uint32_t update_by_hardware(uint32_t crc, const uint8_t *p, size_t n) {
   uint64_t state = crc;
   while (n >= 32) {
     uint64_t words[4];
@@ -62,6 +68,11 @@ __attribute__((target("sse4.2"))) static uint32_t update_by_hardware(uint32_t cr
   return crc;
 }
 
+__attribute__((target("sse4.2"))) static uint32_t update_with_word_by_hardware(
+    uint32_t crc, const uint8_t *p, size_t n, uint64_t word) {
+  return (uint32_t)_mm_crc32_u64(update_by_hardware(crc, p, n), word);
+}
+
 static int has_hardware(void) {
   __builtin_cpu_init();
   return __builtin_cpu_supports("sse4.2");
@@ -83,23 +94,37 @@ static uint32_t update_by_hardware(uint32_t crc, const uint8_t *p, size_t n) {
   return crc;
 }
 
+static uint32_t update_with_word_by_hardware(uint32_t crc, const uint8_t *p, size_t n, uint64_t word) {
+  return __crc32cd(update_by_hardware(crc, p, n), word);
+}
+
 static int has_hardware(void) { return 1; }
 
 #else
 
 static uint32_t update_by_hardware(uint32_t crc, const uint8_t *p, size_t n) { return update_by_table(crc, p, n); }
 
+static uint32_t update_with_word_by_hardware(uint32_t crc, const uint8_t *p, size_t n, uint64_t word) {
+  return update_with_word_by_table(crc, p, n, word);
+}
+
 static int has_hardware(void) { return 0; }
 
 #endif
 
 static uint32_t (*update)(uint32_t, const uint8_t *, size_t);
+static uint32_t (*update_with_word)(uint32_t, const uint8_t *, size_t, uint64_t);
 
 __attribute__((constructor)) static void choose(void) {
   fill_table();
   update = has_hardware() ? update_by_hardware : update_by_table;
+  update_with_word = has_hardware() ? update_with_word_by_hardware : update_with_word_by_table;
 }
 
 uint32_t perdure_crc32c(uint32_t crc, const void *bytes, size_t length) {
   return ~update(~crc, (const uint8_t *)bytes, length);
+}
+
+uint32_t perdure_crc32c_word(uint32_t crc, const void *bytes, size_t length, uint64_t word) {
+  return ~update_with_word(~crc, (const uint8_t *)bytes, length, word);
 }

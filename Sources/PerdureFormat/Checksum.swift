@@ -15,6 +15,17 @@ public import CPerdureShims
     withUnsafeBytes(of: word.littleEndian) { crc32c($0, continuing: previous) }
   }
 
+  /// The checksum of `bytes`, continued over the eight little-endian bytes of `word`.
+  @inlinable package static func crc32c(_ bytes: UnsafeRawBufferPointer, thenWord word: UInt64) -> UInt32 {
+    guard let base = bytes.baseAddress else { return crc32c(word64: word, continuing: 0) }
+    return perdure_crc32c_word(0, base, bytes.count, word)
+  }
+
+  /// Continues `previous` over the eight little-endian bytes of `word`.
+  @inlinable package static func crc32c(word64 word: UInt64, continuing previous: UInt32) -> UInt32 {
+    withUnsafeBytes(of: word.littleEndian) { crc32c($0, continuing: previous) }
+  }
+
   /// What the checksum was before it was continued over `bytes`, which gave `checksum`.
   ///
   /// Bit by bit: each step of the division can be undone, as the polynomial's highest bit is set.

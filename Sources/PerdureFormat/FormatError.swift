@@ -24,12 +24,17 @@
   package let offset: Int
   /// What was looked at, in FORMAT.md's words.
   package let structure: String
+  /// What is known beyond the reason: which feature is missing, say.
+  package let detail: String?
 
-  package init(_ reason: Reason, in structure: String, at offset: Int) {
+  package init(_ reason: Reason, in structure: String, at offset: Int, detail: String? = nil) {
     self.reason = reason
+    self.detail = detail
     self.structure = structure
     self.offset = offset
   }
 
-  @usableFromInline package var description: String { "\(structure): \(reason.rawValue) at byte \(offset)" }
+  @usableFromInline package var description: String {
+    "\(structure): \(reason.rawValue) at byte \(offset)\(detail.map { ", " + $0 } ?? "")"
+  }
 }

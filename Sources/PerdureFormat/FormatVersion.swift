@@ -7,13 +7,16 @@ package enum FormatVersion {
   /// Features that an older reader may ignore, but not a writer.
   package static let readOnlyCompatibleFeaturesKnown: UInt64 = 0
   /// Features without which the bytes cannot be read at all.
-  package static let incompatibleFeaturesKnown: UInt64 = rewrittenSegments | packedValues | groupedSegments
+  package static let incompatibleFeaturesKnown: UInt64 =
+    rewrittenSegments | packedValues | groupedSegments | boundRecords
   /// Those that a segment's header may name.
-  package static let segmentFeaturesKnown: UInt64 = rewrittenSegments | groupedSegments
+  package static let segmentFeaturesKnown: UInt64 = rewrittenSegments | groupedSegments | boundRecords
   /// Compaction has rewritten segments, or is about to.
   package static let rewrittenSegments: UInt64 = 1 << 0
   /// There are packed values or dictionaries, or there may be soon.
   package static let packedValues: UInt64 = 1 << 1
   /// Compaction has put the frames of segments into groups, or is about to.
   package static let groupedSegments: UInt64 = 1 << 2
+  /// The checksums of records continue over their address words, in the segments that say so.
+  package static let boundRecords: UInt64 = 1 << 3
 }

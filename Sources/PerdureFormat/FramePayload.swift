@@ -5,15 +5,18 @@ package enum FramePayload {
   /// Calls `visit` with each record and its offset in `bytes`, the payload of the frame, in
   /// order. Nothing is visited unless the whole payload is right.
   package static func visitRecords(
-    of header: FrameHeader, in bytes: UnsafeRawBufferPointer, _ visit: (Record, Int) -> Void
+    of header: FrameHeader, in bytes: UnsafeRawBufferPointer, _ places: RecordPlaces,
+    _ visit: (Record, Int) -> Void
   ) throws(FormatError) {
-    try verify(header, bytes)
+    try verify(header, bytes, places)
     var records = SealedRecords(in: bytes)
     while let next = try records.next() { visit(next.record, next.offset) }
   }
 
   /// Verifies every record, the count, the padding and the digest.
-  package static func verify(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) throws(FormatError) {
+  package static func verify(
+    _ header: FrameHeader, _ bytes: UnsafeRawBufferPointer, _ places: RecordPlaces
+  ) throws(FormatError) {
     guard UInt64(bytes.count) == UInt64(header.payloadLength) else {
       throw FormatError(.incomplete, in: "frame", at: FrameHeader.length + bytes.count)
     }
@@ -23,7 +26,7 @@ package enum FramePayload {
     while offset < bytes.count {
       let record: Record
       do {
-        record = try Record(reading: bytes.part(offset, bytes.count - offset))
+        record = try Record(reading: bytes.part(offset, bytes.count - offset), places.check(at: offset))
       } catch {
         // Where a record would end that is too long says nothing: it is the record that is wrong.
         throw damaged(error.reason, at: offset + (error.reason == .incomplete ? 0 : error.offset))
@@ -39,6 +42,25 @@ package enum FramePayload {
     }
     guard count == header.recordCount else { throw FormatError(.illegalField, in: "frame", at: 28) }
     guard digest == header.recordDigest else { throw FormatError(.wrongChecksum, in: "frame", at: 32) }
+  }
+
+  /// Whether the checksums of the records are those that the header was written for. They are not compared with
+  /// the records.
+  package static func hasDigest(of header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count == Int(header.payloadLength) else { return false }
+    var records = SealedRecords(in: bytes)
+    var (count, digest) = (0 as UInt32, 0 as UInt32)
+    do throws(FormatError) {
+      while let next = try records.next() {
+        digest = Checksum.crc32c(word: next.record.checksum, continuing: digest)
+        count += 1
+        guard next.offset + next.length <= bytes.count,
+          bytes.firstNonZero(
+            in: (next.offset + next.record.header.unpaddedLength)..<(next.offset + next.length)) == nil
+        else { return false }
+      }
+    } catch { return false }
+    return count == header.recordCount && digest == header.recordDigest
   }
 
   private static func damaged(_ reason: FormatError.Reason, at offset: Int) -> FormatError {
@@ -62,7 +84,7 @@ package enum FramePayload {
   @inline(__always)
   @inlinable package mutating func next() throws(FormatError) -> Element? {
     guard offset < bytes.count else { return nil }
-    let record = try Record(reading: bytes.part(offset, bytes.count &- offset), verifyingChecksum: false)
+    let record = try Record(reading: bytes.part(offset, bytes.count &- offset), .none)
     let length = record.header.paddedLength
     defer { offset &+= length }
     return (record, offset, length)

@@ -1,7 +1,7 @@
 /// The 16 bytes before a record's key and value. FORMAT.md, "Record".
 ///
-/// A record carries its own checksum and nothing about its place: one value can be verified
-/// alone, and compaction copies records as they are.
+/// A record carries its own checksum, so one value can be verified without its frame. In a segment with bound
+/// records the checksum continues over the record's address word; compaction keeps both (`RecordCheck`).
 @usableFromInline package struct RecordHeader: Sendable {
   @inlinable package static var length: Int { 16 }
 
@@ -85,10 +85,8 @@
     UnsafeRawBufferPointer(start: base + (RecordHeader.length &+ header.keyLength), count: header.valueLength)
   }
 
-  /// Reads the record at the start of `bytes` and, unless told otherwise, verifies its checksum.
-  @inlinable package init(
-    reading bytes: UnsafeRawBufferPointer, verifyingChecksum: Bool = true
-  ) throws(FormatError) {
+  /// Reads the record at the start of `bytes` and verifies its checksum as `check` says.
+  @inlinable package init(reading bytes: UnsafeRawBufferPointer, _ check: RecordCheck) throws(FormatError) {
     guard bytes.count >= RecordHeader.length, let base = bytes.baseAddress else {
       throw Self.wrong(.incomplete, bytes.count)
     }
@@ -100,10 +98,8 @@
     let unpaddedLength = RecordHeader.length &+ Int(keyLength) &+ Int(valueLength)
     guard unpaddedLength <= bytes.count else { throw Self.wrong(.incomplete, bytes.count) }
     let checksum = bytes.integer(at: 0, as: UInt32.self)
-    if verifyingChecksum {
-      guard Checksum.crc32c(bytes.part(4, unpaddedLength &- 4)) == checksum else {
-        throw Self.wrong(.wrongChecksum, 0)
-      }
+    guard check.accepts(checksum, of: bytes.part(4, unpaddedLength &- 4)) else {
+      throw Self.wrong(.wrongChecksum, 0)
     }
     guard let kind = RecordHeader.Kind(rawValue: bytes[4]) else { throw Self.wrong(.unsupported, 4) }
     guard bytes[5] == 0 else { throw Self.wrong(.unsupported, 5) }

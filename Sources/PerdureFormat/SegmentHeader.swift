@@ -34,6 +34,9 @@
   /// Whether compaction has put its frames into groups.
   package var isGrouped: Bool { incompatibleFeatures & FormatVersion.groupedSegments != 0 }
 
+  /// Whether the checksums of its records continue over their address words.
+  package var bindsRecords: Bool { incompatibleFeatures & FormatVersion.boundRecords != 0 }
+
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
     precondition(bytes.count >= Self.length, "A segment header does not fit into the buffer.")
     for i in 0..<Self.length { bytes[i] = 0 }
@@ -77,7 +80,9 @@
     guard predecessorEnd.segment < number else { throw wrong(.illegalField, 64) }
     guard predecessorEnd.isLegal else { throw wrong(.illegalField, 72) }
     guard incompatibleFeatures & ~FormatVersion.segmentFeaturesKnown == 0 else {
-      throw wrong(.unsupported, 88)
+      throw FormatError(
+        .unsupported, in: "segment header", at: 88,
+        detail: FormatFeatures.segment.missing(incompatibleFeatures))
     }
     guard (generation > 0) == (incompatibleFeatures & FormatVersion.rewrittenSegments != 0) else {
       throw wrong(.illegalField, 40)

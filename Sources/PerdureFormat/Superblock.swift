@@ -95,7 +95,9 @@ package struct Superblock: Hashable, Sendable {
     segmentCapacity = bytes.integer(at: 100)
     guard (1...FormatLimits.counterMax).contains(generation) else { throw wrong(.illegalField, 32) }
     guard incompatibleFeatures & ~FormatVersion.incompatibleFeaturesKnown == 0 else {
-      throw wrong(.unsupported, 56)
+      throw FormatError(
+        .unsupported, in: "superblock", at: 56,
+        detail: FormatFeatures.incompatible.missing(incompatibleFeatures))
     }
     guard durableEnd.isLegal else { throw wrong(.illegalField, 64) }
     guard durableSequence <= FormatLimits.counterMax else { throw wrong(.illegalField, 80) }
@@ -111,6 +113,11 @@ package struct Superblock: Hashable, Sendable {
   /// Whether a program with only this code's features may write to the store.
   package var allowsWriting: Bool {
     readOnlyCompatibleFeatures & ~FormatVersion.readOnlyCompatibleFeaturesKnown == 0
+  }
+
+  /// The features that keep such a program from writing, in words.
+  package var featuresToWrite: String {
+    FormatFeatures.readOnlyCompatible.missing(readOnlyCompatibleFeatures)
   }
 
   /// All slots of a superblock file that are whole and understood, oldest first.
@@ -139,7 +146,8 @@ package struct Superblock: Hashable, Sendable {
     do {
       return try Superblock(reading: file.part(slot * slotLength, slotLength))
     } catch {
-      throw FormatError(error.reason, in: "superblock file", at: slot * slotLength + error.offset)
+      throw FormatError(
+        error.reason, in: "superblock file", at: slot * slotLength + error.offset, detail: error.detail)
     }
   }
 }

@@ -148,6 +148,10 @@ public struct StoreOptions: Sendable {
   /// and records carry what follows from it, and so does the length of what is packed.
   package var newStoreID: StoreID?
 
+  /// Whether new segments bind their records to their addresses (`RecordCheck`). Only for tests, which write stores as
+  /// earlier versions did.
+  package var bindsRecords = true
+
   /// All defaults.
   public init() {}
 

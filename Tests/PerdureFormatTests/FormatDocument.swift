@@ -21,6 +21,14 @@ struct FormatDocument {
     subscript(name: String) -> Field? { fields.first { $0.name == name } }
   }
 
+  /// A row of the table of feature flags.
+  struct Feature {
+    var field: String
+    var bit: Int
+    var name: String
+    var isReserved: Bool
+  }
+
   /// A file of the worked example.
   struct HexBlock {
     var bytes: [UInt8]
@@ -31,6 +39,7 @@ struct FormatDocument {
   enum Flaw: Error { case missing(String), malformed(String) }
 
   private(set) var layouts: [String: Layout] = [:]
+  private(set) var features: [Feature] = []
   private(set) var limits: [String: UInt64] = [:]
   private(set) var hexBlocks: [String: HexBlock] = [:]
   /// The rows of the table at the end of the worked example.
@@ -62,6 +71,13 @@ struct FormatDocument {
         guard title.count == 2, let length = Int(title[1]) else { throw Flaw.malformed(line) }
         let body = lines[(index + 1)...].prefix { !$0.hasPrefix("```") }
         hexBlocks[String(title[0])] = try Self.hexBlock(Array(body), length: length)
+      } else if line == "<!-- features -->" {
+        features = try Self.tableRows(lines[(index + 1)...]).map { row in
+          guard row.count == 5, let bit = Int(row[1]) else { throw Flaw.malformed(row.description) }
+          return Feature(
+            field: row[0].trimmingCharacters(in: ["`"]), bit: bit, name: row[2],
+            isReserved: row[4].hasPrefix("reserved"))
+        }
       } else if line == "## 17. Limits" {
         for row in Self.tableRows(lines[(index + 1)...]) {
           guard let value = UInt64(row[1].replacingOccurrences(of: ",", with: "")) else {

@@ -112,6 +112,19 @@ struct FormatDocumentTests {
     }
   }
 
+  @Test("The table of feature flags is the one that errors name them from")
+  func features() throws {
+    let names = document.features.reduce(into: [:]) { $0[$1.field, default: [:]][$1.bit] = $1.name }
+    #expect(names["incompatibleFeatures"] == FormatFeatures.incompatible.names)
+    #expect(names["readOnlyCompatibleFeatures"] == FormatFeatures.readOnlyCompatible.names)
+    #expect(names["compatibleFeatures"] == FormatFeatures.compatible.names)
+    let reserved = document.features.filter { $0.isReserved && $0.field == "incompatibleFeatures" }
+      .reduce(0 as UInt64) { $0 | 1 << UInt64($1.bit) }
+    #expect(reserved & FormatFeatures.incompatible.known == 0)
+    #expect(
+      FormatFeatures.incompatible.missing(1 << 4 | 1 << 40).contains("4 (external values), 40 (a feature"))
+  }
+
   @Test("Each field is written where its table says", arguments: DocumentedLayout.all)
   func encoding(_ documented: DocumentedLayout) throws {
     let layout = try document.layout(documented.name)

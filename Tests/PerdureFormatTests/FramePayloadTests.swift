@@ -13,7 +13,7 @@ struct FramePayloadTests {
   )] {
     var seen: [(Int, [UInt8])] = []
     try withBytes(payload) { bytes throws(FormatError) in
-      try FramePayload.visitRecords(of: header, in: bytes) { seen.append(($1, Array($0.key))) }
+      try FramePayload.visitRecords(of: header, in: bytes, .unbound) { seen.append(($1, Array($0.key))) }
     }
     return seen
   }
@@ -58,7 +58,7 @@ struct FramePayloadTests {
     var visited = 0
     let error = #expect(throws: FormatError.self) {
       try payload.withUnsafeBytes {
-        try FramePayload.visitRecords(of: header, in: $0) { _, _ in visited += 1 }
+        try FramePayload.visitRecords(of: header, in: $0, .unbound) { _, _ in visited += 1 }
       }
     }
     #expect(error == FormatError(.wrongChecksum, in: "record", at: 64 + 24))

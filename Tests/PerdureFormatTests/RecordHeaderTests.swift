@@ -9,7 +9,7 @@ struct RecordTests {
     let value = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
     let bytes = Sample.record(keyspace: .max, key: key, value: value)
     try bytes.withUnsafeBytes { buffer in
-      let record = try Record(reading: buffer)
+      let record = try Record(reading: buffer, .alone)
       #expect(record.header.kind == .put && record.header.keyspace == .max)
       #expect(Array(record.key) == key)
       #expect(Array(record.value) == value)
@@ -24,7 +24,7 @@ struct RecordTests {
       key: [UInt8](repeating: 1, count: FormatLimits.keyLengthMax),
       value: [UInt8](repeating: 2, count: FormatLimits.inlineValueLengthMax))
     #expect(bytes.count == FormatLimits.recordLengthMax)
-    _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes).header.kind }
+    _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes, .alone).header.kind }
   }
 
   @Test("Sealing zeroes the padding")
@@ -36,7 +36,7 @@ struct RecordTests {
   @Test("What follows a record does not matter to it")
   func followed() throws {
     let bytes = Sample.record() + [UInt8](repeating: 0xFF, count: 100)
-    _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes).header.kind }
+    _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes, .alone).header.kind }
   }
 
   @Test("A tombstone names what it shadows, or nothing")

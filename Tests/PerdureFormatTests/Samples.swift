@@ -210,7 +210,7 @@ extension Structure {
     // Without padding, which is the frame's business.
     sample: Array(Sample.record().prefix(16 + Sample.recordKey.count + Sample.recordValue.count)),
     roundTrip: { bytes throws(FormatError) in
-      let record = try Record(reading: bytes)
+      let record = try Record(reading: bytes, .alone)
       let copy = Sample.record(
         record.header.kind, keyspace: record.header.keyspace, key: Array(record.key),
         value: Array(record.value))
@@ -273,7 +273,7 @@ extension Structure {
       name: "frame payload", sample: payload,
       roundTrip: { bytes throws(FormatError) in
         var copy: [UInt8] = []
-        try FramePayload.visitRecords(of: header, in: bytes) { record, offset in
+        try FramePayload.visitRecords(of: header, in: bytes, .unbound) { record, offset in
           copy += Sample.record(
             record.header.kind, keyspace: record.header.keyspace, key: Array(record.key),
             value: Array(record.value))

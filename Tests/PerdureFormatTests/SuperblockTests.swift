@@ -83,7 +83,8 @@ struct SuperblockTests {
     strange.generation = 3
     strange.incompatibleFeatures = 1 << 63
     put(strange, into: &bytes, slot: 3)
-    #expect(throws: FormatError(.unsupported, in: "superblock file", at: 3 * 4096 + 56)) {
+    let detail = "it needs feature bit 63 (a feature of a later version)"
+    #expect(throws: FormatError(.unsupported, in: "superblock file", at: 3 * 4096 + 56, detail: detail)) {
       try newest(bytes)
     }
   }
@@ -92,6 +93,7 @@ struct SuperblockTests {
   func readOnly() throws {
     let superblock = try newest(file([1]) { $0.readOnlyCompatibleFeatures = 8 })
     #expect(!superblock.allowsWriting)
+    #expect(superblock.featuresToWrite == "it needs feature bit 3 (a feature of a later version)")
     #expect(try newest(file([1]) { $0.compatibleFeatures = 8 }).allowsWriting)
   }
 

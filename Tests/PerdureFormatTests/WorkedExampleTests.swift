@@ -57,7 +57,7 @@ struct WorkedExampleTests {
     let scan = try ExampleScan(segment, store: example.store)
     let first = try #require(scan.shadowed[1])
     try segment.withUnsafeBytes { bytes in
-      let record = try Record(reading: bytes.part(first.offset, first.recordLengthMax))
+      let record = try Record(reading: bytes.part(first.offset, first.recordLengthMax), .alone)
       #expect(Array(record.value) == Array("first".utf8))
     }
     #expect(scan.notes[1] == nil)
@@ -156,7 +156,7 @@ struct ExampleScan {
     kinds.append(frame.kind)
     sequences.append(frame.sequence)
     var records: [(Record, Int)] = []
-    try FramePayload.visitRecords(of: frame, in: payload) { records.append(($0, $1)) }
+    try FramePayload.visitRecords(of: frame, in: payload, .unbound) { records.append(($0, $1)) }
     for (record, offset) in records {
       guard record.header.keyspace != 0 else {
         catalog[Array(record.key)] = Array(record.value)

@@ -81,7 +81,7 @@ package enum EngineDecoders {
         reading: bytes, store: store, position: LogPosition(segment: 1, offset: 128))
       let end = 64 + Int(header.payloadLength)
       guard end <= bytes.count else { return }
-      try FramePayload.visitRecords(of: header, in: .init(rebasing: bytes[64..<end])) { record, _ in
+      try FramePayload.visitRecords(of: header, in: .init(rebasing: bytes[64..<end]), .unbound) { record, _ in
         _ = (record.key.reduce(0, ^), record.value.reduce(0, ^))
       }
     })
@@ -94,7 +94,7 @@ package enum EngineDecoders {
       ]
     },
     decode: { bytes in
-      let record = try Record(reading: bytes)
+      let record = try Record(reading: bytes, .alone)
       _ = (record.key.reduce(0, ^), record.value.reduce(0, ^))
       switch record.header.kind {
       case .blob: _ = try BlobReference(reading: record.value)

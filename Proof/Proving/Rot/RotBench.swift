@@ -32,6 +32,8 @@ package enum RotCanary: Sendable, CaseIterable {
   case wrongBesideErrors
   /// Of the same: a compaction gives damaged records new checksums.
   case resealedDamage
+  /// Records are not bound to their addresses, and looked at as if they were.
+  case unboundRecords
   /// What a salvage gives lacks a row.
   case lossySalvage
   /// What a salvage gives has a value that was never written.
@@ -44,7 +46,7 @@ package enum RotCanary: Sendable, CaseIterable {
     switch self {
     case .uncheckedRecords, .repairedRecords, .uncheckedNodes, .unreadTails: true
     case .uncheckedDamage, .quietVerify, .wrongBesideErrors, .resealedDamage: false
-    case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: false
+    case .lossySalvage, .inventiveSalvage, .forgetfulSalvage, .unboundRecords: false
     }
   }
 
@@ -256,9 +258,9 @@ final class RotBench {
   // MARK: - Canaries
 
   private func repair(_ part: RotPart) throws {
-    guard let file = files[part.file] else { return }
+    guard let file = files[part.file], let original = store.files[part.file] else { return }
     let bytes = try file.read(part.range.count, at: UInt64(part.range.lowerBound))
-    let checksum = RotChecksum.ofRecord(bytes)
+    let checksum = RotChecksum.ofRecord(bytes, was: Array(original[part.range]))
     try file.write(checksum, at: UInt64(part.range.lowerBound))
   }
 

@@ -97,6 +97,14 @@ package struct RotCampaign: Campaign {
       mutations.prefix = prefix + kind.rawValue
       take(try await mutations.run(progress), into: &result, \.mutations, plan)
     }
+    if choice == nil || choice?.kind == .tails, canary == nil || canary == .unboundRecords {
+      progress.restart()
+      var tails = try RotTails(canary, seed: seed)
+      tails.only = choice?.number
+      tails.prefix = prefix + RotChoice.Kind.tails.rawValue
+      let count = max(1, Int(Double(Self.tailCount) * share))
+      take(try tails.run(count, progress), into: &result, \.mutations, plan)
+    }
     guard choice == nil || choice?.kind == .salvage, canary?.isOfSalvage ?? true else { return }
     progress.restart()
     var salvage = try RotSalvage(smallest, canary, seed: seed)
@@ -108,4 +116,6 @@ package struct RotCampaign: Campaign {
 
   /// In a full proof.
   private static let salvageCount = 2000
+  /// In a full proof, of each kind of store.
+  private static let tailCount = 10_000
 }

@@ -1,7 +1,7 @@
 /// One damage to one store, in the words of `ProofPlan.part`.
 struct RotChoice: Sendable {
   enum Kind: String, Sendable {
-    case bits, smallest, large, salvage
+    case bits, smallest, large, salvage, tails
   }
 
   /// Which of the stores of a long proof.
@@ -12,7 +12,7 @@ struct RotChoice: Sendable {
   /// Of the part of the store.
   var bit = 0
 
-  static let form = "store|bits|part|bit, or store|smallest, large or salvage|number"
+  static let form = "store|bits|part|bit, or store|smallest, large, salvage or tails|number"
 
   /// Nil for words that are none.
   init?(_ words: [String]) {

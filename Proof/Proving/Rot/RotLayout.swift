@@ -221,7 +221,7 @@ extension RotLayout {
   ) throws {
     var offset = range.lowerBound
     while offset < range.upperBound {
-      let record = try Record(reading: .init(rebasing: bytes[offset..<range.upperBound]))
+      let record = try Record(reading: .init(rebasing: bytes[offset..<range.upperBound]), .none)
       let whole = offset..<(offset + record.header.unpaddedLength)
       let kind: RotPart.Kind = record.header.keyspace == 0 ? .definition : .deadRecord
       let index = parts.count
@@ -314,9 +314,8 @@ extension RotLayout {
       let header = try FrameHeader(reading: rest, store: store, position: position)
       let start = offset + FrameHeader.length
       offset = start + Int(header.payloadLength)
-      try FramePayload.visitRecords(of: header, in: .init(rebasing: body[start..<offset])) { record, place in
-        visit(record, start + place)
-      }
+      var records = SealedRecords(in: .init(rebasing: body[start..<offset]))
+      while let next = try records.next() { visit(next.record, start + next.offset) }
     }
   }
 }

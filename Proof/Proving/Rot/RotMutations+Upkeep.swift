@@ -43,9 +43,12 @@ extension RotMutations {
   private func reseal(_ damage: RotDamage, on fileSystem: InMemoryFileSystem) throws {
     for part in damage.parts where part.kind == .liveRecord {
       let file = try fileSystem.open(RotStore.path + "/" + part.file, .readWrite)
-      guard try file.size() >= UInt64(part.range.upperBound) else { continue }
+      guard try file.size() >= UInt64(part.range.upperBound), let original = store.files[part.file] else {
+        continue
+      }
       let bytes = try file.read(part.range.count, at: UInt64(part.range.lowerBound))
-      try file.write(RotChecksum.ofRecord(bytes), at: UInt64(part.range.lowerBound))
+      try file.write(
+        RotChecksum.ofRecord(bytes, was: Array(original[part.range])), at: UInt64(part.range.lowerBound))
     }
   }
 }

@@ -171,8 +171,18 @@ enum RotPages {
 /// For the canaries, which make wrong bytes look right.
 enum RotChecksum {
   /// The checksum that a record must have.
-  static func ofRecord(_ bytes: [UInt8]) -> [UInt8] {
-    let sum = bytes.withUnsafeBytes { Checksum.crc32c(UnsafeRawBufferPointer(rebasing: $0[4...])) }
+  ///
+  /// A checksum that continues over an address differs from another one as both do with zeros in its place.
+  ///
+  /// - Parameter original: The record as it was written.
+  static func ofRecord(_ bytes: [UInt8], was original: [UInt8]) -> [UInt8] {
+    let stored = original.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self).littleEndian }
+    let zeros = stored == sum(original, zeros: 0) ? 0 : 8
+    let sum = stored ^ sum(original, zeros: zeros) ^ sum(bytes, zeros: zeros)
     return withUnsafeBytes(of: sum.littleEndian) { Array($0) }
+  }
+
+  private static func sum(_ bytes: [UInt8], zeros: Int) -> UInt32 {
+    (bytes[4...] + [UInt8](repeating: 0, count: zeros)).withUnsafeBytes { Checksum.crc32c($0) }
   }
 }

@@ -46,11 +46,21 @@ package struct RotStore: Sendable {
   package init(rounds: Int, seed: UInt64) throws {
     var builder = try RotStoreBuilder(rounds: rounds, seed: seed)
     try builder.build()
-    files = try RotStoreExtras.added(to: builder.files())
-    older = builder.older
-    content = builder.content
-    history = builder.history
-    sequence = builder.sequence
+    try self.init(
+      RotStoreExtras.added(to: builder.files()), older: builder.older, content: builder.content,
+      history: builder.history, sequence: builder.sequence)
+  }
+
+  /// A closed store that was written elsewhere.
+  init(
+    _ files: [String: [UInt8]], older: [[String: [UInt8]]] = [], content: CrashHistory.Content,
+    history: [CrashKey: Set<[UInt8]>], sequence: UInt64
+  ) throws {
+    self.files = files
+    self.older = older
+    self.content = content
+    self.history = history
+    self.sequence = sequence
     let store = try Store(at: Self.path, options: Self.options(on: fileSystem()))
     let snapshot = store.snapshot()
     for keyspace in try store.keyspaces {
@@ -85,6 +95,27 @@ package struct RotStore: Sendable {
     var options = RotStoreBuilder.options(on: fileSystem)
     options.isReadOnly = isReadOnly
     options.compression.groupCacheBytes = 0
+    return options
+  }
+
+  /// Indexes of every kind over values that begin with a group and what is the only one of its kind, 8 bytes each.
+  static func defineIndexes(over rows: Keyspace, in store: Store) throws {
+    let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
+    _ = try store.defineIndex(.slices("ids", rows, .value(offset: 8, length: 8), isUnique: true))
+    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
+    let sums = try store.defineIndex(.sums("sums", rows))
+    _ = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
+  }
+
+  /// How stores are written: nothing happens in the background.
+  static func plainOptions(on fileSystem: any FileSystem) -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.blobThresholdBytes = 1024
+    options.durability = .relaxed
+    options.checkpoints = .manual
+    options.compactsAutomatically = false
+    options.reserveBytes = 0
     return options
   }
 
@@ -123,13 +154,7 @@ private struct RotStoreBuilder {
   }
 
   static func options(on fileSystem: any FileSystem, groups: Bool = false) -> StoreOptions {
-    var options = StoreOptions()
-    options.fileSystem = fileSystem
-    options.blobThresholdBytes = 1024
-    options.durability = .relaxed
-    options.checkpoints = .manual
-    options.compactsAutomatically = false
-    options.reserveBytes = 0
+    var options = RotStore.plainOptions(on: fileSystem)
     options.compression.modes = ["packed": .dictionary]
     options.compression.trainsAutomatically = false
     options.compression.dictionaryBytes = 1024
@@ -202,11 +227,7 @@ private struct RotStoreBuilder {
     _ = try store.keyspace("cold", .dense)
     _ = try store.keyspace("names", .bytes)
     _ = try store.keyspace("packed", .dense)
-    let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
-    _ = try store.defineIndex(.slices("ids", rows, .value(offset: 8, length: 8), isUnique: true))
-    _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
-    let sums = try store.defineIndex(.sums("sums", rows))
-    _ = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
+    try RotStore.defineIndexes(over: rows, in: store)
   }
 
   /// What is done to one key of a commit; nil removes it.

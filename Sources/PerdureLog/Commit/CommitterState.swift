@@ -23,6 +23,10 @@ struct CommitterState: ~Copyable {
   var segmentCapacity: Int
   /// The capacity of segments to be born, as the store was created with, in bytes.
   let birthCapacity: Int
+  /// Whether the segment at `end` binds its records (`RecordCheck`).
+  var bindsRecords: Bool
+  /// Whether segments to be born do; the superblock has announced it.
+  let bindsNewRecords: Bool
   /// The number of the next segment to be born: above every number seen.
   var nextSegment: UInt64
   var nextBlob: UInt64
@@ -76,7 +80,7 @@ struct CommitterState: ~Copyable {
   init(
     storeID: StoreID, arena: NodeArena, segments: SegmentTable, root: UnsafeMutablePointer<Root>,
     catalog: Catalog, indexes: IndexSet, end: LogPosition, segmentCapacity: Int, nextSegment: UInt64,
-    nextBlob: UInt64, superblock: SuperblockFile?
+    nextBlob: UInt64, superblock: SuperblockFile?, bindsNewRecords: Bool
   ) {
     self.storeID = storeID
     self.arena = arena
@@ -89,9 +93,12 @@ struct CommitterState: ~Copyable {
     self.nextSegment = nextSegment
     self.nextBlob = nextBlob
     self.superblock = superblock
+    bindsRecords = segments.segments[end.segment]?.header.bindsRecords ?? false
+    self.bindsNewRecords = bindsNewRecords
     dictionaries.adopt(catalog)
     birthCapacity = Int(superblock?.current.segmentCapacity ?? 0)
-    encoder = LogEncoder(store: storeID, birthCapacity: birthCapacity)
+    encoder = LogEncoder(
+      store: storeID, birthCapacity: birthCapacity, birthBindsRecords: bindsNewRecords)
   }
 
   /// A root like the published one, to be changed and published.

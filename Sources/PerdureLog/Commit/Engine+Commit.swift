@@ -119,7 +119,8 @@ extension Engine {
       ? max(Int(synced.offset), SegmentHeader.length) : SegmentHeader.length
     state.encoder.begin(
       sequence: state.root.pointee.sequence + 1, end: state.end, syncedOffset: syncedOffset,
-      segmentCapacity: state.segmentCapacity, nextSegment: state.nextSegment)
+      segmentCapacity: state.segmentCapacity, bindsRecords: state.bindsRecords,
+      nextSegment: state.nextSegment)
   }
 
   /// Steps 2, 3 and 4.
@@ -140,7 +141,7 @@ extension Engine {
       }
       if let old, RecordAddress(rawValue: old).isBlob {
         if blobs == nil { blobs = BlobChanges() }
-        blobs?.superseded.append(try blobNumber(at: old, state))
+        blobs?.superseded.append(try blobNumber(at: old, replacedBy: record, state))
       }
     }
     guard let conflicts = try update?.finish(), !conflicts.isEmpty else { return }
@@ -171,7 +172,7 @@ extension Engine {
     if update == nil { update = IndexUpdate(next.pointee.indexes, in: state.arena) }
     var hold = GroupHold()
     defer { hold.release() }
-    let oldRecord = try old.map { try self.record(at: $0, state, &hold) }
+    let oldRecord = try old.map { try self.record(at: $0, replacedBy: record, state, &hold) }
     try withValue(of: oldRecord) { oldValue in
       try withValue(of: record.header.kind == .tombstone ? nil : record) { newValue in
         derived.forEach(keyspace: id, key: record.key, from: oldValue, to: newValue) { index in
@@ -202,18 +203,25 @@ extension Engine {
     }
   }
 
-  private func blobNumber(at word: UInt64, _ state: borrowing CommitterState) throws -> UInt64 {
+  private func blobNumber(
+    at word: UInt64, replacedBy newer: Record, _ state: borrowing CommitterState
+  ) throws -> UInt64 {
     var hold = GroupHold()
     defer { hold.release() }
-    return try BlobReference(in: record(at: word, state, &hold)).number
+    return try BlobReference(in: record(at: word, replacedBy: newer, state, &hold)).number
   }
 
+  /// The record at an address, whose key `newer` takes from it.
+  ///
+  /// - Throws: `.corruption` where the record of another key stands there: an index would keep its entries.
   private func record(
-    at word: UInt64, _ state: borrowing CommitterState, _ hold: inout GroupHold
+    at word: UInt64, replacedBy newer: Record, _ state: borrowing CommitterState, _ hold: inout GroupHold
   ) throws -> Record {
     let address = RecordAddress(rawValue: word)
-    if let bytes = state.encoder.record(at: address) { return try Record(reading: bytes) }
-    return try RecordReader(root: state.root, verifiesChecksum: true).record(at: word, &hold)
+    // Made in this commit: nothing has touched the bytes since.
+    if let bytes = state.encoder.record(at: address) { return try Record(reading: bytes, .none) }
+    return try RecordReader(root: state.root, verifiesChecksum: true)
+      .record(at: word, keyspace: newer.header.keyspace, key: newer.key, &hold)
   }
 
   /// The derived indexes of a catalog, with extractors made anew.

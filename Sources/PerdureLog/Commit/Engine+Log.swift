@@ -155,14 +155,16 @@ extension Engine {
       state.segments.setEnd(Int(state.end.offset), of: last.number)
     }
     try state.segments.reserve(number)
-    let header = SegmentHeader(
+    var header = SegmentHeader(
       store: storeID, number: number, capacity: UInt64(capacity), firstSequence: firstSequence,
       predecessorEnd: state.end)
+    if state.bindsNewRecords { header.incompatibleFeatures |= FormatVersion.boundRecords }
     let segment = try createSegment(header, &state)
     state.statistics.logBytes += UInt64(SegmentHeader.length)
     state.add(segment)
     state.end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length))
     state.segmentCapacity = capacity
+    state.bindsRecords = state.bindsNewRecords
     state.nextSegment = number + 1
     state.nextReserveLook = 0
     state.nextSyncAhead = state.end.offset + options.syncAheadBytes

@@ -69,9 +69,9 @@ struct IndexBuild {
     var damage: StoreError?
     var hold = GroupHold()
     defer { hold.release() }
-    try Self.visitWords(of: keyspace, root) { word in
-      let record = try reader.record(at: word, &hold)
+    try Self.visitRecords(of: keyspace, root) { word, key in
       do {
+        let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
         try contents.withValue(of: record) { value in
           for index in wanted {
             entries.removeAll()
@@ -94,18 +94,21 @@ struct IndexBuild {
     if let damage { for index in wanted { incomplete[index.index.id] = damage } }
   }
 
-  /// The address words of a keyspace, in key order.
-  static func visitWords(
-    of keyspace: Keyspace, _ root: UnsafeMutablePointer<Root>, _ body: (UInt64) throws -> Void
+  /// The address words of a keyspace with their keys, in key order.
+  static func visitRecords(
+    of keyspace: Keyspace, _ root: UnsafeMutablePointer<Root>,
+    _ body: (UInt64, UnsafeRawBufferPointer) throws -> Void
   ) rethrows {
     let trees = root.pointee.keyspaces[Int(keyspace.id)]
     switch keyspace.kind {
     case .dense:
       var cursor = DenseCursor(trees.dense)
-      while cursor.next() { try body(cursor.word) }
+      while cursor.next() {
+        try withUnsafeBytes(of: cursor.id.littleEndian) { try body(cursor.word, $0) }
+      }
     case .bytes:
       var cursor = OrderedCursor(trees.ordered)
-      while cursor.next() { try body(cursor.payload) }
+      while cursor.next() { try body(cursor.payload, cursor.key) }
     }
   }
 

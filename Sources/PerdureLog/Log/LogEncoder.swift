@@ -19,6 +19,8 @@ struct LogEncoder: ~Copyable {
   private(set) var sequence: UInt64 = 0
   /// The capacity of segments to be born.
   private let capacity: Int
+  /// Whether segments to be born bind their records (`RecordCheck`).
+  private let birthBindsRecords: Bool
   private(set) var extents = ShortList<Extent>()
   private var buffer = RawBuffer(capacity: 64 << 10)
   private var segment: UInt64 = 0
@@ -26,6 +28,8 @@ struct LogEncoder: ~Copyable {
   private var segmentCapacity = 0
   private var offset = 0
   private var syncedOffset = 0
+  /// Whether the segment that is being written to binds its records.
+  private var bindsRecords = false
   // The frame being filled: where it starts in the buffer, and its running sums.
   private var frameStart = -1
   private var frameOffset = 0
@@ -34,9 +38,10 @@ struct LogEncoder: ~Copyable {
   private var recordDigest: UInt32 = 0
   private var chainDigest: UInt32 = 0
 
-  init(store: StoreID, birthCapacity: Int) {
+  init(store: StoreID, birthCapacity: Int, birthBindsRecords: Bool) {
     self.store = store
     capacity = birthCapacity
+    self.birthBindsRecords = birthBindsRecords
   }
 
   /// Forgets the commit before and begins the next one.
@@ -44,10 +49,13 @@ struct LogEncoder: ~Copyable {
   /// - Parameters:
   ///   - end: Where the log ends.
   ///   - segmentCapacity: That of the segment in which it does.
+  ///   - bindsRecords: Whether that segment binds its records.
   mutating func begin(
-    sequence: UInt64, end: LogPosition, syncedOffset: Int, segmentCapacity: Int, nextSegment: UInt64
+    sequence: UInt64, end: LogPosition, syncedOffset: Int, segmentCapacity: Int, bindsRecords: Bool,
+    nextSegment: UInt64
   ) {
     self.sequence = sequence
+    self.bindsRecords = bindsRecords
     self.segmentCapacity = segmentCapacity
     self.syncedOffset = syncedOffset
     self.nextSegment = nextSegment
@@ -72,14 +80,21 @@ struct LogEncoder: ~Copyable {
   /// Whether a record was added.
   var isEmpty: Bool { extents.isEmpty }
 
-  /// Adds a sealed, padded record; gives its address.
+  /// Adds a sealed, padded record; gives its address. Where the segment binds its records, the checksum is
+  /// continued over the address here, as nothing knows it earlier.
   mutating func append(_ record: UnsafeRawBufferPointer, isBlob: Bool) -> RecordAddress {
     makeRoom(for: record.count)
     let address = RecordAddress(segment: segment, offset: offset, recordLength: record.count, isBlob: isBlob)
+    let start = buffer.count
     buffer.append(record)
+    var checksum: UInt32 = record.integer(at: 0)
+    if bindsRecords {
+      checksum = Checksum.crc32c(word64: address.rawValue, continuing: checksum)
+      buffer.mutableBytes(start..<(start + 4)).setInteger(checksum, at: 0)
+    }
     offset += record.count
     recordCount += 1
-    recordDigest = Checksum.crc32c(word: record.integer(at: 0), continuing: recordDigest)
+    recordDigest = Checksum.crc32c(word: checksum, continuing: recordDigest)
     return address
   }
 
@@ -120,6 +135,7 @@ struct LogEncoder: ~Copyable {
     nextSegment += 1
     offset = SegmentHeader.length
     syncedOffset = SegmentHeader.length
+    bindsRecords = birthBindsRecords
     segmentCapacity = max(capacity, SegmentHeader.length + FrameHeader.length + length)
     extents.append(
       Extent(

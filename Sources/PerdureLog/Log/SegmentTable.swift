@@ -16,6 +16,10 @@ final class SegmentTable {
     var end: Int
     /// Of a rewritten segment: where the records have gone.
     var map: UnsafeMutablePointer<SegmentMap>?
+    /// Whether the checksums of its records continue over their address words.
+    var bindsRecords: Bool
+
+    static var none: Entry { Entry(base: nil, end: 0, map: nil, bindsRecords: false) }
   }
 
   /// The memory of a table. Of a large one only what is written to takes any: numbers may be far apart.
@@ -37,7 +41,7 @@ final class SegmentTable {
         reserved = memory
       } else {
         entries = .allocate(capacity: capacity)
-        entries.initialize(repeating: Entry(base: nil, end: 0, map: nil), count: capacity)
+        entries.initialize(repeating: .none, count: capacity)
         reserved = nil
       }
     }
@@ -118,7 +122,7 @@ final class SegmentTable {
 
   /// Takes out a segment that no reader knows.
   func remove(_ number: UInt64) {
-    entries[Int(number)] = Entry(base: nil, end: 0, map: nil)
+    entries[Int(number)] = .none
     segments[number] = nil
     if newest?.number == number { newest = nil }
   }
@@ -140,7 +144,8 @@ final class SegmentTable {
   }
 
   private func set(_ segment: Segment, end: Int) {
-    entries[Int(segment.number)] = Entry(base: segment.mapping.base, end: end, map: segment.map)
+    entries[Int(segment.number)] = Entry(
+      base: segment.mapping.base, end: end, map: segment.map, bindsRecords: segment.header.bindsRecords)
     segments[segment.number] = segment
     if segment.number >= newest?.number ?? 0 { newest = (segment.number, .passUnretained(segment)) }
   }

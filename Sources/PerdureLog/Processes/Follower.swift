@@ -74,8 +74,11 @@ final class Follower: @unchecked Sendable {
         try FrameHeader(reading: $0, store: engine.storeID, position: framesEnd)
       }
       let place = framesEnd.offset + UInt64(FrameHeader.length)
+      let segment = try file.read(SegmentHeader.length, at: 0)
+        .withUnsafeBytes { try SegmentHeader(reading: $0) }
       let payload = try file.read(Int(header.payloadLength), at: place)
-      try payload.withUnsafeBytes { try FramePayload.verify(header, $0) }
+      let places = RecordPlaces(in: segment, from: Int(place), nil)
+      try payload.withUnsafeBytes { try FramePayload.verify(header, $0, places) }
       return true
     } catch {
       return !(error is FormatError)

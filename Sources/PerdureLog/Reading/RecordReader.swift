@@ -2,8 +2,9 @@ import PerdureFormat
 
 /// From an address word to the record's bytes, on one root.
 ///
-/// The record must be the one that was asked for: keyspace and key are compared, because a
-/// checksum alone would accept a stale address.
+/// The record must be the one that was asked for. Keyspace and key are compared, because a checksum over the record
+/// alone would accept a stale address. In a segment with bound records the checksum covers the address word too, so
+/// an older version of the same key is not accepted either.
 struct RecordReader {
   let root: UnsafeMutablePointer<Root>
   let verifiesChecksum: Bool
@@ -12,10 +13,9 @@ struct RecordReader {
   ///
   /// - Parameter hold: Keeps what does not stand in a file as it is, until the next call with it.
   @inline(__always)
-  func bytes(
-    at address: RecordAddress, _ hold: inout GroupHold
+  private func bytes(
+    at address: RecordAddress, in entry: UnsafeMutablePointer<SegmentTable.Entry>, _ hold: inout GroupHold
   ) throws(StoreError) -> UnsafeRawBufferPointer {
-    let entry = root.segment(of: address)
     let end = root.end(of: address.segment, entry)
     guard let base = entry.pointee.base, address.offset < end else { throw Self.beyondEnd(address) }
     if let map = entry.pointee.map { return try Self.rewrittenBytes(at: address, base, map, &hold) }
@@ -52,8 +52,11 @@ struct RecordReader {
   func put(
     at word: UInt64, keyspace: UInt32, id: UInt64, _ hold: inout GroupHold
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
-    let bytes = try bytes(at: RecordAddress(rawValue: word), &hold)
-    guard !hold.covers(bytes), let value = put(in: bytes, keyspace: keyspace, keyLength: 8),
+    let address = RecordAddress(rawValue: word)
+    let entry = root.segment(of: address)
+    let bytes = try bytes(at: address, in: entry, &hold)
+    guard !hold.covers(bytes),
+      let value = put(in: bytes, check(word, in: entry), keyspace: keyspace, keyLength: 8),
       bytes.integer(at: RecordHeader.length, as: UInt64.self) == id
     else { return nil }
     return value
@@ -64,8 +67,11 @@ struct RecordReader {
   func put(
     at word: UInt64, keyspace: UInt32, key: UnsafeRawBufferPointer, _ hold: inout GroupHold
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
-    let bytes = try bytes(at: RecordAddress(rawValue: word), &hold)
-    guard !hold.covers(bytes), let value = put(in: bytes, keyspace: keyspace, keyLength: key.count),
+    let address = RecordAddress(rawValue: word)
+    let entry = root.segment(of: address)
+    let bytes = try bytes(at: address, in: entry, &hold)
+    guard !hold.covers(bytes),
+      let value = put(in: bytes, check(word, in: entry), keyspace: keyspace, keyLength: key.count),
       let start = bytes.baseAddress, let wanted = key.baseAddress,
       KeyBytes.compare(start + RecordHeader.length, wanted, count: key.count) == 0
     else { return nil }
@@ -75,7 +81,7 @@ struct RecordReader {
   /// The value of the record that `bytes` begin with, if it puts a key of this length in this keyspace.
   @inline(__always)
   private func put(
-    in bytes: UnsafeRawBufferPointer, keyspace: UInt32, keyLength: Int
+    in bytes: UnsafeRawBufferPointer, _ check: RecordCheck, keyspace: UInt32, keyLength: Int
   ) -> UnsafeRawBufferPointer? {
     let valueOffset = RecordHeader.length &+ keyLength
     guard bytes.count >= valueOffset, let start = bytes.baseAddress else { return nil }
@@ -87,22 +93,28 @@ struct RecordReader {
     guard start.integer(at: 4, as: UInt64.self) == expected,
       valueLength <= min(bytes.count &- valueOffset, FormatLimits.inlineValueLengthMax)
     else { return nil }
-    if verifiesChecksum {
-      let checked = UnsafeRawBufferPointer(start: start + 4, count: valueOffset &+ valueLength &- 4)
-      guard Checksum.crc32c(checked) == start.integer(at: 0, as: UInt32.self) else { return nil }
-    }
+    let checked = UnsafeRawBufferPointer(start: start + 4, count: valueOffset &+ valueLength &- 4)
+    guard check.accepts(start.integer(at: 0, as: UInt32.self), of: checked) else { return nil }
     return UnsafeRawBufferPointer(start: start + valueOffset, count: valueLength)
   }
 
   @inline(__always)
   func record(at word: UInt64, _ hold: inout GroupHold) throws(StoreError) -> Record {
     let address = RecordAddress(rawValue: word)
-    let bytes = try bytes(at: address, &hold)
+    let entry = root.segment(of: address)
+    let bytes = try bytes(at: address, in: entry, &hold)
     do {
-      return try Record(reading: bytes, verifyingChecksum: verifiesChecksum)
+      return try Record(reading: bytes, check(word, in: entry))
     } catch {
       throw damaged(error, address)
     }
+  }
+
+  /// How the record at an address is checked.
+  @inline(__always)
+  private func check(_ word: UInt64, in entry: UnsafeMutablePointer<SegmentTable.Entry>) -> RecordCheck {
+    if !verifiesChecksum { return .none }
+    return entry.pointee.bindsRecords ? .word(word) : .alone
   }
 
   @inline(__always)
@@ -135,7 +147,7 @@ struct RecordReader {
   }
 
   @inline(never)
-  private func misplaced(_ address: RecordAddress) -> StoreError {
+  func misplaced(_ address: RecordAddress) -> StoreError {
     damaged(FormatError(.misplaced, in: "record", at: 0), address)
   }
 

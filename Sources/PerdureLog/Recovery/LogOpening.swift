@@ -198,7 +198,8 @@ extension LogOpening {
       storeID: superblock.current.store, arena: replay.arena, segments: segments, root: root,
       catalog: catalog,
       indexes: IndexSet(), end: scan.end, segmentCapacity: report.tornTailBytes > 0 ? 0 : capacity,
-      nextSegment: chain.nextNumber, nextBlob: nextBlob, superblock: superblock)
+      nextSegment: chain.nextNumber, nextBlob: nextBlob, superblock: superblock,
+      bindsNewRecords: options.bindsRecords)
     if report.tornTailBytes == 0, let last = chain.links.last, last.end == nil { state.roomEnd = last.size }
     state.usage = replay.usage
     for (number, segment) in segments.segments {
@@ -270,7 +271,8 @@ extension LogOpening {
     _ ids: Set<UInt32>, _ indexes: IndexSet, _ state: inout CommitterState
   ) throws -> DuplicateKeys {
     guard !ids.isEmpty else { return DuplicateKeys() }
-    let reader = RecordReader(root: state.root, verifiesChecksum: false)
+    // Behind a checkpoint nothing has verified the records before it.
+    let reader = RecordReader(root: state.root, verifiesChecksum: true)
     var build = IndexBuild(of: state.catalog, indexes, state.root, reader, contents(state), state.arena)
     build.toleratesDamage = true
     let duplicates = try build.fill(ids)
@@ -307,9 +309,10 @@ extension LogOpening {
     defer { hold.release() }
     let reader = RecordReader(root: state.root, verifiesChecksum: false)
     for keyspace in state.catalog.keyspaces {
-      try IndexBuild.visitWords(of: keyspace, state.root) { word in
+      try IndexBuild.visitRecords(of: keyspace, state.root) { word, key in
         guard RecordAddress(rawValue: word).isBlob else { return }
-        live.insert(try BlobReference(in: reader.record(at: word, &hold)).number)
+        let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
+        live.insert(try BlobReference(in: record).number)
       }
     }
     return live
@@ -324,8 +327,8 @@ extension LogOpening {
     var blobs = Set(checkpoint.root.blobs)
     var hold = GroupHold()
     defer { hold.release() }
-    for word in tail.gone where RecordAddress(rawValue: word).isBlob {
-      blobs.remove(try BlobReference(in: TailIndexes.old(reader, word, &hold)).number)
+    for gone in tail.gone where gone.isBlob {
+      try gone.withRecord(reader, &hold) { blobs.remove(try BlobReference(in: $0).number) }
     }
     for word in live where RecordAddress(rawValue: word).isBlob {
       blobs.insert(try BlobReference(in: reader.record(at: word, &hold)).number)

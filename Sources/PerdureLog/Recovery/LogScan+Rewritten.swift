@@ -71,7 +71,7 @@ extension LogScan {
     let end = start + Int(header.payloadLength)
     guard end <= body.end else { throw FormatError(.incomplete, in: "frame", at: body.end - offset) }
     let payload = try body.bytes(start..<end)
-    try FramePayload.verify(header, payload)
+    try FramePayload.verify(header, payload, RecordPlaces(in: segment.header, from: start, offsets))
     return Part(
       header: header, payload: payload,
       position: LogPosition(segment: segment.number, offset: UInt64(start)), map: offsets)

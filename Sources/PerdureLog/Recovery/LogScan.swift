@@ -64,7 +64,7 @@ struct LogScan {
     defer { reached = LogPosition(segment: number, offset: UInt64(offset)) }
     while offset < min(bytes.count, Int(link.logEnd)) {
       do {
-        offset = try readFrame(in: bytes, at: offset, of: number, apply)
+        offset = try readFrame(in: bytes, at: offset, of: link.segment, apply)
       } catch let error as FormatError {
         let place = LogPosition(segment: number, offset: UInt64(offset))
         guard isLast, error.reason != .unsupported,
@@ -103,17 +103,17 @@ struct LogScan {
 
   /// Reads the frame at `offset`; gives the place after it.
   private mutating func readFrame(
-    in bytes: UnsafeRawBufferPointer, at offset: Int, of segment: UInt64, _ apply: ([Part]) throws -> Void
+    in bytes: UnsafeRawBufferPointer, at offset: Int, of segment: Segment, _ apply: ([Part]) throws -> Void
   ) throws -> Int {
-    let position = LogPosition(segment: segment, offset: UInt64(offset))
+    let position = LogPosition(segment: segment.number, offset: UInt64(offset))
     let header = try FrameHeader(
       reading: bytes.part(offset..<bytes.count), store: superblock.store, position: position)
     let payloadStart = offset + FrameHeader.length
     let next = payloadStart + Int(header.payloadLength)
     guard next <= bytes.count else { throw FormatError(.incomplete, in: "frame", at: bytes.count - offset) }
     let payload = bytes.part(payloadStart..<next)
-    try FramePayload.verify(header, payload)
-    let payloadPosition = LogPosition(segment: segment, offset: UInt64(payloadStart))
+    try FramePayload.verify(header, payload, RecordPlaces(in: segment.header, from: payloadStart, nil))
+    let payloadPosition = LogPosition(segment: segment.number, offset: UInt64(payloadStart))
     try accept(Part(header: header, payload: payload, position: payloadPosition), endingAt: next, apply)
     return next
   }

@@ -46,6 +46,7 @@ extension Recovery {
       superblock.durableSequence = sequence
       superblock.nextBlob = nextBlob
       superblock.isClosed = false
+      if options.bindsRecords { superblock.incompatibleFeatures |= FormatVersion.boundRecords }
       if options.compression.isUsed { superblock.incompatibleFeatures |= FormatVersion.packedValues }
       superblock.checkpoint = opening.checkpoint?.reference
     }

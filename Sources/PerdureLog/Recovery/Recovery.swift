@@ -140,7 +140,8 @@ enum Recovery {
       guard options.isReadOnly || file.current.allowsWriting else {
         throw StoreError(
           .unsupportedFormat,
-          "The store has features of a newer Perdure: this one can only open it for reading",
+          "The store needs a newer version of Perdure to be written: \(file.current.featuresToWrite). "
+            + "Open it for reading only, or with that version",
           at: path)
       }
       return file
@@ -155,8 +156,9 @@ enum Recovery {
     }
     report.created = true
     report.wasClosed = true
-    let superblock = Superblock(
+    var superblock = Superblock(
       store: options.newStoreID ?? .random(), segmentCapacity: UInt32(options.segmentCapacityBytes))
+    if options.bindsRecords { superblock.incompatibleFeatures |= FormatVersion.boundRecords }
     return try SuperblockFile.create(in: path, superblock, options.fileSystem)
   }
 }

@@ -68,14 +68,14 @@ struct Replay: ~Copyable {
       usage.addTombstone(address)
       let old = keyspaces[id].remove(record.key, kind, in: arena)
       try release(old)
-      tail?.note(old: old, new: nil, id)
+      tail?.note(old: old, new: address, isTombstone: true, id)
       return
     }
     if isBlob { nextBlob = BlobFiles.number(after: try BlobReference(in: record).number, nextBlob) }
     usage.add(address)
     let old = keyspaces[id].put(record.key, kind, address.rawValue, in: arena)
     try release(old)
-    tail?.note(old: old, new: address.rawValue, id)
+    tail?.note(old: old, new: address, isTombstone: false, id)
     if id == 0 { try applyCatalog(record, segment, place) }
   }
 

@@ -8,8 +8,8 @@ import PerdureFormat
 // anchored only when it starts or ends at a place where a record must start or end.
 //
 // Invariants
-//  F1  Everything found is a whole record: checksum, kind and lengths are right, and it lies within the
-//      bytes.
+//  F1  Everything found is a whole record: checksum (`RecordSeals`), kind and lengths are right, and it lies
+//      within the bytes.
 //  F2  What is found does not overlap, and is in the order of the bytes.
 //  F3  Found records and damages together cover the bytes.
 //  F4  A length that is damaged may lead to a record by chance, over others. Where the count says that some
@@ -28,6 +28,10 @@ struct RecordSearch {
     var isAnchored: Bool
   }
 
+  private let seals: RecordSeals
+  /// Where the bytes begin in the segment.
+  private let place: Int
+  private let isInFrame: Bool
   private(set) var found: [Found] = []
   private(set) var damages: [Range<Int>] = []
   /// Where the current run began in `found`, and where the one ended that begins with the bytes.
@@ -42,8 +46,12 @@ struct RecordSearch {
   /// The records of a frame whose header is right and says how many there are.
   ///
   /// If more were found than can be, what is not anchored was bytes of values, and is left out.
-  init(inFrame bytes: UnsafeRawBufferPointer, count: Int, endIsKnown: Bool) {
-    self.init(inGap: bytes, from: 0, endIsKnown: endIsKnown)
+  ///
+  /// - Parameter place: Where the bytes begin in the segment.
+  init(
+    inFrame bytes: UnsafeRawBufferPointer, at place: Int, count: Int, endIsKnown: Bool, _ seals: RecordSeals
+  ) {
+    self.init(bytes, at: place, from: 0, endIsKnown: endIsKnown, isInFrame: true, seals)
     if found.count + damages.count > count && !damages.isEmpty {
       dropUnanchored(in: bytes.count, count: count)
     } else {
@@ -53,9 +61,24 @@ struct RecordSearch {
 
   /// The records in bytes about which nothing is known.
   ///
-  /// - Parameter first: Where a record may be expected to begin.
-  /// - Parameter endIsKnown: Whether the last record must end where the bytes end.
-  init(inGap bytes: UnsafeRawBufferPointer, from first: Int, endIsKnown: Bool) {
+  /// - Parameters:
+  ///   - place: Where the bytes begin in the segment.
+  ///   - first: Where in the bytes a record may be expected to begin.
+  ///   - endIsKnown: Whether the last record must end where the bytes end.
+  init(
+    inGap bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool,
+    _ seals: RecordSeals
+  ) {
+    self.init(bytes, at: place, from: first, endIsKnown: endIsKnown, isInFrame: false, seals)
+  }
+
+  private init(
+    _ bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool, isInFrame: Bool,
+    _ seals: RecordSeals
+  ) {
+    self.seals = seals
+    self.place = place
+    self.isInFrame = isInFrame
     var offset = min(first, bytes.count)
     if offset > 0 { damages.append(0..<offset) }
     while offset < bytes.count {
@@ -82,9 +105,10 @@ struct RecordSearch {
     let rest = bytes.part(offset, (end ?? bytes.count) - offset)
     let before = bytesInVain
     guard let length = Self.claimedLength(in: rest, at: 0),
-      let record = try? Record(reading: rest, verifyingChecksum: false),
-      checksum(of: (offset + 4)..<(offset + record.header.unpaddedLength), in: bytes) == record.checksum
+      let record = try? Record(reading: rest, .none)
     else { return nil }
+    let alone = checksum(of: (offset + 4)..<(offset + record.header.unpaddedLength), in: bytes)
+    guard seals.accept(record, alone: alone, at: place + offset, isInFrame: isInFrame) else { return nil }
     bytesInVain = before
     return length
   }

@@ -59,14 +59,14 @@ struct SalvageScan {
       case .gap(let range): gap = range
       case .frame(let header, let offset, let payload):
         if Self.isStale(header, segment) { return }
-        if let gap { try visitGap(gap, before: header.sequence, segment, search, body) }
+        if let gap { try visitGap(gap, before: header.sequence, segment, content, search, body) }
         gap = nil
         try visitFrame(header, at: offset, payload, segment, content, body)
         sequence = max(sequence, header.sequence)
         try progress(payload.upperBound)
       }
     }
-    if let gap { try visitGap(gap, before: nil, segment, search, body) }
+    if let gap { try visitGap(gap, before: nil, segment, content, search, body) }
     if segment.size < expected { try body(.damage(.truncated, segment.size..<expected)) }
   }
 
@@ -81,7 +81,7 @@ struct SalvageScan {
     _ content: SegmentContent, _ body: (Event) throws -> Void
   ) throws {
     let payload = content.bytes.part(range.lowerBound, range.count)
-    let isWhole = header.kind == .mark || (try? FramePayload.verify(header, payload)) != nil
+    let isWhole = header.kind == .mark || content.seals.accept(header, payload, at: range.lowerBound)
     try body(.frame(header, isWhole: isWhole))
     if isWhole {
       var records = SealedRecords(in: payload)
@@ -90,7 +90,9 @@ struct SalvageScan {
       }
     } else {
       let isCut = range.count < Int(header.payloadLength)
-      let records = RecordSearch(inFrame: payload, count: Int(header.recordCount), endIsKnown: !isCut)
+      let records = RecordSearch(
+        inFrame: payload, at: range.lowerBound, count: Int(header.recordCount), endIsKnown: !isCut,
+        content.seals)
       try visit(records, payload, at: range.lowerBound, segment, { _ in .frame }, .records, body)
       // Every record is whole, and they are not the ones that the header was written for.
       if records.damages.isEmpty { try body(.damage(.records, range)) }
@@ -99,14 +101,15 @@ struct SalvageScan {
   }
 
   private func visitGap(
-    _ gap: Range<Int>, before next: UInt64?, _ segment: SalvageSource.SourceSegment, _ search: SegmentSearch,
-    _ body: (Event) throws -> Void
+    _ gap: Range<Int>, before next: UInt64?, _ segment: SalvageSource.SourceSegment,
+    _ content: SegmentContent, _ search: SegmentSearch, _ body: (Event) throws -> Void
   ) throws {
     try body(.gap(gap))
     // The last record may end with zeros, which the gap does not hold.
     let end = next == nil ? search.bytes.count : gap.upperBound
     let bytes = search.bytes.part(gap.lowerBound, end - gap.lowerBound)
-    var records = RecordSearch(inGap: bytes, from: FrameHeader.length, endIsKnown: next != nil)
+    var records = RecordSearch(
+      inGap: bytes, at: gap.lowerBound, from: FrameHeader.length, endIsKnown: next != nil, content.seals)
     records.dropDamages(from: gap.count)
     let moved = movedSectors(search.headerLikes(in: gap), upTo: next ?? .max, search.bytes)
     try visit(
@@ -138,7 +141,7 @@ struct SalvageScan {
     _ reason: SalvageReport.Damage.Reason, _ body: (Event) throws -> Void
   ) throws {
     for found in search.found {
-      let record = try Record(reading: bytes.part(found.offset, found.length), verifyingChecksum: false)
+      let record = try Record(reading: bytes.part(found.offset, found.length), .none)
       let offset = start + found.offset
       try body(event(record, in: segment, at: offset, setting(offset), isAnchored: found.isAnchored))
     }

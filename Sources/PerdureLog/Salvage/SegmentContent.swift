@@ -15,6 +15,10 @@ final class SegmentContent {
   /// The groups that are not as they were written, in the file. What they unpack to may be right all the same: what
   /// is behind a group's end takes part in its checksum alone.
   private(set) var damagedGroups: [Range<Int>] = []
+  /// How its records are told from other bytes.
+  private(set) var seals = RecordSeals.unbound
+  /// The map of a rewritten segment, if it is whole: the file's bytes may be replaced by what its groups unpack to.
+  private var mapLines: UnsafeMutableRawBufferPointer?
 
   private static let pieceLength = 1 << 20
   private static let blockLength = 4096
@@ -31,11 +35,23 @@ final class SegmentContent {
     } catch {
       unreadable = [0..<length]
     }
+    seals = RecordSeals(of: segment, takeMap(of: segment))
     let isGrouped = segment.header?.isGrouped ?? segment.footer.map { $0.groupCount > 0 } ?? true
     if isGrouped { unpackGroups(of: segment, source.store) }
   }
 
-  deinit { memory.deallocate() }
+  deinit {
+    memory.deallocate()
+    mapLines?.deallocate()
+  }
+
+  private func takeMap(of segment: SalvageSource.SourceSegment) -> OffsetMap? {
+    guard let footer = segment.footer, (try? footer.verifiedMap(in: bytes)) != nil else { return nil }
+    let lines = UnsafeMutableRawBufferPointer.allocate(byteCount: footer.mapLength, alignment: 64)
+    lines.copyMemory(from: bytes.part(footer.mapOffset, footer.mapLength))
+    mapLines = lines
+    return OffsetMap(lines: UnsafeRawBufferPointer(lines))
+  }
 
   /// Reads in large pieces, and where one fails, block by block.
   private func read(_ file: any File, _ range: Range<Int>, _ step: Int) {

@@ -15,7 +15,7 @@ extension Store {
     try engine.looking { state in
       var table = SegmentUsageTable()
       for keyspace in state.catalog.keyspaces {
-        IndexBuild.visitWords(of: keyspace, state.root) { word in
+        IndexBuild.visitRecords(of: keyspace, state.root) { word, _ in
           let address = RecordAddress(rawValue: word)
           table[address.segment].liveBytes += UInt64(address.recordLengthMax)
         }
@@ -43,7 +43,8 @@ private enum FrameCount {
         position: LogPosition(segment: segment.number, offset: UInt64(offset)))
       let start = offset + FrameHeader.length
       let payload = try body.bytes(start..<(start + Int(header.payloadLength)))
-      try FramePayload.visitRecords(of: header, in: payload) { record, _ in
+      var records = SealedRecords(in: payload)
+      while let record = try records.next()?.record {
         let length = record.header.paddedLength
         let sizeClass = RecordAddress.sizeClass(of: length)
         let bytes = UInt64(sizeClass % 2 == 0 ? 32 << (sizeClass / 2) : 24 << ((sizeClass + 1) / 2))

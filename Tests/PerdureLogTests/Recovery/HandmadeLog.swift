@@ -28,6 +28,8 @@ struct HandmadeLog {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     options.reserveBytes = 0
+    // Its records are made before their places are known.
+    options.bindsRecords = false
     return options
   }
 

@@ -64,7 +64,7 @@ struct HostileGapTests {
     for count in [200 << 10, 240 << 10] {
       let bytes = Self.claims(count)
       bytes.withUnsafeBytes { bytes in
-        let search = RecordSearch(inGap: bytes, from: 0, endIsKnown: true)
+        let search = RecordSearch(inGap: bytes, at: 0, from: 0, endIsKnown: true, .unbound)
         #expect(search.found.isEmpty && search.bytesInVain <= 2 * count)
       }
     }
@@ -80,7 +80,7 @@ struct HostileGapTests {
     let record = Array(batch.records.bytes)
     let bytes = Self.claims(220 << 10) + record + Self.claims(1 << 10)
     bytes.withUnsafeBytes { bytes in
-      let search = RecordSearch(inGap: bytes, from: 0, endIsKnown: false)
+      let search = RecordSearch(inGap: bytes, at: 0, from: 0, endIsKnown: false, .unbound)
       #expect(search.found.map(\.offset) == [220 << 10] && search.found.map(\.length) == [record.count])
     }
   }
@@ -97,7 +97,7 @@ struct HostileGapTests {
     three[12] = 16
     let bytes = Array(repeatElement(three, count: 2000).joined())
     bytes.withUnsafeBytes { bytes in
-      let search = RecordSearch(inFrame: bytes, count: 6000, endIsKnown: true)
+      let search = RecordSearch(inFrame: bytes, at: 0, count: 6000, endIsKnown: true, .unbound)
       #expect(search.found.count == 4000 && search.damages.count == 2000)
     }
   }

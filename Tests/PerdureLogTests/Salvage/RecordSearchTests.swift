@@ -16,7 +16,7 @@ struct RecordSearchTests {
 
   private func search(_ bytes: [UInt8], count: Int) -> (found: [Range<Int>], damages: [Range<Int>]) {
     bytes.withUnsafeBytes { bytes in
-      let search = RecordSearch(inFrame: bytes, count: count, endIsKnown: true)
+      let search = RecordSearch(inFrame: bytes, at: 0, count: count, endIsKnown: true, .unbound)
       return (search.found.map { $0.offset..<($0.offset + $0.length) }, search.damages)
     }
   }
@@ -49,7 +49,7 @@ struct RecordSearchTests {
     #expect(result.found == [0..<a.count, (a.count + b.count)..<bytes.count])
     // Where nothing says how many there are, it cannot be told.
     bytes.withUnsafeBytes { bytes in
-      let search = RecordSearch(inGap: bytes, from: 0, endIsKnown: true)
+      let search = RecordSearch(inGap: bytes, at: 0, from: 0, endIsKnown: true, .unbound)
       #expect(search.found.map(\.isAnchored) == [true, false, true])
     }
   }

@@ -184,11 +184,12 @@ struct SalvagedStore {
         Frame(
           file: file, range: first..<(inFile.last?.entry.fileEnd ?? payload.upperBound),
           sequence: header.sequence, isEnd: header.kind == .commitEnd, isGrouped: !groups.isEmpty))
-      try FramePayload.visitRecords(of: header, in: bytes.part(payload.lowerBound, payload.count)) {
-        let start = payload.lowerBound + $1
-        note($0, file, start, header.sequence)
+      var payloadRecords = SealedRecords(in: bytes.part(payload.lowerBound, payload.count))
+      while let next = try payloadRecords.next() {
+        let start = payload.lowerBound + next.offset
+        note(next.record, file, start, header.sequence)
         guard let group = groups.first(where: { ($0.entry.offset..<$0.entry.end).contains(start) }) else {
-          return
+          continue
         }
         records[records.count - 1].range = group.entry.fileOffset..<group.entry.fileEnd
         records[records.count - 1].entry = group.place..<(group.place + GroupEntry.length)

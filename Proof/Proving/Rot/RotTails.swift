@@ -1,0 +1,192 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureLog
+import PerdureTestSupport
+
+// Whole records in the wrong place, under a tail.
+//
+// What the tail replaces is read by its address, to take its entries out of the indexes. A record that was copied
+// there is whole, and leads to other entries. So sectors and records of a store whose checkpoint is behind are copied
+// over each other and exchanged, and every answer is held against the undamaged store's: values, walks, and all
+// entries of all indexes. Then every row is replaced, and the indexes are compared again.
+//
+// An older version of the same key passes every check but that of a bound record. So in a store that does not bind
+// its records such a version may be read, if a verification finds it.
+
+/// Copies and exchanges records of stores whose newest values stand behind the checkpoint.
+struct RotTails: Sendable {
+  private enum Outcome: String, CaseIterable {
+    case refused = "did not open"
+    case errors = "gave errors"
+    case right = "were right"
+    case older = "gave an older version that only a verification finds"
+  }
+
+  private struct Case {
+    var file: String
+    var damage: Damage
+    var kind: String
+    /// The key whose older version stands in the place of its newest one.
+    var key: UInt64?
+  }
+
+  private let stores: [RotTailStore]
+  private let canary: RotCanary?
+  private let seed: UInt64
+  var prefix = ""
+  var only: Int?
+
+  init(_ canary: RotCanary? = nil, seed: UInt64) throws {
+    self.canary = canary
+    self.seed = seed
+    // For the canary the second store does not bind its records either.
+    stores = try [false, canary != .unboundRecords].enumerated().map { number, binds in
+      try RotTailStore(seed: SeededGenerator(seed: seed).derived(UInt64(number)).seed, bindsRecords: binds)
+    }
+  }
+
+  /// - Parameter count: How many damages are tried on each store.
+  func run(_ count: Int, _ progress: ProofProgress) throws -> RotResult {
+    var result = RotResult()
+    var tally: [String: [Outcome: Int]] = [:]
+    for index in 0..<(2 * count) where only == nil || only == index {
+      progress.advance(of: 2 * count, "records in other places")
+      var random = SeededGenerator(seed: seed).derived(UInt64(index))
+      let (store, isBound) = (stores[index % 2], index % 2 == 1)
+      guard let damaged = Self.pick(of: store, &random) else { continue }
+      do {
+        guard let outcome = try look(at: damaged, store, isBound: isBound, &random) else { continue }
+        tally[damaged.kind, default: [:]][outcome, default: 0] += 1
+        result.count += 1
+      } catch let error as Violation {
+        let what = "\(damaged.kind) of \(damaged.file), \(isBound ? "bound" : "not bound"): \(error)"
+        result.findings.append(RotFinding(what: what, part: "\(prefix)|\(index)"))
+        if result.findings.count >= RotCampaign.violationsMax { break }
+      }
+    }
+    result.report = tally.sorted { $0.key < $1.key }.map { kind, outcomes in
+      let counts = Outcome.allCases.map { "\(outcomes[$0] ?? 0) \($0.rawValue)" }
+      return "under a tail, \(kind): \(counts.joined(separator: ", "))"
+    }
+    return result
+  }
+
+  private static func pick(of tail: RotTailStore, _ random: inout SeededGenerator) -> Case? {
+    let files = tail.store.files
+    let segments = files.keys.filter { $0.hasSuffix(".segment") }.sorted()
+    let file = random.pick(segments)
+    let count = files[file]?.count ?? 0
+    switch random.next() % 4 {
+    case 0, 1:
+      let length = random.next() % 2 == 0 ? 512 : RotTailStore.recordLength
+      guard count >= 2 * length else { return nil }
+      let places = (0..<(count / length)).map { $0 * length }
+      let (from, to) = (random.pick(places), random.pick(places))
+      let name = length == 512 ? "sectors" : "records"
+      return random.next() % 2 == 0
+        ? Case(file: file, damage: .copy(from: from, to: to, length: length), kind: "\(name) doubled")
+        : Case(file: file, damage: .exchange(from, to, length: length), kind: "\(name) exchanged")
+    default:
+      // The newest record before the checkpoint, and an older one of the same key in the same file.
+      let keys = tail.versions.keys.sorted()
+      let key = random.pick(keys)
+      guard let places = tail.versions[key], let newest = places.last else { return nil }
+      let older = places.dropLast().filter { $0.file == newest.file }
+      guard let other = older.last else { return nil }
+      let length = RotTailStore.recordLength
+      return random.next() % 2 == 0
+        ? Case(
+          file: newest.file, damage: .copy(from: other.offset, to: newest.offset, length: length),
+          kind: "versions doubled", key: key)
+        : Case(
+          file: newest.file, damage: .exchange(other.offset, newest.offset, length: length),
+          kind: "versions exchanged", key: key)
+    }
+  }
+
+  /// - Returns: Nil if the damage changes nothing.
+  private func look(
+    at damaged: Case, _ tail: RotTailStore, isBound: Bool, _ random: inout SeededGenerator
+  ) throws -> Outcome? {
+    let before = tail.store.files[damaged.file] ?? []
+    let now = damaged.damage.applied(to: before)
+    guard now != before else { return nil }
+    let fileSystem = try tail.store.fileSystem(replacing: [damaged.file: now])
+    let opened: Store
+    let isReadOnly = random.next() % 4 == 0
+    do {
+      opened = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem, isReadOnly: isReadOnly))
+    } catch let error as StoreError {
+      try check(error, damaged)
+      return .refused
+    }
+    var outcome = Outcome.right
+    // Which rows may be read as an older version of theirs.
+    let mayBeOlder = !isBound && damaged.key != nil
+    do {
+      if try RotReading.check(opened, tail.store, nil, { try check($0, damaged) }) { outcome = .errors }
+    } catch let violation as Violation {
+      guard mayBeOlder, try isOlderVersion(of: damaged, in: opened, tail) else { throw violation }
+      guard try !opened.verify().isClean else { throw Violation("verify says nothing of an older version") }
+      return .older
+    }
+    if !isReadOnly, try !replaceAll(opened, tail, damaged, mayBeOlder: mayBeOlder, &random) {
+      outcome = .errors
+    }
+    return outcome
+  }
+
+  private func check(_ error: StoreError, _ damaged: Case) throws {
+    guard error.code == .corruption else { throw Violation("the error is none of damage: \(error)") }
+    guard error.place?.hasPrefix(damaged.file) ?? false else {
+      throw Violation("the error does not name \(damaged.file): \(error)")
+    }
+  }
+
+  /// Whether all that is wrong is one row, which has a value that it had before.
+  private func isOlderVersion(of damaged: Case, in opened: Store, _ tail: RotTailStore) throws -> Bool {
+    let snapshot = opened.snapshot()
+    let rows = try opened.keyspace("rows", .dense)
+    for (key, value) in tail.store.content {
+      let found = try snapshot.value(of: key.key, in: rows)
+      if found == value { continue }
+      guard case .id(let id) = key.key, id == damaged.key, let found,
+        tail.store.history[key]?.contains(found) ?? false
+      else { return false }
+    }
+    return true
+  }
+
+  /// Replaces each row in a commit of its own, here and in a store without damage, and compares the indexes.
+  ///
+  /// - Returns: Whether all commits were taken.
+  private func replaceAll(
+    _ opened: Store, _ tail: RotTailStore, _ damaged: Case, mayBeOlder: Bool, _ random: inout SeededGenerator
+  ) throws -> Bool {
+    let whole = try Store(
+      at: RotStore.path, options: RotStore.options(on: tail.store.fileSystem(), isReadOnly: false))
+    var areTaken = true
+    let rows = try opened.keyspace("rows", .dense)
+    for id in tail.versions.keys.sorted() {
+      let value = RotTailStore.row(id, version: 1 << 20 + id, &random)
+      do { try opened.write { try $0.put(value, id: id, in: rows) } } catch let error as StoreError {
+        try check(error, damaged)
+        areTaken = false
+        continue
+      }
+      let wholeRows = try whole.keyspace("rows", .dense)
+      try whole.write { try $0.put(value, id: id, in: wholeRows) }
+    }
+    for (index, _) in try opened.indexes {
+      var (here, there): ([RotStore.Entry], [RotStore.Entry]) = ([], [])
+      try RotStore.visitEntries(of: index, opened.snapshot()) { here.append($0) }
+      let same = try whole.indexes.first { $0.index.name == index.name }
+      guard let same else { throw Violation("\(index.name) is not there") }
+      try RotStore.visitEntries(of: same.index, whole.snapshot()) { there.append($0) }
+      guard here == there || mayBeOlder else {
+        throw Violation("\(index.name) has other entries when every row was replaced")
+      }
+    }
+    return areTaken
+  }
+}
