@@ -90,6 +90,11 @@ enum KnownErrno {
   /// No byte that was written follows (`SystemCall.nextData`).
   static func isEndOfData(_ errno: Int32) -> Bool { errno == ENXIO }
 
+  /// `unlink` does not remove directories, and some systems say so as if it were not allowed.
+  static func isUnlinkingRefused(_ errno: Int32) -> Bool { [EISDIR, EPERM].contains(errno) }
+
+  static func isNoDirectory(_ errno: Int32) -> Bool { errno == ENOTDIR }
+
   static func isAbsence(_ errno: Int32) -> Bool { errno == ENOENT }
 
   static func isLockHeld(_ errno: Int32) -> Bool { errno == EWOULDBLOCK || errno == EAGAIN }

@@ -199,4 +199,20 @@ public protocol FileLock: AnyObject, Sendable {
   /// Gives the lock up; others may take it at once. Releasing twice does nothing. A lock whose object
   /// is released, or whose process ends in whichever way, is given up too.
   func release()
+
+  /// Whether the lock's file still has the name under which the lock was taken.
+  ///
+  /// False means that the lock excludes nobody any more: its file was removed or replaced, or the directory
+  /// that it was in. A lock taken through `Directory.lock(_:_:holder:)` asks that directory, wherever it is
+  /// now; one taken through `FileSystem.lock(_:_:holder:)` asks the path.
+  ///
+  /// By default true, for locks that cannot tell.
+  ///
+  /// - Throws: `.closed` after `release()`; `.permissionDenied`, `.mediaError`: it is not known.
+  func isNamed() throws(FileIOError) -> Bool
+}
+
+extension FileLock {
+  /// True: the lock cannot tell.
+  public func isNamed() throws(FileIOError) -> Bool { true }
 }

@@ -104,6 +104,14 @@ public protocol FileSystem: Sendable {
   ///   absent.
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
 
+  /// Opens the directory that `path` names now. What becomes of the path afterwards does not matter to it.
+  ///
+  /// By default a directory that works by path, through this file system's other methods: for file systems
+  /// that stand before another one and watch its calls, and for those that have only paths.
+  ///
+  /// - Throws: `.notFound`, `.notADirectory`, `.permissionDenied`, `.tooManyOpenFiles`.
+  func openDirectory(_ path: String) throws(FileIOError) -> any Directory
+
   /// Gives the file or directory at `source` the name `destination`, replacing a file or an empty
   /// directory of that name in one step.
   ///

@@ -17,29 +17,79 @@ public final class InMemoryFileSystem: FileSystem {
 
   /// See `FileSystem.createDirectory(_:)`.
   public func createDirectory(_ path: String) throws(FileIOError) {
-    try state.withLock { state throws(FileIOError) in _ = try state.tree.createDirectory(path) }
+    try state.withLock { state throws(FileIOError) in _ = try state.tree.createDirectory(.init(path)) }
   }
 
   /// See `FileSystem.contents(of:)`.
   public func contents(of directory: String) throws(FileIOError) -> [String] {
-    try state.withLock { state throws(FileIOError) in try state.tree.contents(of: directory) }
+    try state.withLock { state throws(FileIOError) in try state.tree.contents(of: .init(directory)) }
   }
 
   /// See `FileSystem.kind(of:)`.
-  public func kind(of path: String) throws(FileIOError) -> FileKind? {
-    try state.withLock { state throws(FileIOError) in try state.tree.kind(of: path) }
-  }
+  public func kind(of path: String) throws(FileIOError) -> FileKind? { try kind(of: .init(path)) }
 
   /// See `FileSystem.open(_:_:)`.
   public func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
-    let content = try state.withLock { state throws(FileIOError) in
-      mode == .create ? try state.create(path, for: "open") : try state.content(at: path)
+    try open(.init(path), mode)
+  }
+
+  /// Opens the directory itself: it stays the same one when its path leads elsewhere.
+  public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
+    let node = try state.withLock { state throws(FileIOError) in
+      try state.tree.directory(at: .init(path), for: "openDirectory")
     }
-    return InMemoryFile(path: path, content: content, isWritable: mode != .read)
+    return InMemoryDirectory(path, node, self)
   }
 
   /// See `FileSystem.rename(_:to:)`.
   public func rename(_ source: String, to destination: String) throws(FileIOError) {
+    try rename(.init(source), to: .init(destination))
+  }
+
+  /// See `FileSystem.remove(_:)`.
+  public func remove(_ path: String) throws(FileIOError) { try remove(.init(path)) }
+
+  /// Checks that the directory is there.
+  public func syncDirectory(_ path: String) throws(FileIOError) {
+    try state.withLock { state throws(FileIOError) in
+      _ = try state.tree.directory(at: .init(path), for: "syncDirectory")
+    }
+  }
+
+  /// See `FileSystem.lock(_:_:holder:)`.
+  public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+    try lock(.init(path), kind, holder: holder)
+  }
+
+  /// No limit of its own: `Int64.max`, whatever the machine has.
+  public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
+    try state.withLock { state throws(FileIOError) in
+      _ = try state.tree.node(at: .init(path), for: "availableBytes")
+    }
+    return Self.availableBytes
+  }
+
+  fileprivate static let availableBytes = UInt64(Int64.max)
+}
+
+// The operations on one name, from the root or from an open directory.
+extension InMemoryFileSystem {
+  fileprivate func names(in directory: NameTree.NodeID) -> [String] {
+    state.withLock { $0.tree.names(in: directory) }
+  }
+
+  fileprivate func kind(of path: NameTree.Path) throws(FileIOError) -> FileKind? {
+    try state.withLock { state throws(FileIOError) in try state.tree.kind(of: path) }
+  }
+
+  fileprivate func open(_ path: NameTree.Path, _ mode: FileMode) throws(FileIOError) -> any File {
+    let content = try state.withLock { state throws(FileIOError) in
+      mode == .create ? try state.create(path, for: "open") : try state.content(at: path)
+    }
+    return InMemoryFile(path: path.text, content: content, isWritable: mode != .read)
+  }
+
+  fileprivate func rename(_ source: NameTree.Path, to destination: NameTree.Path) throws(FileIOError) {
     try state.withLock { state throws(FileIOError) in
       if let replaced = try state.tree.rename(source, to: destination).replaced {
         state.contents[replaced] = nil
@@ -47,50 +97,75 @@ public final class InMemoryFileSystem: FileSystem {
     }
   }
 
-  /// See `FileSystem.remove(_:)`.
-  public func remove(_ path: String) throws(FileIOError) {
+  fileprivate func remove(_ path: NameTree.Path) throws(FileIOError) {
     try state.withLock { state throws(FileIOError) in
       state.contents[try state.tree.remove(path).removed] = nil
     }
   }
 
-  /// Checks that the directory is there.
-  public func syncDirectory(_ path: String) throws(FileIOError) {
-    try state.withLock { state throws(FileIOError) in
-      _ = try state.tree.directory(at: path, for: "syncDirectory")
-    }
-  }
-
-  /// See `FileSystem.lock(_:_:holder:)`.
-  public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+  fileprivate func lock(
+    _ path: NameTree.Path, _ kind: LockKind, holder: String
+  ) throws(FileIOError) -> any FileLock {
     let (node, number) = try state.withLock { state throws(FileIOError) in
       if try state.tree.kind(of: path) == nil { _ = try state.create(path, for: "lock") }
       let node = try state.tree.file(at: path, for: "lock")
-      return (node, try state.locks.take(node, kind, holder: holder, path: path))
+      return (node, try state.locks.take(node, kind, holder: holder, path: path.text))
     }
-    return MemoryLock { [state] in state.withLock { $0.locks.release(node, number: number) } }
-  }
-
-  /// No limit of its own: `Int64.max`, whatever the machine has.
-  public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
-    try state.withLock { state throws(FileIOError) in
-      _ = try state.tree.node(at: path, for: "availableBytes")
+    return MemoryLock { [state] () throws(FileIOError) in
+      state.withLock { $0.tree.isNamed(node, path) }
+    } onRelease: { [state] in
+      state.withLock { $0.locks.release(node, number: number) }
     }
-    return UInt64(Int64.max)
   }
 }
 
+/// An open directory of an `InMemoryFileSystem`.
+private final class InMemoryDirectory: Directory {
+  let path: String
+  private let node: NameTree.NodeID
+  private let fileSystem: InMemoryFileSystem
+
+  init(_ path: String, _ node: NameTree.NodeID, _ fileSystem: InMemoryFileSystem) {
+    (self.path, self.node, self.fileSystem) = (path, node, fileSystem)
+  }
+
+  func contents() throws(FileIOError) -> [String] { fileSystem.names(in: node) }
+
+  func kind(of name: String) throws(FileIOError) -> FileKind? { try fileSystem.kind(of: place(name)) }
+
+  func open(_ name: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    try fileSystem.open(place(name), mode)
+  }
+
+  func rename(_ source: String, to destination: String) throws(FileIOError) {
+    try fileSystem.rename(place(source), to: place(destination))
+  }
+
+  func remove(_ name: String) throws(FileIOError) { try fileSystem.remove(place(name)) }
+
+  func sync() throws(FileIOError) {}
+
+  func lock(_ name: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+    try fileSystem.lock(place(name), kind, holder: holder)
+  }
+
+  func availableBytes() throws(FileIOError) -> UInt64 { InMemoryFileSystem.availableBytes }
+
+  private func place(_ name: String) -> NameTree.Path { NameTree.Path(name, in: node, of: path) }
+}
+
 extension InMemoryFileSystem.State {
-  fileprivate mutating func create(_ path: String, for operation: String) throws(FileIOError) -> MemoryContent
-  {
+  fileprivate mutating func create(
+    _ path: NameTree.Path, for operation: String
+  ) throws(FileIOError) -> MemoryContent {
     guard let content = MemoryContent() else {
-      throw FileIOError(.outOfMemory, operation: operation, path: path)
+      throw FileIOError(.outOfMemory, operation: operation, path: path.text)
     }
     if let node = try tree.createFile(path, for: operation).node { contents[node] = content }
     return content
   }
 
-  fileprivate func content(at path: String) throws(FileIOError) -> MemoryContent {
+  fileprivate func content(at path: NameTree.Path) throws(FileIOError) -> MemoryContent {
     guard let content = contents[try tree.file(at: path, for: "open")] else {
       preconditionFailure("A file in the tree has no content")
     }

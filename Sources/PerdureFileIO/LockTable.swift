@@ -39,10 +39,14 @@ package struct LockTable: Sendable {
 /// A lock of a file system that lives in memory.
 package final class MemoryLock: FileLock {
   private let isReleased = Atomic<Bool>(false)
+  private let hasName: @Sendable () throws(FileIOError) -> Bool
   private let onRelease: @Sendable () -> Void
 
-  /// `onRelease` is called once.
-  package init(onRelease: @escaping @Sendable () -> Void) {
+  /// `isNamed` answers the method of that name. `onRelease` is called once.
+  package init(
+    isNamed: @escaping @Sendable () throws(FileIOError) -> Bool, onRelease: @escaping @Sendable () -> Void
+  ) {
+    hasName = isNamed
     self.onRelease = onRelease
   }
 
@@ -53,4 +57,6 @@ package final class MemoryLock: FileLock {
   package func release() {
     if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { onRelease() }
   }
+
+  package func isNamed() throws(FileIOError) -> Bool { try hasName() }
 }

@@ -22,6 +22,23 @@ package struct NameTree: Sendable {
     package var node: NodeID?
   }
 
+  /// A path, and the directory that it starts at.
+  package struct Path: Sendable {
+    let base: NodeID
+    /// What is followed from `base` on.
+    let steps: String
+    /// The whole path, for messages.
+    package let text: String
+
+    /// A path from the root.
+    package init(_ text: String) { (base, steps, self.text) = (root, text, text) }
+
+    /// A name in a directory, wherever that is now.
+    package init(_ name: String, in directory: NodeID, of path: String) {
+      (base, steps, text) = (directory, name, path + "/" + name)
+    }
+  }
+
   private enum Node {
     case file
     case directory([String: NodeID])
@@ -40,13 +57,17 @@ package struct NameTree: Sendable {
 // Looking up.
 extension NameTree {
   /// Follows a path. Only the last name may be missing.
-  package func place(of path: String, for operation: String) throws(FileIOError) -> Place {
+  package func place(of path: Path, for operation: String) throws(FileIOError) -> Place {
     let names = try Self.names(in: path, for: operation)
-    var place = Place(directory: Self.root, name: "", node: Self.root)
+    // A directory that was removed while it is open has no names.
+    guard nodes[path.base] != nil else {
+      throw FileIOError(.notFound, operation: operation, path: path.text)
+    }
+    var place = Place(directory: path.base, name: "", node: path.base)
     for name in names {
-      guard let node = place.node else { throw FileIOError(.notFound, operation: operation, path: path) }
+      guard let node = place.node else { throw FileIOError(.notFound, operation: operation, path: path.text) }
       guard case .directory(let entries)? = nodes[node] else {
-        throw FileIOError(.notADirectory, operation: operation, path: path)
+        throw FileIOError(.notADirectory, operation: operation, path: path.text)
       }
       place = Place(directory: node, name: name, node: entries[name])
     }
@@ -54,24 +75,24 @@ extension NameTree {
   }
 
   /// The node a path names, which must be there.
-  package func node(at path: String, for operation: String) throws(FileIOError) -> NodeID {
+  package func node(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
     guard let node = try place(of: path, for: operation).node else {
-      throw FileIOError(.notFound, operation: operation, path: path)
+      throw FileIOError(.notFound, operation: operation, path: path.text)
     }
     return node
   }
 
   /// The file a path names.
-  package func file(at path: String, for operation: String) throws(FileIOError) -> NodeID {
+  package func file(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
     let node = try node(at: path, for: operation)
-    guard !isDirectory(node) else { throw FileIOError(.isADirectory, operation: operation, path: path) }
+    guard !isDirectory(node) else { throw FileIOError(.isADirectory, operation: operation, path: path.text) }
     return node
   }
 
   /// The directory a path names.
-  package func directory(at path: String, for operation: String) throws(FileIOError) -> NodeID {
+  package func directory(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
     let node = try node(at: path, for: operation)
-    guard isDirectory(node) else { throw FileIOError(.notADirectory, operation: operation, path: path) }
+    guard isDirectory(node) else { throw FileIOError(.notADirectory, operation: operation, path: path.text) }
     return node
   }
 
@@ -79,7 +100,7 @@ extension NameTree {
     if case .directory? = nodes[node] { true } else { false }
   }
 
-  package func kind(of path: String) throws(FileIOError) -> FileKind? {
+  package func kind(of path: Path) throws(FileIOError) -> FileKind? {
     do {
       return try place(of: path, for: "kind").node.map { isDirectory($0) ? .directory : .file }
     } catch {
@@ -95,21 +116,30 @@ extension NameTree {
   }
 
   /// The names in the directory at `path`, sorted by their bytes.
-  package func contents(of path: String) throws(FileIOError) -> [String] {
-    let names = entries(of: try directory(at: path, for: "contents")).keys
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  package func contents(of path: Path) throws(FileIOError) -> [String] {
+    names(in: try directory(at: path, for: "contents"))
+  }
+
+  /// The names in a directory, sorted by their bytes; none if it is gone.
+  package func names(in directory: NodeID) -> [String] {
+    entries(of: directory).keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// Whether a path leads to a node.
+  package func isNamed(_ node: NodeID, _ path: Path) -> Bool {
+    (try? place(of: path, for: "lock"))?.node == node
   }
 
   /// The names on the way, without `.`, `..` and empty ones.
-  private static func names(in path: String, for operation: String) throws(FileIOError) -> [String] {
-    guard !path.isEmpty else { throw FileIOError(.notFound, operation: operation, path: path) }
-    guard !path.utf8.contains(0) else {
-      throw FileIOError(.invalidArgument, operation: operation, path: path)
+  private static func names(in path: Path, for operation: String) throws(FileIOError) -> [String] {
+    guard !path.steps.isEmpty else { throw FileIOError(.notFound, operation: operation, path: path.text) }
+    guard !path.steps.utf8.contains(0) else {
+      throw FileIOError(.invalidArgument, operation: operation, path: path.text)
     }
     var names: [String] = []
-    for name in path.split(separator: "/") where name != "." {
+    for name in path.steps.split(separator: "/") where name != "." {
       guard name.utf8.count <= nameLengthMax else {
-        throw FileIOError(.nameTooLong, operation: operation, path: path)
+        throw FileIOError(.nameTooLong, operation: operation, path: path.text)
       }
       if name == ".." { _ = names.popLast() } else { names.append(String(name)) }
     }
@@ -119,19 +149,19 @@ extension NameTree {
 
 // Changing. Each function checks everything before it changes anything.
 extension NameTree {
-  package mutating func createFile(_ path: String, for operation: String) throws(FileIOError) -> Change {
+  package mutating func createFile(_ path: Path, for operation: String) throws(FileIOError) -> Change {
     try create(.file, path, for: operation)
   }
 
-  package mutating func createDirectory(_ path: String) throws(FileIOError) -> Change {
+  package mutating func createDirectory(_ path: Path) throws(FileIOError) -> Change {
     try create(.directory([:]), path, for: "createDirectory")
   }
 
-  private mutating func create(_ node: Node, _ path: String, for operation: String)
+  private mutating func create(_ node: Node, _ path: Path, for operation: String)
     throws(FileIOError) -> Change
   {
     let place = try place(of: path, for: operation)
-    guard place.node == nil else { throw FileIOError(.alreadyExists, operation: operation, path: path) }
+    guard place.node == nil else { throw FileIOError(.alreadyExists, operation: operation, path: path.text) }
     let id = nextNode
     nextNode += 1
     nodes[id] = node
@@ -141,12 +171,12 @@ extension NameTree {
   }
 
   /// - Returns: The entry that was emptied, and the node it named, which is gone from the tree.
-  package mutating func remove(_ path: String) throws(FileIOError) -> (change: Change, removed: NodeID) {
+  package mutating func remove(_ path: Path) throws(FileIOError) -> (change: Change, removed: NodeID) {
     let place = try place(of: path, for: "remove")
-    guard let node = place.node else { throw FileIOError(.notFound, operation: "remove", path: path) }
-    guard node != Self.root else { throw FileIOError(.busy, operation: "remove", path: path) }
+    guard let node = place.node else { throw FileIOError(.notFound, operation: "remove", path: path.text) }
+    guard node != Self.root else { throw FileIOError(.busy, operation: "remove", path: path.text) }
     guard entries(of: node).isEmpty else {
-      throw FileIOError(.directoryNotEmpty, operation: "remove", path: path)
+      throw FileIOError(.directoryNotEmpty, operation: "remove", path: path.text)
     }
     let change = Change(directory: place.directory, name: place.name, node: nil)
     apply(change)
@@ -156,12 +186,12 @@ extension NameTree {
 
   /// - Returns: The entry that was set, then the one that was emptied, or none if both paths name the same
   ///   node; and the node that was replaced, which is gone from the tree.
-  package mutating func rename(_ source: String, to destination: String)
+  package mutating func rename(_ source: Path, to destination: Path)
     throws(FileIOError) -> (changes: [Change], replaced: NodeID?)
   {
     let from = try place(of: source, for: "rename")
     let to = try place(of: destination, for: "rename")
-    guard let node = from.node else { throw FileIOError(.notFound, operation: "rename", path: source) }
+    guard let node = from.node else { throw FileIOError(.notFound, operation: "rename", path: source.text) }
     if to.node == node { return ([], nil) }
     try checkRename(of: node, to: to, path: destination)
     let changes = [
@@ -173,7 +203,7 @@ extension NameTree {
     return (changes, to.node)
   }
 
-  private func checkRename(of node: NodeID, to place: Place, path: String) throws(FileIOError) {
+  private func checkRename(of node: NodeID, to place: Place, path: Path) throws(FileIOError) {
     let code: FileIOError.Code? =
       if node == Self.root || place.node == Self.root {
         .busy
@@ -184,7 +214,7 @@ extension NameTree {
       } else {
         nil
       }
-    if let code { throw FileIOError(code, operation: "rename", path: path) }
+    if let code { throw FileIOError(code, operation: "rename", path: path.text) }
   }
 
   private func refusal(of node: NodeID, replacing replaced: NodeID) -> FileIOError.Code? {

@@ -11,15 +11,17 @@
 final class POSIXFileLock: FileLock {
   let file: POSIXFile
   private let kind: LockKind
+  private let place: POSIXPlace
 
-  /// Opens or creates the file at `path` and takes its lock, or throws and holds nothing.
+  /// Opens or creates the file at `place` and takes its lock, or throws and holds nothing.
   ///
   /// - Parameter opened: Called between opening the file and locking it.
   init(
-    _ path: String, _ kind: LockKind, holder: String, opened: () -> Void = {}
+    _ place: POSIXPlace, _ kind: LockKind, holder: String, opened: () -> Void = {}
   ) throws(FileIOError) {
     self.kind = kind
-    file = try Self.lockedFile(path, kind, opened)
+    self.place = place
+    file = try Self.lockedFile(place, kind, opened)
     guard file.isWritable else { return }
     do throws(FileIOError) { try LockHolder.write(holder, to: file) } catch {
       // The text is for people: on a volume without room the lock is held without a name.
@@ -29,27 +31,34 @@ final class POSIXFileLock: FileLock {
 
   /// The locked file that has the name.
   private static func lockedFile(
-    _ path: String, _ kind: LockKind, _ opened: () -> Void
+    _ place: POSIXPlace, _ kind: LockKind, _ opened: () -> Void
   ) throws(FileIOError) -> POSIXFile {
     // Each further attempt means that another has removed the file in the same moment.
     for _ in 1...100 {
-      let file = try open(path, kind)
+      let file = try open(place, kind)
       opened()
       let number = try file.lock(kind)
       guard !KnownErrno.isLockHeld(number) else {
         throw FileIOError(
-          .locked, operation: "lock", path: path, errno: number, detail: LockHolder.clause(in: file))
+          .locked, operation: "lock", path: place.path, errno: number, detail: LockHolder.clause(in: file))
       }
-      guard number == 0 else { throw FileIOError(errno: number, operation: "lock", path: path) }
-      let isNamed = try file.withDescriptor("lock") { SystemCall.isNamed($0, path) }
-      guard isNamed.errno == 0 else {
-        throw FileIOError(errno: isNamed.errno, operation: "lock", path: path)
-      }
-      if isNamed.value { return file }
+      guard number == 0 else { throw place.failure(number, "lock") }
+      if try isNamed(file, place) { return file }
       // What could fail here is of no account: nobody can have this lock any more.
       _ = try? file.close()
     }
-    throw FileIOError(.locked, operation: "lock", path: path, detail: "the file is removed again and again")
+    throw FileIOError(
+      .locked, operation: "lock", path: place.path, detail: "the file is removed again and again")
+  }
+
+  func isNamed() throws(FileIOError) -> Bool { try Self.isNamed(file, place) }
+
+  private static func isNamed(_ file: POSIXFile, _ place: POSIXPlace) throws(FileIOError) -> Bool {
+    let result = try file.withDescriptor("lock") { descriptor in
+      place.call { SystemCall.isNamed(descriptor, $1, in: $0) }
+    }
+    guard result.errno == 0 else { throw place.failure(result.errno, "lock") }
+    return result.value
   }
 
   func release() {
@@ -62,18 +71,18 @@ final class POSIXFileLock: FileLock {
   }
 
   /// A shared lock can be had on a medium that cannot be written, if the file is there.
-  private static func open(_ path: String, _ kind: LockKind) throws(FileIOError) -> POSIXFile {
+  private static func open(_ place: POSIXPlace, _ kind: LockKind) throws(FileIOError) -> POSIXFile {
     var isWritable = true
-    var result = SystemCall.openLockFile(path, writable: true)
+    var result = place.call { SystemCall.openLockFile($1, in: $0, writable: true) }
     if kind == .shared && KnownErrno.isWritingRefused(result.errno) {
       isWritable = false
       let refusal = result.errno
-      result = SystemCall.openLockFile(path, writable: false)
-      if result.errno != 0 { throw FileIOError(errno: refusal, operation: "lock", path: path) }
+      result = place.call { SystemCall.openLockFile($1, in: $0, writable: false) }
+      if result.errno != 0 { throw place.failure(refusal, "lock") }
     }
-    guard result.errno == 0 else { throw POSIXFileSystem.refusal(result.errno, "lock", path) }
-    let file = POSIXFile(path: path, descriptor: result.value, isWritable: isWritable)
-    try POSIXFileSystem.checkIsFile(result.value, "lock", path)
+    guard result.errno == 0 else { throw place.refusal(result.errno, "lock") }
+    let file = POSIXFile(path: place.path, descriptor: result.value, isWritable: isWritable)
+    try place.checkIsFile(result.value, "lock")
     return file
   }
 }

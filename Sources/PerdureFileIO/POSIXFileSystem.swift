@@ -32,52 +32,26 @@ public final class POSIXFileSystem: FileSystem {
   }
 
   /// See `FileSystem.kind(of:)`.
-  public func kind(of path: String) throws(FileIOError) -> FileKind? {
-    try check("kind", path)
-    let result = SystemCall.kind(of: path)
-    if KnownErrno.isAbsence(result.errno) { return nil }
-    guard result.errno == 0 else { throw FileIOError(errno: result.errno, operation: "kind", path: path) }
-    return result.value
-  }
+  public func kind(of path: String) throws(FileIOError) -> FileKind? { try POSIXPlace(path).kind() }
 
   /// See `FileSystem.open(_:_:)`.
   public func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
-    try check("open", path)
-    let result = SystemCall.open(path, mode)
-    guard result.errno == 0 else { throw Self.refusal(result.errno, "open", path) }
-    let file = POSIXFile(path: path, descriptor: result.value, isWritable: mode != .read)
-    if mode != .create { try Self.checkIsFile(result.value, "open", path) }
-    return file
+    try POSIXPlace(path).open(mode)
   }
 
-  /// The system opens directories (for reading), pipes and devices as if they were files.
-  static func checkIsFile(_ descriptor: Int32, _ operation: String, _ path: String) throws(FileIOError) {
-    let kind = SystemCall.kind(of: descriptor)
-    guard kind.errno == 0 else { throw FileIOError(errno: kind.errno, operation: operation, path: path) }
-    guard kind.value == .file else {
-      throw FileIOError(
-        kind.value == .directory ? .isADirectory : .notAFile, operation: operation, path: path)
-    }
-  }
-
-  /// Why something was not opened.
-  static func refusal(_ errno: Int32, _ operation: String, _ path: String) -> FileIOError {
-    if KnownErrno.isOpeningRefused(errno), SystemCall.kind(of: path).value == .other {
-      return FileIOError(.notAFile, operation: operation, path: path)
-    }
-    return FileIOError(errno: errno, operation: operation, path: path)
+  /// Opens the directory itself (`openat` and its kin), not its path.
+  public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
+    try check("openDirectory", path)
+    return try POSIXDirectory(path)
   }
 
   /// See `FileSystem.rename(_:to:)`.
   public func rename(_ source: String, to destination: String) throws(FileIOError) {
-    try check("rename", source)
-    try check("rename", destination) { SystemCall.rename(source, to: destination) }
+    try POSIXPlace(source).rename(to: POSIXPlace(destination))
   }
 
   /// See `FileSystem.remove(_:)`.
-  public func remove(_ path: String) throws(FileIOError) {
-    try check("remove", path) { SystemCall.remove(path) }
-  }
+  public func remove(_ path: String) throws(FileIOError) { try POSIXPlace(path).remove() }
 
   /// See `FileSystem.syncDirectory(_:)`.
   public func syncDirectory(_ path: String) throws(FileIOError) {
@@ -93,8 +67,7 @@ public final class POSIXFileSystem: FileSystem {
 
   /// See `FileSystem.lock(_:_:holder:)`.
   public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
-    try check("lock", path)
-    return try POSIXFileLock(path, kind, holder: holder)
+    try POSIXPlace(path).lock(kind, holder: holder)
   }
 
   /// See `FileSystem.availableBytes(at:)`.

@@ -40,43 +40,39 @@ enum SystemCall {
 // Files.
 extension SystemCall {
   /// Never waits for what a path names: a pipe that nobody writes into would be waited for, else.
-  static func open(_ path: String, _ mode: FileMode) -> SystemResult<Int32> {
+  static func open(_ path: String, in directory: Int32, _ mode: FileMode) -> SystemResult<Int32> {
     let flags =
       switch mode {
       case .read: O_RDONLY
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
-    return openFile(path, flags: flags)
+    return openFile(path, in: directory, flags: flags)
   }
 
   /// A file that somebody has a lease on refuses an opening that does not wait.
-  private static func openFile(_ path: String, flags: Int32) -> SystemResult<Int32> {
-    let result = open(path, flags: flags | O_NONBLOCK | O_NOCTTY)
-    guard KnownErrno.isLockHeld(result.errno), kind(of: path).value == .file else { return result }
-    return open(path, flags: flags | O_NOCTTY)
-  }
-
-  static func openDirectory(_ path: String) -> SystemResult<Int32> {
-    open(path, flags: O_RDONLY | O_DIRECTORY)
-  }
-
-  static func openLockFile(_ path: String, writable: Bool) -> SystemResult<Int32> {
-    openFile(path, flags: writable ? O_RDWR | O_CREAT : O_RDONLY)
-  }
-
-  private static func open(_ path: String, flags: Int32) -> SystemResult<Int32> {
-    repeating {
-      #if canImport(Darwin)
-        Darwin.open(path, flags | O_CLOEXEC, 0o644)
-      #elseif canImport(Glibc)
-        Glibc.open(path, flags | O_CLOEXEC, 0o644)
-      #elseif canImport(Musl)
-        Musl.open(path, flags | O_CLOEXEC, 0o644)
-      #else
-        Android.open(path, flags | O_CLOEXEC, 0o644)
-      #endif
+  private static func openFile(_ path: String, in directory: Int32, flags: Int32) -> SystemResult<Int32> {
+    let result = open(path, in: directory, flags: flags | O_NONBLOCK | O_NOCTTY)
+    guard KnownErrno.isLockHeld(result.errno), kind(of: path, in: directory).value == .file else {
+      return result
     }
+    return open(path, in: directory, flags: flags | O_NOCTTY)
+  }
+
+  static func openDirectory(_ path: String, in directory: Int32 = workingDirectoryNumber)
+    -> SystemResult<Int32>
+  {
+    open(path, in: directory, flags: O_RDONLY | O_DIRECTORY)
+  }
+
+  static func openLockFile(_ path: String, in directory: Int32, writable: Bool) -> SystemResult<Int32> {
+    openFile(path, in: directory, flags: writable ? O_RDWR | O_CREAT : O_RDONLY)
+  }
+
+  private static func open(
+    _ path: String, in directory: Int32 = workingDirectoryNumber, flags: Int32
+  ) -> SystemResult<Int32> {
+    repeating { openat(directory, path, flags | O_CLOEXEC, 0o644) }
   }
 
   /// Closes once: after an interruption the descriptor is gone on Linux, and another thread may
@@ -143,17 +139,6 @@ extension SystemCall {
     var status = stat()
     let result = repeating { fstat(descriptor, &status) }
     return SystemResult(value: kind(status), errno: result.errno)
-  }
-
-  /// Whether a path leads to the open file still: its name may have been removed, or given to another.
-  static func isNamed(_ descriptor: Int32, _ path: String) -> SystemResult<Bool> {
-    var (opened, named) = (stat(), stat())
-    let result = repeating { fstat(descriptor, &opened) }
-    guard result.errno == 0 else { return SystemResult(value: false, errno: result.errno) }
-    let look = repeating { stat(path, &named) }
-    if KnownErrno.isAbsence(look.errno) { return SystemResult(value: false, errno: 0) }
-    return SystemResult(
-      value: opened.st_dev == named.st_dev && opened.st_ino == named.st_ino, errno: look.errno)
   }
 
   /// Where at or behind an offset something was written; what was never written takes no room.
@@ -228,81 +213,6 @@ extension SystemCall {
     }
   }
 #endif
-
-// Names.
-extension SystemCall {
-  /// The process's working directory, from the root.
-  static func workingDirectory() -> SystemResult<String> {
-    // Without a buffer of the caller's the system makes one as long as it takes.
-    guard let path = getcwd(nil, 0) else { return SystemResult(value: "", errno: errno) }
-    defer { free(path) }
-    return SystemResult(value: String(cString: path), errno: 0)
-  }
-
-  static func createDirectory(_ path: String) -> Int32 {
-    repeating { mkdir(path, 0o755) }.errno
-  }
-
-  static func kind(of path: String) -> SystemResult<FileKind> {
-    var status = stat()
-    let result = repeating { stat(path, &status) }
-    return SystemResult(value: kind(status), errno: result.errno)
-  }
-
-  private static func kind(_ status: stat) -> FileKind {
-    switch status.st_mode & S_IFMT {
-    case S_IFREG: .file
-    case S_IFDIR: .directory
-    default: .other
-    }
-  }
-
-  static func rename(_ source: String, to destination: String) -> Int32 {
-    #if canImport(Darwin)
-      repeating { Darwin.rename(source, destination) }.errno
-    #elseif canImport(Glibc)
-      repeating { Glibc.rename(source, destination) }.errno
-    #elseif canImport(Musl)
-      repeating { Musl.rename(source, destination) }.errno
-    #else
-      repeating { Android.rename(source, destination) }.errno
-    #endif
-  }
-
-  static func remove(_ path: String) -> Int32 {
-    #if canImport(Darwin)
-      repeating { Darwin.remove(path) }.errno
-    #elseif canImport(Glibc)
-      repeating { Glibc.remove(path) }.errno
-    #elseif canImport(Musl)
-      repeating { Musl.remove(path) }.errno
-    #else
-      repeating { Android.remove(path) }.errno
-    #endif
-  }
-
-  /// The names in a directory, in the system's order.
-  static func names(in path: String) -> SystemResult<[String]> {
-    guard let stream = opendir(path) else { return SystemResult(value: [], errno: errno) }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while true {
-      errno = 0
-      guard let entry = readdir(stream) else { return SystemResult(value: names, errno: errno) }
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { names.append(name) }
-    }
-  }
-
-  static func availableBytes(at path: String) -> SystemResult<UInt64> {
-    var status = statvfs()
-    let result = repeating { statvfs(path, &status) }
-    let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-    return SystemResult(value: overflow ? .max : bytes, errno: result.errno)
-  }
-}
 
 // Memory.
 extension SystemCall {

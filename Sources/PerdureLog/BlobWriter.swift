@@ -24,7 +24,7 @@ public final class BlobWriter {
     self.engine = engine
     number = try engine.takeBlobNumber()
     do {
-      file = try BlobFileWriter(number, of: engine.storeID, in: engine.directory, engine.fileSystem)
+      file = try BlobFileWriter(number, of: engine.storeID, in: engine.directory)
     } catch {
       throw StoreError.io(error, "Making a blob file")
     }

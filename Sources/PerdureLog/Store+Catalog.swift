@@ -126,7 +126,7 @@ extension Engine {
       .readOnly,
       "The store has no \(missing), and none can be made in one that was opened for reading only; check the "
         + "name, open the store for writing once to make it, or refresh it when somebody has made it since",
-      at: directory)
+      at: path)
   }
 
   /// Commits one record of keyspace 0 together with the catalog that it makes true.

@@ -31,13 +31,11 @@ public final class Store: Sendable {
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try options.validate()
     let path = try Recovery.place(of: path, options)
-    // One that cannot be had is judged by the opening, and the first refresh opens anew.
-    let look = options.isReadOnly ? try? StoreLook(path, options.fileSystem) : nil
     let opened: Engine
     (opened, recoveryReport) = try Recovery.open(path, options)
     source =
       options.isReadOnly
-      ? .reading(Follower(opened, seen: look, framesEnd: recoveryReport.framesEnd)) : .writing(opened)
+      ? .reading(Follower(opened, framesEnd: recoveryReport.framesEnd)) : .writing(opened)
   }
 
   deinit {
@@ -58,7 +56,7 @@ public final class Store: Sendable {
   }
 
   /// The store's directory, from the root.
-  public var path: String { engine.directory }
+  public var path: String { engine.path }
 
   /// The store's identity, 32 hexadecimal digits drawn when it was created.
   public var identifier: String { engine.storeID.description }

@@ -168,7 +168,7 @@ extension Engine {
   func writeBlob(_ value: UnsafeRawBufferPointer) throws -> BlobReference {
     let number = try takeBlobNumber()
     do {
-      var writer = try BlobFileWriter(number, of: storeID, in: directory, fileSystem)
+      var writer = try BlobFileWriter(number, of: storeID, in: directory)
       try writer.append(value)
       return try finish(writer)
     } catch {

@@ -4,12 +4,14 @@ public enum FileOperation: String, Sendable, Hashable, CaseIterable {
   case createDirectory
   /// `FileSystem.contents`.
   case contents
-  /// `FileSystem.kind`.
+  /// `FileSystem.kind`, and `FileLock.isNamed`.
   case kind
   /// `FileSystem.open` of an existing file.
   case open
   /// `FileSystem.open` with mode `.create`.
   case create
+  /// `FileSystem.openDirectory`.
+  case openDirectory
   /// `FileSystem.rename`.
   case rename
   /// `FileSystem.remove`.

@@ -11,13 +11,15 @@ extension SimulatedFileSystem.State {
     capacityBytes > usedBytes ? capacityBytes - usedBytes : 0
   }
 
-  mutating func create(_ path: String, for operation: String) throws(FileIOError) {
+  mutating func create(_ path: NameTree.Path, for operation: String) throws(FileIOError) {
     let change = try tree.createFile(path, for: operation)
     if let node = change.node { contents[node] = Self.content([]) }
-    journal.record(.create, path, .create(PendingChange.Entry(change), isDirectory: false))
+    journal.record(.create, path.text, .create(PendingChange.Entry(change), isDirectory: false))
   }
 
-  func file(at path: String, for operation: String) throws(FileIOError) -> (NameTree.NodeID, MemoryContent) {
+  func file(
+    at path: NameTree.Path, for operation: String
+  ) throws(FileIOError) -> (NameTree.NodeID, MemoryContent) {
     let node = try tree.file(at: path, for: operation)
     guard let content = contents[node] else { preconditionFailure("A file in the tree has no content") }
     return (node, content)
@@ -38,12 +40,12 @@ extension SimulatedFileSystem.State {
       let inner = "\(path)/\(name)"
       switch node {
       case .file(let bytes):
-        let id = Self.added { () throws(FileIOError) in try tree.createFile(inner, for: "load") }
+        let id = Self.added { () throws(FileIOError) in try tree.createFile(.init(inner), for: "load") }
         contents[id] = Self.content(bytes.bytes)
         usedBytes += UInt64(bytes.bytes.count)
         disk.place(id, name, in: directory, bytes: bytes)
       case .directory(let entries):
-        let id = Self.added { () throws(FileIOError) in try tree.createDirectory(inner) }
+        let id = Self.added { () throws(FileIOError) in try tree.createDirectory(.init(inner)) }
         disk.place(id, name, in: directory, bytes: nil)
         load(entries, into: id, at: inner, &disk)
       }

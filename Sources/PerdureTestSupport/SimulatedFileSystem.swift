@@ -119,7 +119,7 @@ extension SimulatedFileSystem {
   /// See `FileSystem.createDirectory(_:)`.
   public func createDirectory(_ path: String) throws(FileIOError) {
     try perform(.createDirectory, path) { state throws(FileIOError) in
-      let change = try state.tree.createDirectory(path)
+      let change = try state.tree.createDirectory(.init(path))
       state.journal.record(.createDirectory, path, .create(PendingChange.Entry(change), isDirectory: true))
     }
   }
@@ -127,57 +127,100 @@ extension SimulatedFileSystem {
   /// See `FileSystem.contents(of:)`.
   public func contents(of directory: String) throws(FileIOError) -> [String] {
     try perform(.contents, directory) { state throws(FileIOError) in
-      try state.tree.contents(of: directory)
+      try state.tree.contents(of: .init(directory))
     }
   }
 
   /// See `FileSystem.kind(of:)`.
-  public func kind(of path: String) throws(FileIOError) -> FileKind? {
-    try perform(.kind, path) { state throws(FileIOError) in try state.tree.kind(of: path) }
-  }
+  public func kind(of path: String) throws(FileIOError) -> FileKind? { try kind(of: .init(path)) }
 
   /// See `FileSystem.open(_:_:)`.
   public func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
-    let (node, content) = try perform(mode == .create ? .create : .open, path) { state throws(FileIOError) in
-      if mode == .create { try state.create(path, for: "open") }
-      return try state.file(at: path, for: "open")
+    try open(.init(path), mode)
+  }
+
+  /// Opens the directory itself: it stays the same one when its path leads elsewhere.
+  public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
+    let node = try perform(.openDirectory, path) { state throws(FileIOError) in
+      try state.tree.directory(at: .init(path), for: "openDirectory")
     }
-    return SimulatedFile(
-      path: path, node: node, content: content, isWritable: mode != .read, state: state)
+    return SimulatedDirectory(path, node, self)
   }
 
   /// See `FileSystem.rename(_:to:)`. A failure is injected by the path of `source`.
   public func rename(_ source: String, to destination: String) throws(FileIOError) {
-    try perform(.rename, source) { state throws(FileIOError) in
+    try rename(.init(source), to: .init(destination))
+  }
+
+  /// See `FileSystem.remove(_:)`.
+  public func remove(_ path: String) throws(FileIOError) { try remove(.init(path)) }
+
+  /// See `FileSystem.syncDirectory(_:)`.
+  public func syncDirectory(_ path: String) throws(FileIOError) {
+    try syncDirectory(path) { state throws(FileIOError) in
+      try state.tree.directory(at: .init(path), for: "syncDirectory")
+    }
+  }
+
+  /// See `FileSystem.lock(_:_:holder:)`. The file stays empty: the holder's text is kept with the lock.
+  public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+    try lock(.init(path), kind, holder: holder)
+  }
+
+  /// What is left of the capacity.
+  public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
+    try perform(.availableBytes, path) { state throws(FileIOError) in
+      _ = try state.tree.node(at: .init(path), for: "availableBytes")
+      return state.availableBytes
+    }
+  }
+}
+
+// The operations on one name, from the root or from an open directory.
+extension SimulatedFileSystem {
+  func kind(of path: NameTree.Path) throws(FileIOError) -> FileKind? {
+    try perform(.kind, path.text) { state throws(FileIOError) in try state.tree.kind(of: path) }
+  }
+
+  func open(_ path: NameTree.Path, _ mode: FileMode) throws(FileIOError) -> any File {
+    let operation = mode == .create ? FileOperation.create : .open
+    let (node, content) = try perform(operation, path.text) { state throws(FileIOError) in
+      if mode == .create { try state.create(path, for: "open") }
+      return try state.file(at: path, for: "open")
+    }
+    return SimulatedFile(
+      path: path.text, node: node, content: content, isWritable: mode != .read, state: state)
+  }
+
+  func rename(_ source: NameTree.Path, to destination: NameTree.Path) throws(FileIOError) {
+    try perform(.rename, source.text) { state throws(FileIOError) in
       let (changes, replaced) = try state.tree.rename(source, to: destination)
       guard !changes.isEmpty else { return }
       if let replaced { state.discard(replaced) }
       state.journal.record(
-        .rename, "\(source) to \(destination)", .rename(changes.map(PendingChange.Entry.init)))
+        .rename, "\(source.text) to \(destination.text)", .rename(changes.map(PendingChange.Entry.init)))
     }
   }
 
-  /// See `FileSystem.remove(_:)`.
-  public func remove(_ path: String) throws(FileIOError) {
-    try perform(.remove, path) { state throws(FileIOError) in
+  func remove(_ path: NameTree.Path) throws(FileIOError) {
+    try perform(.remove, path.text) { state throws(FileIOError) in
       let (change, removed) = try state.tree.remove(path)
       state.discard(removed)
-      state.journal.record(.remove, path, .remove(PendingChange.Entry(change)))
+      state.journal.record(.remove, path.text, .remove(PendingChange.Entry(change)))
     }
   }
 
-  /// See `FileSystem.syncDirectory(_:)`.
-  public func syncDirectory(_ path: String) throws(FileIOError) {
+  func syncDirectory(
+    _ path: String, _ directory: (State) throws(FileIOError) -> NameTree.NodeID
+  ) throws(FileIOError) {
     try state.withLock { state throws(FileIOError) in
       guard let failure = state.failures.strike(.syncDirectory, path: path) else {
-        let directory = try state.tree.directory(at: path, for: "syncDirectory")
+        let directory = try directory(state)
         let event = state.ignoresSync ? DiskEvent.ignored : .syncDirectory(directory)
         return state.journal.record(.syncDirectory, path, event)
       }
       var event = DiskEvent.ignored
-      if failure.effect == .forgetsWrites, failure.dropsNames,
-        let directory = try? state.tree.directory(at: path, for: "syncDirectory")
-      {
+      if failure.effect == .forgetsWrites, failure.dropsNames, let directory = try? directory(state) {
         event = .forgetEntries(directory: directory)
         state.hasForgottenNames = true
       }
@@ -188,26 +231,24 @@ extension SimulatedFileSystem {
     }
   }
 
-  /// See `FileSystem.lock(_:_:holder:)`. The file stays empty: the holder's text is kept with the lock.
-  public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
-    let (node, number) = try perform(.lock, path) { state throws(FileIOError) in
+  func lock(
+    _ path: NameTree.Path, _ kind: LockKind, holder: String
+  ) throws(FileIOError) -> any FileLock {
+    let (node, number) = try perform(.lock, path.text) { state throws(FileIOError) in
       if try state.tree.kind(of: path) == nil { try state.create(path, for: "lock") }
       let node = try state.tree.file(at: path, for: "lock")
-      return (node, try state.locks.take(node, kind, holder: holder, path: path))
+      return (node, try state.locks.take(node, kind, holder: holder, path: path.text))
     }
-    return MemoryLock { [state] in state.withLock { $0.locks.release(node, number: number) } }
-  }
-
-  /// What is left of the capacity.
-  public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
-    try perform(.availableBytes, path) { state throws(FileIOError) in
-      _ = try state.tree.node(at: path, for: "availableBytes")
-      return state.availableBytes
+    // The question counts as one about a name (`.kind`).
+    return MemoryLock { [self] () throws(FileIOError) in
+      try perform(.kind, path.text) { state throws(FileIOError) in state.tree.isNamed(node, path) }
+    } onRelease: { [state] in
+      state.withLock { $0.locks.release(node, number: number) }
     }
   }
 
   /// Runs one operation under the lock, unless a failure was injected for it.
-  private func perform<Result>(
+  func perform<Result>(
     _ operation: FileOperation, _ path: String, _ body: (inout State) throws(FileIOError) -> Result
   ) throws(FileIOError) -> Result {
     try state.withLock { state throws(FileIOError) in

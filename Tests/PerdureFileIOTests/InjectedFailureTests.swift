@@ -21,6 +21,7 @@ struct InjectedFailureTests {
     try fileSystem.rename("/d/a", to: "/d/b")
     try fileSystem.remove("/d/b")
     _ = try fileSystem.availableBytes(at: "/d")
+    _ = try fileSystem.openDirectory("/d")
     try fileSystem.lock("/d/l", .exclusive, holder: "me").release()
   }
 

@@ -210,8 +210,9 @@ struct LogRoomTests {
     for id in 1...20 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
     let end = try end(of: store)
     try store.close()
-    let superblock = try SuperblockFile.open(in: Self.path, .read, fileSystem).current
-    let chain = try SegmentChain([1], in: Self.path, .read, superblock, fileSystem, GroupCache(bytesMax: 0))
+    let directory = try fileSystem.openDirectory(Self.path)
+    let superblock = try SuperblockFile.open(in: directory, .read).current
+    let chain = try SegmentChain([1], in: directory, .read, superblock, GroupCache(bytesMax: 0))
     #expect(chain.links.count == 1 && chain.links[0].size > end + 1000)
     #expect(chain.links[0].logEnd <= end)
   }

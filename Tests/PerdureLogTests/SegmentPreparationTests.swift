@@ -295,7 +295,7 @@ struct SegmentPreparationTests {
     let disk = SimulatedFileSystem()
     try disk.createDirectory("/store.perdure")
     disk.inject(InjectedFailure(of: .sync, nth: 1, code: .mediaError))
-    let preparation = SegmentPreparation(in: "/store.perdure", disk)
+    let preparation = SegmentPreparation(in: try disk.openDirectory("/store.perdure"))
     preparation.begin(2) { _ in }
     for _ in 0..<2 {
       let error = #expect(throws: FileIOError.self) { _ = try preparation.take(2) }

@@ -25,8 +25,7 @@ struct CheckpointSource {
 /// nodes and root block are written and synced; then the caller names the root block in a superblock,
 /// and says so (`didName`).
 struct CheckpointWriter: ~Copyable {
-  private let directory: String
-  private let fileSystem: any FileSystem
+  private let directory: any Directory
   private let store: StoreID
   /// The checkpoint that the store was opened with, until the first one is written behind it: only then
   /// somebody has to know what is free in its file.
@@ -49,11 +48,10 @@ struct CheckpointWriter: ~Copyable {
   var isCancelled: () -> Bool = { false }
 
   init(
-    directory: String, fileSystem: any FileSystem, store: StoreID, opened: OpenedCheckpoint?,
+    directory: any Directory, store: StoreID, opened: OpenedCheckpoint?,
     nextFileNumber: UInt64
   ) {
     self.directory = directory
-    self.fileSystem = fileSystem
     self.store = store
     self.nextFileNumber = nextFileNumber
     number = opened?.root.number ?? 0
@@ -99,7 +97,7 @@ struct CheckpointWriter: ~Copyable {
     let slot = try file.allocate(unitCount: NodeSlot.unitCount(block.length))
     do {
       try bytes.withUnsafeBytes { try file.write($0, at: slot) }
-      try file.sync(in: directory, fileSystem)
+      try file.sync(in: directory)
     } catch {
       file.free(slot, unitCount: NodeSlot.unitCount(block.length))
       throw error
@@ -148,7 +146,7 @@ struct CheckpointWriter: ~Copyable {
   private mutating func openFile() throws -> IndexFile {
     if let file { return file }
     if let opened { return try takeOver(opened) }
-    let created = try IndexFile.create(nextFileNumber, in: directory, store: store, fileSystem)
+    let created = try IndexFile.create(nextFileNumber, in: directory, store: store)
     nextFileNumber += 1
     file = created
     return created
@@ -174,7 +172,7 @@ struct CheckpointWriter: ~Copyable {
 
   /// Makes free what the two newest superblocks do not reach, and no reader in another opening. A2, X4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
-    let readers = ReaderTable(directory: directory, fileSystem: fileSystem).needs()
+    let readers = ReaderTable(directory: directory).needs()
     let (confirmed, fileNumber) = (confirmedNumber, file.number)
     let isRead = { readers.mayReach($0, inIndexFile: fileNumber) }
     for former in formerRoots where former.reached.upperBound <= confirmed && !isRead(former.reached) {

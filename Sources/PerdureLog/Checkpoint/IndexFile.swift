@@ -37,9 +37,9 @@ final class IndexFile: NodeSink {
 
   /// A new file; its header is written with the first nodes.
   static func create(
-    _ number: UInt64, in directory: String, store: StoreID, _ fileSystem: any FileSystem
+    _ number: UInt64, in directory: any Directory, store: StoreID
   ) throws(FileIOError) -> IndexFile {
-    let file = try fileSystem.open(directory + "/" + StoreFileName.index(number).string, .create)
+    let file = try directory.open(StoreFileName.index(number).string, .create)
     let index = IndexFile(file, number: number, slots: SlotAllocator())
     index.buffer = [UInt8](repeating: 0, count: IndexFileHeader.length)
     index.buffer.withUnsafeMutableBytes { IndexFileHeader(store: store, number: number).write(to: $0) }
@@ -87,11 +87,11 @@ final class IndexFile: NodeSink {
   }
 
   /// Makes everything durable, the name too.
-  func sync(in directory: String, _ fileSystem: any FileSystem) throws(FileIOError) {
+  func sync(in directory: any Directory) throws(FileIOError) {
     try flush()
     try file.sync(.full)
     guard needsDirectorySync else { return }
-    try fileSystem.syncDirectory(directory)
+    try directory.sync()
     needsDirectorySync = false
   }
 }

@@ -33,11 +33,11 @@ extension Engine {
   /// A file system that says nothing of its room says 0.
   private func checkRoom(for encoder: borrowing LogEncoder) throws(FileIOError) {
     let length = encoder.byteCount
-    guard length >= 64 << 10, let free = try? fileSystem.availableBytes(at: directory), free > 0 else {
+    guard length >= 64 << 10, let free = try? directory.availableBytes(), free > 0 else {
       return
     }
     guard free < length else { return }
-    throw FileIOError(.noSpace, operation: "write", path: directory)
+    throw FileIOError(.noSpace, operation: "write", path: directory.path)
   }
 
   /// Whether all bytes of a commit may be in the log although writing them failed: nobody can read them. How long
@@ -176,7 +176,6 @@ extension Engine {
   private func createSegment(
     _ header: SegmentHeader, _ state: inout CommitterState
   ) throws(FileIOError) -> Segment {
-    let path = directory + "/" + StoreFileName.segment(header.number).string
     let prepared: SegmentPreparation.Prepared
     do { prepared = try preparation.takeOrMake(header.number) } catch {
       noteTaken(header.number, error, &state)
@@ -188,10 +187,10 @@ extension Engine {
       bytes.withUnsafeMutableBytes { header.write(to: $0) }
       try file.write(bytes, at: 0)
       try file.sync(.full)
-      if !prepared.isNameDurable { try fileSystem.syncDirectory(directory) }
+      if !prepared.isNameDurable { try directory.sync() }
       return try Segment(header: header, file: file)
     } catch {
-      if !error.isSync { giveUpBirth(of: header.number, file, path, &state) }
+      if !error.isSync { giveUpBirth(of: header.number, file, &state) }
       throw error
     }
   }
@@ -206,12 +205,10 @@ extension Engine {
   ///
   /// What is there of its header may come back with a power cut. It says where the log ended, so the log
   /// must not go on there: the next frame begins a segment of its own.
-  private func giveUpBirth(
-    of number: UInt64, _ file: any File, _ path: String, _ state: inout CommitterState
-  ) {
+  private func giveUpBirth(of number: UInt64, _ file: any File, _ state: inout CommitterState) {
     if !isBlank(file) { state.segmentCapacity = 0 }
     // It never held a frame, so its number may be used again, unless the name stays.
-    if (try? fileSystem.remove(path)) == nil { state.nextSegment = number + 1 }
+    if (try? directory.remove(StoreFileName.segment(number).string)) == nil { state.nextSegment = number + 1 }
   }
 
   /// Whether nothing of a header is in a file. How long it is does not say so: one that was prepared is as
@@ -235,10 +232,10 @@ extension Engine {
       state.nextSegment += 1
       state.voidSegments.append(number)
       try prepared.file.close()
-      try fileSystem.syncDirectory(directory)
+      try directory.sync()
       for void in voids {
-        try fileSystem.remove(directory + "/" + StoreFileName.segment(void).string)
-        try fileSystem.syncDirectory(directory)
+        try directory.remove(StoreFileName.segment(void).string)
+        try directory.sync()
       }
       state.voidSegments = [number]
     } catch {
@@ -255,7 +252,7 @@ extension Engine {
   private func removeVoidSegments(_ state: inout CommitterState) {
     for number in state.voidSegments {
       // What cannot be removed now, the next opening removes.
-      try? fileSystem.remove(directory + "/" + StoreFileName.segment(number).string)
+      try? directory.remove(StoreFileName.segment(number).string)
     }
     state.voidSegments = []
   }

@@ -10,9 +10,9 @@ import Synchronization
 ///  - `gate` has its own lock. Lock order: `turn`, then the gate's; never the other way round.
 // Unchecked: `state` is guarded by `turn`; the rest is constant, atomic, or guards itself.
 final class Engine: @unchecked Sendable {
-  let directory: String
+  /// The store's directory as it was opened: everything goes through it, wherever it is now.
+  let directory: any Directory
   let options: StoreOptions
-  let fileSystem: any FileSystem
   let pins = PinTable()
   let gate: SyncGate
   let reserve: Reserve
@@ -56,25 +56,24 @@ final class Engine: @unchecked Sendable {
   private let publishedVersion: Atomic<UInt64>
 
   init(
-    _ recovered: consuming CommitterState, gate: SyncGate, reserve: Reserve, directory: String,
+    _ recovered: consuming CommitterState, gate: SyncGate, reserve: Reserve, directory: any Directory,
     options: StoreOptions, lock: (any FileLock)?, reading: ReadingPlace?, checkpoint: OpenedCheckpoint?,
     nextIndexFile: UInt64, groups: GroupCache
   ) {
     self.directory = directory
     self.options = options
-    fileSystem = options.fileSystem
     storeID = recovered.storeID
     contents = RecordContents(
-      blobs: BlobFiles(directory: directory, storeID: recovered.storeID, fileSystem: options.fileSystem),
+      blobs: BlobFiles(directory: directory, storeID: recovered.storeID),
       dictionaries: recovered.dictionaries)
     packing = options.compression.isUsed && !options.isReadOnly ? Packing(options.compression) : nil
     packing?.adopt(recovered.catalog)
     self.groups = groups
     self.gate = gate
     self.reserve = reserve
-    preparation = SegmentPreparation(in: directory, options.fileSystem)
+    preparation = SegmentPreparation(in: directory)
     self.reading = reading
-    readers = ReaderTable(directory: directory, fileSystem: options.fileSystem)
+    readers = ReaderTable(directory: directory)
     place = WriterPlace(lock, readers)
     compactor = options.compactor
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
@@ -85,7 +84,7 @@ final class Engine: @unchecked Sendable {
     self.checkpoint = checkpoint
     indexNodes = checkpoint?.nodes
     let writer = CheckpointWriter(
-      directory: directory, fileSystem: options.fileSystem, store: recovered.storeID, opened: checkpoint,
+      directory: directory, store: recovered.storeID, opened: checkpoint,
       nextFileNumber: nextIndexFile)
     checkpointer = Checkpointer(writer, options.checkpoints)
     state = recovered
@@ -114,6 +113,9 @@ final class Engine: @unchecked Sendable {
   }
 
   var blobs: BlobFiles { contents.blobs }
+
+  /// The path of the store when it was opened: for messages.
+  var path: String { directory.path }
 
   /// The version of the newest root, or of an older one.
   var version: UInt64 { publishedVersion.load(ordering: .relaxed) }

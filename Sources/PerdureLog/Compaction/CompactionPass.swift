@@ -250,7 +250,7 @@ struct CompactionPass {
     let (header, void) = header(of: member, isEmpty: marking.dataBytes == 0)
     var rewriter = try writing { () throws in
       try SegmentRewriter(
-        header, marking.map, in: engine.directory, engine.fileSystem,
+        header, marking.map, in: engine.directory,
         groupLength: engine.options.compression.groupLengthTarget, pace: countingPace)
     }
     let rewritten: Segment
@@ -264,7 +264,7 @@ struct CompactionPass {
         if marking.recordsDropped == 0 { cleaned = cleanedHere }
         return
       }
-      rewritten = try rewriter.takePlace(in: engine.directory, engine.groups)
+      rewritten = try rewriter.takePlace(engine.groups)
     } catch {
       rewriter.discard()
       throw wrapped(error)
@@ -343,7 +343,7 @@ struct CompactionPass {
     for number in void {
       members[number] = nil
       // Void from now on: what cannot be removed today, the next opening removes.
-      try? engine.fileSystem.remove(engine.directory + "/" + StoreFileName.segment(number).string)
+      try? engine.directory.remove(StoreFileName.segment(number).string)
     }
   }
 

@@ -44,7 +44,7 @@ extension Engine {
 
   /// A rewritten segment has its name for good, or nobody knows what the directory holds.
   func makeNamesDurable() throws {
-    do { try fileSystem.syncDirectory(directory) } catch {
+    do { try directory.sync() } catch {
       let action = "Syncing the store's directory"
       gate.poison(
         StoreError(.poisoned, "\(action) failed. Close the store and open it again", cause: error))

@@ -15,8 +15,8 @@ struct SegmentRewriter: ~Copyable {
   private let header: SegmentHeader
   private let map: OffsetMapBuilder
   private let file: any File
-  private let path: String
-  private let fileSystem: any FileSystem
+  private let name: String
+  private let directory: any Directory
   private var buffer = RawBuffer(capacity: sliceLength + sliceLength / 4)
   /// Where the buffer's first byte belongs: in the body, if there are groups.
   private var written = 0
@@ -31,18 +31,17 @@ struct SegmentRewriter: ~Copyable {
 
   /// - Parameter groupLength: How long groups become, if the header says that there are any.
   init(
-    _ header: SegmentHeader, _ map: OffsetMapBuilder, in directory: String, _ fileSystem: any FileSystem,
+    _ header: SegmentHeader, _ map: OffsetMapBuilder, in directory: any Directory,
     groupLength: Int, pace: @escaping (Int) throws -> Void
   ) throws(FileIOError) {
     self.header = header
     self.map = map
-    self.fileSystem = fileSystem
+    self.directory = directory
     self.pace = pace
-    let name = StoreFileName.temporary(StoreFileName.segment(header.number).string).string
-    path = directory + "/" + name
+    name = StoreFileName.temporary(StoreFileName.segment(header.number).string).string
     groups = header.isGrouped ? GroupWriter(lengthTarget: groupLength) : nil
-    if try fileSystem.kind(of: path) != nil { try fileSystem.remove(path) }
-    file = try fileSystem.open(path, .create)
+    if try directory.kind(of: name) != nil { try directory.remove(name) }
+    file = try directory.open(name, .create)
     header.write(to: buffer.extend(by: SegmentHeader.length))
   }
 
@@ -135,9 +134,9 @@ struct SegmentRewriter: ~Copyable {
   /// The finished file in its place, under the segment's name.
   ///
   /// - Throws: Before the file has the name: the segment is as it was.
-  func takePlace(in directory: String, _ cache: GroupCache) throws -> Segment {
+  func takePlace(_ cache: GroupCache) throws -> Segment {
     let segment = try readBack(cache)
-    try fileSystem.rename(path, to: directory + "/" + StoreFileName.segment(header.number).string)
+    try directory.rename(name, to: StoreFileName.segment(header.number).string)
     return segment
   }
 
@@ -146,10 +145,10 @@ struct SegmentRewriter: ~Copyable {
       throw StoreError(
         .corruption,
         "A segment was rewritten and does not read as it was written: \(error); the store is as it was",
-        at: path)
+        at: name)
     }
   }
 
   /// Removes what was written so far. What cannot be removed now, the next writer removes.
-  func discard() { try? fileSystem.remove(path) }
+  func discard() { try? directory.remove(name) }
 }

@@ -14,8 +14,7 @@ struct BlobFileWriter: ~Copyable {
 
   let number: UInt64
   private let store: StoreID
-  private let directory: String
-  private let fileSystem: any FileSystem
+  private let directory: any Directory
   private let file: any File
   /// Bytes of the value so far.
   private(set) var length: UInt64 = 0
@@ -25,14 +24,11 @@ struct BlobFileWriter: ~Copyable {
   private var buffer = RawBuffer()
   private var syncedLength: UInt64 = 0
 
-  init(
-    _ number: UInt64, of store: StoreID, in directory: String, _ fileSystem: any FileSystem
-  ) throws(FileIOError) {
+  init(_ number: UInt64, of store: StoreID, in directory: any Directory) throws(FileIOError) {
     self.number = number
     self.store = store
     self.directory = directory
-    self.fileSystem = fileSystem
-    file = try fileSystem.open(directory + "/" + StoreFileName.blob(number).string, .create)
+    file = try directory.open(StoreFileName.blob(number).string, .create)
   }
 
   /// Adds bytes to the value. After an error nothing more may be added.
@@ -64,7 +60,7 @@ struct BlobFileWriter: ~Copyable {
     head.withUnsafeMutableBytes { header.write(to: $0) }
     try file.write(head, at: 0)
     try file.sync(.full)
-    try fileSystem.syncDirectory(directory)
+    try directory.sync()
     try file.close()
     return BlobReference(number: number, valueLength: length, digest: digest)
   }

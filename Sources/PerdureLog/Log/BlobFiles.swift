@@ -23,9 +23,8 @@ struct ValueBytes {
 
 /// Values that have files of their own. FORMAT.md, "Blob file".
 struct BlobFiles: Sendable {
-  let directory: String
+  let directory: any Directory
   let storeID: StoreID
-  let fileSystem: any FileSystem
 
   /// The value that a record names, verified.
   func read(_ reference: BlobReference) throws(StoreError) -> ValueBytes {
@@ -37,7 +36,7 @@ struct BlobFiles: Sendable {
   /// The file that a record names; nothing of it is checked yet.
   func open(_ reference: BlobReference) throws(StoreError) -> any File {
     do {
-      return try fileSystem.open(path(reference.number), .read)
+      return try directory.open(StoreFileName.blob(reference.number).string, .read)
     } catch {
       throw error.code == .notFound
         ? Self.corruption(reference, .incomplete, 0) : .io(error, "Opening a blob file")
@@ -132,9 +131,9 @@ struct BlobFiles: Sendable {
 
   /// Removes a file that nothing names. What cannot be removed now is an orphan, and the next
   /// recovery sweeps it.
-  func remove(_ number: UInt64) throws(FileIOError) { try fileSystem.remove(path(number)) }
-
-  private func path(_ number: UInt64) -> String { directory + "/" + StoreFileName.blob(number).string }
+  func remove(_ number: UInt64) throws(FileIOError) {
+    try directory.remove(StoreFileName.blob(number).string)
+  }
 
   static func corruption(_ reference: BlobReference, _ reason: FormatError.Reason, _ offset: Int)
     -> StoreError

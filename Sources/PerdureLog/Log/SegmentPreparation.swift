@@ -27,16 +27,14 @@ final class SegmentPreparation: @unchecked Sendable {
 
   private let lock = Lock()
   private let condition = Condition()
-  private let directory: String
-  private let fileSystem: any FileSystem
+  private let directory: any Directory
   private var prepared: Prepared?
   private var failure: FileIOError?
   private var isRunning = false
   private var isStopped = false
 
-  init(in directory: String, _ fileSystem: any FileSystem) {
+  init(in directory: any Directory) {
     self.directory = directory
-    self.fileSystem = fileSystem
   }
 
   /// Begins to make the file on a thread of its own, unless there is one, or one is being made, or a sync has
@@ -78,7 +76,7 @@ final class SegmentPreparation: @unchecked Sendable {
   /// Takes the file for a segment; makes it, without what takes time, if there is none.
   func takeOrMake(_ number: UInt64) throws(FileIOError) -> Prepared {
     if let prepared = try take(number) { return prepared }
-    return Prepared(number: number, file: try fileSystem.open(path(number), .create), isNameDurable: false)
+    return Prepared(number: number, file: try create(number), isNameDurable: false)
   }
 
   /// Makes nothing any more. A file that is there stays: whoever opens the store next knows what to do with it.
@@ -90,11 +88,11 @@ final class SegmentPreparation: @unchecked Sendable {
   }
 
   private func prepare(_ number: UInt64) throws(FileIOError) -> Prepared {
-    let file = try fileSystem.open(path(number), .create)
+    let file = try create(number)
     do {
       try file.write([UInt8](repeating: 0, count: SegmentHeader.length), at: 0)
       try file.sync(.full)
-      try fileSystem.syncDirectory(directory)
+      try directory.sync()
     } catch {
       if error.isSync { throw error }
       return Prepared(number: number, file: file, isNameDurable: false)
@@ -102,5 +100,7 @@ final class SegmentPreparation: @unchecked Sendable {
     return Prepared(number: number, file: file, isNameDurable: true)
   }
 
-  private func path(_ number: UInt64) -> String { directory + "/" + StoreFileName.segment(number).string }
+  private func create(_ number: UInt64) throws(FileIOError) -> any File {
+    try directory.open(StoreFileName.segment(number).string, .create)
+  }
 }

@@ -26,6 +26,13 @@ package enum StorePath {
   }
 }
 
+extension Directory {
+  /// The lock that the writer of the store in this directory holds.
+  func writerLock() throws(FileIOError) -> any FileLock {
+    try lock(StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
+  }
+}
+
 extension FileSystem {
   /// The lock that the writer of the store in a directory holds.
   func writerLock(ofStore directory: String) throws(FileIOError) -> any FileLock {

@@ -30,24 +30,22 @@ final class SuperblockFile: @unchecked Sendable {
 
   /// Makes the file so that it is there whole or not at all.
   static func create(
-    in directory: String, _ superblock: Superblock, _ fileSystem: any FileSystem
+    in directory: any Directory, _ superblock: Superblock
   ) throws(FileIOError) -> SuperblockFile {
-    let path = directory + "/" + StoreFileName.superblock.string
-    let temporary = directory + "/" + StoreFileName.temporary("SUPERBLOCK").string
-    if try fileSystem.kind(of: temporary) != nil { try fileSystem.remove(temporary) }
-    let file = try fileSystem.open(temporary, .create)
+    let name = StoreFileName.superblock.string
+    let temporary = StoreFileName.temporary("SUPERBLOCK").string
+    if try directory.kind(of: temporary) != nil { try directory.remove(temporary) }
+    let file = try directory.open(temporary, .create)
     try file.write([UInt8](repeating: 0, count: Superblock.fileLength), at: 0)
     try write(superblock, to: file)
-    try fileSystem.rename(temporary, to: path)
-    try fileSystem.syncDirectory(directory)
+    try directory.rename(temporary, to: name)
+    try directory.sync()
     try file.close()
-    return SuperblockFile(try fileSystem.open(path, .readWrite), [superblock])
+    return SuperblockFile(try directory.open(name, .readWrite), [superblock])
   }
 
-  static func open(
-    in directory: String, _ mode: FileMode, _ fileSystem: any FileSystem
-  ) throws -> SuperblockFile {
-    let file = try fileSystem.open(directory + "/" + StoreFileName.superblock.string, mode)
+  static func open(in directory: any Directory, _ mode: FileMode) throws -> SuperblockFile {
+    let file = try directory.open(StoreFileName.superblock.string, mode)
     let bytes = try file.read(Superblock.fileLength, at: 0)
     return try bytes.withUnsafeBytes { bytes in
       let newest = try Self.newest(in: bytes)

@@ -26,10 +26,10 @@ final class Follower: @unchecked Sendable {
   private var seen: StoreLook?
   private var framesEnd: LogPosition
 
-  /// - Parameter seen: How things stood before the engine was opened. F4
-  /// - Parameter framesEnd: Where the right frames ended then.
-  init(_ engine: Engine, seen: StoreLook?, framesEnd: LogPosition) {
-    (newest, self.seen, self.framesEnd) = (engine, seen, framesEnd)
+  /// - Parameter framesEnd: Where the right frames ended when the engine was opened.
+  init(_ engine: Engine, framesEnd: LogPosition) {
+    // Without a look, the first refresh opens anew.
+    (newest, seen, self.framesEnd) = (engine, engine.reading?.look, framesEnd)
   }
 
   var engine: Engine { lock.withLock { newest } }
@@ -46,11 +46,11 @@ final class Follower: @unchecked Sendable {
       let hasFrame = hasFrame(behind: engine)
       let before = try engine.looking { $0.root.pointee.sequence }
       // One that cannot be had is judged by the opening. F4
-      let look = try? StoreLook(engine.directory, engine.fileSystem)
+      let look = try? StoreLook(engine.directory)
       let isDamaged = engine.isIndexDamaged
       if let look, look == seen, !isDamaged, !hasFrame { return false }
       // Beside the options: these are of the next refreshes too. F5
-      let (next, report) = try Recovery.open(engine.directory, engine.options, suspectsIndex: isDamaged)
+      let (next, report) = try Recovery.reopen(engine.directory, engine.options, suspectsIndex: isDamaged)
       let after = try next.looking { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
       (seen, framesEnd) = (look, report.framesEnd)
@@ -64,10 +64,10 @@ final class Follower: @unchecked Sendable {
   /// Whether a whole frame stands where the last opening found none. One that cannot be read is judged by the
   /// opening.
   private func hasFrame(behind engine: Engine) -> Bool {
-    let path = engine.directory + "/" + StoreFileName.segment(framesEnd.segment).string
+    let name = StoreFileName.segment(framesEnd.segment).string
     guard framesEnd.segment > 0 else { return false }
     do {
-      let file = try engine.fileSystem.open(path, .read)
+      let file = try engine.directory.open(name, .read)
       defer { try? file.close() }
       let bytes = try file.read(FrameHeader.length, at: framesEnd.offset)
       let header = try bytes.withUnsafeBytes {
@@ -95,7 +95,7 @@ final class Follower: @unchecked Sendable {
   private static func anotherStore(_ engine: Engine) -> StoreError {
     StoreError(
       .notAStore, "Another store stands in this place by now; close this one and open it",
-      at: engine.directory)
+      at: engine.directory.path)
   }
 }
 

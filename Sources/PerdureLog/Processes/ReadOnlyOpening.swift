@@ -26,8 +26,7 @@ struct OpeningBesideWriter {
   /// What was read in several steps is not of one moment.
   struct Moved: Error {}
 
-  let path: String
-  let fileSystem: any FileSystem
+  let directory: any Directory
   /// Whether nobody keeps the writer from using the index's units again.
   let copiesIndex: Bool
   /// Whether the index was found damaged before, so that it is read as a whole before it is used.
@@ -37,12 +36,12 @@ struct OpeningBesideWriter {
 
   /// R2: the last commit that the superblock promises now.
   func promisedSequence() throws -> UInt64 {
-    try SuperblockFile.open(in: path, .read, fileSystem).current.durableSequence
+    try SuperblockFile.open(in: directory, .read).current.durableSequence
   }
 
   /// R3, for what would otherwise be put down to the index file.
   func checkNotMoved() throws {
-    if let look, look != (try StoreLook(path, fileSystem)) { throw Moved() }
+    if let look, look != (try StoreLook(directory)) { throw Moved() }
   }
 }
 
@@ -54,12 +53,12 @@ struct StoreLook: Equatable {
   /// before it is born.
   let lastLengths: [UInt64]
 
-  init(_ path: String, _ fileSystem: any FileSystem) throws {
-    superblock = try SuperblockFile.open(in: path, .read, fileSystem).current
-    segments = try Recovery.Directory(path, fileSystem).segments
+  init(_ directory: any Directory) throws {
+    superblock = try SuperblockFile.open(in: directory, .read).current
+    segments = try StoreFiles(in: directory).segments
     var lengths: [UInt64] = []
     for number in segments.sorted(by: >) {
-      let file = try fileSystem.open(path + "/" + StoreFileName.segment(number).string, .read)
+      let file = try directory.open(StoreFileName.segment(number).string, .read)
       defer { try? file.close() }
       lengths.append(try file.size())
       let header = try file.read(SegmentHeader.length, at: 0)
@@ -75,6 +74,8 @@ struct ReadingPlace: Sendable {
   let registration: ReaderRegistration?
   /// The checkpoint that the superblock named.
   let checkpoint: CheckpointReference?
+  /// How things stood before the opening began to read.
+  let look: StoreLook?
 }
 
 /// Opens a store for reading.
@@ -83,16 +84,16 @@ struct ReadOnlyOpening {
   /// between two steps to fail.
   private static let attemptsMax = 40
 
-  private let path: String
+  private let directory: any Directory
   private let options: StoreOptions
   private let suspectsIndex: Bool
   private let table: ReaderTable
 
-  init(_ path: String, _ options: StoreOptions, _ suspectsIndex: Bool) {
-    self.path = path
+  init(_ directory: any Directory, _ options: StoreOptions, _ suspectsIndex: Bool) {
+    self.directory = directory
     self.options = options
     self.suspectsIndex = suspectsIndex
-    table = ReaderTable(directory: path, fileSystem: options.fileSystem)
+    table = ReaderTable(directory: directory)
   }
 
   func run() throws -> (Engine, RecoveryReport) {
@@ -100,39 +101,41 @@ struct ReadOnlyOpening {
     let registration = options.registersAsReader ? ReaderRegistration.take(in: table) : nil
     var finding: String?
     for attempt in 1..<Self.attemptsMax {
-      let look = try? StoreLook(path, options.fileSystem)
+      let look = try? StoreLook(directory)
       do {
-        return try open(registration, look: attempt < Self.attemptsMax / 2 ? look : nil)
+        return try open(registration, look, judgesIndex: attempt >= Self.attemptsMax / 2)
       } catch {
         if error is OpeningBesideWriter.Moved { continue }
         if error is LogOpening.GivenUp { throw error }
-        let isStill = look == (try? StoreLook(path, options.fileSystem))
+        let isStill = look == (try? StoreLook(directory))
         if isStill, finding == "\(error)" { throw error }
         finding = isStill ? "\(error)" : nil
       }
     }
     throw StoreError(
-      .io, "The store changed faster than it could be opened; try again when less is written", at: path)
+      .io, "The store changed faster than it could be opened; try again when less is written",
+      at: directory.path)
   }
 
-  private func open(_ registration: ReaderRegistration?, look: StoreLook?) throws -> (Engine, RecoveryReport)
-  {
+  /// - Parameter judgesIndex: Whether an index that cannot be used is taken as it is.
+  private func open(
+    _ registration: ReaderRegistration?, _ look: StoreLook?, judgesIndex: Bool
+  ) throws -> (Engine, RecoveryReport) {
     var report = RecoveryReport()
-    let superblock = try Recovery.openSuperblock(
-      Recovery.Directory(path, options.fileSystem), path, options, &report)
-    let directory = try Recovery.Directory(path, options.fileSystem)
+    let superblock = try Recovery.openSuperblock(StoreFiles(in: directory), directory, options, &report)
     var opening = LogOpening(
-      directory, superblock, path, options,
+      try StoreFiles(in: directory), superblock, directory, options,
       beside: OpeningBesideWriter(
-        path: path, fileSystem: options.fileSystem, copiesIndex: registration == nil,
-        suspectsIndex: suspectsIndex, look: look))
+        directory: directory, copiesIndex: registration == nil, suspectsIndex: suspectsIndex,
+        look: judgesIndex ? nil : look))
     let state = try opening.run(&report)
-    let place = ReadingPlace(registration: registration, checkpoint: superblock.current.checkpoint)
+    let place = ReadingPlace(
+      registration: registration, checkpoint: superblock.current.checkpoint, look: look)
     if let registration {
       // What cannot be written stays as it was, which asks for more. X3
       try? registration.narrow(to: hold(opening.checkpoint, state.root.pointee.sequence))
     }
-    return try Recovery.finish(state, opening, path, options, nil, place, &report)
+    return try Recovery.finish(state, opening, directory, options, nil, place, &report)
   }
 
   private func hold(_ checkpoint: OpenedCheckpoint?, _ sequence: UInt64) -> ReaderSlot.Hold {

@@ -60,10 +60,9 @@ struct ReaderNeeds: Equatable {
 
 /// The file in which readers register, as the writer sees it.
 struct ReaderTable: Sendable {
-  let directory: String
-  let fileSystem: any FileSystem
+  let directory: any Directory
 
-  fileprivate var path: String { directory + "/" + StoreFileName.readers.string }
+  fileprivate static let name = StoreFileName.readers.string
 
   /// A reader that is alive; nil: what it says cannot be understood.
   typealias Entry = ReaderSlot?
@@ -72,9 +71,9 @@ struct ReaderTable: Sendable {
   ///
   /// - Complexity: for n slots that were ever used, O(n), with a system call each.
   func entries() throws(FileIOError) -> [Entry] {
-    guard try fileSystem.kind(of: path) != nil else { return [] }
+    guard try directory.kind(of: Self.name) != nil else { return [] }
     let file: any File
-    do throws(FileIOError) { file = try fileSystem.open(path, .read) } catch {
+    do throws(FileIOError) { file = try directory.open(Self.name, .read) } catch {
       if error.code == .notFound { return [] }
       throw error
     }
@@ -148,13 +147,13 @@ final class ReaderRegistration: Sendable {
   }
 
   private static func openFile(_ table: ReaderTable) throws(FileIOError) -> any File {
-    do { return try table.fileSystem.open(table.path, .readWrite) } catch {
+    do { return try table.directory.open(ReaderTable.name, .readWrite) } catch {
       guard error.code == .notFound else { throw error }
     }
-    do { return try table.fileSystem.open(table.path, .create) } catch {
+    do { return try table.directory.open(ReaderTable.name, .create) } catch {
       guard error.code == .alreadyExists else { throw error }
     }
-    return try table.fileSystem.open(table.path, .readWrite)
+    return try table.directory.open(ReaderTable.name, .readWrite)
   }
 
   /// Says what is needed from now on; never more than before. X3

@@ -80,8 +80,8 @@ final class WriterPlace: @unchecked Sendable {
     lock.withLock {
       guard let need, writing == nil, reading == nil else { return true }
       reading = ReaderRegistration.take(in: table)
-      if reading == nil { writing = try? table.fileSystem.writerLock(ofStore: table.directory) }
-      let superblock = try? SuperblockFile.open(in: table.directory, .read, table.fileSystem).current
+      if reading == nil { writing = try? table.directory.writerLock() }
+      let superblock = try? SuperblockFile.open(in: table.directory, .read).current
       guard reading != nil || writing != nil, let superblock, superblock == need.superblock else {
         reading = nil
         giveUpLock()

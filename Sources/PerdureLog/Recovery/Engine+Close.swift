@@ -22,7 +22,9 @@ extension Engine {
         }
         removeUnreachableBlobs(&state)
         // One that cannot be removed means nothing.
-        if let unborn = try? preparation.take(state.nextSegment) { try? fileSystem.remove(unborn.file.path) }
+        if let unborn = try? preparation.take(state.nextSegment) {
+          try? directory.remove(StoreFileName.segment(unborn.number).string)
+        }
       } catch let error as FileIOError {
         throw StoreError.io(error, "Closing the store")
       }

@@ -16,33 +16,33 @@ struct LogOpening {
   let groups: GroupCache
 
   /// Files that hold room back.
-  var reserves: [UInt64] { directory.reserves }
-  private let directory: Recovery.Directory
-  private let path: String
+  var reserves: [UInt64] { files.reserves }
+  private let files: StoreFiles
+  private let directory: any Directory
   private let options: StoreOptions
   /// Of a store that is opened for reading, beside a writer perhaps.
   private let beside: OpeningBesideWriter?
 
   init(
-    _ directory: Recovery.Directory, _ superblock: SuperblockFile, _ path: String, _ options: StoreOptions,
+    _ files: StoreFiles, _ superblock: SuperblockFile, _ directory: any Directory, _ options: StoreOptions,
     beside: OpeningBesideWriter? = nil
   ) {
-    self.directory = directory
+    self.files = files
     self.superblock = superblock
-    self.path = path
+    self.directory = directory
     self.options = options
     self.beside = beside
     groups = GroupCache(bytesMax: options.compression.groupCacheBytes)
     vouched = superblock.current.durableEnd
     let named = (superblock.former + [superblock.current]).compactMap { $0.checkpoint?.indexFile }
-    nextIndexFile = (directory.indexes + named).reduce(1) { BlobFiles.number(after: $1, $0) }
+    nextIndexFile = (files.indexes + named).reduce(1) { BlobFiles.number(after: $1, $0) }
   }
 
   mutating func run(_ report: inout RecoveryReport) throws -> CommitterState {
     let mode: FileMode = options.isReadOnly ? .read : .readWrite
     var promisedSequence: UInt64 = 0
     let chain = try SegmentChain(
-      directory.segments, in: path, mode, superblock.current, options.fileSystem, groups,
+      files.segments, in: directory, mode, superblock.current, groups,
       didOpen: { promisedSequence = try beside?.promisedSequence() ?? 0 })
     var state = try read(chain, mode, &report)
     guard state.root.pointee.sequence >= promisedSequence else {
@@ -59,7 +59,7 @@ struct LogOpening {
       do {
         let copiesFile = beside?.copiesIndex ?? false
         let opened = try OpenedCheckpoint(
-          reference, in: path, mode, superblock, chain, options.fileSystem, copiesFile: copiesFile,
+          reference, in: directory, mode, superblock, chain, copiesFile: copiesFile,
           verifiesChecksums: options.verifiesIndexChecksums)
         // A copy is read as a whole anyway, and may have been made while units were used again.
         let suspects = beside?.suspectsIndex ?? false
@@ -191,7 +191,7 @@ extension LogOpening {
     root.pointee.end = scan.end
     root.pointee.segments = segments.entries
     let capacity = segments.segments[scan.end.segment]?.capacity ?? 0
-    let nextBlob = directory.blobs.reduce(max(replay.nextBlob, superblock.current.nextBlob)) {
+    let nextBlob = files.blobs.reduce(max(replay.nextBlob, superblock.current.nextBlob)) {
       BlobFiles.number(after: $1, $0)
     }
     var state = CommitterState(
@@ -233,7 +233,7 @@ extension LogOpening {
 extension LogOpening {
   private func contents(_ state: borrowing CommitterState) -> RecordContents {
     RecordContents(
-      blobs: BlobFiles(directory: path, storeID: state.storeID, fileSystem: options.fileSystem),
+      blobs: BlobFiles(directory: directory, storeID: state.storeID),
       dictionaries: state.dictionaries)
   }
 

@@ -52,15 +52,15 @@ extension OpenedCheckpoint {
   /// - Parameter copiesFile: Whether the file is read into memory and not mapped: nobody keeps it from
   ///   changing.
   init(
-    _ reference: CheckpointReference, in directory: String, _ mode: FileMode, _ superblock: SuperblockFile,
-    _ chain: SegmentChain, _ fileSystem: any FileSystem, copiesFile: Bool = false,
+    _ reference: CheckpointReference, in directory: any Directory, _ mode: FileMode,
+    _ superblock: SuperblockFile, _ chain: SegmentChain, copiesFile: Bool = false,
     verifiesChecksums: Bool = true
   ) throws {
     let name = StoreFileName.index(reference.indexFile).string
     self.reference = reference
     do {
       let store = superblock.current.store
-      file = try fileSystem.open(directory + "/" + name, mode)
+      file = try directory.open(name, mode)
       // Behind the last unit that has a number nothing is of any meaning.
       let length = Int(min(try file.size(), NodeSlot.fileLengthMax))
       guard length > 0 else { throw FormatError(.incomplete, in: "index file header", at: 0) }

@@ -6,40 +6,42 @@ import PerdureFormat
 extension Recovery {
   /// What is believed is made durable; leftovers go.
   static func finish(
-    _ state: consuming CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions,
+    _ state: consuming CommitterState, _ opening: LogOpening, _ directory: any Directory,
+    _ options: StoreOptions,
     _ lock: (any FileLock)?, _ reading: ReadingPlace?, _ report: inout RecoveryReport
   ) throws -> (Engine, RecoveryReport) {
-    let reserve = Reserve(in: path, options.fileSystem, found: options.isReadOnly ? [] : opening.reserves)
+    let reserve = Reserve(in: directory, found: options.isReadOnly ? [] : opening.reserves)
     if !options.isReadOnly {
-      do { try makeDurable(&state, opening, path, options) } catch {
+      do { try makeDurable(&state, opening, directory, options) } catch {
         // What is written is there already; but some file systems need room for that too.
         let isRoom = error.operation == "write" && error.code.isLackOfRoom
         guard isRoom, reserve.giveUp(.removals, for: error) else { throw error }
-        try makeDurable(&state, opening, path, options)
+        try makeDurable(&state, opening, directory, options)
       }
-      try sweep(&state, opening, path, options, &report)
+      try sweep(&state, opening, directory, options, &report)
     }
     state.nextTailLook = options.checkpoints.nextLookBytes(indexBytes: state.indexByteCount)
     state.root.pointee.version = state.arena.publish()
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
     let engine = Engine(
-      state, gate: gate, reserve: reserve, directory: path, options: options, lock: lock, reading: reading,
+      state, gate: gate, reserve: reserve, directory: directory, options: options, lock: lock,
+      reading: reading,
       checkpoint: opening.checkpoint, nextIndexFile: opening.nextIndexFile, groups: opening.groups)
     return (engine, report)
   }
 
   /// R11. What recovery believes, it first makes durable: the bytes may so far be in memory only.
   private static func makeDurable(
-    _ state: inout CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions
+    _ state: inout CommitterState, _ opening: LogOpening, _ directory: any Directory, _ options: StoreOptions
   ) throws(FileIOError) {
     if let last = state.segments.segments[state.end.segment] {
       try rewrite(last, from: opening.vouched, to: state.end)
       try last.file.sync(.full)
     } else {
       // Nothing was ever written, so perhaps the creation of the store was cut short.
-      try options.fileSystem.syncDirectory(StorePath.parent(of: path))
+      try options.fileSystem.syncDirectory(StorePath.parent(of: directory.path))
     }
-    try options.fileSystem.syncDirectory(path)
+    try directory.sync()
     let (end, sequence, nextBlob) = (state.end, state.root.pointee.sequence, state.nextBlob)
     try state.superblock?.replace { superblock in
       superblock.durableEnd = end
@@ -68,31 +70,31 @@ extension Recovery {
 
   /// R12.
   private static func sweep(
-    _ state: inout CommitterState, _ opening: LogOpening, _ path: String, _ options: StoreOptions,
+    _ state: inout CommitterState, _ opening: LogOpening, _ directory: any Directory, _ options: StoreOptions,
     _ report: inout RecoveryReport
   ) throws {
-    let directory = try Directory(path, options.fileSystem)
+    let files = try StoreFiles(in: directory)
     let live = state.liveBlobs
-    var orphans = directory.blobs.filter { !live.contains($0) }
+    var orphans = files.blobs.filter { !live.contains($0) }
     // Readers that were there before may still read values that nobody names any more. X4
-    let readersFrom = ReaderTable(directory: path, fileSystem: options.fileSystem).needs().oldestSequence
+    let readersFrom = ReaderTable(directory: directory).needs().oldestSequence
     if let readersFrom, readersFrom < state.root.pointee.sequence {
       state.retire(blobs: orphans)
       orphans = []
     }
     // The two newest superblocks name the index file that is in use, or none.
-    let indexes = directory.indexes.filter { $0 != opening.checkpoint?.reference.indexFile }.map {
+    let indexes = files.indexes.filter { $0 != opening.checkpoint?.reference.indexFile }.map {
       StoreFileName.index($0).string
     }
     let used = state.segments.segments
     // A void segment may hold the torn tail that ends the log; it goes once a later header says
     // where the log ends.
-    let void = directory.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
+    let void = files.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
       StoreFileName.segment($0).string
     }
-    for name in orphans.map({ StoreFileName.blob($0).string }) + indexes + void + directory.temporaries {
-      try options.fileSystem.remove(path + "/" + name)
+    for name in orphans.map({ StoreFileName.blob($0).string }) + indexes + void + files.temporaries {
+      try directory.remove(name)
     }
-    report.orphansRemoved = orphans.count + indexes.count + void.count + directory.temporaries.count
+    report.orphansRemoved = orphans.count + indexes.count + void.count + files.temporaries.count
   }
 }

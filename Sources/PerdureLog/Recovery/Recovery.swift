@@ -3,13 +3,9 @@ import PerdureFormat
 
 /// Opening a store: the numbered steps of FORMAT.md, "Recovery", in that order.
 enum Recovery {
-  /// - Parameter suspectsIndex: Whether an index file is read as a whole before it is used, whatever the
-  ///   options say. Of openings for reading.
-  static func open(
-    _ path: String, _ options: StoreOptions, suspectsIndex: Bool = false
-  ) throws -> (Engine, RecoveryReport) {
+  static func open(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport) {
     do {
-      return try openChecked(path, options, suspectsIndex)
+      return try openChecked(path, options)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")
     } catch let error as LogOpening.GivenUp {
@@ -24,69 +20,62 @@ enum Recovery {
     }
   }
 
-  private static func openChecked(
-    _ path: String, _ options: StoreOptions, _ suspectsIndex: Bool
+  /// Opens a store for reading once more, in the directory that it was opened in.
+  ///
+  /// - Parameter suspectsIndex: Whether an index file is read as a whole before it is used, whatever the
+  ///   options say.
+  static func reopen(
+    _ directory: any Directory, _ options: StoreOptions, suspectsIndex: Bool
   ) throws -> (Engine, RecoveryReport) {
+    do {
+      return try ReadOnlyOpening(directory, options, suspectsIndex).run()
+    } catch let error as FileIOError {
+      throw StoreError.io(error, "Opening the store")
+    } catch let error as LogOpening.GivenUp {
+      throw error.cause
+    }
+  }
+
+  private static func openChecked(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport)
+  {
     if options.isReadOnly {
       try prepareDirectory(path, options)
-      try checkIsStore(path, options)
-      return try ReadOnlyOpening(path, options, suspectsIndex).run()
+      let directory = try options.fileSystem.openDirectory(path)
+      try checkIsStore(directory, options)
+      return try ReadOnlyOpening(directory, options, false).run()
     }
-    let fileSystem = options.fileSystem
     var report = RecoveryReport()
     // 1. The writer's place.
-    let lock = try takeWritersPlace(path, options)
+    let (directory, lock) = try takeWritersPlace(path, options)
     do {
-      let directory = try Directory(path, fileSystem)
+      let files = try StoreFiles(in: directory)
       // 2. The superblock.
-      let superblock = try openSuperblock(directory, path, options, &report)
+      let superblock = try openSuperblock(files, directory, options, &report)
       // 3 to 10. The log, from the checkpoint on if there is one.
-      var opening = LogOpening(directory, superblock, path, options)
+      var opening = LogOpening(files, superblock, directory, options)
       let state = try opening.run(&report)
-      return try finish(state, opening, path, options, lock, nil, &report)
+      return try finish(state, opening, directory, options, lock, nil, &report)
     } catch {
       lock.release()
       throw error
     }
   }
 
-  /// The files that are there.
-  struct Directory {
-    var segments: [UInt64] = []
-    var blobs: [UInt64] = []
-    var indexes: [UInt64] = []
-    var reserves: [UInt64] = []
-    var temporaries: [String] = []
-    var hasSuperblock = false
-    /// Files that are none of a store's, hidden ones left out.
-    var strangers: [String] = []
-
-    init(_ path: String, _ fileSystem: any FileSystem) throws {
-      for string in try fileSystem.contents(of: path) {
-        switch StoreFileName(string) {
-        case .segment(let number): segments.append(number)
-        case .blob(let number): blobs.append(number)
-        case .index(let number): indexes.append(number)
-        case .reserve(let number): reserves.append(number)
-        case .temporary: temporaries.append(string)
-        case .superblock: hasSuperblock = true
-        case .lock, .readers: break
-        case nil: if !string.hasPrefix(".") { strangers.append(string) }
-        }
-      }
-    }
-  }
-
   /// Who destroys the store in this moment takes its directory along, and who makes one brings it: then it
   /// begins again.
-  private static func takeWritersPlace(_ path: String, _ options: StoreOptions) throws -> any FileLock {
+  ///
+  /// - Returns: The directory that the path named, and the lock in it. From here on the path is for messages.
+  private static func takeWritersPlace(
+    _ path: String, _ options: StoreOptions
+  ) throws -> (any Directory, any FileLock) {
     var attemptsLeft = 16
     while true {
       attemptsLeft -= 1
       do {
         try prepareDirectory(path, options)
-        try checkIsStore(path, options)
-        return try options.fileSystem.writerLock(ofStore: path)
+        let directory = try options.fileSystem.openDirectory(path)
+        try checkIsStore(directory, options)
+        return (directory, try directory.writerLock())
       } catch let error as FileIOError {
         guard attemptsLeft > 0, [.notFound, .alreadyExists].contains(error.code) else { throw error }
       }
@@ -119,46 +108,45 @@ enum Recovery {
 
   /// Before anything is put into a directory, or removed from it, that is not a store and shall not become
   /// one: somebody else's files are no place for one.
-  private static func checkIsStore(_ path: String, _ options: StoreOptions) throws {
-    let directory = try Directory(path, options.fileSystem)
-    if directory.hasSuperblock || !directory.segments.isEmpty { return }
-    guard options.createsIfMissing, !options.isReadOnly else { throw StoreError.noStore(at: path) }
-    if let stranger = directory.strangers.min() {
+  private static func checkIsStore(_ directory: any Directory, _ options: StoreOptions) throws {
+    let files = try StoreFiles(in: directory)
+    if files.hasSuperblock || !files.segments.isEmpty { return }
+    guard options.createsIfMissing, !options.isReadOnly else { throw StoreError.noStore(at: directory.path) }
+    if let stranger = files.strangers.min() {
       throw StoreError(
         .notAStore, "The directory is no store and holds other files, as \(stranger): give a store its own",
-        at: path)
+        at: directory.path)
     }
   }
 
   static func openSuperblock(
-    _ directory: Directory, _ path: String, _ options: StoreOptions, _ report: inout RecoveryReport
+    _ files: StoreFiles, _ directory: any Directory, _ options: StoreOptions, _ report: inout RecoveryReport
   ) throws -> SuperblockFile {
-    if directory.hasSuperblock {
-      let file = try SuperblockFile.open(
-        in: path, options.isReadOnly ? .read : .readWrite, options.fileSystem)
+    if files.hasSuperblock {
+      let file = try SuperblockFile.open(in: directory, options.isReadOnly ? .read : .readWrite)
       report.wasClosed = file.current.isClosed
       guard options.isReadOnly || file.current.allowsWriting else {
         throw StoreError(
           .unsupportedFormat,
           "The store needs a newer version of Perdure to be written: \(file.current.featuresToWrite). "
             + "Open it for reading only, or with that version",
-          at: path)
+          at: directory.path)
       }
       return file
     }
-    guard directory.segments.isEmpty else {
+    guard files.segments.isEmpty else {
       throw StoreError(
-        .corruption, "The store \(path) has a log but no superblock; restore it from a backup",
+        .corruption, "The store \(directory.path) has a log but no superblock; restore it from a backup",
         at: StoreFileName.superblock.string)
     }
     guard options.createsIfMissing, !options.isReadOnly else {
-      throw StoreError.noStore(at: path)
+      throw StoreError.noStore(at: directory.path)
     }
     report.created = true
     report.wasClosed = true
     var superblock = Superblock(
       store: options.newStoreID ?? .random(), segmentCapacity: UInt32(options.segmentCapacityBytes))
     if options.bindsRecords { superblock.incompatibleFeatures |= FormatVersion.boundRecords }
-    return try SuperblockFile.create(in: path, superblock, options.fileSystem)
+    return try SuperblockFile.create(in: directory, superblock)
   }
 }

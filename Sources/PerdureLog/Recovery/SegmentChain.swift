@@ -52,14 +52,14 @@ struct SegmentChain {
   /// - Parameter didOpen: Called when all files have been opened, and before it is asked how long they are: a
   ///   segment is at least as long as one that was there then says.
   init(
-    _ numbers: [UInt64], in directory: String, _ mode: FileMode, _ superblock: Superblock,
-    _ fileSystem: any FileSystem, _ groups: GroupCache, didOpen: () throws -> Void = {}
+    _ numbers: [UInt64], in directory: any Directory, _ mode: FileMode, _ superblock: Superblock,
+    _ groups: GroupCache, didOpen: () throws -> Void = {}
   ) throws {
     nextNumber = (numbers.max() ?? 0) + 1
     var opened: [UInt64: Link] = [:]
     var unborn: [Unborn] = []
     for number in numbers.sorted() {
-      let file = try fileSystem.open(directory + "/" + StoreFileName.segment(number).string, mode)
+      let file = try directory.open(StoreFileName.segment(number).string, mode)
       do {
         opened[number] = Link(segment: try Self.open(file, number, superblock, groups), size: 0, end: nil)
       } catch let error as FormatError {

@@ -28,11 +28,12 @@ struct Salvage: ~Copyable {
     progress: @escaping (UInt64, UInt64) throws -> Void
   ) throws {
     var report = SalvageReport()
-    source = try SalvageSource(path, fileSystem, &report)
+    let source = try SalvageSource(path, fileSystem, &report)
+    self.source = source
     self.report = report
     self.keepsUnfinished = keepsUnfinished
     self.progress = progress
-    blobs = source.store.map { BlobFiles(directory: path, storeID: $0, fileSystem: fileSystem) }
+    blobs = source.store.map { BlobFiles(directory: source.directory, storeID: $0) }
     for damage in report.damages where damage.reason == .segmentMissing {
       if case .segment(let number) = StoreFileName(damage.file) {
         damageEnd = max(damageEnd, LogPosition(segment: number, offset: .max))

@@ -29,8 +29,7 @@ struct SalvageSource {
     var next: (sequence: UInt64, part: UInt32)?
   }
 
-  let directory: String
-  let fileSystem: any FileSystem
+  let directory: any Directory
   /// When only frames are left to say it, one that is as good for their checksums.
   private(set) var store: StoreID?
   /// From the newest whole slot; nil if there is none.
@@ -41,9 +40,8 @@ struct SalvageSource {
   private(set) var segments: [SourceSegment] = []
 
   init(_ path: String, _ fileSystem: any FileSystem, _ report: inout SalvageReport) throws {
-    directory = path
-    self.fileSystem = fileSystem
-    let files = try Recovery.Directory(path, fileSystem)
+    directory = try fileSystem.openDirectory(path)
+    let files = try StoreFiles(in: directory)
     guard files.hasSuperblock || !files.segments.isEmpty else { throw StoreError.noStore(at: path) }
     try readSuperblock(files.hasSuperblock, &report)
     let headers = withoutUnborn(try readHeaders(files.segments))
@@ -76,7 +74,7 @@ struct SalvageSource {
   private func readHeaders(_ numbers: [UInt64]) throws -> [SourceSegment] {
     try numbers.sorted().map { number in
       let name = StoreFileName.segment(number).string
-      let file = try fileSystem.open(directory + "/" + name, .read)
+      let file = try directory.open(name, .read)
       let size = Int(clamping: try file.size())
       // What cannot be read is a damaged header.
       let bytes = (try? file.read(SegmentHeader.length, at: 0)) ?? []
@@ -196,7 +194,7 @@ struct SalvageSource {
   }
 
   func read(_ name: String, _ offset: UInt64, _ count: Int) throws -> [UInt8] {
-    try fileSystem.open(directory + "/" + name, .read).read(count, at: offset)
+    try directory.open(name, .read).read(count, at: offset)
   }
 
   /// The bytes to read, in all.

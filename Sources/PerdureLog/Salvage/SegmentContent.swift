@@ -30,7 +30,7 @@ final class SegmentContent {
     memory = .allocate(byteCount: length, alignment: 8)
     memory.initializeMemory(as: UInt8.self, repeating: 0)
     do {
-      let file = try source.fileSystem.open(source.directory + "/" + segment.name, .read)
+      let file = try source.directory.open(segment.name, .read)
       read(file, 0..<length, Self.pieceLength)
     } catch {
       unreadable = [0..<length]

@@ -28,7 +28,7 @@ extension Engine {
     throw StoreError(
       .diskFull,
       "The medium is full but for what is held back: remove records, compact the store, or make room on it",
-      at: directory, cause: reserve.lackOfRoom)
+      at: path, cause: reserve.lackOfRoom)
   }
 }
 

@@ -25,8 +25,7 @@ final class Reserve: @unchecked Sendable {
   }
 
   private let lock = Lock()
-  private let directory: String
-  private let fileSystem: any FileSystem
+  private let directory: any Directory
   private var wanted = ReserveSize()
   private var held: [Part: UInt64] = [:]
   /// Whether a compaction is using its part: until it is over nothing is held back again, or a checkpoint that
@@ -37,11 +36,10 @@ final class Reserve: @unchecked Sendable {
   private var shortage: FileIOError?
 
   /// - Parameter numbers: Of the files that are there.
-  init(in directory: String, _ fileSystem: any FileSystem, found numbers: [UInt64]) {
+  init(in directory: any Directory, found numbers: [UInt64]) {
     self.directory = directory
-    self.fileSystem = fileSystem
     for part in numbers.compactMap(Part.init(rawValue:)) {
-      let size = (try? fileSystem.open(path(part), .read)).flatMap { try? $0.size() }
+      let size = (try? directory.open(Self.name(part), .read)).flatMap { try? $0.size() }
       held[part] = size ?? 0
     }
   }
@@ -111,7 +109,7 @@ final class Reserve: @unchecked Sendable {
   private func remove(_ part: Part) -> Bool {
     guard held[part, default: 0] > 0 else { return false }
     held[part] = nil
-    return (try? fileSystem.remove(path(part))) != nil
+    return (try? directory.remove(Self.name(part))) != nil
   }
 
   private func fill() {
@@ -135,23 +133,21 @@ final class Reserve: @unchecked Sendable {
     let (length, isHeld) = (UInt64(wanted[part]), held[part, default: 0])
     guard isHeld < length else { return }
     // Not tried in vain: others would find the medium full meanwhile.
-    if let free = try? fileSystem.availableBytes(at: directory), free < length - isHeld {
-      throw FileIOError(.noSpace, operation: "allocate", path: path(part))
+    if let free = try? directory.availableBytes(), free < length - isHeld {
+      throw FileIOError(.noSpace, operation: "allocate", path: directory.path + "/" + Self.name(part))
     }
-    let file = try fileSystem.open(path(part), isHeld > 0 ? .readWrite : .create)
+    let file = try directory.open(Self.name(part), isHeld > 0 ? .readWrite : .create)
     do {
       try file.allocate(length)
       try file.close()
       held[part] = length
     } catch {
-      if isHeld == 0 { try? fileSystem.remove(path(part)) }
+      if isHeld == 0 { try? directory.remove(Self.name(part)) }
       throw error
     }
   }
 
-  private func path(_ part: Part) -> String {
-    directory + "/" + StoreFileName.reserve(part.rawValue).string
-  }
+  private static func name(_ part: Part) -> String { StoreFileName.reserve(part.rawValue).string }
 }
 
 extension ReserveSize {

@@ -15,7 +15,7 @@ extension Verification {
       let end: LogPosition? = try file.whileStill { superblock in
         guard let reference = superblock.checkpoint else { return nil }
         let checkpoint = try OpenedCheckpoint(
-          reference, in: engine.directory, .read, file, chain, engine.fileSystem,
+          reference, in: engine.directory, .read, file, chain,
           copiesFile: engine.options.isReadOnly)
         try checkpoint.checkAll()
         compare(checkpoint, StoreFileName.index(reference.indexFile).string)

@@ -64,7 +64,7 @@ struct Verification {
 
   /// V8: what the next opening will believe.
   func newestSuperblock() throws -> Superblock {
-    let file = try engine.fileSystem.open(engine.directory + "/" + StoreFileName.superblock.string, .read)
+    let file = try engine.directory.open(StoreFileName.superblock.string, .read)
     return try file.read(Superblock.fileLength, at: 0).withUnsafeBytes { try Superblock.newest(in: $0) }
   }
 

@@ -21,8 +21,8 @@ struct OutlivingSnapshotTests {
     return witnessed
   }
 
-  private static func table(of witnessed: WitnessedStore) -> ReaderTable {
-    ReaderTable(directory: WitnessedStore.path, fileSystem: witnessed.fileSystem)
+  private static func table(of witnessed: WitnessedStore) throws -> ReaderTable {
+    ReaderTable(directory: try witnessed.fileSystem.openDirectory(WitnessedStore.path))
   }
 
   /// What another writer does that takes everything away which nobody holds.
@@ -67,7 +67,7 @@ struct OutlivingSnapshotTests {
     #expect(try reader.bytes(in: 0..<100) == Array(value[0..<100]))
     try witnessed.writer.close()
     try witnessed.open()
-    #expect(!Self.table(of: witnessed).needs().holds.isEmpty)
+    #expect(try !Self.table(of: witnessed).needs().holds.isEmpty)
     try witnessed.writer.write(durability: .powerLoss) { try $0.remove(id: 1, in: extra) }
     try witnessed.writer.write { try $0.put([1], id: 2, in: extra) }
     #expect(try reader.bytes(in: 0..<reader.count) == value)
@@ -87,13 +87,13 @@ struct OutlivingSnapshotTests {
     let hold = ReaderSlot.Hold(
       sequence: sequence, indexFile: place.reference.indexFile, checkpoint: place.root.number,
       lastSequence: sequence)
-    #expect(Self.table(of: witnessed).needs() == ReaderNeeds(holds: [hold]))
+    #expect(try Self.table(of: witnessed).needs() == ReaderNeeds(holds: [hold]))
     try witnessed.writer.write(durability: .powerLoss) { try $0.remove(id: 1, in: extra) }
     let before = try Self.blobs(witnessed)
     snapshots.removeLast()
-    #expect(Self.table(of: witnessed).needs() == ReaderNeeds(holds: [hold]))
+    #expect(try Self.table(of: witnessed).needs() == ReaderNeeds(holds: [hold]))
     snapshots.removeLast()
-    #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+    #expect(try Self.table(of: witnessed).needs() == ReaderNeeds())
     try witnessed.writer.write(durability: .powerLoss) { try $0.put([1], id: 2, in: extra) }
     #expect(try Self.blobs(witnessed) == before - 1)
     withExtendedLifetime(closed) {}
@@ -111,7 +111,7 @@ struct OutlivingSnapshotTests {
     try witnessed.check(try #require(snapshot), "while the lock is kept")
     snapshot = nil
     try witnessed.open()
-    #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+    #expect(try Self.table(of: witnessed).needs() == ReaderNeeds())
     withExtendedLifetime((closed, snapshot)) {}
   }
 
@@ -121,7 +121,7 @@ struct OutlivingSnapshotTests {
       let witnessed = try Self.make("snapshot of a closed store", fileSystem)
       let closed = try witnessed.writer
       try closed.close()
-      #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+      #expect(try Self.table(of: witnessed).needs() == ReaderNeeds())
       var snapshot: Snapshot? = closed.snapshot()
       if fileSystem is SlotlessFileSystem {
         #expect(throws: StoreError.self) { try witnessed.open() }
@@ -134,7 +134,7 @@ struct OutlivingSnapshotTests {
         try witnessed.check(try #require(snapshot), "after the close")
         snapshot = nil
       }
-      #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+      #expect(try Self.table(of: witnessed).needs() == ReaderNeeds())
       withExtendedLifetime(snapshot) {}
     }
   }
@@ -150,7 +150,7 @@ struct OutlivingSnapshotTests {
     let error = #expect(throws: StoreError.self) { try closed.snapshot().value(id: 1, in: rows) }
     #expect(error?.code == .closed)
     #expect(try witnessed.writer.verify().findings.isEmpty)
-    #expect(Self.table(of: witnessed).needs() == ReaderNeeds())
+    #expect(try Self.table(of: witnessed).needs() == ReaderNeeds())
   }
 
   @Test("What another writer has gone on from is not walked again, by no way to read")

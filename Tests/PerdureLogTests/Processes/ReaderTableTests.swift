@@ -15,8 +15,8 @@ struct ReaderTableTests {
     let memory = InMemoryFileSystem()
     try memory.createDirectory("/s")
     tables = [
-      ReaderTable(directory: "/s", fileSystem: memory),
-      ReaderTable(directory: directory.path, fileSystem: POSIXFileSystem()),
+      ReaderTable(directory: try memory.openDirectory("/s")),
+      ReaderTable(directory: try POSIXFileSystem().openDirectory(directory.path)),
     ]
   }
 
@@ -70,8 +70,7 @@ struct ReaderTableTests {
         #expect(try table.entries().count == 5)
         withExtendedLifetime(registrations) {}
       }
-      let path = table.directory + "/READERS"
-      let file = try table.fileSystem.open(path, .readWrite)
+      let file = try table.directory.open("READERS", .readWrite)
       #expect(try file.size() == 5 * 64)
       #expect(table.needs() == ReaderNeeds())
       let reader = try #require(ReaderRegistration.take(in: table))
@@ -86,7 +85,7 @@ struct ReaderTableTests {
   func failures() throws {
     let fileSystem = SimulatedFileSystem()
     try fileSystem.createDirectory("/s")
-    let table = ReaderTable(directory: "/s", fileSystem: fileSystem)
+    let table = ReaderTable(directory: try fileSystem.openDirectory("/s"))
     var reader = ReaderRegistration.take(in: table)
     for operation in [FileOperation.kind, .open, .size, .lock, .read] {
       fileSystem.inject(InjectedFailure(of: operation, code: .mediaError))

@@ -79,7 +79,7 @@ struct WorkingDirectoryTests {
       var step = 0
       var refusal: FileIOError.Code?
       do throws(FileIOError) {
-        let mine = try POSIXFileLock(path, .exclusive, holder: "the late one") {
+        let mine = try POSIXFileLock(POSIXPlace(path), .exclusive, holder: "the late one") {
           step += 1
           guard step == 1 else { return }
           try? files.remove(path)
