@@ -15,6 +15,8 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case zeros
   /// Bytes of a write that did not arrive are noise, in these places.
   case garbage
+  /// Bytes of a write that did not arrive are those of a removed file, in these places.
+  case stale
   /// A new name was lost.
   case creation
   /// A rename was lost.
@@ -26,8 +28,8 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
 }
 
 extension CrashLoss {
-  /// What `fates` take of `pending`; nothing is pending if both are empty. Zeros and garbage show only in the bytes
-  /// that they make (`DiskCutter`).
+  /// What `fates` take of `pending`; nothing is pending if both are empty. Zeros, garbage and stale bytes show only
+  /// in the bytes that they make (`DiskCutter`).
   static func kinds(_ pending: [PendingChange], _ fates: [Fate]) -> Set<CrashLoss> {
     var found: Set<CrashLoss> = []
     if fates.allSatisfy({ $0 == .kept }) { found.insert(.nothing) }

@@ -49,7 +49,9 @@ struct DiskCutter {
     switch event {
     case .write(let write): made[write.file] = nil
     case .sync(let file, _), .forget(let file): made[file] = nil
-    case .create, .remove, .rename, .syncDirectory, .forgetEntries, .rememberEntries, .ignored:
+    // What a removed file leaves in others may have changed.
+    case .syncDirectory: made.removeAll()
+    case .create, .remove, .rename, .forgetEntries, .rememberEntries, .ignored:
       break
     }
     findWrites()
@@ -105,9 +107,11 @@ struct DiskCutter {
     var (bytes, rests) = (durable.bytes, Set<CrashLoss>())
     for position in positions where fates[position] != .lost {
       guard case .write(let write) = pending[position].body else { continue }
-      let noise = SeededGenerator(seed: seed).derived(UInt64(pending[position].number))
+      var noise = SeededGenerator(seed: seed).derived(UInt64(pending[position].number))
+      let stale = model.freed.isEmpty ? [] : model.freed.randomElement(using: &noise)?.bytes ?? []
       let isMade = bytes.apply(
-        write, fates[position], sectorLength: sectorLength, durable: durable.bytes, noise: noise)
+        write, fates[position], sectorLength: sectorLength, durable: durable.bytes, stale: stale, noise: noise
+      )
       if isMade, let loss = fates[position].rest { rests.insert(loss) }
     }
     let result = Made(bytes: FileBytes(bytes), rests: rests)
@@ -123,6 +127,7 @@ extension Fate {
     switch self {
     case .torn(_, .zeros): .zeros
     case .torn(_, .garbage): .garbage
+    case .torn(_, .stale): .stale
     case .lost, .kept, .torn(_, .old): nil
     }
   }

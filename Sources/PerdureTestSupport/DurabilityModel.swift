@@ -15,7 +15,9 @@ import PerdureFileIO
 //       durable without the removal of the old one, but never the other way round.
 //   R5  Writes, and changes of a directory's entries, that a failed sync forgot are never made durable by a later one,
 //       but may be on the disk; names until they are written again (`rewriteForgottenNames`).
-//   R6  Everything else pending is kept or lost independently of the rest, in any order.
+//   R6  The blocks of a file whose last durable name is gone may be reused: what a torn write leaves in a new
+//       file may be the old file's bytes at the same offsets.
+//   R7  Everything else pending is kept or lost independently of the rest, in any order.
 
 /// The state of a simulated disk between two operations.
 struct DurabilityModel: Sendable {
@@ -24,6 +26,11 @@ struct DurabilityModel: Sendable {
   /// The durable bytes of files that have some, and the durable entries of directories that have some.
   var files: [NodeID: FileBytes] = [:]
   var directories: [NodeID: [String: NodeID]] = [:]
+
+  /// The bytes of the files that were removed last, oldest first. R6
+  private(set) var freed: [FileBytes] = []
+
+  private static let freedMax = 4
 
   /// The numbers of all directories, durable or not.
   private(set) var directoryNodes: Set<NodeID> = [rootNode]
@@ -194,9 +201,28 @@ extension DurabilityModel {
       forgetOverwritten(by: write)
       written[write.file, default: files[write.file]?.bytes ?? []].overlay(write.bytes, at: write.offset)
     case .entries(let entries):
-      for entry in entries { directories[entry.directory, default: [:]][entry.name] = entry.node }
+      var replaced: [NodeID] = []
+      for entry in entries {
+        let old = directories[entry.directory]?[entry.name]
+        directories[entry.directory, default: [:]][entry.name] = entry.node
+        if let old, old != entry.node { replaced.append(old) }
+      }
       forgetOlderEntries(than: change, entries)
+      for node in replaced { free(node) }
     }
+  }
+
+  /// Notes the bytes of a file that has no name any more, durable or pending. R6
+  private mutating func free(_ node: NodeID) {
+    guard let bytes = files[node], !bytes.bytes.isEmpty else { return }
+    let isNamed = directories.values.contains { $0.values.contains(node) }
+    let isPending = pending.contains { change in
+      guard case .entries(let entries) = change.body else { return false }
+      return entries.contains { $0.node == node }
+    }
+    guard !isNamed, !isPending else { return }
+    freed.append(bytes)
+    if freed.count > Self.freedMax { freed.removeFirst() }
   }
 
   /// An older pending change of a name can't come back over a newer durable one.

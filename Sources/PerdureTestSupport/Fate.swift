@@ -15,6 +15,8 @@ enum Fate: Sendable, Hashable {
     case zeros
     /// Its new length, with whatever was on the medium in these places.
     case garbage
+    /// Its new length, with the bytes that a removed file had at the same offsets: its blocks were reused.
+    case stale
   }
 }
 
@@ -77,10 +79,12 @@ extension [UInt8] {
   /// write was to change to the last: bytes that are written over equal ones stay, as those beside a write do.
   ///
   /// - Parameter durable: What is on the medium for certain.
+  /// - Parameter stale: The bytes of a removed file; zeros follow them.
   /// - Returns: Whether the rest made a difference anywhere.
   @discardableResult
   mutating func apply(
-    _ write: PendingChange.Write, _ fate: Fate, sectorLength: Int, durable: [UInt8], noise: SeededGenerator
+    _ write: PendingChange.Write, _ fate: Fate, sectorLength: Int, durable: [UInt8], stale: [UInt8],
+    noise: SeededGenerator
   ) -> Bool {
     switch fate {
     case .lost: return false
@@ -98,7 +102,11 @@ extension [UInt8] {
         } else if rest != .old {
           let damaged = write.damaged(range, sectorLength: sectorLength, durable: durable)
           isMade = isMade || !damaged.isEmpty
-          if rest == .garbage { fill(damaged, &noise) } else { clear(damaged.clamped(to: 0..<durable.count)) }
+          switch rest {
+          case .garbage: fill(damaged, &noise)
+          case .stale: copy(damaged, from: stale)
+          case .zeros, .old: clear(damaged.clamped(to: 0..<durable.count))
+          }
         }
       }
       return isMade
@@ -109,6 +117,13 @@ extension [UInt8] {
     withUnsafeMutableBytes { bytes in
       _ = UnsafeMutableRawBufferPointer(rebasing: bytes[range]).initializeMemory(as: UInt8.self, repeating: 0)
     }
+  }
+
+  /// Puts the bytes of another file into a range, at the same offsets, and zeros behind its end.
+  private mutating func copy(_ range: Range<Int>, from other: [UInt8]) {
+    let known = range.clamped(to: 0..<other.count)
+    clear(range)
+    if !known.isEmpty { overlay(other[known], at: known.lowerBound) }
   }
 
   /// Puts noise into a range. Eight bytes at a time: there is a lot of it, and tests aren't optimised.
