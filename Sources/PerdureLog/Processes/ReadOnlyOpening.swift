@@ -62,7 +62,7 @@ struct StoreLook: Equatable {
       defer { try? file.close() }
       lengths.append(try file.size())
       let header = try file.read(SegmentHeader.length, at: 0)
-      if (try? header.withUnsafeBytes { try SegmentHeader(reading: $0) }) != nil { break }
+      if !SegmentBirth.isUnborn(header, number: number, store: superblock.store) { break }
     }
     lastLengths = lengths
   }

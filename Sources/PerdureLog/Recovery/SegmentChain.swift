@@ -39,11 +39,13 @@ struct SegmentChain {
   /// Above every number that was seen.
   var nextNumber: UInt64 = 1
 
-  /// A file whose header is not one, and why.
+  /// A file whose header is not its own, and why.
   private struct Unborn {
     var number: UInt64
     var file: any File
     var error: FormatError
+    /// The number of the older segment whose header stands there.
+    var older: UInt64?
   }
 
   /// Of an open store.
@@ -61,13 +63,17 @@ struct SegmentChain {
     for number in numbers.sorted() {
       let file = try directory.open(StoreFileName.segment(number).string, mode)
       do {
-        opened[number] = Link(segment: try Self.open(file, number, superblock, groups), size: 0, end: nil)
-      } catch let error as FormatError {
-        // R4: only what a write that did not arrive can leave behind.
-        guard [.incomplete, .wrongMagic, .wrongChecksum].contains(error.reason) else {
-          throw StoreError.corruption(error, segment: number, offset: error.offset)
+        let bytes = try file.read(SegmentHeader.length, at: 0)
+        switch try bytes.withUnsafeBytes({
+          try SegmentBirth($0, number: number, store: superblock.store)
+        }) {
+        case .born(let header):
+          opened[number] = Link(segment: try Self.segment(header, file, groups), size: 0, end: nil)
+        case .unborn(let error, let older):
+          unborn.append(Unborn(number: number, file: file, error: error, older: older))
         }
-        unborn.append(Unborn(number: number, file: file, error: error))
+      } catch let error as FormatError {
+        throw StoreError.corruption(error, segment: number, offset: error.offset)
       }
     }
     try didOpen()
@@ -80,25 +86,22 @@ struct SegmentChain {
     try link(opened, unborn)
   }
 
-  private static func open(
-    _ file: any File, _ number: UInt64, _ superblock: Superblock, _ groups: GroupCache
+  private static func segment(
+    _ header: SegmentHeader, _ file: any File, _ groups: GroupCache
   ) throws -> Segment {
-    let bytes = try file.read(SegmentHeader.length, at: 0)
-    let header = try bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
-    try header.check(store: superblock.store, number: number)
     if header.generation == 0 { return try Segment(header: header, file: file) }
     do { return try Segment(rewritten: header, file: file, groups) } catch let error as FormatError {
       // It took its name when it was whole: whatever is wrong with it now is no birth cut short.
-      throw StoreError.corruption(error, segment: number, offset: error.offset)
+      throw StoreError.corruption(error, segment: header.number, offset: error.offset)
     }
   }
 
   /// A file behind the last segment is a birth that was cut short, if nothing was promised about
   /// it and it holds no frame. Before the last segment such a file is void, or the chain misses it.
   private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
-    let hasFrame = try TailJudge.hasFrame(
-      in: unborn.file, segment: unborn.number, store: superblock.store)
-    guard !hasFrame, superblock.durableEnd.segment < unborn.number else {
+    let holdsCommits = try SegmentBirth.holdsCommits(
+      unborn.file, number: unborn.number, showsOlder: unborn.older != nil, store: superblock.store)
+    guard !holdsCommits, superblock.durableEnd.segment < unborn.number else {
       throw StoreError.corruption(unborn.error, segment: unborn.number, offset: unborn.error.offset)
     }
   }
