@@ -168,7 +168,8 @@ struct CrashExamination {
   ) -> [[Fate]] {
     let planner = CrashPlanner(
       imagesMax: imagesMax, sectorLength: explorer.sectorLength,
-      makesGarbage: explorer.makesGarbage, hasFreedFiles: !cutter.model.freed.isEmpty)
+      makesGarbage: explorer.makesGarbage,
+      makesStaleBytes: explorer.makesStaleBytes && !cutter.model.freed.isEmpty)
     // W2
     var random = levels[levels.count - 1].random.derived(UInt64(operation))
     let (wished, isExhaustive) = planner.crashes(cutter.pending, random: &random)

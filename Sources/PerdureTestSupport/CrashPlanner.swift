@@ -9,8 +9,7 @@ struct CrashPlanner: Sendable {
   var imagesMax: Int
   var sectorLength: Int
   var makesGarbage: Bool
-  /// Whether the medium has bytes of removed files.
-  var hasFreedFiles = false
+  var makesStaleBytes = false
 
   /// Fates for all of `pending`, a different list for each crash, and whether these are all there are.
   func crashes(
@@ -35,12 +34,12 @@ struct CrashPlanner: Sendable {
     let none = [Bool](repeating: false, count: count)
     var fates: [Fate] = [.kept, .lost, .torn(sectors: none, rest: .zeros)]
     if makesGarbage { fates.append(.torn(sectors: none, rest: .garbage)) }
-    if makesGarbage && hasFreedFiles { fates.append(.torn(sectors: none, rest: .stale)) }
+    if makesStaleBytes { fates.append(.torn(sectors: none, rest: .stale)) }
     for sectors in tornSectors(count) {
       fates.append(.torn(sectors: sectors, rest: .old))
       fates.append(.torn(sectors: sectors, rest: .zeros))
       if makesGarbage { fates.append(.torn(sectors: sectors, rest: .garbage)) }
-      if makesGarbage && hasFreedFiles { fates.append(.torn(sectors: sectors, rest: .stale)) }
+      if makesStaleBytes { fates.append(.torn(sectors: sectors, rest: .stale)) }
     }
     return fates
   }

@@ -182,6 +182,29 @@ struct CrashImageTests {
     #expect(noisy.allSatisfy { $0.prefix(100) == filled(1, 100)[...] })
   }
 
+  @Test("Where a write to a new file did not arrive, bytes of a removed file may stand, if asked for")
+  func staleBytes() throws {
+    func contents(makesStaleBytes: Bool, syncsRemoval: Bool) throws -> [[UInt8]] {
+      var explorer = explorer()
+      explorer.makesStaleBytes = makesStaleBytes
+      return try remains(explorer, on: try diskWithFile(filled(7, 300))) { fileSystem in
+        try fileSystem.remove("/f")
+        if syncsRemoval { try fileSystem.syncDirectory("/") }
+        let file = try fileSystem.open("/g", .create)
+        try fileSystem.syncDirectory("/")
+        try file.write(filled(2, 600), at: 0)
+      }.compactMap { $0.bytes(at: "/g") }
+    }
+    for syncsRemoval in [true, false] {
+      let stale = try contents(makesStaleBytes: true, syncsRemoval: syncsRemoval)
+      #expect(stale.contains(filled(7, 300) + filled(0, 300)))
+      #expect(stale.contains(filled(7, 300) + filled(0, 212) + filled(2, 88)))
+    }
+    #expect(
+      try contents(makesStaleBytes: false, syncsRemoval: true).allSatisfy { !$0.starts(with: filled(7, 300)) }
+    )
+  }
+
   @Test("A sector that a write was to replace may be zeros or garbage; not one that it repeats or cuts")
   func replacedSectors() throws {
     let disks = try remains(on: try diskWithFile(filled(1, 2048))) { fileSystem in

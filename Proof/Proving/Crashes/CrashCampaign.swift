@@ -93,6 +93,7 @@ package struct CrashCampaign: Campaign {
       explorer.sectorLength = subject.sectorLengths[round % subject.sectorLengths.count]
       explorer.recoveryDepth = recoveryDepth
       explorer.leavesNote = false
+      explorer.makesStaleBytes = true
       explorer.imagesPerRecoveryMax = imagesPerRecoveryMax
       note.begin(CrashPart(subject.name, explorer).words)
       let before = tally

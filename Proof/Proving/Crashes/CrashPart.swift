@@ -43,6 +43,7 @@ struct CrashPart: Hashable, Sendable {
     explorer.imagesPerOperationMax = imagesPerOperationMax
     explorer.operationsOneIn = operationsOneIn
     explorer.recoveriesOneIn = recoveriesOneIn
+    explorer.makesStaleBytes = true
     explorer.recoveryDepth = CrashCampaign.recoveryDepth
     explorer.imagesPerRecoveryMax = CrashCampaign.imagesPerRecoveryMax
     // No test has it, and what a violation names is the command.
