@@ -186,7 +186,7 @@ struct OldHeaderTests {
   @Test("Power cuts that leave old bytes of removed files in new segments cost no acknowledged commit")
   func powerCuts() throws {
     var explorer = CrashExplorer()
-    explorer.imagesPerOperationMax = 96
+    (explorer.imagesPerOperationMax, explorer.makesStaleBytes) = (96, true)
     let options = { (fileSystem: any FileSystem) in
       var options = StoreOptions()
       options.fileSystem = fileSystem
