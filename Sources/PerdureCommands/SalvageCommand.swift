@@ -31,6 +31,8 @@ struct SalvageCommand: ConsoleCommand {
     return report.isClean ? .success : .findings
   }
 
+  private static let keysShownMax = 100
+
   private func show(_ report: SalvageReport, on console: Console) {
     for damage in report.damages { console.print("\(damage)") }
     if report.damageCount > report.damages.count {
@@ -41,6 +43,14 @@ struct SalvageCommand: ConsoleCommand {
         contents.keysMaybeOlder == 0 ? "" : ", of which \(contents.keysMaybeOlder) may have been newer"
       let name = contents.isNameLost ? " (its name is gone)" : ""
       console.print("keyspace \(contents.keyspace)\(name): \(counted(contents.keys, "key"))\(older)")
+    }
+    for older in report.olderKeys.prefix(Self.keysShownMax) {
+      let key = older.id.map { "id \($0)" } ?? "key \(older.key)"
+      let how = older.isCertain ? "an older value: the newest is lost" : "perhaps an older value"
+      console.print("keyspace \(older.keyspace), \(key): \(how)")
+    }
+    if report.keysMaybeOlder > Self.keysShownMax {
+      console.print("and \(counted(report.keysMaybeOlder - Self.keysShownMax, "key")) more")
     }
     if !report.commitsIncomplete.isEmpty {
       console.print("\(counted(report.commitsIncomplete.count, "commit")) came back in part")
@@ -53,6 +63,10 @@ struct SalvageCommand: ConsoleCommand {
     if report.recordsUnfinished > 0 {
       let records = counted(report.recordsUnfinished, "record")
       console.print("left out because their commits were never finished: \(records)")
+    }
+    if report.bytesUnfinished > 0 {
+      let bytes = counted(Int(report.bytesUnfinished), "damaged byte")
+      console.print("left out because nothing vouches for them: \(bytes)")
     }
     console.print(
       "\(counted(report.keys, "key")) from \(counted(report.records, "record")) in "
@@ -85,8 +99,20 @@ struct SalvageCommand: ConsoleCommand {
             ])
           })
       ),
+      (
+        "olderKeys",
+        .array(
+          report.olderKeys.map { older in
+            .object([
+              ("keyspace", .string(older.keyspace)),
+              ("key", .array(older.key.map { .integer(Int($0)) })),
+              ("certain", .bool(older.isCertain)),
+            ])
+          })
+      ),
       ("records", .integer(report.records)), ("recordsUnanchored", .integer(report.recordsUnanchored)),
-      ("recordsUnfinished", .integer(report.recordsUnfinished)), ("indexes", .integer(report.indexes)),
+      ("recordsUnfinished", .integer(report.recordsUnfinished)),
+      ("bytesUnfinished", .integer(report.bytesUnfinished)), ("indexes", .integer(report.indexes)),
       ("commitsIncomplete", .array(report.commitsIncomplete.map { .integer($0) })),
       (
         "commitsLost",

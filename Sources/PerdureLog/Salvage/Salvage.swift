@@ -18,8 +18,12 @@ struct Salvage: ~Copyable {
   private var marked: SalvageIndex.State?
   private var heldRecords = 0
   private var heldDamages: [(SalvageReport.Damage.Reason, String, UInt64, Range<Int>)] = []
-  /// Behind everything that is damaged.
+  /// Behind the last record that was found where something is damaged.
+  private var heldEnd = LogPosition.start
+  /// Behind everything that is damaged, and every record among that: a sector that was moved there may have brought it.
   private(set) var damageEnd = LogPosition.start
+  /// Whether the records that are met stand in a damaged frame.
+  private var isFrameDamaged = false
   /// Whether something is damaged between the last frame and here.
   private var isBehindDamage = false
 
@@ -34,11 +38,7 @@ struct Salvage: ~Copyable {
     self.keepsUnfinished = keepsUnfinished
     self.progress = progress
     blobs = source.store.map { BlobFiles(directory: source.directory, storeID: $0) }
-    for damage in report.damages where damage.reason == .segmentMissing {
-      if case .segment(let number) = StoreFileName(damage.file) {
-        damageEnd = max(damageEnd, LogPosition(segment: number, offset: .max))
-      }
-    }
+    damageEnd = source.missingEnd
   }
 
   /// The first pass.
@@ -51,12 +51,12 @@ struct Salvage: ~Copyable {
       if segment.isRewritten {
         salvage.carryOut(salvage.fates.enterRewritten())
         salvage.noteGroups(content, in: segment)
-        try scan.visit(segment, content, progress: progress) { salvage.takeRewritten($0, in: segment) }
+        try scan.visit(segment, content, progress: progress) { try salvage.takeRewritten($0, in: segment) }
         salvage.settleDamages()
       } else {
         salvage.fates.leaveRewritten(firstSequence: segment.header?.firstSequence ?? 0)
         salvage.noteGroups(content, in: segment)
-        try scan.visit(segment, content, progress: progress) { salvage.take($0, in: segment) }
+        try scan.visit(segment, content, progress: progress) { try salvage.take($0, in: segment) }
       }
       salvage.report.segments += 1
     }
@@ -65,9 +65,10 @@ struct Salvage: ~Copyable {
         durableSequence: source.superblock?.durableSequence ?? 0, isLast: source.isSuperblockLast))
     if let lost = fates.lost { report.commitsLost.append(lost) }
     report.lastSequence = fates.sequence
-    for (_, keys) in index.state.lostBlobs.sorted(by: { $0.key < $1.key }) {
-      for blob in keys.values.sorted(by: { $0.word < $1.word }) {
-        report.add(.blob, in: StoreFileName.blob(blob.number).string, 0, 0)
+    for (_, keys) in index.state.lostValues.sorted(by: { $0.key < $1.key }) {
+      for value in keys.values.sorted(by: { $0.word < $1.word }) {
+        guard let number = value.blobNumber else { continue }
+        report.add(.blob, in: StoreFileName.blob(number).string, 0, 0)
       }
     }
   }
@@ -82,11 +83,19 @@ struct Salvage: ~Copyable {
         guard case .record(let record, let word, _, _) = event, record.header.kind != .tombstone,
           salvage.index.isNewest(word, record)
         else { return }
-        let isOlder = RecordAddress(rawValue: word).position < salvage.damageEnd
-        try writer.put(record, maybeOlder: isOlder, salvage.blobs, &salvage.report)
+        try writer.put(record, salvage.age(of: record, at: word, in: segment), salvage.blobs, &salvage.report)
       }
     }
     try writer.finish(&report)
+  }
+
+  /// Whether the record of a key may be older than the one that was committed last.
+  private func age(
+    of record: Record, at word: UInt64, in segment: SalvageSource.SourceSegment
+  ) -> SalvageWriter.Age {
+    if index.isValueLost(record) { return .older }
+    let isMaybeOlder = RecordAddress(rawValue: word).position < damageEnd || segment.isOutdated
+    return isMaybeOlder ? .maybeOlder : .newest
   }
 
   /// What the medium gave in the first pass, and does not give now: what was found there is not given back.
@@ -133,9 +142,10 @@ struct Salvage: ~Copyable {
 
   // MARK: - What the first pass meets
 
-  private mutating func take(_ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment) {
+  private mutating func take(_ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment) throws {
     switch event {
     case .frame(let header, let isWhole):
+      isFrameDamaged = !isWhole
       report.frames += 1
       carryOut(fates.meet(header))
       if isBehindDamage, let lost = fates.lost { report.commitsLost.append(lost) }
@@ -147,7 +157,7 @@ struct Salvage: ~Copyable {
       if fates.held == nil { marked = index.mark() }
       fates.takeGap()
     case .record(let record, let word, let setting, let isAnchored):
-      take(record, word, setting, isAnchored: isAnchored)
+      try take(record, word, setting, isAnchored: isAnchored)
     case .damage(let reason, let range):
       isBehindDamage = true
       heldDamages.append((reason, segment.name, segment.number, range))
@@ -156,9 +166,12 @@ struct Salvage: ~Copyable {
   }
 
   /// Everything that stands in a rewritten segment counts.
-  private mutating func takeRewritten(_ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment) {
+  private mutating func takeRewritten(
+    _ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment
+  ) throws {
     switch event {
     case .frame(let header, let isWhole):
+      isFrameDamaged = !isWhole
       report.frames += 1
       fates.passRewritten(header)
       if !isWhole && report.commitsIncomplete.last != header.sequence {
@@ -166,7 +179,7 @@ struct Salvage: ~Copyable {
       }
     case .frameEnd, .gap: break
     case .record(let record, let word, let setting, let isAnchored):
-      take(record, word, setting, isAnchored: isAnchored)
+      try take(record, word, setting, isAnchored: isAnchored)
       report.records += 1
       heldRecords = 0
     case .damage(let reason, let range):
@@ -176,24 +189,29 @@ struct Salvage: ~Copyable {
 
   private mutating func take(
     _ record: Record, _ word: UInt64, _ setting: SalvageScan.Setting, isAnchored: Bool
-  ) {
+  ) throws {
     heldRecords += 1
     if !isAnchored { report.recordsUnanchored += 1 }
-    var isDoubtful = false
-    if case .gap(let moved) = setting { isDoubtful = moved }
-    let isReadable = isReadable(record)
+    var (isDoubtful, isInGap) = (false, false)
+    if case .gap(let moved) = setting { (isDoubtful, isInGap) = (moved, true) }
+    if isInGap || isFrameDamaged {
+      let position = RecordAddress(rawValue: word).position
+      heldEnd = max(heldEnd, LogPosition(segment: position.segment, offset: position.offset + 1))
+    }
+    let isReadable = try isReadable(record)
     if record.header.kind == .packed && !isReadable { notePacked(record, at: RecordAddress(rawValue: word)) }
     index.apply(record, at: word, isDoubtful: isDoubtful, isReadable: isReadable)
   }
 
-  private func isReadable(_ record: Record) -> Bool {
+  /// - Throws: `FileIOError` for a shortage.
+  private func isReadable(_ record: Record) throws -> Bool {
     if record.header.kind == .packed {
       return (try? DictionaryTable.unpacked(record, dictionary: index.state.dictionary)) != nil
     }
     guard record.header.kind == .blob else { return true }
     // Blob files say which store they belong to. Of one without an id none can be trusted.
-    guard let blobs else { return false }
-    return (try? blobs.read(BlobReference(in: record))) != nil
+    guard let blobs, let reference = try? BlobReference(in: record) else { return false }
+    return try blobs.holds(reference)
   }
 
   private mutating func notePacked(_ record: Record, at address: RecordAddress) {
@@ -215,7 +233,14 @@ struct Salvage: ~Copyable {
     case .neverFinished:
       if let marked { index.goBack(to: marked) }
       report.recordsUnfinished += heldRecords
-      heldDamages.removeAll { [.frames, .records, .dictionary].contains($0.0) }
+      let isOfCommit = { (reason: SalvageReport.Damage.Reason) in
+        [.frames, .records, .dictionary].contains(reason)
+      }
+      for (reason, _, _, range) in heldDamages where isOfCommit(reason) && reason != .dictionary {
+        report.bytesUnfinished += UInt64(range.count)
+      }
+      heldDamages.removeAll { isOfCommit($0.0) }
+      heldEnd = .start
       settleDamages()
     }
     heldRecords = 0
@@ -225,8 +250,14 @@ struct Salvage: ~Copyable {
   private mutating func settleDamages() {
     for (reason, file, number, range) in heldDamages {
       report.add(reason, in: file, range.lowerBound, range.count)
-      damageEnd = max(damageEnd, LogPosition(segment: number, offset: UInt64(range.upperBound)))
+      // Which keys a lost dictionary concerns is known (`SalvageIndex.State.lostValues`).
+      if reason == .dictionary { continue }
+      // How much is missing where a rewritten segment ends is not known.
+      let end = reason == .segmentEnd ? .max : UInt64(range.upperBound)
+      damageEnd = max(damageEnd, LogPosition(segment: number, offset: end))
     }
     heldDamages.removeAll()
+    damageEnd = max(damageEnd, heldEnd)
+    heldEnd = .start
   }
 }

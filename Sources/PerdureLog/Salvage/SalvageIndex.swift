@@ -6,10 +6,11 @@ import PerdureFormat
 /// Words are places in the files as they are. States can be marked and gone back to, because what has been
 /// put in may turn out to be of a commit that was never finished.
 struct SalvageIndex: ~Copyable {
-  /// A key whose newest record names a blob file that is missing or damaged.
-  struct LostBlob {
+  /// Of a key the newest record, whose value cannot be had: the blob file or the dictionary is missing or damaged.
+  struct LostValue {
     var word: UInt64
-    var number: UInt64
+    /// Nil: it was packed with a dictionary.
+    var blobNumber: UInt64?
   }
 
   struct Keys {
@@ -23,7 +24,7 @@ struct SalvageIndex: ~Copyable {
     /// The records of keyspace 0.
     fileprivate(set) var catalog: [[UInt8]: [UInt8]] = [:]
     /// By keyspace and key.
-    fileprivate(set) var lostBlobs: [UInt32: [[UInt8]: LostBlob]] = [:]
+    fileprivate(set) var lostValues: [UInt32: [[UInt8]: LostValue]] = [:]
 
     /// The bytes of a dictionary, if its definition was found.
     func dictionary(_ number: Int) -> [UInt8]? {
@@ -68,16 +69,22 @@ struct SalvageIndex: ~Copyable {
     } else {
       if isDoubtful && known != nil { return }
       if !isReadable {
-        if record.header.kind == .blob, let reference = try? BlobReference(in: record) {
-          state.lostBlobs[keyspace, default: [:]][Array(record.key)] = LostBlob(
-            word: word, number: reference.number)
-        }
+        let number = record.header.kind == .blob ? try? BlobReference(in: record).number : nil
+        state.lostValues[keyspace, default: [:]][Array(record.key)] = LostValue(
+          word: word, blobNumber: number)
         return
       }
       _ = keys.tree.put(record.key, word, in: arena)
       if keyspace == 0 { state.catalog[Array(record.key)] = Array(record.value) }
     }
-    state.lostBlobs[keyspace]?[Array(record.key)] = nil
+    // Most stores lose none: then no key is copied.
+    if state.lostValues[keyspace] != nil { state.lostValues[keyspace]?[Array(record.key)] = nil }
+  }
+
+  /// Whether the key of a record has a newer one whose value is lost.
+  func isValueLost(_ record: Record) -> Bool {
+    guard let keys = state.lostValues[record.header.keyspace] else { return false }
+    return keys[Array(record.key)] != nil
   }
 
   /// Whether a tombstone is about what is known of its key. It names the record that it shadows, so one that

@@ -1,3 +1,5 @@
+import PerdureFormat
+
 /// What a salvage found, gave back, and could not.
 public struct SalvageReport: Sendable {
   /// A place of the store that is not as it was written.
@@ -22,6 +24,10 @@ public struct SalvageReport: Sendable {
       case group = "a group of records is damaged"
       /// A blob file that the newest record of a key names is missing or damaged.
       case blob = "a blob file is missing or damaged"
+      /// The file of a rewritten segment ends too early, or its last bytes are damaged: records may be missing.
+      case segmentEnd = "the end of a rewritten segment is damaged"
+      /// A checkpoint has counted a later generation of the segment: an older file was put back.
+      case outdated = "the segment is of an older generation than the checkpoint says"
       /// The file belongs to another store, or under another name.
       case foreign = "the file belongs somewhere else"
       /// A keyspace or an index is used, and its definition is gone.
@@ -52,9 +58,21 @@ public struct SalvageReport: Sendable {
     public internal(set) var isNameLost = false
     /// Keys given back.
     public internal(set) var keys = 0
-    /// Of these, how many were last written before a damaged place: what stood there may have been a newer
-    /// value, or the word that the key is gone.
+    /// Of these, how many may have had a newer value, or been removed: the newest value is lost, the record was
+    /// found before a damaged place or in it, or in a segment of an older generation.
     public internal(set) var keysMaybeOlder = 0
+  }
+
+  /// A key that may have had a newer value than the one that was given back, or have been removed.
+  public struct OlderKey: Sendable, Hashable {
+    /// The keyspace's name in the new store.
+    public let keyspace: String
+    /// The key; of a dense keyspace the eight bytes of its id, lowest first.
+    public let key: [UInt8]
+    /// The id; nil in a keyspace of byte strings.
+    public let id: UInt64?
+    /// Whether the key has a newer value for certain, which is lost: its blob file or dictionary is missing or damaged.
+    public let isCertain: Bool
   }
 
   /// The damaged places, in the order of the log; at most `damagesListedMax` of them.
@@ -63,6 +81,10 @@ public struct SalvageReport: Sendable {
   public internal(set) var damageCount = 0
   /// The most damaged places that are listed.
   public static let damagesListedMax = 10_000
+  /// The keys that `keysMaybeOlder` counts, in the order in which they were given back; at most `keysListedMax` of them.
+  public internal(set) var olderKeys: [OlderKey] = []
+  /// The most keys that are listed.
+  public static let keysListedMax = 10_000
   /// What the new store holds, by keyspace, in the order of their numbers.
   public internal(set) var contents: [Contents] = []
   /// Derived indexes whose definitions were given back. They are built when the new store is opened.
@@ -78,6 +100,9 @@ public struct SalvageReport: Sendable {
   public internal(set) var recordsUnanchored = 0
   /// Records left out because their commit was never finished: what a power cut leaves.
   public internal(set) var recordsUnfinished = 0
+  /// Damaged bytes left out for the same reason. Behind everything that a later frame or the superblock vouches for, a
+  /// damaged commit cannot be told from one that was never finished, although it may have been acknowledged.
+  public internal(set) var bytesUnfinished: UInt64 = 0
   /// Sequence numbers of commits that came back in part, ascending.
   public internal(set) var commitsIncomplete: [UInt64] = []
   /// Sequence numbers of commits of which nothing is known to have come back, ascending. Records found where
@@ -92,6 +117,17 @@ public struct SalvageReport: Sendable {
   public var keys: Int { contents.reduce(0) { $0 + $1.keys } }
   /// How many of them may have had a newer value, or been removed.
   public var keysMaybeOlder: Int { contents.reduce(0) { $0 + $1.keysMaybeOlder } }
+
+  mutating func addOlder(
+    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace, _ place: Int, isCertain: Bool
+  ) {
+    contents[place].keysMaybeOlder += 1
+    guard olderKeys.count < Self.keysListedMax else { return }
+    olderKeys.append(
+      OlderKey(
+        keyspace: contents[place].keyspace, key: Array(key),
+        id: keyspace.kind == .dense ? key.integer(at: 0) : nil, isCertain: isCertain))
+  }
 
   mutating func add(_ reason: Damage.Reason, in file: String, _ offset: Int, _ length: Int) {
     damageCount += 1

@@ -41,10 +41,13 @@ struct SalvageScan {
     _ segment: SalvageSource.SourceSegment, _ content: SegmentContent, progress: (Int) throws -> Void,
     _ body: (Event) throws -> Void
   ) throws {
-    if segment.header == nil, segment.size > 0 {
+    if segment.header == nil {
       try body(.damage(.segmentHeader, 0..<min(SegmentHeader.length, segment.size)))
     }
     for range in content.unreadable { try body(.damage(.unreadable, range)) }
+    if segment.isRewritten && segment.footer == nil {
+      try body(.damage(.segmentEnd, segment.size..<segment.size))
+    }
     // What follows the frames of a rewritten segment is not of the log, and where they ended once does not
     // matter.
     var end = segment.isRewritten ? segment.footer.map { Int($0.dataEnd) } : segment.end
@@ -67,6 +70,10 @@ struct SalvageScan {
       }
     }
     if let gap { try visitGap(gap, before: nil, segment, content, search, body) }
+    // Groups at the end of which the table says nothing any more.
+    if content.isGrouped, let end, end > content.bytes.count {
+      try body(.damage(.frames, content.bytes.count..<end))
+    }
     if segment.size < expected { try body(.damage(.truncated, segment.size..<expected)) }
   }
 

@@ -14,7 +14,7 @@ extension SalvageSource {
   /// A file whose header names another segment is that segment, unless its frames say that it is what its
   /// name says: then its header is damaged. Where nothing decides, the header is believed, if no other file
   /// is that segment.
-  func choose(_ files: [SourceSegment], _ report: inout SalvageReport) throws -> [SourceSegment] {
+  mutating func choose(_ files: [SourceSegment], _ report: inout SalvageReport) throws -> [SourceSegment] {
     var chosen: [UInt64: SourceSegment] = [:]
     var renamed: [(file: SourceSegment, claimed: UInt64?, proofs: Int)] = []
     for file in files {
@@ -41,6 +41,7 @@ extension SalvageSource {
         report.add(.foreign, in: file.name, 0, file.size)
       }
     }
+    for (file, _, _) in renamed where chosen[file.number] == nil { noteMissing(file.number) }
     return chosen.values.sorted { $0.number < $1.number }
   }
 

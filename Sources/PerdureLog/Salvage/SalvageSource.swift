@@ -22,6 +22,9 @@ struct SalvageSource {
     var durableEnd = 0
     /// Of a rewritten segment whose footer is right.
     var footer: RewrittenFooter?
+    /// Whether the newest checkpoint has counted a later generation of it: then records that are here were dead, and
+    /// tombstones that say so may be gone.
+    var isOutdated = false
     /// Whether compaction has rewritten it: then every commit that has a frame in it was complete (FORMAT.md,
     /// T6).
     var isRewritten: Bool { footer != nil || header.map { $0.generation > 0 } ?? false }
@@ -38,26 +41,46 @@ struct SalvageSource {
   /// empty ones, as one that was lost looks like these.
   private(set) var isSuperblockLast = false
   private(set) var segments: [SourceSegment] = []
+  /// The highest number of a segment that the log goes through, or may go through, and of which nothing can be read.
+  private var lastMissing: UInt64 = 0
+  /// Behind everything that is missing as a whole.
+  var missingEnd: LogPosition {
+    lastMissing == 0 ? .start : LogPosition(segment: lastMissing, offset: .max)
+  }
 
   init(_ path: String, _ fileSystem: any FileSystem, _ report: inout SalvageReport) throws {
     directory = try fileSystem.openDirectory(path)
     let files = try StoreFiles(in: directory)
     guard files.hasSuperblock || !files.segments.isEmpty else { throw StoreError.noStore(at: path) }
     try readSuperblock(files.hasSuperblock, &report)
-    let headers = withoutUnborn(try readHeaders(files.segments))
-    store = superblock?.store ?? Self.mostFrequent(headers.compactMap { $0.header?.store })
-    if store == nil { store = blobStore(files.blobs) }
-    if store == nil { store = try Self.storeOfFrames(headers, self) }
-    segments = try choose(headers, &report)
+    let headers = try readHeaders(files.segments, &report)
+    store = try mostEvidentStore(headers, files.blobs)
+    dropForeignSuperblock(&report)
+    segments = try choose(try withoutUnborn(headers), &report)
     for place in segments.indices { segments[place].footer = try footer(of: segments[place]) }
     walkBack(&report)
+    try findOutdated(&report)
     try findNextCommits()
+  }
+
+  /// Notes that nothing of a segment can be read.
+  mutating func noteMissing(_ number: UInt64) {
+    // Behind the end of a closed log no segment is missing.
+    if let superblock, superblock.isClosed, number > superblock.durableEnd.segment { return }
+    lastMissing = max(lastMissing, number)
+  }
+
+  /// What a superblock of another store says is of no use here.
+  private mutating func dropForeignSuperblock(_ report: inout SalvageReport) {
+    guard let superblock, let store, superblock.store != store else { return }
+    report.add(.foreign, in: StoreFileName.superblock.string, 0, Superblock.fileLength)
+    (self.superblock, isSuperblockLast) = (nil, false)
   }
 
   private mutating func readSuperblock(_ isThere: Bool, _ report: inout SalvageReport) throws {
     let name = StoreFileName.superblock.string
     var bytes: [UInt8] = []
-    if isThere { bytes = (try? read(name, 0, Superblock.fileLength)) ?? [] }
+    if isThere { bytes = try bytesIfReadable(name, 0, Superblock.fileLength) ?? [] }
     do {
       superblock = try bytes.withUnsafeBytes { try Superblock.newest(in: $0) }
       let slots = bytes.withUnsafeBytes { Superblock.all(in: $0) }
@@ -71,56 +94,11 @@ struct SalvageSource {
     }
   }
 
-  private func readHeaders(_ numbers: [UInt64]) throws -> [SourceSegment] {
-    try numbers.sorted().map { number in
-      let name = StoreFileName.segment(number).string
-      let file = try directory.open(name, .read)
-      let size = Int(clamping: try file.size())
-      // What cannot be read is a damaged header.
-      let bytes = (try? file.read(SegmentHeader.length, at: 0)) ?? []
-      let header = try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
-      return SourceSegment(number: number, name: name, size: size, header: header)
-    }
-  }
-
-  /// Without what is left of segments that were prepared: behind the last one with a header, files of zeros of
-  /// which nothing was promised. Recovery takes them for the same (FORMAT.md, B6 and R4).
-  private func withoutUnborn(_ files: [SourceSegment]) -> [SourceSegment] {
-    let last = files.last { $0.header != nil }?.number ?? 0
-    let promised = superblock?.durableEnd.segment ?? 0
-    return files.filter { $0.number <= max(last, promised) || !isZero($0) }
-  }
-
-  private func isZero(_ segment: SourceSegment) -> Bool {
-    for start in stride(from: 0, to: segment.size, by: 64 << 10) {
-      let count = min(64 << 10, segment.size - start)
-      guard let bytes = try? read(segment.name, UInt64(start), count), bytes.count == count,
-        bytes.allSatisfy({ $0 == 0 })
-      else { return false }
-    }
-    return true
-  }
-
-  private static func mostFrequent(_ stores: [StoreID]) -> StoreID? {
-    Dictionary(grouping: stores) { $0 }.max { ($0.value.count, $0.key.high) < ($1.value.count, $1.key.high) }?
-      .key
-  }
-
-  private func blobStore(_ numbers: [UInt64]) -> StoreID? {
-    Self.mostFrequent(
-      numbers.prefix(100).compactMap { number in
-        guard let bytes = try? read(StoreFileName.blob(number).string, 0, BlobHeader.length) else {
-          return nil
-        }
-        return try? bytes.withUnsafeBytes { try BlobHeader(reading: $0) }.store
-      })
-  }
-
   /// The footer, if it is the segment's own: bytes of a value may be one, too.
   private func footer(of segment: SourceSegment) throws -> RewrittenFooter? {
     guard let store, segment.size >= SegmentHeader.length + RewrittenFooter.length else { return nil }
     let start = UInt64(segment.size - RewrittenFooter.length)
-    guard let bytes = try? read(segment.name, start, RewrittenFooter.length) else { return nil }
+    guard let bytes = try bytesIfReadable(segment.name, start, RewrittenFooter.length) else { return nil }
     let footer = try? bytes.withUnsafeBytes {
       try RewrittenFooter(
         reading: $0, store: store, number: segment.number, fileLength: segment.size)
@@ -146,10 +124,12 @@ struct SalvageSource {
 
   /// Keeps the segments that the log goes through, and notes what is not there.
   private mutating func walkBack(_ report: inout SalvageReport) {
+    // A file that the report names already is not named once more.
+    let named = Set(report.damages.map(\.file))
     var byNumber = Dictionary(uniqueKeysWithValues: segments.map { ($0.number, $0) })
     var way: [SourceSegment] = []
     let durable = superblock?.durableEnd ?? .start
-    if durable.segment > segments.last?.number ?? 0 { missing(durable.segment, &report) }
+    if durable.segment > segments.last?.number ?? 0 { missing(durable.segment, named, &report) }
     var next = segments.last?.number
     var end: Int?
     while let number = next {
@@ -164,7 +144,7 @@ struct SalvageSource {
           (next, end) = (predecessor.segment, Int(predecessor.offset))
           continue
         }
-        missing(predecessor.segment, &report)
+        missing(predecessor.segment, named, &report)
         next = byNumber.keys.filter { $0 < predecessor.segment }.max()
       } else {
         next = byNumber.keys.filter { $0 < number }.max()
@@ -173,8 +153,22 @@ struct SalvageSource {
     segments = way.reversed()
   }
 
-  private func missing(_ number: UInt64, _ report: inout SalvageReport) {
-    report.add(.segmentMissing, in: StoreFileName.segment(number).string, 0, 0)
+  private mutating func missing(_ number: UInt64, _ named: Set<String>, _ report: inout SalvageReport) {
+    noteMissing(number)
+    let name = StoreFileName.segment(number).string
+    if !named.contains(name) { report.add(.segmentMissing, in: name, 0, 0) }
+  }
+
+  /// Finds segments of an older generation than the newest checkpoint has counted.
+  private mutating func findOutdated(_ report: inout SalvageReport) throws {
+    let counted = try generationsCounted()
+    for place in segments.indices {
+      guard let header = segments[place].header, let generation = counted[segments[place].number],
+        header.generation < generation
+      else { continue }
+      segments[place].isOutdated = true
+      report.add(.outdated, in: segments[place].name, 0, segments[place].size)
+    }
   }
 
   /// Where the end of a segment is not known, the next one's first frame says which commits cannot be in it.
@@ -191,10 +185,6 @@ struct SalvageSource {
         break
       }
     }
-  }
-
-  func read(_ name: String, _ offset: UInt64, _ count: Int) throws -> [UInt8] {
-    try directory.open(name, .read).read(count, at: offset)
   }
 
   /// The bytes to read, in all.

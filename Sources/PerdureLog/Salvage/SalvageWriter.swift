@@ -12,6 +12,13 @@ struct SalvageWriter {
   /// The dictionaries of the damaged store.
   private var dictionary: (Int) -> [UInt8]? = { _ in nil }
 
+  /// How sure it is that a value is the one that was committed last.
+  enum Age {
+    case newest, maybeOlder
+    /// The newest value is lost.
+    case older
+  }
+
   /// Bytes of keys and values that one commit takes, more or less.
   private static let batchLengthMax = 4 << 20
 
@@ -54,18 +61,16 @@ struct SalvageWriter {
 
   /// Puts the value of a record.
   mutating func put(
-    _ record: Record, maybeOlder: Bool, _ blobs: BlobFiles?, _ report: inout SalvageReport
+    _ record: Record, _ age: Age, _ blobs: BlobFiles?, _ report: inout SalvageReport
   ) throws {
-    guard let (keyspace, place) = keyspaces[record.header.keyspace],
-      keyspace.kind == .bytes || record.header.keyLength == 8
-    else { return }
+    guard let (keyspace, place) = keyspaces[record.header.keyspace] else { return }
+    guard keyspace.kind == .bytes || record.header.keyLength == 8 else {
+      // No writer makes such a key: the keyspace's definition is another one's.
+      return report.add(.definition, in: "catalog", 0, 0)
+    }
     if record.header.kind == .blob {
       guard let blobs else { preconditionFailure("of a store without an id no record of a blob file counts") }
-      let value = try blobs.read(BlobReference(in: record))
-      try flush()
-      try store.write(durability: .relaxed) { transaction in
-        try value.withBytes { try transaction.put($0, storedKey: record.key, in: keyspace) }
-      }
+      guard try putBlob(of: record, blobs, keyspace, &report) else { return }
     } else {
       let value = try plainValue(of: record)
       batch.append((keyspace, Array(record.key), value))
@@ -73,7 +78,31 @@ struct SalvageWriter {
       if batchLength > Self.batchLengthMax { try flush() }
     }
     report.contents[place].keys += 1
-    if maybeOlder { report.contents[place].keysMaybeOlder += 1 }
+    if age != .newest { report.addOlder(record.key, in: keyspace, place, isCertain: age == .older) }
+  }
+
+  /// Puts the value of a blob file, piece by piece.
+  ///
+  /// - Returns: False if the file, which was read before, cannot be read now; the report names it.
+  private mutating func putBlob(
+    of record: Record, _ blobs: BlobFiles, _ keyspace: Keyspace, _ report: inout SalvageReport
+  ) throws -> Bool {
+    let reference = try BlobReference(in: record)
+    try flush()
+    let writer = try store.makeBlobWriter()
+    let isRead = try blobs.visitPieces(of: reference) { try writer.append($0) }
+    guard isRead else {
+      report.add(.blob, in: StoreFileName.blob(reference.number).string, 0, 0)
+      return false
+    }
+    let blob = try writer.finish()
+    try store.write(durability: .relaxed) { transaction in
+      switch keyspace.kind {
+      case .dense: try transaction.put(blob, id: record.key.integer(at: 0), in: keyspace)
+      case .bytes: try transaction.put(blob, key: Array(record.key), in: keyspace)
+      }
+    }
+    return true
   }
 
   private func plainValue(of record: Record) throws -> [UInt8] {

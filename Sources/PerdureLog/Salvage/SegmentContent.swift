@@ -29,10 +29,9 @@ final class SegmentContent {
     let length = min(segment.size, FormatLimits.segmentCapacityMax)
     memory = .allocate(byteCount: length, alignment: 8)
     memory.initializeMemory(as: UInt8.self, repeating: 0)
-    do {
-      let file = try source.directory.open(segment.name, .read)
+    if let file = try source.openIfReadable(segment.name) {
       read(file, 0..<length, Self.pieceLength)
-    } catch {
+    } else {
       unreadable = [0..<length]
     }
     seals = RecordSeals(of: segment, takeMap(of: segment))
@@ -58,17 +57,24 @@ final class SegmentContent {
     for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
       let part = start..<min(start + step, range.upperBound)
       do {
-        _ = try file.readToEnd(into: UnsafeMutableRawBufferPointer(rebasing: memory[part]), at: UInt64(start))
+        let target = UnsafeMutableRawBufferPointer(rebasing: memory[part])
+        let count = try file.readToEnd(into: target, at: UInt64(start))
+        // The file has become shorter since it was asked how long it is.
+        if count < part.count { noteUnreadable((start + count)..<part.upperBound) }
       } catch  where step > Self.blockLength {
         read(file, part, Self.blockLength)
       } catch {
         for place in part { memory[place] = 0 }
-        if let last = unreadable.last, last.upperBound == part.lowerBound {
-          unreadable[unreadable.count - 1] = last.lowerBound..<part.upperBound
-        } else {
-          unreadable.append(part)
-        }
+        noteUnreadable(part)
       }
+    }
+  }
+
+  private func noteUnreadable(_ part: Range<Int>) {
+    if let last = unreadable.last, last.upperBound == part.lowerBound {
+      unreadable[unreadable.count - 1] = last.lowerBound..<part.upperBound
+    } else {
+      unreadable.append(part)
     }
   }
 
@@ -94,8 +100,8 @@ final class SegmentContent {
     memory = body
   }
 
-  private static func frameCount(in bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID?) -> Int
-  {
+  /// How many valid frame headers stand in the bytes of a segment.
+  static func frameCount(in bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID?) -> Int {
     var search = SegmentSearch(bytes, number, store, end: nil, durableEnd: 0)
     var count = 0
     while let piece = search.next() { if case .frame = piece { count += 1 } }

@@ -1,0 +1,108 @@
+import PerdureFileIO
+import PerdureFormat
+
+// Reading the files of a damaged store, in which anything may have a file's name: a pipe, a directory, a link to nowhere,
+// a file of another user. What cannot be read is damage, and is named; what the process lacks for a moment is not.
+
+extension FileIOError {
+  /// Whether the process or the system ran out of something. That says nothing of the file.
+  var isShortage: Bool { code == .tooManyOpenFiles || code == .outOfMemory }
+}
+
+extension SalvageSource {
+  /// Opens the segment files and reads their headers. One that cannot be opened is named in the report.
+  ///
+  /// - Throws: `FileIOError` for a shortage.
+  mutating func readHeaders(_ numbers: [UInt64], _ report: inout SalvageReport) throws -> [SourceSegment] {
+    var found: [SourceSegment] = []
+    for number in numbers.sorted() {
+      let name = StoreFileName.segment(number).string
+      do throws(FileIOError) {
+        let file = try directory.open(name, .read)
+        defer { try? file.close() }
+        let size = Int(clamping: try file.size())
+        // A header that cannot be read is a damaged one.
+        let bytes = (try? file.read(SegmentHeader.length, at: 0)) ?? []
+        let header = try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
+        found.append(SourceSegment(number: number, name: name, size: size, header: header))
+      } catch {
+        if error.isShortage { throw error }
+        report.add(.unreadable, in: name, 0, 0)
+        noteMissing(number)
+      }
+    }
+    return found
+  }
+
+  /// A file, opened for reading; nil if it cannot be.
+  ///
+  /// - Throws: `FileIOError` for a shortage.
+  func openIfReadable(_ name: String) throws(FileIOError) -> (any File)? {
+    do throws(FileIOError) { return try directory.open(name, .read) } catch {
+      if error.isShortage { throw error }
+      return nil
+    }
+  }
+
+  /// Bytes of a file, fewer at its end; nil if it cannot be read.
+  ///
+  /// - Throws: `FileIOError` for a shortage.
+  func bytesIfReadable(_ name: String, _ offset: UInt64, _ count: Int) throws(FileIOError) -> [UInt8]? {
+    do throws(FileIOError) {
+      let file = try directory.open(name, .read)
+      defer { try? file.close() }
+      return try file.read(count, at: offset)
+    } catch {
+      if error.isShortage { throw error }
+      return nil
+    }
+  }
+
+  /// Leaves out the files of births that were cut short: behind the last segment and what was promised, zeros, or
+  /// the header of an older segment before zeros. Recovery decides the same (`SegmentBirth`, FORMAT.md, B6 and R4).
+  func withoutUnborn(_ files: [SourceSegment]) throws -> [SourceSegment] {
+    let last = files.last { $0.header?.number == $0.number && $0.header?.store == store }?.number ?? 0
+    let promised = superblock?.durableEnd.segment ?? 0
+    return try files.filter { file in
+      guard file.number > max(last, promised) else { return true }
+      guard let header = file.header else { return try !isZero(file, from: 0) }
+      let isOlder = header.store == store && header.number < file.number
+      return try !(isOlder && isZero(file, from: SegmentHeader.length))
+    }
+  }
+
+  private func isZero(_ segment: SourceSegment, from first: Int) throws -> Bool {
+    for start in stride(from: first, to: segment.size, by: 64 << 10) {
+      let count = min(64 << 10, segment.size - start)
+      guard let bytes = try bytesIfReadable(segment.name, UInt64(start), count), bytes.count == count,
+        bytes.allSatisfy({ $0 == 0 })
+      else { return false }
+    }
+    return true
+  }
+
+  /// The generation of each segment that the newest checkpoint has counted; empty without one that can be read.
+  func generationsCounted() throws -> [UInt64: UInt64] {
+    guard let store, let reference = superblock?.checkpoint else { return [:] }
+    let name = StoreFileName.index(reference.indexFile).string
+    let start = UInt64(reference.rootSlot) * UInt64(IndexFileHeader.unitLength)
+    guard let head = try bytesIfReadable(name, 0, IndexFileHeader.unitLength),
+      (try? head.withUnsafeBytes {
+        try IndexFileHeader(reading: $0).check(store: store, number: reference.indexFile)
+      }) != nil,
+      // The length is believed only as far as the file goes.
+      try bytesIfReadable(name, start + UInt64(max(reference.rootLength, 1)) - 1, 1)?.count == 1,
+      let block = try bytesIfReadable(name, start, Int(reference.rootLength)),
+      block.count == Int(reference.rootLength),
+      block.withUnsafeBytes({ Checksum.crc32c($0) }) == reference.rootChecksum,
+      let root = try? block.withUnsafeBytes({ try CheckpointRoot(reading: $0) })
+    else { return [:] }
+    return root.segmentUsage.withUnsafeBytes { table in
+      let entries = stride(
+        from: 0, through: table.count - SegmentUsageTable.entryLength, by: SegmentUsageTable.entryLength)
+      return Dictionary(
+        entries.map { (table.integer(at: $0) as UInt64, table.integer(at: $0 + 8) as UInt64) },
+        uniquingKeysWith: max)
+    }
+  }
+}

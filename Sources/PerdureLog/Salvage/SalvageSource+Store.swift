@@ -1,0 +1,61 @@
+import PerdureFileIO
+import PerdureFormat
+
+// Which store the files belong to, where they disagree: a SUPERBLOCK or a segment of another store was copied in.
+//
+// Segments decide, as only their records can be given back: the store that most of them belong to. A segment belongs to
+// the store that its frames are valid for, as their checksums bind it; without a valid frame its header is believed. Blob
+// files decide between equal counts, and the superblock where these are equal too.
+
+extension SalvageSource {
+  private struct Votes {
+    var segments = 0
+    var blobs = 0
+    var superblocks = 0
+
+    static func < (a: Votes, b: Votes) -> Bool {
+      (a.segments, a.blobs, a.superblocks) < (b.segments, b.blobs, b.superblocks)
+    }
+  }
+
+  /// The store that most files belong to; where only frames are left to say it, an identity that is as good for their
+  /// checksums.
+  func mostEvidentStore(_ files: [SourceSegment], _ blobs: [UInt64]) throws -> StoreID? {
+    let named = Set(files.compactMap { $0.header?.store })
+    if let own = superblock?.store, named == [own] { return own }
+    var votes: [StoreID: Votes] = [:]
+    for store in try blobStores(blobs) { votes[store, default: Votes()].blobs += 1 }
+    if let superblock { votes[superblock.store, default: Votes()].superblocks += 1 }
+    let candidates = named.union(votes.keys)
+    for file in files {
+      guard let store = try store(of: file, among: candidates) ?? file.header?.store else { continue }
+      votes[store, default: Votes()].segments += 1
+    }
+    if votes.values.allSatisfy({ $0.segments == 0 && $0.blobs == 0 }) {
+      if let store = try Self.storeOfFrames(files, self) { return store }
+    }
+    // Of two that are equal in all, always the same one.
+    return votes.max { $0.value < $1.value || !($1.value < $0.value) && $0.key.high < $1.key.high }?.key
+  }
+
+  /// The store that most valid frames of a file say; nil without any.
+  private func store(of file: SourceSegment, among candidates: Set<StoreID>) throws -> StoreID? {
+    let content = try SegmentContent(file, self)
+    let numbers = Set([file.number, file.header?.number ?? file.number])
+    var best: (store: StoreID, count: Int)?
+    for candidate in candidates.sorted(by: { $0.high < $1.high }) {
+      let count = numbers.map { SegmentContent.frameCount(in: content.bytes, $0, candidate) }.max() ?? 0
+      if count > best?.count ?? 0 { best = (candidate, count) }
+    }
+    return best?.store
+  }
+
+  private func blobStores(_ numbers: [UInt64]) throws -> [StoreID] {
+    try numbers.prefix(100).compactMap { number in
+      guard let bytes = try bytesIfReadable(StoreFileName.blob(number).string, 0, BlobHeader.length) else {
+        return nil
+      }
+      return try? bytes.withUnsafeBytes { try BlobHeader(reading: $0) }.store
+    }
+  }
+}

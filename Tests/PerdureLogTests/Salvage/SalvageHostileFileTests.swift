@@ -1,0 +1,204 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// Anything may have the name of a store's file. A salvage names it and goes on.
+@Suite("Salvaging a store with something else in a file's place")
+struct SalvageHostileFileTests {
+  /// What stands in a file's place.
+  enum Thing: String, CaseIterable {
+    case directory, pipe, linkToNowhere, loop, empty, unreadable
+
+    func put(at path: String) throws {
+      let fileSystem = POSIXFileSystem()
+      if try fileSystem.kind(of: path) != nil { try fileSystem.remove(path) }
+      switch self {
+      case .directory: try fileSystem.createDirectory(path)
+      case .pipe: try #require(mkfifo(path, 0o600) == 0)
+      case .linkToNowhere: try #require(symlink("/nowhere/at/all", path) == 0)
+      case .loop: try #require(symlink(path, path) == 0)
+      case .empty: try fileSystem.open(path, .create).close()
+      case .unreadable:
+        try fileSystem.open(path, .create).write([1, 2, 3], at: 0)
+        try #require(chmod(path, 0) == 0)
+      }
+    }
+  }
+
+  private static func options() -> StoreOptions {
+    var options = SalvagedStore.options(POSIXFileSystem(), 4096)
+    options.checkpoints = .manual
+    options.compactsAutomatically = false
+    options.reserveBytes = 0
+    return options
+  }
+
+  /// A closed store with a checkpoint, ids 1 to 12 in segments, and 101 to 103 in blob files.
+  private static func make(at path: String) throws -> UInt64 {
+    let store = try Store(at: path, options: options())
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...12 as ClosedRange<UInt64> {
+      try store.write(durability: .relaxed) {
+        try $0.put([UInt8](repeating: 1, count: 700), id: id, in: rows)
+      }
+    }
+    for id in 101...103 as ClosedRange<UInt64> {
+      try store.write(durability: .relaxed) {
+        try $0.put([UInt8](repeating: 1, count: 2000), id: id, in: rows)
+      }
+    }
+    try store.checkpoint()
+    let last = try store.engine.looking { $0.end.segment }
+    try store.close()
+    return last
+  }
+
+  private static func keys(in path: String) throws -> Int {
+    try SalvagedStore.content(of: path, POSIXFileSystem()).count
+  }
+
+  @Test("In the place of a segment: it is named, the others come back", arguments: Thing.allCases)
+  func segments(_ thing: Thing) throws {
+    for place in [1, 2, nil] as [UInt64?] {
+      let directory = try TemporaryDirectory()
+      let (source, target) = (directory.file("damaged"), directory.file("salvaged"))
+      let last = try Self.make(at: source)
+      let name = StoreFileName.segment(place ?? last).string
+      try thing.put(at: source + "/" + name)
+      let report = try Store.salvage(from: source, to: target, options: Self.options())
+      #expect(report.damages.contains { $0.file == name }, "\(report.damages)")
+      #expect(report.damages.count { $0.file == name && $0.reason == .segmentMissing } == 0)
+      let keys = try Self.keys(in: target)
+      #expect(keys == report.keys && (5..<15).contains(keys), "\(keys) keys")
+      #expect(place == 1 || report.keysMaybeOlder > 0)
+    }
+  }
+
+  @Test("In the place of a blob file: it is named, the others come back", arguments: Thing.allCases)
+  func blobs(_ thing: Thing) throws {
+    let directory = try TemporaryDirectory()
+    let (source, target) = (directory.file("damaged"), directory.file("salvaged"))
+    _ = try Self.make(at: source)
+    let name = StoreFileName.blob(2).string
+    try thing.put(at: source + "/" + name)
+    let report = try Store.salvage(from: source, to: target, options: Self.options())
+    #expect(report.damages.map(\.file) == [name])
+    #expect(try Self.keys(in: target) == 14)
+  }
+
+  @Test(
+    "In the place of any other file: everything comes back", arguments: Thing.allCases,
+    ["SUPERBLOCK", "LOCK", "READERS", "index", "0000000000000009.reserve", "x.tmp"])
+  func others(_ thing: Thing, name: String) throws {
+    let directory = try TemporaryDirectory()
+    let (source, target) = (directory.file("damaged"), directory.file("salvaged"))
+    _ = try Self.make(at: source)
+    let index = try POSIXFileSystem().contents(of: source).first { $0.hasSuffix(".index") }
+    let file = try name == "index" ? #require(index) : name
+    try thing.put(at: source + "/" + file)
+    let report = try Store.salvage(from: source, to: target, options: Self.options())
+    #expect(report.damages.map(\.file) == (name == "SUPERBLOCK" ? [name] : []))
+    #expect(try Self.keys(in: target) == 15)
+  }
+
+  @Test("A file that becomes shorter while it is read is named")
+  func shrinking() throws {
+    for place in [1, 2, 3] as [UInt64] {
+      let base = SimulatedFileSystem()
+      let name = StoreFileName.segment(place).string
+      let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(base, 4096))
+      let rows = try store.keyspace("rows", .dense)
+      for id in 1...12 as ClosedRange<UInt64> {
+        try store.write { try $0.put([UInt8](repeating: 1, count: 700), id: id, in: rows) }
+      }
+      try store.close()
+      let options = SalvagedStore.options(ShrinkingFileSystem(behind: base, name: name), 4096)
+      let report = try Store.salvage(from: SalvagedStore.path, to: SalvagedStore.target, options: options)
+      #expect(report.damages.contains { $0.file == name && $0.reason == .unreadable }, "\(report.damages)")
+      #expect(report.keys < 12 && report.keys > 5)
+    }
+  }
+
+  @Test("A file that may not be opened is named")
+  func permission() throws {
+    let fileSystem = SimulatedFileSystem()
+    let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 4096))
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...12 as ClosedRange<UInt64> {
+      try store.write { try $0.put([UInt8](repeating: 1, count: 700), id: id, in: rows) }
+    }
+    try store.close()
+    let name = StoreFileName.segment(2).string
+    fileSystem.inject(
+      InjectedFailure(
+        of: .open, repeats: true, code: .permissionDenied, pathContains: SalvagedStore.path + "/" + name))
+    let report = try Store.salvage(
+      from: SalvagedStore.path, to: SalvagedStore.target, options: SalvagedStore.options(fileSystem, 4096))
+    #expect(report.damages.map(\.reason) == [.unreadable] && report.damages.map(\.file) == [name])
+    #expect(report.keys == 7 && report.keysMaybeOlder > 0)
+  }
+
+  @Test("Too many open files are an error of the salvage, and no damage")
+  func shortage() throws {
+    let fileSystem = SimulatedFileSystem()
+    let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 4096))
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...8 as ClosedRange<UInt64> {
+      try store.write { try $0.put([UInt8](repeating: 1, count: id == 3 ? 2000 : 700), id: id, in: rows) }
+    }
+    try store.close()
+    let image = fileSystem.currentImage
+    for nth in 1...100 {
+      let fileSystem = image.fileSystem()
+      fileSystem.inject(
+        InjectedFailure(
+          of: .open, nth: nth, code: .tooManyOpenFiles, pathContains: "\(SalvagedStore.path)/"))
+      let options = SalvagedStore.options(fileSystem, 4096)
+      do {
+        let report = try Store.salvage(from: SalvagedStore.path, to: SalvagedStore.target, options: options)
+        #expect(report.isClean && report.keys == 8 && nth > 8, "after \(nth) openings: \(report)")
+        return
+      } catch let error as StoreError {
+        #expect(error.code == .io && error.cause?.code == .tooManyOpenFiles)
+        #expect(try fileSystem.kind(of: SalvagedStore.target) == nil)
+      }
+    }
+    Issue.record("The salvage opened more than 100 files")
+  }
+}
+
+/// A file system on which one file has half of its bytes by the time that they are read.
+private struct ShrinkingFileSystem: ForwardingFileSystem {
+  let behind: any FileSystem
+  let name: String
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    let file = try behind.open(path, mode)
+    return path.hasSuffix(name) && path.hasPrefix(SalvagedStore.path) ? ShrinkingFile(behind: file) : file
+  }
+}
+
+private final class ShrinkingFile: ForwardingFile {
+  let behind: any File
+  init(behind: any File) { self.behind = behind }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
+    let half = try behind.size() / 2
+    guard offset < half else { return 0 }
+    let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, Int(half - offset))])
+    return try behind.read(into: part, at: offset)
+  }
+}
