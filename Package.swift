@@ -46,7 +46,7 @@ let package = Package(
 
     // Level 0: nothing of ours below them but C, and the sums that stores keep and predicates ask for.
     .target(name: "PerdureNumbers", swiftSettings: settings),
-    .target(name: "PerdureFileIO", swiftSettings: settings),
+    .target(name: "PerdureFileIO", dependencies: ["CPerdureShims"], swiftSettings: settings),
     .target(
       name: "PerdureFormat", dependencies: ["PerdureNumbers", "CPerdureShims"], swiftSettings: settings),
     // Where liblz4 can be expected. Elsewhere blocks are opened in Swift, and none are made.

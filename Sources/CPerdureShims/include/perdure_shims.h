@@ -22,4 +22,11 @@ static inline void *perdure_resize(void *memory, size_t length) { return realloc
 /// Gives back memory from `perdure_resize`, or none.
 static inline void perdure_free(void *memory) { free(memory); }
 
+/// A word that is not zero in this process, and zero in every process that is forked from it. It stays where it is for
+/// as long as the process lives. NULL where the system has no memory left.
+const uint64_t *perdure_process_mark(void);
+
+/// How long this process may make files, in bytes, at this moment; UINT64_MAX where nothing limits it.
+uint64_t perdure_file_length_limit(void);
+
 #endif

@@ -1,0 +1,65 @@
+// A word that is not zero in the process that made it, and zero in every process forked from it.
+//
+// On Linux the word stands in a page that the kernel clears in a child (MADV_WIPEONFORK), however the fork is made.
+// Elsewhere, and where the kernel is too old for that, a handler of pthread_atfork clears it; a fork that runs no such
+// handlers (a raw system call) is not noticed there. Systems without fork have one word for good.
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+
+#include "perdure_shims.h"
+
+#if defined(_WIN32)
+
+static const uint64_t always = 1;
+
+const uint64_t *perdure_process_mark(void) { return &always; }
+
+#else
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__linux__) && !defined(MADV_WIPEONFORK)
+#define MADV_WIPEONFORK 18
+#endif
+
+// The word of this process, or of the one that it was forked from: then it is zero.
+static _Atomic(uint64_t *) newest;
+static pthread_once_t has_handler = PTHREAD_ONCE_INIT;
+
+// Runs in a child, which has one thread.
+static void clear_newest(void) {
+  uint64_t *word = atomic_load_explicit(&newest, memory_order_relaxed);
+  if (word) *word = 0;
+}
+
+static void add_handler(void) { (void)pthread_atfork(NULL, NULL, clear_newest); }
+
+// Whether the kernel clears the page by itself.
+static int is_cleared_by_kernel(void *page, size_t length) {
+#if defined(__linux__)
+  return madvise(page, length, MADV_WIPEONFORK) == 0;
+#else
+  (void)page, (void)length;
+  return 0;
+#endif
+}
+
+const uint64_t *perdure_process_mark(void) {
+  uint64_t *known = atomic_load_explicit(&newest, memory_order_acquire);
+  if (known && *known) return known;
+  size_t length = (size_t)sysconf(_SC_PAGESIZE);
+  uint64_t *page = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+  if (page == MAP_FAILED) return NULL;
+  if (!is_cleared_by_kernel(page, length)) pthread_once(&has_handler, add_handler);
+  *page = 1;
+  // The word of the process before stays: what was made there goes on asking it.
+  if (atomic_compare_exchange_strong(&newest, &known, page)) return page;
+  munmap(page, length);
+  return known;
+}
+
+#endif
