@@ -15,5 +15,6 @@ let campaigns: [any Campaign] = [
   HostileCampaign(Decoders.all),
   FailureCampaign(),
   KillCampaign(executable: ownProgram),
+  ForkCampaign(),
   SoakCampaign(),
 ]

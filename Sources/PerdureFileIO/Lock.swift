@@ -55,6 +55,7 @@ package final class Lock: @unchecked Sendable {
 // Unchecked: the condition lives at one address from init to deinit, and is made to be shared.
 package final class Condition: @unchecked Sendable {
   private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private let mark = ProcessMark.currentIfAny()
 
   package init() {
     condition = .allocate(capacity: 1)
@@ -72,6 +73,9 @@ package final class Condition: @unchecked Sendable {
   }
 
   deinit {
+    // In a forked child the system would wait for threads that wait here, and that the child does
+    // not have.
+    guard mark?.isOwn ?? true else { return }
     pthread_cond_destroy(condition)
     condition.deallocate()
   }

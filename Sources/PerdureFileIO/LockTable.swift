@@ -40,6 +40,7 @@ package struct LockTable: Sendable {
 package final class MemoryLock: FileLock {
   private let isReleased = Atomic<Bool>(false)
   private let hasName: @Sendable () throws(FileIOError) -> Bool
+  private let mark = ProcessMark.currentIfAny()
   private let onRelease: @Sendable () -> Void
 
   /// `isNamed` answers the method of that name. `onRelease` is called once.
@@ -55,6 +56,8 @@ package final class MemoryLock: FileLock {
   }
 
   package func release() {
+    // A forked child must not wait for what guards the table of locks.
+    guard mark?.isOwn ?? true else { return }
     if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { onRelease() }
   }
 

@@ -13,6 +13,9 @@ final class POSIXFile: File {
   /// False if opened for reading only.
   let isWritable: Bool
   private let gate = Atomic<UInt64>(0)
+  private let mark = ProcessMark.currentIfAny()
+  /// Up to here a write does not ask for the limit of file lengths.
+  private let allowedEnd = Atomic<UInt64>(0)
 
   /// The bits of `gate` above the count of calls under way.
   private static let closedBit: UInt64 = 1 << 63
@@ -131,7 +134,8 @@ extension POSIXFile {
   func close() throws(FileIOError) {
     let before = gate.bitwiseOr(Self.closedBit, ordering: .acquiringAndReleasing).oldValue
     guard before & Self.closedBit == 0 else { return }
-    let number = closeIfIdle()
+    // In a forked child the calls under way are those of threads that the child does not have.
+    let number = mark?.isOwn ?? true ? closeIfIdle() : closeNow()
     guard number == 0 else { throw failure(number, "close") }
   }
 
@@ -158,6 +162,12 @@ extension POSIXFile {
       expected: Self.closedBit, desired: Self.closedBit | Self.surrenderedBit,
       ordering: .acquiringAndReleasing)
     return exchange.exchanged ? SystemCall.close(descriptor) : 0
+  }
+
+  /// Closes the descriptor if nobody did it before.
+  private func closeNow() -> Int32 {
+    let before = gate.bitwiseOr(Self.surrenderedBit, ordering: .acquiringAndReleasing).oldValue
+    return before & Self.surrenderedBit == 0 ? SystemCall.close(descriptor) : 0
   }
 
   private func failure(_ errno: Int32, _ operation: String, at offset: UInt64? = nil) -> FileIOError {

@@ -12,6 +12,7 @@ final class POSIXFileLock: FileLock {
   let file: POSIXFile
   private let kind: LockKind
   private let place: POSIXPlace
+  private let mark: ProcessMark
 
   /// Opens or creates the file at `place` and takes its lock, or throws and holds nothing.
   ///
@@ -21,6 +22,7 @@ final class POSIXFileLock: FileLock {
   ) throws(FileIOError) {
     self.kind = kind
     self.place = place
+    mark = try ProcessMark.current()
     file = try Self.lockedFile(place, kind, opened)
     guard file.isWritable else { return }
     do throws(FileIOError) { try LockHolder.write(holder, to: file) } catch {
@@ -62,6 +64,12 @@ final class POSIXFileLock: FileLock {
   }
 
   func release() {
+    // The lock belongs to the open file, which a forked child shares with its parent: the child
+    // only closes its own descriptor.
+    guard mark.isOwn else {
+      _ = try? file.close()
+      return
+    }
     // An exclusive holder's text is its own to take away; a shared one's may be another's. No outcome
     // matters: the text is for people, and closing gives the lock up as well, but not as long as a child of
     // this process, on its way to another program, has the same descriptor.

@@ -49,6 +49,7 @@ public final class BlobWriter {
   public func append(_ bytes: RawSpan) throws { try bytes.withUnsafeBytes { try append($0) } }
 
   package func append(_ bytes: UnsafeRawBufferPointer) throws {
+    try engine.checkProcess()
     lock.lock()
     defer { lock.unlock() }
     guard written + UInt64(bytes.count) <= StoreLimits.valueLengthMax else { throw StoreError.tooLong }
@@ -69,6 +70,7 @@ public final class BlobWriter {
   ///   `.invalidArgument` when it was finished before.
   /// - Complexity: two syncs.
   public func finish() throws -> WrittenBlob {
+    try engine.checkProcess()
     lock.lock()
     defer { lock.unlock() }
     guard let last = file.take() else { throw StoreError.finishedBlob }
@@ -119,6 +121,7 @@ public final class WrittenBlob {
 
   /// A transaction puts it; no other may.
   func take() throws(StoreError) {
+    try engine.checkProcess()
     try lock.withLock { () throws(StoreError) in
       guard use == .none else {
         throw StoreError(.invalidArgument, "A written value can be put once; write it again for another key")
@@ -170,6 +173,7 @@ extension WriteTransaction {
 extension Engine {
   /// The number of a blob file that none had before.
   func takeBlobNumber() throws -> UInt64 {
+    try checkProcess()
     try checkRoom()
     return try inTurn { state in
       guard state.nextBlob < FormatLimits.counterMax else {

@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
@@ -20,6 +21,10 @@ public final class Snapshot: Sendable {
   private let isOutdated: Bool
 
   init(_ engine: Engine) {
+    guard engine.mark.isOwn else {
+      (pin, root, isOutdated, self.engine) = (engine.pins.unclaimed, engine.rootAtFork, false, engine)
+      return
+    }
     let (pin, newest) = engine.pinRoot()
     self.pin = pin
     isOutdated = engine.place.isLeft && !engine.join(newest)

@@ -116,6 +116,7 @@ extension Catalog {
 
 extension Engine {
   func checkWritable() throws(StoreError) {
+    try checkProcess()
     if options.isReadOnly { throw StoreError(.readOnly, "The store was opened for reading only") }
   }
 

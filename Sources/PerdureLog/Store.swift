@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureFormat
 
 /// An embedded, log-structured, ordered key-value store.
@@ -8,6 +9,15 @@ import PerdureFormat
 /// (`StoreOptions.isReadOnly`).
 ///
 /// All methods may be called from any thread.
+///
+/// An opening belongs to the process that made it. After a fork the child must not use it: every
+/// call that can throw throws `StoreError` with code `.forked` and does nothing, and so do reads of
+/// snapshots that were taken before or after the fork. `close()` in the child, and releasing a
+/// store or a snapshot there, only drops the child's own memory and descriptors: the parent keeps
+/// its lock and goes on. The child may open the store itself once the parent has closed it, or has
+/// ended and the child has closed the inherited `Store`; one that is opened for reading
+/// (`StoreOptions.isReadOnly`) may be opened at any time. A program that makes itself a daemon
+/// opens its stores afterwards.
 public final class Store: Sendable {
   /// Where the engine comes from. That of a store which reads is the follower's alone: with the engine goes its
   /// place among the readers.
@@ -17,6 +27,8 @@ public final class Store: Sendable {
   }
 
   private let source: Source
+  /// The process that opened the store (Engine+Fork.swift).
+  private let mark: ProcessMark
   /// What opening found.
   public let recoveryReport: RecoveryReport
 
@@ -33,13 +45,14 @@ public final class Store: Sendable {
     let path = try Recovery.place(of: path, options)
     let opened: Engine
     (opened, recoveryReport) = try Recovery.open(path, options)
+    mark = opened.mark
     source =
       options.isReadOnly
       ? .reading(Follower(opened, framesEnd: recoveryReport.framesEnd)) : .writing(opened)
   }
 
   deinit {
-    follower?.stop()
+    if mark.isOwn { follower?.stop() }
     engine.abandon()
   }
 
@@ -74,7 +87,7 @@ public final class Store: Sendable {
   ///   for a keyspace of another store, (both: nothing written), `.diskFull` (nothing written; the store
   ///   goes on), `.io` (the store is now poisoned, unless the system only refused another file or more
   ///   address space), `.poisoned` (not written, or written and not known to be durable), `.closed`,
-  ///   `.readOnly`.
+  ///   `.readOnly`, `.forked`.
   /// - Complexity: O(k log n) for k operations on n keys; one write, at most one sync, which
   ///   concurrent commits share.
   @discardableResult
@@ -108,6 +121,13 @@ public final class Store: Sendable {
     return (result, receipt.sequence)
   }
 
+  /// For who takes locks of its own before it calls the store (Engine+Fork, Y1).
+  ///
+  /// - Throws: `StoreError` with code `.forked` in a child of the process that opened the store.
+  package func checkProcess() throws(StoreError) {
+    if !mark.isOwn { throw .forked(at: path) }
+  }
+
   @inline(__always)
   func append<R>(_ body: (inout WriteTransaction) throws -> R) throws -> (R, CommitReceipt) {
     let engine = engine
@@ -131,7 +151,9 @@ public final class Store: Sendable {
   /// - Complexity: O(1); no lock is taken. Of a closed store that was writing, the first snapshot takes a
   ///   place among the readers: a lock in this process, files that are opened and locked, a superblock that
   ///   is read. Where it can have no place it holds the writer's, and who opens the store is told `.locked`
-  ///   until the last such snapshot is gone; its release gives the place up.
+  ///   until the last such snapshot is gone; its release gives the place up. In a forked child the
+  ///   snapshot is the last state before the fork: it has a `sequence` and counts, and its reads
+  ///   throw `StoreError` with code `.forked`.
   public func snapshot() -> Snapshot { Snapshot(engine) }
 
   /// Waits until everything committed so far is durable.
@@ -144,11 +166,11 @@ public final class Store: Sendable {
   /// Makes everything durable, marks the store as closed and lets go of it. Snapshots go on reading: what
   /// they see is kept from later writers as it is kept from this one, by a place among the readers
   /// (`readers`). Where none can be had the store stays locked until the last of them is gone. Closing
-  /// twice is allowed; a store that goes out of scope without it is as after a crash of the process: whole,
-  /// and recovered by the next opening.
+  /// twice is allowed. In a forked child closing changes nothing for the parent. A store that goes out of
+  /// scope without it is as after a crash of the process: whole, and recovered by the next opening.
   /// - Throws: `StoreError` when the last sync fails; the store is closed all the same.
   public func close() throws {
-    follower?.stop()
+    if mark.isOwn { follower?.stop() }
     try engine.close()
   }
 }

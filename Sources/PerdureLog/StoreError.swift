@@ -7,7 +7,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case invalidArgument, conflict, corruption, io, poisoned, locked, unsupportedFormat, closed, readOnly,
-        indexUnavailable, notAStore, diskFull
+        indexUnavailable, notAStore, diskFull, forked
     }
 
     private let kind: Kind
@@ -38,6 +38,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let indexUnavailable = Code(kind: .indexUnavailable)
     /// The directory is not a store, or the store is not there.
     public static let notAStore = Code(kind: .notAStore)
+
+    /// The process was forked after it had opened the store, and the call came from the child.
+    /// Nothing was done. The child opens the store itself, or the process forks before it opens the
+    /// store.
+    public static let forked = Code(kind: .forked)
 
     /// The name of the code.
     public var description: String { kind.rawValue }
@@ -133,6 +138,14 @@ extension StoreError {
   static func noStore(at path: String) -> StoreError {
     StoreError(
       .notAStore, "There is no store here; check the path, or open it for writing so that one is made",
+      at: path)
+  }
+
+  static func forked(at path: String) -> StoreError {
+    StoreError(
+      .forked,
+      "The store was opened before this process was forked, and only the parent may use that opening; open the store "
+        + "here once the parent has closed it, or fork before opening",
       at: path)
   }
 

@@ -144,6 +144,10 @@ public struct StoreOptions: Sendable {
   /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which has to find that it does not.
   package var compactionKeepsTombstones = true
 
+  /// Whether a forked child may use the store. Only for the proof, which has to find what it does
+  /// then.
+  package var ignoresForks = false
+
   /// The identity that a new store gets; nil: one is drawn. Only for the proof, which makes a store a second time: frames
   /// and records carry what follows from it, and so does the length of what is packed.
   package var newStoreID: StoreID?

@@ -57,6 +57,7 @@ public final class ValueReader {
   ) throws {
     let range = range ?? 0..<count
     precondition(range.upperBound <= count, "A part must lie in the value of \(count) bytes")
+    try snapshot.engine.checkProcess()
     if range.isEmpty { return }
     switch content {
     case .file(let reader): try reader.read(range, body)

@@ -186,7 +186,7 @@ extension Engine {
 
   /// A batch was not committed: its blob files go, or wait for another one.
   func letGo(of batch: borrowing WriteBatch) {
-    guard let extras = batch.extras else { return }
+    guard mark.isOwn, let extras = batch.extras else { return }
     discardBlobs(extras.blobs)
     for blob in extras.written { blob.giveBack() }
   }
@@ -199,6 +199,8 @@ extension Engine {
 
   /// Removes blob files that nothing names.
   func discardBlobs(_ numbers: [UInt64]) {
+    // In a forked child they are the parent's.
+    guard mark.isOwn else { return }
     for number in numbers {
       // An orphan that stays is swept by the next recovery.
       try? blobs.remove(number)

@@ -17,6 +17,10 @@ public import PerdureModel
 /// A container may be used from any isolation; the contexts it makes may not be shared. It stays open while
 /// it or one of its contexts lives, or until `close()`. One process at a time has a store open for writing; any
 /// number read it (`PersistentStoreDescription.isReadOnly`).
+///
+/// Containers and contexts belong to the process that opened the stores. In a forked child fetches
+/// and saves throw `StoreError` with code `.forked` (PerdureLog), and faults read as objects
+/// without values; the parent loses nothing. Load stores after forking.
 public final class PersistentContainer: Sendable {
   /// The name, for people.
   public let name: String

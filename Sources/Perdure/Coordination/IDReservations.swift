@@ -24,6 +24,8 @@ final class IDReservations: @unchecked Sendable {
 
   func take(_ count: Int, of entity: UInt16) throws -> Range<UInt64> {
     precondition(count > 0, "Take at least one id.")
+    // In a forked child a thread that it does not have may hold the lock for ever.
+    try store.checkProcess()
     return try lock.withLock {
       var range = free[entity] ?? 0..<0
       if range.count < count { range = try reserve(max(UInt64(count), Self.blockLength), of: entity) }

@@ -76,6 +76,7 @@ extension Snapshot {
   /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
   @inline(__always)
   func trees(of keyspace: Keyspace) throws(StoreError) -> KeyspaceRoot {
+    try engine.checkProcess()
     guard Int(keyspace.id) < root.pointee.keyspaceCount else { return KeyspaceRoot() }
     let trees = root.pointee.keyspaces[Int(keyspace.id)]
     guard trees.mark == keyspace.mark else { throw Self.foreign(keyspace) }
@@ -97,6 +98,7 @@ extension Snapshot {
   ///   `.indexUnavailable` when nothing maintained the index when the snapshot was taken.
   @inline(__always)
   func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
+    try engine.checkProcess()
     guard Int(index.id) < root.pointee.indexCount else { return OrderedTree() }
     let mark = root.pointee.indexMarks[Int(index.id)]
     guard mark.mark == index.mark else { throw StoreError.foreign(index) }

@@ -9,6 +9,8 @@ extension Engine {
   /// is in the log: the store is poisoned.
   func writeEncoded(_ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)
+    // An index extractor may have forked.
+    try checkProcess()
     do {
       try checkRoom(for: state.encoder)
       try writeExtents(&state)

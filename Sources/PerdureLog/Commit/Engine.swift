@@ -12,6 +12,8 @@ import Synchronization
 final class Engine: @unchecked Sendable {
   /// The store's directory as it was opened: everything goes through it, wherever it is now.
   let directory: any Directory
+  /// Of the process that opened the store (Engine+Fork.swift).
+  let mark: ProcessMark
   let options: StoreOptions
   let pins = PinTable()
   let gate: SyncGate
@@ -56,11 +58,13 @@ final class Engine: @unchecked Sendable {
   private let publishedVersion: Atomic<UInt64>
 
   init(
-    _ recovered: consuming CommitterState, gate: SyncGate, reserve: Reserve, directory: any Directory,
+    _ recovered: consuming CommitterState, mark: ProcessMark, gate: SyncGate, reserve: Reserve,
+    directory: any Directory,
     options: StoreOptions, lock: (any FileLock)?, reading: ReadingPlace?, checkpoint: OpenedCheckpoint?,
     nextIndexFile: UInt64, groups: GroupCache
   ) {
     self.directory = directory
+    self.mark = mark
     self.options = options
     storeID = recovered.storeID
     contents = RecordContents(
@@ -95,6 +99,7 @@ final class Engine: @unchecked Sendable {
   }
 
   deinit {
+    guard mark.isOwn else { return }
     compactor?.stop()
     checkpointer.stop()
     preparation.stop()
@@ -122,7 +127,10 @@ final class Engine: @unchecked Sendable {
 
   /// The derived indexes that nothing here can maintain.
   var unavailableIndexes: Set<UInt32> {
-    get { hasUnavailable.load(ordering: .acquiring) ? indexAvailability.withLock { unavailable } : [] }
+    get {
+      guard hasUnavailable.load(ordering: .acquiring), mark.isOwn else { return [] }
+      return indexAvailability.withLock { unavailable }
+    }
     set {
       indexAvailability.withLock {
         unavailable = newValue
@@ -140,6 +148,7 @@ final class Engine: @unchecked Sendable {
 
   /// Runs `body` in the committer's turn.
   func inTurn<R>(_ body: (inout CommitterState) throws -> R) throws -> R {
+    try checkProcess()
     turn.lock()
     defer {
       // The system takes its time to unmap a segment and to give a large file's space back: others need not
@@ -155,6 +164,7 @@ final class Engine: @unchecked Sendable {
 
   /// Looks at the committer's state in its turn; allowed while the store is poisoned.
   func looking<R>(_ body: (borrowing CommitterState) throws -> R) throws -> R {
+    try checkProcess()
     turn.lock()
     defer { turn.unlock() }
     if state.isClosed { throw StoreError.closed }
@@ -170,8 +180,14 @@ final class Engine: @unchecked Sendable {
   /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
   func abandon() { finish { _ in } }
 
+  /// The newest root, for a forked child: nothing replaces or frees it there.
+  var rootAtFork: UnsafeMutablePointer<Root> {
+    UnsafeMutablePointer<Root>(bitPattern: publishedRoot.load(ordering: .acquiring)).unsafelyUnwrapped
+  }
+
   /// Marks the store closed: the last thing that happens in a turn.
   func finish(_ body: (inout CommitterState) throws -> Void) rethrows {
+    guard mark.isOwn else { return place.forget() }
     compactor?.stop()
     compaction.stop()
     checkpointer.stop()

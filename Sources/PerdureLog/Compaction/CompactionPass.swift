@@ -169,6 +169,8 @@ struct CompactionPass {
         report.wasCancelled = true
         return
       }
+      // The closure may have forked.
+      try engine.checkProcess()
       try engine.compaction.checkNotStopped()
       guard let member = members[number], isWorthReading(member) else { continue }
       report.segmentsExamined += 1

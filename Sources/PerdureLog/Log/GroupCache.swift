@@ -73,6 +73,7 @@ final class GroupCache: @unchecked Sendable {
   private var hand = 0
   private var byteCount = 0
   private var owners = 0
+  private let mark = ProcessMark.currentIfAny()
 
   init(bytesMax: Int) { self.bytesMax = bytesMax }
 
@@ -109,6 +110,8 @@ final class GroupCache: @unchecked Sendable {
 
   /// A segment's file goes.
   func removeAll(of owner: Int) {
+    // A forked child must not wait for the lock, and needs the groups no more.
+    guard mark?.isOwn ?? true else { return }
     lock.withLock {
       for place in entries.indices.reversed() where entries[place].group.owner == owner { remove(place) }
     }

@@ -21,6 +21,7 @@ import PerdureFormat
 final class Follower: @unchecked Sendable {
   private let refreshing = Lock()
   private let lock = Lock()
+  private let mark: ProcessMark
   private var newest: Engine
   private var isStopped = false
   private var seen: StoreLook?
@@ -28,11 +29,13 @@ final class Follower: @unchecked Sendable {
 
   /// - Parameter framesEnd: Where the right frames ended when the engine was opened.
   init(_ engine: Engine, framesEnd: LogPosition) {
+    mark = engine.mark
     // Without a look, the first refresh opens anew.
     (newest, seen, self.framesEnd) = (engine, engine.reading?.look, framesEnd)
   }
 
-  var engine: Engine { lock.withLock { newest } }
+  /// In a forked child nothing changes it any more, and the lock may be held for ever.
+  var engine: Engine { mark.isOwn ? lock.withLock { newest } : newest }
 
   func stop() { lock.withLock { isStopped = true } }
 
@@ -116,6 +119,7 @@ extension Store {
   ///   the store.
   @discardableResult
   public func refresh() throws -> Bool {
+    try engine.checkProcess()
     guard let follower else {
       throw StoreError(.readOnly, "Only a store that was opened for reading has to be refreshed")
     }

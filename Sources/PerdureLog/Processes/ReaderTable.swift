@@ -116,6 +116,7 @@ final class ReaderRegistration: Sendable {
   private let file: any File
   private let range: Range<UInt64>
   private let since: UInt64
+  private let mark = ProcessMark.currentIfAny()
 
   private init(_ file: any File, _ range: Range<UInt64>, since: UInt64) {
     self.file = file
@@ -125,8 +126,9 @@ final class ReaderRegistration: Sendable {
 
   deinit {
     // Closing would give the lock up too, but not as long as a child of this process, on its way to another
-    // program, has the same opening. What fails here ends with the process.
-    try? file.unlock(range)
+    // program, has the same opening. What fails here ends with the process. A forked child has the
+    // lock together with its parent, and only closes its own descriptor.
+    if mark?.isOwn ?? true { try? file.unlock(range) }
     try? file.close()
   }
 

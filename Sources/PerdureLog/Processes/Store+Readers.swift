@@ -20,6 +20,7 @@ extension Store {
   /// - Complexity: O(n) for n readers, with a system call each.
   public var readers: [ReaderProcess] {
     get throws {
+      try engine.checkProcess()
       let slots: [ReaderTable.Entry]
       do throws(FileIOError) { slots = try engine.readers.entries() } catch {
         throw StoreError.io(error, "Reading who reads the store")

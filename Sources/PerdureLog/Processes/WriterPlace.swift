@@ -39,6 +39,7 @@ final class WriterPlace: @unchecked Sendable {
   private var writing: (any FileLock)?
   private var reading: ReaderRegistration?
   private var need: PlaceNeed?
+  private let isForgotten = Atomic<Bool>(false)
 
   /// - Parameter writing: Nil for who was a reader from the beginning.
   init(_ writing: (any FileLock)?, _ table: ReaderTable) {
@@ -104,6 +105,12 @@ final class WriterPlace: @unchecked Sendable {
   private func giveUpLock() {
     writing?.release()
     writing = nil
+  }
+
+  /// Closes a forked child's own descriptor of the lock, which its parent keeps. Waits for no lock
+  /// (Engine+Fork, Y3).
+  func forget() {
+    if !isForgotten.exchange(true, ordering: .acquiringAndReleasing) { writing?.release() }
   }
 
   private static func narrow(

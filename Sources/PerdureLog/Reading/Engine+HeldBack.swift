@@ -1,3 +1,5 @@
+import PerdureFileIO
+
 // What snapshots hold back, and what happens when they go.
 //
 // Memory is asked for by commits only, so commits let go of it (`CommitterState.reclaim`). Files take room whether
@@ -9,6 +11,8 @@ extension Engine {
   /// Releases what `pinRoot` has pinned, and tells who waits for that.
   @inline(__always)
   func release(_ pin: Pin) {
+    // The pins of a forked child hold nothing (Engine+Fork, Y2).
+    guard mark.isOwn else { return }
     pin.release()
     // One call behind both questions, or the engine is counted twice more at each release.
     if pins.isAwaited(pin) || place.isLeft { didRelease(pin) }

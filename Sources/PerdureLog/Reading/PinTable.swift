@@ -86,6 +86,9 @@ final class PinTable: Sendable {
     }
   }
 
+  /// A pin that claims nothing, for who never settles nor releases it.
+  var unclaimed: Pin { Pin(slot: firstChunk, claimed: 0) }
+
   /// The versions that are held.
   func held() -> PinnedVersions {
     var held = PinnedVersions()

@@ -24,8 +24,8 @@ extension Recovery {
     state.root.pointee.version = state.arena.publish()
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
     let engine = Engine(
-      state, gate: gate, reserve: reserve, directory: directory, options: options, lock: lock,
-      reading: reading,
+      state, mark: options.ignoresForks ? .unchecked : try .current(), gate: gate, reserve: reserve,
+      directory: directory, options: options, lock: lock, reading: reading,
       checkpoint: opening.checkpoint, nextIndexFile: opening.nextIndexFile, groups: opening.groups)
     return (engine, report)
   }

@@ -1,0 +1,121 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A process forked from this one. It has the memory and the open files of its parent, and one
+/// thread.
+///
+/// The child runs a closure, writes what that returns into a pipe, and ends by `_exit`: no handler
+/// and no buffer of the parent runs or is written twice.
+package struct ForkedChild: Sendable {
+  /// What a child said, and how it ended.
+  package struct Outcome: Sendable, Equatable, CustomStringConvertible {
+    package var words: String
+    /// The signal that ended it; 0: none did.
+    package var signal: Int32
+
+    /// The child waited longer than it was given.
+    package var hasHung: Bool { signal == SIGALRM }
+
+    package init(words: String, signal: Int32) { (self.words, self.signal) = (words, signal) }
+
+    package var description: String { signal == 0 ? words : "signal \(signal) after \"\(words)\"" }
+  }
+
+  private let id: pid_t
+  private let pipe: Int32
+
+  /// Forks.
+  ///
+  /// - Parameter seconds: After so long the child is ended by an alarm.
+  /// - Parameter body: Runs in the child alone; says what the parent is to know.
+  package init(seconds: UInt32 = 30, _ body: () -> String) throws {
+    var ends: [Int32] = [0, 0]
+    guard Self.makePipe(&ends) == 0 else { throw Violation("the system gives no pipe") }
+    let id = Self.fork()
+    guard id >= 0 else { throw Violation("the system gives no process") }
+    guard id == 0 else {
+      close(ends[1])
+      (self.id, pipe) = (id, ends[0])
+      return
+    }
+    Self.endAlone(after: seconds)
+    let words = Array(body().utf8)
+    var done = 0
+    while done < words.count {
+      let count = words[done...].withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
+      if count <= 0 { break }
+      done += count
+    }
+    _exit(0)
+  }
+
+  /// Forks, and waits for the child.
+  package static func run(seconds: UInt32 = 30, _ body: () -> String) throws -> Outcome {
+    try ForkedChild(seconds: seconds, body).wait()
+  }
+
+  /// Reads what the child says until it ends.
+  package func wait() -> Outcome {
+    var words: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = read(pipe, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 { break }
+      words += buffer[..<count]
+    }
+    close(pipe)
+    var status: Int32 = 0
+    while waitpid(id, &status, 0) < 0, errno == EINTR {}
+    return Outcome(words: String(decoding: words, as: UTF8.self), signal: status & 0x7F)
+  }
+
+  /// Ends this process at once, with a signal that it cannot catch.
+  package static func endBySignal() { raise(SIGKILL) }
+
+  /// Ends this process at once, without its handlers.
+  package static func endAtOnce() -> Never { _exit(0) }
+
+  /// Whether the process that forked this one has ended.
+  package static func hasLost(parent: Int32) -> Bool { getppid() != parent }
+
+  package static var processID: Int32 { getpid() }
+
+  package static func waitAMillisecond() { SystemLink.waitAMillisecond() }
+
+  /// An alarm is not inherited, its handler and mask are.
+  private static func endAlone(after seconds: UInt32) {
+    signal(SIGALRM, SIG_DFL)
+    var alone = sigset_t()
+    sigemptyset(&alone)
+    sigaddset(&alone, SIGALRM)
+    pthread_sigmask(SIG_UNBLOCK, &alone, nil)
+    alarm(seconds)
+  }
+
+  private static func makePipe(_ ends: inout [Int32]) -> Int32 {
+    #if canImport(Darwin)
+      Darwin.pipe(&ends)
+    #elseif canImport(Glibc)
+      Glibc.pipe(&ends)
+    #elseif canImport(Musl)
+      Musl.pipe(&ends)
+    #endif
+  }
+
+  /// The function is hidden from Swift, which is right for programs that go on in the child.
+  private static func fork() -> pid_t {
+    #if canImport(Darwin)
+      let everywhere = UnsafeMutableRawPointer(bitPattern: -2)
+    #else
+      let everywhere: UnsafeMutableRawPointer? = nil
+    #endif
+    guard let function = dlsym(everywhere, "fork") else { return -1 }
+    return unsafeBitCast(function, to: (@convention(c) () -> pid_t).self)()
+  }
+}
