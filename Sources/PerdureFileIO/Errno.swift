@@ -104,4 +104,5 @@ enum KnownErrno {
 
   static let invalidArgument = EINVAL
   static let mediaFailure = EIO
+  static let fileTooLarge = EFBIG
 }

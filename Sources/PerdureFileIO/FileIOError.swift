@@ -117,6 +117,16 @@ extension FileIOError {
     /// Whether the volume, or the user's share of it, had no room left.
     package var isLackOfRoom: Bool { self == .noSpace || self == .quotaExceeded }
 
+    /// Whether the process or the system had too little of something but room: the same call may
+    /// succeed later.
+    package var isShortage: Bool { self == .tooManyOpenFiles || self == .outOfMemory }
+
+    /// Whether the code says something about the file: it is gone, it is another thing, or it
+    /// cannot be read.
+    package var isAboutFile: Bool {
+      [.notFound, .notAFile, .isADirectory, .notADirectory, .mediaError].contains(self)
+    }
+
     /// Half a sentence: what the code means.
     var meaning: String {
       switch kind {

@@ -78,6 +78,7 @@ extension POSIXFile {
   }
 
   func truncate(to length: Int64) throws(FileIOError) {
+    try checkLimit(UInt64(length), "lock")
     let result = try withDescriptor("lock") { descriptor in SystemCall.truncate(descriptor, to: length) }
     guard result.errno == 0 else { throw failure(result.errno, "lock") }
   }
@@ -104,6 +105,8 @@ extension POSIXFile {
       throw FileIOError(.permissionDenied, operation: "write", path: path, offset: offset)
     }
     try FileRange.check(bytes.count, at: offset, operation: "write", path: path)
+    let end = offset + UInt64(bytes.count)
+    if end > allowedEnd.load(ordering: .relaxed) { try checkLimit(end, "write") }
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
@@ -118,9 +121,25 @@ extension POSIXFile {
 
 // Room.
 extension POSIXFile {
+  /// How far behind a write that was allowed the limit is not asked for again, in bytes.
+  private static let limitStep: UInt64 = 1 << 20
+
+  /// Refuses what would make the file longer than the process may make files (RLIMIT_FSIZE): the
+  /// system would send a signal (SIGXFSZ), which ends a process that does not expect it.
+  ///
+  /// The limit is asked for when a file comes to its next mebibyte, as each question costs as much
+  /// as a small write. One that is lowered below what the process writes already is not seen
+  /// before.
+  private func checkLimit(_ end: UInt64, _ operation: String) throws(FileIOError) {
+    let limit = SystemCall.fileLengthLimit()
+    guard end <= limit else { throw failure(KnownErrno.fileTooLarge, operation, at: end) }
+    allowedEnd.store(min(limit, end + Self.limitStep), ordering: .relaxed)
+  }
+
   func allocate(_ length: UInt64) throws(FileIOError) {
     guard isWritable else { throw FileIOError(.permissionDenied, operation: "allocate", path: path) }
     try FileRange.check(0, at: length, operation: "allocate", path: path)
+    try checkLimit(length, "allocate")
     let number = try withDescriptor("allocate") { descriptor in
       SystemCall.allocate(descriptor, length: Int64(length))
     }

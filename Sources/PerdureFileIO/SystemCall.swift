@@ -1,6 +1,8 @@
 // Every call into the operating system's file interface, one thin function each: interrupted calls are
 // repeated, the error number is read before anything else can change it, and nothing is interpreted.
 
+import CPerdureShims
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -128,6 +130,9 @@ extension SystemCall {
       }
     #endif
   }
+
+  /// How long the process may make files, in bytes, at this moment.
+  static func fileLengthLimit() -> UInt64 { perdure_file_length_limit() }
 
   static func size(_ descriptor: Int32) -> SystemResult<Int64> {
     var status = stat()

@@ -1,0 +1,185 @@
+import PerdureFileIO
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Limits that the system puts on a process. They hold for all of it, so each test has one of its
+/// own.
+@Suite("Limits of the process")
+struct ProcessLimitTests {
+  private enum Limit {
+    case fileLength, files
+
+    func set(_ value: UInt) {
+      #if canImport(Glibc)
+        let resource =
+          self == .fileLength
+          ? __rlimit_resource_t(RLIMIT_FSIZE.rawValue) : __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      #else
+        let resource = self == .fileLength ? RLIMIT_FSIZE : RLIMIT_NOFILE
+      #endif
+      var limit = rlimit()
+      getrlimit(resource, &limit)
+      limit.rlim_cur = min(rlim_t(value), limit.rlim_max)
+      setrlimit(resource, &limit)
+    }
+  }
+
+  private static func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.compactsAutomatically = false
+    options.reserveBytes = 0
+    return options
+  }
+
+  private struct Wrong: Error {}
+
+  private static func expect(_ isTrue: Bool, _ what: @autoclosure () -> String) throws {
+    if isTrue { return }
+    print(what())
+    throw Wrong()
+  }
+
+  private static func refusal(_ body: () throws -> Void) throws -> StoreError {
+    do { try body() } catch let error as StoreError { return error }
+    print("it was not refused")
+    throw Wrong()
+  }
+
+  @Test("At the limit of file lengths a commit is refused with a code, and the process and the store go on")
+  func fileLength() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
+      Limit.fileLength.set(4 << 20)
+      let store = try Store(at: path, options: Self.options())
+      let rows = try store.keyspace("rows", .dense)
+      var (count, refused) = (0 as UInt64, 0)
+      while count < 1500 {
+        do {
+          try store.write(durability: .processCrash) {
+            try $0.put([UInt8](repeating: 1, count: 10_000), id: count, in: rows)
+          }
+          count += 1
+        } catch let error as StoreError {
+          // The log goes on in another segment.
+          try Self.expect(error.cause?.code == .fileTooLarge, "\(error)")
+          refused += 1
+        }
+      }
+      try Self.expect((1...8).contains(refused), "\(refused) commits were refused")
+      try store.close()
+      let again = try Store(at: path, options: Self.options())
+      try Self.expect(again.snapshot().count(in: rows) == 1500, "rows are lost")
+      try Self.expect(try again.verify().isClean, "the store is damaged")
+    }
+  }
+
+  @Test("A long value, a checkpoint and room that is held back keep to the limit of file lengths")
+  func longValue() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
+      let store = try Store(at: path, options: Self.options())
+      let rows = try store.keyspace("rows", .dense)
+      Limit.fileLength.set(3 << 20)
+      let error = try Self.refusal {
+        try store.write { try $0.put([UInt8](repeating: 1, count: 5 << 20), id: 1, in: rows) }
+      }
+      try Self.expect(error.cause?.code == .fileTooLarge, "\(error)")
+      let file = try POSIXFileSystem().open(path + ".other", .create)
+      do {
+        try file.allocate(8 << 20)
+        throw Wrong()
+      } catch let error as FileIOError { try Self.expect(error.code == .fileTooLarge, "\(error)") }
+      try store.checkpoint()
+      try store.write { try $0.put([1], id: 2, in: rows) }
+      Limit.fileLength.set(1 << 30)
+      try store.write { try $0.put([UInt8](repeating: 1, count: 5 << 20), id: 1, in: rows) }
+      try Self.expect(try store.verify().isClean, "the store is damaged")
+      try store.close()
+    }
+  }
+
+  @Test("Whatever is asked for with few descriptors left is done or refused, and done when there are more")
+  func files() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [folder = directory.path as String] in
+      Limit.files.set(120)
+      for (name, call) in Self.calls {
+        for spare in 0...4 {
+          let path = "\(folder)/\(name) \(spare).perdure"
+          var options = Self.options()
+          options.segmentCapacityBytes = 64 << 10
+          options.blobThresholdBytes = 4096
+          let store = try Store(at: path, options: options)
+          let rows = try store.keyspace("rows", .dense)
+          for id in 0..<150 as Range<UInt64> {
+            try store.write(durability: .processCrash) {
+              try $0.put([UInt8](repeating: 1, count: id % 25 == 0 ? 6000 : 900), id: id % 90, in: rows)
+            }
+          }
+          try store.sync()
+          var held: [any File] = []
+          while let file = try? POSIXFileSystem().open("\(path)/SUPERBLOCK", .read) { held.append(file) }
+          held.removeLast(spare)
+          do { try call(store, rows) } catch let error as StoreError {
+            try Self.expect(error.code == .io && error.cause?.code == .tooManyOpenFiles, "\(name): \(error)")
+          }
+          held = []
+          do {
+            try call(store, rows)
+            try store.write { try $0.put([7], id: 7, in: rows) }
+            try store.compact()
+            try store.checkpoint()
+            let report = try store.verify()
+            try Self.expect(report.isClean, "\(name), \(spare) left: \(report.findings)")
+            try store.close()
+          } catch { try Self.expect(false, "\(name), \(spare) left, then more: \(error)") }
+        }
+      }
+    }
+  }
+
+  private typealias Call = @Sendable (Store, Keyspace) throws -> Void
+
+  private static let calls: [(String, Call)] = [
+    ("write", { store, rows in try store.write { try $0.put([1], id: 1, in: rows) } }),
+    (
+      "segment",
+      { store, rows in
+        for id in 0..<90 as Range<UInt64> {
+          try store.write { try $0.put([UInt8](repeating: 2, count: 900), id: id, in: rows) }
+        }
+      }
+    ),
+    (
+      "long value",
+      { store, rows in try store.write { try $0.put([UInt8](repeating: 2, count: 9000), id: 1, in: rows) } }
+    ),
+    ("compact", { store, _ in try store.compact() }),
+    ("checkpoint", { store, _ in try store.checkpoint() }),
+    ("keyspace", { store, _ in _ = try store.keyspace("other", .dense) }),
+    ("reader", { store, rows in _ = try store.snapshot().reader(id: 0, in: rows)?.bytes(in: 0..<10) }),
+    ("read", { store, rows in _ = try store.snapshot().value(id: 0, in: rows) }),
+    ("readers", { store, _ in _ = try store.readers }),
+    (
+      "verify",
+      { store, _ in
+        let report = try store.verify()
+        guard report.isClean else {
+          print(report.findings)
+          throw Wrong()
+        }
+      }
+    ),
+  ]
+}
