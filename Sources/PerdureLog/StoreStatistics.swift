@@ -60,6 +60,11 @@ public struct StoreStatistics: Sendable {
   public var checkpointFailuresSinceOpen: Int
   /// What the last of them failed for.
   public var lastCheckpointFailure: String?
+  /// Why the file in which readers register (`READERS`) could not be read when that mattered last;
+  /// nil when it could. As long as it cannot be read, a reader of any state is assumed: no file of
+  /// a long value is removed, and no room in the index file is used again. Both go on as soon as
+  /// the file can be read, or is removed while nobody reads.
+  public var lastReadersFailure: String?
   /// Bytes that are held back on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
   /// Whether less is held back than should be, because there is no room: only commits that make the store
@@ -139,7 +144,9 @@ extension Store {
           superblockBytesSinceOpen: state.superblock?.writtenByteCount ?? 0,
           blobBytesSinceOpen: engine.written.blobs,
           checkpointFailuresSinceOpen: checkpoints.failureCount,
-          lastCheckpointFailure: checkpoints.lastFailure, reserveBytes: engine.reserve.heldBytes,
+          lastCheckpointFailure: checkpoints.lastFailure,
+          lastReadersFailure: engine.readers.lastFailure.map { "\($0)" },
+          reserveBytes: engine.reserve.heldBytes,
           isShortOfRoom: engine.reserve.isShort,
           dictionaries: state.catalog.dictionaries.count,
           compressibleBytesSinceOpen: packing.valueBytes, compressedBytesSinceOpen: packing.storedBytes,

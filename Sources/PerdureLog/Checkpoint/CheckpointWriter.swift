@@ -24,6 +24,9 @@ struct CheckpointSource {
 /// The order (FORMAT.md, K-rules): the log is durable up to the checkpoint's place before it begins here;
 /// nodes and root block are written and synced; then the caller names the root block in a superblock,
 /// and says so (`didName`).
+///
+/// A file of which a sync has failed is written no more (S7): nobody knows what it holds. The next
+/// checkpoint begins another one and copies all nodes to it, those of the mapped file too.
 struct CheckpointWriter: ~Copyable {
   private let directory: any Directory
   private let store: StoreID
@@ -32,7 +35,14 @@ struct CheckpointWriter: ~Copyable {
   private var opened: OpenedCheckpoint?
   private var file: IndexFile?
   private var nextFileNumber: UInt64
-  /// Of the newest checkpoint; 0: there is none in this file.
+  private let readers: ReaderTable
+  /// Whether the file that was written so far is written no more.
+  private(set) var beginsAnew = false
+  /// Where nodes of the file that the store was opened with stand in the one that is written; nil:
+  /// where they are.
+  private var relocation: NodeRelocation?
+  private var writtenBefore: UInt64 = 0
+  /// Of the newest checkpoint; 0: there is none.
   private var number: UInt64
   /// The checkpoint that the newest but one superblock names, or an older one: see A2.
   private var confirmedNumber: UInt64
@@ -42,15 +52,14 @@ struct CheckpointWriter: ~Copyable {
   private var written: (reference: CheckpointReference, root: SlotAllocator.Run, version: UInt64)?
   /// The versions that the checkpoints since the opening hold, in order.
   private var named: [(number: UInt64, version: UInt64)] = []
-  /// Why the file can be written no more.
-  private(set) var failure: (any Error)?
   /// Asked before each node: true stops writing.
   var isCancelled: () -> Bool = { false }
 
   init(
     directory: any Directory, store: StoreID, opened: OpenedCheckpoint?,
-    nextFileNumber: UInt64
+    nextFileNumber: UInt64, readers: ReaderTable
   ) {
+    self.readers = readers
     self.directory = directory
     self.store = store
     self.nextFileNumber = nextFileNumber
@@ -61,37 +70,72 @@ struct CheckpointWriter: ~Copyable {
   }
 
   /// Bytes written to index files since the store was opened.
-  var writtenByteCount: UInt64 { file?.writtenByteCount ?? 0 }
+  var writtenByteCount: UInt64 { writtenBefore + (file?.writtenByteCount ?? 0) }
 
   /// Bytes of the index file that hold something that is needed.
   var byteCountInUse: Int { file?.byteCountInUse ?? opened?.byteCountInUse ?? 0 }
 
   /// Writes what is not in the file yet, and makes it durable.
+  ///
+  /// - Parameter source: Where `beginsAnew`, taken when the arena had forgotten its slots
+  ///   (`NodeArena.forgetSlots`).
   mutating func write(_ source: CheckpointSource) throws -> CheckpointReference {
-    if let failure { throw failure }
+    if beginsAnew { beginAnew(source) }
     do {
       return try writeUnguarded(source)
     } catch {
-      // For lack of room, or of a number for a file, it may be tried again. After a failed sync nobody knows what
-      // the file holds.
+      // For lack of room, or of a number for a file, the same file is tried again. After a failed
+      // sync nobody knows what it holds.
       let code = (error as? FileIOError)?.code
-      let isPassing = code?.isLackOfRoom ?? false || code == .tooManyOpenFiles
+      let isPassing = code?.isLackOfRoom ?? false || code?.isShortage ?? false
       let isSync = (error as? FileIOError)?.isSync ?? false
-      if !(error is IndexFile.Cancelled), isSync || !isPassing { failure = error }
+      if !(error is IndexFile.Cancelled), isSync || !isPassing { beginsAnew = true }
       throw error
     }
+  }
+
+  /// Leaves the file that was written so far as it is, for whoever opens the store with a
+  /// checkpoint in it.
+  private mutating func beginAnew(_ source: CheckpointSource) {
+    beginsAnew = false
+    if let file {
+      writtenBefore += file.writtenByteCount
+      // No superblock names it. One that cannot be removed means nothing, and goes at the next
+      // opening.
+      if root == nil { try? file.remove(from: directory) }
+    }
+    file = nil
+    root = nil
+    written = nil
+    named = []
+    formerRoots = []
+    confirmedNumber = number
+    relocation = opened.map { NodeRelocation(unitCount: $0.mapping.length / NodeSlot.unitByteCount + 1) }
+    for keyspace in source.catalog.keyspaces {
+      NodeSlots.forget(source.root.trees(of: keyspace).dense)
+      NodeSlots.forget(source.root.trees(of: keyspace).ordered)
+    }
+    for entry in source.catalog.indexes { NodeSlots.forget(source.root.tree(of: entry.index)) }
   }
 
   private mutating func writeUnguarded(_ source: CheckpointSource) throws -> CheckpointReference {
     let next = number + 1
     let file = try openFile()
+    // Of a checkpoint that no superblock came to name.
+    if let written { file.slots.free(written.root, notReachedFrom: 0) }
+    written = nil
     for slot in source.freed {
+      guard let run = run(slot) else { continue }
       file.slots.free(
-        SlotAllocator.Run(slot), reachedFrom: firstToReach(slot.stamp), notReachedFrom: next)
+        run, reachedFrom: firstToReach(slot.stamp), notReachedFrom: next)
     }
     file.isCancelled = isCancelled
     try reuse(in: file)
-    let block = try writeTrees(of: source, number: next, to: file)
+    let block: CheckpointRoot
+    do { block = try writeTrees(of: source, number: next, to: file) } catch {
+      try checkNodes()
+      throw error
+    }
     try checkNodes()
     let bytes = Self.encode(block)
     let slot = try file.allocate(unitCount: NodeSlot.unitCount(block.length))
@@ -110,6 +154,13 @@ struct CheckpointWriter: ~Copyable {
     return reference
   }
 
+  /// The units of a node that was freed; nil: they are in a file that is written no more.
+  private func run(_ freed: FreedSlot) -> SlotAllocator.Run? {
+    guard freed.stamp == 0, let relocation else { return SlotAllocator.Run(freed) }
+    let slot = relocation[freed.slot]
+    return slot == .none ? nil : SlotAllocator.Run(slot: slot.number, unitCount: freed.unitCount)
+  }
+
   /// The first checkpoint that may reach a node with this stamp: the first that holds its version or a later one.
   private func firstToReach(_ stamp: UInt64) -> UInt64 {
     if stamp == 0 { return 0 }
@@ -123,7 +174,7 @@ struct CheckpointWriter: ~Copyable {
 
   /// Whether only the newest superblock names the newest checkpoint, and units wait for another one.
   var isUnconfirmed: Bool {
-    failure == nil && confirmedNumber < number && (file?.slots.waitingUnitCount ?? 0) > 0
+    !beginsAnew && confirmedNumber < number && (file?.slots.waitingUnitCount ?? 0) > 0
   }
 
   /// Both of the newest superblocks name the newest checkpoint.
@@ -145,9 +196,10 @@ struct CheckpointWriter: ~Copyable {
 
   private mutating func openFile() throws -> IndexFile {
     if let file { return file }
-    if let opened { return try takeOver(opened) }
-    let created = try IndexFile.create(nextFileNumber, in: directory, store: store)
+    if let opened, relocation == nil { return try takeOver(opened) }
+    // A number is used once: a system may make the name and say that it has not.
     nextFileNumber += 1
+    let created = try IndexFile.create(nextFileNumber - 1, in: directory, store: store)
     file = created
     return created
   }
@@ -172,9 +224,9 @@ struct CheckpointWriter: ~Copyable {
 
   /// Makes free what the two newest superblocks do not reach, and no reader in another opening. A2, X4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
-    let readers = ReaderTable(directory: directory).needs()
+    let needs = readers.needs()
     let (confirmed, fileNumber) = (confirmedNumber, file.number)
-    let isRead = { readers.mayReach($0, inIndexFile: fileNumber) }
+    let isRead = { needs.mayReach($0, inIndexFile: fileNumber) }
     for former in formerRoots where former.reached.upperBound <= confirmed && !isRead(former.reached) {
       try file.invalidate(rootAt: former.slot)
     }
@@ -185,7 +237,7 @@ struct CheckpointWriter: ~Copyable {
   private func writeTrees(
     of source: CheckpointSource, number: UInt64, to file: IndexFile
   ) throws -> CheckpointRoot {
-    var writer = NodeWriter(to: file)
+    var writer = NodeWriter(to: file, relocation)
     let root = source.root
     let keyspaces = try source.catalog.keyspaces.map { keyspace in
       let trees = root.trees(of: keyspace)

@@ -22,7 +22,10 @@ extension Engine {
       retryLater()
       throw error
     }
-    guard let (source, pin) = try inTurn({ state in try takeSource(&state) }) else { return false }
+    let beginsAnew = writer.beginsAnew
+    guard let (source, pin) = try inTurn({ state in try takeSource(&state, beginsAnew) }) else {
+      return false
+    }
     defer { release(pin) }
     do {
       try gate.waitUntilSynced(source.root.pointee.end)
@@ -49,11 +52,13 @@ extension Engine {
     return true
   }
 
-  private func takeSource(_ state: inout CommitterState) throws -> (CheckpointSource, Pin)? {
+  private func takeSource(
+    _ state: inout CommitterState, _ beginsAnew: Bool
+  ) throws -> (CheckpointSource, Pin)? {
     guard state.tailBytes > 0, state.end > .start else { return nil }
     let (pin, root) = pinRoot()
     precondition(root == state.root, "In a turn the newest root is the committer's")
-    return (state.checkpointSource(held(state)), pin)
+    return (state.checkpointSource(held(state), beginsAnew), pin)
   }
 
   /// Step 4; without a reference the superblock says once more what it said.
@@ -90,8 +95,11 @@ extension CommitterState {
   var indexByteCount: Int { max(arena.liveByteCount, indexFileByteCount) }
 
   /// What a checkpoint of the published root is made of.
-  mutating func checkpointSource(_ pinned: PinnedVersions) -> CheckpointSource {
+  ///
+  /// - Parameter beginsAnew: Whether it goes into another file than the checkpoints before.
+  mutating func checkpointSource(_ pinned: PinnedVersions, _ beginsAnew: Bool) -> CheckpointSource {
     reclaim(pinned)
+    if beginsAnew { arena.forgetSlots() }
     return CheckpointSource(
       root: root, catalog: catalog, untrusted: indexes.unavailable, duplicated: duplicatedIndexes,
       blobs: liveBlobs, nextBlob: nextBlob, freed: arena.takeFreedSlots(), segmentUsage: usage.encode(),
@@ -106,10 +114,11 @@ extension Store {
   /// committed is durable when this returns, the checkpoint too.
   ///
   /// - Throws: `StoreError`: `.corruption` when the index file is damaged (no record is lost: the next opening builds
-  ///   the index from the log), `.diskFull`, `.io` when the index file could not be written (the store goes on;
-  ///   after a sync that failed, and after anything but a lack of room or of open files, without checkpoints
-  ///   until it is opened again: the next ones throw, too), `.poisoned`, `.closed`, `.readOnly`.
-  /// - Complexity: one write for what changed in the index since the last checkpoint, and three syncs.
+  ///   the index from the log), `.diskFull`, `.io` when the index file could not be written (the
+  ///   store goes on, and the next checkpoint is written; after a sync that failed, into another
+  ///   file), `.poisoned`, `.closed`, `.readOnly`, `.forked`.
+  /// - Complexity: one write for what changed in the index since the last checkpoint, and three
+  ///   syncs; after one that failed, for the whole index.
   public func checkpoint() throws {
     try engine.checkWritable()
     do {
@@ -119,7 +128,8 @@ extension Store {
     } catch is IndexFile.Cancelled {
       throw StoreError.closed
     } catch is SlotAllocator.Full {
-      throw StoreError(.io, "The index file has no room left; close the store and open it again")
+      throw StoreError(
+        .io, "The index file has no room left; write another checkpoint, which begins a new file")
     }
   }
 }

@@ -86,6 +86,11 @@ final class IndexFile: NodeSink {
     writtenByteCount += UInt64(zeros.count)
   }
 
+  /// Removes the file, which nothing names.
+  func remove(from directory: any Directory) throws(FileIOError) {
+    try directory.remove(StoreFileName.index(number).string)
+  }
+
   /// Makes everything durable, the name too.
   func sync(in directory: any Directory) throws(FileIOError) {
     try flush()

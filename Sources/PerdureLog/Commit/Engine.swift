@@ -89,7 +89,7 @@ final class Engine: @unchecked Sendable {
     indexNodes = checkpoint?.nodes
     let writer = CheckpointWriter(
       directory: directory, store: recovered.storeID, opened: checkpoint,
-      nextFileNumber: nextIndexFile)
+      nextFileNumber: nextIndexFile, readers: readers)
     checkpointer = Checkpointer(writer, options.checkpoints)
     state = recovered
     state.nextSyncAhead = state.end.offset + options.syncAheadBytes

@@ -93,6 +93,18 @@ final class NodeArena {
     return freedSlots
   }
 
+  /// Another index file is begun: what is retired has no slot in it, so none is freed with it. What
+  /// the published version reaches gets other slots from whoever writes the file. N6
+  func forgetSlots() {
+    freedSlots = []
+    let forget = { (element: RetiredQueue.Element) in
+      let header = NodeHeader(element.node)
+      if !header.isInFile { header.slot = .none }
+    }
+    retired.forEach(forget)
+    held.forEach(forget)
+  }
+
   /// Nodes and blocks the working version has made so far.
   var createdCount: Int { created.count }
 }

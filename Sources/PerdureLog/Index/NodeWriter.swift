@@ -16,6 +16,8 @@ import PerdureFormat
 //      below it. So a walk that was cut short can be begun again, and writes nothing twice.
 //  W2  The slot of a node in memory is written by the one who writes checkpoints, while a pin keeps the
 //      node alive.
+//  W3  Where another file is begun, nodes that lie in the mapped file are copied too. Nobody writes
+//      them, so their new places stand in a table (`NodeRelocation`).
 
 /// Where the bytes of nodes go.
 protocol NodeSink {
@@ -48,6 +50,8 @@ struct TreeImage: Equatable {
 /// the trees is pinned.
 struct NodeWriter<Sink: NodeSink>: ~Copyable {
   private(set) var sink: Sink
+  /// W3; nil while nodes of the mapped file are in the file that is written.
+  private let relocation: NodeRelocation?
   private let buffer: UnsafeMutableRawBufferPointer
 
   /// Room for the longest block.
@@ -56,8 +60,9 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     return NodeSlot.unitCount(longest) * NodeSlot.unitByteCount
   }
 
-  init(to sink: Sink) {
+  init(to sink: Sink, _ relocation: NodeRelocation? = nil) {
     self.sink = sink
+    self.relocation = relocation
     buffer = .allocate(byteCount: Self.bufferByteCount, alignment: NodeSlot.unitByteCount)
   }
 
@@ -65,13 +70,13 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
 
   mutating func write(_ tree: OrderedTree) throws -> TreeImage {
     guard let root = tree.root else { return TreeImage() }
-    if !tree.file.contains(root) { try write(OrderedNode(root), tree.file) }
+    if !isWritten(root, tree.file) { try write(OrderedNode(root), tree.file) }
     return image(root, tree.height, tree.count, tree.file)
   }
 
   mutating func write(_ table: DenseTable) throws -> TreeImage {
     guard let root = table.root else { return TreeImage() }
-    if !table.file.contains(root) { try write(DenseNode(root), table.file) }
+    if !isWritten(root, table.file) { try write(DenseNode(root), table.file) }
     return image(root, table.height, table.count, table.file)
   }
 
@@ -79,42 +84,57 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     _ root: UnsafeMutableRawPointer, _ height: Int, _ count: Int, _ file: FileNodes
   ) -> TreeImage {
     let tag = tag(of: root, CountWord(count: count), file)
-    return TreeImage(slot: Self.slot(of: root, file), height: height, count: count, tag: tag)
+    return TreeImage(slot: slot(of: root, file), height: height, count: count, tag: tag)
   }
 
   /// Where a node that was written, now or earlier, is in the file.
-  private static func slot(of node: UnsafeMutableRawPointer, _ file: FileNodes) -> NodeSlot {
-    let slot = file.contains(node) ? file.slot(of: node) : NodeHeader(node).slot
+  private func slot(of node: UnsafeMutableRawPointer, _ file: FileNodes) -> NodeSlot {
+    let slot = slotIfAny(of: node, file)
     precondition(slot != .none, "W1: children are written before their parents")
     return slot
+  }
+
+  private func slotIfAny(of node: UnsafeMutableRawPointer, _ file: FileNodes) -> NodeSlot {
+    guard file.contains(node) else { return NodeHeader(node).slot }
+    let slot = file.slot(of: node)
+    return relocation.map { $0[slot] } ?? slot
+  }
+
+  private func isWritten(_ node: UnsafeMutableRawPointer, _ file: FileNodes) -> Bool {
+    slotIfAny(of: node, file) != .none
+  }
+
+  /// A node that was written to the file, now or earlier, has it in the mapped file as it is. W3
+  private func isInFile(_ node: UnsafeMutableRawPointer, _ file: FileNodes) -> Bool {
+    relocation == nil && file.contains(node)
   }
 
   /// What a parent says of a node that was written. A node in the file that nobody came to in this opening
   /// still has the tag beside it (T6).
   private func tag(of node: UnsafeMutableRawPointer, _ below: CountWord, _ file: FileNodes) -> UInt32 {
-    guard file.contains(node) else { return CountWord.tag(of: sink.checksum(of: NodeHeader(node).slot)) }
+    guard isInFile(node, file) else { return CountWord.tag(of: sink.checksum(of: slot(of: node, file))) }
     return below.tag != 0 ? below.tag : file.tag(of: node)
   }
 
   private mutating func write(_ node: OrderedNode, _ file: FileNodes) throws {
-    let header = NodeHeader(node.base)
-    if header.slot != .none { return }
+    if isWritten(node.base, file) { return }
     if !node.isLeaf {
       for index in 0..<node.count {
         let child = node.childAddress(index)
-        if !file.contains(child) { try write(OrderedNode(child), file) }
+        if isWritten(child, file) { continue }
+        try write(OrderedNode(try checked(file.checked(child, at: index, of: node), file)), file)
       }
     }
     if node.hasBlocks {
       for index in 0..<node.count {
-        if let block = node.block(index), !file.contains(block) { try writeBlock(block) }
+        if let block = node.block(index), !isWritten(block, file) { try writeBlock(block, file) }
       }
     }
     let copy = OrderedNode(copyToBuffer(node.base, byteCount: OrderedNode.byteCount))
     let slot = try sink.allocate(unitCount: NodeSlot.unitCount(OrderedNode.byteCount))
     copy.forEachReference { place in
       let target = node.base + place.loadUnaligned(as: Int.self)
-      let distance = Self.slot(of: target, file).offset - slot.offset
+      let distance = self.slot(of: target, file).offset - slot.offset
       place.storeBytes(of: distance, as: Int.self)
     }
     if !node.isLeaf {
@@ -125,30 +145,40 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
       }
     }
     copy.clearUnusedBytes()
-    try finish(header, at: slot, byteCount: OrderedNode.byteCount) { sink, checksum in
-      node.hasBlocks ? Self.naming(blocksOf: node, file, sink, continuing: checksum) : checksum
+    try finish(node.base, file, at: slot, byteCount: OrderedNode.byteCount) { writer, checksum in
+      node.hasBlocks ? writer.naming(blocksOf: node, file, continuing: checksum) : checksum
     }
   }
 
+  /// A node of the mapped file that is about to be copied. W3
+  ///
+  /// - Throws: `DamagedNode` when it is not what it should be.
+  private func checked(
+    _ node: UnsafeMutableRawPointer, _ file: FileNodes
+  ) throws(DamagedNode) -> UnsafeMutableRawPointer {
+    if file.isDamaged { throw DamagedNode() }
+    return node
+  }
+
   /// Continues the checksum of a node over those of its blocks, which were written, now or earlier.
-  private static func naming(
-    blocksOf node: OrderedNode, _ file: FileNodes, _ sink: Sink, continuing checksum: UInt32
+  private borrowing func naming(
+    blocksOf node: OrderedNode, _ file: FileNodes, continuing checksum: UInt32
   ) -> UInt32 {
     (0..<node.count).reduce(checksum) { checksum, index in
       guard let block = node.block(index) else { return checksum }
-      let header = NodeHeader(block)
-      let named = file.contains(block) ? header.fileChecksum : sink.checksum(of: header.slot)
+      let named =
+        isInFile(block, file) ? NodeHeader(block).fileChecksum : sink.checksum(of: slot(of: block, file))
       return NodeChecksum.naming(named, continuing: checksum)
     }
   }
 
   private mutating func write(_ node: DenseNode, _ file: FileNodes) throws {
-    let header = NodeHeader(node.base)
-    if header.slot != .none { return }
+    if isWritten(node.base, file) { return }
     let isLeaf = node.level == 0
     if !isLeaf {
-      for slot in 0..<DenseNode.slotCount {
-        if let child = node.childAddress(slot), !file.contains(child) { try write(DenseNode(child), file) }
+      for way in 0..<DenseNode.slotCount {
+        guard let child = node.childAddress(way), !isWritten(child, file) else { continue }
+        try write(DenseNode(try checked(file.checked(child, at: way, of: node), file)), file)
       }
     }
     let byteCount = isLeaf ? DenseNode.leafByteCount : DenseNode.innerByteCount
@@ -157,22 +187,20 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     if !isLeaf {
       for way in 0..<DenseNode.slotCount {
         guard let child = node.childAddress(way) else { continue }
-        let distance = Self.slot(of: child, file).offset - slot.offset
+        let distance = self.slot(of: child, file).offset - slot.offset
         copy.slotAddress(way).storeBytes(of: distance, as: Int.self)
         let below = node.countWord(way)
         copy.setCountWord(way, CountWord(count: below.count, tag: tag(of: child, below, file)))
       }
     }
-    try finish(header, at: slot, byteCount: byteCount)
+    try finish(node.base, file, at: slot, byteCount: byteCount)
   }
 
-  private mutating func writeBlock(_ block: UnsafeMutableRawPointer) throws {
-    let header = NodeHeader(block)
-    guard header.slot == .none else { return }
-    let byteCount = header.fileByteCount
+  private mutating func writeBlock(_ block: UnsafeMutableRawPointer, _ file: FileNodes) throws {
+    let byteCount = NodeHeader(block).fileByteCount
     _ = copyToBuffer(block, byteCount: byteCount)
     let slot = try sink.allocate(unitCount: NodeSlot.unitCount(byteCount))
-    try finish(header, at: slot, byteCount: byteCount)
+    try finish(block, file, at: slot, byteCount: byteCount)
   }
 
   private func copyToBuffer(_ node: UnsafeMutableRawPointer, byteCount: Int) -> UnsafeMutableRawPointer {
@@ -188,20 +216,41 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   /// - Parameter continuing: Continues the checksum over what it is about besides.
   @inline(__always)
   private mutating func finish(
-    _ header: NodeHeader, at slot: NodeSlot, byteCount: Int,
-    continuing: (Sink, UInt32) -> UInt32 = { $1 }
+    _ node: UnsafeMutableRawPointer, _ file: FileNodes, at slot: NodeSlot, byteCount: Int,
+    continuing: (borrowing NodeWriter, UInt32) -> UInt32 = { $1 }
   ) throws {
     let bytes = UnsafeMutableRawBufferPointer(
       rebasing: buffer[..<(NodeSlot.unitCount(byteCount) * NodeSlot.unitByteCount)])
     let copy = NodeHeader(bytes.baseAddress.unsafelyUnwrapped)
     copy.slot = slot
-    let checksum = continuing(sink, NodeChecksum.of(UnsafeRawBufferPointer(bytes)))
+    let checksum = continuing(self, NodeChecksum.of(UnsafeRawBufferPointer(bytes)))
     copy.stamp = NodeSlot.fileStampBit | UInt64(checksum)
     do { try sink.write(UnsafeRawBufferPointer(bytes), at: slot) } catch {
       sink.free(slot, unitCount: NodeSlot.unitCount(byteCount))
       throw error
     }
-    header.slot = slot
+    if let relocation, file.contains(node) {
+      relocation[file.slot(of: node)] = slot
+    } else {
+      NodeHeader(node).slot = slot
+    }
+  }
+}
+
+/// A node of the mapped index file is not what it should be; `MappedNodes.check` says what.
+struct DamagedNode: Error {}
+
+/// Where nodes of the mapped index file stand in another one. W3
+final class NodeRelocation {
+  private var slots: [UInt32]
+
+  /// - Parameter unitCount: Of the mapped file.
+  init(unitCount: Int) { slots = [UInt32](repeating: 0, count: unitCount) }
+
+  /// None: it was not copied.
+  subscript(slot: NodeSlot) -> NodeSlot {
+    get { NodeSlot(number: Int(slot.number) < slots.count ? slots[Int(slot.number)] : 0) }
+    set { slots[Int(slot.number)] = newValue.number }
   }
 }
 

@@ -66,6 +66,10 @@ struct RetiredQueue: ~Copyable {
 
   var last: Element? { count == 0 ? nil : base[(head &+ count &- 1) & (capacity &- 1)] }
 
+  func forEach(_ body: (Element) -> Void) {
+    for index in 0..<count { body(base[(head &+ index) & (capacity &- 1)]) }
+  }
+
   mutating func append(_ node: UnsafeMutableRawPointer, version: UInt64) {
     if count == capacity { grow() }
     base[(head &+ count) & (capacity &- 1)] = Element(node: node, version: version)

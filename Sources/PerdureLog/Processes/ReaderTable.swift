@@ -61,6 +61,12 @@ struct ReaderNeeds: Equatable {
 /// The file in which readers register, as the writer sees it.
 struct ReaderTable: Sendable {
   let directory: any Directory
+  private let failure = Guarded<FileIOError?>(nil)
+
+  init(directory: any Directory) { self.directory = directory }
+
+  /// Why the file could not be read when `needs` was asked last; nil when it could.
+  var lastFailure: FileIOError? { failure.withLock { $0 } }
 
   fileprivate static let name = StoreFileName.readers.string
 
@@ -97,7 +103,14 @@ struct ReaderTable: Sendable {
 
   /// What all of them need. X5
   func needs() -> ReaderNeeds {
-    guard let entries = try? entries() else { return ReaderNeeds(everything: true) }
+    let entries: [Entry]
+    do {
+      entries = try self.entries()
+      failure.withLock { $0 = nil }
+    } catch {
+      failure.withLock { $0 = error }
+      return ReaderNeeds(everything: true)
+    }
     var needs = ReaderNeeds()
     for entry in entries {
       if let hold = entry?.hold { needs.holds.append(hold) } else { needs.everything = true }

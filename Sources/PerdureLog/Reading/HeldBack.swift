@@ -42,6 +42,10 @@ struct HeldBack<Element> {
     }
   }
 
+  func forEach(_ body: (Element) -> Void) {
+    for file in files { file.elements.forEach(body) }
+  }
+
   /// Takes out what is filed under versions that nobody holds any more: to go, or to be filed again. I2
   mutating func takeUnheld(_ pinned: PinnedVersions) -> [Element] {
     var taken: [Element] = []

@@ -35,7 +35,7 @@ extension Engine {
   private func writeLastCheckpoint(_ state: inout CommitterState) -> CheckpointReference? {
     guard options.checkpoints.isDueAtClose(tail: state.tailBytes), state.end > .start else { return nil }
     if reserve.isShort && !reserve.restore() { return nil }
-    let source = state.checkpointSource(held(state))
+    let source = state.checkpointSource(held(state), checkpointer.writer.beginsAnew)
     checkpointer.writer.isCancelled = { false }
     let result = Result { try checkpointer.writer.write(source) }
     checkpointer.count(result.map { _ in true })
