@@ -3,10 +3,12 @@ import PerdureFormat
 /// A value that is read in pieces or in parts: `Snapshot.reader(id:in:)`.
 ///
 /// It holds its snapshot. Of a value with its own file it reads and checks only the chunks of 64 KiB that a
-/// part touches, and keeps half a megabyte at most in memory. May be used from any thread.
+/// part touches, and keeps half a megabyte at most in memory. A compressed value is unpacked as a
+/// whole, and its memory is freed with the reader. May be used from any thread.
 public final class ValueReader {
   private enum Content {
     case inPlace(UnsafeRawBufferPointer)
+    case copied(CopiedBytes)
     case file(BlobFileReader)
   }
 
@@ -15,16 +17,19 @@ public final class ValueReader {
   /// How many bytes the value has.
   public let count: UInt64
 
-  init(_ record: Record, at word: UInt64, _ hold: GroupHold, _ snapshot: Snapshot) throws {
+  init(_ record: Record, _ hold: GroupHold, _ snapshot: Snapshot) throws {
     self.snapshot = snapshot
     if record.header.kind == .blob {
       let reader = try BlobFileReader(BlobReference(in: record), snapshot.engine.blobs)
       content = .file(reader)
       count = reader.reference.valueLength
+    } else if record.header.kind == .packed {
+      let value = CopiedBytes(try snapshot.engine.contents.dictionaries.unpacked(record))
+      (content, count) = (.copied(value), UInt64(value.bytes.count))
+    } else if hold.covers(record.value) {
+      (content, count) = (.copied(CopiedBytes(copying: record.value)), UInt64(record.value.count))
     } else {
-      let value = try snapshot.keptContent(of: record, at: word, hold)
-      content = .inPlace(value)
-      count = UInt64(value.count)
+      (content, count) = (.inPlace(record.value), UInt64(record.value.count))
     }
   }
 
@@ -62,6 +67,7 @@ public final class ValueReader {
     switch content {
     case .file(let reader): try reader.read(range, body)
     case .inPlace(let value): _ = try body(value.part(Int(range.lowerBound)..<Int(range.upperBound)))
+    case .copied(let value): _ = try body(value.bytes.part(Int(range.lowerBound)..<Int(range.upperBound)))
     }
   }
 }
@@ -79,7 +85,7 @@ extension Snapshot {
     var hold = GroupHold()
     defer { hold.release() }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
-    return try ValueReader(record, at: word, hold, self)
+    return try ValueReader(record, hold, self)
   }
 
   /// Reads the value of a byte-string key in pieces; nil if there is none.
@@ -92,7 +98,7 @@ extension Snapshot {
       var hold = GroupHold()
       defer { hold.release() }
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
-      return try ValueReader(record, at: word, hold, self)
+      return try ValueReader(record, hold, self)
     }
   }
 }

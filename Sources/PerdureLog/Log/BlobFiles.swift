@@ -6,7 +6,7 @@ import PerdureFormat
 /// They are lent to a closure only: whoever took them out could use them when the last owner of the mapping
 /// is gone, and the mapping with it.
 struct ValueBytes {
-  fileprivate let bytes: UnsafeRawBufferPointer
+  let bytes: UnsafeRawBufferPointer
   private let owner: FileMapping
 
   init(_ bytes: UnsafeRawBufferPointer, in mapping: FileMapping) {
@@ -149,57 +149,6 @@ extension BlobReference {
   init(in record: Record) throws(StoreError) {
     do { self = try BlobReference(reading: record.value) } catch {
       throw StoreError(.corruption, "\(error); nothing was changed: restore the value", at: "a blob record")
-    }
-  }
-}
-
-/// Values that a snapshot has read and that stand in no record as they are: blob files, mapped and verified
-/// once, and packed values, and values in groups, that somebody wants for as long as the snapshot lives.
-// Unchecked: `values` and `unpacked` are guarded by `lock`.
-final class OpenedBlobs: @unchecked Sendable {
-  private let lock = Lock()
-  private var values: [UInt64: ValueBytes] = [:]
-  /// By address word.
-  private var unpacked: [UInt64: UnsafeMutableRawBufferPointer] = [:]
-
-  deinit {
-    for bytes in unpacked.values { bytes.deallocate() }
-  }
-
-  func unpackedValue(
-    of record: Record, at word: UInt64, _ dictionaries: DictionaryTable
-  ) throws(StoreError) -> UnsafeRawBufferPointer {
-    if let known = lock.withLock({ unpacked[word] }) { return UnsafeRawBufferPointer(known) }
-    let bytes = try dictionaries.unpacked(record)
-    return lock.withLock {
-      if let known = unpacked[word] {
-        bytes.deallocate()
-        return UnsafeRawBufferPointer(known)
-      }
-      unpacked[word] = bytes
-      return UnsafeRawBufferPointer(bytes)
-    }
-  }
-
-  /// A copy of a value that stands in a group.
-  func copiedValue(of record: Record, at word: UInt64) -> UnsafeRawBufferPointer {
-    lock.withLock {
-      if let known = unpacked[word] { return UnsafeRawBufferPointer(known) }
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: record.value.count, alignment: 16)
-      copy.copyMemory(from: record.value)
-      unpacked[word] = copy
-      return UnsafeRawBufferPointer(copy)
-    }
-  }
-
-  /// The value that a record names; the bytes are good while this lives.
-  func value(of reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> UnsafeRawBufferPointer {
-    if let known = lock.withLock({ values[reference.number] }) { return known.bytes }
-    let value = try files.read(reference)
-    return lock.withLock {
-      if let known = values[reference.number] { return known.bytes }
-      values[reference.number] = value
-      return value.bytes
     }
   }
 }

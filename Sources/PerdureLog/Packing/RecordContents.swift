@@ -26,7 +26,7 @@ struct RecordContents: Sendable {
     if record.header.kind == .packed { return try dictionaries.withUnpacked(record, body) }
     let reference = try BlobReference(in: record)
     guard let opened else { return try blobs.read(reference).withBytes(body) }
-    return try body(opened.value(of: reference, blobs))
+    return try opened.withValue(of: reference, blobs, body)
   }
 
   /// The value of a record that holds no plain one; its bytes are good while `opened` lives.
@@ -37,7 +37,7 @@ struct RecordContents: Sendable {
     of record: Record, at word: UInt64, in opened: OpenedBlobs
   ) throws(StoreError) -> UnsafeRawBufferPointer {
     if record.header.kind == .packed { return try opened.unpackedValue(of: record, at: word, dictionaries) }
-    return try opened.value(of: BlobReference(in: record), blobs)
+    return try opened.keptValue(of: BlobReference(in: record), blobs)
   }
 }
 
