@@ -88,8 +88,8 @@ extension BlobWriter: @unchecked Sendable {}
 
 /// A long value that is written, and waits for the commit that puts it: `WriteTransaction.put(_:id:in:)`.
 ///
-/// It can be put once. Where the commit was refused (code `.conflict` or `.diskFull`, or an error of the
-/// closure), it can be put again. Let go of before, it removes its file.
+/// It can be put once. Where the commit was refused and the store goes on (not poisoned), it can be
+/// put again. Let go of before, it removes its file.
 public final class WrittenBlob {
   private enum Use { case none, inTransaction, committed }
 

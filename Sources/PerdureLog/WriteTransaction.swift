@@ -154,12 +154,15 @@ extension Engine {
       didCommit(transaction.batch)
       if transaction.packer.isUsed { trainIfDue(transaction.packer.tallies) }
       return receipt
-    } catch let error as StoreError where StoreError.leavingNothing.contains(error.code) {
-      letGo(of: transaction.batch)
-      throw error
     } catch {
-      // The log may name the files all the same: recovery will know.
-      didCommit(transaction.batch)
+      let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? false
+      // A store that goes on has taken back what it had written of the commit.
+      if leavesNothing || gate.poison == nil {
+        letGo(of: transaction.batch)
+      } else {
+        // The log may name the files all the same: recovery will know.
+        didCommit(transaction.batch)
+      }
       throw error
     }
   }

@@ -219,6 +219,8 @@ extension SimulatedFileSystem {
         let event = state.ignoresSync ? DiskEvent.ignored : .syncDirectory(directory)
         return state.journal.record(.syncDirectory, path, event)
       }
+      // A system of files opens the directory for it, and has no descriptor left or no memory then.
+      if failure.code.isShortage { throw failure.error(.open, path: path) }
       var event = DiskEvent.ignored
       if failure.effect == .forgetsWrites, failure.dropsNames, let directory = try? directory(state) {
         event = .forgetEntries(directory: directory)

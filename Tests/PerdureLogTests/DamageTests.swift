@@ -180,11 +180,11 @@ struct DamageTests {
   func refusedValue() throws {
     let (options, fileSystem) = try countedStore()
     fileSystem.inject(
-      InjectedFailure(of: .open, repeats: true, code: .tooManyOpenFiles, pathContains: ".blob"))
+      InjectedFailure(of: .open, repeats: true, code: .permissionDenied, pathContains: ".blob"))
     let store = try Store(at: DamagedStore.path, options: options)
     for entry in try store.indexes {
       let error = #expect(throws: StoreError.self) { try store.snapshot().count(in: entry.index) }
-      #expect(error?.code == .indexUnavailable && error?.cause?.code == .tooManyOpenFiles)
+      #expect(error?.code == .indexUnavailable && error?.cause?.code == .permissionDenied)
       #expect(error?.cause?.path.contains(".blob") == true)
       #expect(error?.message.contains("remove") == false && error?.message.contains("put") == false)
     }

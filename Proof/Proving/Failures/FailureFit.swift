@@ -41,9 +41,9 @@ package struct FailureFit {
     guard let cause = poison.cause else { return "and nobody can tell why" }
     if cause.operation.hasPrefix("sync") { return nil }
     guard let failure else { return "without a failure" }
-    // Whether a commit is whole cannot be looked up then, or the looking is what failed; and which of its copies a
-    // superblock has cannot ever.
-    if failure.repeats || isVolumeFull || cause.path.hasSuffix("SUPERBLOCK") { return nil }
+    // Whether a commit, or a superblock, is whole cannot be looked up then, or the looking is what
+    // failed.
+    if failure.repeats || isVolumeFull { return nil }
     switch cause.operation {
     case "open", "create", "map", "reserve": return "though the system only refused a file, or its place"
     case "write" where failure.isLackOfRoom && failure.effect == .nothing:

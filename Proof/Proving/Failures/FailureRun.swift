@@ -8,8 +8,8 @@ import PerdureTestSupport
 /// The rules, which are those that the documentation of `Store` gives:
 ///   F1  Every error is a `StoreError`, and there is a reason for it: a call failed meanwhile, and code and cause
 ///       fit what it failed with (`FailureFit`); or the store says from then on that it is poisoned; or the
-///       volume is full, and the cause is that; or a checkpoint failed before in this opening, for more than want of room, and it is the
-///       next one that says the same again; or it was a sync in the background that failed (`syncAheadBytes`).
+///       volume is full, and the cause is that; or it was a sync in the background that failed
+///       (`syncAheadBytes`).
 ///   F2  A commit that failed with `.diskFull` or `.conflict`, or with another error after which the store
 ///       goes on, has left nothing. Otherwise the store is poisoned, and the commit may be in the log, as a whole.
 ///   F3  A poisoned store says so to everyone who wants to write or to sync, and can be read.
@@ -21,6 +21,9 @@ import PerdureTestSupport
 ///   F5  What is read is what was written, or an error. Everything is read as soon as there was an error, and again
 ///       after the next commit: what a refused one has left in memory may show no earlier.
 ///   F6  A store that the system only refused something (room in the log, a file, address space) is not poisoned by it.
+///   F7  A call that failed once succeeds when it is made again, unless the store is poisoned or
+///       its volume is full: nothing that runs out for a moment leaves more behind than a refused
+///       call.
 final class FailureRun {
   static let path = "/s.perdure"
 
@@ -38,8 +41,6 @@ final class FailureRun {
   /// Whether there was an error since everything was read after a commit.
   private var hasErred = false
   private(set) var isPoisoned = false
-  /// Why the store writes no more checkpoints until it is opened again; nil while it does.
-  private var checkpointFailure: String?
   /// What a poisoned store shows.
   private var shown: UInt64 = 0
   /// Whether a poisoned store is made to refuse reads, which is wrong.
@@ -103,7 +104,7 @@ final class FailureRun {
       let isStruck = base.injectedFailureCount > struck
       if error.code == .notAStore && acknowledged == 0 && (readOnly || isStruck) { return nil }
       try checkFit(error, "opening", since: struck, isReading: true)
-      return nil
+      return mayRepeat ? try self.open(readOnly: readOnly, registers: registers) : nil
     }
     let sequence = store.snapshot().sequence
     guard sequence >= acknowledged else {
@@ -112,7 +113,7 @@ final class FailureRun {
     guard sequence <= possible else { throw Violation("there never was a commit \(sequence)") }
     if !readOnly {
       (last, acknowledged, promised, possible) = (sequence, sequence, sequence, sequence)
-      (isPoisoned, checkpointFailure, hasErred) = (false, nil, false)
+      (isPoisoned, hasErred) = (false, false)
     }
     try check(store)
     return store
@@ -147,7 +148,8 @@ final class FailureRun {
     } catch let error as StoreError {
       if !(isRefused && error.code == .conflict) { try checkFit(error, "committing", since: struck) }
       try noteState(of: store, after: error, (change, definition))
-      return false
+      guard mayRepeat, !isPoisoned, !isRefused else { return false }
+      return try commit(store, change, durability, defining: definition, body)
     }
   }
 
@@ -160,33 +162,18 @@ final class FailureRun {
     } catch let error as StoreError {
       try checkFit(error, "attempting", since: struck)
       try noteState(of: store, after: error, nil)
+      if mayRepeat, !isPoisoned { try attempt(store, promises: promises, body) }
     }
   }
 
-  /// A compaction writes a checkpoint of its own, and goes on without when that fails.
-  func compact(_ store: Store) throws {
-    let before = try store.statistics.checkpointFailuresSinceOpen
-    try attempt(store) { try store.compact() }
-    let statistics = try store.statistics
-    guard statistics.checkpointFailuresSinceOpen > before else { return }
-    checkpointFailure = statistics.lastCheckpointFailure
-  }
+  func compact(_ store: Store) throws { try attempt(store) { try store.compact() } }
 
-  func checkpoint(_ store: Store) throws {
-    let struck = begin()
-    do {
-      try store.checkpoint()
-      promised = max(promised, last)
-    } catch let error as StoreError {
-      // What may pass is tried again. Whatever a sync fails with, nobody knows what of the file it has left.
-      let isSync = error.cause?.operation.hasPrefix("sync") == true
-      let mayPass = !isSync && (error.code == .diskFull || error.cause?.code == .tooManyOpenFiles)
-      let says = error.cause.map { "\($0)" } ?? "\(error)"
-      let isSaidAgain = !mayPass && checkpointFailure?.contains(says) == true
-      try checkFit(error, "writing a checkpoint", since: struck, isSaidAgain: isSaidAgain)
-      if !mayPass { checkpointFailure = says }
-      try noteState(of: store, after: error, nil)
-    }
+  func checkpoint(_ store: Store) throws { try attempt(store, promises: true) { try store.checkpoint() } }
+
+  /// F7: whether the call that has failed was the only one, so that another try must succeed.
+  private var mayRepeat: Bool {
+    guard let failure = base.lastInjectedFailure else { return false }
+    return !failure.repeats && !base.isFull
   }
 
   /// F2 and F3.
@@ -241,15 +228,13 @@ final class FailureRun {
   ///
   /// - Parameters:
   ///   - struck: How many calls had failed before this one.
-  ///   - isSaidAgain: Whether the store has said before that it will fail.
   ///   - isReading: Whether it is one that a poisoned store must not give.
   func checkFit(
-    _ error: StoreError, _ action: String, since struck: Int, isSaidAgain: Bool = false,
-    isReading: Bool = false
+    _ error: StoreError, _ action: String, since struck: Int, isReading: Bool = false
   ) throws {
     // What was synced in the background fails when it likes, and whoever needs it next is told.
     let isAhead = options.syncAheadBytes < StoreOptions().syncAheadBytes
-    let isLate = isSaidAgain || isAhead && error.cause?.operation.hasPrefix("sync") == true
+    let isLate = isAhead && error.cause?.operation.hasPrefix("sync") == true
     let fit = FailureFit(
       failure: base.lastInjectedFailure, hasStruck: base.injectedFailureCount > struck || isLate,
       isVolumeFull: base.isFull, isReading: isReading)
@@ -316,7 +301,10 @@ final class FailureRun {
     do {
       if refusesPoisonedReads && isPoisoned { throw StoreError(.poisoned, "It refuses to be read") }
       try body()
-    } catch let error as StoreError { try checkFit(error, action, since: struck, isReading: true) }
+    } catch let error as StoreError {
+      try checkFit(error, action, since: struck, isReading: true)
+      if mayRepeat { try reading(action, body) }
+    }
   }
 }
 

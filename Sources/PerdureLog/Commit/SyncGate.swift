@@ -114,10 +114,11 @@ final class SyncGate: @unchecked Sendable {
       if syncedEnd >= waiter.end { return resume(waiter, nil) }
       if let failure { return resume(waiter, failure) }
       waiters.append(waiter)
-      if !startWorker() {
-        fail(StoreError(.io, "The system gave no thread to sync on; use the synchronous calls"))
+      if startWorker() { return condition.broadcast() }
+      // The system gave no thread: this one syncs. Those who wait are told by whoever leads.
+      while syncedEnd < waiter.end, failure == nil {
+        if isSyncing { condition.wait(lock) } else { lead() }
       }
-      condition.broadcast()
     }
   }
 

@@ -27,8 +27,9 @@ extension Engine {
     }
   }
 
-  /// A checkpoint of what is there now. Where none can be written, as on a full disk, none is named any more:
-  /// the next opening reads the whole log, and space is won all the same.
+  /// A checkpoint of what is there now. Where none can be written for lack of room, none is named
+  /// any more: the next opening reads the whole log, and space is won all the same. After any other
+  /// failure the compaction is refused.
   private func renewCheckpoint() throws {
     do {
       try checkpointer.perform(for: self)
@@ -36,16 +37,32 @@ extension Engine {
       throw error
     } catch {
       try checkIndex()
+      guard Self.isLackOfRoom(error) else {
+        guard let error = error as? FileIOError else { throw error }
+        throw StoreError.io(error, "Writing a checkpoint for a compaction (the store is as it was)")
+      }
       try replaceSuperblock { $0.checkpoint = nil }
       // The next one is due when there is room.
       try inTurn { state in state.tailBytes = max(state.tailBytes, state.logLengths.all) }
     }
   }
 
+  private static func isLackOfRoom(_ error: any Error) -> Bool {
+    if let error = error as? StoreError { return error.code == .diskFull }
+    guard let code = (error as? FileIOError)?.code else { return error is SlotAllocator.Full }
+    return code.isLackOfRoom || code == .fileTooLarge
+  }
+
   /// A rewritten segment has its name for good, or nobody knows what the directory holds.
+  ///
+  /// Where the system refused to open the directory no sync has failed. The segment has its new
+  /// file under its name, or after a power cut the old one; both mean the same (K4), and nothing
+  /// has relied on the name yet. So the store goes on with the file that it knows, and the next
+  /// compaction rewrites the segment again.
   func makeNamesDurable() throws {
     do { try directory.sync() } catch {
       let action = "Syncing the store's directory"
+      guard error.isSync else { throw StoreError.io(error, action) }
       gate.poison(
         StoreError(.poisoned, "\(action) failed. Close the store and open it again", cause: error))
       throw StoreError.unsure(error, action)

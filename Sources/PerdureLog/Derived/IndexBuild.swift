@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureFormat
 import PerdureNumbers
 
@@ -87,7 +88,7 @@ struct IndexBuild {
             }
           }
         }
-      } catch let error as StoreError where toleratesDamage {
+      } catch let error as StoreError where toleratesDamage && error.cause?.code.isShortage != true {
         damage = damage ?? error
       }
     }

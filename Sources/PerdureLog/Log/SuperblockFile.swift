@@ -83,6 +83,16 @@ final class SuperblockFile: @unchecked Sendable {
     }
   }
 
+  /// Whether the newest superblock in the file is still the one that was written last, after the
+  /// write of another one that failed. What is there of that one is no whole superblock then, and
+  /// the next write goes over it.
+  var isUntouched: Bool {
+    writing.withLock {
+      guard let bytes = try? file.read(Superblock.fileLength, at: 0) else { return false }
+      return (try? bytes.withUnsafeBytes { try Superblock.newest(in: $0) }) == current
+    }
+  }
+
   /// Runs `body` with what the store says about itself, while nobody writes another one.
   func whileStill<R>(_ body: (Superblock) throws -> R) throws -> R {
     writing.lock()

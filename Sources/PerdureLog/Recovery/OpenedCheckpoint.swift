@@ -81,6 +81,8 @@ extension OpenedCheckpoint {
     } catch let error as FormatError {
       throw IndexUnusable(error, name)
     } catch let error as FileIOError {
+      // An index that is whole is not given up for want of a descriptor: the opening is refused.
+      if error.code.isShortage { throw error }
       throw IndexUnusable("\(error)", at: name)
     } catch let error as StoreError {
       // Of the catalog's records; what it means for the store is found when the log is read.

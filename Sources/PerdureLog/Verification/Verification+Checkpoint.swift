@@ -26,6 +26,8 @@ extension Verification {
       }
     } catch let error as IndexUnusable {
       if !error.isOutdated { report.add(.checkpoint, at: error.place, error.reason) }
+    } catch let error as FileIOError {
+      throw StoreError.io(error, "Verifying the checkpoint")
     }
     if engine.options.isReadOnly, report.findingCount > before.findingCount,
       let newest = try? newestSuperblock(), newest != file.current

@@ -85,8 +85,11 @@ struct Verification {
       }
     } catch let error as FormatError {
       report.add(.superblock, at: "\(name), byte \(error.offset)", "\(error)")
-    } catch let error as FileIOError {
+    } catch let error as FileIOError where error.code.isAboutFile {
       report.add(.superblock, at: name, "\(error)")
+    } catch let error as FileIOError {
+      // The system refused to let anybody look: that says nothing of the store.
+      throw StoreError.io(error, "Verifying the superblock")
     }
   }
 
@@ -251,13 +254,13 @@ struct Verification {
       case .dense:
         var cursor = DenseCursor(trees.dense)
         while cursor.next() {
-          withUnsafeBytes(of: cursor.id.littleEndian) { check(cursor.word, keyspace, $0, reader) }
+          try withUnsafeBytes(of: cursor.id.littleEndian) { try check(cursor.word, keyspace, $0, reader) }
           try tellRecords()
         }
       case .bytes:
         var cursor = OrderedCursor(trees.ordered)
         while cursor.next() {
-          check(cursor.payload, keyspace, cursor.key, reader)
+          try check(cursor.payload, keyspace, cursor.key, reader)
           try tellRecords()
         }
       }
@@ -273,7 +276,7 @@ struct Verification {
 
   private mutating func check(
     _ word: UInt64, _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ reader: RecordReader
-  ) {
+  ) throws(StoreError) {
     report.records += 1
     var hold = GroupHold()
     defer { hold.release() }
@@ -285,13 +288,19 @@ struct Verification {
           report.add(.address, at: error.place ?? "keyspace \(keyspace.name)", error.message)
         }
       }
-      guard record.header.kind == .blob else { return }
-      report.blobs += 1
-      do { _ = try engine.blobs.read(BlobReference(in: record)) } catch {
-        report.add(.blob, at: error.place ?? "keyspace \(keyspace.name)", error.message)
-      }
+      if record.header.kind == .blob { try checkBlob(of: record, keyspace) }
     } catch {
+      if error.code == .io { throw error }
       report.addRecord(at: error.place ?? "keyspace \(keyspace.name)", error.message)
+    }
+  }
+
+  /// - Throws: What the system refused, if that says nothing of the file.
+  private mutating func checkBlob(of record: Record, _ keyspace: Keyspace) throws(StoreError) {
+    report.blobs += 1
+    do { _ = try engine.blobs.read(BlobReference(in: record)) } catch {
+      if let cause = error.cause, !cause.code.isAboutFile { throw error }
+      report.add(.blob, at: error.place ?? "keyspace \(keyspace.name)", error.message)
     }
   }
 
