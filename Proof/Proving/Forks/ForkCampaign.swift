@@ -1,5 +1,5 @@
 import PerdureFileIO
-package import PerdureLog
+import PerdureLog
 import PerdureTestSupport
 
 /// Forks processes that have a store open, at any moment, while their threads read, commit,

@@ -24,5 +24,5 @@ extension Engine {
   }
 
   @inline(never)
-  private var forked: StoreError { .forked(at: directory) }
+  private var forked: StoreError { .forked(at: path) }
 }

@@ -37,8 +37,10 @@ struct GoldenStore: Hashable, CustomStringConvertible {
       GoldenStore(version: 3, kind: .grouped), GoldenStore(version: 4, kind: .checkpoint),
       GoldenStore(version: 5, kind: .sums),
     ]
+    // Records are bound to their addresses.
+    + [.checkpoint, .rewritten, .grouped, .packed, .cutOff].map { GoldenStore(version: 6, kind: $0) }
   /// What the generator writes: those of `all` that have this version.
-  static let newestVersion = 5
+  static let newestVersion = 6
 
   /// Whether the index file is used that lies there: those of older versions are not (FORMAT.md, section 20).
   var hasUsableCheckpoint: Bool { hasIndexFile && version > 3 }

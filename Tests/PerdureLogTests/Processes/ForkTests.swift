@@ -157,7 +157,13 @@ struct ForkTests {
             try parent.store.close()
           }
         ),
-        ("releases", { handles = nil }),
+        (
+          "releases",
+          {
+            _ = handles
+            handles = nil
+          }
+        ),
         ("releases a store", { second = nil }),
         ("is killed", { ForkedChild.endBySignal() }),
         ("exits", { exit(0) }),
