@@ -132,6 +132,16 @@ public protocol FileSystem: Sendable {
   /// - Throws: `.notFound`, `.directoryNotEmpty`; nothing was removed.
   func remove(_ path: String) throws(FileIOError)
 
+  /// Gives the file at `source` another name, `name`, beside the one that it has: a hard link. It is one file then, and
+  /// what is written through one name shows under the other.
+  ///
+  /// Visible at once; durable after `syncDirectory` of the directory of `name`. Optional: by default, and where files
+  /// have one name only, `.notSupported`.
+  ///
+  /// - Throws: `.notFound`, `.alreadyExists`, `.isADirectory`, `.notSupported`, `.invalidArgument` (to another volume),
+  ///   `.permissionDenied`; the name was not made.
+  func link(_ source: String, to name: String) throws(FileIOError)
+
   /// Makes the names in a directory durable: everything created, renamed and removed in it before
   /// the call.
   ///
@@ -165,4 +175,9 @@ public protocol FileSystem: Sendable {
 extension FileSystem {
   /// The path as it is.
   public func absolutePath(_ path: String) throws(FileIOError) -> String { path }
+
+  /// Refuses with `.notSupported`.
+  public func link(_ source: String, to name: String) throws(FileIOError) {
+    throw FileIOError(.notSupported, operation: "link", path: name)
+  }
 }

@@ -50,6 +50,12 @@ public final class POSIXFileSystem: FileSystem {
     try POSIXPlace(source).rename(to: POSIXPlace(destination))
   }
 
+  /// See `FileSystem.link(_:to:)`.
+  public func link(_ source: String, to name: String) throws(FileIOError) {
+    try check("link", source)
+    try check("link", name) { SystemCall.link(source, to: name) }
+  }
+
   /// See `FileSystem.remove(_:)`.
   public func remove(_ path: String) throws(FileIOError) { try POSIXPlace(path).remove() }
 

@@ -58,6 +58,11 @@ extension SystemCall {
     repeating { renameat(directory, source, other, destination) }.errno
   }
 
+  /// Gives a file another name beside the one it has.
+  static func link(_ source: String, to name: String) -> Int32 {
+    repeating { linkat(workingDirectoryNumber, source, workingDirectoryNumber, name, 0) }.errno
+  }
+
   /// Removes a file's name, or an empty directory.
   static func remove(_ path: String, in directory: Int32) -> Int32 {
     let number = repeating { unlinkat(directory, path, 0) }.errno

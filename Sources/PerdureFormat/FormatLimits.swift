@@ -24,6 +24,8 @@
   @inlinable package static var groupLengthTarget: Int { 1 << 16 }
   /// The longest group that a reader accepts, in bytes as they are unpacked: a single record fits.
   @inlinable package static var groupLengthMax: Int { recordLengthMax }
+  /// The longest piece of a file in a backup stream, in bytes.
+  package static var backupChunkMax: Int { 1 << 20 }
   /// The most parts that one commit may be cut into.
   @inlinable package static var commitPartsMax: Int { 1 << 20 }
   /// The smallest segment, in bytes.

@@ -5,7 +5,7 @@ package enum FormatVersion {
   /// A reader accepts any minor version; what a minor version adds, an older reader may ignore.
   package static let minor: UInt16 = 0
   /// Features that an older reader may ignore, but not a writer.
-  package static let readOnlyCompatibleFeaturesKnown: UInt64 = 0
+  package static let readOnlyCompatibleFeaturesKnown: UInt64 = branches
   /// Features without which the bytes cannot be read at all.
   package static let incompatibleFeaturesKnown: UInt64 =
     rewrittenSegments | packedValues | groupedSegments | boundRecords
@@ -19,4 +19,6 @@ package enum FormatVersion {
   package static let groupedSegments: UInt64 = 1 << 2
   /// The checksums of records continue over their address words, in the segments that say so.
   package static let boundRecords: UInt64 = 1 << 3
+  /// Read-only-compatible: the superblock says which copy of a store this is.
+  package static let branches: UInt64 = 1 << 0
 }

@@ -8,7 +8,8 @@ package struct Superblock: Hashable, Sendable {
   package static let slotCount = 4
   package static let fileLength = slotLength * slotCount
   static let magic: [UInt8] = [0x89, 0x50, 0x45, 0x52, 0x44, 0x0D, 0x0A, 0x1A]
-  private static let usedLength = 128
+  private static let reservedEnd = 128
+  private static let branchOffset = 128
   private static let checksumOffset = slotLength - 4
 
   package var store: StoreID
@@ -29,6 +30,12 @@ package struct Superblock: Hashable, Sendable {
   package var segmentCapacity: UInt32
   /// The newest checkpoint; nil: there is none, and the index follows from the whole log.
   package var checkpoint: CheckpointReference?
+  /// Which copy of the store this is. A program that does not know branches must not write to a copy.
+  package var branch = StoreBranch() {
+    didSet {
+      if branch != StoreBranch() { readOnlyCompatibleFeatures |= FormatVersion.branches }
+    }
+  }
 
   package init(store: StoreID, segmentCapacity: UInt32) {
     self.store = store
@@ -62,6 +69,7 @@ package struct Superblock: Hashable, Sendable {
     bytes.setInteger(UInt32(isClosed ? 1 : 0), at: 96)
     bytes.setInteger(segmentCapacity, at: 100)
     checkpoint?.write(to: bytes, at: 104)
+    branch.write(to: bytes, at: Self.branchOffset)
     bytes.setInteger(
       Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, Self.checksumOffset)), at: Self.checksumOffset)
   }
@@ -107,7 +115,11 @@ package struct Superblock: Hashable, Sendable {
       throw wrong(.illegalField, 100)
     }
     checkpoint = try CheckpointReference(reading: bytes, at: 104)
-    if let place = bytes.firstNonZero(in: 124..<Self.usedLength) { throw wrong(.unsupported, place) }
+    if let place = bytes.firstNonZero(in: 124..<Self.reservedEnd) { throw wrong(.unsupported, place) }
+    // Without the feature these are spare bytes, which readers ignore.
+    if readOnlyCompatibleFeatures & FormatVersion.branches != 0 {
+      branch = try StoreBranch(reading: bytes, at: Self.branchOffset)
+    }
   }
 
   /// Whether a program with only this code's features may write to the store.

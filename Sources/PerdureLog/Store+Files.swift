@@ -10,6 +10,7 @@ import PerdureFormat
 
 extension Store {
   /// Copies a store that nobody has open for writing, file by file. The copy has the same identity and history.
+  /// `backup(to:since:options:progress:)` copies a store that is open.
   ///
   /// It is there, and durable, when the call returns. Reserves and who reads the store are not copied.
   ///
@@ -34,7 +35,10 @@ extension Store {
       let lock = try writerLock(source, fileSystem)
       defer { lock.release() }
       let draft = try CopyDraft(of: target, fileSystem)
-      do { try copyFiles(source, draft.path, fileSystem) } catch {
+      do {
+        try copyFiles(source, draft.path, fileSystem)
+        try markAsCopy(draft.path, fileSystem)
+      } catch {
         draft.remove()
         throw error
       }
@@ -111,7 +115,7 @@ extension Store {
     }
   }
 
-  private static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
+  static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
     guard let kind = try fileSystem.kind(of: path) else { return }
     guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {
       throw StoreError(
@@ -138,6 +142,17 @@ extension Store {
       }
     }
     try fileSystem.syncDirectory(target)
+  }
+
+  /// Notes that no writer has opened the copy yet. A superblock that cannot be read, or that this program must not
+  /// write, is copied as it is.
+  private static func markAsCopy(_ path: String, _ fileSystem: any FileSystem) throws {
+    let superblock: SuperblockFile
+    do { superblock = try SuperblockFile.open(in: path, .readWrite, fileSystem) } catch is StoreError {
+      return
+    }
+    guard superblock.current.allowsWriting else { return }
+    try superblock.replace { $0.branch.isUnopenedCopy = true }
   }
 
   private static func copyFile(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {

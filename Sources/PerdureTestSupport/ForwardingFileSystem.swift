@@ -27,6 +27,10 @@ extension ForwardingFileSystem {
     try behind.rename(source, to: destination)
   }
   /// As `behind` does.
+  public func link(_ source: String, to name: String) throws(FileIOError) {
+    try behind.link(source, to: name)
+  }
+  /// As `behind` does.
   public func remove(_ path: String) throws(FileIOError) { try behind.remove(path) }
   /// As `behind` does.
   public func syncDirectory(_ path: String) throws(FileIOError) { try behind.syncDirectory(path) }

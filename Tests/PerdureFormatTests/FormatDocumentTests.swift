@@ -18,10 +18,11 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       name: "superblock slot", structure: .superblock,
       values: [
         "slotLength": 4096, "generation": Sample.superblock.generation,
-        "compatibleFeatures": 0xF0E0, "readOnlyCompatibleFeatures": 0xD0C0, "incompatibleFeatures": 0,
+        "compatibleFeatures": 0xF0E0, "readOnlyCompatibleFeatures": 0xD0C1, "incompatibleFeatures": 0,
         "durableEndSegment": 7, "durableEndOffset": 0x0123_4560, "durableSequence": 0x1_0000_0009,
         "nextBlob": 0x2_0000_000B, "isClosed": 1, "segmentCapacity": 65_536,
         "indexFile": 0xA_0000_0077, "rootSlot": 0xB0B0, "rootLength": 0xC0C0, "rootChecksum": 0xABCD_0003,
+        "branchHigh": 0x3333_0000_0000_0011, "branchLow": 0x4444_0000_0000_0022, "isUnopenedCopy": 1,
       ].merging(store) { $1 }.merging(version) { $1 }),
     DocumentedLayout(
       name: "segment header", structure: .segmentHeader,
@@ -71,6 +72,14 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
       values: [
         "offset": 0x98_7650, "unpackedLength": 0x1_2340, "fileOffset": 0x12_3458, "storedLength": 0x4321,
         "groupChecksum": 0xABCD_0005,
+      ]),
+    DocumentedLayout(
+      name: "backup stream header", structure: .backupStreamHeader,
+      values: ["headerLength": 64].merging(store) { $1 }.merging(version) { $1 }),
+    DocumentedLayout(
+      name: "backup stream chunk", structure: .backupStreamChunk,
+      values: [
+        "payloadLength": 5, "kind": 3, "isLast": 1, "number": 0x9_0000_0077, "offset": 0x1_2345_6780,
       ]),
     DocumentedLayout(
       name: "checkpoint root", structure: .checkpointRoot,
@@ -185,6 +194,7 @@ struct FormatDocumentTests {
         "groupLengthTarget": UInt64(FormatLimits.groupLengthTarget),
         "groupLengthMax": UInt64(FormatLimits.groupLengthMax),
         "commitPartsMax": UInt64(FormatLimits.commitPartsMax),
+        "backupChunkMax": UInt64(FormatLimits.backupChunkMax),
         "segmentCapacityMin": UInt64(FormatLimits.segmentCapacityMin),
         "segmentCapacityMax": UInt64(FormatLimits.segmentCapacityMax),
         "segmentNumberMax": FormatLimits.segmentNumberMax,

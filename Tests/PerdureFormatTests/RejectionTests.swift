@@ -56,6 +56,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.superblock, "a checkpoint shorter than its head", 116, 79 as UInt32, .illegalField),
     field(.superblock, "the first reserved byte", 124, 1 as UInt8, .unsupported),
     field(.superblock, "the last reserved byte", 127, 1 as UInt8, .unsupported),
+    field(.superblock, "a copy that is neither opened nor not", 144, 2 as UInt32, .illegalField),
   ]
 
   static let segmentHeader: [Rejection] = [
@@ -203,6 +204,15 @@ extension Rejection {
     field(.indexFileHeader, "number 0", 32, 0 as UInt64, .illegalField),
     field(.indexFileHeader, "the first reserved byte", 40, 1 as UInt8, .unsupported),
     field(.indexFileHeader, "the last reserved byte", 59, 1 as UInt8, .unsupported),
+    field(.backupStreamHeader, "another major version", 8, 2 as UInt16, .unsupported),
+    field(.backupStreamHeader, "another length", 12, 128 as UInt32, .unsupported),
+    field(.backupStreamHeader, "a reserved byte", 59, 1 as UInt8, .unsupported),
+    field(.backupStreamChunk, "an unknown kind", 8, 5 as UInt8, .unsupported),
+    field(.backupStreamChunk, "a file that neither ends nor does not", 9, 2 as UInt8, .illegalField),
+    field(.backupStreamChunk, "a reserved byte", 15, 1 as UInt8, .unsupported),
+    field(.backupStreamChunk, "blob file 0", 16, 0 as UInt64, .illegalField),
+    field(.backupStreamChunk, "too high an offset", 24, UInt64.max, .illegalField),
+    field(.backupStreamChunk, "an end with a payload", 8, 4 as UInt8, .illegalField, at: 4),
     field(.readerSlot, "another version", 4, 2 as UInt16, .unsupported),
     field(.readerSlot, "an unknown state", 6, 3 as UInt16, .illegalField),
     field(.readerSlot, "state 0", 6, 0 as UInt16, .illegalField),

@@ -10,6 +10,8 @@ enum Sample {
     value.generation = 0x0102_0304_0506_0708
     value.compatibleFeatures = 0xF0E0
     value.readOnlyCompatibleFeatures = 0xD0C0
+    value.branch = StoreBranch(
+      high: 0x3333_0000_0000_0011, low: 0x4444_0000_0000_0022, isUnopenedCopy: true)
     value.durableEnd = LogPosition(segment: 7, offset: 0x0123_4560)
     value.durableSequence = 0x1_0000_0009
     value.nextBlob = 0x2_0000_000B
@@ -28,6 +30,9 @@ enum Sample {
         sequence: 0x8_0000_0021, indexFile: 0x9_0000_0031, checkpoint: 0xA_0000_0041,
         lastSequence: 0xB_0000_0051))
   }
+
+  static let backupChunk = BackupChunk(
+    kind: .blob, isLast: true, payloadLength: 5, number: 0x9_0000_0077, offset: 0x1_2345_6780)
 
   static var checkpointRoot: CheckpointRoot {
     let (first, second) = (
@@ -248,6 +253,35 @@ extension Structure {
       bytes.set(checksum(bytes, 4..<64), at: 0)
     })
 
+  static let backupStreamHeader = plain(
+    "backup stream header", BackupStreamHeader.length, BackupStreamHeader(store: Sample.store),
+    { $0.write(to: $1) }, { bytes throws(FormatError) in try BackupStreamHeader(reading: bytes) },
+    repair: sealing(64))
+
+  /// A chunk with a payload behind it.
+  static let backupStreamChunk: Structure = {
+    let payload: [UInt8] = [1, 2, 3, 4, 5]
+    @Sendable func encode(_ chunk: BackupChunk, _ payload: UnsafeRawBufferPointer) -> [UInt8] {
+      encoded(BackupChunk.length) { chunk.write(to: $0, payload, store: Sample.store, place: 7) } + payload
+    }
+    return Structure(
+      name: "backup stream chunk", sample: payload.withUnsafeBytes { encode(Sample.backupChunk, $0) },
+      roundTrip: { bytes throws(FormatError) in
+        let length = try BackupChunk.payloadLength(in: bytes)
+        let payload = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(BackupChunk.length).prefix(length))
+        return encode(try BackupChunk(reading: bytes, payload, store: Sample.store, place: 7), payload)
+      },
+      repair: { bytes in
+        guard bytes.count >= BackupChunk.length else { return }
+        var place: [UInt8] = []
+        for word in [Sample.store.high, Sample.store.low, 7] {
+          withUnsafeBytes(of: word.littleEndian) { place += $0 }
+        }
+        let covered = place + bytes[4...]
+        bytes.set(checksum(covered, 0..<covered.count), at: 0)
+      })
+  }()
+
   /// Its checksum stands in the superblock.
   static let checkpointRoot = Structure(
     name: "checkpoint root",
@@ -285,7 +319,7 @@ extension Structure {
   /// Those in which each bit is covered by a checksum.
   static let covered = [
     superblock, segmentHeader, frameHeader, blobHeader, rewrittenFooter, record, framePayload,
-    indexFileHeader, readerSlot, groupEntry,
+    indexFileHeader, readerSlot, groupEntry, backupStreamHeader, backupStreamChunk,
   ]
   static let all = covered + [blobReference, packedValue, tombstone, checkpointRoot]
 }

@@ -7,7 +7,7 @@ import PerdureFormat
 struct BlobFileReader: Sendable {
   let reference: BlobReference
   private let file: any File
-  private let table: [UInt8]
+  let table: [UInt8]
 
   /// Opens the file that a record names, and checks everything but the value.
   init(_ reference: BlobReference, _ files: BlobFiles) throws(StoreError) {

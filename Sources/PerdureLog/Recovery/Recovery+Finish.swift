@@ -49,6 +49,7 @@ extension Recovery {
       superblock.nextBlob = nextBlob
       superblock.isClosed = false
       if options.bindsRecords { superblock.incompatibleFeatures |= FormatVersion.boundRecords }
+      if superblock.branch.isUnopenedCopy { superblock.branch = .random() }
       if options.compression.isUsed { superblock.incompatibleFeatures |= FormatVersion.packedValues }
       superblock.checkpoint = opening.checkpoint?.reference
     }

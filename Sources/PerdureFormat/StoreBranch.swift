@@ -1,0 +1,41 @@
+/// Which copy of a store a directory is. FORMAT.md, "Superblock".
+///
+/// Copies of a store share its id and the beginning of its log. Each copy that is written to gets a
+/// branch id of its own, so files with equal names and generations are the same files only within
+/// one branch.
+package struct StoreBranch: Hashable, Sendable {
+  /// Both halves are 0 in a store that has never been a copy.
+  package var high: UInt64
+  package var low: UInt64
+  /// Whether the directory is a copy that no writer has opened yet. It has the id of the store it
+  /// was copied from.
+  package var isUnopenedCopy: Bool
+
+  package init(high: UInt64 = 0, low: UInt64 = 0, isUnopenedCopy: Bool = false) {
+    self.high = high
+    self.low = low
+    self.isUnopenedCopy = isUnopenedCopy
+  }
+
+  /// A new branch, for a copy that a writer opens for the first time.
+  package static func random() -> StoreBranch {
+    StoreBranch(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
+  }
+
+  /// Whether both directories have continued the same log.
+  package func isSameBranch(as other: StoreBranch) -> Bool { high == other.high && low == other.low }
+
+  package func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {
+    bytes.setInteger(high, at: offset)
+    bytes.setInteger(low, at: offset + 8)
+    bytes.setInteger(UInt32(isUnopenedCopy ? 1 : 0), at: offset + 16)
+  }
+
+  package init(reading bytes: UnsafeRawBufferPointer, at offset: Int) throws(FormatError) {
+    high = bytes.integer(at: offset)
+    low = bytes.integer(at: offset + 8)
+    let flag: UInt32 = bytes.integer(at: offset + 16)
+    guard flag <= 1 else { throw FormatError(.illegalField, in: "superblock", at: offset + 16) }
+    isUnopenedCopy = flag == 1
+  }
+}

@@ -1,0 +1,55 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// A backup in a folder: it grows beside the name (`CopyDraft`) and gets it when it is whole and
+/// durable.
+final class BackupFolder: BackupTarget {
+  /// How much is left to the system before it is synced, so that no commit waits for more.
+  private static let syncLength: UInt64 = 4 << 20
+
+  let draft: CopyDraft
+  private let fileSystem: any FileSystem
+  private var file: (any File)?
+  private var length: UInt64 = 0
+  private var syncedLength: UInt64 = 0
+
+  init(for target: String, _ fileSystem: any FileSystem) throws {
+    self.fileSystem = fileSystem
+    draft = try CopyDraft(of: target, fileSystem)
+  }
+
+  func begin(_ name: StoreFileName) throws {
+    file = try fileSystem.open(draft.path + "/" + name.string, .create)
+    (length, syncedLength) = (0, 0)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws {
+    guard let file else { preconditionFailure("a file begins before it is written") }
+    try file.write(bytes, at: length)
+    length += UInt64(bytes.count)
+    guard length - syncedLength >= Self.syncLength else { return }
+    try file.sync(.full)
+    syncedLength = length
+  }
+
+  func end() throws {
+    try file?.sync(.full)
+    try file?.close()
+    file = nil
+  }
+
+  func share(_ name: StoreFileName, from path: String) -> Bool {
+    // Whatever keeps a file from having two names, it can be copied.
+    do { try fileSystem.link(path, to: draft.path + "/" + name.string) } catch { return false }
+    return true
+  }
+
+  /// Everything is written: the folder gets its name.
+  func take(_ target: String) throws {
+    do { try fileSystem.syncDirectory(draft.path) } catch {
+      draft.remove()
+      throw error
+    }
+    try draft.take(target)
+  }
+}

@@ -1,0 +1,227 @@
+import PerdureFileIO
+import PerdureFormat
+
+// One backup: files of the source go to the target, each checked as it goes.
+//
+// Invariants
+//  B1  Only bytes that were verified in the source are written: frames and records of segments,
+//      chunks of values. What is damaged ends the backup with the place named.
+//  B2  The superblock is written last. What is there before it is no store.
+//  B3  Memory: one piece, one frame, one table of a value's checksums, and what says which values
+//      have files.
+
+/// What copies, and what it has done so far.
+final class BackupRun {
+  static let pieceLength = FormatLimits.backupChunkMax
+
+  private var source: BackupSource
+  private let target: any BackupTarget
+  private let earlier: EarlierBackup?
+  /// Called after each piece, with its length; throws to give up.
+  private let didCopy: (_ bytes: Int, BackupProgress) throws -> Void
+  private let piece: UnsafeMutableRawBufferPointer
+  private var progress = BackupProgress()
+  private(set) var report = BackupReport()
+  /// What the records say of the files of values that are to be copied, by number.
+  private var references: [UInt64: BlobReference] = [:]
+  /// The files of values that are shared.
+  private var sharedBlobs: Set<UInt64> = []
+  /// The segments that are shared, whose records were not looked at.
+  private var sharedParts: [BackupSource.Part] = []
+  private var isPacked = false
+
+  init(
+    _ source: BackupSource, to target: any BackupTarget, since earlier: EarlierBackup?,
+    _ didCopy: @escaping (_ bytes: Int, BackupProgress) throws -> Void
+  ) {
+    (self.source, self.target, self.earlier, self.didCopy) = (source, target, earlier, didCopy)
+    piece = .allocate(byteCount: Self.pieceLength, alignment: 4096)
+  }
+
+  deinit { piece.deallocate() }
+
+  func run() throws -> BackupReport {
+    report.sequence = source.superblock.durableSequence
+    progress.bytesTotal = source.parts.reduce(UInt64(Superblock.fileLength)) { $0 + UInt64($1.length) }
+    try shareBlobs()
+    while !source.parts.isEmpty {
+      // Released when it is copied: its file may have lost its name by then.
+      try copy(source.parts.removeFirst())
+      report.segments += 1
+    }
+    try findMissingReferences()
+    for (_, reference) in references.sorted(by: { $0.key < $1.key }) { try copy(reference) }
+    report.blobs = references.count + sharedBlobs.count
+    try finish()
+    return report
+  }
+
+  // MARK: Segments
+
+  private func copy(_ part: BackupSource.Part) throws {
+    let name = StoreFileName.segment(part.segment.number)
+    let isClosed = part.segment.number < source.superblock.durableEnd.segment
+    if isClosed, let path = try earlier?.path(of: part), target.share(name, from: path) {
+      sharedParts.append(part)
+      return try noteShared(UInt64(part.length))
+    }
+    try target.begin(name)
+    try checkHeader(of: part.segment)
+    var copied = 0
+    try LogScan.visitFrames(of: part.segment, upTo: part.end, source.superblock.store) { frame in
+      try note(frame)
+      let verified = part.segment.fileOffset(of: Int(frame.position.offset) - FrameHeader.length)
+      if verified - copied >= Self.pieceLength { try copy(part.segment, &copied, upTo: verified) }
+    }
+    try copy(part.segment, &copied, upTo: part.length)
+    try target.end()
+  }
+
+  /// Looks for what the superblock has to say, and for values with files of their own.
+  private func note(_ frame: LogScan.Part) throws {
+    var records = SealedRecords(in: frame.payload)
+    while let (record, _, _) = try records.next() {
+      switch record.header.kind {
+      case .packed: isPacked = true
+      case .blob:
+        let reference = try BlobReference(in: record)
+        guard source.liveBlobs.contains(reference.number), !sharedBlobs.contains(reference.number),
+          references.updateValue(reference, forKey: reference.number) == nil
+        else { continue }
+        progress.bytesTotal += Self.fileLength(reference, source.superblock.store)
+      default: break
+      }
+    }
+  }
+
+  private func copy(_ segment: Segment, _ copied: inout Int, upTo end: Int) throws {
+    while copied < end {
+      let bytes = UnsafeMutableRawBufferPointer(rebasing: piece[..<min(piece.count, end - copied)])
+      let count = try segment.file.readToEnd(into: bytes, at: UInt64(copied))
+      guard count == bytes.count else {
+        throw StoreError.corruption(
+          FormatError(.incomplete, in: "segment", at: 0), segment: segment.number, offset: copied + count)
+      }
+      try put(UnsafeRawBufferPointer(bytes))
+      copied += count
+    }
+  }
+
+  /// It was checked when the segment was opened, perhaps long ago. The footer and the map of a
+  /// rewritten one are verified where its frames are visited.
+  private func checkHeader(of segment: Segment) throws {
+    do {
+      let bytes = UnsafeRawBufferPointer(start: segment.mapping.base, count: SegmentHeader.length)
+      guard try SegmentHeader(reading: bytes) == segment.header else {
+        throw FormatError(.misplaced, in: "segment header", at: 0)
+      }
+      guard let footer = segment.footer else { return }
+      let place = UnsafeRawBufferPointer(
+        start: segment.mapping.base + footer.offset, count: RewrittenFooter.length)
+      let now = try RewrittenFooter(
+        reading: place, store: segment.header.store, number: segment.number, fileLength: footer.fileLength)
+      guard now == footer else { throw FormatError(.misplaced, in: "rewritten footer", at: 0) }
+    } catch let error as FormatError {
+      throw StoreError.corruption(error, segment: segment.number, offset: error.offset)
+    }
+  }
+
+  // MARK: Values with files of their own
+
+  /// Takes over the files that the earlier backup has.
+  private func shareBlobs() throws {
+    guard let earlier else { return }
+    for number in source.liveBlobs.sorted() {
+      guard let path = try earlier.path(ofBlob: number),
+        target.share(StoreFileName.blob(number), from: path)
+      else { continue }
+      sharedBlobs.insert(number)
+      let length = try earlier.length(of: path)
+      progress.bytesTotal += length
+      try noteShared(length)
+    }
+  }
+
+  /// Where the earlier backup has lost the file of a value, the record may stand in a segment that
+  /// is shared.
+  private func findMissingReferences() throws {
+    guard source.knowsAllBlobs else { return }
+    let isMissing = { [self] in source.liveBlobs.count > references.count + sharedBlobs.count }
+    for part in sharedParts where isMissing() {
+      try LogScan.visitFrames(of: part.segment, upTo: part.end, source.superblock.store) { try note($0) }
+    }
+    sharedParts = []
+    guard isMissing() else { return }
+    let number = source.liveBlobs.subtracting(references.keys).subtracting(sharedBlobs).min() ?? 0
+    throw StoreError(
+      .corruption, "The log has no record of a value that the index names; \(StoreError.beyondRepair)",
+      at: StoreFileName.blob(number).string)
+  }
+
+  private func copy(_ reference: BlobReference) throws {
+    let reader = try BlobFileReader(reference, source.blobs)
+    let header = BlobHeader(
+      store: source.superblock.store, number: reference.number, valueLength: reference.valueLength)
+    try target.begin(StoreFileName.blob(reference.number))
+    try withUnsafeTemporaryAllocation(byteCount: BlobHeader.length, alignment: 8) { bytes in
+      header.write(to: bytes)
+      try put(UnsafeRawBufferPointer(bytes))
+    }
+    // Chunks are short: several go at once.
+    var filled = 0
+    if reference.valueLength > 0 {
+      try reader.read(0..<reference.valueLength) { chunk in
+        if filled + chunk.count > piece.count { try flush(&filled) }
+        UnsafeMutableRawBufferPointer(rebasing: piece[filled...]).copyMemory(from: chunk)
+        filled += chunk.count
+        return true
+      }
+    }
+    try flush(&filled)
+    let padding = Int(header.checksumsOffset - UInt64(BlobHeader.length) - header.valueLength)
+    let rest = [UInt8](repeating: 0, count: padding) + reader.table
+    try rest.withUnsafeBytes { try put($0) }
+    try target.end()
+  }
+
+  private func flush(_ filled: inout Int) throws {
+    try put(UnsafeRawBufferPointer(rebasing: piece[..<filled]))
+    filled = 0
+  }
+
+  private static func fileLength(_ reference: BlobReference, _ store: StoreID) -> UInt64 {
+    BlobHeader(store: store, number: reference.number, valueLength: reference.valueLength).fileLength
+  }
+
+  // MARK: The superblock
+
+  private func finish() throws {
+    var superblock = source.superblock
+    if isPacked { superblock.incompatibleFeatures |= FormatVersion.packedValues }
+    var bytes = [UInt8](repeating: 0, count: Superblock.fileLength)
+    let start = superblock.slot * Superblock.slotLength
+    bytes.withUnsafeMutableBytes {
+      superblock.write(
+        to: UnsafeMutableRawBufferPointer(rebasing: $0[start..<(start + Superblock.slotLength)]))
+    }
+    try target.begin(.superblock)
+    try bytes.withUnsafeBytes { try put($0) }
+    try target.end()
+  }
+
+  // MARK: Steps
+
+  private func put(_ bytes: UnsafeRawBufferPointer) throws {
+    if bytes.isEmpty { return }
+    try target.write(bytes)
+    report.bytesCopied += UInt64(bytes.count)
+    progress.bytesDone += UInt64(bytes.count)
+    try didCopy(bytes.count, progress)
+  }
+
+  private func noteShared(_ length: UInt64) throws {
+    report.bytesShared += length
+    progress.bytesDone += length
+    try didCopy(0, progress)
+  }
+}

@@ -1,0 +1,105 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// The files of a store as they were at one commit, for a backup.
+///
+/// The segments are held open: a compaction that replaces one takes its name only. Files of values
+/// are kept by `snapshot`. So the state stays whole, and both go when the backup lets go of them.
+struct BackupSource {
+  /// A segment of the log, and where the log ends in it.
+  struct Part {
+    var segment: Segment
+    var end: Int
+
+    /// Bytes of its file that belong to the log.
+    var length: Int { segment.fileLength(end: end) }
+  }
+
+  /// The superblock of the copy.
+  var superblock: Superblock
+  /// Oldest first.
+  var parts: [Part]
+  let blobs: BlobFiles
+  /// The files of values that records at that commit name.
+  let liveBlobs: Set<UInt64>
+  /// Whether these are exactly the files that records name. Else there may be others, of records
+  /// that are dead.
+  let knowsAllBlobs: Bool
+  /// Keeps these files; nil without any.
+  let snapshot: Snapshot?
+
+  /// The superblock of a copy of the log up to a place: without a checkpoint, closed, and opened by
+  /// no writer yet.
+  static func superblock(
+    copying current: Superblock, end: LogPosition, sequence: UInt64, nextBlob: UInt64, _ parts: [Part]
+  ) throws(StoreError) -> Superblock {
+    guard current.allowsWriting else {
+      throw StoreError(
+        .unsupportedFormat,
+        "The store has features of a newer Perdure, which a backup by this one would lose; back it up with that"
+      )
+    }
+    var copy = Superblock(store: current.store, segmentCapacity: current.segmentCapacity)
+    copy.compatibleFeatures = current.compatibleFeatures
+    copy.readOnlyCompatibleFeatures = current.readOnlyCompatibleFeatures
+    // A reader may know segments of a later moment than the superblock that it has read.
+    copy.incompatibleFeatures = parts.reduce(current.incompatibleFeatures) {
+      $0 | $1.segment.header.incompatibleFeatures
+    }
+    (copy.durableEnd, copy.durableSequence, copy.nextBlob) = (end, sequence, nextBlob)
+    copy.branch = current.branch
+    copy.branch.isUnopenedCopy = true
+    return copy
+  }
+}
+
+extension BackupSource {
+  /// The newest state of an open store, durable in the store before this returns.
+  ///
+  /// - Complexity: O(n) for n segments, in the committer's turn; then one sync.
+  init(of engine: Engine) throws {
+    self = try engine.looking { state in
+      guard let current = state.superblock?.current else { throw StoreError.closed }
+      let end = state.end
+      let parts = state.segments.segments.values.sorted { $0.number < $1.number }.map { segment in
+        let isLast = segment.number == end.segment
+        return Part(
+          segment: segment,
+          end: isLast ? Int(end.offset) : state.segments.entries[Int(segment.number)].end)
+      }
+      let superblock = try Self.superblock(
+        copying: current, end: end, sequence: state.root.pointee.sequence, nextBlob: state.nextBlob, parts)
+      return BackupSource(
+        superblock: superblock, parts: parts, blobs: engine.blobs, liveBlobs: state.liveBlobs,
+        knowsAllBlobs: true,
+        // Nothing is published within the turn: it holds this state.
+        snapshot: state.liveBlobs.isEmpty ? nil : Snapshot(engine))
+    }
+    // A backup is never ahead of its store, whose log could go on otherwise after a loss of power.
+    if !engine.options.isReadOnly { try engine.gate.waitUntilSynced(superblock.durableEnd) }
+  }
+
+  /// A backup in a folder, which no writer has opened: its log ends where the superblock says. The
+  /// index is not made.
+  init(ofBackupAt path: String, _ superblock: Superblock, _ fileSystem: any FileSystem) throws {
+    let directory = try Recovery.Directory(path, fileSystem)
+    let chain = try SegmentChain(
+      directory.segments, in: path, .read, superblock, fileSystem, GroupCache(bytesMax: 0))
+    let end = superblock.durableEnd
+    guard chain.links.last?.segment.number ?? 0 == end.segment,
+      chain.links.last.map({ UInt64($0.size) >= end.offset }) ?? true
+    else {
+      throw StoreError(
+        .corruption, "The backup lacks the end of its log; restore another one",
+        at: StoreFileName.segment(end.segment).string)
+    }
+    let parts = chain.links.map { Part(segment: $0.segment, end: Int($0.end ?? end.offset)) }
+    self.init(
+      superblock: try Self.superblock(
+        copying: superblock, end: end, sequence: superblock.durableSequence, nextBlob: superblock.nextBlob,
+        parts),
+      parts: parts,
+      blobs: BlobFiles(directory: path, storeID: superblock.store, fileSystem: fileSystem),
+      liveBlobs: Set(directory.blobs), knowsAllBlobs: false, snapshot: nil)
+  }
+}

@@ -1,0 +1,91 @@
+import PerdureFileIO
+import PerdureFormat
+
+/// An earlier backup in a folder, whose files a new one of the same branch may share.
+///
+/// A file is shared only if nothing writes to it ever again: a segment that both backups know as
+/// closed, or the file of a value. Within one branch number, generation and length tell them apart.
+/// The header and the end of a segment are compared all the same: someone may have copied folders
+/// by other means.
+final class EarlierBackup {
+  /// Bytes at the end of a segment that are compared.
+  private static let comparedLength = 4096
+
+  private let path: String
+  private let fileSystem: any FileSystem
+  private let superblock: Superblock
+  private let files: Recovery.Directory
+  /// Keeps writers from opening the backup meanwhile.
+  private let lock: any FileLock
+
+  /// - Throws: `StoreError`: `.invalidArgument` when it is of another store, or of another branch
+  ///   of this one, or newer than what is to be backed up; `.notAStore`, `.locked`, `.corruption`.
+  init(at path: String, for source: Superblock, _ fileSystem: any FileSystem) throws {
+    guard try fileSystem.kind(of: path) == .directory else { throw Self.absent(path) }
+    files = try Recovery.Directory(path, fileSystem)
+    guard files.hasSuperblock else { throw Self.absent(path) }
+    (self.path, self.fileSystem) = (path, fileSystem)
+    lock = try fileSystem.writerLock(ofStore: path)
+    do {
+      superblock = try SuperblockFile.open(in: path, .read, fileSystem).current
+      try Self.check(superblock, against: source, path)
+    } catch {
+      lock.release()
+      throw error
+    }
+  }
+
+  func release() { lock.release() }
+
+  private static func check(
+    _ earlier: Superblock, against source: Superblock, _ path: String
+  ) throws(StoreError) {
+    func refused(_ why: String) -> StoreError {
+      StoreError(.invalidArgument, "\(why); make a backup that needs no earlier one", at: path)
+    }
+    guard earlier.store == source.store else { throw refused("The earlier backup is of another store") }
+    guard earlier.branch.isUnopenedCopy else {
+      throw refused("The earlier backup is no backup any more: it was opened for writing")
+    }
+    guard earlier.branch.isSameBranch(as: source.branch) else {
+      throw refused("The earlier backup is of another copy of the store")
+    }
+    guard earlier.durableEnd <= source.durableEnd, earlier.durableSequence <= source.durableSequence else {
+      throw refused("The earlier backup is newer than the store")
+    }
+  }
+
+  private static func absent(_ path: String) -> StoreError {
+    StoreError(.notAStore, "There is no earlier backup; check the path", at: path)
+  }
+
+  /// Where the earlier backup has a segment as it is now; nil if it has not.
+  func path(of part: BackupSource.Part) throws -> String? {
+    let number = part.segment.number
+    guard number < superblock.durableEnd.segment, files.segments.contains(number) else { return nil }
+    let path = self.path + "/" + StoreFileName.segment(number).string
+    let file = try fileSystem.open(path, .read)
+    defer { try? file.close() }
+    guard try file.size() == UInt64(part.length) else { return nil }
+    let tail = min(Self.comparedLength, part.length)
+    for range in [0..<SegmentHeader.length, (part.length - tail)..<part.length] {
+      let ours = UnsafeRawBufferPointer(
+        start: part.segment.mapping.base + range.lowerBound, count: range.count)
+      guard try file.read(range.count, at: UInt64(range.lowerBound)).elementsEqual(ours) else { return nil }
+    }
+    return path
+  }
+
+  /// Where the earlier backup has the file of a value; nil if it has not.
+  func path(ofBlob number: UInt64) throws -> String? {
+    guard number < superblock.nextBlob, files.blobs.contains(number) else { return nil }
+    return path + "/" + StoreFileName.blob(number).string
+  }
+
+  /// How long one of its files is.
+  func length(of path: String) throws -> UInt64 {
+    let file = try fileSystem.open(path, .read)
+    defer { try? file.close() }
+    return try file.size()
+  }
+}

@@ -1,0 +1,311 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Backups of a running store")
+struct BackupTests {
+  private let unpaced = BackedUpStore.unpaced
+
+  private func threads(_ count: UInt64, _ body: @escaping @Sendable (UInt64) -> Void) -> () -> Void {
+    let lock = Lock()
+    let condition = Condition()
+    let left = Guarded(Int(count))
+    for number in 0..<count {
+      PlatformThread.start(name: "writer") {
+        body(number)
+        left.withLock { $0 -= 1 }
+        lock.withLock { condition.broadcast() }
+      }
+    }
+    return { lock.withLock { while left.withLock({ $0 > 0 }) { condition.wait(lock) } } }
+  }
+
+  /// Four threads write until `body` is done, but no more than some commits ahead of what it asks for.
+  private func whileWriting(
+    _ subject: BackedUpStore, _ body: (_ goOn: () -> Void) throws -> Void
+  ) throws {
+    let isDone = Guarded(false)
+    let allowed = Guarded<UInt64>(100)
+    let errors = Guarded<[any Error]>([])
+    let wait = threads(4) { writer in
+      var number: UInt64 = 0
+      do {
+        while !isDone.withLock({ $0 }) {
+          guard number < allowed.withLock({ $0 }) else {
+            pause()
+            continue
+          }
+          number += 1
+          try subject.commit(number, of: writer)
+        }
+      } catch { errors.withLock { $0.append(error) } }
+    }
+    defer {
+      isDone.withLock { $0 = true }
+      wait()
+      #expect(errors.withLock { $0 }.isEmpty)
+    }
+    try body { allowed.withLock { $0 += 40 } }
+  }
+
+  @Test("A hundred backups while four threads write: each opens, verifies and equals a prefix of the commits")
+  func hundredBackups() throws {
+    let disk = InMemoryFileSystem()
+    var options = BackedUpStore.options(disk)
+    options.compactionGarbageRatio = 0.05
+    let subject = try BackedUpStore(options)
+    var last: UInt64 = 0
+    try whileWriting(subject) { goOn in
+      for round in 0..<100 {
+        goOn()
+        let before = subject.store.snapshot().sequence
+        let report = try subject.store.backup(to: "/backup", options: unpaced)
+        #expect(report.sequence >= before && report.sequence >= last)
+        last = try subject.check("/backup", options, report)
+        try disk.removeTree("/backup")
+        if round % 20 == 19 { try subject.store.compact() }
+      }
+    }
+    #expect(try subject.store.verify().isClean)
+    #expect(try disk.contents(of: "/") == ["store"])
+  }
+
+  @Test("A backup while the store compacts with groups, packed values and files of values equals one commit")
+  func compacting() throws {
+    let disk = InMemoryFileSystem()
+    var options = BackedUpStore.options(disk)
+    options.compression.mode = .dictionary
+    options.compression.groupsColdRecords = true
+    options.compression.groupLengthTarget = 2000
+    let subject = try BackedUpStore(options)
+    for number in 1...400 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.compact()
+    let isDone = Guarded(false)
+    let compactions = Guarded(0)
+    let wait = threads(1) { _ in
+      while !isDone.withLock({ $0 }) {
+        do {
+          try subject.store.compact()
+          compactions.withLock { $0 += 1 }
+        } catch { Issue.record(error) }
+      }
+    }
+    for number in 401...500 as ClosedRange<UInt64> {
+      try subject.commit(number)
+      guard number % 5 == 0 else { continue }
+      // Each piece gives the compaction its turn.
+      let report = try subject.store.backup(to: "/backup", options: unpaced) { _ in
+        let before = compactions.withLock { $0 }
+        for _ in 0..<1000 where compactions.withLock({ $0 }) == before { pause() }
+      }
+      try subject.check("/backup", options, report)
+      try disk.removeTree("/backup")
+    }
+    isDone.withLock { $0 = true }
+    wait()
+    #expect(compactions.withLock { $0 } > 2)
+  }
+
+  private func pause() {
+    let lock = Lock()
+    let condition = Condition()
+    let end = Clock.nowNanoseconds() + 100_000
+    lock.withLock { while condition.wait(lock, untilNanoseconds: end) {} }
+  }
+
+  @Test("A segment that is compacted, and a value that is removed, between two pieces of a backup are in it")
+  func replacedMeanwhile() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...300 as ClosedRange<UInt64> { try subject.commit(number) }
+    var number: UInt64 = 300
+    let report = try subject.store.backup(to: "/backup", options: unpaced) { _ in
+      number += 1
+      // The long values of the state are replaced, and their files are removed unless something keeps them.
+      try subject.commit(number * 25 + 24)
+      try subject.store.compact()
+    }
+    #expect(number > 305)
+    #expect(try subject.check("/backup", options, report) == report.sequence)
+    #expect(try subject.store.verify().isClean)
+  }
+
+  @Test("A backup goes where nothing is, and what an unfinished one has left is replaced")
+  func taken() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...20 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: "/backup", options: unpaced)
+    let error = #expect(throws: StoreError.self) { try subject.store.backup(to: "/backup", options: unpaced) }
+    #expect(error?.code == .invalidArgument)
+    try disk.createDirectory("/other.copy")
+    _ = try disk.open("/other.copy/COPY.tmp", .create)
+    _ = try disk.open("/other.copy/0000000000000001.segment", .create)
+    try subject.store.backup(to: "/other", options: unpaced)
+    try subject.check("/other", options)
+    #expect(try disk.contents(of: "/") == ["backup", "other", "store"])
+  }
+
+  @Test("A backup is given up by its progress and by its task, and nothing of it is left")
+  func givenUp() async throws {
+    struct Enough: Error {}
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...200 as ClosedRange<UInt64> { try subject.commit(number) }
+    var done: [BackupProgress] = []
+    #expect(throws: Enough.self) {
+      try subject.store.backup(to: "/backup", options: unpaced) { progress in
+        done.append(progress)
+        if done.count == 3 { throw Enough() }
+      }
+    }
+    #expect(done.count == 3 && done.allSatisfy { $0.bytesDone <= $0.bytesTotal })
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try subject.store.backup(to: "/backup", options: BackedUpStore.unpaced)
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try disk.contents(of: "/") == ["store"])
+    try subject.commit(201)
+    try subject.store.backup(to: "/backup", options: unpaced) { done.append($0) }
+    #expect(done.last?.bytesDone == done.last?.bytesTotal)
+  }
+
+  @Test("A backup of an empty store, and of one without commits since its last segment was born, opens")
+  func empty() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let store = try Store(at: "/store", options: options)
+    #expect(try store.backup(to: "/backup", options: unpaced).sequence == 0)
+    let backup = try Store(at: "/backup", options: options)
+    #expect(backup.identifier == store.identifier)
+    #expect(try backup.verify().isClean)
+    try backup.close()
+  }
+
+  @Test("Damage in a segment, a header or a value is found while it is copied, and named")
+  func damage() throws {
+    for (ending, offset) in [(".segment", 400), (".segment", 20), (".blob", 1000)] as [(String, UInt64)] {
+      let disk = InMemoryFileSystem()
+      let options = BackedUpStore.options(disk)
+      let subject = try BackedUpStore(options)
+      for number in 1...200 as ClosedRange<UInt64> { try subject.commit(number) }
+      let name = try #require(disk.contents(of: "/store").last { $0.hasSuffix(ending) })
+      let file = try disk.open("/store/" + name, .readWrite)
+      let byte = try file.read(1, at: offset)[0]
+      try file.write([byte ^ 1], at: offset)
+      let error = #expect(throws: StoreError.self) {
+        try subject.store.backup(to: "/backup", options: unpaced)
+      }
+      #expect(error?.code == .corruption && error?.place?.hasPrefix(name) == true, "\(ending) \(offset)")
+      #expect(try disk.contents(of: "/") == ["store"])
+      try file.write([byte], at: offset)
+      try subject.store.backup(to: "/backup", options: unpaced)
+      try subject.check("/backup", options)
+    }
+  }
+
+  @Test("A disk that is full leaves the store going on and nothing of the backup")
+  func fullDisk() throws {
+    let disk = SimulatedFileSystem(capacityBytes: 400_000)
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...900 as ClosedRange<UInt64> { try subject.commit(number) }
+    try #require(disk.freeBytes < 200_000)
+    let before = disk.freeBytes
+    let error = #expect(throws: StoreError.self) { try subject.store.backup(to: "/backup", options: unpaced) }
+    #expect(error?.code == .diskFull)
+    #expect(try disk.contents(of: "/") == ["store"])
+    #expect(disk.freeBytes == before)
+    for number in 901...950 as ClosedRange<UInt64> { try subject.commit(number) }
+    #expect(try subject.store.verify().isClean)
+    #expect(try subject.content(of: subject.store) == subject.content())
+  }
+
+  @Test("A backup by an opening for reading, beside the writer, equals the state that it shows")
+  func readOnly() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...150 as ClosedRange<UInt64> { try subject.commit(number) }
+    var reading = options
+    reading.isReadOnly = true
+    let reader = try Store(at: "/store", options: reading)
+    try whileWriting(subject) { goOn in
+      for _ in 0..<10 {
+        goOn()
+        try reader.refresh()
+        let report = try reader.backup(to: "/backup", options: unpaced) { _ in
+          try subject.store.compact()
+        }
+        #expect(report.sequence == reader.snapshot().sequence)
+        try subject.check("/backup", options, report)
+        try disk.removeTree("/backup")
+      }
+    }
+    try reader.close()
+  }
+
+  @Test(
+    "A backup is a copy: opened for writing, it becomes a branch of its own, and the store does not notice")
+  func sideBySide() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...150 as ClosedRange<UInt64> { try subject.commit(number) }
+    let report = try subject.store.backup(to: "/backup", options: unpaced)
+    try Store.restore(from: "/backup", to: "/restored", options: options)
+    let restored = try Store(at: "/restored", options: options)
+    let rows = try restored.keyspace("rows", .dense)
+    let before = try disk.files(in: "/backup")
+    for number in 151...300 as ClosedRange<UInt64> {
+      try subject.commit(number)
+      try restored.write { try $0.put([UInt8](repeating: 9, count: 200), id: 5000 + number, in: rows) }
+      if number % 50 == 0 {
+        try subject.store.compact()
+        try restored.compact()
+      }
+    }
+    var expected = subject.content(at: report.sequence)
+    for number in 151...300 as ClosedRange<UInt64> {
+      expected[5000 + number] = [UInt8](repeating: 9, count: 200)
+    }
+    #expect(try subject.content(of: restored) == expected)
+    #expect(try subject.content(of: subject.store) == subject.content())
+    #expect(try restored.verify().isClean && subject.store.verify().isClean)
+    #expect(try disk.files(in: "/backup") == before)
+    try restored.close()
+    let branches = try ["/store", "/backup", "/restored"].map {
+      try SuperblockFile.open(in: $0, .read, disk).current.branch
+    }
+    #expect(branches[0] == StoreBranch())
+    #expect(branches[1] == StoreBranch(isUnopenedCopy: true))
+    #expect(branches[2].high != 0 && !branches[2].isUnopenedCopy)
+    // The branch stays, and a program that does not know branches would not write.
+    let superblock = try SuperblockFile.open(in: "/restored", .read, disk).current
+    try Store(at: "/restored", options: options).close()
+    #expect(try SuperblockFile.open(in: "/restored", .read, disk).current.branch == superblock.branch)
+    #expect(superblock.readOnlyCompatibleFeatures == FormatVersion.branches)
+  }
+
+  @Test("A copy of a closed store counts as a copy until a writer opens it")
+  func copies() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...50 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.close()
+    try Store.copy(at: "/store", to: "/copy", options: options)
+    #expect(try SuperblockFile.open(in: "/copy", .read, disk).current.branch.isUnopenedCopy)
+    try subject.check("/copy", options)
+    #expect(try SuperblockFile.open(in: "/copy", .read, disk).current.branch.isUnopenedCopy)
+    try Store(at: "/copy", options: options).close()
+    #expect(try !SuperblockFile.open(in: "/copy", .read, disk).current.branch.isUnopenedCopy)
+  }
+}

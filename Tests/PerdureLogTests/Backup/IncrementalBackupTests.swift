@@ -1,0 +1,173 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("Incremental backups")
+struct IncrementalBackupTests {
+  private let unpaced = BackedUpStore.unpaced
+
+  private func length(of folder: String) throws -> UInt64 {
+    try POSIXFileSystem().files(in: folder).values.reduce(0) { $0 + UInt64($1.count) }
+  }
+
+  @Test("An incremental backup writes only what is new, and both are whole by themselves")
+  func onlyNew() throws {
+    let directory = try TemporaryDirectory()
+    let disk = CountingFolder(POSIXFileSystem())
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(at: directory.file("store"), options)
+    for number in 1...1000 as ClosedRange<UInt64> { try subject.commit(number) }
+    let full = try subject.store.backup(to: directory.file("first"), options: unpaced)
+    #expect(full.bytesShared == 0 && full.bytesCopied == disk.written(to: "/first.copy/"))
+    for number in 1001...1050 as ClosedRange<UInt64> { try subject.commit(number) }
+    let next = try subject.store.backup(
+      to: directory.file("second"), since: directory.file("first"), options: unpaced)
+    let written = disk.written(to: "/second.copy/")
+    #expect(next.bytesCopied == written)
+    let inSecond = try length(of: directory.file("second")) - lockLength(directory)
+    #expect(next.bytesShared + next.bytesCopied == inSecond)
+    // Fifty commits, the segment in which they begin, a few long values and the superblock.
+    #expect(written < 80_000 && next.bytesShared > 3 * written)
+    #expect(try subject.check(directory.file("first"), options, full) == full.sequence)
+    #expect(try subject.check(directory.file("second"), options, next) == next.sequence)
+    try disk.removeTree(directory.file("first"))
+    try subject.check(directory.file("second"), options, next)
+  }
+
+  private func lockLength(_ directory: TemporaryDirectory) throws -> UInt64 {
+    let file = try POSIXFileSystem().open(directory.file("second") + "/LOCK", .read)
+    return try file.size()
+  }
+
+  @Test("A segment that compaction has rewritten since is copied, and a value that has gone is not")
+  func compactedSince() throws {
+    let directory = try TemporaryDirectory()
+    let disk = POSIXFileSystem()
+    var options = BackedUpStore.options(disk)
+    options.compactsAutomatically = false
+    let subject = try BackedUpStore(at: directory.file("store"), options)
+    for number in 1...400 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: directory.file("0"), options: unpaced)
+    for round in 1...6 {
+      for number in 1...60 as ClosedRange<UInt64> { try subject.commit(UInt64(round) * 1000 + number) }
+      if round % 2 == 0 { try subject.store.compact() }
+      let report = try subject.store.backup(
+        to: directory.file("\(round)"), since: directory.file("\(round - 1)"), options: unpaced)
+      try subject.check(directory.file("\(round)"), options, report)
+      if round % 2 == 1 { #expect(report.bytesShared > 0) }
+    }
+    for round in 0...6 { try subject.check(directory.file("\(round)"), options) }
+  }
+
+  @Test("A file that the earlier backup has lost is copied again, also that of a value in a shared segment")
+  func lostInEarlier() throws {
+    let directory = try TemporaryDirectory()
+    let disk = POSIXFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(at: directory.file("store"), options)
+    for number in 1...400 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: directory.file("first"), options: unpaced)
+    let names = try disk.contents(of: directory.file("first"))
+    let blob = try #require(names.first { $0.hasSuffix(".blob") })
+    let segment = try #require(names.first { $0.hasSuffix(".segment") })
+    try disk.remove(directory.file("first/" + blob))
+    try disk.remove(directory.file("first/" + segment))
+    let report = try subject.store.backup(
+      to: directory.file("second"), since: directory.file("first"), options: unpaced)
+    #expect(report.bytesShared > 0)
+    try subject.check(directory.file("second"), options, report)
+  }
+
+  @Test("Where files cannot have two names, an incremental backup copies them")
+  func withoutLinks() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...200 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: "/first", options: unpaced)
+    let report = try subject.store.backup(to: "/second", since: "/first", options: unpaced)
+    #expect(report.bytesShared == 0)
+    try subject.check("/second", options, report)
+  }
+
+  @Test("A backup of another store, of another branch, a newer one and one that was written to are refused")
+  func refused() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...100 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: "/first", options: unpaced)
+    try Store(at: "/stranger", options: options).backup(to: "/strange", options: unpaced)
+    try Store.restore(from: "/first", to: "/branch", options: options)
+    let branch = try Store(at: "/branch", options: options)
+    try branch.backup(to: "/of branch", options: unpaced)
+    try Store.restore(from: "/first", to: "/written", options: options)
+    try Store(at: "/written", options: options).close()
+    for (store, earlier) in [
+      (subject.store, "/strange"), (subject.store, "/of branch"), (branch, "/first"),
+      (subject.store, "/written"),
+    ] {
+      let error = #expect(throws: StoreError.self, "\(earlier)") {
+        try store.backup(to: "/next", since: earlier, options: unpaced)
+      }
+      #expect(error?.code == .invalidArgument, "\(earlier)")
+    }
+    // The store came back to an older state by other means than a restore.
+    try disk.removeTree("/of branch")
+    for number in 101...200 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: "/newer", options: unpaced)
+    let first = try SuperblockFile.open(in: "/first", .readWrite, disk)
+    try first.replace { $0.branch = StoreBranch() }
+    let old = try Store(at: "/first", options: options)
+    let error = #expect(throws: StoreError.self) {
+      try old.backup(to: "/next", since: "/newer", options: unpaced)
+    }
+    #expect(error?.code == .invalidArgument && error?.message.contains("newer") == true)
+    let absent = #expect(throws: StoreError.self) {
+      try subject.store.backup(to: "/next", since: "/nowhere", options: unpaced)
+    }
+    #expect(absent?.code == .notAStore)
+    #expect(try disk.kind(of: "/next") == nil && disk.kind(of: "/next.copy") == nil)
+  }
+
+  @Test("A backup that is killed after any piece leaves the earlier one whole, and the next one finishes")
+  func killed() throws {
+    let disk = SimulatedFileSystem()
+    var options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...120 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.sync()
+    try subject.store.backup(to: "/first", options: unpaced)
+    let before = try disk.files(in: "/first")
+    for number in 121...140 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.sync()
+    struct Killed: Error {}
+    var calls = 0
+    try subject.store.backup(to: "/whole", since: "/first", options: unpaced) { _ in calls += 1 }
+    try disk.removeTree("/whole")
+    for last in 1...calls {
+      // The image is what another process finds when this one is gone.
+      var image = disk.currentImage
+      var count = 0
+      #expect(throws: Killed.self) {
+        try subject.store.backup(to: "/second", since: "/first", options: unpaced) { _ in
+          count += 1
+          guard count == last else { return }
+          image = disk.currentImage
+          throw Killed()
+        }
+      }
+      let left = SimulatedFileSystem(image)
+      options.fileSystem = left
+      #expect(try left.kind(of: "/second") == nil && left.kind(of: "/second.copy") == .directory)
+      #expect(try left.files(in: "/first") == before)
+      let store = try Store(at: "/store", options: options)
+      let report = try store.backup(to: "/second", since: "/first", options: unpaced)
+      try subject.check("/second", options, report)
+      try store.close()
+    }
+  }
+}
