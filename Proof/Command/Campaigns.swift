@@ -6,9 +6,13 @@ import PerdureProving
 /// This program, which is started for each campaign and for what is killed.
 let ownProgram = Bundle.main.executablePath ?? CommandLine.arguments[0]
 
+/// Programs whose power is cut, beside those that use the engine alone.
+private let otherCrashes: [any CrashSubject] =
+  GraphCrashSubject.all.map { $0 as any CrashSubject } + [BackupCrashSubject()]
+
 /// All campaigns, in the order in which they run.
 let campaigns: [any Campaign] = [
-  CrashCampaign(beside: GraphCrashSubject.all),
+  CrashCampaign(beside: otherCrashes),
   ModelsCampaign(),
   RacesCampaign(),
   RotCampaign(),

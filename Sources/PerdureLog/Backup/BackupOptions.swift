@@ -33,6 +33,11 @@ public struct BackupProgress: Hashable, Sendable {
   /// Bytes of files in all, as far as is known. It grows while values with files of their own are
   /// found.
   public var bytesTotal: UInt64 = 0
+
+  /// Nothing is done yet, if nothing else is said.
+  public init(bytesDone: UInt64 = 0, bytesTotal: UInt64 = 0) {
+    (self.bytesDone, self.bytesTotal) = (bytesDone, bytesTotal)
+  }
 }
 
 /// What a backup or a restored store has.

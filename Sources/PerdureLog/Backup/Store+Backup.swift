@@ -131,7 +131,7 @@ extension Store {
           .diskFull, "The backup found no room, and was removed; make room, or choose another place",
           at: error.path, cause: error)
       }
-      throw StoreError.io(error, "Backing up a store")
+      throw StoreError.io(error, "Making a backup or a restored store")
     }
   }
 }

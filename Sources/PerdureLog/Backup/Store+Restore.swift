@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Store {
-  /// Makes a store of a backup in a folder, or of any store that is not open for writing.
+  /// Makes a store of a backup in a folder or a file, or of any store that is not open for writing.
   ///
   /// The new store has the identity and the history of the one that was backed up. What is copied
   /// is verified. The backup is not changed. The two, and the store that was backed up, go on
@@ -10,7 +10,7 @@ extension Store {
   /// which the earlier backups are none.
   ///
   /// - Parameters:
-  ///   - backup: The backup's directory.
+  ///   - backup: The backup's directory, or a file with a backup stream.
   ///   - target: The new store's directory: nothing, or an empty directory, may have that name. As
   ///     in `backup(to:since:options:progress:)` it is there whole or not at all.
   ///   - options: Its `fileSystem` is that of both; nothing else counts.
@@ -30,6 +30,9 @@ extension Store {
       let backup = try StorePath.fixed(backup, fileSystem)
       let target = try StorePath.fixed(target, fileSystem)
       try checkIsFree(target, fileSystem)
+      if try fileSystem.kind(of: backup) == .file {
+        return try restore(fromFileAt: backup, to: target, options, progress)
+      }
       guard try fileSystem.kind(of: backup) == .directory,
         try Recovery.Directory(backup, fileSystem).hasSuperblock
       else { throw StoreError(.notAStore, "There is no backup here; check the path", at: backup) }
@@ -77,6 +80,24 @@ extension Store {
       }
       try folder.take(target)
       return report
+    }
+  }
+
+  private static func restore(
+    fromFileAt path: String, to target: String, _ options: StoreOptions,
+    _ progress: (BackupProgress) throws -> Void
+  ) throws -> BackupReport {
+    let file = try options.fileSystem.open(path, .read)
+    defer { try? file.close() }
+    let length = try file.size()
+    var place: UInt64 = 0
+    return try restore(to: target, options: options) { done in
+      // How much of it is files of the store is not known before: what was read says how far it is.
+      try progress(BackupProgress(bytesDone: place, bytesTotal: max(place, length)))
+    } read: { count in
+      let bytes = try file.read(count, at: place)
+      place += UInt64(bytes.count)
+      return bytes
     }
   }
 

@@ -1,0 +1,236 @@
+package import PerdureFileIO
+import PerdureLog
+package import PerdureTestSupport
+
+// Power cuts over backups. A program commits, compacts and makes backups, full ones and against
+// earlier ones. After every cut each name of a backup means a whole backup, equal to the state of
+// the commit that it was made of, or nothing; one that was acknowledged is there; and the store is
+// as it must be whether backups are made or not.
+
+/// Programs that back their store up.
+package struct BackupCrashSubject: CrashSubject {
+  /// A sync that is left out of backups: for a check that must find that out.
+  package enum Omission: CaseIterable, Sendable {
+    /// Of the files.
+    case files
+    /// Of the names in the folder that the backup grows in.
+    case names
+    /// Of the folder's own name.
+    case parent
+  }
+
+  package var omission: Omission?
+  package let sectorLengths = [512, 4096]
+
+  package init(omission: Omission? = nil) { self.omission = omission }
+
+  package var name: String { omission.map { "backups without syncs of \($0)" } ?? "backups" }
+
+  package func program(seed: UInt64) -> BackupCrashProgram {
+    BackupCrashProgram(seed: seed, omission: omission)
+  }
+}
+
+/// One such program.
+package struct BackupCrashProgram: CrashProgram {
+  private static let commits = 24
+  let seed: UInt64
+  let omission: BackupCrashSubject.Omission?
+
+  static func options(_ fileSystem: any FileSystem) -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = 4096
+    options.blobThresholdBytes = 1024
+    options.reserveBytes = 0
+    options.compactsAutomatically = false
+    options.checkpoints = .manual
+    return options
+  }
+
+  package func run(
+    on fileSystem: any FileSystem, _ marker: CrashMarker
+  ) async throws -> BackupCrashCheck {
+    var random = SeededGenerator(seed: seed)
+    let store = try Store(at: BackupCrashCheck.path, options: Self.options(fileSystem))
+    let rows = try store.keyspace("rows", .dense)
+    var check = BackupCrashCheck(first: store.snapshot().sequence)
+    var options = BackupOptions()
+    options.bytesPerSecond = nil
+    if let omission { options.fileSystem = HastyFileSystem(fileSystem, without: omission) }
+    for number in 0..<Self.commits {
+      let label = Int(check.next)
+      let (id, length) = (UInt64.random(in: 0..<12, using: &random), Int.random(in: 0...400, using: &random))
+      let isLong = Int.random(in: 0..<8, using: &random) == 0
+      let value = [UInt8](
+        repeating: UInt8(truncatingIfNeeded: number + 1), count: isLong ? 1500 + length : length)
+      let removed = UInt64.random(in: 12..<18, using: &random)
+      marker.begin(label)
+      try commit(number, value, id, removed, store, rows)
+      marker.acknowledge(label)
+      check.note(value, id, number, removed)
+      if number % 7 == 6 { try store.compact() }
+      if number % 4 == 3 { try backUp(store, options, &check, marker) }
+    }
+    try store.close()
+    return check
+  }
+
+  private func commit(
+    _ number: Int, _ value: [UInt8], _ id: UInt64, _ removed: UInt64, _ store: Store, _ rows: Keyspace
+  ) throws {
+    try store.write(durability: .powerLoss) { transaction in
+      try transaction.put(value, id: id, in: rows)
+      try transaction.put([UInt8(number)], id: removed, in: rows)
+      if number % 3 == 0 { try transaction.remove(id: 12 + removed % 6, in: rows) }
+    }
+  }
+
+  private func backUp(
+    _ store: Store, _ options: BackupOptions, _ check: inout BackupCrashCheck, _ marker: CrashMarker
+  ) throws {
+    let number = check.backups.count
+    check.backups.append(check.next - 1)
+    marker.begin(BackupCrashCheck.label(ofBackup: number))
+    try store.backup(
+      to: BackupCrashCheck.path(ofBackup: number),
+      since: number % 2 == 1 ? BackupCrashCheck.path(ofBackup: number - 1) : nil, options: options)
+    marker.acknowledge(BackupCrashCheck.label(ofBackup: number))
+  }
+}
+
+/// What the store and its backups must hold.
+package struct BackupCrashCheck: CrashCheck {
+  static let path = "/store"
+  private static let firstLabel = 1 << 40
+
+  static func path(ofBackup number: Int) -> String { "/backup \(number)" }
+  static func label(ofBackup number: Int) -> Int { firstLabel + number }
+
+  /// The commit before the first that counts.
+  private let first: UInt64
+  /// The contents after it and after each of the commits.
+  private var contents: [[UInt64: [UInt8]]] = [[:]]
+  /// The commits that backups were made of.
+  var backups: [UInt64] = []
+
+  init(first: UInt64) { self.first = first }
+
+  /// The next commit.
+  var next: UInt64 { first + UInt64(contents.count) }
+
+  mutating func note(_ value: [UInt8], _ id: UInt64, _ number: Int, _ removed: UInt64) {
+    var content = contents[contents.count - 1]
+    content[id] = value
+    content[removed] = [UInt8(number)]
+    if number % 3 == 0 { content[12 + removed % 6] = nil }
+    contents.append(content)
+  }
+
+  package func recover(_ fileSystem: SimulatedFileSystem, _ context: CrashContext) throws -> Recovered {
+    Recovered(
+      store: try Store(at: Self.path, options: BackupCrashProgram.options(fileSystem)), fileSystem: fileSystem
+    )
+  }
+
+  package struct Recovered {
+    let store: Store
+    let fileSystem: SimulatedFileSystem
+  }
+
+  package func isDuringRecovery(_ context: CrashContext) -> Bool { context.recoveries > 0 }
+
+  package func verify(_ recovered: Recovered, _ context: CrashContext) throws {
+    let (store, fileSystem) = (recovered.store, recovered.fileSystem)
+    let commits = context.acknowledged.filter { $0 < Self.firstLabel }
+    let sequence = store.snapshot().sequence
+    guard sequence >= commits.max().map({ UInt64($0) }) ?? 0 else {
+      throw Violation("commit \(commits.max() ?? 0) was promised, and the log ends at \(sequence)")
+    }
+    if sequence >= first { try compare(store, with: sequence, "the store") }
+    var newest: String?
+    for (number, commit) in backups.enumerated() {
+      let path = Self.path(ofBackup: number)
+      guard try fileSystem.kind(of: path) != nil else {
+        guard !context.acknowledged.contains(Self.label(ofBackup: number)) else {
+          throw Violation("backup \(number) was acknowledged, and is gone")
+        }
+        continue
+      }
+      try checkBackup(path, commit, fileSystem)
+      newest = path
+    }
+    try goOn(store, since: newest, fileSystem)
+    try store.close()
+  }
+
+  private func checkBackup(_ path: String, _ commit: UInt64, _ fileSystem: SimulatedFileSystem) throws {
+    var options = BackupCrashProgram.options(fileSystem)
+    (options.isReadOnly, options.registersAsReader, options.createsIfMissing) = (true, false, false)
+    let backup: Store
+    do { backup = try Store(at: path, options: options) } catch {
+      throw Violation("\(path) is no whole backup: \(error)")
+    }
+    guard backup.snapshot().sequence == commit else {
+      throw Violation("\(path) is of commit \(backup.snapshot().sequence), not \(commit)")
+    }
+    try compare(backup, with: commit, path)
+    let report = try backup.verify()
+    guard report.isClean else { throw Violation("\(path) is damaged: \(report.findings)") }
+    try backup.close()
+  }
+
+  /// Whatever a cut left of a backup is in nobody's way.
+  private func goOn(_ store: Store, since newest: String?, _ fileSystem: SimulatedFileSystem) throws {
+    guard store.snapshot().sequence > first else { return }
+    var options = BackupOptions()
+    options.bytesPerSecond = nil
+    // The name of an unfinished one, if there is one.
+    let number = backups.indices.first { (try? fileSystem.kind(of: Self.path(ofBackup: $0))) == .some(nil) }
+    let path = number.map(Self.path(ofBackup:)) ?? "/another"
+    let report = try store.backup(to: path, since: newest, options: options)
+    try checkBackup(path, report.sequence, fileSystem)
+  }
+
+  private func compare(_ store: Store, with sequence: UInt64, _ what: String) throws {
+    var content: [UInt64: [UInt8]] = [:]
+    try store.snapshot().forEach(in: store.keyspace("rows", .dense)) { (id: UInt64, value: RawSpan) in
+      content[id] = value.withUnsafeBytes { Array($0) }
+      return true
+    }
+    let index = Int(sequence - first)
+    guard index < contents.count, content == contents[index] else {
+      throw Violation("\(what) has other contents than after commit \(sequence)")
+    }
+  }
+}
+
+/// Reports some syncs of backups as done and does nothing.
+private final class HastyFileSystem: ForwardingFileSystem {
+  let behind: any FileSystem
+  private let omission: BackupCrashSubject.Omission
+
+  init(_ behind: any FileSystem, without omission: BackupCrashSubject.Omission) {
+    (self.behind, self.omission) = (behind, omission)
+  }
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    let file = try behind.open(path, mode)
+    return omission == .files && path.contains(".copy/") ? HastyFile(file) : file
+  }
+
+  func syncDirectory(_ path: String) throws(FileIOError) {
+    switch omission {
+    case .names where path.hasSuffix(".copy"), .parent where path == "/": return
+    default: try behind.syncDirectory(path)
+    }
+  }
+}
+
+private final class HastyFile: ForwardingFile {
+  let behind: any File
+
+  init(_ behind: any File) { self.behind = behind }
+
+  func sync(_ mode: SyncMode) throws(FileIOError) {}
+}
