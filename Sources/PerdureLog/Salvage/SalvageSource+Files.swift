@@ -81,9 +81,14 @@ extension SalvageSource {
     return true
   }
 
+  /// The root block of a checkpoint of two million blob files is as long: a longer one is not read.
+  private static let rootLengthMax: UInt32 = 16 << 20
+
   /// The generation of each segment that the newest checkpoint has counted; empty without one that can be read.
   func generationsCounted() throws -> [UInt64: UInt64] {
-    guard let store, let reference = superblock?.checkpoint else { return [:] }
+    guard let store, let reference = superblock?.checkpoint, reference.rootLength <= Self.rootLengthMax else {
+      return [:]
+    }
     let name = StoreFileName.index(reference.indexFile).string
     let start = UInt64(reference.rootSlot) * UInt64(IndexFileHeader.unitLength)
     guard let head = try bytesIfReadable(name, 0, IndexFileHeader.unitLength),

@@ -1,6 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 import PerdureTestSupport
+import Synchronization
 import Testing
 
 @testable import PerdureLog
@@ -180,25 +181,32 @@ struct SalvageHostileFileTests {
   }
 }
 
-/// A file system on which one file has half of its bytes by the time that they are read.
-private struct ShrinkingFileSystem: ForwardingFileSystem {
+/// A file system on which one file has half of its bytes from the second time on that it is opened.
+private final class ShrinkingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
-  let name: String
+  private let name: String
+  private let openings = Atomic<Int>(0)
+
+  init(behind: any FileSystem, name: String) { (self.behind, self.name) = (behind, name) }
 
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
     let file = try behind.open(path, mode)
-    return path.hasSuffix(name) && path.hasPrefix(SalvagedStore.path) ? ShrinkingFile(behind: file) : file
+    guard path == SalvagedStore.path + "/" + name else { return file }
+    return openings.add(1, ordering: .relaxed).oldValue == 0 ? file : ShrunkFile(behind: file)
   }
 }
 
-private final class ShrinkingFile: ForwardingFile {
+private final class ShrunkFile: ForwardingFile {
   let behind: any File
+
   init(behind: any File) { self.behind = behind }
 
+  func size() throws(FileIOError) -> UInt64 { try behind.size() / 2 }
+
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
-    let half = try behind.size() / 2
-    guard offset < half else { return 0 }
-    let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, Int(half - offset))])
+    let end = try size()
+    guard offset < end else { return 0 }
+    let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, Int(end - offset))])
     return try behind.read(into: part, at: offset)
   }
 }
