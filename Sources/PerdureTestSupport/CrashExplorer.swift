@@ -70,8 +70,9 @@ public struct CrashExplorer: Sendable {
   /// was to replace whole. That bytes stay which are written over equal ones is taken for granted.
   public var makesGarbage = true
 
-  /// Whether bytes that did not arrive may also be those that a removed file had at the same offsets, as its blocks are
-  /// used again. Only checksums that cover a file's identity tell these from bytes that arrived.
+  /// Whether bytes that did not arrive may also be those that a removed file had at the same
+  /// offsets, as its blocks are used again. Only checksums that cover a file's identity tell these
+  /// from bytes that arrived.
   public var makesStaleBytes = false
 
   /// A mistake that the explorer makes on purpose: a suite has to notice. Nil: none.

@@ -28,8 +28,8 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
 }
 
 extension CrashLoss {
-  /// What `fates` take of `pending`; nothing is pending if both are empty. Zeros, garbage and stale bytes show only
-  /// in the bytes that they make (`DiskCutter`).
+  /// What `fates` take of `pending`; nothing is pending if both are empty. Zeros, garbage and stale
+  /// bytes show only in the bytes that they make (`DiskCutter`).
   static func kinds(_ pending: [PendingChange], _ fates: [Fate]) -> Set<CrashLoss> {
     var found: Set<CrashLoss> = []
     if fates.allSatisfy({ $0 == .kept }) { found.insert(.nothing) }

@@ -15,8 +15,8 @@ import PerdureFileIO
 //       durable without the removal of the old one, but never the other way round.
 //   R5  Writes, and changes of a directory's entries, that a failed sync forgot are never made durable by a later one,
 //       but may be on the disk; names until they are written again (`rewriteForgottenNames`).
-//   R6  The blocks of a file whose last durable name is gone may be reused: what a torn write leaves in a new
-//       file may be the old file's bytes at the same offsets.
+//   R6  The blocks of a file whose last durable name is gone may be reused: what a torn write
+//       leaves in a new file may be the old file's bytes at the same offsets.
 //   R7  Everything else pending is kept or lost independently of the rest, in any order.
 
 /// The state of a simulated disk between two operations.

@@ -15,7 +15,8 @@ enum Fate: Sendable, Hashable {
     case zeros
     /// Its new length, with whatever was on the medium in these places.
     case garbage
-    /// Its new length, with the bytes that a removed file had at the same offsets: its blocks were reused.
+    /// Its new length, with the bytes that a removed file had at the same offsets: its blocks were
+    /// reused.
     case stale
   }
 }

@@ -1,15 +1,18 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Whether a file with a segment's name is a segment: the one place that decides, for opening, readers and salvage.
+// Whether a file with a segment's name is a segment: the one place that decides, for opening,
+// readers and salvage.
 //
-// A birth writes one header into a new file, and syncs it before any frame follows (FORMAT.md, B3 and B4). A power cut
-// before that sync leaves any part of the header, zeros, noise, or old bytes of the medium (M3). Old bytes may be a
-// whole header: that of an older segment, whose file was removed. Numbers only grow, so its number is lower.
+// A birth writes one header into a new file, and syncs it before any frame follows (FORMAT.md, B3
+// and B4). A power cut before that sync leaves any part of the header, zeros, noise, or old bytes
+// of the medium (M3). Old bytes may be a whole header: that of an older segment, whose file was
+// removed. Numbers only grow, so its number is lower.
 //
 // Invariants
-//  U1  A file that is not born has no valid frame of its own number. Behind the header of an older segment it has
-//      nothing but zeros: else it is a copy of that segment, or was renamed, and commits may be missing.
+//  U1  A file that is not born has no valid frame of its own number. Behind the header of an older
+//      segment it has nothing but zeros: else it is a copy of that segment, or was renamed, and
+//      commits may be missing.
 //  U2  A header of another store, or of a higher number, is never what a birth leaves.
 
 /// What the first bytes of a file say.
@@ -45,7 +48,8 @@ enum SegmentBirth {
     return false
   }
 
-  /// Whether the bytes behind the header say that a file whose header is not its own held commits. U1
+  /// Whether the bytes behind the header say that a file whose header is not its own held commits.
+  /// U1
   static func holdsCommits(
     _ file: any File, number: UInt64, showsOlder: Bool, store: StoreID
   ) throws(FileIOError) -> Bool {
@@ -55,8 +59,8 @@ enum SegmentBirth {
 }
 
 extension File {
-  /// Whether a byte from `offset` on is not zero. What was never written is skipped: a long file costs no more than
-  /// its bytes.
+  /// Whether a byte from `offset` on is not zero. What was never written is skipped: a long file
+  /// costs no more than its bytes.
   fileprivate func hasData(from offset: UInt64) throws(FileIOError) -> Bool {
     var offset = offset
     while let data = try nextData(from: offset) {

@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Blob files of a damaged store are read by calls and not mapped: a file that becomes shorter while it is mapped ends the
-// process.
+// Blob files of a damaged store are read by calls and not mapped: a file that becomes shorter while
+// it is mapped ends the process.
 
 extension BlobFiles {
   /// Whether the value that a record names is there and undamaged.

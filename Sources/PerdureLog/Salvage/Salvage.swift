@@ -20,7 +20,8 @@ struct Salvage: ~Copyable {
   private var heldDamages: [(SalvageReport.Damage.Reason, String, UInt64, Range<Int>)] = []
   /// Behind the last record that was found where something is damaged.
   private var heldEnd = LogPosition.start
-  /// Behind everything that is damaged, and every record among that: a sector that was moved there may have brought it.
+  /// Behind everything that is damaged, and every record among that: a sector that was moved there
+  /// may have brought it.
   private(set) var damageEnd = LogPosition.start
   /// Whether the records that are met stand in a damaged frame.
   private var isFrameDamaged = false

@@ -6,7 +6,8 @@ import PerdureFormat
 /// Words are places in the files as they are. States can be marked and gone back to, because what has been
 /// put in may turn out to be of a commit that was never finished.
 struct SalvageIndex: ~Copyable {
-  /// Of a key the newest record, whose value cannot be had: the blob file or the dictionary is missing or damaged.
+  /// Of a key the newest record, whose value cannot be had: the blob file or the dictionary is
+  /// missing or damaged.
   struct LostValue {
     var word: UInt64
     /// Nil: it was packed with a dictionary.

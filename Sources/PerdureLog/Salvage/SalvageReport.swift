@@ -24,7 +24,8 @@ public struct SalvageReport: Sendable {
       case group = "a group of records is damaged"
       /// A blob file that the newest record of a key names is missing or damaged.
       case blob = "a blob file is missing or damaged"
-      /// The file of a rewritten segment ends too early, or its last bytes are damaged: records may be missing.
+      /// The file of a rewritten segment ends too early, or its last bytes are damaged: records may
+      /// be missing.
       case segmentEnd = "the end of a rewritten segment is damaged"
       /// A checkpoint has counted a later generation of the segment: an older file was put back.
       case outdated = "the segment is of an older generation than the checkpoint says"
@@ -58,8 +59,9 @@ public struct SalvageReport: Sendable {
     public internal(set) var isNameLost = false
     /// Keys given back.
     public internal(set) var keys = 0
-    /// Of these, how many may have had a newer value, or been removed: the newest value is lost, the record was
-    /// found before a damaged place or in it, or in a segment of an older generation.
+    /// Of these, how many may have had a newer value, or been removed: the newest value is lost,
+    /// the record was found before a damaged place or in it, or in a segment of an older
+    /// generation.
     public internal(set) var keysMaybeOlder = 0
   }
 
@@ -71,7 +73,8 @@ public struct SalvageReport: Sendable {
     public let key: [UInt8]
     /// The id; nil in a keyspace of byte strings.
     public let id: UInt64?
-    /// Whether the key has a newer value for certain, which is lost: its blob file or dictionary is missing or damaged.
+    /// Whether the key has a newer value for certain, which is lost: its blob file or dictionary is
+    /// missing or damaged.
     public let isCertain: Bool
   }
 
@@ -81,7 +84,8 @@ public struct SalvageReport: Sendable {
   public internal(set) var damageCount = 0
   /// The most damaged places that are listed.
   public static let damagesListedMax = 10_000
-  /// The keys that `keysMaybeOlder` counts, in the order in which they were given back; at most `keysListedMax` of them.
+  /// The keys that `keysMaybeOlder` counts, in the order in which they were given back; at most
+  /// `keysListedMax` of them.
   public internal(set) var olderKeys: [OlderKey] = []
   /// The most keys that are listed.
   public static let keysListedMax = 10_000
@@ -100,8 +104,9 @@ public struct SalvageReport: Sendable {
   public internal(set) var recordsUnanchored = 0
   /// Records left out because their commit was never finished: what a power cut leaves.
   public internal(set) var recordsUnfinished = 0
-  /// Damaged bytes left out for the same reason. Behind everything that a later frame or the superblock vouches for, a
-  /// damaged commit cannot be told from one that was never finished, although it may have been acknowledged.
+  /// Damaged bytes left out for the same reason. Behind everything that a later frame or the
+  /// superblock vouches for, a damaged commit cannot be told from one that was never finished,
+  /// although it may have been acknowledged.
   public internal(set) var bytesUnfinished: UInt64 = 0
   /// Sequence numbers of commits that came back in part, ascending.
   public internal(set) var commitsIncomplete: [UInt64] = []

@@ -1,8 +1,9 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Reading the files of a damaged store, in which anything may have a file's name: a pipe, a directory, a link to nowhere,
-// a file of another user. What cannot be read is damage, and is named; what the process lacks for a moment is not.
+// Reading the files of a damaged store, in which anything may have a file's name: a pipe, a
+// directory, a link to nowhere, a file of another user. What cannot be read is damage, and is
+// named; what the process lacks for a moment is not.
 
 extension FileIOError {
   /// Whether the process or the system ran out of something. That says nothing of the file.
@@ -10,7 +11,8 @@ extension FileIOError {
 }
 
 extension SalvageSource {
-  /// Opens the segment files and reads their headers. One that cannot be opened is named in the report.
+  /// Opens the segment files and reads their headers. One that cannot be opened is named in the
+  /// report.
   ///
   /// - Throws: `FileIOError` for a shortage.
   mutating func readHeaders(_ numbers: [UInt64], _ report: inout SalvageReport) throws -> [SourceSegment] {
@@ -58,8 +60,9 @@ extension SalvageSource {
     }
   }
 
-  /// Leaves out the files of births that were cut short: behind the last segment and what was promised, zeros, or
-  /// the header of an older segment before zeros. Recovery decides the same (`SegmentBirth`, FORMAT.md, B6 and R4).
+  /// Leaves out the files of births that were cut short: behind the last segment and what was
+  /// promised, zeros, or the header of an older segment before zeros. Recovery decides the same
+  /// (`SegmentBirth`, FORMAT.md, B6 and R4).
   func withoutUnborn(_ files: [SourceSegment]) throws -> [SourceSegment] {
     let last = files.last { $0.header?.number == $0.number && $0.header?.store == store }?.number ?? 0
     let promised = superblock?.durableEnd.segment ?? 0
@@ -84,7 +87,8 @@ extension SalvageSource {
   /// The root block of a checkpoint of two million blob files is as long: a longer one is not read.
   private static let rootLengthMax: UInt32 = 16 << 20
 
-  /// The generation of each segment that the newest checkpoint has counted; empty without one that can be read.
+  /// The generation of each segment that the newest checkpoint has counted; empty without one that
+  /// can be read.
   func generationsCounted() throws -> [UInt64: UInt64] {
     guard let store, let reference = superblock?.checkpoint, reference.rootLength <= Self.rootLengthMax else {
       return [:]

@@ -1,11 +1,13 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Which store the files belong to, where they disagree: a SUPERBLOCK or a segment of another store was copied in.
+// Which store the files belong to, where they disagree: a SUPERBLOCK or a segment of another store
+// was copied in.
 //
-// Segments decide, as only their records can be given back: the store that most of them belong to. A segment belongs to
-// the store that its frames are valid for, as their checksums bind it; without a valid frame its header is believed. Blob
-// files decide between equal counts, and the superblock where these are equal too.
+// Segments decide, as only their records can be given back: the store that most of them belong to.
+// A segment belongs to the store that its frames are valid for, as their checksums bind it; without
+// a valid frame its header is believed. Blob files decide between equal counts, and the superblock
+// where these are equal too.
 
 extension SalvageSource {
   private struct Votes {
@@ -18,8 +20,8 @@ extension SalvageSource {
     }
   }
 
-  /// The store that most files belong to; where only frames are left to say it, an identity that is as good for their
-  /// checksums.
+  /// The store that most files belong to; where only frames are left to say it, an identity that is
+  /// as good for their checksums.
   func mostEvidentStore(_ files: [SourceSegment], _ blobs: [UInt64]) throws -> StoreID? {
     let named = Set(files.compactMap { $0.header?.store })
     if let own = superblock?.store, named == [own] { return own }

@@ -22,8 +22,8 @@ struct SalvageSource {
     var durableEnd = 0
     /// Of a rewritten segment whose footer is right.
     var footer: RewrittenFooter?
-    /// Whether the newest checkpoint has counted a later generation of it: then records that are here were dead, and
-    /// tombstones that say so may be gone.
+    /// Whether the newest checkpoint has counted a later generation of it: then records that are
+    /// here were dead, and tombstones that say so may be gone.
     var isOutdated = false
     /// Whether compaction has rewritten it: then every commit that has a frame in it was complete (FORMAT.md,
     /// T6).
@@ -41,7 +41,8 @@ struct SalvageSource {
   /// empty ones, as one that was lost looks like these.
   private(set) var isSuperblockLast = false
   private(set) var segments: [SourceSegment] = []
-  /// The highest number of a segment that the log goes through, or may go through, and of which nothing can be read.
+  /// The highest number of a segment that the log goes through, or may go through, and of which
+  /// nothing can be read.
   private var lastMissing: UInt64 = 0
   /// Behind everything that is missing as a whole.
   var missingEnd: LogPosition {

@@ -7,9 +7,11 @@ extension Store {
   /// Every record comes back whose bytes are as they were written, whatever else is damaged: superblock,
   /// headers of segments and frames, other records, blob files, missing files. Of each key the new store has
   /// the newest intact record; if that says that the key is gone, it is gone. Where the newest is damaged, an
-  /// older one takes its place, and a key whose removal is damaged comes back: the report counts and names
-  /// the keys where this is possible, and lists the damaged places. Where files disagree about the store, that of most
-  /// segments is salvaged, and the report names the others. A file that cannot be read, or is no file, is named as well. A commit of which a part is damaged comes back in
+  /// older one takes its place, and a key whose removal is damaged comes back: the report counts
+  /// and names the keys where this is possible, and lists the damaged places. Where files disagree
+  /// about the store, that of most segments is salvaged, and the report names the others. A file
+  /// that cannot be read, or is no file, is named as well. A commit of which a part is damaged
+  /// comes back in
   /// part; one that was never finished, as after a power cut or on a full disk, does not. Where a copy of the
   /// superblock is damaged, or not yet written, a last commit that was cut short comes back in part, too. The new store has an identity of its
   /// own, numbers its commits anew, and builds its derived indexes when it is opened.
@@ -27,10 +29,13 @@ extension Store {
   /// - Returns: What was found, given back, and lost.
   /// - Throws: `StoreError`: `.notAStore` when there is neither a superblock nor a segment,
   ///   `.invalidArgument` when the target is not empty, `.unsupportedFormat`, `.io` (also when nothing
-  ///   is there, and when the process has no file descriptor left), `.diskFull`; what `progress` throws. The target is then removed. `.locked` when somebody else made a
+  ///   is there, and when the process has no file descriptor left), `.diskFull`; what `progress`
+  ///   throws. The target is then removed. `.locked` when somebody else made a
   ///   store in the target meanwhile: that stays as it is.
-  /// - Complexity: O(n) for the bytes of all segments, whatever stands in them; reads every segment twice, once more
-  ///   where files disagree about the store, and the blob files of all keys; memory for one segment and two indexes.
+  /// - Complexity: O(n) for the bytes of all segments, whatever stands in them; reads every segment
+  ///   twice, once more
+  ///   where files disagree about the store, and the blob files of all keys; memory for one segment
+  ///   and two indexes.
   public static func salvage(
     from source: String, to target: String, options: StoreOptions = StoreOptions(),
     keepsUnfinishedCommits: Bool = false,

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, M3, B6 and R4: where the header of a new segment did not arrive, old bytes of the medium may stand, also
-/// those of an older segment's header.
+/// FORMAT.md, M3, B6 and R4: where the header of a new segment did not arrive, old bytes of the
+/// medium may stand, also those of an older segment's header.
 @Suite("A new segment that shows the header of an older one")
 struct OldHeaderTests {
   private static let path = "/store.perdure"
@@ -181,8 +181,8 @@ struct OldHeaderTests {
     try expectCorruption(last)
   }
 
-  /// A crash in the birth of a segment, with the bytes of removed files where its header did not arrive. The file system
-  /// removes files when a compaction replaces segments.
+  /// A crash in the birth of a segment, with the bytes of removed files where its header did not
+  /// arrive. The file system removes files when a compaction replaces segments.
   @Test("Power cuts that leave old bytes of removed files in new segments cost no acknowledged commit")
   func powerCuts() throws {
     var explorer = CrashExplorer()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, M4: which acknowledged commits a medium can take silently that harms bytes outside of a torn write, and
-/// which it cannot.
+/// FORMAT.md, M4: which acknowledged commits a medium can take silently that harms bytes outside of
+/// a torn write, and which it cannot.
 @Suite("Damage at the end of the log")
 struct SilentLossTests {
   private static let path = "/store.perdure"
@@ -45,8 +45,8 @@ struct SilentLossTests {
 
     /// What must be found when these bytes are damaged; nil: corruption.
     ///
-    /// The statement of M4: the damage is found if a promise lies beyond the first damaged frame, of the superblock or of
-    /// a later header that is still valid.
+    /// The statement of M4: the damage is found if a promise lies beyond the first damaged frame,
+    /// of the superblock or of a later header that is still valid.
     func lastSequence(damaged: Range<Int>) -> UInt64? {
       guard let first = frames.firstIndex(where: { $0.range.overlaps(damaged) }) else {
         return frames.last?.header.sequence

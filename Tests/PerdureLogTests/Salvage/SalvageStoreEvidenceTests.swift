@@ -10,7 +10,8 @@ import Testing
 struct SalvageStoreEvidenceTests {
   private static let path = SalvagedStore.path
 
-  /// The files of a closed store with values under ids 1 to `count`, and with long ones in files of their own.
+  /// The files of a closed store with values under ids 1 to `count`, and with long ones in files of
+  /// their own.
   private func files(_ tag: UInt8, count: UInt64, blobs: UInt64 = 0) throws -> [String: [UInt8]] {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: Self.path, options: SalvagedStore.options(fileSystem, 4096))
