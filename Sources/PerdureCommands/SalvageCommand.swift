@@ -74,6 +74,14 @@ struct SalvageCommand: ConsoleCommand {
         + (report.isClean ? "no damage" : counted(report.damageCount, "damaged place")))
   }
 
+  private func text(_ older: SalvageReport.OlderKey) -> JSONText {
+    .object([
+      ("keyspace", .string(older.keyspace)),
+      ("key", .array(older.key.map { JSONText.integer($0) })),
+      ("certain", .bool(older.isCertain)),
+    ])
+  }
+
   private func text(_ report: SalvageReport) -> JSONText {
     .object([
       ("path", .string(path)), ("target", .string(target)), ("clean", .bool(report.isClean)),
@@ -99,17 +107,7 @@ struct SalvageCommand: ConsoleCommand {
             ])
           })
       ),
-      (
-        "olderKeys",
-        .array(
-          report.olderKeys.map { older in
-            .object([
-              ("keyspace", .string(older.keyspace)),
-              ("key", .array(older.key.map { .integer(Int($0)) })),
-              ("certain", .bool(older.isCertain)),
-            ])
-          })
-      ),
+      ("olderKeys", .array(report.olderKeys.map(text))),
       ("records", .integer(report.records)), ("recordsUnanchored", .integer(report.recordsUnanchored)),
       ("recordsUnfinished", .integer(report.recordsUnfinished)),
       ("bytesUnfinished", .integer(report.bytesUnfinished)), ("indexes", .integer(report.indexes)),
