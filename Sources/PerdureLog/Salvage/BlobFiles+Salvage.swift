@@ -27,7 +27,7 @@ extension BlobFiles {
       }
       return true
     } catch let error as StoreError where !isBodyWrong {
-      if let cause = error.cause, cause.isShortage { throw cause }
+      if let cause = error.cause, cause.code.isShortage { throw cause }
       return false
     }
   }

@@ -5,11 +5,6 @@ import PerdureFormat
 // directory, a link to nowhere, a file of another user. What cannot be read is damage, and is
 // named; what the process lacks for a moment is not.
 
-extension FileIOError {
-  /// Whether the process or the system ran out of something. That says nothing of the file.
-  var isShortage: Bool { code == .tooManyOpenFiles || code == .outOfMemory }
-}
-
 extension SalvageSource {
   /// Opens the segment files and reads their headers. One that cannot be opened is named in the
   /// report.
@@ -28,7 +23,7 @@ extension SalvageSource {
         let header = try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
         found.append(SourceSegment(number: number, name: name, size: size, header: header))
       } catch {
-        if error.isShortage { throw error }
+        if error.code.isShortage { throw error }
         report.add(.unreadable, in: name, 0, 0)
         noteMissing(number)
       }
@@ -41,7 +36,7 @@ extension SalvageSource {
   /// - Throws: `FileIOError` for a shortage.
   func openIfReadable(_ name: String) throws(FileIOError) -> (any File)? {
     do throws(FileIOError) { return try directory.open(name, .read) } catch {
-      if error.isShortage { throw error }
+      if error.code.isShortage { throw error }
       return nil
     }
   }
@@ -55,7 +50,7 @@ extension SalvageSource {
       defer { try? file.close() }
       return try file.read(count, at: offset)
     } catch {
-      if error.isShortage { throw error }
+      if error.code.isShortage { throw error }
       return nil
     }
   }

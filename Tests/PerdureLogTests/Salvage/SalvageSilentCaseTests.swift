@@ -42,10 +42,11 @@ struct SalvageSilentCaseTests {
       let header = try SegmentHeader(reading: bytes)
       var search = SegmentSearch(bytes, number, header.store, end: nil, durableEnd: 0)
       while let piece = search.next() {
-        guard case .frame(let header, let start, let payload) = piece else { continue }
-        try FramePayload.visitRecords(of: header, in: bytes.part(payload.lowerBound, payload.count)) {
-          let place = payload.lowerBound + $1
-          found.append((start, place..<(place + $0.header.unpaddedLength), Array($0.key)))
+        guard case .frame(_, let start, let payload) = piece else { continue }
+        var records = SealedRecords(in: bytes.part(payload.lowerBound, payload.count))
+        while let (record, offset, _) = try records.next() {
+          let place = payload.lowerBound + offset
+          found.append((start, place..<(place + record.header.unpaddedLength), Array(record.key)))
         }
       }
     }
