@@ -117,17 +117,15 @@ struct OlderValueTests {
     for (file, bytes) in files.sorted(by: { $0.key < $1.key }) {
       guard case .segment(let number) = StoreFileName(SalvagedStore.name(file)) else { continue }
       try bytes.withUnsafeBytes { bytes in
-        let segment = try SegmentHeader(reading: bytes)
-        var search = SegmentSearch(bytes, number, segment.store, end: nil, durableEnd: 0)
+        let header = try SegmentHeader(reading: bytes)
+        var search = SegmentSearch(bytes, number, header.store, end: nil, durableEnd: 0)
         while let piece = search.next() {
-          guard case .frame(let header, let start, let payload) = piece else { continue }
+          guard case .frame(_, let start, let payload) = piece else { continue }
           var frame = Frame(file: file, start: start, records: [])
-          try FramePayload.visitRecords(
-            of: header, in: bytes.part(payload.lowerBound, payload.count),
-            RecordPlaces(in: segment, from: payload.lowerBound, nil)
-          ) {
-            frame.records.append(
-              ($0.header, (payload.lowerBound + $1)..<(payload.lowerBound + $1 + $0.header.unpaddedLength)))
+          var records = SealedRecords(in: bytes.part(payload.lowerBound, payload.count))
+          while let (record, offset, _) = try records.next() {
+            let place = payload.lowerBound + offset
+            frame.records.append((record.header, place..<(place + record.header.unpaddedLength)))
           }
           found.append(frame)
         }
