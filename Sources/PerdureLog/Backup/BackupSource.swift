@@ -82,9 +82,10 @@ extension BackupSource {
   /// A backup in a folder, which no writer has opened: its log ends where the superblock says. The
   /// index is not made.
   init(ofBackupAt path: String, _ superblock: Superblock, _ fileSystem: any FileSystem) throws {
-    let directory = try Recovery.Directory(path, fileSystem)
+    let directory = try fileSystem.openDirectory(path)
+    let files = try StoreFiles(in: directory)
     let chain = try SegmentChain(
-      directory.segments, in: path, .read, superblock, fileSystem, GroupCache(bytesMax: 0))
+      files.segments, in: directory, .read, superblock, GroupCache(bytesMax: 0))
     let end = superblock.durableEnd
     guard chain.links.last?.segment.number ?? 0 == end.segment,
       chain.links.last.map({ UInt64($0.size) >= end.offset }) ?? true
@@ -99,7 +100,7 @@ extension BackupSource {
         copying: superblock, end: end, sequence: superblock.durableSequence, nextBlob: superblock.nextBlob,
         parts),
       parts: parts,
-      blobs: BlobFiles(directory: path, storeID: superblock.store, fileSystem: fileSystem),
-      liveBlobs: Set(directory.blobs), knowsAllBlobs: false, snapshot: nil)
+      blobs: BlobFiles(directory: directory, storeID: superblock.store),
+      liveBlobs: Set(files.blobs), knowsAllBlobs: false, snapshot: nil)
   }
 }

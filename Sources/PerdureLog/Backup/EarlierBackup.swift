@@ -14,7 +14,7 @@ final class EarlierBackup {
   private let path: String
   private let fileSystem: any FileSystem
   private let superblock: Superblock
-  private let files: Recovery.Directory
+  private let files: StoreFiles
   /// Keeps writers from opening the backup meanwhile.
   private let lock: any FileLock
 
@@ -22,12 +22,13 @@ final class EarlierBackup {
   ///   of this one, or newer than what is to be backed up; `.notAStore`, `.locked`, `.corruption`.
   init(at path: String, for source: Superblock, _ fileSystem: any FileSystem) throws {
     guard try fileSystem.kind(of: path) == .directory else { throw Self.absent(path) }
-    files = try Recovery.Directory(path, fileSystem)
+    let directory = try fileSystem.openDirectory(path)
+    files = try StoreFiles(in: directory)
     guard files.hasSuperblock else { throw Self.absent(path) }
     (self.path, self.fileSystem) = (path, fileSystem)
     lock = try fileSystem.writerLock(ofStore: path)
     do {
-      superblock = try SuperblockFile.open(in: path, .read, fileSystem).current
+      superblock = try SuperblockFile.open(in: directory, .read).current
       try Self.check(superblock, against: source, path)
     } catch {
       lock.release()

@@ -50,7 +50,7 @@ extension Store {
   ) throws -> BackupReport {
     try options.validate()
     let engine = engine
-    let fileSystem = options.fileSystem ?? engine.fileSystem
+    let fileSystem = options.fileSystem ?? engine.options.fileSystem
     return try Self.backingUp {
       let target = try StorePath.fixed(target, fileSystem)
       try Self.checkIsFree(target, fileSystem)

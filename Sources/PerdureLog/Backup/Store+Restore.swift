@@ -34,11 +34,11 @@ extension Store {
         return try restore(fromFileAt: backup, to: target, options, progress)
       }
       guard try fileSystem.kind(of: backup) == .directory,
-        try Recovery.Directory(backup, fileSystem).hasSuperblock
+        try StoreFiles(in: fileSystem.openDirectory(backup)).hasSuperblock
       else { throw StoreError(.notAStore, "There is no backup here; check the path", at: backup) }
       let lock = try lockUnlessReadOnly(backup, fileSystem)
       defer { lock?.release() }
-      let superblock = try SuperblockFile.open(in: backup, .read, fileSystem).current
+      let superblock = try SuperblockFile.open(in: fileSystem.openDirectory(backup), .read).current
       guard superblock.branch.isUnopenedCopy else {
         return try copyOfStore(at: backup, to: target, options, progress)
       }
