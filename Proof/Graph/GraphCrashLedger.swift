@@ -36,9 +36,10 @@ enum GraphCrashLedger {
       uniquenessConstraints: [["name"]])
     // An index is added, dropped, and added again.
     if [1, 2, 5].contains(version) { entity.indexes.append(FetchIndexDescription(on: "size")) }
-    // An optional attribute, and one with a default.
+    // An optional attribute, and one with a default, which is another one later.
     if version >= 1 {
-      entity.properties += [.string("note"), .string("colour", optional: false, default: "red")]
+      let colour: DefaultValue = version < 4 ? "red" : "blue"
+      entity.properties += [.string("note"), .string("colour", optional: false, default: colour)]
     }
     // An entity, a relationship, and what is derived from it.
     if version >= 2 {

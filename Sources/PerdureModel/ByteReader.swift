@@ -3,12 +3,29 @@
 struct ByteReader {
   private let bytes: [UInt8]
   private(set) var offset = 0
+  private let end: Int
   /// The version of the format that is read.
   var version: UInt16 = 1
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    end = bytes.count
+  }
 
-  var remainingCount: Int { bytes.count - offset }
+  private init(_ whole: ByteReader, from offset: Int, to end: Int) {
+    bytes = whole.bytes
+    version = whole.version
+    self.offset = offset
+    self.end = end
+  }
+
+  var remainingCount: Int { end - offset }
+
+  /// What has not been read.
+  var rest: ArraySlice<UInt8> { bytes[offset..<end] }
+
+  /// What has been read from an offset on.
+  func read(from start: Int) -> ArraySlice<UInt8> { bytes[start..<offset] }
 
   func fail(_ what: String) -> ModelError { .unreadable(what, at: offset) }
 
@@ -16,6 +33,13 @@ struct ByteReader {
     guard count >= 0, count <= remainingCount else { throw fail("\(count) bytes expected, the end found") }
     defer { offset += count }
     return bytes[offset..<offset + count]
+  }
+
+  /// A reader of the next `count` bytes, which this one passes over. Its offsets are those of the whole.
+  mutating func part(_ count: Int) throws(ModelError) -> ByteReader {
+    let start = offset
+    _ = try bytes(count)
+    return ByteReader(self, from: start, to: offset)
   }
 
   mutating func integer<T: FixedWidthInteger>(_ type: T.Type) throws(ModelError) -> T {

@@ -43,10 +43,8 @@ public struct ModelDifference: Sendable, Hashable {
     case constraintsChanged
     /// The indexes of the entity are not the same; they are built anew.
     case indexesChanged
-    /// Objects that are older than the property live by its default value, and could not be saved with the one that it
-    /// has now. Only a store knows whether it may have such objects: a comparison of models has `detailsChanged`.
-    case defaultChanged
-    /// Only what is not stored in rows differs: class name, default value, delete rule, renaming
+    /// Only what is not stored in rows differs: class name, default value (objects that are older than the property keep
+    /// the default that it was added with), delete rule, renaming
     /// identifier, value transformer, user info, anything of a property that is and was transient, or the
     /// order of declaration.
     case detailsChanged

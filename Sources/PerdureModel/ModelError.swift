@@ -27,16 +27,24 @@ public struct ModelError: Error, Sendable, Hashable {
   public let differences: [ModelDifference]
   /// The place in the stored bytes, for `unreadableModel`.
   public let offset: Int?
+  /// The section of the stored model that this version has to know and does not, for `unreadableModel`.
+  public let section: UInt16?
 
   init(
     _ code: Code, _ message: String, problems: [ModelProblem] = [], differences: [ModelDifference] = [],
-    offset: Int? = nil
+    offset: Int? = nil, section: UInt16? = nil
   ) {
     self.code = code
     self.message = message
     self.problems = problems
     self.differences = differences
     self.offset = offset
+    self.section = section
+  }
+
+  static var exhausted: ModelError {
+    ModelError(
+      .numbersExhausted, "The store has given out all numbers for its models. Migrate it to a new store.")
   }
 
   static func unreadable(_ what: String, at offset: Int) -> ModelError {

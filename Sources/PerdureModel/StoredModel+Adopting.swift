@@ -1,9 +1,12 @@
 extension StoredModel {
   /// The stored form of the first model of a store: everything numbered from 1.
   ///
+  /// - Parameter sequence: The newest commit of the store.
   /// - Throws: `ModelError` `numbersExhausted` when the model is too large for the numbers.
-  package static func initial(for model: ManagedObjectModel) throws(ModelError) -> StoredModel {
-    var numbering = Numbering()
+  package static func initial(
+    for model: ManagedObjectModel, at sequence: UInt64 = 0
+  ) throws(ModelError) -> StoredModel {
+    var numbering = Numbering(history: ModelHistory(of: model, at: sequence))
     return try numbering.number(model, previous: nil)
   }
 
@@ -11,12 +14,14 @@ extension StoredModel {
   /// without, or concern nothing that rows depend on.
   ///
   /// Entities and properties keep their numbers; added ones get the next numbers. Each entity whose slots
-  /// changed gets a new layout, and all older layouts stay.
+  /// changed gets a new layout, and all older layouts stay. Properties that are there keep their stand-ins, whatever
+  /// their defaults are now; added ones get theirs.
   ///
+  /// - Parameter sequence: The newest commit of the store.
   /// - Returns: The new stored model (to be written when the differences are not empty) and all differences.
   /// - Throws: `ModelError` `incompatibleModel` (134100) with every difference listed, or `numbersExhausted`.
   package func adopting(
-    _ newModel: ManagedObjectModel
+    _ newModel: ManagedObjectModel, at sequence: UInt64 = 0
   ) throws(ModelError) -> (stored: StoredModel, differences: [ModelDifference]) {
     if newModel === model { return (self, []) }
     let differences = differences(to: newModel)
@@ -28,19 +33,24 @@ extension StoredModel {
           + "migration. Open the store with the model it was written with, or migrate it.",
         differences: differences)
     }
-    var numbering = Numbering(last: lastNumbers, layouts: layouts)
+    var numbering = Numbering(
+      last: lastNumbers, layouts: layouts, history: try history.adopting(newModel, at: sequence))
     return (try numbering.number(newModel, previous: self), differences)
   }
 
   /// Whether `other` says the same in every byte, so that it need not be written.
   package func isEqual(to other: StoredModel) -> Bool {
-    model === other.model ? hasSameNumbers(as: other) : encode() == other.encode()
+    model === other.model
+      ? hasSameNumbers(as: other) && origins == other.origins && history == other.history
+        && skippedSections == other.skippedSections
+      : encode() == other.encode()
   }
 
-  /// Whether whoever reads rows and indexes may go by `other` as well: the models differ at most in rules, user info,
-  /// version identifiers, configurations, names of classes and earlier names, and in what transient properties are.
+  /// Whether a reader of rows and indexes may use `other` instead: the models differ at most in rules, user info,
+  /// version identifiers, configurations, names of classes, earlier names, defaults of new objects, and in transient
+  /// properties.
   package func hasSameRows(as other: StoredModel) -> Bool {
-    hasSameNumbers(as: other)
+    hasSameNumbers(as: other) && origins.mapValues(\.standIn) == other.origins.mapValues(\.standIn)
       && (model === other.model
         || model.entities.map(\.asRowsSeeIt) == other.model.entities.map(\.asRowsSeeIt))
   }
@@ -69,6 +79,7 @@ extension PropertyDescription {
       return .attribute(AttributeDescription(attribute.name, .undefined, isTransient: true))
     case .attribute(var attribute):
       attribute.rules = []
+      attribute.defaultValue = nil
       attribute.userInfo = [:]
       attribute.renamingIdentifier = nil
       attribute.valueTransformerName = nil
@@ -92,18 +103,24 @@ extension PropertyDescription {
 private struct Numbering {
   var last = StoredModel.LastNumbers()
   var layouts: [LayoutSchema] = []
+  /// With the version of the model that is numbered.
+  let history: ModelHistory
 
   mutating func number(
     _ model: ManagedObjectModel, previous: StoredModel?
   ) throws(ModelError) -> StoredModel {
     var entityNumbers: [UInt16] = []
     var own: [[UInt32]] = []
+    var origins: [UInt32: PropertyOrigin] = [:]
     for entity in model.entities {
       let known = previous?.numbers(ofEntityNamed: entity.name)
       entityNumbers.append(try either(known?.entity, \.entity))
       var numbers: [UInt32] = []
       for property in entity.slotted {
-        numbers.append(try either(known?.properties[property.name], \.property))
+        let number = try either(known?.properties[property.name], \.property)
+        numbers.append(number)
+        origins[number] =
+          previous?.origins[number] ?? PropertyOrigin(of: property, in: history.newest.number)
       }
       own.append(numbers)
     }
@@ -115,7 +132,9 @@ private struct Numbering {
       entries.append(
         StoredModel.Entry(number: entityNumbers[index], currentLayout: layout, propertyNumbers: own[index]))
     }
-    return StoredModel(model: model, entries: entries, layouts: layouts, lastNumbers: last)
+    return StoredModel(
+      model: model, entries: entries, layouts: layouts, lastNumbers: last, origins: origins, history: history,
+      skippedSections: previous?.skippedSections ?? [])
   }
 
   /// An older layout of the entity serves again when it has just these properties in this order.
@@ -139,10 +158,7 @@ private struct Numbering {
   private mutating func next<T: FixedWidthInteger>(
     _ counter: WritableKeyPath<StoredModel.LastNumbers, T>
   ) throws(ModelError) -> T {
-    guard last[keyPath: counter] < T.max else {
-      throw ModelError(
-        .numbersExhausted, "The store has given out all numbers for its models. Migrate it to a new store.")
-    }
+    guard last[keyPath: counter] < T.max else { throw .exhausted }
     last[keyPath: counter] += 1
     return last[keyPath: counter]
   }

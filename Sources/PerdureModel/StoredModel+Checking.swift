@@ -6,6 +6,25 @@ extension StoredModel {
     flawInNumbers(model, entries, last) ?? flawInLayouts(model, entries, layouts, last)
   }
 
+  /// What breaks invariant 5, where the numbers are right.
+  static func flawInOrigins(
+    _ model: ManagedObjectModel, _ entries: [Entry], _ origins: [UInt32: PropertyOrigin],
+    _ history: ModelHistory
+  ) -> String? {
+    var count = 0
+    for (entity, entry) in zip(model.entities, entries) {
+      for (property, number) in zip(entity.slotted, entry.propertyNumbers) {
+        guard let origin = origins[number], origin.version >= 1, origin.version <= history.newest.number
+        else {
+          return "property number \(number) has no origin, or a wrong one"
+        }
+        guard origin.fits(property) else { return "property number \(number) has a default of another type" }
+        count += 1
+      }
+    }
+    return count == origins.count ? nil : "there are origins of properties that the model does not have"
+  }
+
   /// Invariants 1 and 2.
   private static func flawInNumbers(
     _ model: ManagedObjectModel, _ entries: [Entry], _ last: LastNumbers

@@ -9,6 +9,8 @@
 ///    time. Layouts are never removed while rows may be written in them, so every row can be read.
 /// 4. The current layout of an entity lists exactly its properties in the order of its slots, without transient
 ///    ones, which no layout lists.
+/// 5. Each property of the model has an origin, and no other number has one. Its version is one of the history's, or
+///    older.
 package struct StoredModel: Sendable {
   /// The model that the numbers belong to.
   package let model: ManagedObjectModel
@@ -17,6 +19,11 @@ package struct StoredModel: Sendable {
   /// For each entity of the model, by index.
   let entries: [Entry]
   let lastNumbers: LastNumbers
+  /// By the number of a property: what was frozen when it was added.
+  let origins: [UInt32: PropertyOrigin]
+  package let history: ModelHistory
+  /// Sections of a later version, written back as they were.
+  let skippedSections: [SkippedSection]
 
   private let indicesByNumber: [UInt16: Int]
   private let positionsByLayout: [UInt16: Int]
@@ -38,11 +45,17 @@ package struct StoredModel: Sendable {
   }
 
   /// The caller vouches for the invariants.
-  init(model: ManagedObjectModel, entries: [Entry], layouts: [LayoutSchema], lastNumbers: LastNumbers) {
+  init(
+    model: ManagedObjectModel, entries: [Entry], layouts: [LayoutSchema], lastNumbers: LastNumbers,
+    origins: [UInt32: PropertyOrigin], history: ModelHistory, skippedSections: [SkippedSection]
+  ) {
     self.model = model
     self.entries = entries
     self.layouts = layouts
     self.lastNumbers = lastNumbers
+    self.origins = origins
+    self.history = history
+    self.skippedSections = skippedSections
     indicesByNumber = Dictionary(
       uniqueKeysWithValues: entries.enumerated().map { ($0.element.number, $0.offset) })
     positionsByLayout = Dictionary(
@@ -89,6 +102,12 @@ extension StoredModel {
   /// The numbers of all properties of the entity at `index`, by slot.
   package func propertyNumbers(ofEntityAt index: Int) -> [UInt32] { numbersBySlot[index] }
 
+  /// What rows that are older than a property read as its value: the default that it was added with.
+  package func standIn(ofProperty number: UInt32) -> DefaultValue? { origins[number]?.standIn }
+
+  /// The number of the version of the model that added a property; nil for a number that no property has.
+  package func version(ofProperty number: UInt32) -> UInt32? { origins[number]?.version }
+
   /// The layout in which new rows of the entity at `index` are written.
   package func currentLayout(ofEntityAt index: Int) -> LayoutSchema {
     layouts[positionsByLayout[entries[index].currentLayout]!]
@@ -100,7 +119,7 @@ extension StoredModel {
   }
 
   /// For each slot of the layout's entity the position in rows of `layout`, or nil where such rows are
-  /// older than the property and the default value stands in.
+  /// older than the property and its stand-in is read.
   ///
   /// - Complexity: O(p) for p properties; callers keep the answer.
   package func rowPositions(bySlotIn layout: LayoutSchema) -> [Int?] {

@@ -155,9 +155,7 @@ struct AdoptingTests {
     ).stored
     #expect(widest.propertyNumbers(ofEntityAt: 1) == [3])
     #expect(widest.lastNumbers == .init(entity: 2, property: 3, layout: 3))
-    let spent = StoredModel(
-      model: widest.model, entries: widest.entries, layouts: widest.layouts,
-      lastNumbers: .init(entity: .max, property: 3, layout: 3))
+    let spent = widest.with(lastNumbers: .init(entity: .max, property: 3, layout: 3))
     let more = try ManagedObjectModel(widest.model.entities + [entity("C")])
     let error = try #require(throws: ModelError.self) { _ = try spent.adopting(more) }
     #expect(error.code == .numbersExhausted)

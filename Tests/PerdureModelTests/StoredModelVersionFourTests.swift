@@ -24,7 +24,7 @@ struct StoredModelVersionFourTests {
 
   @Test("The bytes of a relationship in version 4 are these")
   func golden() throws {
-    let hex = try StoredModel.initial(for: Self.model()).encode().map { byte in
+    let hex = try withoutSections(StoredModel.initial(for: Self.model()).encode()).map { byte in
       String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }.joined()
     #expect(hex.hasPrefix("504d444c" + "0400"))

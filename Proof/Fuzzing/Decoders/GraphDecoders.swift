@@ -70,9 +70,14 @@ package enum GraphDecoders {
         ], userInfo: ["k": "v", "l": "w"], versionHashModifier: "2")
       let full = try ManagedObjectModel(
         [company, worker, ruled], configurations: ["A": ["Ruled"]], versionIdentifiers: ["1", "2"])
+      let stored = try StoredModel.initial(for: full)
+      let grown = try StoredModel.initial(for: ManagedObjectModel([company, worker])).adopting(full, at: 7)
+      // Behind the magic, the version, the count of sections: one more, which may be skipped.
+      var later = stored.encode() + [32, 0, 0, 0, 3, 0, 0, 0, 1, 2, 3]
+      later[6] += 1
       return [
-        try StoredModel.initial(for: ManagedObjectModel([company, worker])).encode(),
-        try StoredModel.initial(for: full).encode(),
+        try StoredModel.initial(for: ManagedObjectModel([company, worker])).encode(), stored.encode(),
+        grown.stored.encode(), later, withoutSections(stored.encode()),
       ]
     },
     decode: { bytes in
@@ -81,6 +86,18 @@ package enum GraphDecoders {
         throw Violation("a model does not come back")
       }
     })
+
+  /// The bytes of version 4 with the same contents: sections 1 to 4 without their heads.
+  private static func withoutSections(_ bytes: [UInt8]) -> [UInt8] {
+    var contents = Array(bytes[..<4]) + [4, 0]
+    var offset = 10
+    for _ in 1...4 {
+      let length = bytes[offset + 4..<offset + 8].reversed().reduce(0) { $0 << 8 | Int($1) }
+      contents += bytes[offset + 8..<offset + 8 + length]
+      offset += 8 + length
+    }
+    return contents
+  }
 
   static let predicate = HostileDecoder(
     "predicate", cost: 8, throwing: PredicateSyntaxError.self,

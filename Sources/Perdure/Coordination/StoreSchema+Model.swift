@@ -72,7 +72,8 @@ private struct StoreSchemaBuilder {
         standIns: standIns(kind, condition, entity)))
   }
 
-  /// The defaults that rows of older layouts have in an index's columns: a model may come to have others.
+  /// What rows of older layouts read in an index's columns. It never changes; a definition says it, so that a program
+  /// which reads such rows otherwise does not find the index that it would make.
   private func standIns(
     _ kind: IndexDefinition.Kind, _ condition: IndexCondition?, _ entity: EntitySchema
   ) -> [String] {
@@ -89,7 +90,7 @@ private struct StoreSchemaBuilder {
     let fed = concrete(entity)
     return entity.properties.compactMap { property in
       let number = number(entity, property.slot)
-      guard properties.contains(number), let value = property.defaultValue?.value, !value.isNull,
+      guard properties.contains(number), let value = model.standIn(ofProperty: number)?.value, !value.isNull,
         model.layouts.contains(where: {
           fed.contains($0.entityNumber) && !$0.propertyNumbers.contains(number)
         })
@@ -378,6 +379,6 @@ private struct StoreSchemaBuilder {
     }
     return RowLayouts(
       current: newest, all: all,
-      defaults: entity.properties.map { $0.defaultValue?.value ?? .null })
+      defaults: slots.map { model.standIn(ofProperty: $0)?.value ?? .null })
   }
 }

@@ -1,0 +1,51 @@
+/// What a stored model keeps of the moment at which a property was added.
+///
+/// Rows that are older than the property do not have it. They read `standIn`, whatever default the model has later.
+package struct PropertyOrigin: Sendable, Hashable {
+  /// The number of the version of the model that added the property (`ModelHistory`).
+  package let version: UInt32
+  /// The default that the property had then, in the form of its type; nil for none, and for one that is made for each
+  /// object.
+  package let standIn: DefaultValue?
+}
+
+extension PropertyOrigin {
+  /// The origin of a property that is added now.
+  init(of property: PropertyDescription, in version: UInt32) {
+    self.init(version: version, standIn: property.standIn)
+  }
+
+  /// Whether a row can hold the stand-in under this property.
+  func fits(_ property: PropertyDescription) -> Bool {
+    guard let standIn else { return true }
+    guard case .attribute(let attribute) = property, attribute.isInRows, !standIn.isMade else { return false }
+    // A date that is no number does not equal itself.
+    if case .date = standIn { return attribute.type == .date }
+    return standIn.converted(to: attribute.type) == standIn
+  }
+}
+
+extension PropertyDescription {
+  fileprivate var standIn: DefaultValue? {
+    guard case .attribute(let attribute) = self, attribute.isInRows else { return nil }
+    guard let value = attribute.defaultValue, !value.isMade else { return nil }
+    return value.converted(to: attribute.type)
+  }
+}
+
+extension AttributeDescription {
+  fileprivate var isInRows: Bool { !isTransient && derivation == nil }
+}
+
+extension StoredModel {
+  /// The origins of all properties of a model that a store has without origins: of versions 1 to 4.
+  static func origins(of model: ManagedObjectModel, _ entries: [Entry]) -> [UInt32: PropertyOrigin] {
+    var origins: [UInt32: PropertyOrigin] = [:]
+    for (entity, entry) in zip(model.entities, entries) {
+      for (property, number) in zip(entity.slotted, entry.propertyNumbers) {
+        origins[number] = PropertyOrigin(of: property, in: 1)
+      }
+    }
+    return origins
+  }
+}
