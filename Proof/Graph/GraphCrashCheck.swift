@@ -77,7 +77,7 @@ package struct GraphCrashCheck: CrashCheck {
   }
 
   /// Whether a store that has so many commits is in the midst of a change of its model.
-  package func isWithinChange(_ commits: UInt64, _ context: CrashContext) -> Bool {
+  private func isWithinChange(_ commits: UInt64, _ context: CrashContext) -> Bool {
     let opening = opening(context)
     return opening.start > 0 && opening.start < commits && commits < opening.end
   }
@@ -97,11 +97,36 @@ package struct GraphCrashCheck: CrashCheck {
   package func recover(
     _ fileSystem: SimulatedFileSystem, _ context: CrashContext
   ) throws -> Recovered {
+    // On a copy of the disk: a look changes nothing that the recovery finds.
+    if program.subject.world.isGrowing { try look(at: SimulatedFileSystem(fileSystem.currentImage), context) }
     let store = try program.open(on: fileSystem, version: opening(context).version)
     // What a recovery has shown to anybody is as good as promised.
     let sequence = Int(store.view().sequence)
     if sequence > context.acknowledged.max() ?? 0 { fileSystem.marker.promise(sequence) }
     return Recovered(store, on: fileSystem)
+  }
+
+  /// Readers without a model, `verify` and `stats` accept what a cut leaves, once the store has had a model.
+  private func look(at fileSystem: SimulatedFileSystem, _ context: CrashContext) throws {
+    let store: LogPersistentStore
+    do { store = try program.openToRead(on: fileSystem) } catch {
+      let hasModel = opening(context).start > 0
+      if !hasModel, (error as? StoreError)?.code == .notAStore { return }
+      throw Violation("a store cannot be opened for reading: \(error)")
+    }
+    let sequence = store.view().sequence
+    guard try store.store.statistics.sequence == sequence else {
+      throw Violation("statistics of another state")
+    }
+    guard sequence < states.count, try GraphContent(store) == states[Int(sequence)] else {
+      throw Violation("a reader sees another graph after commit \(sequence)")
+    }
+    let engine = try store.store.verify()
+    guard engine.isClean else { throw Violation("a reader finds \(engine.findings)") }
+    let graph = GraphVerification(store.view(), store.schema, store.model.model).run()
+    guard graph.isClean else { throw Violation("a reader finds \(graph.findings)") }
+    try GraphFiles.checkIndexes(store)
+    try store.close()
   }
 
   package func verify(_ recovered: Recovered, _ context: CrashContext) throws {
@@ -113,6 +138,7 @@ package struct GraphCrashCheck: CrashCheck {
     }
     let found = store.store.recoveryReport.commits
     guard found < states.count else { throw Violation("there never was a commit \(found)") }
+    guard !isWithinChange(found, context) else { throw Violation("a change of the model is half made") }
     // The opening makes what its model lacks, and nothing else.
     let end = end(context, after: found)
     guard end.contains(sequence) else {
@@ -128,7 +154,8 @@ package struct GraphCrashCheck: CrashCheck {
     guard engine.isClean else { throw Violation("\(engine.findings)") }
     let graph = GraphVerification(store.view(), store.schema, store.model.model).run()
     guard graph.isClean else { throw Violation("\(graph.findings)") }
-    try GraphFiles.check(store, on: recovered.fileSystem, threshold: program.blobThreshold)
+    try GraphFiles.check(
+      store, on: recovered.fileSystem, threshold: program.blobThreshold, superseded: sequence > found ? 1 : 0)
     try GraphFiles.checkIndexes(store)
     try GraphAnswers(program.container(store).newContext(), store.model.model).check()
     if context.operation % 8 == 0 { try goOn(recovered, behind: sequence) }

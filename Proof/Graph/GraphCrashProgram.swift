@@ -38,6 +38,14 @@ package struct GraphCrashProgram: CrashProgram {
     try open(on: fileSystem, models.get()[version])
   }
 
+  /// As a program opens the store that has no model and changes nothing: `verify`, `stats`, `dump`.
+  func openToRead(on fileSystem: any FileSystem) throws -> LogPersistentStore {
+    var options = StoreOptions()
+    options.fileSystem = disk(fileSystem)
+    options.isReadOnly = true
+    return try LogPersistentStore(at: Self.path, model: nil, options: options, extractors: extractors)
+  }
+
   private func open(
     on fileSystem: any FileSystem, _ model: ManagedObjectModel
   ) throws -> LogPersistentStore {

@@ -57,7 +57,7 @@ extension Store {
         return known.index
       }
       try engine.checkWritable(toMake: "index \(wanted.name) of this definition")
-      try engine.check(wanted, state.catalog)
+      try Engine.check(wanted, state.catalog)
       var catalog = state.catalog
       let index = catalog.setIndex(wanted)
       try StoreLimits.check(indexes: catalog.indexes.count)
@@ -83,12 +83,7 @@ extension Store {
   public func removeIndex(_ index: DerivedIndex) throws {
     try engine.checkWritable()
     try engine.inTurn { state in
-      try state.catalog.check(index)
-      if let counting = state.catalog.dependents[index.id]?.first {
-        throw StoreError(
-          .invalidArgument,
-          "Index \(counting.name) is made from index \(index.name); remove it first. Nothing was done")
-      }
+      try state.catalog.checkRemoval(of: index)
       try engine.commitRemoval(of: index, &state)
     }
   }
@@ -132,14 +127,11 @@ extension Engine {
 
   /// Commits one record of keyspace 0 together with the catalog that it makes true.
   func appendCatalogRecord(
-    _ record: (key: [UInt8], value: [UInt8]), _ catalog: Catalog, _ state: inout CommitterState,
-    _ prepare: (UnsafeMutablePointer<Root>) throws -> Void = { _ in }
+    _ record: (key: [UInt8], value: [UInt8]), _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
     var batch = WriteBatch()
-    record.key.withUnsafeBytes { key in
-      record.value.withUnsafeBytes { batch.append(.put, keyspace: 0, key: key, value: $0) }
-    }
-    _ = try append(batch, catalog, &state, prepare)
+    batch.append(catalogRecords: [record])
+    _ = try append(batch, catalog, &state)
   }
 
   /// Builds an index from what is there, and commits its definition with it: readers see the index
@@ -149,28 +141,9 @@ extension Engine {
   ) throws {
     // What counts the index is built anew with it.
     let rebuilt = Set([index.id] + (catalog.dependents[index.id] ?? []).map(\.id))
-    let incomplete = state.incompleteIndexes
-    let indexes = indexSet(for: catalog, state.root, excluding: incomplete.subtracting(rebuilt))
-    if indexes.unavailable.contains(index.id) {
-      throw StoreError(
-        .indexUnavailable, "Nothing given in StoreOptions.indexExtractors can make index \(index.name)")
-    }
-    let (arena, reader) = (state.arena, RecordReader(root: state.root, verifiesChecksum: true))
-    let record = CatalogRecord.index(index, definition)
-    state.incompleteIndexes.subtract(rebuilt)
-    do {
-      try appendCatalogRecord(record, catalog, &state) { next in
-        for id in rebuilt { next.pointee.indexes[Int(id)].removeAll(in: arena) }
-        var build = IndexBuild(of: catalog, indexes, next, reader, contents, arena)
-        let duplicates = try build.fill(rebuilt)
-        guard duplicates.count == 0 else { throw StoreError.duplicates(duplicates, in: index) }
-      }
-    } catch {
-      state.incompleteIndexes = incomplete
-      throw error
-    }
-    for id in rebuilt { state.indexDamage[id] = nil }
-    state.duplicatedIndexes.subtract(rebuilt)
+    var batch = WriteBatch()
+    batch.append(catalogRecords: [CatalogRecord.index(index, definition)])
+    _ = try commit(batch, catalog, rebuilding: rebuilt, removing: [], &state)
   }
 
   /// Whether an index that nothing could maintain, and so has not been built, can be built now. One that lacks a
@@ -189,18 +162,13 @@ extension Engine {
   fileprivate func commitRemoval(of index: DerivedIndex, _ state: inout CommitterState) throws {
     let definition = IndexDefinition.removed(index.name)
     var catalog = state.catalog
-    let record = CatalogRecord.index(catalog.setIndex(definition), definition)
-    let arena = state.arena
-    try appendCatalogRecord(record, catalog, &state) { next in
-      next.pointee.indexes[Int(index.id)].removeAll(in: arena)
-    }
-    state.incompleteIndexes.remove(index.id)
-    state.indexDamage[index.id] = nil
-    state.duplicatedIndexes.remove(index.id)
+    var batch = WriteBatch()
+    batch.append(catalogRecords: [CatalogRecord.index(catalog.setIndex(definition), definition)])
+    _ = try commit(batch, catalog, rebuilding: [], removing: [index.id], &state)
   }
 
   /// What the catalog of this store can say.
-  func check(_ definition: IndexDefinition, _ catalog: Catalog) throws(StoreError) {
+  static func check(_ definition: IndexDefinition, _ catalog: Catalog) throws(StoreError) {
     func wrong(_ message: String) -> StoreError {
       StoreError(.invalidArgument, "Index \(definition.name) \(message)")
     }
@@ -223,7 +191,7 @@ extension Engine {
     }
   }
 
-  private func check(
+  private static func check(
     _ extraction: IndexDefinition.Source.Extraction, _ catalog: Catalog, _ wrong: (String) -> StoreError
   ) throws(StoreError) {
     let (keyspaces, extractor) = (extraction.keyspaces, extraction.extractor)

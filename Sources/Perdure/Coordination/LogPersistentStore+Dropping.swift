@@ -7,15 +7,15 @@ extension LogKeyspaces {
   private static let prefixes = ["rel/", "linkrev/", "attr/", "uniq/", "count/", "sums/", "forward link/"]
 
   /// Drops the indexes of earlier models, without touching a row (L5). What a program has made beside the graph stays.
-  func dropIndexesOfOthers(in store: Store) throws {
-    let indexes = try store.indexes
+  func dropIndexesOfOthers(in catalog: inout CatalogChange) throws {
+    let indexes = catalog.indexes
     let kept = kept(indexes)
     let dropped = indexes.filter { entry in
       !kept.contains(entry.index.name) && Self.prefixes.contains { entry.index.name.hasPrefix($0) }
     }
     // What is made from others goes before them.
-    for entry in dropped where entry.definition.isMade { try store.removeIndex(entry.index) }
-    for entry in dropped where !entry.definition.isMade { try store.removeIndex(entry.index) }
+    for entry in dropped where entry.definition.isMade { try catalog.removeIndex(entry.index) }
+    for entry in dropped where !entry.definition.isMade { try catalog.removeIndex(entry.index) }
   }
 
   /// The names of the indexes that follow from the model, and of those that they are made from.

@@ -11,7 +11,8 @@
 //   every other StoreIndex   a derived index of the same name
 //
 // Invariants
-//  L1  The model in "meta" is written before any row that needs it, so replay finds it.
+//  L1  The model in "meta" is written before any row that needs it, so replay finds it. It is written in one commit with
+//      the keyspaces and indexes that follow from it: after a power cut a store has all of a model or nothing.
 //  L2  Ids are reserved in blocks by a commit of their own, before any of them is handed out. Commits keep
 //      their order through a crash, so a row is never there without its reservation.
 //  L3  No row is written whose uniqueness cannot be judged, because the index of the constraint could not be made
@@ -19,9 +20,8 @@
 //      refused by the engine.
 //  L4  A store that only reads shows states of the model that it was opened with alone: rows and indexes of
 //      another one could not be read. `shown` is the newest of them; where the store may be written it is nil.
-//  L5. Who writes with a model of its own keeps the indexes that follow from it and no others: the stored model comes
-//      first, then new indexes are built, then old ones are dropped. Whatever a crash leaves of that, the next opening
-//      does the rest.
+//  L5  A writer with a model of its own keeps the indexes that follow from it and no others. Earlier versions took several
+//      commits for that: an opening makes what a cut between them left out.
 
 internal import PerdureFileIO
 package import PerdureLog
@@ -73,11 +73,22 @@ package final class LogPersistentStore: PersistentStore {
           .notAStore, "The store holds no object graph; open it with PerdureLog", at: store.path)
       }
       let meta = try store.keyspace(LogKeyspaces.metaName, .bytes)
-      self.model = try StoredModelRecord.adopt(
-        model, in: store, meta, isReadOnly: isReadOnly, decode: factory.model)
-      schema = factory.schema(for: self.model)
-      keyspaces = try LogKeyspaces(schema, meta, in: store)
-      if !isReadOnly, model != nil { try keyspaces.dropIndexesOfOthers(in: store) }
+      let record = StoredModelRecord(meta, in: store, decode: factory.model)
+      let adoption = try record.adoption(of: model, isReadOnly: isReadOnly)
+      self.model = adoption.model
+      let schema = factory.schema(for: self.model)
+      self.schema = schema
+      if isReadOnly {
+        var catalog = FoundCatalog(store)
+        keyspaces = try LogKeyspaces(schema, meta, in: &catalog)
+      } else {
+        keyspaces = try store.changeCatalog(putting: adoption.bytes.map { [record.value($0)] } ?? []) {
+          catalog in
+          let keyspaces = try LogKeyspaces(schema, meta, in: &catalog)
+          if model != nil { try keyspaces.dropIndexesOfOthers(in: &catalog) }
+          return keyspaces
+        }
+      }
       ids = IDReservations(store, keyspaces)
       unjudged = schema.constraints(among: store.recoveryReport.unavailableIndexes)
       shown = Guarded(isReadOnly ? store.snapshot() : nil)
@@ -113,100 +124,4 @@ package final class LogPersistentStore: PersistentStore {
   }
 
   package func close() throws { try store.close() }
-}
-
-/// What in the engine belongs to what in the schema.
-struct LogKeyspaces: Sendable {
-  static let metaName = "meta"
-
-  static func rowsName(_ entity: UInt16) -> String { "rows/\(entity)" }
-
-  /// Where the entries of a `StoreIndex` are.
-  enum Place: Sendable {
-    case derived(DerivedIndex)
-    case links(Keyspace)
-  }
-
-  let meta: Keyspace
-  /// By entity number; nil for abstract entities.
-  private(set) var rows: [Keyspace?]
-  /// By position of the `StoreIndex`.
-  private(set) var places: [Place] = []
-
-  init(_ schema: StoreSchema, _ meta: Keyspace, in store: Store) throws {
-    self.meta = meta
-    rows = try schema.entities.map { entity in
-      guard let entity, entity.layouts != nil else { return nil }
-      return try store.keyspace(Self.rowsName(entity.number), .dense)
-    }
-    for definition in schema.indexes { places.append(try place(of: definition, in: store)) }
-  }
-
-  private func place(of definition: IndexDefinition, in store: Store) throws -> Place {
-    switch definition.kind {
-    case .links, .orders:
-      return .links(try store.keyspace(definition.name, .bytes))
-    case .relation, .attribute, .unique:
-      return .derived(try store.defineIndex(overRows(definition)))
-    case .sums:
-      return .derived(try store.defineIndex(sumsOverRows(definition)))
-    case .linksReversed(_, let links):
-      let slices = SliceExtractor.parameters([.key(offset: 8, length: 8)], reference: .keyPrefix)
-      return .derived(try defineOverLinks(definition.name, links, slices, in: store))
-    case .ordered(_, let orders):
-      let slices = SliceExtractor.parameters(
-        [.key(offset: 0, length: 8), .valueRest(offset: 0)], reference: .keySuffix)
-      return .derived(try defineOverLinks(definition.name, orders, slices, in: store))
-    case .countOrder(_, let counted):
-      let counted = try countable(counted, in: store)
-      return .derived(try store.defineIndex(.init(name: definition.name, source: .groupCounts(of: counted))))
-    }
-  }
-
-  private func overRows(_ definition: IndexDefinition) -> PerdureLog.IndexDefinition {
-    let sources = definition.entities.compactMap { rows[Int($0)] }
-    return .init(
-      name: definition.name,
-      source: .records(
-        keyspaces: sources, extractor: RowIndexExtractor.name, parameters: definition.parameters),
-      isUnique: definition.isUnique)
-  }
-
-  private func sumsOverRows(_ definition: IndexDefinition) -> PerdureLog.IndexDefinition {
-    .init(
-      name: definition.name,
-      source: .groupSums(
-        of: StoredSum.kind(isReal: definition.sumsReals),
-        keyspaces: definition.entities.compactMap { rows[Int($0)] },
-        extractor: RowIndexExtractor.name, parameters: definition.parameters))
-  }
-
-  private func defineOverLinks(
-    _ name: String, _ links: StoreIndex, _ slices: [UInt8], in store: Store
-  ) throws -> DerivedIndex {
-    guard case .links(let keyspace) = places[links.rawValue] else {
-      preconditionFailure("A reversed index follows the links that it reverses.")
-    }
-    return try store.defineIndex(
-      .init(
-        name: name,
-        source: .records(keyspaces: [keyspace], extractor: SliceExtractor.name, parameters: slices)))
-  }
-
-  /// Groups are counted in derived indexes only: links get a forward one when somebody orders by their count.
-  private func countable(_ counted: StoreIndex, in store: Store) throws -> DerivedIndex {
-    switch places[counted.rawValue] {
-    case .derived(let index): return index
-    case .links(let keyspace):
-      let slices = SliceExtractor.parameters([.key(offset: 0, length: 8)], reference: .keySuffix)
-      return try defineOverLinks("forward \(keyspace.name)", counted, slices, in: store)
-    }
-  }
-
-  func rows(of entity: UInt16) -> Keyspace {
-    guard let keyspace = rows[Int(entity)] else {
-      preconditionFailure("The entity with the number \(entity) is abstract and has no rows.")
-    }
-    return keyspace
-  }
 }

@@ -39,7 +39,7 @@ struct RowIndexExtractor: IndexExtractor {
       return RowIndexExtractor(schema, schema.definition(index), in: store)
     }
 
-    private func decode(_ bytes: [UInt8]) throws -> (model: StoredModel, schema: StoreSchema) {
+    fileprivate func decode(_ bytes: [UInt8]) throws -> (model: StoredModel, schema: StoreSchema) {
       try decoded.withLock { known in
         if let known, known.bytes == bytes { return (known.model, known.schema) }
         let model = try StoredModel(decoding: bytes, as: programModel)
@@ -117,6 +117,14 @@ struct RowIndexExtractor: IndexExtractor {
       defer { swap(&key.bytes, &bytes) }
       return source.keys.append(keyOf: row, to: &key)
     }
+  }
+}
+
+extension RowIndexExtractor.Factory: AdmittingFactory {
+  /// A model that this version cannot read ends the opening.
+  func admit(_ store: borrowing StoredValues) throws {
+    let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
+    if let bytes { _ = try decode(bytes) }
   }
 }
 

@@ -3,27 +3,40 @@
 internal import PerdureLog
 internal import PerdureModel
 
-enum StoredModelRecord {
+struct StoredModelRecord {
   static let key = Array("model".utf8)
 
-  /// The stored model, brought up to date with the program's. Who only reads goes by the program's own where the two
-  /// differ in nothing that rows depend on, and writes nothing.
-  static func adopt(
-    _ model: ManagedObjectModel?, in store: Store, _ meta: Keyspace, isReadOnly: Bool,
-    decode: ([UInt8]) throws -> StoredModel
-  ) throws -> StoredModel {
-    let stored = try Self.stored(in: store.snapshot(), meta, decode: decode)
-    let wanted = try next(stored, model, in: store)
-    if let stored, stored.isEqual(to: wanted) { return stored }
-    if isReadOnly {
-      if let stored, stored.hasSameRows(as: wanted) { return wanted }
-      throw StoreError(
-        .readOnly, "The model has additions that the store does not know; open it once for writing",
-        at: store.path)
-    }
-    try store.write { try $0.put(wanted.encode(), key: key, in: meta) }
-    try store.reloadExtractors()
-    return wanted
+  private let meta: Keyspace
+  private let store: Store
+  private let decode: ([UInt8]) throws -> StoredModel
+
+  init(_ meta: Keyspace, in store: Store, decode: @escaping ([UInt8]) throws -> StoredModel) {
+    (self.meta, self.store, self.decode) = (meta, store, decode)
+  }
+
+  /// The model that an opening uses, and its bytes where they have to be written.
+  struct Adoption {
+    let model: StoredModel
+    let bytes: [UInt8]?
+  }
+
+  /// The stored model, brought up to date with the program's. A reader uses the program's where the two differ in
+  /// nothing that rows depend on.
+  func adoption(of model: ManagedObjectModel?, isReadOnly: Bool) throws -> Adoption {
+    let snapshot = store.snapshot()
+    let stored = try Self.stored(in: snapshot, meta, decode: decode)
+    let wanted = try next(stored, model, at: snapshot.sequence)
+    if let stored, stored.isEqual(to: wanted) { return Adoption(model: stored, bytes: nil) }
+    guard isReadOnly else { return Adoption(model: wanted, bytes: wanted.encode()) }
+    if let stored, stored.hasSameRows(as: wanted) { return Adoption(model: wanted, bytes: nil) }
+    throw StoreError(
+      .readOnly, "The model has additions that the store does not know; open it once for writing",
+      at: store.path)
+  }
+
+  /// What a commit puts for the bytes of a model.
+  func value(_ bytes: [UInt8]) -> (value: [UInt8], key: [UInt8], keyspace: Keyspace) {
+    (bytes, Self.key, meta)
   }
 
   static func stored(
@@ -32,13 +45,13 @@ enum StoredModelRecord {
     try snapshot.value(key: key, in: meta).map(decode)
   }
 
-  private static func next(
-    _ stored: StoredModel?, _ model: ManagedObjectModel?, in store: Store
+  private func next(
+    _ stored: StoredModel?, _ model: ManagedObjectModel?, at sequence: UInt64
   ) throws -> StoredModel {
     switch (stored, model) {
-    case (let stored?, let model?): return try stored.adopting(model).stored
+    case (let stored?, let model?): return try stored.adopting(model, at: sequence).stored
     case (let stored?, nil): return stored
-    case (nil, let model?): return try StoredModel.initial(for: model)
+    case (nil, let model?): return try StoredModel.initial(for: model, at: sequence)
     case (nil, nil):
       throw StoreError(
         .notAStore, "The store holds no object graph: open it with a model, or with PerdureLog alone",

@@ -225,12 +225,15 @@ extension Engine {
   }
 
   /// The derived indexes of a catalog, with extractors made anew.
+  ///
+  /// - Parameter pending: What a commit puts that is not in the log yet.
   func indexSet(
-    for catalog: Catalog, _ root: UnsafeMutablePointer<Root>, excluding incomplete: Set<UInt32>
+    for catalog: Catalog, _ root: UnsafeMutablePointer<Root>, excluding incomplete: Set<UInt32>,
+    pending: [StoredValues.Pending] = []
   ) -> IndexSet {
     IndexSet(
-      catalog, factories: options.indexExtractors, reading: StoredValues(catalog, root, contents),
-      excluding: incomplete)
+      catalog, factories: options.indexExtractors,
+      reading: StoredValues(catalog, root, contents, pending: pending), excluding: incomplete)
   }
 
   private func nothingToCommit(

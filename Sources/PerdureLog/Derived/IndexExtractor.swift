@@ -13,6 +13,14 @@ public protocol IndexExtractorFactory: Sendable {
   func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor
 }
 
+/// A factory that can refuse a store which its program must not open.
+package protocol AdmittingFactory: IndexExtractorFactory {
+  /// Looks at the store before its opening has changed anything.
+  ///
+  /// - Throws: What the opening throws then; every byte of the store is as it was.
+  func admit(_ store: borrowing StoredValues) throws
+}
+
 /// Says which entries of an index belong to a record. It must be a pure function of the record:
 /// the same bytes give the same entries, today and in ten years.
 ///

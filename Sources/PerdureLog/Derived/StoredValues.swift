@@ -5,9 +5,21 @@ public struct StoredValues: ~Copyable {
   private let catalog: Catalog
   private let reader: RecordReader
   private let contents: RecordContents
+  private let pending: [Pending]
 
-  init(_ catalog: Catalog, _ root: UnsafeMutablePointer<Root>, _ contents: RecordContents) {
+  /// A value that the commit puts which sets the indexes up: it is in no log yet.
+  struct Pending {
+    let keyspace: UInt32
+    let key: [UInt8]
+    let value: [UInt8]
+  }
+
+  init(
+    _ catalog: Catalog, _ root: UnsafeMutablePointer<Root>, _ contents: RecordContents,
+    pending: [Pending] = []
+  ) {
     self.catalog = catalog
+    self.pending = pending
     reader = RecordReader(root: root, verifiesChecksum: true)
     self.contents = contents
   }
@@ -19,6 +31,7 @@ public struct StoredValues: ~Copyable {
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func value(key: [UInt8], inKeyspaceNamed name: String) throws -> [UInt8]? {
     guard let keyspace = catalog.keyspace(named: name), keyspace.kind == .bytes else { return nil }
+    if let put = pending.last(where: { $0.keyspace == keyspace.id && $0.key == key }) { return put.value }
     return try key.withUnsafeBytes { key in
       guard let word = reader.root.trees(of: keyspace).ordered.get(key) else { return nil }
       var hold = GroupHold()

@@ -237,6 +237,14 @@ extension LogOpening {
       dictionaries: state.dictionaries)
   }
 
+  /// - Throws: What a factory throws that refuses the store. Nothing was changed.
+  private func checkAdmission(_ state: borrowing CommitterState) throws {
+    let values = StoredValues(state.catalog, state.root, contents(state))
+    for factory in options.indexExtractors.values {
+      try (factory as? any AdmittingFactory)?.admit(values)
+    }
+  }
+
   private func indexSet(_ state: borrowing CommitterState) -> IndexSet {
     let values = StoredValues(state.catalog, state.root, contents(state))
     return IndexSet(
@@ -245,6 +253,7 @@ extension LogOpening {
 
   /// All derived indexes, from all records.
   private func buildIndexes(_ state: inout CommitterState, _ report: inout RecoveryReport) throws {
+    try checkAdmission(state)
     let indexes = indexSet(state)
     let duplicates = try fill(state.catalog.ids.subtracting(indexes.unavailable), indexes, &state)
     finishIndexes(indexes, duplicates, &state, &report)
@@ -255,6 +264,7 @@ extension LogOpening {
     of checkpoint: OpenedCheckpoint, with tail: TailChanges, _ live: [UInt64],
     _ state: inout CommitterState, _ report: inout RecoveryReport
   ) throws {
+    try checkAdmission(state)
     let indexes = indexSet(state)
     var update = TailIndexes(checkpoint, state.catalog, state.root, indexes, contents(state), state.arena)
     let new = try update.apply(tail, live: live)

@@ -1,0 +1,123 @@
+// Where in the engine the parts of a graph are: keyspaces, and indexes of their names.
+
+internal import PerdureLog
+
+/// Finds the keyspaces and indexes of a store, or makes them.
+protocol GraphCatalog {
+  mutating func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace
+  mutating func defineIndex(_ definition: PerdureLog.IndexDefinition) throws -> DerivedIndex
+}
+
+extension CatalogChange: GraphCatalog {}
+
+/// The catalog of a store that is only read: what it lacks is an error.
+struct FoundCatalog: GraphCatalog {
+  private let store: Store
+
+  init(_ store: Store) { self.store = store }
+
+  func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace { try store.keyspace(name, kind) }
+
+  func defineIndex(_ definition: PerdureLog.IndexDefinition) throws -> DerivedIndex {
+    try store.defineIndex(definition)
+  }
+}
+
+/// What in the engine belongs to what in the schema.
+struct LogKeyspaces: Sendable {
+  static let metaName = "meta"
+
+  static func rowsName(_ entity: UInt16) -> String { "rows/\(entity)" }
+
+  /// Where the entries of a `StoreIndex` are.
+  enum Place: Sendable {
+    case derived(DerivedIndex)
+    case links(Keyspace)
+  }
+
+  let meta: Keyspace
+  /// By entity number; nil for abstract entities.
+  private(set) var rows: [Keyspace?]
+  /// By position of the `StoreIndex`.
+  private(set) var places: [Place] = []
+
+  init(_ schema: StoreSchema, _ meta: Keyspace, in catalog: inout some GraphCatalog) throws {
+    self.meta = meta
+    rows = []
+    for entity in schema.entities {
+      let hasRows = entity.map { $0.layouts != nil } ?? false
+      let number = entity?.number ?? 0
+      rows.append(hasRows ? try catalog.keyspace(Self.rowsName(number), .dense) : nil)
+    }
+    for definition in schema.indexes { places.append(try place(of: definition, in: &catalog)) }
+  }
+
+  private func place(of definition: IndexDefinition, in catalog: inout some GraphCatalog) throws -> Place {
+    switch definition.kind {
+    case .links, .orders:
+      return .links(try catalog.keyspace(definition.name, .bytes))
+    case .relation, .attribute, .unique:
+      return .derived(try catalog.defineIndex(overRows(definition)))
+    case .sums:
+      return .derived(try catalog.defineIndex(sumsOverRows(definition)))
+    case .linksReversed(_, let links):
+      let slices = SliceExtractor.parameters([.key(offset: 8, length: 8)], reference: .keyPrefix)
+      return .derived(try defineOverLinks(definition.name, links, slices, in: &catalog))
+    case .ordered(_, let orders):
+      let slices = SliceExtractor.parameters(
+        [.key(offset: 0, length: 8), .valueRest(offset: 0)], reference: .keySuffix)
+      return .derived(try defineOverLinks(definition.name, orders, slices, in: &catalog))
+    case .countOrder(_, let counted):
+      let counted = try countable(counted, in: &catalog)
+      return .derived(
+        try catalog.defineIndex(.init(name: definition.name, source: .groupCounts(of: counted))))
+    }
+  }
+
+  private func overRows(_ definition: IndexDefinition) -> PerdureLog.IndexDefinition {
+    let sources = definition.entities.compactMap { rows[Int($0)] }
+    return .init(
+      name: definition.name,
+      source: .records(
+        keyspaces: sources, extractor: RowIndexExtractor.name, parameters: definition.parameters),
+      isUnique: definition.isUnique)
+  }
+
+  private func sumsOverRows(_ definition: IndexDefinition) -> PerdureLog.IndexDefinition {
+    .init(
+      name: definition.name,
+      source: .groupSums(
+        of: StoredSum.kind(isReal: definition.sumsReals),
+        keyspaces: definition.entities.compactMap { rows[Int($0)] },
+        extractor: RowIndexExtractor.name, parameters: definition.parameters))
+  }
+
+  private func defineOverLinks(
+    _ name: String, _ links: StoreIndex, _ slices: [UInt8], in catalog: inout some GraphCatalog
+  ) throws -> DerivedIndex {
+    guard case .links(let keyspace) = places[links.rawValue] else {
+      preconditionFailure("A reversed index follows the links that it reverses.")
+    }
+    return try catalog.defineIndex(
+      .init(
+        name: name,
+        source: .records(keyspaces: [keyspace], extractor: SliceExtractor.name, parameters: slices)))
+  }
+
+  /// Groups are counted in derived indexes only: links get a forward one when somebody orders by their count.
+  private func countable(_ counted: StoreIndex, in catalog: inout some GraphCatalog) throws -> DerivedIndex {
+    switch places[counted.rawValue] {
+    case .derived(let index): return index
+    case .links(let keyspace):
+      let slices = SliceExtractor.parameters([.key(offset: 0, length: 8)], reference: .keySuffix)
+      return try defineOverLinks("forward \(keyspace.name)", counted, slices, in: &catalog)
+    }
+  }
+
+  func rows(of entity: UInt16) -> Keyspace {
+    guard let keyspace = rows[Int(entity)] else {
+      preconditionFailure("The entity with the number \(entity) is abstract and has no rows.")
+    }
+    return keyspace
+  }
+}
