@@ -14,11 +14,20 @@ struct CopyDraft {
   /// Keeps others from copying to the same name, and from opening what is not whole.
   private let lock: any FileLock
 
+  /// What follows a name in the name of its draft.
+  static let suffix = ".copy"
   private static let mark = StoreFileName.temporary("COPY")
+  /// Says that the draft is whole, and replaces the store of its name (Store+Replacing.swift).
+  static let replacementMark = StoreFileName.temporary("REPLACEMENT")
+
+  /// A draft that an earlier process has left.
+  init(_ path: String, _ fileSystem: any FileSystem, _ lock: any FileLock) {
+    (self.path, self.fileSystem, self.lock) = (path, fileSystem, lock)
+  }
 
   /// Makes the draft of a copy, in place of what an unfinished one has left.
   init(of target: String, _ fileSystem: any FileSystem) throws {
-    let path = target + ".copy"
+    let path = target + Self.suffix
     if try fileSystem.kind(of: path) == nil { try fileSystem.createDirectory(path) }
     try Self.checkIsDraft(path, fileSystem)
     let lock = try fileSystem.writerLock(ofStore: path)
@@ -53,14 +62,37 @@ struct CopyDraft {
       remove()
       throw error
     }
-    // Of no account: opening removes it.
+    try didTake(target)
+  }
+
+  private func didTake(_ target: String) throws(FileIOError) {
+    // Of no account: opening removes them.
     defer {
-      _ = try? fileSystem.remove(target + "/" + Self.mark.string)
+      for mark in [Self.mark, Self.replacementMark] { _ = try? fileSystem.remove(target + "/" + mark.string) }
       _ = try? fileSystem.syncDirectory(target)
       lock.release()
     }
     try fileSystem.syncDirectory(StorePath.parent(of: target))
   }
+
+  // MARK: Of a replacement
+
+  /// From here on the copy is whole: it replaces the store of its name.
+  func markAsReplacement() throws(FileIOError) {
+    // The name of the draft: the store that it replaces is destroyed next.
+    try fileSystem.syncDirectory(StorePath.parent(of: path))
+    try fileSystem.open(path + "/" + Self.replacementMark.string, .create).close()
+    try fileSystem.syncDirectory(path)
+  }
+
+  /// The copy gets its name, or stays: it may be all that there is.
+  func takeAsReplacement(_ target: String) throws(FileIOError) {
+    try fileSystem.rename(path, to: target)
+    try didTake(target)
+  }
+
+  /// The draft stays as it is.
+  func leave() { lock.release() }
 
   /// Gives back the room of a copy that failed, as far as that can be done.
   func remove() {

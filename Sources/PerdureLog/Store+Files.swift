@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 
 // Whole stores as files. Copying and destroying hold the writer's lock of what they touch, so that nobody writes
-// meanwhile; moving does not: it is for a store that nobody knows of yet.
+// meanwhile.
 //
 // A copy grows in a directory of another name and gets its own when it is whole and durable: after a power cut there
 // is a store under the new name or nothing, never a part of one. A store is destroyed from its superblock on: what a
@@ -31,6 +31,7 @@ extension Store {
     do {
       let source = try StorePath.fixed(source, fileSystem)
       let target = try StorePath.fixed(target, fileSystem)
+      for place in [source, target] { try Replacement(of: place, fileSystem).complete() }
       try checkIsFree(target, fileSystem)
       let lock = try writerLock(source, fileSystem)
       defer { lock.release() }
@@ -48,24 +49,6 @@ extension Store {
     }
   }
 
-  /// Gives the directory of a store that nobody has open another name, which nothing else may have.
-  ///
-  /// - Throws: `StoreError`: `.invalidArgument` when the name is taken, `.io`; then the store is where it was, or, if the
-  ///   sync failed, may be there again after a loss of power.
-  package static func move(
-    _ source: String, to target: String, options: StoreOptions = StoreOptions()
-  ) throws {
-    let fileSystem = options.fileSystem
-    do {
-      let target = try StorePath.fixed(target, fileSystem)
-      try checkIsFree(target, fileSystem)
-      try fileSystem.rename(try StorePath.fixed(source, fileSystem), to: target)
-      try fileSystem.syncDirectory(StorePath.parent(of: target))
-    } catch let error as FileIOError {
-      throw StoreError.io(error, "Moving a store")
-    }
-  }
-
   /// Removes a store that nobody has open for writing, with everything in it. Where there is none nothing happens.
   ///
   /// Whoever reads it goes on with what it has opened, and is refused the rest. Files that are none of the
@@ -78,12 +61,18 @@ extension Store {
     let fileSystem = options.fileSystem
     do {
       let path = try StorePath.fixed(path, fileSystem)
-      guard let lock = try lockToDestroy(path, fileSystem) else { return }
-      defer { lock.release() }
-      try removeFiles(of: path, fileSystem)
+      // First: else it would be the store of the path when that is gone.
+      Replacement(of: path, fileSystem).abandon()
+      try destroyFiles(of: path, fileSystem)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Destroying a store")
     }
+  }
+
+  static func destroyFiles(of path: String, _ fileSystem: any FileSystem) throws {
+    guard let lock = try lockToDestroy(path, fileSystem) else { return }
+    defer { lock.release() }
+    try removeFiles(of: path, fileSystem)
   }
 
   /// A file in a store's directory that is none of the store's, and that `destroy` would leave there.
@@ -125,7 +114,7 @@ extension Store {
     }
   }
 
-  private static func writerLock(_ path: String, _ fileSystem: any FileSystem) throws -> any FileLock {
+  static func writerLock(_ path: String, _ fileSystem: any FileSystem) throws -> any FileLock {
     let superblock = path + "/" + StoreFileName.superblock.string
     guard try fileSystem.kind(of: path) == .directory, try fileSystem.kind(of: superblock) == .file else {
       throw StoreError(.notAStore, "There is no store to copy", at: path)
@@ -133,7 +122,7 @@ extension Store {
     return try fileSystem.writerLock(ofStore: path)
   }
 
-  private static func copyFiles(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {
+  static func copyFiles(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {
     for string in try fileSystem.contents(of: source) {
       switch StoreFileName(string) {
       case .superblock, .segment, .blob, .index:

@@ -111,12 +111,12 @@ struct StoreManagementTests {
     let (a, b) = (directory.file("a.perdure"), directory.file("b.perdure"))
     try make(a, "a")
     try make(b, "b")
-    try make(b + ".new", "new")
+    try make(b + ".copy", "new")
     #expect(throws: PerdureError.self) {
       try PersistentContainer.replacePersistentStore(at: b, withPersistentStoreAt: a)
     }
-    #expect(try titles(b) == ["b"] && titles(b + ".new") == ["new"])
-    try PersistentContainer.destroyPersistentStore(at: b + ".new")
+    #expect(try titles(b) == ["b"] && titles(b + ".copy") == ["new"])
+    try PersistentContainer.destroyPersistentStore(at: b + ".copy")
     try Data("mine".utf8).write(to: URL(fileURLWithPath: b + "/notes.txt"))
     let error = #expect(throws: PerdureError.self) {
       try PersistentContainer.replacePersistentStore(at: b, withPersistentStoreAt: a)

@@ -91,10 +91,10 @@ extension PersistentContainer {
 
   /// Puts a copy of one store in the place of another; nobody may have either open for writing.
   ///
-  /// The copy is made first, beside the other at its name with `.new` behind, which nothing may have. A failure
-  /// before the last step changes nothing. A power cut, or a file that cannot be removed, in the last step, which is
-  /// removing the other's files and renaming a directory, may leave the copy at that name: it is whole, and nothing
-  /// else removes it.
+  /// The copy grows beside the other store, at its name with `.copy` behind, where nothing else may be. It is durable
+  /// when the call returns. A failure before the copy is whole changes nothing. After a power cut the old store or the
+  /// new one opens, and the call can be repeated; the next opening for writing, or the repetition, does what was left.
+  /// Until then a reader of a store whose files were being removed is refused.
   ///
   /// - Throws: `PerdureError` with code 134080, as for copying and destroying, and when the directory holds a file
   ///   that is none of the store's.

@@ -35,22 +35,7 @@ enum StoreFiles {
 
   static func copy(at source: String, to target: String) throws { try Store.copy(at: source, to: target) }
 
-  /// Nothing is destroyed before the copy is whole; and then nothing may be in the way of its new name.
-  static func replace(_ path: String, with source: String) throws {
-    if let stranger = try Store.stranger(at: path) {
-      throw StoreError(
-        .invalidArgument,
-        "The directory holds \(stranger) too, which is none of the store's; take it away first", at: path)
-    }
-    let draft = StorePath.withoutSlash(path) + ".new"
-    try Store.copy(at: source, to: draft)
-    do { try Store.destroy(at: path) } catch let error as StoreError where error.code == .locked {
-      // The store is as it was. After any other error it may not be, and the copy is what there is.
-      try? Store.destroy(at: draft)
-      throw error
-    }
-    try Store.move(draft, to: path)
-  }
+  static func replace(_ path: String, with source: String) throws { try Store.replace(path, with: source) }
 }
 
 /// A store that keeps what a program says about it.
