@@ -93,7 +93,7 @@ struct FailureFitTests {
     #expect(needless("write", nil) != nil)
     #expect(FailureFit(failure: medium, hasStruck: true).needless(error(.poisoned)) != nil)
     #expect(needless("write", medium) == nil)
-    #expect(needless("write", room, "/s.perdure/SUPERBLOCK") == nil)
+    #expect(needless("write", room, "/s.perdure/SUPERBLOCK") != nil)
     #expect(needless("sync", room) == nil)
     #expect(needless("write", FailureKind.noSpace.failure(nth: 1, repeats: true)) == nil)
     #expect(needless("write", FailureKind.shortWrite.failure(nth: 1, repeats: false)) == nil)

@@ -137,7 +137,9 @@ extension Store {
   /// write, is copied as it is.
   private static func markAsCopy(_ path: String, _ fileSystem: any FileSystem) throws {
     let superblock: SuperblockFile
-    do { superblock = try SuperblockFile.open(in: path, .readWrite, fileSystem) } catch is StoreError {
+    do {
+      superblock = try SuperblockFile.open(in: fileSystem.openDirectory(path), .readWrite)
+    } catch is StoreError {
       return
     }
     guard superblock.current.allowsWriting else { return }

@@ -282,15 +282,15 @@ struct BackupTests {
     #expect(try disk.files(in: "/backup") == before)
     try restored.close()
     let branches = try ["/store", "/backup", "/restored"].map {
-      try SuperblockFile.open(in: $0, .read, disk).current.branch
+      try SuperblockFile.open(in: disk.openDirectory($0), .read).current.branch
     }
     #expect(branches[0] == StoreBranch())
     #expect(branches[1] == StoreBranch(isUnopenedCopy: true))
     #expect(branches[2].high != 0 && !branches[2].isUnopenedCopy)
     // The branch stays, and a program that does not know branches would not write.
-    let superblock = try SuperblockFile.open(in: "/restored", .read, disk).current
+    let superblock = try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current
     try Store(at: "/restored", options: options).close()
-    #expect(try SuperblockFile.open(in: "/restored", .read, disk).current.branch == superblock.branch)
+    #expect(try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current.branch == superblock.branch)
     #expect(superblock.readOnlyCompatibleFeatures == FormatVersion.branches)
   }
 
@@ -302,10 +302,10 @@ struct BackupTests {
     for number in 1...50 as ClosedRange<UInt64> { try subject.commit(number) }
     try subject.store.close()
     try Store.copy(at: "/store", to: "/copy", options: options)
-    #expect(try SuperblockFile.open(in: "/copy", .read, disk).current.branch.isUnopenedCopy)
+    #expect(try SuperblockFile.open(in: disk.openDirectory("/copy"), .read).current.branch.isUnopenedCopy)
     try subject.check("/copy", options)
-    #expect(try SuperblockFile.open(in: "/copy", .read, disk).current.branch.isUnopenedCopy)
+    #expect(try SuperblockFile.open(in: disk.openDirectory("/copy"), .read).current.branch.isUnopenedCopy)
     try Store(at: "/copy", options: options).close()
-    #expect(try !SuperblockFile.open(in: "/copy", .read, disk).current.branch.isUnopenedCopy)
+    #expect(try !SuperblockFile.open(in: disk.openDirectory("/copy"), .read).current.branch.isUnopenedCopy)
   }
 }

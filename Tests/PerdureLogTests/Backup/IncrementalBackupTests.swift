@@ -119,7 +119,7 @@ struct IncrementalBackupTests {
     try disk.removeTree("/of branch")
     for number in 101...200 as ClosedRange<UInt64> { try subject.commit(number) }
     try subject.store.backup(to: "/newer", options: unpaced)
-    let first = try SuperblockFile.open(in: "/first", .readWrite, disk)
+    let first = try SuperblockFile.open(in: disk.openDirectory("/first"), .readWrite)
     try first.replace { $0.branch = StoreBranch() }
     let old = try Store(at: "/first", options: options)
     let error = #expect(throws: StoreError.self) {
