@@ -61,7 +61,7 @@ struct OpenedValueTests {
     for isFull in [false, true] {
       let snapshot = store.snapshot()
       var places: [MappedPlace] = []
-      while isFull, let place = MappedPlace() { places.append(place) }
+      while isFull, let place = MappedPlace.take() { places.append(place) }
       var kept: [(UInt64, UnsafeRawBufferPointer)] = []
       let ids = Array(0..<Self.count)
       try snapshot.withRecords(ids: ids, in: rows) { position, record in

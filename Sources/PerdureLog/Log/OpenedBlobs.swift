@@ -26,12 +26,13 @@ final class MappedPlace: Sendable {
   static var inUse: Int { count.load(ordering: .relaxed) }
 
   /// Nil where all are taken.
-  init?() {
-    guard Self.count.add(1, ordering: .relaxed).newValue <= Self.countMax else {
-      Self.count.subtract(1, ordering: .relaxed)
-      return nil
-    }
+  static func take() -> MappedPlace? {
+    if count.add(1, ordering: .relaxed).newValue <= countMax { return MappedPlace() }
+    count.subtract(1, ordering: .relaxed)
+    return nil
   }
+
+  private init() {}
 
   deinit { Self.count.subtract(1, ordering: .relaxed) }
 }
@@ -90,7 +91,7 @@ final class OpenedBlobs: @unchecked Sendable {
   private func lent(_ reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> ValueBytes {
     if let known = lock.withLock({ known(reference.number) }) { return known }
     let value = try files.read(reference)
-    guard let place = MappedPlace() else { return value }
+    guard let place = MappedPlace.take() else { return value }
     let mapped = Mapped(number: reference.number, value: value, place: place)
     // Unmapped behind the lock.
     let evicted = lock.withLock { () -> Mapped? in
@@ -115,7 +116,7 @@ final class OpenedBlobs: @unchecked Sendable {
     let number = reference.number
     if let known = lock.withLock({ kept[number]?.value.bytes ?? copies[number]?.bytes }) { return known }
     let value = try lent(reference, files)
-    let place = MappedPlace()
+    let place = MappedPlace.take()
     let copy = place == nil ? value.withBytes { CopiedBytes(copying: $0) } : nil
     return lock.withLock {
       if let known = kept[number]?.value.bytes ?? copies[number]?.bytes { return known }
