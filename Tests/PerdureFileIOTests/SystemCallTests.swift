@@ -30,6 +30,30 @@ struct SystemCallTests {
     #expect(error?.code == .notFound && error?.operation == "open" && error?.isSync == false)
   }
 
+  @Test("A write behind the limit of file lengths is refused before the system sends its signal")
+  func fileLengthLimit() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = directory.file("long") as String] in
+      var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
+      guard setrlimit(.init(RLIMIT_FSIZE.rawValue), &limit) == 0 else { fatalError("no limit") }
+      let file = try POSIXFileSystem().open(path, .create)
+      try file.write([UInt8](repeating: 1, count: 1000), at: 0)
+      let calls: [() throws -> Void] = [
+        { try file.write([1, 2], at: 999) }, { try file.write([1], at: 1 << 30) },
+        { try file.allocate(1001) },
+      ]
+      for call in calls {
+        do {
+          try call()
+          fatalError("It was done")
+        } catch let error as FileIOError {
+          guard error.code == .fileTooLarge else { fatalError("\(error)") }
+        }
+      }
+      guard try file.size() == 1000 else { fatalError("another length") }
+    }
+  }
+
   @Test("A write of which the system takes a part is gone on with, and fails where the system stops it")
   func shortWrite() async throws {
     let directory = try TemporaryDirectory()
@@ -38,6 +62,8 @@ struct SystemCallTests {
     await #expect(processExitsWith: .success) { [path = path as String] in
       let file = try POSIXFileSystem().open(path, .create)
       signal(SIGXFSZ, SIG_IGN)
+      // After this write the limit is not asked for again before the next mebibyte.
+      try file.write([0], at: 0)
       var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
       guard setrlimit(.init(RLIMIT_FSIZE.rawValue), &limit) == 0 else { fatalError("no limit") }
       let bytes = (0..<3000).map { UInt8(truncatingIfNeeded: $0 / 10) }

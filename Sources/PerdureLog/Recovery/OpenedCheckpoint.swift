@@ -82,7 +82,8 @@ extension OpenedCheckpoint {
       throw IndexUnusable(error, name)
     } catch let error as FileIOError {
       // An index that is whole is not given up for want of a descriptor: the opening is refused.
-      if error.code.isShortage { throw error }
+      // Memory may lack for good, of a file that is longer than it should be.
+      if error.code == .tooManyOpenFiles { throw error }
       throw IndexUnusable("\(error)", at: name)
     } catch let error as StoreError {
       // Of the catalog's records; what it means for the store is found when the log is read.
