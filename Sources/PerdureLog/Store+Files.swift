@@ -135,7 +135,7 @@ extension Store {
 
   /// Notes that no writer has opened the copy yet. A superblock that cannot be read, or that this program must not
   /// write, is copied as it is.
-  private static func markAsCopy(_ path: String, _ fileSystem: any FileSystem) throws {
+  static func markAsCopy(_ path: String, _ fileSystem: any FileSystem) throws {
     let superblock: SuperblockFile
     do {
       superblock = try SuperblockFile.open(in: fileSystem.openDirectory(path), .readWrite)

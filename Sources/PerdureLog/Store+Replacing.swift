@@ -57,6 +57,7 @@ extension Store {
     let draft = try CopyDraft(of: path, fileSystem)
     do {
       try copyFiles(source, draft.path, fileSystem)
+      try markAsCopy(draft.path, fileSystem)
       try draft.markAsReplacement()
     } catch {
       draft.remove()
