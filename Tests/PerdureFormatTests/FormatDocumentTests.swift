@@ -206,9 +206,9 @@ struct FormatDocumentTests {
   func rules() {
     let defined = document.text.matches(of: #/(?m)^- \*\*([A-Z][0-9]+)\*\* /#).map { String($0.1) }
     #expect(Set(defined).count == defined.count)
-    let cited = Set(document.text.matches(of: #/\b([CPBLSRTMKW][0-9]+)\b/#).map { String($0.1) })
+    let cited = Set(document.text.matches(of: #/\b([ACPBLSRTMKW][0-9]+)\b/#).map { String($0.1) })
     #expect(cited == Set(defined))
-    for series in "CPBLSRTMKW" {
+    for series in "ACPBLSRTMKW" {
       let numbers = defined.filter { $0.first == series }.map { $0.dropFirst() }
       #expect(numbers == (1...numbers.count).map { "\($0)" }[...].map { $0[...] }, "\(series)")
     }

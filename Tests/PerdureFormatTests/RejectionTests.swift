@@ -75,7 +75,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.segmentHeader, "an end in no predecessor", 64, 0 as UInt64, .illegalField, at: 72),
     field(.segmentHeader, "an end not at a multiple of 8", 72, 0x8884 as UInt64, .illegalField),
     field(.segmentHeader, "an end inside the predecessor's header", 72, 64 as UInt64, .illegalField),
-    field(.segmentHeader, "an unknown feature", 88, 8 as UInt64, .unsupported),
+    field(.segmentHeader, "an unknown feature", 88, 0x101 as UInt64, .unsupported),
     field(.segmentHeader, "a feature of superblocks alone", 88, 3 as UInt64, .unsupported),
     field(.segmentHeader, "a generation without its feature", 88, 0 as UInt64, .illegalField, at: 40),
     Rejection(.segmentHeader, "cleaned without having been rewritten", .illegalField, at: 80) {

@@ -116,6 +116,7 @@ package struct ForkedChild: Sendable {
       let everywhere: UnsafeMutableRawPointer? = nil
     #endif
     guard let function = dlsym(everywhere, "fork") else { return -1 }
+    // The signature of fork(2), which is the same on every POSIX system.
     return unsafeBitCast(function, to: (@convention(c) () -> pid_t).self)()
   }
 }
