@@ -59,7 +59,7 @@ extension FileIOError {
     private enum Kind: String {
       case notFound, alreadyExists, permissionDenied, readOnly, noSpace, quotaExceeded, fileTooLarge
       case tooManyOpenFiles, locked, busy, mediaError, invalidArgument, nameTooLong, notADirectory
-      case isADirectory, notAFile, directoryNotEmpty, outOfMemory, notSupported, closed, other
+      case isADirectory, notAFile, directoryNotEmpty, outOfMemory, notSupported, closed, replaced, other
     }
 
     private let kind: Kind
@@ -111,6 +111,8 @@ extension FileIOError {
     public static let notSupported = Code(.notSupported)
     /// The file was closed before.
     public static let closed = Code(.closed)
+    /// The directory, or the lock that keeps others from it, was removed or replaced.
+    public static let replaced = Code(.replaced)
     /// Something else; the errno tells.
     public static let other = Code(.other)
 
@@ -150,6 +152,7 @@ extension FileIOError {
       case .outOfMemory: "no memory or address space is left"
       case .notSupported: "the volume does not support it"
       case .closed: "the file is closed"
+      case .replaced: "the directory or its lock was removed or replaced"
       case .other: "the system reported a failure"
       }
     }
@@ -176,6 +179,7 @@ extension FileIOError {
       case .outOfMemory: "Close other stores, or allow the process more memory."
       case .notSupported: "Use a local volume."
       case .closed: "Open it again."
+      case .replaced: "Close what is open there, and open the path again."
       case .other: "Look the errno up in the system's manual."
       }
     }

@@ -35,9 +35,12 @@ public final class Store: Sendable {
   /// Opens the store in the directory `path`, or makes one there.
   ///
   /// - Parameter path: The store's directory; by custom its name ends in `.perdure`. A relative path counts from
-  ///   the process's working directory at this moment: the store stays there when that changes.
-  /// - Throws: `StoreError`: `.locked`, `.notAStore`, `.unsupportedFormat`, `.corruption` (nothing
-  ///   was changed), `.io`, `.invalidArgument`; what `StoreOptions.recoveryProgress` throws.
+  ///   the process's working directory at this moment: the store stays there when that changes. The path is
+  ///   looked up once. If the folder is moved later, the store goes on in it. If the folder is removed or
+  ///   replaced, the store fails with code `.poisoned` at the latest when it begins its next segment, and leaves
+  ///   what is at the path as it is.
+  /// - Throws: `StoreError`: `.locked` (after `StoreOptions.lockTimeout`), `.notAStore`, `.unsupportedFormat`,
+  ///   `.corruption` (nothing was changed), `.io`, `.invalidArgument`; `CancellationError` while it waits; what `StoreOptions.recoveryProgress` throws.
   /// - Complexity: reads what the log has behind the newest checkpoint; without one that can be used, the
   ///   whole log, once.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {

@@ -24,7 +24,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// goes on: it can be read, records can be removed and the store can be compacted
     /// (`StoreOptions.reserveBytes`).
     public static let diskFull = Code(kind: .diskFull)
-    /// An earlier write or sync failed. The store takes no more writes: close it and open it again.
+    /// An earlier write or sync failed, or the store's folder was removed or replaced. The store takes no more
+    /// writes: close it and open it again.
     public static let poisoned = Code(kind: .poisoned)
     /// Another process, or another `Store` in this one, has the store open.
     public static let locked = Code(kind: .locked)
@@ -119,7 +120,16 @@ extension StoreError {
 
   /// For what may have been done in part, or whole: not even a lack of room says that nothing was.
   static func unsure(_ cause: FileIOError, _ action: String) -> StoreError {
-    StoreError(.io, "\(action) failed", cause: cause)
+    cause.code == .replaced ? folderReplaced(cause) : StoreError(.io, "\(action) failed", cause: cause)
+  }
+
+  /// The store's folder, or LOCK in it, was removed or replaced while the store was open.
+  static func folderReplaced(_ cause: FileIOError) -> StoreError {
+    StoreError(
+      .poisoned,
+      "The store's folder, or the file LOCK in it, was removed or replaced while the store was open; commits "
+        + "since then may be lost. Close this store, and open the one that you mean by its path",
+      at: cause.path, cause: cause)
   }
 
   /// What to do about a store that does not open.

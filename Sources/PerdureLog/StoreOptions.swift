@@ -32,6 +32,14 @@ public struct StoreOptions: Sendable {
   /// exactly as it is.
   public var registersAsReader = true
 
+  /// How long an opening for writing waits while another opening has the store open for writing. After that it
+  /// fails with code `.locked`. It asks again after 1 ms, then at intervals that grow to 100 ms; the thread
+  /// sleeps meanwhile. If the task of the caller is cancelled, the opening throws `CancellationError`.
+  ///
+  /// Range: 0 or more. Default: 0, it does not wait. Why: a program that finds its store open twice usually has
+  /// an error that waiting would hide.
+  public var lockTimeout = Duration.zero
+
   /// The size at which a segment is full and the next one begins. Taken when the store is created, and kept.
   ///
   /// Unit: bytes. Range: 4,096 to 268,435,456 (256 MiB), a multiple of 8. Default: 64 MiB. Why: large enough
@@ -148,6 +156,9 @@ public struct StoreOptions: Sendable {
   /// then.
   package var ignoresForks = false
 
+  /// Whether the writer checks that its folder is still its own. Only for the proof, which has to find that it does not.
+  package var checksFolder = true
+
   /// The identity that a new store gets; nil: one is drawn. Only for the proof, which makes a store a second time: frames
   /// and records carry what follows from it, and so does the length of what is packed.
   package var newStoreID: StoreID?
@@ -176,6 +187,9 @@ public struct StoreOptions: Sendable {
     guard compactionBytesPerSecond >= 1 << 20 else {
       throw StoreError(
         .invalidArgument, "compactionBytesPerSecond is \(compactionBytesPerSecond); give 1048576 or more")
+    }
+    guard lockTimeout >= .zero else {
+      throw StoreError(.invalidArgument, "lockTimeout is \(lockTimeout); give 0 or more")
     }
     guard batchBytesMax >= 2 << 20 else {
       throw StoreError(.invalidArgument, "batchBytesMax is \(batchBytesMax); give 2097152 or more")

@@ -17,6 +17,7 @@ extension Engine {
   ///
   /// - Returns: Whether one was written.
   func writeCheckpoint(with writer: inout CheckpointWriter) throws -> Bool {
+    try directory.checkIsWriters()
     // The index file would take what was given up for removals and compaction.
     do { try checkRoom() } catch {
       retryLater()

@@ -10,6 +10,7 @@ extension Engine {
   func replaceSuperblock(_ change: (inout Superblock) -> Void) throws {
     guard let superblock = try looking({ $0.superblock }) else { return }
     if let poison = gate.poison { throw poison }
+    do { try directory.checkIsWriters() } catch { throw StoreError.io(error, "Writing the superblock") }
     do throws(FileIOError) { try superblock.replace(change) } catch {
       let isRefusal = error.operation == "write" && (error.code.isLackOfRoom || error.code == .fileTooLarge)
       if isRefusal, superblock.isUntouched { throw StoreError.io(error, "Writing the superblock") }

@@ -32,6 +32,8 @@ struct CommitterState: ~Copyable {
   var nextBlob: UInt64
   /// Segments that hold nothing but parts of commits that were taken back, and still have their names.
   var voidSegments: [UInt64] = []
+  /// What keeps other writers from the segments that this one writes.
+  var segmentLocks = SegmentLocks()
   let superblock: SuperblockFile?
   var isClosed = false
   /// Lays commits out, one after another.
@@ -247,6 +249,7 @@ struct CommitterState: ~Copyable {
   mutating func replaceSegment(with segment: Segment, _ footer: RewrittenFooter, dropping void: [UInt64]) {
     let last = root.pointee.version
     for number in void + [segment.number] {
+      segmentLocks.release(number)
       guard let old = segments.segments[number] else { continue }
       outdatedSegments.append((.segment(old), (readableSince[number] ?? 0)...last))
     }

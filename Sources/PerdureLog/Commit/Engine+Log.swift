@@ -111,7 +111,7 @@ extension Engine {
   }
 
   private func prepareSegment(_ number: UInt64) {
-    guard number <= FormatLimits.segmentNumberMax else { return }
+    guard number <= FormatLimits.segmentNumberMax, (try? directory.checkIsWriters()) != nil else { return }
     preparation.begin(number) { [gate] error in
       let message = "A segment could not be prepared. Close the store and open it again"
       gate.poison(StoreError(.poisoned, message, cause: error))
@@ -152,6 +152,7 @@ extension Engine {
   private func beginSegment(
     _ number: UInt64, capacity: Int, firstSequence: UInt64, _ state: inout CommitterState
   ) throws {
+    try directory.checkIsWriters()
     if let last = state.segments.segments[state.end.segment] {
       try gate.waitUntilSynced(state.end)
       state.segments.setEnd(Int(state.end.offset), of: last.number)
@@ -162,6 +163,8 @@ extension Engine {
       predecessorEnd: state.end)
     if state.bindsNewRecords { header.incompatibleFeatures |= FormatVersion.boundRecords }
     let segment = try createSegment(header, &state)
+    state.segmentLocks.release(before: state.root.pointee.end.segment)
+    state.segmentLocks.hold(number, segment.file)
     state.statistics.logBytes += UInt64(SegmentHeader.length)
     state.add(segment)
     state.end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length))
@@ -184,7 +187,10 @@ extension Engine {
       throw error
     }
     let file = prepared.file
-    do {
+    do throws(FileIOError) {
+      guard try SegmentLocks.take(file) else {
+        throw FileIOError(.locked, operation: "tryLock", path: file.path)
+      }
       var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
       bytes.withUnsafeMutableBytes { header.write(to: $0) }
       try file.write(bytes, at: 0)
@@ -192,7 +198,12 @@ extension Engine {
       if !prepared.isNameDurable { try directory.sync() }
       return try Segment(header: header, file: file)
     } catch {
-      if !error.isSync { giveUpBirth(of: header.number, file, &state) }
+      if error.isSync {
+        // The store is poisoned, and its newest segment may be this one. S1 of SegmentLocks
+        state.segmentLocks.hold(header.number, file)
+      } else {
+        giveUpBirth(of: header.number, file, &state)
+      }
       throw error
     }
   }
@@ -210,7 +221,11 @@ extension Engine {
   private func giveUpBirth(of number: UInt64, _ file: any File, _ state: inout CommitterState) {
     if !isBlank(file) { state.segmentCapacity = 0 }
     // It never held a frame, so its number may be used again, unless the name stays.
-    if (try? directory.remove(StoreFileName.segment(number).string)) == nil { state.nextSegment = number + 1 }
+    if (try? directory.remove(StoreFileName.segment(number).string)) == nil {
+      state.nextSegment = number + 1
+      // Its header may be whole: then it is the newest segment. S1 of SegmentLocks
+      state.segmentLocks.hold(number, file)
+    }
   }
 
   /// Whether nothing of a header is in a file. How long it is does not say so: one that was prepared is as
@@ -237,6 +252,7 @@ extension Engine {
       try directory.sync()
       for void in voids {
         try directory.remove(StoreFileName.segment(void).string)
+        state.segmentLocks.release(void)
         try directory.sync()
       }
       state.voidSegments = [number]
@@ -255,6 +271,7 @@ extension Engine {
     for number in state.voidSegments {
       // What cannot be removed now, the next opening removes.
       try? directory.remove(StoreFileName.segment(number).string)
+      state.segmentLocks.release(number)
     }
     state.voidSegments = []
   }
@@ -262,11 +279,11 @@ extension Engine {
 
 extension FileIOError {
   /// Whether the system refused before it had done all of it, and what was synced before is as it was: the
-  /// file was not made or not mapped, there was no memory for its place, or a write found no room. A sync
+  /// file was not made, locked or mapped, there was no memory for its place, or a write found no room. A sync
   /// that fails is none of these, whatever its code.
   fileprivate var isRefusal: Bool {
     switch operation {
-    case "open", "create", "map", "reserve": true
+    case "open", "create", "map", "reserve", "lock", "tryLock": true
     case "write": code.isLackOfRoom || code == .fileTooLarge
     default: false
     }

@@ -77,7 +77,8 @@ final class Engine: @unchecked Sendable {
     self.reserve = reserve
     preparation = SegmentPreparation(in: directory)
     self.reading = reading
-    readers = ReaderTable(directory: directory)
+    let writing = directory as? WriterDirectory
+    readers = ReaderTable(directory: writing?.base ?? directory)
     place = WriterPlace(lock, readers)
     compactor = options.compactor
     publishedRoot = Atomic(UInt(bitPattern: recovered.root))
@@ -93,6 +94,7 @@ final class Engine: @unchecked Sendable {
     checkpointer = Checkpointer(writer, options.checkpoints)
     state = recovered
     state.nextSyncAhead = state.end.offset + options.syncAheadBytes
+    writing?.whenReplaced { [gate] in gate.poison(.folderReplaced($0)) }
     noteTail(&state)
     holdReserve(&state)
     compactor?.note(state.usage.totals, of: self)
@@ -199,6 +201,7 @@ final class Engine: @unchecked Sendable {
     defer {
       let isPoisoned = gate.poison != nil
       gate.stop()
+      state.segmentLocks.releaseAll()
       leave(state, isPoisoned: isPoisoned)
     }
     try body(&state)

@@ -10,6 +10,7 @@ extension Engine {
       // S5: also where all that was acknowledged is durable, nothing more is written.
       if let poison = gate.poison { throw poison }
       do {
+        try directory.checkIsWriters()
         try gate.waitUntilSynced(state.end)
         let checkpoint = writeLastCheckpoint(&state)
         let (end, sequence, nextBlob) = (state.end, state.root.pointee.sequence, state.nextBlob)

@@ -41,10 +41,15 @@ struct LogOpening {
   mutating func run(_ report: inout RecoveryReport) throws -> CommitterState {
     let mode: FileMode = options.isReadOnly ? .read : .readWrite
     var promisedSequence: UInt64 = 0
+    var locks = SegmentLocks()
     let chain = try SegmentChain(
       files.segments, in: directory, mode, superblock.current, groups,
-      didOpen: { promisedSequence = try beside?.promisedSequence() ?? 0 })
+      didOpen: { newest in
+        if !options.isReadOnly { locks = try SegmentLocks(opening: newest, in: directory) }
+        promisedSequence = try beside?.promisedSequence() ?? 0
+      })
     var state = try read(chain, mode, &report)
+    state.segmentLocks = locks
     guard state.root.pointee.sequence >= promisedSequence else {
       state.freeRoots()
       throw OpeningBesideWriter.Moved()

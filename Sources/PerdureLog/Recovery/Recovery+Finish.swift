@@ -12,6 +12,7 @@ extension Recovery {
   ) throws -> (Engine, RecoveryReport) {
     let reserve = Reserve(in: directory, found: options.isReadOnly ? [] : opening.reserves)
     if !options.isReadOnly {
+      try directory.checkIsWriters()
       do { try makeDurable(&state, opening, directory, options) } catch {
         // What is written is there already; but some file systems need room for that too.
         let isRoom = error.operation == "write" && error.code.isLackOfRoom

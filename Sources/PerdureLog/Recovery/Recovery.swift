@@ -4,6 +4,15 @@ import PerdureFormat
 /// Opening a store: the numbered steps of FORMAT.md, "Recovery", in that order.
 enum Recovery {
   static func open(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport) {
+    var wait = LockWait(options.isReadOnly ? .zero : options.lockTimeout)
+    while true {
+      do { return try openNow(path, options) } catch let error as StoreError where error.code == .locked {
+        guard try wait.next() else { throw error }
+      }
+    }
+  }
+
+  private static func openNow(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport) {
     do {
       return try openChecked(path, options)
     } catch let error as FileIOError {
@@ -29,6 +38,11 @@ enum Recovery {
   ) throws -> (Engine, RecoveryReport) {
     do {
       return try ReadOnlyOpening(directory, options, suspectsIndex).run()
+    } catch let error as StoreError where error.code == .notAStore {
+      throw StoreError(
+        .notAStore,
+        "The store's folder was removed or replaced; close this store, and open the one that you mean by its path",
+        at: directory.path, cause: error.cause)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")
     } catch let error as LogOpening.GivenUp {
@@ -46,8 +60,9 @@ enum Recovery {
     }
     var report = RecoveryReport()
     // 1. The writer's place.
-    let (directory, lock) = try takeWritersPlace(path, options)
+    let (opened, lock) = try takeWritersPlace(path, options)
     do {
+      let directory = WriterDirectory(opened, lock, isChecked: options.checksFolder)
       let files = try StoreFiles(in: directory)
       // 2. The superblock.
       let superblock = try openSuperblock(files, directory, options, &report)

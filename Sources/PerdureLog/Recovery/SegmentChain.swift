@@ -51,11 +51,11 @@ struct SegmentChain {
   /// Of an open store.
   init(links: [Link]) { self.links = links }
 
-  /// - Parameter didOpen: Called when all files have been opened, and before it is asked how long they are: a
-  ///   segment is at least as long as one that was there then says.
+  /// - Parameter didOpen: Called with the newest segment that has a header, when all files have been opened, and
+  ///   before it is asked how long they are: a segment is at least as long as one that was there then says.
   init(
     _ numbers: [UInt64], in directory: any Directory, _ mode: FileMode, _ superblock: Superblock,
-    _ groups: GroupCache, didOpen: () throws -> Void = {}
+    _ groups: GroupCache, didOpen: (_ newest: Segment?) throws -> Void = { _ in }
   ) throws {
     nextNumber = (numbers.max() ?? 0) + 1
     var opened: [UInt64: Link] = [:]
@@ -76,9 +76,9 @@ struct SegmentChain {
         throw StoreError.corruption(error, segment: number, offset: error.offset)
       }
     }
-    try didOpen()
-    for (number, link) in opened { opened[number]?.size = try link.segment.file.size() }
     let last = opened.keys.max() ?? 0
+    try didOpen(opened[last]?.segment)
+    for (number, link) in opened { opened[number]?.size = try link.segment.file.size() }
     if let link = opened[last], link.segment.map == nil {
       opened[last]?.dataEnd = try link.segment.file.lastData(below: link.size)
     }

@@ -1,0 +1,31 @@
+import PerdureFileIO
+
+/// The pauses of an opening that waits for the writer's lock: 1 ms at first, each twice as long, at most 100 ms.
+struct LockWait {
+  private static let pauseMax: UInt64 = 100_000_000
+
+  private let deadline: UInt64
+  private var pause: UInt64 = 1_000_000
+
+  init(_ timeout: Duration) {
+    let (seconds, attoseconds) = timeout.components
+    let (whole, isTooLong) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    let nanoseconds = isTooLong ? UInt64(Int64.max) : whole + UInt64(clamping: attoseconds / 1_000_000_000)
+    deadline = Clock.nowNanoseconds() + min(nanoseconds, UInt64(Int64.max))
+  }
+
+  /// Waits until it is time for another attempt.
+  ///
+  /// - Returns: False, at once, when the time is over.
+  /// - Throws: `CancellationError` when the task that opens the store is cancelled.
+  mutating func next() throws -> Bool {
+    let now = Clock.nowNanoseconds()
+    guard now < deadline else { return false }
+    try Task.checkCancellation()
+    let end = min(deadline, now + pause)
+    let (lock, condition) = (Lock(), Condition())
+    lock.withLock { while condition.wait(lock, untilNanoseconds: end) {} }
+    pause = min(2 * pause, Self.pauseMax)
+    return true
+  }
+}

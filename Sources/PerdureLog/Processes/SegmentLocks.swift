@@ -1,0 +1,97 @@
+import PerdureFileIO
+import PerdureFormat
+
+// The lock on the segment that is written.
+//
+// LOCK can be removed by hand while the store is open, and then another writer can take a new one. So a writer
+// also holds a lock on a byte of the newest segment, and an opening takes that lock before it reads the log's
+// end. FORMAT.md, W11.
+//
+// Invariants
+//  S1  The newest segment with a header is locked from before its header is written until after the header of
+//      the next one is there.
+//  S2  A segment that a commit began in stays locked until the commit is whole: if the commit is taken back, the
+//      log ends there again.
+//  S3  An opening that has locked the newest segment that it knows looks at the directory again: the writer that
+//      had the lock may have begun another one in between.
+//
+// A file system without such locks goes without.
+
+/// The locks that a writer holds on segments.
+struct SegmentLocks {
+  /// The byte that is locked. It is behind every segment, so that a system whose locks forbid reading forbids none.
+  static let range: Range<UInt64> = 0x7FFF_FFFE..<0x7FFF_FFFF
+
+  private var held: [(number: UInt64, file: any File)] = []
+
+  /// Locks a segment's file; false if another opening has it.
+  static func take(_ file: any File) throws(FileIOError) -> Bool {
+    do throws(FileIOError) { return try file.tryLock(range) } catch {
+      guard error.code == .notSupported else { throw error }
+      return true
+    }
+  }
+
+  /// Keeps a lock that was taken.
+  mutating func hold(_ number: UInt64, _ file: any File) { held.append((number, file)) }
+
+  /// Gives up the locks on segments with lower numbers. S2
+  mutating func release(before number: UInt64) { release { $0 < number } }
+
+  /// Gives up the lock on a segment that is replaced or removed.
+  mutating func release(_ number: UInt64) { release { $0 == number } }
+
+  /// Gives up all locks. A lock that cannot be given up goes with its file: snapshots read through mappings.
+  mutating func releaseAll() {
+    release { _ in true }
+    for lock in held { try? lock.file.close() }
+    held = []
+  }
+
+  /// Gives up locks. One that cannot be given up now is kept until another attempt.
+  private mutating func release(_ isOver: (UInt64) -> Bool) {
+    held.removeAll { number, file in
+      guard isOver(number) else { return false }
+      do throws(FileIOError) { try file.unlock(Self.range) } catch { return error.code == .notSupported }
+      return true
+    }
+  }
+}
+
+extension SegmentLocks {
+  /// Takes the lock of the newest segment that an opening has found, before its end is looked for. S3
+  ///
+  /// - Parameter newest: Nil for a log without a segment.
+  /// - Throws: `StoreError` with code `.locked` if another writer has it, or has begun another segment meanwhile.
+  init(opening newest: Segment?, in directory: any Directory) throws {
+    if let newest {
+      guard try Self.take(newest.file) else { throw Self.isWritten(newest.number, directory) }
+      hold(newest.number, newest.file)
+    }
+    for number in try StoreFiles(in: directory).segments where number > newest?.number ?? 0 {
+      guard try Self.isBorn(number, in: directory) else { continue }
+      releaseAll()
+      throw Self.isWritten(number, directory)
+    }
+  }
+
+  private static func isBorn(_ number: UInt64, in directory: any Directory) throws(FileIOError) -> Bool {
+    let file: any File
+    do { file = try directory.open(StoreFileName.segment(number).string, .read) } catch {
+      if error.code == .notFound { return false }
+      throw error
+    }
+    // It was read only: nothing is lost.
+    defer { try? file.close() }
+    let bytes = try file.read(SegmentHeader.length, at: 0)
+    return (try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }) != nil
+  }
+
+  private static func isWritten(_ number: UInt64, _ directory: any Directory) -> StoreError {
+    StoreError(
+      .locked,
+      "\(StoreFileName.segment(number).string) is being written by another opening of the store, though LOCK "
+        + "was free: its file LOCK was removed or replaced; close that store first",
+      at: directory.path)
+  }
+}

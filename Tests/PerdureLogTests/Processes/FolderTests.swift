@@ -1,0 +1,154 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("When the folder of an open store is moved, removed or replaced")
+struct FolderTests {
+  enum Action: CaseIterable {
+    case commits, checkpoint, compaction, close
+  }
+
+  private static func run(_ action: Action, _ old: FilledStore) throws {
+    switch action {
+    case .commits: try old.put(0..<40, round: 3)
+    case .checkpoint: try old.store.checkpoint()
+    case .compaction: try old.store.compact()
+    case .close: try old.store.close()
+    }
+  }
+
+  /// A store with garbage in it, and a commit behind its checkpoint.
+  private static func make(_ ground: Ground) throws -> FilledStore {
+    let old = try ground.open("s")
+    try old.put(0..<40, round: 1)
+    try old.store.checkpoint()
+    try old.put(0..<40, round: 2)
+    return old
+  }
+
+  @Test(
+    "Removed, and a store made at its path: the old handle gets a typed error and leaves the new store as it is",
+    arguments: Ground.Kind.allCases, Action.allCases)
+  func signOut(_ kind: Ground.Kind, _ action: Action) throws {
+    let ground = try Ground(kind)
+    let old = try Self.make(ground)
+    try ground.fileSystem.removeTree(ground.path("s"))
+    let new = try ground.open("s")
+    try new.put(0..<40, round: 9)
+    let files = try ground.files("s")
+    expectReplaced("\(action)") { try Self.run(action, old) }
+    for next in Action.allCases where next != action { _ = try? Self.run(next, old) }
+    #expect(try ground.files("s") == files)
+    #expect(try new.holds(0..<40, round: 9))
+    #expect(try new.findings == [])
+    try new.put(40..<60, round: 9)
+    try new.store.close()
+    #expect(try ground.open("s").holds(0..<60, round: 9))
+  }
+
+  @Test(
+    "Replaced by a copy of it, with its old LOCK: the copy opens, and the old handle leaves it as it is",
+    arguments: Ground.Kind.allCases, Action.allCases)
+  func restored(_ kind: Ground.Kind, _ action: Action) throws {
+    let ground = try Ground(kind)
+    let old = try Self.make(ground)
+    try ground.copy("s", "backup")
+    try ground.fileSystem.removeTree(ground.path("s"))
+    try ground.fileSystem.rename(ground.path("backup"), to: ground.path("s"))
+    let copy = try ground.open("s")
+    #expect(try copy.holds(0..<40, round: 2))
+    let files = try ground.files("s")
+    expectReplaced("\(action)") { try Self.run(action, old) }
+    for next in Action.allCases where next != action { _ = try? Self.run(next, old) }
+    #expect(try ground.files("s") == files)
+    try copy.put(0..<40, round: 4)
+    #expect(try copy.findings == [])
+  }
+
+  @Test(
+    "Removed: reads go on, and no commit is acknowledged past the segment", arguments: Ground.Kind.allCases)
+  func removed(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let old = try Self.make(ground)
+    let snapshot = old.store.snapshot()
+    try ground.fileSystem.removeTree(ground.path("s"))
+    expectReplaced { try old.put(0..<20, round: 3) }
+    expectReplaced("later") { try old.put(0..<1, round: 3) }
+    #expect(snapshot.count(in: old.rows) == 40)
+    #expect(try snapshot.value(id: 1, in: old.rows)?.count == 301)
+    expectReplaced("close") { try old.store.close() }
+    #expect(try ground.fileSystem.kind(of: ground.path("s")) == nil)
+  }
+
+  @Test("Moved: the store goes on, and is whole at its new place", arguments: Ground.Kind.allCases)
+  func moved(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let old = try Self.make(ground)
+    try ground.fileSystem.rename(ground.path("s"), to: ground.path("t"))
+    for action in Action.allCases { try Self.run(action, old) }
+    #expect(try ground.fileSystem.kind(of: ground.path("s")) == nil)
+    let again = try ground.open("t")
+    #expect(again.store.recoveryReport.wasClosed)
+    #expect(try again.holds(0..<40, round: 3))
+    #expect(try again.findings == [])
+  }
+
+  @Test(
+    "Moved, and another store at its path: both go on, each in its own folder",
+    arguments: Ground.Kind.allCases)
+  func movedAndReplaced(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let old = try Self.make(ground)
+    try ground.fileSystem.rename(ground.path("s"), to: ground.path("t"))
+    let new = try ground.open("s")
+    try new.put(0..<40, round: 8)
+    try new.put(0..<40, round: 9)
+    for action in Action.allCases {
+      try Self.run(action, old)
+      if action == .commits { continue }
+      #expect(try new.holds(0..<40, round: 9))
+    }
+    try new.store.checkpoint()
+    try new.store.compact()
+    try new.store.close()
+    #expect(try ground.open("t").holds(0..<40, round: 3))
+    #expect(try ground.open("s").holds(0..<40, round: 9))
+  }
+
+  @Test("Moved: readers go on beside the writer", arguments: Ground.Kind.allCases)
+  func movedReader(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let old = try Self.make(ground)
+    let reader = try ground.open("s", isReadOnly: true)
+    try ground.fileSystem.rename(ground.path("s"), to: ground.path("t"))
+    try old.put(0..<40, round: 3)
+    try old.store.checkpoint()
+    try old.store.compact()
+    #expect(try reader.store.refresh())
+    #expect(try reader.holds(0..<40, round: 3))
+    #expect(try reader.findings == [])
+    #expect(try old.store.readers.count == 1)
+  }
+
+  @Test(
+    "Removed or replaced: a reader says so at its refresh, and keeps what it saw",
+    arguments: Ground.Kind.allCases,
+    [true, false])
+  func replacedReader(_ kind: Ground.Kind, isReplaced: Bool) throws {
+    let ground = try Ground(kind)
+    let old = try Self.make(ground)
+    let reader = try ground.open("s", isReadOnly: true)
+    let snapshot = reader.store.snapshot()
+    try ground.fileSystem.removeTree(ground.path("s"))
+    let new = isReplaced ? try ground.open("s") : nil
+    try new?.put(0..<40, round: 9)
+    let error = #expect(throws: StoreError.self) { try reader.store.refresh() }
+    #expect(error?.code == .notAStore)
+    #expect(error?.message.contains("removed or replaced") == true)
+    #expect(snapshot.count(in: reader.rows) == 40)
+    #expect(try snapshot.value(id: 1, in: reader.rows)?.count == 301)
+    withExtendedLifetime(old) {}
+  }
+}

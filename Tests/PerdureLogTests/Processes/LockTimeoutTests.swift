@@ -1,0 +1,118 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+/// Calls something after so many refusals of a lock.
+private final class RefusalCounter: ForwardingFileSystem {
+  let behind: any FileSystem
+  private let refusals = Guarded(0)
+  private let action: @Sendable (Int) -> Void
+
+  init(_ behind: any FileSystem, _ action: @escaping @Sendable (Int) -> Void) {
+    (self.behind, self.action) = (behind, action)
+  }
+
+  var count: Int { refusals.withLock { $0 } }
+
+  func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
+    do throws(FileIOError) { return try behind.lock(path, kind, holder: holder) } catch {
+      let count = refusals.withLock { count in
+        count += 1
+        return count
+      }
+      action(count)
+      throw error
+    }
+  }
+}
+
+@Suite("An opening that waits for the writer's lock")
+struct LockTimeoutTests {
+  private static func options(_ fileSystem: any FileSystem, _ timeout: Duration) -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.lockTimeout = timeout
+    return options
+  }
+
+  @Test("Opens when the lock is given up within the time", arguments: [1, 3, 6])
+  func waits(refusals: Int) throws {
+    let memory = InMemoryFileSystem()
+    let first = try Store(at: "/s", options: Self.options(memory, .zero))
+    let counter = RefusalCounter(memory) { if $0 == refusals { try? first.close() } }
+    try Store(at: "/s", options: Self.options(counter, .seconds(600))).close()
+    #expect(counter.count == refusals)
+  }
+
+  @Test("Opens when the process that has the store open is killed")
+  func killed() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("s.perdure")
+    async let child = #expect(processExitsWith: .success) { [path = path as String] in
+      let first = try Store(at: path)
+      // Whatever the test does: the lock is given up when it has left a sign.
+      while try POSIXFileSystem().kind(of: path + ".sign") == nil {}
+      withExtendedLifetime(first) {}
+    }
+    let files = POSIXFileSystem()
+    while try files.kind(of: path + "/SUPERBLOCK") == nil { await Task.yield() }
+    let counter = RefusalCounter(files) { if $0 == 2 { _ = try? files.open(path + ".sign", .create) } }
+    try Store(at: path, options: Self.options(counter, .seconds(600))).close()
+    #expect(counter.count >= 2)
+    _ = await child
+  }
+
+  @Test("Fails with the usual error when the time is over, at once without a time")
+  func timeIsOver() throws {
+    for (timeout, refusals) in [(Duration.zero, 1...1), (.milliseconds(5), 2...100)] {
+      let memory = InMemoryFileSystem()
+      let first = try Store(at: "/s", options: Self.options(memory, .zero))
+      let counter = RefusalCounter(memory) { _ in }
+      let error = #expect(throws: StoreError.self) {
+        try Store(at: "/s", options: Self.options(counter, timeout))
+      }
+      #expect(error?.code == .locked)
+      #expect(error?.message.contains("held by process") == true)
+      #expect(refusals.contains(counter.count))
+      withExtendedLifetime(first) {}
+    }
+  }
+
+  @Test("Ends when its task is cancelled")
+  func cancelled() async throws {
+    let memory = InMemoryFileSystem()
+    let first = try Store(at: "/s", options: Self.options(memory, .zero))
+    let task = Guarded<Task<Void, any Error>?>(nil)
+    let counter = RefusalCounter(memory) { if $0 == 3 { task.withLock { $0?.cancel() } } }
+    let started = task.withLock { task in
+      let opening = Task { _ = try Store(at: "/s", options: Self.options(counter, .seconds(600))) }
+      task = opening
+      return opening
+    }
+    await #expect(throws: CancellationError.self) { try await started.value }
+    #expect(counter.count == 3)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("Waits for the lock on a segment too")
+  func segment() throws {
+    let memory = InMemoryFileSystem()
+    let first = try FilledStore(Store(at: "/s", options: Self.options(memory, .zero)))
+    try first.put(0..<3, round: 1)
+    try memory.remove("/s/LOCK")
+    #expect(throws: StoreError.self) { try Store(at: "/s", options: Self.options(memory, .milliseconds(5))) }
+    #expect(throws: StoreError.self) { try first.store.close() }
+    #expect(
+      try FilledStore(Store(at: "/s", options: Self.options(memory, .seconds(600)))).holds(0..<3, round: 1))
+  }
+
+  @Test("Refuses a time below zero", arguments: [Duration.seconds(-1), .nanoseconds(-1)])
+  func negative(_ timeout: Duration) {
+    let error = #expect(throws: StoreError.self) {
+      try Store(at: "/s", options: Self.options(InMemoryFileSystem(), timeout))
+    }
+    #expect(error?.code == .invalidArgument)
+  }
+}

@@ -1,0 +1,204 @@
+import PerdureFileIO
+import PerdureFormat
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("The lock on the segment that is written")
+struct SegmentLockTests {
+  @Test(
+    "LOCK removed by hand admits no second writer, and the first one ends with a typed error",
+    arguments: Ground.Kind.allCases)
+  func lockRemoved(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let first = try ground.open("s")
+    try first.put(0..<20, round: 1)
+    try ground.fileSystem.remove(ground.path("s") + "/LOCK")
+    for _ in 0..<2 {
+      let error = #expect(throws: StoreError.self) { try ground.open("s") }
+      #expect(error?.code == .locked)
+    }
+    let files = try ground.files("s")
+    expectReplaced("checkpoint") { try first.store.checkpoint() }
+    expectReplaced("commits") { try first.put(0..<20, round: 2) }
+    expectReplaced("close") { try first.store.close() }
+    #expect(try ground.files("s") == files)
+    let second = try ground.open("s")
+    #expect(try second.holds(0..<20, round: 1))
+    #expect(try second.findings == [])
+  }
+
+  @Test("LOCK removed by hand admits no second process")
+  func secondProcess() async throws {
+    let ground = try Ground(.disk)
+    let first = try ground.open("s")
+    try first.put(0..<20, round: 1)
+    let path = ground.path("s")
+    try ground.fileSystem.remove(path + "/LOCK")
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let error = #expect(throws: StoreError.self) { try Store(at: path) }
+      #expect(error?.code == .locked)
+    }
+    expectReplaced { try first.put(0..<20, round: 2) }
+    expectReplaced { try first.store.close() }
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let second = try FilledStore(Store(at: path))
+      #expect(second.store.snapshot().count(in: second.rows) == 20)
+      try second.put(20..<40, round: 1)
+      try second.store.close()
+    }
+    #expect(try ground.open("s").holds(0..<40, round: 1))
+  }
+
+  @Test("A store without a segment whose LOCK is removed begins none", arguments: Ground.Kind.allCases)
+  func noSegment(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let first = try Store(at: ground.path("s"), options: ground.options())
+    try ground.fileSystem.remove(ground.path("s") + "/LOCK")
+    let second = try ground.open("s")
+    expectReplaced { _ = try first.keyspace("rows", .dense) }
+    try second.put(0..<20, round: 1)
+    #expect(throws: StoreError.self) { try first.close() }
+    #expect(try second.holds(0..<20, round: 1))
+    #expect(try second.findings == [])
+  }
+
+  /// Whether another opening has the lock on the newest segment with a header.
+  private static func isNewestLocked(_ ground: Ground) throws -> Bool {
+    let directory = try ground.fileSystem.openDirectory(ground.path("s"))
+    for number in try StoreFiles(in: directory).segments.sorted(by: >) {
+      let file = try directory.open(StoreFileName.segment(number).string, .readWrite)
+      let bytes = try file.read(SegmentHeader.length, at: 0)
+      if (try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }) == nil { continue }
+      return try file.isLocked(SegmentLocks.range)
+    }
+    return false
+  }
+
+  @Test(
+    "Is held on the newest segment at every moment until the store is closed", arguments: Ground.Kind.allCases
+  )
+  func newest(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    var store = try ground.open("s")
+    for round in 1...3 as ClosedRange<UInt8> {
+      for id in 0..<30 as Range<UInt64> {
+        try store.put(id..<(id + 1), round: round)
+        #expect(try Self.isNewestLocked(ground))
+      }
+      try store.store.checkpoint()
+      try store.store.compact()
+      #expect(try Self.isNewestLocked(ground))
+      let snapshot = store.store.snapshot()
+      try store.store.close()
+      #expect(try !Self.isNewestLocked(ground))
+      store = try ground.open("s")
+      #expect(try Self.isNewestLocked(ground))
+      withExtendedLifetime(snapshot) {}
+    }
+  }
+
+  @Test("Is held after a commit over several segments was taken back, whatever failed")
+  func takenBack() throws {
+    for nth in 1...40 {
+      let ground = try Ground(.simulation)
+      let disk = try #require(ground.fileSystem as? SimulatedFileSystem)
+      let store = try ground.open("s")
+      try store.put(0..<5, round: 1)
+      disk.inject(InjectedFailure(of: nil, nth: nth, code: .noSpace))
+      do {
+        try store.store.write { transaction in
+          for id in 5..<30 as Range<UInt64> {
+            try transaction.put([UInt8](repeating: 5, count: 900), id: id, in: store.rows)
+          }
+        }
+      } catch {}
+      disk.removeInjectedFailures()
+      #expect(try Self.isNewestLocked(ground), "failure \(nth)")
+      _ = try? store.put(30..<60, round: 1)
+      #expect(try Self.isNewestLocked(ground), "failure \(nth)")
+    }
+  }
+
+  @Test(
+    "An opening that finds a newer segment after it has the lock gives up", arguments: Ground.Kind.allCases)
+  func newerSegment(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let store = try ground.open("s")
+    try store.put(0..<40, round: 1)
+    let directory = try ground.fileSystem.openDirectory(ground.path("s"))
+    let numbers = try StoreFiles(in: directory).segments.sorted()
+    let (older, newer) = (numbers[numbers.count - 3], numbers[numbers.count - 1])
+    func segment(_ number: UInt64) throws -> Segment {
+      let file = try directory.open(StoreFileName.segment(number).string, .readWrite)
+      let header = try file.read(SegmentHeader.length, at: 0).withUnsafeBytes {
+        try SegmentHeader(reading: $0)
+      }
+      return try Segment(header: header, file: file)
+    }
+    for number in [older, newer] {
+      let error = #expect(throws: StoreError.self) {
+        _ = try SegmentLocks(opening: segment(number), in: directory)
+      }
+      #expect(error?.code == .locked)
+    }
+    try store.store.close()
+    // The files of the closed store: nothing has them locked, and no segment is newer.
+    var locks = try SegmentLocks(opening: segment(newer), in: directory)
+    locks.releaseAll()
+  }
+
+  @Test("A check of the folder that fails for a moment refuses one call, and the store goes on")
+  func failingCheck() throws {
+    for code in [FileIOError.Code.tooManyOpenFiles, .mediaError, .permissionDenied] {
+      let ground = try Ground(.simulation)
+      let disk = try #require(ground.fileSystem as? SimulatedFileSystem)
+      let store = try ground.open("s")
+      try store.put(0..<10, round: 1)
+      for call in [{ try store.put(0..<20, round: 2) }, { try store.store.checkpoint() }] {
+        disk.inject(InjectedFailure(of: .kind, code: code, pathContains: "LOCK"))
+        let error = #expect(throws: StoreError.self) { try call() }
+        #expect(error?.code == .io)
+        #expect(disk.injectedFailureCount > 0)
+        disk.removeInjectedFailures()
+      }
+      try store.put(0..<20, round: 3)
+      try store.store.checkpoint()
+      #expect(try store.holds(0..<20, round: 3))
+      try store.store.close()
+      #expect(try ground.open("s").holds(0..<20, round: 3))
+    }
+  }
+
+  @Test("File systems without locks on ranges go without")
+  func noRangeLocks() throws {
+    var options = StoreOptions()
+    options.fileSystem = WithoutRangeLocks()
+    options.segmentCapacityBytes = 4096
+    let store = try FilledStore(Store(at: "/s", options: options))
+    try store.put(0..<30, round: 1)
+    try store.store.close()
+    #expect(try FilledStore(Store(at: "/s", options: options)).holds(0..<30, round: 1))
+  }
+}
+
+private final class WithoutRangeLocks: ForwardingFileSystem {
+  let behind: any FileSystem = InMemoryFileSystem()
+
+  func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
+    Unlockable(try behind.open(path, mode))
+  }
+
+  private final class Unlockable: ForwardingFile {
+    let behind: any File
+    init(_ behind: any File) { self.behind = behind }
+
+    private func refusal(_ operation: String) -> FileIOError {
+      FileIOError(.notSupported, operation: operation, path: path)
+    }
+    func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal("tryLock") }
+    func unlock(_ range: Range<UInt64>) throws(FileIOError) { throw refusal("unlock") }
+    func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal("isLocked") }
+  }
+}
