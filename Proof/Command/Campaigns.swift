@@ -15,6 +15,7 @@ let campaigns: [any Campaign] = [
   CrashCampaign(beside: otherCrashes),
   ModelsCampaign(),
   RacesCampaign(),
+  FoldersCampaign(),
   RotCampaign(),
   HostileCampaign(Decoders.all),
   FailureCampaign(),

@@ -140,7 +140,7 @@ struct PartTests {
     let campaigns: [any Campaign] = [
       CrashCampaign(), FailureCampaign(), RotCampaign(), HostileCampaign(EngineDecoders.all),
       ModelsCampaign(),
-      RacesCampaign(), KillCampaign(executable: "/none"), ForkCampaign(), SoakCampaign(),
+      RacesCampaign(), FoldersCampaign(), KillCampaign(executable: "/none"), ForkCampaign(), SoakCampaign(),
     ]
     for campaign in campaigns {
       let parts = [

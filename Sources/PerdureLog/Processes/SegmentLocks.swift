@@ -84,7 +84,8 @@ extension SegmentLocks {
     // It was read only: nothing is lost.
     defer { try? file.close() }
     let bytes = try file.read(SegmentHeader.length, at: 0)
-    return (try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }) != nil
+    // An older segment's header is no birth of this one (B6).
+    return (try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) })?.number == number
   }
 
   private static func isWritten(_ number: UInt64, _ directory: any Directory) -> StoreError {

@@ -1,0 +1,207 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+
+// One history. What has to hold after each step:
+//
+//  - A writer whose folder is its own, moved or not, is refused nothing.
+//  - A writer whose LOCK is gone gets `.poisoned`, at the latest when it begins the next segment, and nothing but
+//    that from then on.
+//  - A call to a store changes no file of another store.
+//  - A store that is open for writing is opened for writing by no other, also without its LOCK.
+//  - What was acknowledged in a folder that is still there is found by the next opening, wherever the folder is.
+
+/// A history of stores in folders that change under them.
+struct FolderRun {
+  /// What happens to a folder.
+  enum Change: String, CaseIterable {
+    case moved, movedBack = "moved back", removed, restored, refilled, lockRemoved = "LOCK removed"
+  }
+
+  private(set) var tally = FolderTally()
+  private let fileSystem: any FileSystem
+  private let root: String
+  private let options: StoreOptions
+  private var random: SeededGenerator
+  private var folders: [StoreFolder] = []
+  private var writers: [FolderWriter] = []
+  private var round: UInt8 = 0
+  private var nextName = 0
+
+  init(_ fileSystem: any FileSystem, _ root: String, _ random: SeededGenerator, checksFolder: Bool) {
+    (self.fileSystem, self.root, self.random) = (fileSystem, root, random)
+    options = FolderWorld.options(fileSystem, checksFolder: checksFolder)
+  }
+
+  /// The path at which programs expect their store.
+  private var path: String { root + "/s" }
+
+  mutating func run() throws {
+    tally.histories = 1
+    try open(path)
+    for _ in 0..<Int.random(in: 30...90, using: &random) { try step() }
+    for writer in writers { try close(writer) }
+    for folder in folders {
+      guard let path = folder.path else { continue }
+      try open(path)
+      guard let writer = writers.last else { continue }
+      let findings = try writer.store.verify().findings
+      if !findings.isEmpty { throw Violation("\(path): \(findings)") }
+      try close(writer)
+    }
+  }
+
+  private mutating func step() throws {
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<9: if let writer = writers.randomElement(using: &random) { try commit(writer) }
+    case 9, 10:
+      if let writer = writers.randomElement(using: &random) { try call(writer) { try $0.checkpoint() } }
+    case 11: if let writer = writers.randomElement(using: &random) { try call(writer) { try $0.compact() } }
+    case 12: if let writer = writers.randomElement(using: &random) { try close(writer) }
+    case 13, 14: try open(path)
+    case 15:
+      let places = folders.compactMap(\.path)
+      if let place = places.randomElement(using: &random) { try open(place) }
+    default: try change()
+    }
+  }
+}
+
+// MARK: - Stores
+
+extension FolderRun {
+  private mutating func open(_ path: String) throws {
+    tally.operations += 1
+    let folder = folders.first { $0.path == path } ?? StoreFolder(path)
+    let writer = writers.first { $0.folder === folder }
+    do {
+      let store = try Store(at: path, options: options)
+      if writer != nil { throw Violation("\(path) has two writers") }
+      if !folders.contains(where: { $0 === folder }) { folders.append(folder) }
+      let opened = try FolderWriter(store, folder)
+      writers.append(opened)
+      try folder.adopt(store, opened.keyspace)
+    } catch let error as StoreError {
+      guard error.code == .locked, writer != nil else { throw Violation("\(path) does not open: \(error)") }
+      tally.refusedOpenings += 1
+    }
+  }
+
+  private mutating func commit(_ writer: FolderWriter) throws {
+    round = round % 250 + 1
+    let ids = (0..<Int.random(in: 1...6, using: &random)).map { _ in UInt64.random(in: 0..<30, using: &random)
+    }
+    let (round, keyspace) = (round, writer.keyspace)
+    let isDone = try call(writer) { store in
+      try store.write {
+        for id in Set(ids) { try $0.put(FolderWorld.value(id, round), id: id, in: keyspace) }
+      }
+    }
+    for id in Set(ids) {
+      if isDone {
+        writer.folder.rows[id] = round
+        writer.folder.doubts[id] = nil
+        if !writer.ownsFolder { writer.bytesSinceLoss += FolderWorld.value(id, round).count }
+      } else {
+        writer.folder.doubts[id, default: [writer.folder.rows[id]]].insert(round)
+      }
+    }
+    // Values with files of their own are not in the log.
+    if writer.bytesSinceLoss > 2 * FolderWorld.segmentCapacity + 6 * 1401 {
+      throw Violation("commits are acknowledged past the segment in a folder that is not the writer's")
+    }
+  }
+
+  private mutating func close(_ writer: FolderWriter) throws {
+    try call(writer) { try $0.close() }
+    writers.removeAll { $0 === writer }
+  }
+
+  /// Calls a store, and compares the outcome, and the files of other stores.
+  ///
+  /// - Returns: Whether the store did it.
+  @discardableResult
+  private mutating func call<R>(_ writer: FolderWriter, _ body: (Store) throws -> R) throws -> Bool {
+    tally.operations += 1
+    let others = folders.compactMap { $0 === writer.folder ? nil : $0.path }
+    let before = try others.map { try FolderWorld.files(in: $0, fileSystem) }
+    var isDone = true
+    do {
+      _ = try body(writer.store)
+      if writer.isRefused { throw Violation("a store that was poisoned goes on") }
+    } catch let error as StoreError {
+      guard !writer.ownsFolder, error.code == .poisoned else { throw Violation("a call failed: \(error)") }
+      if !writer.isRefused { tally.refusedWriters += 1 }
+      writer.isRefused = true
+      isDone = false
+    }
+    for (path, files) in zip(others, before) where try FolderWorld.files(in: path, fileSystem) != files {
+      throw Violation("a store that is not in \(path) has changed its files")
+    }
+    return isDone
+  }
+}
+
+// MARK: - Folders
+
+extension FolderRun {
+  private mutating func change() throws {
+    guard let change = Change.allCases.randomElement(using: &random) else { return }
+    let here = folders.first { $0.path == path }
+    switch (change, here) {
+    case (.moved, let folder?): try move(folder, to: newName())
+    case (.movedBack, nil):
+      guard let folder = folders.filter({ $0.path != nil }).randomElement(using: &random) else { return }
+      try move(folder, to: path)
+    case (.removed, let folder?): try remove(folder)
+    case (.restored, let folder?):
+      let files = try FolderWorld.files(in: path, fileSystem)
+      try remove(folder)
+      try fileSystem.createDirectory(path)
+      try restore(folder, files)
+    case (.refilled, let folder?):
+      let files = try FolderWorld.files(in: path, fileSystem)
+      for name in files.keys.sorted() { try fileSystem.remove(path + "/" + name) }
+      lose(folder)
+      try restore(folder, files)
+    case (.lockRemoved, let folder?):
+      guard folder.hasSegments else { return }
+      // A restored store that was not opened yet may have none.
+      guard try fileSystem.kind(of: path + "/LOCK") != nil else { return }
+      try fileSystem.remove(path + "/LOCK")
+      for writer in writers where writer.folder === folder { writer.ownsFolder = false }
+    default: return
+    }
+    tally.changes[change, default: 0] += 1
+  }
+
+  private mutating func newName() -> String {
+    nextName += 1
+    return root + "/moved\(nextName)"
+  }
+
+  private func move(_ folder: StoreFolder, to target: String) throws {
+    guard let source = folder.path else { return }
+    try fileSystem.rename(source, to: target)
+    folder.path = target
+  }
+
+  private func remove(_ folder: StoreFolder) throws {
+    if let path = folder.path { try fileSystem.removeTree(path) }
+    lose(folder)
+  }
+
+  /// The files of a folder are gone, or are those of another store.
+  private func lose(_ folder: StoreFolder) {
+    folder.path = nil
+    for writer in writers where writer.folder === folder { writer.ownsFolder = false }
+  }
+
+  /// Puts files where a store was: it is another one from now on.
+  private mutating func restore(_ folder: StoreFolder, _ files: [String: [UInt8]]) throws {
+    try FolderWorld.write(files, into: path, fileSystem)
+    let copy = StoreFolder(path, folder.rows, hasSegments: folder.hasSegments)
+    copy.doubts = folder.doubts
+    folders.append(copy)
+  }
+}

@@ -1,0 +1,109 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+
+/// A folder with a store, and what has to be in it.
+final class StoreFolder {
+  /// Where it is; nil when it is gone, or its files were replaced.
+  var path: String?
+  /// The number of the round in which each row was written last, of acknowledged commits.
+  var rows: [UInt64: UInt8]
+  /// What rows may hold as well, of commits that were refused: nil stands for a row that is absent.
+  var doubts: [UInt64: Set<UInt8?>] = [:]
+  /// Whether something was committed.
+  var hasSegments: Bool
+
+  init(_ path: String, _ rows: [UInt64: UInt8] = [:], hasSegments: Bool = false) {
+    (self.path, self.rows, self.hasSegments) = (path, rows, hasSegments)
+  }
+
+  /// Takes over what a store holds, or throws what is wrong with it.
+  func adopt(_ store: Store, _ keyspace: Keyspace) throws {
+    let found = try FolderWorld.rows(of: store, keyspace)
+    for id in Set(rows.keys).union(found.keys) where found[id] != rows[id] {
+      guard doubts[id]?.contains(found[id]) == true else {
+        throw Violation(
+          "row \(id) of \(path ?? "a folder that is gone") is of round \(found[id].map { "\($0)" } ?? "none"), "
+            + "and round \(rows[id].map { "\($0)" } ?? "none") was acknowledged")
+      }
+    }
+    (rows, doubts) = (found, [:])
+  }
+}
+
+/// An open store for writing.
+final class FolderWriter {
+  let store: Store
+  let keyspace: Keyspace
+  let folder: StoreFolder
+  /// Whether its LOCK still has its name in its folder.
+  var ownsFolder = true
+  /// Bytes that were acknowledged since it does not.
+  var bytesSinceLoss = 0
+  /// Whether it has said that it does not.
+  var isRefused = false
+
+  init(_ store: Store, _ folder: StoreFolder) throws {
+    self.store = store
+    self.folder = folder
+    keyspace = try store.keyspace("rows", .dense)
+    folder.hasSegments = true
+  }
+}
+
+/// What histories of folders read and write.
+enum FolderWorld {
+  static let segmentCapacity = 4096
+
+  static func options(_ fileSystem: any FileSystem, checksFolder: Bool) -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.segmentCapacityBytes = segmentCapacity
+    options.blobThresholdBytes = 1024
+    options.checkpoints = .manual
+    options.compactsAutomatically = false
+    options.reserveBytes = 0
+    options.checksFolder = checksFolder
+    return options
+  }
+
+  /// Every fifth row's value has a file of its own.
+  static func value(_ id: UInt64, _ round: UInt8) -> [UInt8] {
+    [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: id % 5 == 4 ? 1400 : 250) + [round]
+  }
+
+  static func rows(of store: Store, _ keyspace: Keyspace) throws -> [UInt64: UInt8] {
+    let snapshot = store.snapshot()
+    var rows: [UInt64: UInt8] = [:]
+    try snapshot.visitIDs(keyspace, from: 0) { id in
+      rows[id] = 0
+      return true
+    }
+    for id in rows.keys {
+      let value = try snapshot.value(id: id, in: keyspace) ?? []
+      guard let round = value.last, value == Self.value(id, round) else {
+        throw Violation("row \(id) is not as it was written")
+      }
+      rows[id] = round
+    }
+    return rows
+  }
+
+  static func files(in path: String, _ fileSystem: any FileSystem) throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for name in try fileSystem.contents(of: path) {
+      let file = try fileSystem.open(path + "/" + name, .read)
+      files[name] = try file.read(Int(file.size()), at: 0)
+      try file.close()
+    }
+    return files
+  }
+
+  static func write(_ files: [String: [UInt8]], into path: String, _ fileSystem: any FileSystem) throws {
+    for (name, bytes) in files {
+      let file = try fileSystem.open(path + "/" + name, .create)
+      try file.write(bytes, at: 0)
+      try file.close()
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import PerdureFileIO
+import PerdureLog
+import PerdureTestSupport
+
+/// Folders of open stores are moved, removed, replaced and refilled, and LOCK is removed, at random moments.
+package struct FoldersCampaign: Campaign {
+  package let name = "folders"
+  package let summary = "folders of open stores that are moved, removed or replaced, and LOCK removed"
+
+  /// Histories in a full proof.
+  private static let historiesFull = 4_000
+  /// One in so many runs on the disk, the others on the simulated file system.
+  private static let diskEvery = 16
+  private let checksFolder: Bool
+
+  /// - Parameter checksFolder: False: writers do not check that their folder is their own.
+  package init(checksFolder: Bool = true) { self.checksFolder = checksFolder }
+
+  package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
+    let only = try plan.part.map { part in
+      guard let number = Int(part), number >= 0 else { throw plan.noSuchPart("the number of a history") }
+      return number
+    }
+    let quota = plan.quota(Self.historiesFull)
+    var (result, tally) = (CampaignResult(), FolderTally())
+    let note = progress.newNote()
+    for number in only.map({ $0..<($0 + 1) }) ?? 0..<quota {
+      note.begin("\(number)")
+      do { try run(number, plan.seed, &tally) } catch {
+        let command = plan.command(for: self, part: "\(number)")
+        result.violations = [ProofViolation("history \(number): \(error)", command: command)]
+        break
+      }
+      progress.advance(of: quota, "histories with folders that change")
+    }
+    result.counts.modelOperations = tally.operations
+    result.report = [tally.description]
+    return result
+  }
+
+  private func run(_ number: Int, _ seed: UInt64, _ tally: inout FolderTally) throws {
+    let directory = number % Self.diskEvery == 0 ? try TemporaryDirectory() : nil
+    defer { withExtendedLifetime(directory) {} }
+    let fileSystem: any FileSystem = directory == nil ? SimulatedFileSystem() : POSIXFileSystem()
+    let random = SeededGenerator(seed: seed).derived(UInt64(number))
+    var run = FolderRun(fileSystem, directory?.path ?? "", random, checksFolder: checksFolder)
+    defer { tally += run.tally }
+    try run.run()
+  }
+}
+
+/// What a campaign of folders has tried.
+struct FolderTally: CustomStringConvertible {
+  var histories = 0
+  /// Calls to stores whose outcome was compared with what it has to be.
+  var operations = 0
+  var changes: [FolderRun.Change: Int] = [:]
+  /// Writers that found that their folder is not their own.
+  var refusedWriters = 0
+  /// Openings that were refused because another writer had the store.
+  var refusedOpenings = 0
+
+  static func += (sum: inout FolderTally, other: FolderTally) {
+    sum.histories += other.histories
+    sum.operations += other.operations
+    sum.changes.merge(other.changes, uniquingKeysWith: +)
+    sum.refusedWriters += other.refusedWriters
+    sum.refusedOpenings += other.refusedOpenings
+  }
+
+  var description: String {
+    let changed = FolderRun.Change.allCases.map { "\($0.rawValue) \(changes[$0] ?? 0)" }.joined(
+      separator: ", ")
+    return
+      "\(operations) calls in \(histories) histories; folders: \(changed); \(refusedWriters) writers found "
+      + "that their folder was not theirs, \(refusedOpenings) openings found another writer"
+  }
+}
