@@ -5,7 +5,7 @@ import PerdureLog
 package struct PerdureCommand: ParsableCommand {
   package static let configuration = CommandConfiguration(
     commandName: "perdure",
-    abstract: "Looks into Perdure stores, and saves what damaged ones still hold.",
+    abstract: "Looks into Perdure stores, backs them up, and saves what damaged ones still hold.",
     discussion: """
       Results go to the standard output, progress and errors to the standard error stream. With --json the \
       results are JSON: an object, or for `dump` an object a line; an error is an object with the member \
@@ -16,7 +16,8 @@ package struct PerdureCommand: ParsableCommand {
       be done; 64 the command line is wrong.
       """,
     subcommands: [
-      VerifyCommand.self, StatsCommand.self, DumpCommand.self, SalvageCommand.self, CompactCommand.self,
+      VerifyCommand.self, StatsCommand.self, DumpCommand.self, BackupCommand.self, RestoreCommand.self,
+      SalvageCommand.self, CompactCommand.self,
     ])
 
   package init() {}

@@ -145,7 +145,7 @@ extension PersistentContainer {
     return keeper
   }
 
-  private static func working<R>(
+  static func working<R>(
     _ code: PerdureError.Code, _ message: String, _ body: () throws -> R
   ) throws(PerdureError) -> R {
     do {

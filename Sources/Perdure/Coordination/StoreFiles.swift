@@ -1,6 +1,6 @@
 // What is done with a store that no container has open: the second place, beside StoreFactory, that knows the engine.
 
-internal import PerdureLog
+package import PerdureLog
 internal import PerdureModel
 
 /// Stores in directories, as wholes.
@@ -60,5 +60,22 @@ extension LogPersistentStore: MetadataKeeping {
   package func setUserInfo(_ userInfo: [String: String]) throws {
     try store.write { try $0.put(MetadataCoding.encode(userInfo), key: Self.userInfoKey, in: keyspaces.meta) }
     try store.sync()
+  }
+}
+
+/// A store that can be backed up while it is open.
+package protocol BackupMaking: Sendable {
+  func backUp(
+    to target: String, since earlier: String?, _ options: BackupOptions,
+    _ progress: (BackupProgress) throws -> Void
+  ) throws -> BackupReport
+}
+
+extension LogPersistentStore: BackupMaking {
+  package func backUp(
+    to target: String, since earlier: String?, _ options: BackupOptions,
+    _ progress: (BackupProgress) throws -> Void
+  ) throws -> BackupReport {
+    try store.backup(to: target, since: earlier, options: options, progress: progress)
   }
 }

@@ -1,0 +1,53 @@
+// Backups of stores that are open.
+
+internal import PerdureFileIO
+public import PerdureLog
+
+extension PersistentContainer {
+  /// Makes a backup of an open store in a folder, while contexts read and save.
+  ///
+  /// The backup holds every save that had returned when this was called, whole saves only, and
+  /// nothing that is pending in contexts. It is a store with the identity of the original: ids mean
+  /// the same object in both. Do not open it for writing: copy it with `copyPersistentStore(at:to:)`
+  /// first. What is copied is verified.
+  ///
+  /// - Parameters:
+  ///   - store: Which; nil for the first.
+  ///   - target: The backup's directory: nothing, or an empty directory, may have that name. After a
+  ///     crash there is a whole backup of that name, or none.
+  ///   - earlier: An earlier backup of this store. Files that have not changed since are shared with
+  ///     it, where the file system has hard links, and not read.
+  ///   - options: How fast, and in which file system. A store in memory is backed up to the disk.
+  ///   - progress: Called on this thread after each mebibyte, or less. What it throws gives the
+  ///     backup up, and is the error's `cause`.
+  /// - Returns: What the backup has.
+  /// - Throws: `PerdureError` with code 134060 when the store is not open or the backup cannot be
+  ///   made. There is no backup then, and the store goes on.
+  /// - Complexity: O(n) for n bytes of the store that are not shared. Blocks the caller's thread.
+  @discardableResult
+  public func backup(
+    _ store: LoadedStore? = nil, to target: String, since earlier: String? = nil,
+    options: BackupOptions = BackupOptions(), progress: (BackupProgress) throws -> Void = { _ in }
+  ) throws(PerdureError) -> BackupReport {
+    let (member, engine) = try backedUp(store)
+    var options = options
+    if options.fileSystem == nil, member.name.persistentStoreDescription.location == .memory {
+      options.fileSystem = POSIXFileSystem()
+    }
+    return try Self.working(.readFailed, "The store could not be backed up to \(target).") {
+      try engine.backUp(to: target, since: earlier, options, progress)
+    }
+  }
+
+  private func backedUp(
+    _ store: LoadedStore?
+  ) throws(PerdureError) -> (OpenStores.Member, any BackupMaking) {
+    let members = loaded.withLock { $0?.members } ?? []
+    guard let member = store.map({ store in members.first { $0.name == store } }) ?? members.first,
+      let engine = member.store as? any BackupMaking
+    else {
+      throw PerdureError(.readFailed, "The container \"\(name)\" has no such store open. Load it first.")
+    }
+    return (member, engine)
+  }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import Perdure
+import PerdureLog
+
+/// Backs a store up, also while another process writes it.
+struct BackupCommand: ConsoleCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup", abstract: "Copies a store, also while another process writes it.",
+    discussion: """
+      The backup holds what was committed when it began, and is verified as it is copied. It is a folder, or with - one \
+      sequence of bytes on the standard output, for example:
+
+        perdure backup Staff.perdure - | zstd > staff.backup
+
+      With --since, files that have not changed since an earlier backup in a folder are shared with it, as hard links \
+      where the file system has them. Both stay whole when the other is removed. Do not write to a backup: `perdure \
+      restore` makes a store of it.
+
+      Exit codes: 0 done; 2 the store could not be opened, is damaged, or the work not be done. Then there is no backup.
+      """)
+
+  @Argument(help: "The store's directory.")
+  var path: String
+
+  @Argument(help: "The backup's directory, absent or empty; - for the standard output.")
+  var target: String
+
+  @Option(help: "An earlier backup of the store, in a folder.")
+  var since: String?
+
+  @Option(help: "While the store is written: read so many bytes a second at most; 0: no limit.")
+  var bytesPerSecond = 32 << 20
+
+  @Flag(help: "One JSON object, on the standard error stream if the backup goes to the standard output.")
+  var json = false
+
+  private var isStream: Bool { target == "-" }
+
+  func validate() throws {
+    if isStream, since != nil {
+      throw ValidationError("A backup on the standard output is a whole one: --since needs a folder.")
+    }
+  }
+
+  func perform(on console: Console) throws -> ExitCode {
+    let store = try open()
+    var options = BackupOptions()
+    options.bytesPerSecond = bytesPerSecond == 0 ? nil : bytesPerSecond
+    let report = try console.withProgress("backing up") { show in
+      if isStream {
+        return try store.backup(options: options, progress: { show($0.bytesDone, $0.bytesTotal) }) { bytes in
+          try bytes.withUnsafeBytes { try StandardStreams.writeOutput($0) }
+        }
+      }
+      return try store.backup(to: target, since: since, options: options) {
+        show($0.bytesDone, $0.bytesTotal)
+      }
+    }
+    try store.close()
+    let text = json ? report.json(from: path, to: target).text : report.text("backed up")
+    if isStream { console.error(text) } else { console.print(text) }
+    return .success
+  }
+
+  /// Nothing is read through the indexes: they need not be what a graph's program makes them.
+  private func open() throws -> Store {
+    var options = StoreOptions()
+    options.isReadOnly = true
+    options.createsIfMissing = false
+    return try Store(at: path, options: options)
+  }
+}
+
+/// Makes a store of a backup.
+struct RestoreCommand: ConsoleCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore", abstract: "Makes a store of a backup.",
+    discussion: """
+      The new store is there whole or not at all, and what is copied is verified. The backup is not changed. Of a \
+      store that is no backup a copy is made; it must not be open for writing.
+
+      Exit codes: 0 done; 2 the backup could not be read, is damaged, or the work not be done. Then there is no new store.
+      """)
+
+  @Argument(help: "The backup's directory, a file with a backup, or - for the standard input.")
+  var path: String
+
+  @Argument(help: "The new store's directory: absent or empty.")
+  var target: String
+
+  @Flag(help: "One JSON object.")
+  var json = false
+
+  func perform(on console: Console) throws -> ExitCode {
+    let report = try console.withProgress("restoring") { show in
+      if path == "-" {
+        return try Store.restore(to: target) {
+          show($0.bytesDone, $0.bytesTotal)
+        } read: {
+          try StandardStreams.readInput($0)
+        }
+      }
+      return try Store.restore(from: path, to: target) { show($0.bytesDone, $0.bytesTotal) }
+    }
+    console.print(json ? report.json(from: path, to: target).text : report.text("restored"))
+    return .success
+  }
+}
+
+extension BackupReport {
+  fileprivate func text(_ what: String) -> String {
+    let values = blobs == 0 ? "" : " and \(counted(blobs, "long value"))"
+    let shared = bytesShared == 0 ? "" : ", \(bytesShared) bytes shared with the earlier backup"
+    return "\(counted(segments, "segment"))\(values) \(what), up to commit \(sequence): "
+      + "\(bytesCopied) bytes copied\(shared)"
+  }
+
+  fileprivate func json(from path: String, to target: String) -> JSONText {
+    .object([
+      ("path", .string(path)), ("target", .string(target)), ("sequence", .integer(sequence)),
+      ("segments", .integer(segments)), ("values", .integer(blobs)), ("bytesCopied", .integer(bytesCopied)),
+      ("bytesShared", .integer(bytesShared)),
+    ])
+  }
+}
