@@ -39,7 +39,8 @@ struct BackupStreamTests {
     for pieces in [1000, 77_777, Int.max] {
       #expect(try restore(bytes, pieces: pieces) == report)
       try subject.check("/restored", options, report)
-      #expect(try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current.branch.isUnopenedCopy)
+      #expect(
+        try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current.branch.isUnopenedCopy)
       try disk.removeTree("/restored")
     }
     try subject.store.backup(to: "/folder", options: BackedUpStore.unpaced)

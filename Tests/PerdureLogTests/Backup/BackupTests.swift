@@ -290,7 +290,8 @@ struct BackupTests {
     // The branch stays, and a program that does not know branches would not write.
     let superblock = try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current
     try Store(at: "/restored", options: options).close()
-    #expect(try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current.branch == superblock.branch)
+    #expect(
+      try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current.branch == superblock.branch)
     #expect(superblock.readOnlyCompatibleFeatures == FormatVersion.branches)
   }
 
