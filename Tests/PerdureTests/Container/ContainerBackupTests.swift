@@ -1,0 +1,75 @@
+import PerdureLog
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+@Suite("Backups of a container's stores")
+struct ContainerBackupTests {
+  private func opened(_ description: PersistentStoreDescription) throws -> PersistentContainer {
+    let model = try ManagedObjectModel([EntityDescription("Note", properties: [.string("text")])])
+    let container = PersistentContainer(
+      name: "Notes", model: model, classes: [], description: description)
+    try container.loadPersistentStores()
+    return container
+  }
+
+  private func save(_ count: Int, in context: ManagedObjectContext) throws {
+    for number in 0..<count {
+      context.insertNewObject(forEntityName: "Note")["text"] = "\(number)"
+      try context.save()
+    }
+  }
+
+  private func count(_ path: String) throws -> Int {
+    let container = try opened(.init(path: path, isReadOnly: true))
+    let count = try container.newContext().count(for: FetchRequest<ManagedObject>(entityName: "Note"))
+    try container.close()
+    let inspection = try StoreInspection(at: path)
+    #expect(try inspection.verifyGraph().isClean)
+    return count
+  }
+
+  @Test("A backup has what was saved and nothing that is pending, and a later one what was saved since")
+  func saved() throws {
+    let directory = try TemporaryDirectory()
+    let container = try opened(.init(path: directory.file("notes"), durability: .processCrash))
+    let context = container.newContext()
+    try save(20, in: context)
+    context.insertNewObject(forEntityName: "Note")["text"] = "pending"
+    try container.backup(to: directory.file("first"))
+    try save(5, in: context)
+    try container.backup(to: directory.file("second"), since: directory.file("first"))
+    #expect(try count(directory.file("first")) == 20 && count(directory.file("second")) == 26)
+    try container.close()
+  }
+
+  @Test("A store in memory is backed up to the disk")
+  func memory() throws {
+    let directory = try TemporaryDirectory()
+    let container = try opened(.inMemory)
+    try save(3, in: container.newContext())
+    try container.backup(to: directory.file("notes"))
+    #expect(try count(directory.file("notes")) == 3)
+    try container.close()
+  }
+
+  @Test(
+    "A target that is taken and a container without stores are refused, and what progress throws is the cause"
+  )
+  func refused() throws {
+    struct Enough: Error {}
+    let directory = try TemporaryDirectory()
+    let container = try opened(.init(path: directory.file("notes")))
+    try save(3, in: container.newContext())
+    let taken = #expect(throws: PerdureError.self) { try container.backup(to: directory.file("notes")) }
+    #expect((taken?.cause as? StoreError)?.code == .invalidArgument)
+    let stopped = #expect(throws: PerdureError.self) {
+      try container.backup(to: directory.file("backup")) { _ in throw Enough() }
+    }
+    #expect(stopped?.cause is Enough)
+    try container.close()
+    #expect(throws: PerdureError.self) { try container.backup(to: directory.file("backup")) }
+  }
+}
