@@ -84,7 +84,7 @@ package enum FramePayload {
   @inline(__always)
   @inlinable package mutating func next() throws(FormatError) -> Element? {
     guard offset < bytes.count else { return nil }
-    let record = try Record(reading: bytes.part(offset, bytes.count &- offset), .none)
+    let record = try Record(reading: bytes.part(offset, bytes.count &- offset)) { _, _ in true }
     let length = record.header.paddedLength
     defer { offset &+= length }
     return (record, offset, length)

@@ -13,7 +13,7 @@
   case place(segment: UInt64, offset: Int)
 
   /// Whether `checksum` is right for the record whose bytes from byte 4 on are `covered`.
-  @inlinable package func accepts(_ checksum: UInt32, of covered: UnsafeRawBufferPointer) -> Bool {
+  package func accepts(_ checksum: UInt32, of covered: UnsafeRawBufferPointer) -> Bool {
     switch self {
     case .none: true
     case .alone: Checksum.crc32c(covered) == checksum
@@ -24,7 +24,7 @@
   }
 
   /// The address word of the record whose bytes from byte 4 on are `covered`.
-  @usableFromInline static func word(
+  private static func word(
     _ segment: UInt64, _ offset: Int, _ covered: UnsafeRawBufferPointer
   ) -> UInt64 {
     RecordAddress(

@@ -86,7 +86,17 @@
   }
 
   /// Reads the record at the start of `bytes` and verifies its checksum as `check` says.
-  @inlinable package init(reading bytes: UnsafeRawBufferPointer, _ check: RecordCheck) throws(FormatError) {
+  package init(reading bytes: UnsafeRawBufferPointer, _ check: RecordCheck) throws(FormatError) {
+    try self.init(reading: bytes) { check.accepts($0, of: $1) }
+  }
+
+  /// The same for a caller that compares the checksum itself: reads by address take no detour.
+  ///
+  /// - Parameter isRight: Whether a checksum is right for the record whose bytes from byte 4 on are given.
+  @inline(__always)
+  @inlinable package init(
+    reading bytes: UnsafeRawBufferPointer, isRight: (UInt32, UnsafeRawBufferPointer) -> Bool
+  ) throws(FormatError) {
     guard bytes.count >= RecordHeader.length, let base = bytes.baseAddress else {
       throw Self.wrong(.incomplete, bytes.count)
     }
@@ -98,7 +108,7 @@
     let unpaddedLength = RecordHeader.length &+ Int(keyLength) &+ Int(valueLength)
     guard unpaddedLength <= bytes.count else { throw Self.wrong(.incomplete, bytes.count) }
     let checksum = bytes.integer(at: 0, as: UInt32.self)
-    guard check.accepts(checksum, of: bytes.part(4, unpaddedLength &- 4)) else {
+    guard isRight(checksum, bytes.part(4, unpaddedLength &- 4)) else {
       throw Self.wrong(.wrongChecksum, 0)
     }
     guard let kind = RecordHeader.Kind(rawValue: bytes[4]) else { throw Self.wrong(.unsupported, 4) }

@@ -56,7 +56,7 @@ struct RecordReader {
     let entry = root.segment(of: address)
     let bytes = try bytes(at: address, in: entry, &hold)
     guard !hold.covers(bytes),
-      let value = put(in: bytes, check(word, in: entry), keyspace: keyspace, keyLength: 8),
+      let value = put(in: bytes, word, entry, keyspace: keyspace, keyLength: 8),
       bytes.integer(at: RecordHeader.length, as: UInt64.self) == id
     else { return nil }
     return value
@@ -71,7 +71,7 @@ struct RecordReader {
     let entry = root.segment(of: address)
     let bytes = try bytes(at: address, in: entry, &hold)
     guard !hold.covers(bytes),
-      let value = put(in: bytes, check(word, in: entry), keyspace: keyspace, keyLength: key.count),
+      let value = put(in: bytes, word, entry, keyspace: keyspace, keyLength: key.count),
       let start = bytes.baseAddress, let wanted = key.baseAddress,
       KeyBytes.compare(start + RecordHeader.length, wanted, count: key.count) == 0
     else { return nil }
@@ -81,7 +81,8 @@ struct RecordReader {
   /// The value of the record that `bytes` begin with, if it puts a key of this length in this keyspace.
   @inline(__always)
   private func put(
-    in bytes: UnsafeRawBufferPointer, _ check: RecordCheck, keyspace: UInt32, keyLength: Int
+    in bytes: UnsafeRawBufferPointer, _ word: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>,
+    keyspace: UInt32, keyLength: Int
   ) -> UnsafeRawBufferPointer? {
     let valueOffset = RecordHeader.length &+ keyLength
     guard bytes.count >= valueOffset, let start = bytes.baseAddress else { return nil }
@@ -94,7 +95,7 @@ struct RecordReader {
       valueLength <= min(bytes.count &- valueOffset, FormatLimits.inlineValueLengthMax)
     else { return nil }
     let checked = UnsafeRawBufferPointer(start: start + 4, count: valueOffset &+ valueLength &- 4)
-    guard check.accepts(start.integer(at: 0, as: UInt32.self), of: checked) else { return nil }
+    guard isRight(start.integer(at: 0, as: UInt32.self), checked, word, entry) else { return nil }
     return UnsafeRawBufferPointer(start: start + valueOffset, count: valueLength)
   }
 
@@ -104,17 +105,22 @@ struct RecordReader {
     let entry = root.segment(of: address)
     let bytes = try bytes(at: address, in: entry, &hold)
     do {
-      return try Record(reading: bytes, check(word, in: entry))
+      return try Record(reading: bytes) { isRight($0, $1, word, entry) }
     } catch {
       throw damaged(error, address)
     }
   }
 
-  /// How the record at an address is checked.
+  /// Whether `checksum` is right for the record at an address whose bytes from byte 4 on are `covered`.
   @inline(__always)
-  private func check(_ word: UInt64, in entry: UnsafeMutablePointer<SegmentTable.Entry>) -> RecordCheck {
-    if !verifiesChecksum { return .none }
-    return entry.pointee.bindsRecords ? .word(word) : .alone
+  private func isRight(
+    _ checksum: UInt32, _ covered: UnsafeRawBufferPointer, _ word: UInt64,
+    _ entry: UnsafeMutablePointer<SegmentTable.Entry>
+  ) -> Bool {
+    if !verifiesChecksum { return true }
+    let expected =
+      entry.pointee.bindsRecords ? Checksum.crc32c(covered, thenWord: word) : Checksum.crc32c(covered)
+    return expected == checksum
   }
 
   @inline(__always)

@@ -4,12 +4,14 @@ import PerdureFormat
 //
 // The idea: in a segment that binds its records a checksum continues over the address that the record was first
 // written at (`RecordCheck`). Salvage may have lost what says so: the segment's header says whether records are
-// bound, and the map of a rewritten segment says where they were first written. Where one is lost:
+// bound, and the map of a rewritten segment says where they were first written. What is left is a guess that the
+// checksum itself confirms:
 //
 //  B1  Without a header both kinds of checksum are accepted.
-//  B2  Without a map the address that a checksum implies is accepted, within a frame whose header is right and if
-//      compaction can have moved the record from there. Of the word's 58 bits all but the offset are known, so one
-//      damaged record in 128 or fewer passes; the digest of a whole frame vouches for its checksums as well.
+//  B2  A map that is damaged is asked all the same: an address that it gives is accepted if the checksum fits.
+//  B3  Where no map gives the address, the one that the checksum implies is accepted if a neighbour confirms it:
+//      the record before or behind must imply an address a short way before or behind. All but the offset of a
+//      word is known, so damaged bytes imply some address in one case of 128, and the right one hardly ever.
 
 /// How the records of one segment are told from other bytes.
 struct RecordSeals {
@@ -19,9 +21,9 @@ struct RecordSeals {
 
   private let segment: UInt64
   private let kind: Kind
-  /// Of a rewritten segment: what leads back to the first offsets.
+  /// Of a rewritten segment: what leads back to the first offsets. It may be damaged. B2
   private let map: OffsetMap?
-  /// Up to where a record may have been first written; nil: where it stands, or where the map says.
+  /// Where records may have been first written, of a segment that may have been rewritten. B3
   private let originalEnd: Int?
 
   /// Records whose checksums cover nothing but themselves.
@@ -34,43 +36,62 @@ struct RecordSeals {
     self.originalEnd = originalEnd
   }
 
-  /// - Parameter map: That of a rewritten segment, if it is whole.
+  /// - Parameter map: That of a rewritten segment, if there is something of it.
   init(of segment: SalvageSource.SourceSegment, _ map: OffsetMap?) {
     let kind: Kind = segment.header.map { $0.bindsRecords ? .bound : .unbound } ?? .unknown
     let mayBeRewritten = segment.isRewritten || segment.header == nil
     let end = segment.footer.map { Int($0.originalEnd) } ?? FormatLimits.segmentCapacityMax
     self.init(
-      segment: segment.number, kind: kind, map: map,
-      originalEnd: mayBeRewritten && map == nil ? end : nil)
+      segment: segment.number, kind: kind, map: map, originalEnd: mayBeRewritten ? end : nil)
   }
 
-  /// Whether `record`, which stands at `place` in the segment, is as it was written.
+  /// Whether `record`, which stands at `place` in the segment, is as it was written, by what is known of it. B1, B2
   ///
-  /// - Parameters:
-  ///   - alone: The checksum over the record alone.
-  ///   - isInFrame: Whether the header of its frame is right.
-  func accept(_ record: Record, alone: UInt32, at place: Int, isInFrame: Bool) -> Bool {
-    if kind != .bound, alone == record.checksum { return true }
-    if kind == .unbound { return false }
-    let known = map == nil ? place : map?.originalOffset(of: place)
-    if let known, Checksum.crc32c(word64: word(of: record, at: known), continuing: alone) == record.checksum {
-      return true
+  /// - Parameter alone: The checksum over the record alone.
+  /// - Returns: Where it was first written; nil: it is not, or that is not known.
+  func original(of record: Record, alone: UInt32, at place: Int) -> Int? {
+    if kind != .bound, alone == record.checksum { return place }
+    if kind == .unbound { return nil }
+    for offset in [map?.originalOffset(of: place), place] {
+      guard let offset else { continue }
+      if Checksum.crc32c(word64: word(of: record, at: offset), continuing: alone) == record.checksum {
+        return offset
+      }
     }
-    guard isInFrame, let originalEnd else { return false }
-    guard let implied = impliedOffset(of: record, alone: alone) else { return false }
-    return implied >= place && implied + record.header.paddedLength <= originalEnd
+    return nil
   }
+
+  /// Where `record` would have been first written, if compaction can have moved it from there. B3
+  func implied(by record: Record, alone: UInt32, at place: Int) -> Int? {
+    guard kind != .unbound, let originalEnd, let implied = impliedOffset(of: record, alone: alone),
+      implied >= place, implied + record.header.paddedLength <= originalEnd
+    else { return nil }
+    return implied
+  }
+
+  /// Whether one record may follow on another: between them compaction has removed little.
+  static func mayFollow(_ original: Int, on end: Int) -> Bool {
+    original >= end && original - end <= neighbourDistanceMax
+  }
+
+  private static let neighbourDistanceMax = 64 << 10
 
   /// Whether the frame's records are the ones that its header was written for.
   ///
   /// - Parameter start: Where its payload begins in the segment.
   func accept(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer, at start: Int) -> Bool {
     guard FramePayload.hasDigest(of: header, payload) else { return false }
+    // The digest vouches for all checksums: where each implies an address in the right order, nothing is damaged.
+    var end = 0
     var records = SealedRecords(in: payload)
     while let next = try? records.next() {
-      let covered = payload.part(next.offset + 4, next.record.header.unpaddedLength - 4)
-      let alone = Checksum.crc32c(covered)
-      guard accept(next.record, alone: alone, at: start + next.offset, isInFrame: true) else { return false }
+      let alone = Checksum.crc32c(payload.part(next.offset + 4, next.record.header.unpaddedLength - 4))
+      let place = start + next.offset
+      guard
+        let original = original(of: next.record, alone: alone, at: place)
+          ?? implied(by: next.record, alone: alone, at: place), original >= end
+      else { return false }
+      end = original + next.length
     }
     return true
   }
@@ -82,7 +103,7 @@ struct RecordSeals {
     ).rawValue
   }
 
-  /// The offset at which the record would have its checksum, if there is one. B2
+  /// The offset at which the record would have its checksum, if there is one. B3
   ///
   /// A checksum can be rewound over bytes that are known, and over four bytes it is one to one.
   private func impliedOffset(of record: Record, alone: UInt32) -> Int? {

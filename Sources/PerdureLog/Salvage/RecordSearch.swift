@@ -31,7 +31,8 @@ struct RecordSearch {
   private let seals: RecordSeals
   /// Where the bytes begin in the segment.
   private let place: Int
-  private let isInFrame: Bool
+  /// Where the record that was found last ended when it was first written.
+  private var originalEnd: Int?
   private(set) var found: [Found] = []
   private(set) var damages: [Range<Int>] = []
   /// Where the current run began in `found`, and where the one ended that begins with the bytes.
@@ -51,7 +52,7 @@ struct RecordSearch {
   init(
     inFrame bytes: UnsafeRawBufferPointer, at place: Int, count: Int, endIsKnown: Bool, _ seals: RecordSeals
   ) {
-    self.init(bytes, at: place, from: 0, endIsKnown: endIsKnown, isInFrame: true, seals)
+    self.init(bytes, at: place, from: 0, endIsKnown: endIsKnown, seals)
     if found.count + damages.count > count && !damages.isEmpty {
       dropUnanchored(in: bytes.count, count: count)
     } else {
@@ -69,16 +70,14 @@ struct RecordSearch {
     inGap bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool,
     _ seals: RecordSeals
   ) {
-    self.init(bytes, at: place, from: first, endIsKnown: endIsKnown, isInFrame: false, seals)
+    self.init(bytes, at: place, from: first, endIsKnown: endIsKnown, seals)
   }
 
   private init(
-    _ bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool, isInFrame: Bool,
-    _ seals: RecordSeals
+    _ bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool, _ seals: RecordSeals
   ) {
     self.seals = seals
     self.place = place
-    self.isInFrame = isInFrame
     var offset = min(first, bytes.count)
     if offset > 0 { damages.append(0..<offset) }
     while offset < bytes.count {
@@ -102,15 +101,47 @@ struct RecordSearch {
   private mutating func wholeRecord(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil
   ) -> Int? {
-    let rest = bytes.part(offset, (end ?? bytes.count) - offset)
     let before = bytesInVain
-    guard let length = Self.claimedLength(in: rest, at: 0),
-      let record = try? Record(reading: rest, .none)
-    else { return nil }
-    let alone = checksum(of: (offset + 4)..<(offset + record.header.unpaddedLength), in: bytes)
-    guard seals.accept(record, alone: alone, at: place + offset, isInFrame: isInFrame) else { return nil }
+    guard let (record, alone, length) = claimedRecord(in: bytes, at: offset, before: end) else { return nil }
+    let place = place + offset
+    var original = seals.original(of: record, alone: alone, at: place)
+    if original == nil, let implied = seals.implied(by: record, alone: alone, at: place) {
+      let isConfirmed =
+        originalEnd.map { RecordSeals.mayFollow(implied, on: $0) } ?? false
+        || confirms(in: bytes, at: offset + length, before: end, implied + length)
+      if isConfirmed { original = implied }
+    }
+    guard let original else { return nil }
+    originalEnd = original + length
     bytesInVain = before
     return length
+  }
+
+  /// Whether a record at `offset` may be the one behind a record that ended at `originalEnd` when it was first written.
+  private mutating func confirms(
+    in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int?, _ originalEnd: Int
+  ) -> Bool {
+    guard offset < end ?? bytes.count,
+      let (record, alone, _) = claimedRecord(in: bytes, at: offset, before: end)
+    else { return false }
+    let place = place + offset
+    let original =
+      seals.original(of: record, alone: alone, at: place)
+      ?? seals.implied(by: record, alone: alone, at: place)
+    return original.map { RecordSeals.mayFollow($0, on: originalEnd) } ?? false
+  }
+
+  /// What the header at `offset` claims to be, with the checksum over the record alone.
+  private mutating func claimedRecord(
+    in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int?
+  ) -> (record: Record, alone: UInt32, length: Int)? {
+    let rest = bytes.part(offset, (end ?? bytes.count) - offset)
+    guard let length = Self.claimedLength(in: rest, at: 0), let record = try? Record(reading: rest, .none)
+    else {
+      return nil
+    }
+    let alone = checksum(of: (offset + 4)..<(offset + record.header.unpaddedLength), in: bytes)
+    return (record, alone, length)
   }
 
   /// F5

@@ -17,7 +17,7 @@ final class SegmentContent {
   private(set) var damagedGroups: [Range<Int>] = []
   /// How its records are told from other bytes.
   private(set) var seals = RecordSeals.unbound
-  /// The map of a rewritten segment, if it is whole: the file's bytes may be replaced by what its groups unpack to.
+  /// The map of a rewritten segment, damaged or not: the file's bytes may be replaced by what its groups unpack to.
   private var mapLines: UnsafeMutableRawBufferPointer?
 
   private static let pieceLength = 1 << 20
@@ -45,7 +45,9 @@ final class SegmentContent {
   }
 
   private func takeMap(of segment: SalvageSource.SourceSegment) -> OffsetMap? {
-    guard let footer = segment.footer, (try? footer.verifiedMap(in: bytes)) != nil else { return nil }
+    guard let footer = segment.footer, footer.mapLength > 0,
+      footer.mapOffset + footer.mapLength <= bytes.count
+    else { return nil }
     let lines = UnsafeMutableRawBufferPointer.allocate(byteCount: footer.mapLength, alignment: 64)
     lines.copyMemory(from: bytes.part(footer.mapOffset, footer.mapLength))
     mapLines = lines

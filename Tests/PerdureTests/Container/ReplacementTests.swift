@@ -59,7 +59,7 @@ struct ReplacementTests {
     "After a power cut at any call the target opens with the old or the new content, never as an empty store")
   func opens() throws {
     let (journal, begin) = try replaced()
-    var explorer = explorer(8)
+    let explorer = explorer(8)
     var found: [String: Int] = [:]
     for operation in begin...journal.operationCount {
       for image in explorer.images(of: journal, after: operation) {
@@ -75,7 +75,7 @@ struct ReplacementTests {
   @Test("After a power cut at any call the replacement can be repeated")
   func repeats() throws {
     let (journal, begin) = try replaced()
-    var explorer = explorer(8)
+    let explorer = explorer(8)
     for operation in begin...journal.operationCount {
       for image in explorer.images(of: journal, after: operation) {
         let disk = image.fileSystem()
@@ -89,7 +89,7 @@ struct ReplacementTests {
   @Test("A power cut during the repetition, or during the opening, leaves the old or the new content too")
   func twice() throws {
     let (journal, begin) = try replaced()
-    var (explorer, second) = (explorer(2), explorer(2))
+    let (explorer, second) = (explorer(2), explorer(2))
     var states = 0
     for operation in stride(from: begin, through: journal.operationCount, by: 3) {
       for image in explorer.images(of: journal, after: operation) {
@@ -114,7 +114,7 @@ struct ReplacementTests {
   @Test("A reader of a store whose replacement was cut off is told to open it for writing, and then reads it")
   func reader() throws {
     let (journal, begin) = try replaced()
-    var explorer = explorer(4)
+    let explorer = explorer(4)
     var refused = 0
     for operation in begin...journal.operationCount {
       for image in explorer.images(of: journal, after: operation) {
@@ -136,7 +136,7 @@ struct ReplacementTests {
     "A copy that did not replace its store does not come back when the store is destroyed or removed by hand")
   func abandoned() throws {
     let (journal, begin) = try replaced()
-    var explorer = explorer(4)
+    let explorer = explorer(4)
     var met = 0
     for operation in begin...journal.operationCount {
       for image in explorer.images(of: journal, after: operation) {
