@@ -22,7 +22,8 @@ final class Part: ManagedObject {
 /// A graph whose store was closed with a log behind its checkpoint, as files.
 private struct TailedGraph {
   static let path = "/Crates"
-  /// Enough that closing writes a checkpoint, and few enough that closing after a third was changed writes none.
+  /// Enough that closing writes a checkpoint, and few enough that closing after a third was changed
+  /// writes none.
   static let partCount = 1500
   static let crateCount = 5
   let files: [String: [UInt8]]

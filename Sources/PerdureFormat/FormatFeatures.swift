@@ -1,6 +1,8 @@
-/// The feature flags of one field, with the names that errors give them. FORMAT.md, "Compatibility".
+/// The feature flags of one field, with the names that errors give them. FORMAT.md,
+/// "Compatibility".
 package struct FormatFeatures: Sendable {
-  /// By bit. Some belong to coming features: no program sets these yet, and an error names them all the same.
+  /// By bit. Some belong to coming features: no program sets these yet, and an error names them all
+  /// the same.
   package let names: [Int: String]
   /// The bits that this code knows.
   package let known: UInt64

@@ -1,7 +1,8 @@
 /// What a record's checksum covers beside the record itself. FORMAT.md, "Record".
 ///
-/// A checksum over the record alone also accepts an older version of the same key that was copied over the newer
-/// one. A *bound* record's checksum continues over its address word, so the record is valid at one address only.
+/// A checksum over the record alone also accepts an older version of the same key that was copied
+/// over the newer one. A *bound* record's checksum continues over its address word, so the record
+/// is valid at one address only.
 @usableFromInline package enum RecordCheck: Sendable {
   /// The checksum is not compared: the caller has verified these bytes, or has made them.
   case none
@@ -9,7 +10,8 @@
   case alone
   /// The record and this address word.
   case word(UInt64)
-  /// The record and the address word that follows from the place where the record was first written.
+  /// The record and the address word that follows from the place where the record was first
+  /// written.
   case place(segment: UInt64, offset: Int)
 
   /// Whether `checksum` is right for the record whose bytes from byte 4 on are `covered`.

@@ -1,7 +1,8 @@
 /// The 16 bytes before a record's key and value. FORMAT.md, "Record".
 ///
-/// A record carries its own checksum, so one value can be verified without its frame. In a segment with bound
-/// records the checksum continues over the record's address word; compaction keeps both (`RecordCheck`).
+/// A record carries its own checksum, so one value can be verified without its frame. In a segment
+/// with bound records the checksum continues over the record's address word; compaction keeps both
+/// (`RecordCheck`).
 @usableFromInline package struct RecordHeader: Sendable {
   @inlinable package static var length: Int { 16 }
 
@@ -24,8 +25,8 @@
       }
     }
 
-    /// Whether a record's value is what its key has, as it stands there. One test for what reads must not be
-    /// slowed down by.
+    /// Whether a record's value is what its key has, as it stands there. One test for what reads
+    /// must not be slowed down by.
     @inlinable package var holdsPlainValue: Bool { rawValue <= Kind.tombstone.rawValue }
   }
 

@@ -338,7 +338,9 @@ struct CommandTests {
     let error = #expect(throws: (any Error).self) { try Outcome("vrfy", path) }
     let message = PerdureCommand.message(for: try #require(error))
     #expect(
-      message == "There is no subcommand \"vrfy\"; there are verify, stats, dump, salvage and compact")
+      message
+        == "There is no subcommand \"vrfy\"; there are verify, stats, dump, backup, restore, salvage and compact"
+    )
     #expect(PerdureCommand.exitCode(for: try #require(error)) == .validationFailure)
   }
 

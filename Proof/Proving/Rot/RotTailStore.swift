@@ -3,10 +3,12 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-/// A closed store whose checkpoint is behind: the log after it replaces most rows, and every row has several versions.
+/// A closed store whose checkpoint is behind: the log after it replaces most rows, and every row
+/// has several versions.
 ///
-/// Every record is 64 bytes long and begins at a multiple of 64, so a copied sector holds whole records. Unique and
-/// counting indexes and sums are over the rows, and each version of a row has other keys in them.
+/// Every record is 64 bytes long and begins at a multiple of 64, so a copied sector holds whole
+/// records. Unique and counting indexes and sums are over the rows, and each version of a row has
+/// other keys in them.
 struct RotTailStore {
   static let recordLength = 64
   private static let rowCount: UInt64 = 120

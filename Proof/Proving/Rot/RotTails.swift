@@ -5,13 +5,14 @@ import PerdureTestSupport
 
 // Whole records in the wrong place, under a tail.
 //
-// What the tail replaces is read by its address, to take its entries out of the indexes. A record that was copied
-// there is whole, and leads to other entries. So sectors and records of a store whose checkpoint is behind are copied
-// over each other and exchanged, and every answer is held against the undamaged store's: values, walks, and all
-// entries of all indexes. Then every row is replaced, and the indexes are compared again.
+// What the tail replaces is read by its address, to take its entries out of the indexes. A record
+// that was copied there is whole, and leads to other entries. So sectors and records of a store
+// whose checkpoint is behind are copied over each other and exchanged, and every answer is held
+// against the undamaged store's: values, walks, and all entries of all indexes. Then every row is
+// replaced, and the indexes are compared again.
 //
-// An older version of the same key passes every check but that of a bound record. So in a store that does not bind
-// its records such a version may be read, if a verification finds it.
+// An older version of the same key passes every check but that of a bound record. So in a store
+// that does not bind its records such a version may be read, if a verification finds it.
 
 /// Copies and exchanges records of stores whose newest values stand behind the checkpoint.
 struct RotTails: Sendable {
@@ -157,7 +158,8 @@ struct RotTails: Sendable {
     return true
   }
 
-  /// Replaces each row in a commit of its own, here and in a store without damage, and compares the indexes.
+  /// Replaces each row in a commit of its own, here and in a store without damage, and compares the
+  /// indexes.
   ///
   /// - Returns: Whether all commits were taken.
   private func replaceAll(

@@ -80,8 +80,8 @@ struct LogEncoder: ~Copyable {
   /// Whether a record was added.
   var isEmpty: Bool { extents.isEmpty }
 
-  /// Adds a sealed, padded record; gives its address. Where the segment binds its records, the checksum is
-  /// continued over the address here, as nothing knows it earlier.
+  /// Adds a sealed, padded record; gives its address. Where the segment binds its records, the
+  /// checksum is continued over the address here, as nothing knows it earlier.
   mutating func append(_ record: UnsafeRawBufferPointer, isBlob: Bool) -> RecordAddress {
     makeRoom(for: record.count)
     let address = RecordAddress(segment: segment, offset: offset, recordLength: record.count, isBlob: isBlob)

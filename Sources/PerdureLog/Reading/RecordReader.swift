@@ -2,9 +2,9 @@ import PerdureFormat
 
 /// From an address word to the record's bytes, on one root.
 ///
-/// The record must be the one that was asked for. Keyspace and key are compared, because a checksum over the record
-/// alone would accept a stale address. In a segment with bound records the checksum covers the address word too, so
-/// an older version of the same key is not accepted either.
+/// The record must be the one that was asked for. Keyspace and key are compared, because a checksum
+/// over the record alone would accept a stale address. In a segment with bound records the checksum
+/// covers the address word too, so an older version of the same key is not accepted either.
 struct RecordReader {
   let root: UnsafeMutablePointer<Root>
   let verifiesChecksum: Bool
@@ -46,8 +46,8 @@ struct RecordReader {
 
   /// The value of an id's record, if it stands in a file as it is.
   ///
-  /// The checks are those of `record(at:keyspace:id:)`, all fields at once; what does not pass has to go there,
-  /// to be read otherwise or to be named.
+  /// The checks are those of `record(at:keyspace:id:)`, all fields at once; what does not pass has
+  /// to go there, to be read otherwise or to be named.
   @inline(__always)
   func put(
     at word: UInt64, keyspace: UInt32, id: UInt64, _ hold: inout GroupHold
@@ -78,7 +78,8 @@ struct RecordReader {
     return value
   }
 
-  /// The value of the record that `bytes` begin with, if it puts a key of this length in this keyspace.
+  /// The value of the record that `bytes` begin with, if it puts a key of this length in this
+  /// keyspace.
   @inline(__always)
   private func put(
     in bytes: UnsafeRawBufferPointer, _ word: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>,
@@ -111,7 +112,8 @@ struct RecordReader {
     }
   }
 
-  /// Whether `checksum` is right for the record at an address whose bytes from byte 4 on are `covered`.
+  /// Whether `checksum` is right for the record at an address whose bytes from byte 4 on are
+  /// `covered`.
   @inline(__always)
   private func isRight(
     _ checksum: UInt32, _ covered: UnsafeRawBufferPointer, _ word: UInt64,
@@ -157,8 +159,8 @@ struct RecordReader {
     damaged(FormatError(.misplaced, in: "record", at: 0), address)
   }
 
-  /// Names the byte of the file: in a rewritten segment an address says where the record stood at first, and in a
-  /// grouped one a place of the body is none of the file.
+  /// Names the byte of the file: in a rewritten segment an address says where the record stood at
+  /// first, and in a grouped one a place of the body is none of the file.
   @inline(never)
   private func damaged(_ error: FormatError, _ address: RecordAddress) -> StoreError {
     .corruption(error, segment: address.segment, offset: root.fileOffset(of: address) ?? address.offset)

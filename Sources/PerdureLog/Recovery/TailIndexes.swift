@@ -2,19 +2,21 @@ import PerdureFormat
 
 // Derived indexes behind a checkpoint.
 //
-// The trees of the checkpoint say what the definitions gave for the records of then. The tail changed records;
-// the replay has noted which: the address words of records that were there at the checkpoint and were replaced,
-// and of all that came. What was changed and changed back, or came and went, cancels out: the entries of replaced
-// records are taken away, and the entries of those that came and are still live are put in.
+// The trees of the checkpoint say what the definitions gave for the records of then. The tail
+// changed records; the replay has noted which: the address words of records that were there at the
+// checkpoint and were replaced, and of all that came. What was changed and changed back, or came
+// and went, cancels out: the entries of replaced records are taken away, and the entries of those
+// that came and are still live are put in.
 //
-// A replaced record is older than the tail, so this opening has not verified it. It is compared with the record
-// that replaced it, which has the same keyspace and key: another record in its place would leave the index wrong.
+// A replaced record is older than the tail, so this opening has not verified it. It is compared
+// with the record that replaced it, which has the same keyspace and key: another record in its
+// place would leave the index wrong.
 //
 // Extractors are made once, from the values at the end of the log; what they look up there does not
 // change what they say of older records (`IndexExtractorFactory`).
 //
-// An index is filled anew, from all records, if the checkpoint has it not, or incomplete, or if the tail
-// defines it otherwise, or if a value that its change depends on cannot be read any more.
+// An index is filled anew, from all records, if the checkpoint has it not, or incomplete, or if the
+// tail defines it otherwise, or if a value that its change depends on cannot be read any more.
 
 struct TailIndexes {
   private let checkpoint: OpenedCheckpoint
@@ -90,8 +92,8 @@ struct TailIndexes {
     }
   }
 
-  /// An index over a keyspace in which a value can be read no more, because its file is gone or damaged,
-  /// cannot be brought up to date.
+  /// An index over a keyspace in which a value can be read no more, because its file is gone or
+  /// damaged, cannot be brought up to date.
   private mutating func dropUnreadable(_ tail: TailChanges, _ live: [UInt64]) {
     var unreadable: Set<UInt32> = []
     var hold = GroupHold()
@@ -139,7 +141,8 @@ struct TailIndexes {
 struct TailChanges {
   /// Where the checkpoint was taken.
   let start: LogPosition
-  /// Records that were there at the checkpoint and were replaced; of interesting keyspaces, and blobs.
+  /// Records that were there at the checkpoint and were replaced; of interesting keyspaces, and
+  /// blobs.
   var gone: [ReplacedRecord] = []
   /// Records that the tail put.
   var came: [UInt64] = []

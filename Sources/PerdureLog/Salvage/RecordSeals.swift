@@ -2,16 +2,17 @@ import PerdureFormat
 
 // Which checksums make bytes of a damaged segment a record.
 //
-// The idea: in a segment that binds its records a checksum continues over the address that the record was first
-// written at (`RecordCheck`). Salvage may have lost what says so: the segment's header says whether records are
-// bound, and the map of a rewritten segment says where they were first written. What is left is a guess that the
-// checksum itself confirms:
+// The idea: in a segment that binds its records a checksum continues over the address that the
+// record was first written at (`RecordCheck`). Salvage may have lost what says so: the segment's
+// header says whether records are bound, and the map of a rewritten segment says where they were
+// first written. What is left is a guess that the checksum itself confirms:
 //
 //  B1  Without a header both kinds of checksum are accepted.
 //  B2  A map that is damaged is asked all the same: an address that it gives is accepted if the checksum fits.
 //  B3  Where no map gives the address, the one that the checksum implies is accepted if a neighbour confirms it:
-//      the record before or behind must imply an address a short way before or behind. All but the offset of a
-//      word is known, so damaged bytes imply some address in one case of 128, and the right one hardly ever.
+//      the record before or behind must imply an address a short way before or behind. All but the
+//      offset of a word is known, so damaged bytes imply some address in one case of 128, and the
+//      right one hardly ever.
 
 /// How the records of one segment are told from other bytes.
 struct RecordSeals {
@@ -45,7 +46,8 @@ struct RecordSeals {
       segment: segment.number, kind: kind, map: map, originalEnd: mayBeRewritten ? end : nil)
   }
 
-  /// Whether `record`, which stands at `place` in the segment, is as it was written, by what is known of it. B1, B2
+  /// Whether `record`, which stands at `place` in the segment, is as it was written, by what is
+  /// known of it. B1, B2
   ///
   /// - Parameter alone: The checksum over the record alone.
   /// - Returns: Where it was first written; nil: it is not, or that is not known.
@@ -76,12 +78,17 @@ struct RecordSeals {
 
   private static let neighbourDistanceMax = 64 << 10
 
+  /// Where the first record of a segment may have been first written.
+  static let firstOriginal = SegmentHeader.length + FrameHeader.length
+
   /// Whether the frame's records are the ones that its header was written for.
   ///
   /// - Parameter start: Where its payload begins in the segment.
-  func accept(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer, at start: Int) -> Bool {
-    guard FramePayload.hasDigest(of: header, payload) else { return false }
-    // The digest vouches for all checksums: where each implies an address in the right order, nothing is damaged.
+  /// - Returns: Where the last of them ended when it was first written; nil if they are not.
+  func end(of header: FrameHeader, _ payload: UnsafeRawBufferPointer, at start: Int) -> Int? {
+    guard FramePayload.hasDigest(of: header, payload) else { return nil }
+    // The digest vouches for all checksums: where each implies an address in the right order,
+    // nothing is damaged.
     var end = 0
     var records = SealedRecords(in: payload)
     while let next = try? records.next() {
@@ -90,10 +97,10 @@ struct RecordSeals {
       guard
         let original = original(of: next.record, alone: alone, at: place)
           ?? implied(by: next.record, alone: alone, at: place), original >= end
-      else { return false }
+      else { return nil }
       end = original + next.length
     }
-    return true
+    return end
   }
 
   private func word(of record: Record, at offset: Int) -> UInt64 {

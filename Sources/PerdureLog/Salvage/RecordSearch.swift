@@ -32,7 +32,7 @@ struct RecordSearch {
   /// Where the bytes begin in the segment.
   private let place: Int
   /// Where the record that was found last ended when it was first written.
-  private var originalEnd: Int?
+  private(set) var originalEnd: Int
   private(set) var found: [Found] = []
   private(set) var damages: [Range<Int>] = []
   /// Where the current run began in `found`, and where the one ended that begins with the bytes.
@@ -48,11 +48,14 @@ struct RecordSearch {
   ///
   /// If more were found than can be, what is not anchored was bytes of values, and is left out.
   ///
-  /// - Parameter place: Where the bytes begin in the segment.
+  /// - Parameters:
+  ///   - place: Where the bytes begin in the segment.
+  ///   - originalEnd: Where the record before ended when it was first written.
   init(
-    inFrame bytes: UnsafeRawBufferPointer, at place: Int, count: Int, endIsKnown: Bool, _ seals: RecordSeals
+    inFrame bytes: UnsafeRawBufferPointer, at place: Int, count: Int, endIsKnown: Bool, _ seals: RecordSeals,
+    after originalEnd: Int = RecordSeals.firstOriginal
   ) {
-    self.init(bytes, at: place, from: 0, endIsKnown: endIsKnown, seals)
+    self.init(bytes, at: place, from: 0, endIsKnown: endIsKnown, seals, after: originalEnd)
     if found.count + damages.count > count && !damages.isEmpty {
       dropUnanchored(in: bytes.count, count: count)
     } else {
@@ -66,16 +69,19 @@ struct RecordSearch {
   ///   - place: Where the bytes begin in the segment.
   ///   - first: Where in the bytes a record may be expected to begin.
   ///   - endIsKnown: Whether the last record must end where the bytes end.
+  ///   - originalEnd: Where the record before ended when it was first written.
   init(
     inGap bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool,
-    _ seals: RecordSeals
+    _ seals: RecordSeals, after originalEnd: Int = RecordSeals.firstOriginal
   ) {
-    self.init(bytes, at: place, from: first, endIsKnown: endIsKnown, seals)
+    self.init(bytes, at: place, from: first, endIsKnown: endIsKnown, seals, after: originalEnd)
   }
 
   private init(
-    _ bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool, _ seals: RecordSeals
+    _ bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool, _ seals: RecordSeals,
+    after originalEnd: Int
   ) {
+    self.originalEnd = originalEnd
     self.seals = seals
     self.place = place
     var offset = min(first, bytes.count)
@@ -107,7 +113,7 @@ struct RecordSearch {
     var original = seals.original(of: record, alone: alone, at: place)
     if original == nil, let implied = seals.implied(by: record, alone: alone, at: place) {
       let isConfirmed =
-        originalEnd.map { RecordSeals.mayFollow(implied, on: $0) } ?? false
+        RecordSeals.mayFollow(implied, on: originalEnd)
         || confirms(in: bytes, at: offset + length, before: end, implied + length)
       if isConfirmed { original = implied }
     }

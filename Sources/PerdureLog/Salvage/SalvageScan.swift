@@ -28,6 +28,8 @@ struct SalvageScan {
   private var sequence: UInt64 = 0
 
   private let headerPlaces: HeaderPlaces
+  /// Where the last record of the segment that was found ended when it was first written.
+  private var originalEnd = RecordSeals.firstOriginal
 
   init(_ source: SalvageSource) {
     self.source = source
@@ -41,6 +43,7 @@ struct SalvageScan {
     _ segment: SalvageSource.SourceSegment, _ content: SegmentContent, progress: (Int) throws -> Void,
     _ body: (Event) throws -> Void
   ) throws {
+    originalEnd = RecordSeals.firstOriginal
     if segment.header == nil {
       try body(.damage(.segmentHeader, 0..<min(SegmentHeader.length, segment.size)))
     }
@@ -83,12 +86,14 @@ struct SalvageScan {
     return next.part == 0 ? header.sequence >= next.sequence : header.sequence > next.sequence
   }
 
-  private func visitFrame(
+  private mutating func visitFrame(
     _ header: FrameHeader, at offset: Int, _ range: Range<Int>, _ segment: SalvageSource.SourceSegment,
     _ content: SegmentContent, _ body: (Event) throws -> Void
   ) throws {
     let payload = content.bytes.part(range.lowerBound, range.count)
-    let isWhole = header.kind == .mark || content.seals.accept(header, payload, at: range.lowerBound)
+    let end = header.kind == .mark ? nil : content.seals.end(of: header, payload, at: range.lowerBound)
+    let isWhole = header.kind == .mark || end != nil
+    if let end { originalEnd = max(originalEnd, end) }
     try body(.frame(header, isWhole: isWhole))
     if isWhole {
       var records = SealedRecords(in: payload)
@@ -99,7 +104,8 @@ struct SalvageScan {
       let isCut = range.count < Int(header.payloadLength)
       let records = RecordSearch(
         inFrame: payload, at: range.lowerBound, count: Int(header.recordCount), endIsKnown: !isCut,
-        content.seals)
+        content.seals, after: originalEnd)
+      originalEnd = records.originalEnd
       try visit(records, payload, at: range.lowerBound, segment, { _ in .frame }, .records, body)
       // Every record is whole, and they are not the ones that the header was written for.
       if records.damages.isEmpty { try body(.damage(.records, range)) }
@@ -107,7 +113,7 @@ struct SalvageScan {
     try body(.frameEnd(header, isWhole: isWhole))
   }
 
-  private func visitGap(
+  private mutating func visitGap(
     _ gap: Range<Int>, before next: UInt64?, _ segment: SalvageSource.SourceSegment,
     _ content: SegmentContent, _ search: SegmentSearch, _ body: (Event) throws -> Void
   ) throws {
@@ -116,7 +122,9 @@ struct SalvageScan {
     let end = next == nil ? search.bytes.count : gap.upperBound
     let bytes = search.bytes.part(gap.lowerBound, end - gap.lowerBound)
     var records = RecordSearch(
-      inGap: bytes, at: gap.lowerBound, from: FrameHeader.length, endIsKnown: next != nil, content.seals)
+      inGap: bytes, at: gap.lowerBound, from: FrameHeader.length, endIsKnown: next != nil, content.seals,
+      after: originalEnd)
+    originalEnd = records.originalEnd
     records.dropDamages(from: gap.count)
     let moved = movedSectors(search.headerLikes(in: gap), upTo: next ?? .max, search.bytes)
     try visit(

@@ -228,7 +228,7 @@ struct PackedValueTests {
     func features() throws -> UInt64 {
       let file = try packed.memory.fileSystem.open(PackedStore.path + "/SUPERBLOCK", .read)
       return try file.read(Superblock.fileLength, at: 0).withUnsafeBytes {
-        try Superblock.newest(in: $0).incompatibleFeatures
+        try Superblock.newest(in: $0).incompatibleFeatures & FormatVersion.packedValues
       }
     }
     packed.memory.options.compression.mode = .off
