@@ -40,6 +40,9 @@ package final class Lock: @unchecked Sendable {
     precondition(result == 0, "The lock is not held by this thread")
   }
 
+  /// Takes the lock if no thread holds it. Never waits.
+  package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
+
   /// Runs `body` while holding the lock.
   @inlinable
   package func withLock<Value: ~Copyable, Failure: Error>(

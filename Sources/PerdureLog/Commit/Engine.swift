@@ -187,9 +187,20 @@ final class Engine: @unchecked Sendable {
     UnsafeMutablePointer<Root>(bitPattern: publishedRoot.load(ordering: .acquiring)).unsafelyUnwrapped
   }
 
+  /// Closes a forked child's own descriptors of the locks, which its parent keeps.
+  private func forget() {
+    // A thread that the child does not have may hold the turn for ever. Then the descriptors are
+    // closed with the engine, or with the process.
+    if turn.tryLock() {
+      state.segmentLocks.forget()
+      turn.unlock()
+    }
+    place.forget()
+  }
+
   /// Marks the store closed: the last thing that happens in a turn.
   func finish(_ body: (inout CommitterState) throws -> Void) rethrows {
-    guard mark.isOwn else { return place.forget() }
+    guard mark.isOwn else { return forget() }
     compactor?.stop()
     compaction.stop()
     checkpointer.stop()

@@ -48,6 +48,12 @@ struct SegmentLocks {
     held = []
   }
 
+  /// Closes a forked child's own descriptors: a lock belongs to the opening, which the parent has too.
+  mutating func forget() {
+    for lock in held { try? lock.file.close() }
+    held = []
+  }
+
   /// Gives up locks. One that cannot be given up now is kept until another attempt.
   private mutating func release(_ isOver: (UInt64) -> Bool) {
     held.removeAll { number, file in

@@ -72,7 +72,7 @@ private struct Parent {
     }
     try store.compact()
     try store.checkpoint()
-    let other = try ForkedChild.run { [path] in
+    let other = try ForkedChild.run(seconds: 300) { [path] in
       do {
         _ = try Store(at: path, options: Self.options())
         return "it is open"
@@ -110,10 +110,10 @@ struct ForkTests {
       let parent = try Parent(path)
       let handles = try parent.handles()
       for call in ForkedCalls.all {
-        let child = try ForkedChild.run { ForkedCalls.complaint(call, handles) ?? "refused" }
+        let child = try ForkedChild.run(seconds: 300) { ForkedCalls.complaint(call, handles) ?? "refused" }
         try expect(child.words == "refused" && child.signal == 0, "\(call.name): \(child)")
       }
-      let child = try ForkedChild.run {
+      let child = try ForkedChild.run(seconds: 300) {
         ForkedCalls.all.compactMap { ForkedCalls.complaint($0, handles) }.joined(separator: "; ")
       }
       try expect(child == .init(words: "", signal: 0), "all in one: \(child)")
@@ -129,7 +129,7 @@ struct ForkTests {
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let parent = try Parent(path)
       let sequence = parent.store.snapshot().sequence
-      let child = try ForkedChild.run {
+      let child = try ForkedChild.run(seconds: 300) {
         let snapshot = parent.store.snapshot()
         return "\(snapshot.sequence) \(snapshot.count(in: parent.rows))"
       }
@@ -169,7 +169,7 @@ struct ForkTests {
         ("exits", { exit(0) }),
       ]
       for (name, end) in ends {
-        let child = try ForkedChild.run {
+        let child = try ForkedChild.run(seconds: 300) {
           do { try end() } catch { return "\(error)" }
           return "ended"
         }
@@ -194,7 +194,7 @@ struct ForkTests {
       let parent = try Parent(path)
       let handles = try parent.handles()
       let done = path + ".done"
-      let child = try ForkedChild(seconds: 120) {
+      let child = try ForkedChild(seconds: 900) {
         var count = 0
         while (try? POSIXFileSystem().kind(of: done)) != .file {
           for call in ForkedCalls.all {
@@ -227,11 +227,11 @@ struct ForkTests {
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let parent = try Parent(path)
       let snapshot = parent.store.snapshot()
-      let child = try ForkedChild(seconds: 120) {
+      let child = try ForkedChild(seconds: 900) {
         do {
           let store = try openWhenFree(path)
           try store.write { try $0.put([42], id: 42, in: parent.rows) }
-          let grandchild = try ForkedChild.run {
+          let grandchild = try ForkedChild.run(seconds: 300) {
             do { try store.sync() } catch { return (error as? StoreError)?.code.description ?? "\(error)" }
             return "not refused"
           }
@@ -259,12 +259,12 @@ struct ForkTests {
   func daemon() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let program = try ForkedChild(seconds: 120) {
+      let program = try ForkedChild(seconds: 900) {
         do {
           let parent = try Parent(path)
           let id = ForkedChild.processID
           try parent.store.write(durability: .ordered) { try $0.put([5], id: 5, in: parent.rows) }
-          let daemon = try ForkedChild(seconds: 120) {
+          let daemon = try ForkedChild(seconds: 900) {
             while !ForkedChild.hasLost(parent: id) { ForkedChild.waitAMillisecond() }
             do {
               var codes: [String] = []
@@ -288,7 +288,7 @@ struct ForkTests {
       }
       _ = program.wait()
       var text = ""
-      for _ in 0..<60_000 where text.isEmpty {
+      for _ in 0..<600_000 where text.isEmpty {
         ForkedChild.waitAMillisecond()
         let file = try? POSIXFileSystem().open(path + ".report", .read)
         text = String(decoding: (try? file?.read(4096, at: 0)) ?? [], as: UTF8.self)
@@ -306,7 +306,7 @@ struct ForkTests {
       let snapshot = reader.snapshot()
       let handles = ForkedCalls.Handles(
         reader, rows: parent.rows, names: parent.names, index: parent.index, snapshot)
-      let child = try ForkedChild.run {
+      let child = try ForkedChild.run(seconds: 300) {
         do {
           let complaints = ForkedCalls.all.compactMap { ForkedCalls.complaint($0, handles) }
           guard complaints.isEmpty else { return complaints.joined(separator: "; ") }
@@ -328,7 +328,7 @@ struct ForkTests {
 
 /// Opens the store as soon as no other process has it.
 private func openWhenFree(_ path: String) throws -> Store {
-  for _ in 0..<60_000 {
+  for _ in 0..<600_000 {
     do { return try Store(at: path, options: Parent.options()) } catch let error as StoreError
       where error.code == .locked
     { ForkedChild.waitAMillisecond() }
