@@ -106,6 +106,7 @@ struct ForkTests {
   @Test("A forked child is refused every call, and the parent goes on with its store")
   func refusals() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let parent = try Parent(path)
       let handles = try parent.handles()
@@ -126,6 +127,7 @@ struct ForkTests {
   @Test("A snapshot taken in a child has the sequence and the counts of the moment of the fork")
   func snapshotInChild() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let parent = try Parent(path)
       let sequence = parent.store.snapshot().sequence
@@ -141,6 +143,7 @@ struct ForkTests {
   @Test("Whatever a child closes or releases, and however it ends, the parent keeps its lock and its files")
   func ends() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let parent = try Parent(path)
       var handles: ForkedCalls.Handles? = try parent.handles()
@@ -190,6 +193,7 @@ struct ForkTests {
     "A child that reads while its parent compacts and checkpoints is refused, and never reads anything wrong")
   func readsBesideParent() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let parent = try Parent(path)
       let handles = try parent.handles()
@@ -224,6 +228,7 @@ struct ForkTests {
   @Test("A child opens the store itself when its parent has closed it")
   func opensItself() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let parent = try Parent(path)
       let snapshot = parent.store.snapshot()
@@ -258,6 +263,7 @@ struct ForkTests {
     "A program that makes itself a daemon is refused, closes what it inherited, and opens the store again")
   func daemon() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let program = try ForkedChild(seconds: 900) {
         do {
@@ -300,6 +306,7 @@ struct ForkTests {
   @Test("An opening for reading is refused in a child, which opens one of its own")
   func readers() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let parent = try Parent(path)
       let reader = try Store(at: path, options: Parent.options(isReadOnly: true))

@@ -49,6 +49,7 @@ struct LockTimeoutTests {
   @Test("Opens when the process that has the store open is killed")
   func killed() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     let path = directory.file("s.perdure")
     async let child = #expect(processExitsWith: .success) { [path = path as String] in
       let first = try Store(at: path)

@@ -59,6 +59,7 @@ struct ProcessLimitTests {
   @Test("At the limit of file lengths a commit is refused with a code, and the process and the store go on")
   func fileLength() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       Limit.fileLength.set(4 << 20)
       let store = try Store(at: path, options: Self.options())
@@ -87,6 +88,7 @@ struct ProcessLimitTests {
   @Test("A long value, a checkpoint and room that is held back keep to the limit of file lengths")
   func longValue() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let store = try Store(at: path, options: Self.options())
       let rows = try store.keyspace("rows", .dense)
@@ -112,6 +114,7 @@ struct ProcessLimitTests {
   @Test("Whatever is asked for with few descriptors left is done or refused, and done when there are more")
   func files() async throws {
     let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [folder = directory.path as String] in
       Limit.files.set(120)
       for (name, call) in Self.calls {
