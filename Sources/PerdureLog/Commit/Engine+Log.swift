@@ -164,7 +164,6 @@ extension Engine {
     if state.bindsNewRecords { header.incompatibleFeatures |= FormatVersion.boundRecords }
     let segment = try createSegment(header, &state)
     state.segmentLocks.release(before: state.root.pointee.end.segment)
-    state.segmentLocks.hold(number, segment.file)
     state.statistics.logBytes += UInt64(SegmentHeader.length)
     state.add(segment)
     state.end = LogPosition(segment: number, offset: UInt64(SegmentHeader.length))
@@ -188,9 +187,10 @@ extension Engine {
     }
     let file = prepared.file
     do throws(FileIOError) {
-      guard try SegmentLocks.take(file) else {
+      guard let lock = try SegmentLocks.take(header.number, in: directory) else {
         throw FileIOError(.locked, operation: "tryLock", path: file.path)
       }
+      state.segmentLocks.hold(header.number, lock)
       var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
       bytes.withUnsafeMutableBytes { header.write(to: $0) }
       try file.write(bytes, at: 0)
@@ -198,12 +198,9 @@ extension Engine {
       if !prepared.isNameDurable { try directory.sync() }
       return try Segment(header: header, file: file)
     } catch {
-      if error.isSync {
-        // The store is poisoned, and its newest segment may be this one. S1 of SegmentLocks
-        state.segmentLocks.hold(header.number, file)
-      } else {
-        giveUpBirth(of: header.number, file, &state)
-      }
+      // After a failed sync the store is poisoned, and its newest segment may be this one: it stays locked. S1 of
+      // SegmentLocks
+      if !error.isSync { giveUpBirth(of: header.number, file, &state) }
       throw error
     }
   }
@@ -222,9 +219,10 @@ extension Engine {
     if !isBlank(file) { state.segmentCapacity = 0 }
     // It never held a frame, so its number may be used again, unless the name stays.
     if (try? directory.remove(StoreFileName.segment(number).string)) == nil {
+      // Its header may be whole: then it is the newest segment, and stays locked. S1 of SegmentLocks
       state.nextSegment = number + 1
-      // Its header may be whole: then it is the newest segment. S1 of SegmentLocks
-      state.segmentLocks.hold(number, file)
+    } else {
+      state.segmentLocks.release(number)
     }
   }
 

@@ -14,6 +14,8 @@ import PerdureFormat
 //      log ends there again.
 //  S3  An opening that has locked the newest segment that it knows looks at the directory again: the writer that
 //      had the lock may have begun another one in between.
+//  S4  A lock has an opening of its own. The mapping of a segment would keep the lock of the segment's file
+//      after that is closed: a forked child, which must not unlock, could never give it up.
 //
 // A file system without such locks goes without.
 
@@ -24,16 +26,25 @@ struct SegmentLocks {
 
   private var held: [(number: UInt64, file: any File)] = []
 
-  /// Locks a segment's file; false if another opening has it.
-  static func take(_ file: any File) throws(FileIOError) -> Bool {
-    do throws(FileIOError) { return try file.tryLock(range) } catch {
-      guard error.code == .notSupported else { throw error }
-      return true
+  /// Locks a segment; nil if another opening has it.
+  ///
+  /// - Returns: What holds the lock, until it is closed. S4
+  static func take(_ number: UInt64, in directory: any Directory) throws(FileIOError) -> (any File)? {
+    let file = try directory.open(StoreFileName.segment(number).string, .readWrite)
+    do throws(FileIOError) {
+      if try file.tryLock(range) { return file }
+      // Nothing was written through it.
+      try? file.close()
+      return nil
+    } catch {
+      if error.code == .notSupported { return file }
+      try? file.close()
+      throw error
     }
   }
 
   /// Keeps a lock that was taken.
-  mutating func hold(_ number: UInt64, _ file: any File) { held.append((number, file)) }
+  mutating func hold(_ number: UInt64, _ lock: any File) { held.append((number, lock)) }
 
   /// Gives up the locks on segments with lower numbers. S2
   mutating func release(before number: UInt64) { release { $0 < number } }
@@ -41,24 +52,14 @@ struct SegmentLocks {
   /// Gives up the lock on a segment that is replaced or removed.
   mutating func release(_ number: UInt64) { release { $0 == number } }
 
-  /// Gives up all locks. A lock that cannot be given up goes with its file: snapshots read through mappings.
-  mutating func releaseAll() {
-    release { _ in true }
-    for lock in held { try? lock.file.close() }
-    held = []
-  }
+  /// Gives up all locks; in a forked child only the child's own descriptors, and the parent keeps them.
+  mutating func releaseAll() { release { _ in true } }
 
-  /// Closes a forked child's own descriptors: a lock belongs to the opening, which the parent has too.
-  mutating func forget() {
-    for lock in held { try? lock.file.close() }
-    held = []
-  }
-
-  /// Gives up locks. One that cannot be given up now is kept until another attempt.
   private mutating func release(_ isOver: (UInt64) -> Bool) {
-    held.removeAll { number, file in
+    held.removeAll { number, lock in
       guard isOver(number) else { return false }
-      do throws(FileIOError) { try file.unlock(Self.range) } catch { return error.code == .notSupported }
+      // Nothing was written through it, and the lock ends whatever the system says.
+      try? lock.close()
       return true
     }
   }
@@ -71,8 +72,10 @@ extension SegmentLocks {
   /// - Throws: `StoreError` with code `.locked` if another writer has it, or has begun another segment meanwhile.
   init(opening newest: Segment?, in directory: any Directory) throws {
     if let newest {
-      guard try Self.take(newest.file) else { throw Self.isWritten(newest.number, directory) }
-      hold(newest.number, newest.file)
+      guard let lock = try Self.take(newest.number, in: directory) else {
+        throw Self.isWritten(newest.number, directory)
+      }
+      hold(newest.number, lock)
     }
     for number in try StoreFiles(in: directory).segments where number > newest?.number ?? 0 {
       guard try Self.isBorn(number, in: directory) else { continue }
