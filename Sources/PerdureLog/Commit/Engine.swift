@@ -192,7 +192,7 @@ final class Engine: @unchecked Sendable {
     // A thread that the child does not have may hold the turn for ever. Then the descriptors are
     // closed with the engine, or with the process.
     if turn.tryLock() {
-      state.segmentLocks.releaseAll()
+      state.segmentLocks.forget()
       turn.unlock()
     }
     place.forget()

@@ -16,6 +16,8 @@ import PerdureFormat
 //      had the lock may have begun another one in between.
 //  S4  A lock has an opening of its own. The mapping of a segment would keep the lock of the segment's file
 //      after that is closed: a forked child, which must not unlock, could never give it up.
+//  S5  Whoever took a lock unlocks it, and does not only close its file: a forked child, or a child on its way
+//      to another program, may have the same opening, which would keep the lock.
 //
 // A file system without such locks goes without.
 
@@ -52,13 +54,21 @@ struct SegmentLocks {
   /// Gives up the lock on a segment that is replaced or removed.
   mutating func release(_ number: UInt64) { release { $0 == number } }
 
-  /// Gives up all locks; in a forked child only the child's own descriptors, and the parent keeps them.
+  /// Gives up all locks.
   mutating func releaseAll() { release { _ in true } }
+
+  /// Closes a forked child's own descriptors, and leaves the locks to its parent.
+  mutating func forget() {
+    // Nothing was written through them.
+    for (_, lock) in held { try? lock.close() }
+    held = []
+  }
 
   private mutating func release(_ isOver: (UInt64) -> Bool) {
     held.removeAll { number, lock in
       guard isOver(number) else { return false }
-      // Nothing was written through it, and the lock ends whatever the system says.
+      // S5. A system without such locks refuses, and closing ends them where this fails.
+      try? lock.unlock(Self.range)
       try? lock.close()
       return true
     }

@@ -34,7 +34,7 @@ private struct Parent {
 
   init(_ path: String) throws {
     // A test that waits for a lock of nobody's ends.
-    alarm(240)
+    alarm(900)
     self.path = path
     store = try Store(at: path, options: Self.options())
     rows = try store.keyspace("rows", .dense)
