@@ -1,6 +1,6 @@
 // A word that is not zero in the process that made it, and zero in every process forked from it.
 //
-// On Linux the word stands in a page that the kernel clears in a child (MADV_WIPEONFORK), however the fork is made.
+// On Linux the word is in a page that the kernel clears in a child (MADV_WIPEONFORK), however the fork is made.
 // Elsewhere, and where the kernel is too old for that, a handler of pthread_atfork clears it; a fork that runs no such
 // handlers (a raw system call) is not noticed there. Systems without fork have one word for good.
 #if defined(__linux__) && !defined(_GNU_SOURCE)
@@ -56,7 +56,7 @@ const uint64_t *perdure_process_mark(void) {
   if (page == MAP_FAILED) return NULL;
   if (!is_cleared_by_kernel(page, length)) pthread_once(&has_handler, add_handler);
   *page = 1;
-  // The word of the process before stays: what was made there goes on asking it.
+  // The word of the process before stays allocated: marks made there still read it.
   if (atomic_compare_exchange_strong(&newest, &known, page)) return page;
   munmap(page, length);
   return known;

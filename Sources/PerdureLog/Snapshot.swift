@@ -21,13 +21,10 @@ public final class Snapshot: Sendable {
   private let isOutdated: Bool
 
   init(_ engine: Engine) {
-    guard engine.mark.isOwn else {
-      (pin, root, isOutdated, self.engine) = (engine.pins.unclaimed, engine.rootAtFork, false, engine)
-      return
-    }
-    let (pin, newest) = engine.pinRoot()
+    let isOwn = engine.mark.isOwn
+    let (pin, newest) = isOwn ? engine.pinRoot() : engine.rootAtFork()
     self.pin = pin
-    isOutdated = engine.place.isLeft && !engine.join(newest)
+    isOutdated = engine.place.isLeft && isOwn && !engine.join(newest)
     root = isOutdated ? Root.withoutNodes(newest) : newest
     // At the end: so the reference that it is given is the one that it keeps, and is counted once.
     self.engine = engine

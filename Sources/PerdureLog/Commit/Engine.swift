@@ -182,9 +182,11 @@ final class Engine: @unchecked Sendable {
   /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
   func abandon() { finish { _ in } }
 
-  /// The newest root, for a forked child: nothing replaces or frees it there.
-  var rootAtFork: UnsafeMutablePointer<Root> {
-    UnsafeMutablePointer<Root>(bitPattern: publishedRoot.load(ordering: .acquiring)).unsafelyUnwrapped
+  /// The newest root, for a forked child: nothing replaces or frees it there, so it is not pinned.
+  @inline(never)
+  func rootAtFork() -> (pin: Pin, root: UnsafeMutablePointer<Root>) {
+    let address = publishedRoot.load(ordering: .acquiring)
+    return (pins.unclaimed, UnsafeMutablePointer<Root>(bitPattern: address).unsafelyUnwrapped)
   }
 
   /// Closes a forked child's own descriptors of the locks, which its parent keeps.

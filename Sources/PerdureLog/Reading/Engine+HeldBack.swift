@@ -11,8 +11,6 @@ extension Engine {
   /// Releases what `pinRoot` has pinned, and tells who waits for that.
   @inline(__always)
   func release(_ pin: Pin) {
-    // The pins of a forked child hold nothing (Engine+Fork, Y2).
-    guard mark.isOwn else { return }
     pin.release()
     // One call behind both questions, or the engine is counted twice more at each release.
     if pins.isAwaited(pin) || place.isLeft { didRelease(pin) }
@@ -20,6 +18,8 @@ extension Engine {
 
   @inline(never)
   private func didRelease(_ pin: Pin) {
+    // The pins of a forked child protect nothing, and no thread waits for them (Engine+Fork, Y2).
+    guard mark.isOwn else { return }
     if pins.isAwaited(pin), pins.takeAwaited() { compactor?.noteRelease(in: self) }
     if place.isLeft { endPlace() }
   }

@@ -86,7 +86,8 @@ final class PinTable: Sendable {
     }
   }
 
-  /// A pin that claims nothing, for who never settles nor releases it.
+  /// A pin that claims nothing and is not settled. Releasing it in a forked child frees a slot that
+  /// protects nothing there.
   var unclaimed: Pin { Pin(slot: firstChunk, claimed: 0) }
 
   /// The versions that are held.

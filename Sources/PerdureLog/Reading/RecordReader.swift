@@ -120,9 +120,7 @@ struct RecordReader {
     _ entry: UnsafeMutablePointer<SegmentTable.Entry>
   ) -> Bool {
     if !verifiesChecksum { return true }
-    let expected =
-      entry.pointee.bindsRecords ? Checksum.crc32c(covered, thenWord: word) : Checksum.crc32c(covered)
-    return expected == checksum
+    return Checksum.crc32c(covered, thenWord: word, if: entry.pointee.bindsRecords) == checksum
   }
 
   @inline(__always)
