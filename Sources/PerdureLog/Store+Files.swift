@@ -33,7 +33,7 @@ extension Store {
       let target = try StorePath.fixed(target, fileSystem)
       for place in [source, target] { try Replacement(of: place, fileSystem).complete() }
       try checkIsFree(target, fileSystem)
-      let lock = try writerLock(source, fileSystem)
+      var lock = try lockToCopy(source, fileSystem)
       defer { lock.release() }
       let draft = try CopyDraft(of: target, fileSystem)
       do {
@@ -70,7 +70,7 @@ extension Store {
   }
 
   static func destroyFiles(of path: String, _ fileSystem: any FileSystem) throws {
-    guard let lock = try lockToDestroy(path, fileSystem) else { return }
+    guard var lock = try lockToDestroy(path, fileSystem) else { return }
     defer { lock.release() }
     try removeFiles(of: path, fileSystem)
   }
@@ -92,13 +92,13 @@ extension Store {
   /// Nil where there is no store, or where another has removed it meanwhile.
   private static func lockToDestroy(
     _ path: String, _ fileSystem: any FileSystem
-  ) throws(FileIOError) -> (any FileLock)? {
-    do throws(FileIOError) {
+  ) throws -> ClosedStoreLock? {
+    do {
       guard try fileSystem.kind(of: path) == .directory else { return nil }
       let names = try fileSystem.contents(of: path)
       guard names.contains(where: { StoreFileName($0) != nil }) else { return nil }
-      return try fileSystem.writerLock(ofStore: path)
-    } catch {
+      return try ClosedStoreLock(of: path, fileSystem)
+    } catch let error as FileIOError {
       guard error.code == .notFound else { throw error }
       return nil
     }
@@ -114,12 +114,12 @@ extension Store {
     }
   }
 
-  static func writerLock(_ path: String, _ fileSystem: any FileSystem) throws -> any FileLock {
+  static func lockToCopy(_ path: String, _ fileSystem: any FileSystem) throws -> ClosedStoreLock {
     let superblock = path + "/" + StoreFileName.superblock.string
     guard try fileSystem.kind(of: path) == .directory, try fileSystem.kind(of: superblock) == .file else {
       throw StoreError(.notAStore, "There is no store to copy", at: path)
     }
-    return try fileSystem.writerLock(ofStore: path)
+    return try ClosedStoreLock(of: path, fileSystem)
   }
 
   static func copyFiles(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {

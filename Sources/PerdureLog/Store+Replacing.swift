@@ -9,10 +9,10 @@ import PerdureFormat
 //   R2. A draft with this mark beside a path that has no superblock is the store of that path: before the path is opened
 //       for writing, copied from or replaced, the draft gets the path's name.
 //   R3. Beside a path that has a superblock the mark means nothing: the replacement did not begin to destroy. The
-//       next opening for writing removes the draft, so that it does not come back when the store is destroyed later.
+//       next opening for writing removes the draft, so that it does not reappear when the store is destroyed later.
 
 extension Store {
-  /// Puts a copy of a store in the place of another one, which nobody has open for writing.
+  /// Puts a copy of a store in the place of another one, which must not be open for writing.
   ///
   /// The copy is in its place, and durable, when the call returns. After a power cut the old store or the new one opens,
   /// and the call can be repeated.
@@ -40,7 +40,7 @@ extension Store {
         try draft.takeAsReplacement(path)
       } catch {
         // A store that is open is as it was, and stays. After another error the draft may be all that there is (R2).
-        let isIntact = (error as? FileIOError)?.code == .locked
+        let isIntact = (error as? FileIOError)?.code == .locked || (error as? StoreError)?.code == .locked
         if isIntact { draft.remove() } else { draft.leave() }
         throw error
       }
@@ -52,7 +52,7 @@ extension Store {
   private static func makeDraft(
     of path: String, _ source: String, _ fileSystem: any FileSystem
   ) throws -> CopyDraft {
-    let lock = try writerLock(source, fileSystem)
+    var lock = try lockToCopy(source, fileSystem)
     defer { lock.release() }
     let draft = try CopyDraft(of: path, fileSystem)
     do {

@@ -59,9 +59,11 @@ package struct FailureFit {
     return failure.isLackOfRoom ? [.diskFull, .io] : [.io]
   }
 
-  /// A call that is to lock a file and says that it should be tried again says that somebody else has locked it.
+  /// EAGAIN from a call that locks a file means that another opening has the lock. A lock of a range reports that
+  /// without the number.
   private static func isLock(_ failure: InjectedFailure, _ error: StoreError) -> Bool {
-    failure.code == .busy && error.cause?.operation == "lock" && error.cause?.errno == failure.errno
+    guard failure.code == .busy, let cause = error.cause, cause.operation == "lock" else { return false }
+    return cause.errno == failure.errno || cause.errno == 0
   }
 
   /// What the system said is passed on.

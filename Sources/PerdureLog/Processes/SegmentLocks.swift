@@ -16,7 +16,7 @@ import PerdureFormat
 //      had the lock may have begun another one in between.
 //  S4  A lock has an opening of its own. The mapping of a segment would keep the lock of the segment's file
 //      after that is closed: a forked child, which must not unlock, could never give it up.
-//  S5  Whoever took a lock unlocks it, and does not only close its file: a forked child, or a child on its way
+//  S5  The process that took a lock unlocks it, and does not only close its file: a forked child, or a child on its way
 //      to another program, may have the same opening, which would keep the lock.
 //
 // A file system without such locks goes without.
@@ -87,8 +87,32 @@ extension SegmentLocks {
       }
       hold(newest.number, lock)
     }
-    for number in try StoreFiles(in: directory).segments where number > newest?.number ?? 0 {
-      guard try Self.isBorn(number, in: directory) else { continue }
+    try checkIsNewest(newest?.number ?? 0, in: directory) { number throws(FileIOError) in
+      try Self.isBorn(number, in: directory)
+    }
+  }
+
+  /// Takes the lock of the newest segment of a store that is copied or removed. A damaged store may have none that can
+  /// be read: then nothing is locked.
+  ///
+  /// - Throws: `StoreError` with code `.locked` if a writer has it, or has begun another segment meanwhile.
+  init(closedStoreIn directory: any Directory) throws {
+    // No writer writes a file that cannot be read as a segment.
+    let isBorn = { number in (try? Self.isBorn(number, in: directory)) == true }
+    guard let newest = try StoreFiles(in: directory).segments.sorted(by: >).first(where: isBorn) else {
+      return
+    }
+    guard let lock = try Self.take(newest, in: directory) else { throw Self.isWritten(newest, directory) }
+    hold(newest, lock)
+    try checkIsNewest(newest, in: directory) { number throws(FileIOError) in isBorn(number) }
+  }
+
+  /// S3
+  private mutating func checkIsNewest(
+    _ newest: UInt64, in directory: any Directory, _ isBorn: (UInt64) throws(FileIOError) -> Bool
+  ) throws {
+    for number in try StoreFiles(in: directory).segments where number > newest {
+      guard try isBorn(number) else { continue }
       releaseAll()
       throw Self.isWritten(number, directory)
     }
@@ -112,6 +136,8 @@ extension SegmentLocks {
       .locked,
       "\(StoreFileName.segment(number).string) is being written by another opening of the store, though LOCK "
         + "was free: its file LOCK was removed or replaced; close that store first",
-      at: directory.path)
+      at: directory.path,
+      cause: FileIOError(
+        .locked, operation: "lock", path: directory.path + "/" + StoreFileName.segment(number).string))
   }
 }

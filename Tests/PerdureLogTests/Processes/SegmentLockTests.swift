@@ -29,6 +29,37 @@ struct SegmentLockTests {
     #expect(try second.findings == [])
   }
 
+  @Test(
+    "LOCK removed by hand lets nothing copy, replace or destroy the store that is written",
+    arguments: Ground.Kind.allCases)
+  func copiedAndDestroyed(_ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let first = try ground.open("s")
+    try first.put(0..<20, round: 1)
+    let other = try ground.open("other")
+    try other.put(0..<5, round: 1)
+    try other.store.close()
+    try ground.fileSystem.remove(ground.path("s") + "/LOCK")
+    let files = try ground.files("s")
+    let (path, options) = (ground.path("s"), ground.options())
+    let calls: [(String, () throws -> Void)] = [
+      ("copy", { try Store.copy(at: path, to: ground.path("copy"), options: options) }),
+      ("replace", { try Store.replace(path, with: ground.path("other"), options: options) }),
+      ("replace with it", { try Store.replace(ground.path("other"), with: path, options: options) }),
+      ("destroy", { try Store.destroy(at: path, options: options) }),
+    ]
+    for (name, call) in calls {
+      let error = #expect(throws: StoreError.self, "\(name)") { try call() }
+      #expect(error?.code == .locked, "\(name)")
+      #expect(try ground.files("s").filter { $0.key != "LOCK" } == files.filter { $0.key != "LOCK" })
+    }
+    #expect(try first.holds(0..<20, round: 1))
+    #expect(throws: StoreError.self) { try first.store.close() }
+    try Store.copy(at: path, to: ground.path("copy"), options: options)
+    try Store.destroy(at: path, options: options)
+    #expect(try ground.open("copy").holds(0..<20, round: 1))
+  }
+
   @Test("LOCK removed by hand admits no second process")
   func secondProcess() async throws {
     let ground = try Ground(.disk)
@@ -122,7 +153,7 @@ struct SegmentLockTests {
   }
 
   @Test(
-    "An opening that finds a newer segment after it has the lock gives up", arguments: Ground.Kind.allCases)
+    "An opening that finds a newer segment after it has the lock is refused", arguments: Ground.Kind.allCases)
   func newerSegment(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let store = try ground.open("s")
@@ -149,7 +180,7 @@ struct SegmentLockTests {
     locks.releaseAll()
   }
 
-  @Test("A check of the folder that fails for a moment refuses one call, and the store goes on")
+  @Test("A check of the folder that fails for a moment refuses one call, and the store continues")
   func failingCheck() throws {
     for code in [FileIOError.Code.tooManyOpenFiles, .mediaError, .permissionDenied] {
       let ground = try Ground(.simulation)
