@@ -89,7 +89,7 @@ private struct TailedGraph {
   }
 }
 
-/// What is whole and stands in the wrong place, in the rows of a graph.
+/// Intact records at wrong addresses, in the rows of a graph.
 @Suite("Sectors of a graph's store that stand in the place of others, under a tail")
 struct GraphTailTests {
   @Test("Every answer is right or an error, and no second object gets a unique name")

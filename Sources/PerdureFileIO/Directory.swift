@@ -52,7 +52,7 @@ public protocol Directory: AnyObject, Sendable {
   /// - Throws: `.mediaError`; then nothing is known about the names changed since the last sync.
   func sync() throws(FileIOError)
 
-  /// Takes the lock that the file `name` stands for, creating that file if absent. As
+  /// Takes the lock of the file `name`, creating that file if absent. As
   /// `FileSystem.lock(_:_:holder:)`. The lock answers `FileLock.isNamed()` for this directory.
   ///
   /// - Throws: What `FileSystem.lock(_:_:holder:)` throws. Nothing is held.

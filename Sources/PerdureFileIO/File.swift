@@ -202,7 +202,7 @@ public protocol FileLock: AnyObject, Sendable {
 
   /// Whether the lock's file still has the name under which the lock was taken.
   ///
-  /// False means that the lock excludes nobody any more: its file was removed or replaced, or the directory
+  /// False means that the lock has no effect any more: its file was removed or replaced, or the directory
   /// that it was in. A lock taken through `Directory.lock(_:_:holder:)` asks that directory, wherever it is
   /// now; one taken through `FileSystem.lock(_:_:holder:)` asks the path.
   ///

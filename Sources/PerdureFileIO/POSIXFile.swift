@@ -183,7 +183,7 @@ extension POSIXFile {
     return exchange.exchanged ? SystemCall.close(descriptor) : 0
   }
 
-  /// Closes the descriptor if nobody did it before.
+  /// Closes the descriptor unless it is closed already.
   private func closeNow() -> Int32 {
     let before = gate.bitwiseOr(Self.surrenderedBit, ordering: .acquiringAndReleasing).oldValue
     return before & Self.surrenderedBit == 0 ? SystemCall.close(descriptor) : 0

@@ -74,7 +74,7 @@ extension SystemCall {
 
   /// The names in a directory, in the system's order.
   static func names(in path: String, of directory: Int32 = workingDirectoryNumber) -> SystemResult<[String]> {
-    // An opening of its own: its place among the names belongs to nobody else.
+    // A separate descriptor: nothing else moves its read offset.
     let opened = openDirectory(path, in: directory)
     guard opened.errno == 0 else { return SystemResult(value: [], errno: opened.errno) }
     guard let stream = fdopendir(opened.value) else {

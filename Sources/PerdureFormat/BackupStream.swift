@@ -33,7 +33,7 @@ package struct BackupStreamHeader: Hashable, Sendable {
 /// The 32 bytes before each piece of a file in such a stream.
 ///
 /// The checksum covers the store, the chunk's place among all chunks and the payload as well: a
-/// chunk that is missing, doubled or of another stream is not valid where it stands.
+/// chunk that is missing, doubled or of another stream is not valid at its offset.
 package struct BackupChunk: Hashable, Sendable {
   package static let length = 32
 
@@ -52,7 +52,7 @@ package struct BackupChunk: Hashable, Sendable {
   /// The number in the file's name; 0 for the superblock. At the end of the stream: how many files
   /// there were.
   package var number: UInt64
-  /// Where the payload stands in the file. At the end of the stream: the bytes of all payloads.
+  /// Offset of the payload in the file. At the end of the stream: the bytes of all payloads.
   package var offset: UInt64
 
   package init(kind: Kind, isLast: Bool, payloadLength: UInt32, number: UInt64, offset: UInt64) {

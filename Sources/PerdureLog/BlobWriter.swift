@@ -88,7 +88,7 @@ extension BlobWriter: @unchecked Sendable {}
 
 /// A long value that is written, and waits for the commit that puts it: `WriteTransaction.put(_:id:in:)`.
 ///
-/// It can be put once. Where the commit was refused and the store goes on (not poisoned), it can be
+/// It can be put once. Where the commit was refused and the store continues (not poisoned), it can be
 /// put again. Let go of before, it removes its file.
 public final class WrittenBlob {
   private enum Use { case none, inTransaction, committed }

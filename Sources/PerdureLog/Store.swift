@@ -14,7 +14,7 @@ import PerdureFormat
 /// call that can throw throws `StoreError` with code `.forked` and does nothing, and so do reads of
 /// snapshots that were taken before or after the fork. `close()` in the child, and releasing a
 /// store or a snapshot there, only drops the child's own memory and descriptors: the parent keeps
-/// its lock and goes on. The child may open the store itself once the parent has closed it, or has
+/// its lock and continues. The child may open the store itself once the parent has closed it, or has
 /// ended and the child has closed the inherited `Store`; one that is opened for reading
 /// (`StoreOptions.isReadOnly`) may be opened at any time. A program that makes itself a daemon
 /// opens its stores afterwards.
@@ -36,7 +36,7 @@ public final class Store: Sendable {
   ///
   /// - Parameter path: The store's directory; by custom its name ends in `.perdure`. A relative path counts from
   ///   the process's working directory at this moment: the store stays there when that changes. The path is
-  ///   looked up once. If the folder is moved later, the store goes on in it. If the folder is removed or
+  ///   looked up once. If the folder is moved later, the store continues in it. If the folder is removed or
   ///   replaced, the store fails with code `.poisoned` at the latest when it begins its next segment, and leaves
   ///   what is at the path as it is.
   /// - Throws: `StoreError`: `.locked` (after `StoreOptions.lockTimeout`), `.notAStore`, `.unsupportedFormat`,
@@ -125,7 +125,7 @@ public final class Store: Sendable {
     return (result, receipt.sequence)
   }
 
-  /// For who takes locks of its own before it calls the store (Engine+Fork, Y1).
+  /// For callers that take locks of their own before they call the store (Engine+Fork, Y1).
   ///
   /// - Throws: `StoreError` with code `.forked` in a child of the process that opened the store.
   package func checkProcess() throws(StoreError) {

@@ -62,8 +62,8 @@ public struct StoreStatistics: Sendable {
   public var lastCheckpointFailure: String?
   /// Why the file in which readers register (`READERS`) could not be read when that mattered last;
   /// nil when it could. As long as it cannot be read, a reader of any state is assumed: no file of
-  /// a long value is removed, and no room in the index file is used again. Both go on as soon as
-  /// the file can be read, or is removed while nobody reads.
+  /// a long value is removed, and no room in the index file is used again. Both resume as soon as
+  /// the file can be read, or is removed while there is no reader.
   public var lastReadersFailure: String?
   /// Bytes that are held back on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64

@@ -156,7 +156,7 @@ extension Engine {
       return receipt
     } catch {
       let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? false
-      // A store that goes on has taken back what it had written of the commit.
+      // A store that continues has taken back what it had written of the commit.
       if leavesNothing || gate.poison == nil {
         letGo(of: transaction.batch)
       } else {

@@ -1,6 +1,6 @@
 // Rows of older layouts lack the properties that were added since. They read the default that a property was added with
 // (`PropertyOrigin`), so a property can be added only if rows can do without it, or have such a default. A later default
-// is of no account for them.
+// does not matter for them.
 //
 //   O1. A required property that a layout lacks has a default that is the same for all rows.
 //   O2. An element that is added to an optional composite has none: alone it would be half a value. A composite that

@@ -312,7 +312,7 @@ struct CompositeAttributeTests {
     found["name"] = "n"
     try later.save()
     try second.close()
-    // A default that comes later is for new objects: this one goes on without a value.
+    // A default that comes later is for new objects: this one keeps its nil.
     let third = try container([preset, .composite("d", [.int64("b")])], required: [sure])
     let last = try #require(try third.newContext().fetch(FetchRequest<ManagedObject>(entityName: "E")).first)
     #expect(last["c"] == nil && last["r.in.b"] as? Int64 == 4)

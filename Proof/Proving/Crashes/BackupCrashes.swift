@@ -180,7 +180,7 @@ package struct BackupCrashCheck: CrashCheck {
     try backup.close()
   }
 
-  /// Whatever a cut left of a backup is in nobody's way.
+  /// What a power cut leaves of a backup does not prevent the next backup.
   private func goOn(_ store: Store, since newest: String?, _ fileSystem: SimulatedFileSystem) throws {
     guard store.snapshot().sequence > first else { return }
     var options = BackupOptions()

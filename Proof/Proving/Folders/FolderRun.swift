@@ -128,7 +128,7 @@ extension FolderRun {
     var isDone = true
     do {
       _ = try body(writer.store)
-      if writer.isRefused { throw Violation("a store that was poisoned goes on") }
+      if writer.isRefused { throw Violation("a poisoned store accepts a commit") }
     } catch let error as StoreError {
       guard !writer.ownsFolder, error.code == .poisoned else { throw Violation("a call failed: \(error)") }
       if !writer.isRefused { tally.refusedWriters += 1 }

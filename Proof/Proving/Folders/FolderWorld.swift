@@ -8,7 +8,7 @@ final class StoreFolder {
   var path: String?
   /// The number of the round in which each row was written last, of acknowledged commits.
   var rows: [UInt64: UInt8]
-  /// What rows may hold as well, of commits that were refused: nil stands for a row that is absent.
+  /// What rows may hold as well, of commits that were refused: nil: the row is absent.
   var doubts: [UInt64: Set<UInt8?>] = [:]
   /// Whether something was committed.
   var hasSegments: Bool

@@ -108,7 +108,7 @@ package struct ForkedChild: Sendable {
     #endif
   }
 
-  /// The function is hidden from Swift, which is right for programs that go on in the child.
+  /// The function is hidden from Swift, which is right for programs whose child does more than call exec.
   private static func fork() -> pid_t {
     #if canImport(Darwin)
       let everywhere = UnsafeMutableRawPointer(bitPattern: -2)

@@ -27,7 +27,7 @@ struct RotTails: Sendable {
     var file: String
     var damage: Damage
     var kind: String
-    /// The key whose older version stands in the place of its newest one.
+    /// The key whose older version was copied over its newest one.
     var key: UInt64?
   }
 

@@ -22,7 +22,7 @@ extension PersistentContainer {
   ///     backup up, and is the error's `cause`.
   /// - Returns: What the backup has.
   /// - Throws: `PerdureError` with code 134060 when the store is not open or the backup cannot be
-  ///   made. There is no backup then, and the store goes on.
+  ///   made. There is no backup then, and the store continues.
   /// - Complexity: O(n) for n bytes of the store that are not shared. Blocks the caller's thread.
   @discardableResult
   public func backup(

@@ -17,7 +17,7 @@ final class BackupRun {
   private var source: BackupSource
   private let target: any BackupTarget
   private let earlier: EarlierBackup?
-  /// Called after each piece, with its length; throws to give up.
+  /// Called after each piece, with its length; throws to cancel.
   private let didCopy: (_ bytes: Int, BackupProgress) throws -> Void
   private let piece: UnsafeMutableRawBufferPointer
   private var progress = BackupProgress()

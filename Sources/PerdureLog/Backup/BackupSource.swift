@@ -4,7 +4,7 @@ import PerdureFormat
 /// The files of a store as they were at one commit, for a backup.
 ///
 /// The segments are held open: a compaction that replaces one takes its name only. Files of values
-/// are kept by `snapshot`. So the state stays whole, and both go when the backup lets go of them.
+/// are kept by `snapshot`. So the state stays whole. Both are released with the backup.
 struct BackupSource {
   /// A segment of the log, and where the log ends in it.
   struct Part {
@@ -75,7 +75,7 @@ extension BackupSource {
         // Nothing is published within the turn: it holds this state.
         snapshot: state.liveBlobs.isEmpty ? nil : Snapshot(engine))
     }
-    // A backup is never ahead of its store, whose log could go on otherwise after a loss of power.
+    // A backup is never ahead of its store, whose log could continue differently after a loss of power.
     if !engine.options.isReadOnly { try engine.gate.waitUntilSynced(superblock.durableEnd) }
   }
 

@@ -40,7 +40,7 @@ extension Store {
   ///   when the target is taken or the earlier backup is of another store or another branch of it;
   ///   `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.unsupportedFormat`;
   ///   `CancellationError` in a task that is cancelled; what `progress` throws. There is no backup
-  ///   then, unless the last sync failed, and the store goes on.
+  ///   then, unless the last sync failed, and the store continues.
   /// - Complexity: O(n) for n bytes of the store that are not shared; memory for a few mebibytes,
   ///   and 24 bytes for each value with a file of its own.
   @discardableResult

@@ -14,7 +14,7 @@ extension Store {
   ///   - target: The new store's directory: nothing, or an empty directory, may have that name. As
   ///     in `backup(to:since:options:progress:)` it is there whole or not at all.
   ///   - options: Its `fileSystem` is that of both; nothing else counts.
-  ///   - progress: Called on this thread after each mebibyte, or less. What it throws gives up and
+  ///   - progress: Called on this thread after each mebibyte, or less. What it throws cancels and
   ///     is thrown.
   /// - Throws: `StoreError`: `.notAStore`, `.corruption` and where, `.invalidArgument` when the
   ///   target is taken, `.locked`, `.diskFull`, `.io`, `.unsupportedFormat`; `CancellationError`;
@@ -131,7 +131,7 @@ extension Store {
     return try store.backup(to: target, options: backup, progress: progress)
   }
 
-  /// Backups on media that cannot be written are nobody's to change.
+  /// A backup on a read-only medium cannot be changed, and needs no lock.
   private static func lockUnlessReadOnly(
     _ path: String, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> (any FileLock)? {

@@ -25,7 +25,7 @@ struct CheckpointSource {
 /// nodes and root block are written and synced; then the caller names the root block in a superblock,
 /// and says so (`didName`).
 ///
-/// A file of which a sync has failed is written no more (S7): nobody knows what it holds. The next
+/// A file of which a sync has failed is written no more (S7): its content is unknown. The next
 /// checkpoint begins another one and copies all nodes to it, those of the mapped file too.
 struct CheckpointWriter: ~Copyable {
   private let directory: any Directory
@@ -85,7 +85,7 @@ struct CheckpointWriter: ~Copyable {
       return try writeUnguarded(source)
     } catch {
       // For lack of room, or of a number for a file, the same file is tried again. After a failed
-      // sync nobody knows what it holds.
+      // sync its content is unknown.
       let code = (error as? FileIOError)?.code
       let isPassing = code?.isLackOfRoom ?? false || code?.isShortage ?? false
       let isSync = (error as? FileIOError)?.isSync ?? false
@@ -94,7 +94,7 @@ struct CheckpointWriter: ~Copyable {
     }
   }
 
-  /// Leaves the file that was written so far as it is, for whoever opens the store with a
+  /// Leaves the file that was written so far as it is, for an opening with a
   /// checkpoint in it.
   private mutating func beginAnew(_ source: CheckpointSource) {
     beginsAnew = false

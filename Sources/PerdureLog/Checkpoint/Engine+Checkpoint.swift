@@ -116,7 +116,7 @@ extension Store {
   ///
   /// - Throws: `StoreError`: `.corruption` when the index file is damaged (no record is lost: the next opening builds
   ///   the index from the log), `.diskFull`, `.io` when the index file could not be written (the
-  ///   store goes on, and the next checkpoint is written; after a sync that failed, into another
+  ///   store continues, and the next checkpoint is written; after a sync that failed, into another
   ///   file), `.poisoned`, `.closed`, `.readOnly`, `.forked`.
   /// - Complexity: one write for what changed in the index since the last checkpoint, and three
   ///   syncs; after one that failed, for the whole index.

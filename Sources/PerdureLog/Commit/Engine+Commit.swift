@@ -213,7 +213,7 @@ extension Engine {
 
   /// The record at an address, whose key `newer` takes from it.
   ///
-  /// - Throws: `.corruption` where the record of another key stands there: an index would keep its entries.
+  /// - Throws: `.corruption` where the address leads to the record of another key: an index would keep its entries.
   private func record(
     at word: UInt64, replacedBy newer: Record, _ state: borrowing CommitterState, _ hold: inout GroupHold
   ) throws -> Record {

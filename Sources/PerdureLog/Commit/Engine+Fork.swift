@@ -11,7 +11,7 @@ import PerdureFileIO
 //  Y2  In a child every call that can throw throws `.forked`. A snapshot that a child takes is the
 //      last state before the fork; its `sequence` and `count(in:)` answer from memory, and its
 //      reads throw. It is not pinned: the memory of the child stays as it was at the fork.
-//  Y3  Closing and releasing in a child change no file, give up no lock and wait for none. What a
+//  Y3  Closing and releasing in a child change no file, release no lock and wait for none. What a
 //      child releases is its own memory and its own descriptors.
 
 extension Engine {

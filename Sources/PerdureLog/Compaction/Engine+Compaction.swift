@@ -57,7 +57,7 @@ extension Engine {
   ///
   /// Where the system refused to open the directory no sync has failed. The segment has its new
   /// file under its name, or after a power cut the old one; both mean the same (K4), and nothing
-  /// has relied on the name yet. So the store goes on with the file that it knows, and the next
+  /// has relied on the name yet. So the store continues with the file that it knows, and the next
   /// compaction rewrites the segment again.
   func makeNamesDurable() throws {
     do { try directory.sync() } catch {

@@ -2,7 +2,7 @@
 /// another file is begun. What lies in the mapped file stays as it is, and so does everything below
 /// it.
 ///
-/// By the one who writes checkpoints, while the tree's version is pinned (NodeWriter, W2).
+/// By the checkpoint writer, while the tree's version is pinned (NodeWriter, W2).
 enum NodeSlots {
   static func forget(_ tree: OrderedTree) {
     if let root = tree.root, !tree.file.contains(root) { forget(OrderedNode(root), tree.file) }

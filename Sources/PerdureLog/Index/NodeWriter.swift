@@ -16,7 +16,7 @@ import PerdureFormat
 //      below it. So a walk that was cut short can be begun again, and writes nothing twice.
 //  W2  The slot of a node in memory is written by the one who writes checkpoints, while a pin keeps the
 //      node alive.
-//  W3  Where another file is begun, nodes that lie in the mapped file are copied too. Nobody writes
+//  W3  Where another file is begun, nodes that lie in the mapped file are copied too. Nothing writes
 //      them, so their new places stand in a table (`NodeRelocation`).
 
 /// Where the bytes of nodes go.

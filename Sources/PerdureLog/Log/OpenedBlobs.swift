@@ -137,7 +137,7 @@ final class OpenedBlobs: @unchecked Sendable {
     return keep(CopiedBytes(try dictionaries.unpacked(record)), at: word)
   }
 
-  /// A copy of a value that stands in a group. M2
+  /// A copy of a value in a group. M2
   func copiedValue(of record: Record, at word: UInt64) -> UnsafeRawBufferPointer {
     if let known = lock.withLock({ unpacked[word] }) { return known.bytes }
     return keep(CopiedBytes(copying: record.value), at: word)

@@ -21,7 +21,7 @@ enum SegmentBirth {
   case born(SegmentHeader)
   /// The birth was cut short, if the rest of the file says nothing else (U1).
   ///
-  /// - Parameter older: The number of the older segment whose header stands there.
+  /// - Parameter older: The number of the older segment whose header the file shows.
   case unborn(FormatError, older: UInt64?)
 
   /// - Throws: `FormatError` for what no birth leaves that was cut short.

@@ -44,7 +44,7 @@ struct SegmentChain {
     var number: UInt64
     var file: any File
     var error: FormatError
-    /// The number of the older segment whose header stands there.
+    /// The number of the older segment whose header the file shows.
     var older: UInt64?
   }
 

@@ -46,7 +46,7 @@ struct RecordSeals {
       segment: segment.number, kind: kind, map: map, originalEnd: mayBeRewritten ? end : nil)
   }
 
-  /// Whether `record`, which stands at `place` in the segment, is as it was written, by what is
+  /// Whether `record`, at `place` in the segment, is as it was written, by what is
   /// known of it. B1, B2
   ///
   /// - Parameter alone: The checksum over the record alone.

@@ -4,38 +4,39 @@ import PerdureFormat
 extension Store {
   /// Makes a new store of everything that can still be read of a damaged one, which is not changed.
   ///
-  /// Every record comes back whose bytes are as they were written, whatever else is damaged: superblock,
-  /// headers of segments and frames, other records, blob files, missing files. Of each key the new store has
-  /// the newest intact record; if that says that the key is gone, it is gone. Where the newest is damaged, an
-  /// older one takes its place, and a key whose removal is damaged comes back: the report counts
-  /// and names the keys where this is possible, and lists the damaged places. Where files disagree
-  /// about the store, that of most segments is salvaged, and the report names the others. A file
-  /// that cannot be read, or is no file, is named as well. A commit of which a part is damaged
-  /// comes back in
-  /// part; one that was never finished, as after a power cut or on a full disk, does not. Where a copy of the
-  /// superblock is damaged, or not yet written, a last commit that was cut short comes back in part, too. The new store has an identity of its
-  /// own, numbers its commits anew, and builds its derived indexes when it is opened.
+  /// Restores every record whose bytes are as they were written, whatever else is damaged: superblock,
+  /// headers of segments and frames, other records, blob files, missing files. For each key the new
+  /// store gets the newest intact record; a key whose newest intact record is a removal stays
+  /// removed. Where the newest record is damaged, an older one takes its place, and a key whose
+  /// removal is damaged reappears: the report counts and names the keys where this is possible, and
+  /// lists the damaged places. Where files disagree about the store, that of most segments is
+  /// salvaged, and the report names the others. The report also names a file that cannot be read
+  /// and an entry that is not a file.
   ///
-  /// Nobody may have the damaged store open meanwhile. A sector that was moved can bring older versions of
-  /// the keys in it; and where it came to stand, among the records of one commit, more look like records than the
-  /// commit had, so those are left out that only their own checksum speaks for, intact ones among them.
+  /// A commit that is damaged in part is restored in part. A commit that was never finished, as
+  /// after a power cut or on a full disk, is not restored, unless a copy of the superblock is
+  /// damaged or not yet written: then it may be restored in part, too. The new store has an identity
+  /// of its own, numbers its commits anew, and builds its derived indexes when it is opened.
+  ///
+  /// The damaged store must not be open meanwhile. A sector that was moved can bring older versions
+  /// of the keys in it. Where such a sector makes a commit look as if it had more records than its
+  /// count, records that only their own checksum confirms are left out, intact ones among them.
   ///
   /// - Parameter source: The damaged store's directory.
   /// - Parameter target: The new store's directory: absent or empty.
   /// - Parameter options: How the new store is made; `fileSystem` is that of both.
-  /// - Parameter keepsUnfinishedCommits: Whether records of commits that nothing says were finished come back
-  ///   too. Then half of a commit may be among them.
-  /// - Parameter progress: Hears how far the work is: bytes done, bytes in all. Throw from it to cancel.
-  /// - Returns: What was found, given back, and lost.
+  /// - Parameter keepsUnfinishedCommits: Whether records of commits without evidence of their end are
+  ///   restored too. Then half of a commit may be among them.
+  /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to cancel.
+  /// - Returns: What was found, restored, and lost.
   /// - Throws: `StoreError`: `.notAStore` when there is neither a superblock nor a segment,
   ///   `.invalidArgument` when the target is not empty, `.unsupportedFormat`, `.io` (also when nothing
-  ///   is there, and when the process has no file descriptor left), `.diskFull`; what `progress`
-  ///   throws. The target is then removed. `.locked` when somebody else made a
+  ///   is there, or the process has no file descriptor left), `.diskFull`; what `progress`
+  ///   throws. The target is then removed. `.locked` when another process made a
   ///   store in the target meanwhile: that stays as it is.
-  /// - Complexity: O(n) for the bytes of all segments, whatever stands in them; reads every segment
-  ///   twice, once more
-  ///   where files disagree about the store, and the blob files of all keys; memory for one segment
-  ///   and two indexes.
+  /// - Complexity: O(n) for the bytes of all segments, whatever they contain; reads every segment
+  ///   twice, and once more where files disagree about the store, and the blob files of all keys;
+  ///   memory for one segment and two indexes.
   public static func salvage(
     from source: String, to target: String, options: StoreOptions = StoreOptions(),
     keepsUnfinishedCommits: Bool = false,

@@ -88,7 +88,7 @@ struct Verification {
     } catch let error as FileIOError where error.code.isAboutFile {
       report.add(.superblock, at: name, "\(error)")
     } catch let error as FileIOError {
-      // The system refused to let anybody look: that says nothing of the store.
+      // The system refused the read: that says nothing of the store.
       throw StoreError.io(error, "Verifying the superblock")
     }
   }

@@ -51,7 +51,7 @@ struct BackupStreamTests {
         == disk.files(in: "/restored").filter { isContent($0.key) })
   }
 
-  @Test("A stream that was cut off, changed in any byte, or goes on behind its end restores nothing")
+  @Test("A stream that was cut off, changed in any byte, or extended behind its end restores nothing")
   func damaged() throws {
     let subject = try BackedUpStore(options)
     for number in 1...30 as ClosedRange<UInt64> { try subject.commit(number) }

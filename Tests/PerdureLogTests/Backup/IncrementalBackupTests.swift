@@ -115,7 +115,7 @@ struct IncrementalBackupTests {
       }
       #expect(error?.code == .invalidArgument, "\(earlier)")
     }
-    // The store came back to an older state by other means than a restore.
+    // The store returned to an older state by other means than a restore.
     try disk.removeTree("/of branch")
     for number in 101...200 as ClosedRange<UInt64> { try subject.commit(number) }
     try subject.store.backup(to: "/newer", options: unpaced)

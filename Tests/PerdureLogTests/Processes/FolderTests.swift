@@ -68,7 +68,7 @@ struct FolderTests {
   }
 
   @Test(
-    "Removed: reads go on, and no commit is acknowledged past the segment", arguments: Ground.Kind.allCases)
+    "Removed: reads continue, and no commit is acknowledged past the segment", arguments: Ground.Kind.allCases)
   func removed(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let old = try Self.make(ground)
@@ -82,7 +82,7 @@ struct FolderTests {
     #expect(try ground.fileSystem.kind(of: ground.path("s")) == nil)
   }
 
-  @Test("Moved: the store goes on, and is whole at its new place", arguments: Ground.Kind.allCases)
+  @Test("Moved: the store continues, and is whole at its new path", arguments: Ground.Kind.allCases)
   func moved(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let old = try Self.make(ground)
@@ -96,7 +96,7 @@ struct FolderTests {
   }
 
   @Test(
-    "Moved, and another store at its path: both go on, each in its own folder",
+    "Moved, and another store at its path: both continue, each in its own folder",
     arguments: Ground.Kind.allCases)
   func movedAndReplaced(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -117,7 +117,7 @@ struct FolderTests {
     #expect(try ground.open("s").holds(0..<40, round: 9))
   }
 
-  @Test("Moved: readers go on beside the writer", arguments: Ground.Kind.allCases)
+  @Test("Moved: readers continue beside the writer", arguments: Ground.Kind.allCases)
   func movedReader(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let old = try Self.make(ground)

@@ -33,7 +33,7 @@ private struct Parent {
   }
 
   init(_ path: String) throws {
-    // A test that waits for a lock of nobody's ends.
+    // A test that waits for a lock that is never released ends.
     alarm(900)
     self.path = path
     store = try Store(at: path, options: Self.options())
@@ -64,7 +64,7 @@ private struct Parent {
       reader: try snapshot.reader(id: 40, in: rows), writer: writer, blob: try last.finish())
   }
 
-  /// The parent goes on, nobody else gets the store, and nothing is missing when it is opened
+  /// The parent continues, no other process gets the store, and nothing is missing when it is opened
   /// again.
   func checkGoesOn() throws {
     for id in 1000..<1050 as Range<UInt64> {
@@ -80,7 +80,7 @@ private struct Parent {
     }
     try expect(other.words == "locked", "another process: \(other)")
     let text = try POSIXFileSystem().open(path + "/LOCK", .read).size()
-    try expect(text > 0, "the lock names nobody")
+    try expect(text > 0, "the lock file names no holder")
     try expect(try store.verify().isClean, "the store is damaged")
     try store.close()
     let again = try Store(at: path, options: Self.options())
@@ -103,7 +103,7 @@ private func expect(_ isTrue: @autoclosure () throws -> Bool, _ what: @autoclosu
 
 @Suite("Forked processes")
 struct ForkTests {
-  @Test("A forked child is refused every call, and the parent goes on with its store")
+  @Test("A forked child is refused every call, and the parent keeps using its store")
   func refusals() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -343,7 +343,7 @@ private func openWhenFree(_ path: String) throws -> Store {
   throw Wrong()
 }
 
-/// Leaves words in a file: nobody waits for the child of a child.
+/// Leaves words in a file: a grandchild has no parent that waits for it.
 private func report(_ words: String, _ path: String) -> String {
   let bytes = Array(words.utf8)
   if let file = try? POSIXFileSystem().open(path + ".part", .create) {

@@ -46,7 +46,7 @@ private struct MovableStore {
     get throws { try fileSystem.open(Self.path + "/" + StoreFileName.segment(1).string, .readWrite) }
   }
 
-  /// Where the record with this value stands.
+  /// The address of the record with this value.
   func place(of value: [UInt8]) throws -> Int {
     let bytes = try segment.read(Int(segment.size()), at: 0)
     let found = (0...(bytes.count - value.count)).first { bytes[$0...].starts(with: value) }
@@ -96,7 +96,7 @@ private struct MovableStore {
 @Suite("Records in the place of others")
 struct MovedRecordTests {
   @Test(
-    "A record that stands in the place of one that the tail replaced is found, and no index keeps its entries",
+    "A record copied over one that the tail replaced is found, and no index keeps its entries",
     arguments: [false, true], [false, true])
   func underTail(bindsRecords: Bool, readOnly: Bool) throws {
     let moved = try MovableStore(bindsRecords: bindsRecords, tail: [9])
@@ -110,7 +110,7 @@ struct MovedRecordTests {
   }
 
   @Test(
-    "A commit that replaces a record of which another stands in its place is refused and names the segment",
+    "A commit that replaces a record that was overwritten by another is refused and names the segment",
     arguments: [false, true])
   func liveCommit(bindsRecords: Bool) throws {
     let moved = try MovableStore(bindsRecords: bindsRecords)
@@ -129,7 +129,7 @@ struct MovedRecordTests {
       }
       #expect(error.code == .corruption && error.place?.hasPrefix("0000000000000001.segment") ?? false)
     }
-    // The store goes on, and a unique key is still taken.
+    // The store continues, and a unique key is still taken.
     try store.write { try $0.put(MovableStore.value(30), id: 30, in: rows) }
     let conflict = try #require(throws: StoreError.self) {
       try store.write { try $0.put(MovableStore.value(9), id: 31, in: rows) }
@@ -181,7 +181,7 @@ struct MovedRecordTests {
     }
   }
 
-  @Test("A store of an earlier version goes on, and its new segments bind their records")
+  @Test("A store of an earlier version is written further, and its new segments bind their records")
   func upgrade() throws {
     var moved = try MovableStore(bindsRecords: false, tail: [3, 4])
     func features() throws -> UInt64 {

@@ -84,7 +84,7 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...10)
   }
 
-  @Test("The log goes on behind it, and a removal of the file that a power cut took back changes nothing")
+  @Test("The log continues behind it, and a removal of the file that a power cut took back changes nothing")
   func goesOn() throws {
     let last = try fill()
     let header = try Array(bytes(1)[..<SegmentHeader.length])
@@ -96,7 +96,7 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...20)
   }
 
-  @Test("A follower goes on while the file of the next segment shows an older header")
+  @Test("A follower continues while the file of the next segment shows an older header")
   func follower() throws {
     let last = try fill()
     let reader = try Store(at: Self.path, options: options(readOnly: true))

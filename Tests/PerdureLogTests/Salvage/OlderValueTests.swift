@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A value that is not the newest one never comes back without being counted and named.
+/// Salvage counts and names every value that it restores and that is not the newest one.
 @Suite("Older values in a salvage")
 struct OlderValueTests {
   private let path = SalvagedStore.path

@@ -16,10 +16,10 @@ import Testing
   import Android
 #endif
 
-/// Anything may have the name of a store's file. A salvage names it and goes on.
+/// Anything may have the name of a store's file. A salvage names it and continues.
 @Suite("Salvaging a store with something else in a file's place")
 struct SalvageHostileFileTests {
-  /// What stands in a file's place.
+  /// What has a file's name.
   enum Thing: String, CaseIterable {
     case directory, pipe, linkToNowhere, loop, empty, unreadable
 
@@ -71,7 +71,7 @@ struct SalvageHostileFileTests {
     try SalvagedStore.content(of: path, POSIXFileSystem()).count
   }
 
-  @Test("In the place of a segment: it is named, the others come back", arguments: Thing.allCases)
+  @Test("In the place of a segment: it is named, the others are restored", arguments: Thing.allCases)
   func segments(_ thing: Thing) throws {
     for place in [1, 2, nil] as [UInt64?] {
       let directory = try TemporaryDirectory()
@@ -88,7 +88,7 @@ struct SalvageHostileFileTests {
     }
   }
 
-  @Test("In the place of a blob file: it is named, the others come back", arguments: Thing.allCases)
+  @Test("In the place of a blob file: it is named, the others are restored", arguments: Thing.allCases)
   func blobs(_ thing: Thing) throws {
     let directory = try TemporaryDirectory()
     let (source, target) = (directory.file("damaged"), directory.file("salvaged"))
@@ -101,7 +101,7 @@ struct SalvageHostileFileTests {
   }
 
   @Test(
-    "In the place of any other file: everything comes back", arguments: Thing.allCases,
+    "In the place of any other file: everything is restored", arguments: Thing.allCases,
     ["SUPERBLOCK", "LOCK", "READERS", "index", "0000000000000009.reserve", "x.tmp"])
   func others(_ thing: Thing, name: String) throws {
     let directory = try TemporaryDirectory()

@@ -42,7 +42,7 @@ struct SalvageStoreEvidenceTests {
 
   private func segment(_ number: UInt64) -> String { StoreFileName.segment(number).string }
 
-  @Test("Every value comes back beside the superblock of another store", arguments: [1, 12] as [UInt64])
+  @Test("Every value is restored beside the superblock of another store", arguments: [1, 12] as [UInt64])
   func foreignSuperblock(count: UInt64) throws {
     var own = try files(1, count: count, blobs: 2)
     own["SUPERBLOCK"] = try files(2, count: 3)["SUPERBLOCK"]

@@ -56,7 +56,7 @@ struct ProcessLimitTests {
     throw Wrong()
   }
 
-  @Test("At the limit of file lengths a commit is refused with a code, and the process and the store go on")
+  @Test("At the limit of file lengths a commit is refused with a code, and the process and the store continue")
   func fileLength() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -72,7 +72,7 @@ struct ProcessLimitTests {
           }
           count += 1
         } catch let error as StoreError {
-          // The log goes on in another segment.
+          // The log continues in another segment.
           try Self.expect(error.cause?.code == .fileTooLarge, "\(error)")
           refused += 1
         }

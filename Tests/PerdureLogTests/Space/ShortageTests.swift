@@ -139,7 +139,7 @@ struct ShortageTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Without a thread to sync on, whoever asks for a sync makes it, and the store goes on")
+  @Test("Without a thread to sync on, the caller that asks for a sync makes it, and the store continues")
   func threads() async throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

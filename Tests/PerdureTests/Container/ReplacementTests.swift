@@ -133,7 +133,7 @@ struct ReplacementTests {
   }
 
   @Test(
-    "A copy that did not replace its store does not come back when the store is destroyed or removed by hand")
+    "A copy that did not replace its store does not reappear when the store is destroyed or removed by hand")
   func abandoned() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(4)
