@@ -67,7 +67,7 @@ private enum Check: Sendable {
   case decimalAtMost(Decimal)
   case lengthAtLeast(Int)
   case lengthAtMost(Int)
-  case pattern(SharedPattern)
+  case pattern(RegularExpression)
   case predicate(FetchPredicate)
   case unreadable(String)
 
@@ -100,7 +100,7 @@ private enum Check: Sendable {
       }
     case .minimumLength(let count): self = .lengthAtLeast(count)
     case .maximumLength(let count): self = .lengthAtMost(count)
-    case .pattern(let pattern): self = .pattern(try SharedPattern(pattern))
+    case .pattern(let pattern): self = .pattern(try RegularExpression(pattern, options: []))
     case .predicate(let predicate, _): self = .predicate(predicate)
     case .unreadablePredicate(let text, _): self = .unreadable(text)
     }
@@ -157,19 +157,4 @@ extension String {
     guard utf8.count >= count else { return false }
     return index(startIndex, offsetBy: count, limitedBy: endIndex) != nil
   }
-}
-
-/// A regular expression that many threads match with.
-///
-// Unchecked: the expression is made from text, so nothing in it is a closure of anybody's, and it never changes;
-// what the engine makes of it at the first match is made by `init`.
-private struct SharedPattern: @unchecked Sendable {
-  private let expression: RegularExpression
-
-  init(_ pattern: String) throws(PredicateEvaluationError) {
-    expression = try RegularExpression(pattern, options: [])
-    _ = try expression.matches("")
-  }
-
-  func matches(_ text: String) throws(PredicateEvaluationError) -> Bool { try expression.matches(text) }
 }

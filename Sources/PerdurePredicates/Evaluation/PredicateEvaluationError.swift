@@ -5,7 +5,8 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
   /// What kind of failure it is.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String, Sendable {
-      case unknownProperty, unboundVariable, invalidOperand, invalidPattern, unsupportedFunction, sourceFailed
+      case unknownProperty, unboundVariable, invalidOperand, invalidPattern, matchTooLong
+      case unsupportedFunction, sourceFailed
     }
     private let kind: Kind
 
@@ -17,6 +18,8 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
     public static let invalidOperand = Code(kind: .invalidOperand)
     /// A regular expression cannot be read.
     public static let invalidPattern = Code(kind: .invalidPattern)
+    /// A regular expression takes too many steps on a text.
+    public static let matchTooLong = Code(kind: .matchTooLong)
     /// The function is part of the language but not evaluated.
     public static let unsupportedFunction = Code(kind: .unsupportedFunction)
     /// The source of properties failed; see the cause.

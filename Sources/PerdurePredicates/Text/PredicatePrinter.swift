@@ -61,6 +61,9 @@ extension FetchExpression: CustomStringConvertible {
   /// The expression as text that can be read back.
   public var description: String { printed }
 
+  /// The beginning of the text, for messages: an expression may hold values of any length.
+  package var shortDescription: String { printed.shortened }
+
   var printed: String { printed(atLeast: 1) }
 
   /// Precedence of what can be followed by an index or a path; see PredicateParser+Expression.swift for
@@ -134,6 +137,14 @@ extension FetchExpression: CustomStringConvertible {
   private var printedUnderSign: String {
     if case .constant(let value) = self, value.isSignedOrNumber { return "(\(printed))" }
     return printed(atLeast: 5)
+  }
+}
+
+extension String {
+  /// At most 100 characters of the text, for messages.
+  package var shortened: String {
+    let front = prefix(100)
+    return front.endIndex == endIndex ? self : front + "…"
   }
 }
 

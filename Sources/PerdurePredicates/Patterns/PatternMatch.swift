@@ -1,0 +1,170 @@
+// Running a pattern over a text: a set of instructions, moved on by one character at a time.
+//
+//   M1. An instruction is in the set at most once for a position, so a character costs at most the size of the program.
+//   M2. Each lookahead is answered once for a position, and kept.
+
+/// One text, and the programs that are run over it.
+struct PatternMatch {
+  /// So many instructions are visited at most.
+  static let stepMax = 50_000_000
+
+  /// The characters' codes, `notASCII` for all others.
+  private let codes: UnsafeBufferPointer<UInt8>
+  private let characters: [Character]
+  private var stepsLeft = stepMax
+
+  private static let notASCII: UInt8 = 0xFF
+
+  /// Whether a program takes the whole text; nil when that takes too many steps.
+  static func wholeMatch(_ program: PatternProgram, _ text: String) -> Bool? {
+    var text = text
+    let plain = text.withUTF8 { bytes -> Bool?? in
+      // A line break of two bytes is one character.
+      guard bytes.allSatisfy({ $0 < 0x80 && $0 != 0x0D }) else { return nil }
+      var match = PatternMatch(codes: bytes, characters: [])
+      return .some(match.run(program))
+    }
+    if let plain { return plain }
+    let characters = Array(text)
+    let codes = characters.map { character -> UInt8 in
+      character.utf8.count == 1 ? character.utf8.first ?? notASCII : notASCII
+    }
+    return codes.withUnsafeBufferPointer { codes in
+      var match = PatternMatch(codes: codes, characters: characters)
+      return match.run(program)
+    }
+  }
+
+  private init(codes: UnsafeBufferPointer<UInt8>, characters: [Character]) {
+    self.codes = codes
+    self.characters = characters
+  }
+
+  private mutating func run(_ program: PatternProgram) -> Bool? {
+    let state = ProgramState(program)
+    let answer = holds(state, from: 0, wholeText: true)
+    return stepsLeft < 0 ? nil : answer
+  }
+
+  /// Whether a program takes the text from a position on: to its end, or to anywhere.
+  private mutating func holds(_ state: ProgramState, from start: Int, wholeText: Bool) -> Bool {
+    var position = start
+    state.beginPosition()
+    var hasEnded = follow(0, at: position, state)
+    while stepsLeft >= 0 {
+      if hasEnded, !wholeText || position == codes.count { return true }
+      if position == codes.count || state.next.isEmpty { return false }
+      state.beginPosition()
+      hasEnded = false
+      for instruction in state.current {
+        guard case .take(let test) = state.program.instructions[instruction],
+          takes(state.program.tests[test], at: position)
+        else { continue }
+        if follow(instruction + 1, at: position + 1, state) { hasEnded = true }
+      }
+      position += 1
+    }
+    return false
+  }
+
+  @inline(__always)
+  private func takes(_ test: PreparedTest, at position: Int) -> Bool {
+    let code = codes[position]
+    return code < 0x80 ? test.holds(ascii: code) : test.test.holds(characters[position])
+  }
+
+  /// Adds the instructions that take the next character; whether the end is reached.
+  private mutating func follow(_ first: Int, at position: Int, _ state: ProgramState) -> Bool {
+    var hasEnded = false
+    state.waiting.append(first)
+    while let instruction = state.waiting.popLast() {
+      stepsLeft -= 1
+      guard stepsLeft >= 0, state.mark(instruction) else { continue }
+      switch state.program.instructions[instruction] {
+      case .take: state.next.append(instruction)
+      case .split(let one, let other):
+        state.waiting.append(other)
+        state.waiting.append(one)
+      case .jump(let target): state.waiting.append(target)
+      case .assert(let assertion):
+        if holds(assertion, at: position) { state.waiting.append(instruction + 1) }
+      case .look(let number, let isNegative):
+        if looks(number, at: position, state) != isNegative { state.waiting.append(instruction + 1) }
+      case .end: hasEnded = true
+      }
+    }
+    return hasEnded
+  }
+
+  private mutating func looks(_ number: Int, at position: Int, _ state: ProgramState) -> Bool {
+    let inner = state.lookahead(number, positions: codes.count + 1)
+    if let known = inner.known[position] { return known }
+    let answer = holds(inner, from: position, wholeText: false)
+    inner.known[position] = answer
+    return answer
+  }
+
+  private func holds(_ assertion: PatternAssertion, at position: Int) -> Bool {
+    switch assertion {
+    case .textStart: position == 0
+    case .textEnd: position == codes.count
+    case .lastLineEnd: position == codes.count || (position == codes.count - 1 && isNewline(position))
+    case .lineStart: position == 0 || isNewline(position - 1)
+    case .lineEnd: position == codes.count || isNewline(position)
+    case .wordBoundary: isWord(position - 1) != isWord(position)
+    case .noWordBoundary: isWord(position - 1) == isWord(position)
+    }
+  }
+
+  private func character(_ position: Int) -> Character? {
+    guard codes.indices.contains(position) else { return nil }
+    return codes[position] < 0x80 ? Character(Unicode.Scalar(codes[position])) : characters[position]
+  }
+
+  private func isNewline(_ position: Int) -> Bool { character(position)?.isNewline ?? false }
+
+  private func isWord(_ position: Int) -> Bool { character(position).map(CharacterTest.isWord) ?? false }
+}
+
+/// Where a program is.
+private final class ProgramState {
+  let program: PatternProgram
+  /// Instructions that take the character at the position before.
+  private(set) var current: [Int] = []
+  /// Instructions that take the next character.
+  var next: [Int] = []
+  /// Instructions to be followed without one.
+  var waiting: [Int] = []
+  /// What a lookahead has given, by position.
+  var known: [Bool?] = []
+  private var marks: [Int]
+  private var position = 0
+  private var lookaheads: [Int: ProgramState] = [:]
+
+  init(_ program: PatternProgram) {
+    self.program = program
+    marks = Array(repeating: 0, count: program.instructions.count)
+  }
+
+  /// Goes on to another position, at which no instruction is marked.
+  func beginPosition() {
+    swap(&current, &next)
+    next.removeAll(keepingCapacity: true)
+    position += 1
+  }
+
+  /// Marks an instruction; false where it is marked already.
+  func mark(_ instruction: Int) -> Bool {
+    if marks[instruction] == position { return false }
+    marks[instruction] = position
+    return true
+  }
+
+  func lookahead(_ number: Int, positions: Int) -> ProgramState {
+    if let known = lookaheads[number] { return known }
+    let state = ProgramState(program.lookaheads[number])
+    state.known = Array(repeating: nil, count: positions)
+    lookaheads[number] = state
+    return state
+  }
+}

@@ -1,0 +1,186 @@
+// From the text of a pattern to its parts: alternatives, sequences, repetitions and groups. Characters after a
+// backslash are in PatternParser+Escapes.swift, sets in brackets in PatternParser+Sets.swift.
+
+struct PatternParser {
+  let text: [Character]
+  /// The character to read next.
+  var position = 0
+  var options: Options
+  private var depth = 0
+
+  /// What `(?ims)` turns on or off, to the end of the group.
+  struct Options {
+    var ignoresCase: Bool
+    var dotTakesNewlines = false
+    var anchorsAtLines = false
+  }
+
+  init(_ pattern: String, ignoresCase: Bool) {
+    text = Array(pattern)
+    options = Options(ignoresCase: ignoresCase)
+  }
+
+  mutating func parse() throws(PatternError) -> PatternNode {
+    let node = try parseAlternatives()
+    if peek() != nil { throw PatternError("has a ) that nothing opens") }
+    return node
+  }
+
+  func peek(_ ahead: Int = 0) -> Character? {
+    position + ahead < text.count ? text[position + ahead] : nil
+  }
+
+  mutating func next() -> Character? {
+    defer { position += 1 }
+    return peek()
+  }
+
+  mutating func accept(_ character: Character) -> Bool {
+    guard peek() == character else { return false }
+    position += 1
+    return true
+  }
+
+  mutating func accept(_ characters: String) -> Bool {
+    guard text[position...].starts(with: characters) else { return false }
+    position += characters.count
+    return true
+  }
+
+  /// Goes one level down; the caller comes back up.
+  mutating func descend() throws(PatternError) {
+    depth += 1
+    guard depth <= RegularExpression.nestingLimit else {
+      throw PatternError("is nested deeper than \(RegularExpression.nestingLimit)")
+    }
+  }
+
+  mutating func ascend() { depth -= 1 }
+
+  // MARK: Structure
+
+  private mutating func parseAlternatives() throws(PatternError) -> PatternNode {
+    let outside = options
+    defer { options = outside }
+    var alternatives = [try parseSequence()]
+    while accept("|") { alternatives.append(try parseSequence()) }
+    return alternatives.count == 1 ? alternatives[0] : .alternatives(alternatives)
+  }
+
+  private mutating func parseSequence() throws(PatternError) -> PatternNode {
+    var parts: [PatternNode] = []
+    while let character = peek(), character != "|", character != ")" {
+      guard let part = try parseAtom() else { continue }
+      parts.append(try parseRepetition(of: part))
+    }
+    return parts.count == 1 ? parts[0] : .sequence(parts)
+  }
+
+  private mutating func parseRepetition(of part: PatternNode) throws(PatternError) -> PatternNode {
+    guard let (min, max) = try parseCounts() else { return part }
+    // How much a repetition prefers to take does not change whether the text matches.
+    if !accept("?"), accept("+") { throw PatternError.unsupported("a possessive quantifier") }
+    guard try parseCounts() == nil else { throw PatternError("has a quantifier after a quantifier") }
+    return .repeated(part, min: min, max: max)
+  }
+
+  private mutating func parseCounts() throws(PatternError) -> (min: Int, max: Int?)? {
+    if accept("*") { return (0, nil) }
+    if accept("+") { return (1, nil) }
+    if accept("?") { return (0, 1) }
+    let start = position
+    guard accept("{") else { return nil }
+    let low = parseNumber()
+    var high = low
+    let isOpen = accept(",")
+    if isOpen { high = parseNumber() }
+    guard accept("}"), low != nil || high != nil else {
+      // A brace that begins no count is a character.
+      position = start
+      return nil
+    }
+    if let low, let high, low > high { throw PatternError("has a repetition {\(low),\(high)}") }
+    return (low ?? 0, high)
+  }
+
+  private mutating func parseNumber() -> Int? {
+    var digits = ""
+    while let character = peek(), character.isASCII, character.isNumber {
+      digits.append(character)
+      position += 1
+    }
+    // Anything larger does not fit a program anyway.
+    return digits.isEmpty ? nil : Int(digits.prefix(9))
+  }
+
+  /// One character, set, group or assertion; nil for what stands for nothing, such as a comment.
+  private mutating func parseAtom() throws(PatternError) -> PatternNode? {
+    guard let character = next() else { return nil }
+    switch character {
+    case "(": return try parseGroup()
+    case "[": return test(try parseSet())
+    case ".": return test(options.dotTakesNewlines ? .any : .not(.newline))
+    case "^": return .assertion(options.anchorsAtLines ? .lineStart : .textStart)
+    case "$": return .assertion(options.anchorsAtLines ? .lineEnd : .textEnd)
+    case "\\": return try parseEscape()
+    case "*", "+", "?": throw PatternError("has the quantifier \(character) after nothing to repeat")
+    default: return test(literal(character))
+    }
+  }
+
+  func test(_ test: CharacterTest) -> PatternNode { .test(PreparedTest(test)) }
+
+  func literal(_ character: Character) -> CharacterTest {
+    .character(character, lowercased: options.ignoresCase ? character.lowercased() : nil)
+  }
+
+  // MARK: Groups
+
+  private mutating func parseGroup() throws(PatternError) -> PatternNode? {
+    guard accept("?") else { return try parseRestOfGroup() }
+    if accept(":") { return try parseRestOfGroup() }
+    if accept("=") { return .lookahead(try parseRestOfGroup(), isNegative: false) }
+    if accept("!") { return .lookahead(try parseRestOfGroup(), isNegative: true) }
+    if accept("<=") || accept("<!") { throw PatternError.unsupported("a lookbehind") }
+    if accept(">") { throw PatternError.unsupported("an atomic group") }
+    if accept("<") || accept("P<") {
+      while let character = next(), character != ">" {}
+      return try parseRestOfGroup()
+    }
+    if accept("#") {
+      while let character = next(), character != ")" {}
+      return nil
+    }
+    return try parseOptionGroup()
+  }
+
+  /// The rest of a group, its beginning read already.
+  private mutating func parseRestOfGroup() throws(PatternError) -> PatternNode {
+    try descend()
+    defer { ascend() }
+    let node = try parseAlternatives()
+    guard accept(")") else { throw PatternError("has a ( that nothing closes") }
+    return node
+  }
+
+  /// `(?i)` to the end of the group around it, or `(?i:…)`.
+  private mutating func parseOptionGroup() throws(PatternError) -> PatternNode? {
+    let outside = options
+    var isOn = true
+    while let character = next() {
+      switch character {
+      case "-": isOn = false
+      case "i": options.ignoresCase = isOn
+      case "s": options.dotTakesNewlines = isOn
+      case "m": options.anchorsAtLines = isOn
+      case ")": return nil
+      case ":":
+        let node = try parseRestOfGroup()
+        options = outside
+        return node
+      default: throw PatternError("has a group (?\(character), which is not known")
+      }
+    }
+    throw PatternError("has a ( that nothing closes")
+  }
+}

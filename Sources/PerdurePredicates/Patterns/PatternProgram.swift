@@ -1,0 +1,122 @@
+// From the parts of a pattern to instructions.
+
+/// A part of a pattern.
+indirect enum PatternNode: Sendable {
+  case test(PreparedTest)
+  case sequence([PatternNode])
+  case alternatives([PatternNode])
+  /// So many times at least, and at most where there is an end.
+  case repeated(PatternNode, min: Int, max: Int?)
+  case assertion(PatternAssertion)
+  /// Whether what follows begins so, or does not.
+  case lookahead(PatternNode, isNegative: Bool)
+}
+
+/// What a position must be.
+enum PatternAssertion: Sendable {
+  case textStart, textEnd
+  /// The end, or before a line break that is the last character.
+  case lastLineEnd
+  case lineStart, lineEnd
+  case wordBoundary, noWordBoundary
+}
+
+/// Instructions that follow all ways to match at once.
+struct PatternProgram: Sendable {
+  enum Instruction: Sendable {
+    /// Takes one character for which a test holds, and goes on with the next instruction.
+    case take(Int)
+    /// Goes on in both places.
+    case split(Int, Int)
+    case jump(Int)
+    case assert(PatternAssertion)
+    case look(Int, isNegative: Bool)
+    case end
+  }
+
+  /// The most instructions, those of lookaheads included.
+  private static let sizeMax = 20_000
+
+  private(set) var instructions: [Instruction] = []
+  private(set) var tests: [PreparedTest] = []
+  /// What lookaheads look for.
+  private(set) var lookaheads: [PatternProgram] = []
+
+  init(_ node: PatternNode) throws(PatternError) {
+    var room = Self.sizeMax
+    try self.init(node, room: &room)
+  }
+
+  private init(_ node: PatternNode, room: inout Int) throws(PatternError) {
+    try append(node, &room)
+    instructions.append(.end)
+  }
+
+  private mutating func add(_ instruction: Instruction, _ room: inout Int) throws(PatternError) {
+    room -= 1
+    guard room >= 0 else {
+      throw PatternError("is too large: repetitions such as {1000} are written out")
+    }
+    instructions.append(instruction)
+  }
+
+  private mutating func append(_ node: PatternNode, _ room: inout Int) throws(PatternError) {
+    switch node {
+    case .test(let test):
+      try add(.take(tests.count), &room)
+      tests.append(test)
+    case .sequence(let parts): for part in parts { try append(part, &room) }
+    case .alternatives(let parts): try append(parts[...], &room)
+    case .repeated(let part, let min, let max): try append(part, min, max, &room)
+    case .assertion(let assertion): try add(.assert(assertion), &room)
+    case .lookahead(let part, let isNegative):
+      try add(.look(lookaheads.count, isNegative: isNegative), &room)
+      lookaheads.append(try PatternProgram(part, room: &room))
+    }
+  }
+
+  private mutating func append(
+    _ alternatives: ArraySlice<PatternNode>, _ room: inout Int
+  ) throws(PatternError) {
+    var ends: [Int] = []
+    for (position, part) in alternatives.enumerated() {
+      if position == alternatives.count - 1 {
+        try append(part, &room)
+        break
+      }
+      let split = instructions.count
+      try add(.split(split + 1, 0), &room)
+      try append(part, &room)
+      ends.append(instructions.count)
+      try add(.jump(0), &room)
+      instructions[split] = .split(split + 1, instructions.count)
+    }
+    for end in ends { instructions[end] = .jump(instructions.count) }
+  }
+
+  private mutating func append(
+    _ part: PatternNode, _ min: Int, _ max: Int?, _ room: inout Int
+  ) throws(PatternError) {
+    for _ in 0..<min {
+      let size = instructions.count
+      try append(part, &room)
+      // A part without instructions stays so, however often it is repeated.
+      if instructions.count == size { return }
+    }
+    guard let max else {
+      let split = instructions.count
+      try add(.split(split + 1, 0), &room)
+      try append(part, &room)
+      try add(.jump(split), &room)
+      instructions[split] = .split(split + 1, instructions.count)
+      return
+    }
+    var splits: [Int] = []
+    for _ in min..<Swift.max(min, max) {
+      splits.append(instructions.count)
+      try add(.split(instructions.count + 1, 0), &room)
+      try append(part, &room)
+    }
+    for split in splits { instructions[split] = .split(split + 1, instructions.count) }
+  }
+}

@@ -1,0 +1,131 @@
+import PerdureTestSupport
+import Testing
+import _StringProcessing
+
+@testable import PerdurePredicates
+
+@Suite("Regular expressions")
+struct RegularExpressionTests {
+  private func matches(
+    _ pattern: String, _ text: String, _ options: StringOptions = []
+  ) throws -> Bool {
+    try RegularExpression(pattern, options: options).matches(text)
+  }
+
+  @Test(
+    "A pattern on which backtracking takes exponential time ends at once",
+    arguments: [
+      "(a+)+b", "(a*)*b", "(a|a)*b", "(a|aa)+b", "(.*a){20}b", "((a+)*)*b", "(?:a?){30}a{30}b",
+      "(?=(a+)+b).*", "(?:(?=.*b)a)*b", "(?=.*(?=.*(?=.*(?=.*(?=.*b))))).*",
+    ])
+  func exponential(_ pattern: String) throws {
+    let expression = try RegularExpression(pattern, options: [])
+    #expect(try !expression.matches(String(repeating: "a", count: 40)))
+    #expect(try !expression.matches(String(repeating: "a", count: 40) + "é"))
+    _ = try expression.matches(String(repeating: "a", count: 39) + "b")
+  }
+
+  @Test("A match that takes too many steps throws, and says what to do")
+  func tooManySteps() throws {
+    let expression = try RegularExpression("(?:(?=.*x)[a-z]{0,50})*", options: [])
+    let text = String(repeating: "abcdefghij", count: 3_000) + "x"
+    let error = #expect(throws: PredicateEvaluationError.self) { try expression.matches(text) }
+    #expect(error?.code == .matchTooLong)
+    // The same work without lookahead is linear.
+    #expect(try matches("(?:[a-z]{0,50})*", text))
+  }
+
+  @Test(
+    "A pattern with parts that are not known or not supported is refused when it is read",
+    arguments: [
+      "(", ")", "[", "[a", "a**", "*a", "+", "(a)\\1", "\\k<x>", "(?<=a)b", "(?<!a)b", "(?>a)", "a++", "a*+",
+      "a{2,1}", "\\", "\\y", "[b-a]", "[a-\\d]", "\\p{Klingon}", "[[:nonsense:]]", "(?z)a", "\\x{}",
+      "\\u{110000}",
+      "(a{1000}){1000}", String(repeating: "(", count: 60) + String(repeating: ")", count: 60),
+      String(repeating: "a", count: 10_001),
+    ])
+  func refused(_ pattern: String) {
+    let error = #expect(throws: PredicateEvaluationError.self) { try matches(pattern, "a") }
+    #expect(error?.code == .invalidPattern)
+    #expect("\(String(describing: error))".count < 500)
+  }
+
+  @Test("Reading a pattern that repeats nothing very often ends")
+  func repeatedNothing() throws {
+    #expect(try matches("(((){999999999}){999999999}){999999999}a", "a"))
+  }
+
+  @Test("Parts of patterns mean what they say")
+  func parts() throws {
+    let cases: [(String, String, Bool)] = [
+      ("", "", true), ("", "a", false), ("a|b|", "", true), ("a{2,3}", "aaa", true),
+      ("a{2,3}", "aaaa", false),
+      ("a{2}", "aa", true), ("a{2,}", "a", false), ("a{,2}", "aa", true), ("a{", "a{", true),
+      ("a??b", "b", true),
+      ("(?i)ABC", "abc", true), ("(?i:A)B", "aB", true), ("(?i:A)B", "ab", false), ("a(?#note)b", "ab", true),
+      (".", "\n", false), ("(?s).", "\n", true), ("a$(?s:.)^b", "a\nb", false),
+      ("(?m)a$(?s:.)^b", "a\nb", true),
+      ("\\Qa.b\\E", "a.b", true), ("\\Qa.b\\E", "axb", false), ("\\bfoo\\b.*", "foo bar", true),
+      ("foo\\B.*", "foo bar", false), ("(?=.*\\d)(?=.*[a-z]).{4,}", "abc1", true),
+      ("(?=.*\\d)(?=.*[a-z]).{4,}", "abcd", false), ("(?!.*\\d).*", "abcd", true),
+      ("(?!.*\\d).*", "ab1d", false),
+      ("[^a-c]+", "xyz", true), ("[^a-c]+", "xbz", false), ("[a-z&&[^aeiou]]+", "xyz", true),
+      ("[a-z&&[^aeiou]]+", "xaz", false), ("[\\w--\\d]+", "ab", true), ("[\\w--\\d]+", "a1", false),
+      ("[]a]+", "]a", true), ("[a-]+", "a-", true), ("[\\-a]+", "-a", true), ("[[:alpha:]]+", "aé", true),
+      ("[[:^alpha:]]+", "12", true), ("\\p{Lu}\\p{Ll}+", "Ab", true), ("\\P{L}+", "12", true),
+      ("\\x41", "A", true),
+      ("\\u00e9", "e\u{301}", true), ("\\u{1F600}", "\u{1F600}", true), ("\\t\\n\\r", "\t\n\r", true),
+      (".", "\r\n", false), ("\\R", "\r\n", true), ("\\X", "👨‍👩‍👧", true), (".", "👨‍👩‍👧", true),
+      ("é", "e\u{301}", true),
+      ("[à-ÿ]", "é", true), ("[a-z]", "e\u{301}", false), ("(?<year>\\d{4})-(?P<m>\\d\\d)", "2024-05", true),
+      ("\\s\\S\\h", " x\t", true), ("a\\.b", "a.b", true), ("a\\.b", "axb", false), ("\\Aab\\z", "ab", true),
+    ]
+    for (pattern, text, expected) in cases {
+      #expect(try matches(pattern, text) == expected, "\(pattern) on \(text.debugDescription)")
+    }
+    #expect(try matches("straße", "STRASSE", .caseInsensitive) == false)
+    #expect(try matches("É[a-c]+", "ébC", .caseInsensitive))
+    #expect(try matches("resume", "résumé", .diacriticInsensitive))
+    #expect(try matches("[e]+", "éè", .diacriticInsensitive))
+  }
+
+  @Test("A random pattern matches what the standard library's engine matches")
+  func differential() throws {
+    var random = SeededGenerator.forTest("regular expressions")
+    var matched = 0
+    for _ in 0..<1_500 {
+      let pattern = Self.pattern(3, &random)
+      // The other engine backtracks: short texts, and no repetition of repetitions.
+      guard let regex = try? Regex(pattern) else { continue }
+      let ignoresCase = random.chance(30)
+      let other = ignoresCase ? regex.ignoresCase() : regex
+      let expression = try RegularExpression(pattern, options: ignoresCase ? .caseInsensitive : [])
+      for _ in 0..<8 {
+        let text = Self.text(&random)
+        let expected = try other.wholeMatch(in: text) != nil
+        if expected { matched += 1 }
+        #expect(try expression.matches(text) == expected, "\(pattern) on \(text.debugDescription)")
+      }
+    }
+    #expect(matched > 300)
+  }
+
+  private static func text(_ random: inout SeededGenerator) -> String {
+    (0..<Int.random(in: 0...5, using: &random)).map { _ in
+      random.pick(["a", "b", "B", "1", "_", " ", "é", "e\u{301}", "E", ".", "-", "日"])
+    }.joined()
+  }
+
+  private static func pattern(_ depth: Int, _ random: inout SeededGenerator) -> String {
+    switch Int.random(in: 0..<(depth > 0 ? 10 : 4), using: &random) {
+    case 0, 1: return random.pick(["a", "b", "B", "1", "é", "_", "\\.", "日", "-"])
+    case 2: return random.pick([".", "\\d", "\\w", "\\s", "\\D", "\\S", "[ab]", "[^a]", "[a-e1]", "[^\\w]"])
+    case 3: return random.pick(["", "\\w", "."])
+    case 4, 5: return pattern(depth - 1, &random) + pattern(depth - 1, &random)
+    case 6: return "(?:" + pattern(depth - 1, &random) + "|" + pattern(depth - 1, &random) + ")"
+    case 7: return "(" + pattern(0, &random) + ")" + random.pick(["*", "+", "?", "{2}", "{1,2}", "*?", "??"])
+    case 8: return random.pick(["(?=", "(?!"]) + pattern(depth - 1, &random) + ")"
+    default: return "(?:" + pattern(1, &random) + ")" + random.pick(["?", "{0,2}", "{2}"])
+    }
+  }
+}
