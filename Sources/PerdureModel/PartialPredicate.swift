@@ -40,7 +40,7 @@ struct PartialPredicate {
       return PartialPredicateFlaw(
         message: "\(comparison) asks other objects.", remedy: "Ask about the object's own attributes.")
     }
-    switch (comparison.left, comparison.right) {
+    switch (comparison.left.withExactLiteral, comparison.right.withExactLiteral) {
     case (let left, .constant(let value)):
       return flaw(in: comparison, left, comparison.op, value)
     case (.constant(let value), let right) where comparison.op.isSymmetric:

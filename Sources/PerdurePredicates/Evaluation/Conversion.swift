@@ -11,7 +11,8 @@ enum Conversion {
     guard case .string(let name) = type, let convert = conversions[name] else {
       throw PredicateEvaluationError(
         .invalidOperand,
-        "CAST to \(type) is unknown; use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID or NSURL.")
+        "CAST to \(type.description.shortened) is unknown; use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID or NSURL."
+      )
     }
     return convert(value)
   }

@@ -105,9 +105,15 @@ extension PredicateEvaluator {
     throw PredicateEvaluationError(.invalidOperand, "A text function needs text, not \(value.kindName).")
   }
 
+  /// A whole number of 64 bits; one beyond `Int64.max` by its bits, such as the mask 0x8000000000000000.
   private static func integer(_ value: Value) throws(PredicateEvaluationError) -> Int64 {
-    if case .integer(let integer) = try Arithmetic.number(value) { return integer }
-    throw PredicateEvaluationError(.invalidOperand, "A bitwise function needs whole numbers.")
+    switch try Arithmetic.number(value) {
+    case .integer(let integer): return integer
+    case .decimal(let decimal):
+      if let bits = UInt64(decimal.description) { return Int64(bitPattern: bits) }
+    default: break
+    }
+    throw PredicateEvaluationError(.invalidOperand, "A bitwise function needs whole numbers of 64 bits.")
   }
 
   private static func length(_ value: Value) throws(PredicateEvaluationError) -> Value {

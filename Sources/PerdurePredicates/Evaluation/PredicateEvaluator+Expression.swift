@@ -121,6 +121,42 @@ extension PredicateEvaluator {
     return .collection(reached)
   }
 
+  /// What the operator of a path makes of each group (E7); nil for a path that does not cross several collections.
+  static func groups(
+    _ path: PropertyPath, from start: Operand
+  ) throws(PredicateEvaluationError) -> [Operand]? {
+    guard let aggregate = path.aggregate, aggregate.givesOneValue, path.names.count > 1 else { return nil }
+    var groups: [Operand] = []
+    let isSplit = try collect(aggregate, path.names[...], from: start, &groups)
+    return isSplit ? groups : nil
+  }
+
+  /// Appends the value of each group; whether the path crosses several collections.
+  private static func collect(
+    _ aggregate: CollectionOperator, _ names: ArraySlice<String>, from start: Operand,
+    _ groups: inout [Operand]
+  ) throws(PredicateEvaluationError) -> Bool {
+    var (operand, rest) = (start, names)
+    while let name = rest.popFirst() {
+      guard case .object(let source) = operand else { break }
+      let isSplit = source.reachesMany(through: name, then: rest)
+      guard let next = try step(name, then: rest, from: source), !next.isNull else { return isSplit }
+      operand = next
+      guard case .collection(let elements) = next else { continue }
+      if isSplit {
+        for element in elements { _ = try collect(aggregate, rest, from: element, &groups) }
+        return true
+      }
+      groups.append(try Aggregation.apply(aggregate, to: try follow(rest, from: next).spread))
+      return false
+    }
+    if case .collection(let elements) = operand {
+      for element in elements { _ = try collect(aggregate, names, from: element, &groups) }
+      return true
+    }
+    return false
+  }
+
   /// One step; nil for no elements at all (E3).
   private static func step(
     _ name: String, then rest: ArraySlice<String>, from source: any PropertySource

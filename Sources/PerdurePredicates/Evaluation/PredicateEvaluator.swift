@@ -11,6 +11,8 @@
 //   E5. AND and OR stop at the first part that decides; an error in a later part does not show.
 //   E6. A collection can equal another one, contain something, and be what something is IN. To compare it
 //       with a single value, null included, takes ANY, ALL, NONE or an aggregate; else it is an error.
+//   E7. Under ANY and ALL a collection operator on a path over several to-many relationships works on what the last
+//       one gives, for each object before it: `ANY teams.members.@count > 1` asks for a team with two members.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -98,15 +100,19 @@ extension PredicateEvaluator {
       chosen.right = try self.chosen(comparison.right, in: scope)
       return try evaluate(chosen, in: scope)
     }
-    let left = try operand(of: comparison.left, in: scope)
-    let right = try operand(of: comparison.right, in: scope)
+    var left = try operand(of: comparison.left, in: scope)
+    var right = try operand(of: comparison.right, in: scope)
+    if let exact = comparison.right.longLiteral, left.isDecimal { right = .value(.decimal(exact)) }
+    if let exact = comparison.left.longLiteral, right.isDecimal { left = .value(.decimal(exact)) }
     switch comparison.modifier {
     case .direct: return try compare(left, comparison, right)
     case .any:
-      for element in left.spread where try compare(element, comparison, right) { return true }
+      let elements = try groups(comparison.left, in: scope) ?? left.spread
+      for element in elements where try compare(element, comparison, right) { return true }
       return false
     case .all:
-      for element in left.spread where try !compare(element, comparison, right) { return false }
+      let elements = try groups(comparison.left, in: scope) ?? left.spread
+      for element in elements where try !compare(element, comparison, right) { return false }
       return true
     }
   }
@@ -115,6 +121,18 @@ extension PredicateEvaluator {
 // MARK: Comparisons
 
 extension PredicateEvaluator {
+  /// What a collection operator makes of each group that a path crosses (E7); nil where there is nothing to group.
+  private func groups(
+    _ expression: FetchExpression, in scope: Scope
+  ) throws(PredicateEvaluationError) -> [Operand]? {
+    switch expression {
+    case .keyPath(let path): return try Self.groups(path, from: scope.root)
+    case .member(let base, let path) where path.aggregate != nil && path.names.count > 1:
+      return try Self.groups(path, from: try operand(of: base, in: scope))
+    default: return nil
+    }
+  }
+
   /// What a TERNARY stands for here: whether that is many values is up to what it has chosen (E6).
   private func chosen(
     _ expression: FetchExpression, in scope: Scope
@@ -168,7 +186,7 @@ extension PredicateEvaluator {
     }
     throw PredicateEvaluationError(
       .invalidOperand,
-      "\(asked) has any number of values, and \(comparison.op.rawValue) compares one. Write ANY, ALL or NONE "
+      "\(asked.shortDescription) has any number of values, and \(comparison.op.rawValue) compares one. Write ANY, ALL or NONE "
         + "before the comparison, or ask for one value: @count, @min, @max, @sum or @avg.")
   }
 
@@ -221,6 +239,10 @@ extension PredicateEvaluator {
 }
 
 extension Operand {
+  fileprivate var isDecimal: Bool {
+    if case .value(.decimal) = self { true } else { false }
+  }
+
   fileprivate var isCollection: Bool {
     if case .collection = self { true } else { false }
   }

@@ -59,7 +59,7 @@ extension FetchPredicate {
 extension FetchComparison {
   fileprivate var simplified: FetchPredicate {
     if op == .in, modifier == .direct, right == .constant(.list([])) { return .false }
-    guard case .constant = left, case .constant = right,
+    guard left.isConstant, right.isConstant,
       let truth = try? FetchPredicate.comparison(self).evaluate(with: .null)
     else { return .comparison(self) }
     return truth ? .true : .false
@@ -78,7 +78,7 @@ extension FetchExpression {
     switch inner {
     case .conditional(.true, let first, _): return first
     case .conditional(.false, _, let second): return second
-    case .function(let function, _) where !function.isPure: return inner
+    case .function(let function, _) where !function.isPure || inner.longLiteral != nil: return inner
     case .subquery, .constant, .keyPath, .variable, .evaluatedObject, .conditional: return inner
     default: return inner.computed
     }

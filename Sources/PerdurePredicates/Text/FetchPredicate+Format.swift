@@ -41,6 +41,7 @@ extension FetchPredicate {
   /// | `a[0]`, `a[FIRST]`, `a[LAST]`, `a[SIZE]` | elements, number | `marks[0] == 3 AND marks[SIZE] == 2` |
   /// | `length` | of a text: its characters | `name.length == 3` |
   /// | `+`, `-`, `*`, `/`, `**` | arithmetic | `age * 2 - 2 ** 3 == 64` |
+  /// | `&`, `\|`, `^`, `~`, `<<`, `>>` | bits of whole numbers | `(age & 4) != 0 AND age >> 2 == 9` |
   /// | `SUBQUERY(c, $x, p)` | whom it holds for | `SUBQUERY(company.employees, $x, $x.age > 30) != {}` |
   /// | `TERNARY(p, a, b)` | one value or another | `TERNARY(age > 30, 'old', 'young') == 'old'` |
   /// | `CAST(a, "NSDate")` | a value as another type | `born == CAST(100, "NSDate")` |
@@ -51,6 +52,9 @@ extension FetchPredicate {
   /// | `$name` | a variable | `age == $x` |
   /// | `%@`, `%d`, `%f`, `%s` | any argument, a whole number, any number, text | `name == %@ AND age == %d` |
   /// | `%K` | an argument that is a path | `%K == 36` |
+  ///
+  /// A fraction with more digits than a Double holds is exact where it is compared with a Decimal.
+  /// Operators on bits bind more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
   ///
   /// `CAST` knows `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and `NSURL`.
   ///

@@ -181,9 +181,9 @@ extension PredicateLexer {
     return String(decoding: [bytes[position]], as: UTF8.self)
   }
 
-  private static let singles = Set("(){}[],.=<>!+-*/".utf8)
+  private static let singles = Set("(){}[],.=<>!+-*/&|^~".utf8)
   private static let pairs: [(UInt8, UInt8)] = [
-    "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", ":=",
+    "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", ":=", "<<", ">>",
   ].map { pair in (Array(pair.utf8)[0], Array(pair.utf8)[1]) }
 
   /// `@`, `K`, or the letters of a C format specifier.

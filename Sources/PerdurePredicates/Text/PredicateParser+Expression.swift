@@ -2,10 +2,17 @@
 // primary: `[index]` and `.path`.
 //
 //   UNION INTERSECT MINUS   1 (loosest)
-//   + -                     2
-//   * /                     3
-//   **                      4
-//   sign                    5
+//   |                       2
+//   ^                       3
+//   &                       4
+//   << >>                   5
+//   + -                     6
+//   * /                     7
+//   **                      8
+//   sign, ~                 9
+//
+// The operators on bits are in the order of C among themselves, and bind less tightly than arithmetic, but
+// more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
 
 extension PredicateParser {
   private typealias Binary = (precedence: Int, build: (FetchExpression, FetchExpression) -> FetchExpression)
@@ -14,7 +21,7 @@ extension PredicateParser {
 
   /// Reads an expression.
   mutating func parseExpression(minimum: Int = 1) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
-    let left = try isSymbol("-") ? parseNegative() : parsePostfixed()
+    let left = try isSymbol("-") || isSymbol("~") ? parseSigned() : parsePostfixed()
     return startsOperator ? try parseOperators(after: left, minimum: minimum) : left
   }
 
@@ -41,11 +48,9 @@ extension PredicateParser {
 
   private func binaryOperator() -> Binary? {
     switch token.kind {
-    case .symbol("+"): return (2, { .function(.add, [$0, $1]) })
-    case .symbol("-"): return (2, { .function(.subtract, [$0, $1]) })
-    case .symbol("*"): return (3, { .function(.multiply, [$0, $1]) })
-    case .symbol("/"): return (3, { .function(.divide, [$0, $1]) })
-    case .symbol("**"): return (4, { .function(.raise, [$0, $1]) })
+    case .symbol(let symbol):
+      guard let (precedence, function) = Self.infixFunctions[symbol] else { return nil }
+      return (precedence, { .function(function, [$0, $1]) })
     case .word(let word):
       guard let operation = FetchExpression.SetOperation(rawValue: word.uppercased()) else { return nil }
       return (1, { .set(operation, $0, $1) })
@@ -53,19 +58,28 @@ extension PredicateParser {
     }
   }
 
-  /// Minus signs and what they stand before. The last sign belongs to a number (N3).
-  private mutating func parseNegative() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
-    var signs = 0
-    while try acceptSymbol("-") { signs += 1 }
+  private static let infixFunctions: [String: (precedence: Int, function: FetchFunction)] = [
+    "|": (2, .bitwiseOr), "^": (3, .bitwiseXor), "&": (4, .bitwiseAnd), "<<": (5, .leftShift),
+    ">>": (5, .rightShift), "+": (6, .add), "-": (6, .subtract), "*": (7, .multiply), "/": (7, .divide),
+    "**": (8, .raise),
+  ]
+
+  /// Signs and what they stand before. A minus directly before a number belongs to the number (N3).
+  private mutating func parseSigned() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
+    var signs: [FetchFunction] = []
+    while isSymbol("-") || isSymbol("~") {
+      signs.append(isSymbol("-") ? .negate : .onesComplement)
+      try advance()
+    }
     var expression: Grown<FetchExpression>
-    if case .number(let digits) = token.kind {
-      signs -= 1
+    if case .number(let digits) = token.kind, signs.last == .negate {
+      signs.removeLast()
       expression = try parsePostfix(try parseNumber(digits, isNegative: true))
     } else {
       expression = try parsePostfixed()
     }
-    for _ in 0..<signs {
-      expression = try grow(.function(.negate, [expression.node]), over: [expression.height])
+    for sign in signs.reversed() {
+      expression = try grow(.function(sign, [expression.node]), over: [expression.height])
     }
     return expression
   }
@@ -78,12 +92,13 @@ extension PredicateParser {
   private mutating func parseNumber(
     _ digits: String, isNegative: Bool
   ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
-    guard let value = Value(number: digits, isNegative: isNegative) else {
+    guard let number = FetchExpression(number: digits, isNegative: isNegative) else {
       throw failure(
         .badLiteral, expected: "a number such as 12, 0x1F, 1.5 or 1e10", found: foundToken,
         remedy: "Put text in quotes; a property name cannot begin with a digit unless escaped with #.")
     }
-    return try parseConstant(value)
+    try advance()
+    return leaf(number)
   }
 
   private func leaf(_ expression: FetchExpression) -> Grown<FetchExpression> {

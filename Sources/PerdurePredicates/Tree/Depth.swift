@@ -1,0 +1,85 @@
+// How deep a tree is. Everything that walks a predicate calls itself once a level, so a fetch takes no deeper one
+// than its stack is sure to hold. AND in AND, OR in OR and NOT of NOT are no levels: they are made flat, in a loop.
+
+extension FetchPredicate {
+  /// The most levels that a fetch takes. A text has at most 50.
+  package static let levelMax = 200
+
+  /// The predicate with the same meaning, at most so many levels deep; nil when it is deeper.
+  ///
+  /// - Complexity: O(n) for n nodes; no copy for a predicate of few levels.
+  package func flattened(levels: Int = levelMax) -> FetchPredicate? {
+    if isWithin(levels: min(levels, 50)) { return self }
+    var isTooDeep = false
+    let flat = flat(levels, &isTooDeep)
+    return isTooDeep ? nil : flat
+  }
+
+  fileprivate func isWithin(levels: Int) -> Bool {
+    if levels == 0 { return false }
+    var isWithin = true
+    forEachChild(
+      predicate: { isWithin = isWithin && $0.isWithin(levels: levels - 1) },
+      expression: { isWithin = isWithin && $0.isWithin(levels: levels - 1) })
+    return isWithin
+  }
+
+  fileprivate func flat(_ levels: Int, _ isTooDeep: inout Bool) -> FetchPredicate {
+    if levels == 0 || isTooDeep {
+      isTooDeep = true
+      return .true
+    }
+    switch self {
+    case .and: return .and(joinedParts(ofAnd: true).map { $0.flat(levels - 1, &isTooDeep) })
+    case .or: return .or(joinedParts(ofAnd: false).map { $0.flat(levels - 1, &isTooDeep) })
+    case .not:
+      var (inner, isNegated) = (self, false)
+      while case .not(let part) = inner { (inner, isNegated) = (part, !isNegated) }
+      let flat = inner.flat(levels - 1, &isTooDeep)
+      return isNegated ? .not(flat) : flat
+    default:
+      var isDeep = (false, false)
+      let flat = mapChildren(
+        predicate: { $0.flat(levels - 1, &isDeep.0) }, expression: { $0.flat(levels - 1, &isDeep.1) })
+      isTooDeep = isTooDeep || isDeep.0 || isDeep.1
+      return flat
+    }
+  }
+
+  /// The parts of an AND or OR and of those directly in it, in order.
+  private func joinedParts(ofAnd isAnd: Bool) -> [FetchPredicate] {
+    var parts: [FetchPredicate] = []
+    var waiting = [self]
+    while let next = waiting.popLast() {
+      switch next {
+      case .and(let inner) where isAnd: waiting += inner.reversed()
+      case .or(let inner) where !isAnd: waiting += inner.reversed()
+      default: parts.append(next)
+      }
+    }
+    return parts
+  }
+}
+
+extension FetchExpression {
+  fileprivate func isWithin(levels: Int) -> Bool {
+    if levels == 0 { return false }
+    var isWithin = true
+    forEachChild(
+      predicate: { isWithin = isWithin && $0.isWithin(levels: levels - 1) },
+      expression: { isWithin = isWithin && $0.isWithin(levels: levels - 1) })
+    return isWithin
+  }
+
+  fileprivate func flat(_ levels: Int, _ isTooDeep: inout Bool) -> FetchExpression {
+    if levels == 0 || isTooDeep {
+      isTooDeep = true
+      return .constant(.null)
+    }
+    var isDeep = (false, false)
+    let flat = mapChildren(
+      predicate: { $0.flat(levels - 1, &isDeep.0) }, expression: { $0.flat(levels - 1, &isDeep.1) })
+    isTooDeep = isDeep.0 || isDeep.1
+    return flat
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+@Suite("Operators on bits")
+struct BitOperatorTests {
+  private func value(_ format: String, _ values: [String: Value] = [:]) throws -> Value {
+    try FetchExpression(format: format).value(with: TestObject(1, values))
+  }
+
+  @Test("Bind in the order of C, less tightly than arithmetic and more tightly than comparisons")
+  func precedence() throws {
+    for (format, same) in [
+      ("a | b & c", "a | (b & c)"), ("a ^ b & c", "a ^ (b & c)"), ("a | b ^ c", "a | (b ^ c)"),
+      ("a & b << 1", "a & (b << 1)"), ("a << 1 + 1", "a << (1 + 1)"), ("a & b + c", "a & (b + c)"),
+      ("a << 1 << 2", "(a << 1) << 2"), ("~a & b", "(~a) & b"), ("~a ** 2", "(~a) ** 2"), ("-~a", "-(~a)"),
+      ("~-1", "~(-1)"), ("~~a", "~(~a)"), ("a&b|c", "(a & b) | c"), ("bitwiseAnd:with:(a, b)", "a & b"),
+    ] {
+      #expect(try FetchExpression(format: format) == FetchExpression(format: same), "\(format)")
+    }
+    for (format, same) in [
+      ("a & 4 != 0", "(a & 4) != 0"), ("(a & 4) != 0 || b == 1", "((a & 4) != 0) OR b == 1"),
+      ("a & 1 == 1 && b | 2 == 3", "(a & 1) == 1 AND (b | 2) == 3"), ("a<<2>b", "(a << 2) > b"),
+      ("a>>2<b", "(a >> 2) < b"), ("a & b IN {1, 2}", "(a & b) IN {1, 2}"),
+    ] {
+      let predicate = try FetchPredicate(format: format)
+      #expect(try predicate == FetchPredicate(format: same), "\(format)")
+      #expect(try FetchPredicate(format: predicate.predicateFormat) == predicate, "\(format)")
+    }
+    for format in ["a &", "a & & b", "| a == 1", "a == ~", "a ^ == 1", "a << > 1"] {
+      #expect(throws: PredicateSyntaxError.self, "\(format)") { try FetchPredicate(format: format) }
+    }
+  }
+
+  @Test("Compute what Swift computes, on whole numbers of 64 bits")
+  func values() throws {
+    var random = SeededGenerator.forTest("bit operators")
+    for _ in 0..<300 {
+      let a = random.chance(30) ? random.pick([0, -1, .min, .max]) : Int64(truncatingIfNeeded: random.next())
+      let b =
+        random.chance(50)
+        ? Int64.random(in: -70...70, using: &random) : Int64(truncatingIfNeeded: random.next())
+      let values: [String: Value] = ["a": .integer(a), "b": .integer(b)]
+      for (format, expected) in [
+        ("a & b", a & b), ("a | b", a | b), ("a ^ b", a ^ b), ("~a", ~a), ("a << b", a << b),
+        ("a >> b", a >> b),
+      ] {
+        #expect(try value(format, values) == .integer(expected), "\(format) of \(a) and \(b)")
+      }
+    }
+    #expect(try value("a & 0x8000000000000000", ["a": .integer(-1)]) == .integer(.min))
+    #expect(try value("a & 1", ["a": .null]) == .null)
+    #expect(try value("a | 2", ["a": .bool(true)]) == .integer(3))
+    for other: Value in [.double(1), .decimal(Decimal(string: "1.5")!), .string("1")] {
+      #expect(throws: PredicateEvaluationError.self) { try value("a & 1", ["a": other]) }
+    }
+  }
+}
