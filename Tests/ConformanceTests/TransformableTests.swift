@@ -88,7 +88,7 @@ private struct ToneTransformer: ValueTransformer {
   var name: String?
   var draft: Preferences?
   var preferences: Preferences?
-  @Relationship(inverse: "folder") var sheets: ToMany<Sheet>
+  @Relationship(inverse: "folder") var sheets: OrderedToMany<Sheet>
 }
 
 @Entity private final class Sheet: ManagedObject {

@@ -157,6 +157,16 @@ private enum Examples {
       let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
       #expect(try context.fetch(request) == [worker])
     }
+    do {
+      let predicate = try FetchPredicate(format: "salary > 1000")
+      let isRich = try predicate.evaluate(with: worker)
+      #expect(isRich)
+    }
+    do {
+      let company = try #require(worker.company as Company?)
+      let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
+      #expect(rich == [worker])
+    }
   }
 
   private static func drafts(_ context: ManagedObjectContext, _ person: Person) throws {

@@ -19,15 +19,22 @@ public final class BackgroundContext {
 
   /// Runs a task in the context, after those that were asked for before. The caller's thread is not blocked.
   ///
+  /// If the calling task is cancelled, a fetch or count that runs in `body` throws `CancellationError`.
+  ///
   /// - Returns: What the task returns.
   /// - Throws: What the task throws. Unsaved changes stay in the context.
   public func perform<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
-    try await withCheckedThrowingContinuation { continuation in
-      mark.queue.async {
-        continuation.resume(with: Result { try self.run(body) })
+    let flag = CancellationFlag()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        mark.queue.async {
+          continuation.resume(with: Result { try self.run(body, cancelledBy: flag) })
+        }
       }
+    } onCancel: {
+      flag.set()
     }
   }
 
@@ -42,9 +49,15 @@ public final class BackgroundContext {
     return try mark.queue.sync { try run(body) }
   }
 
-  private func run<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
+  private func run<T>(
+    _ body: (ManagedObjectContext) throws -> T, cancelledBy flag: CancellationFlag? = nil
+  ) throws -> T {
     context.core.advance()
-    defer { context.core.endEvent() }
+    context.core.cancellation = flag
+    defer {
+      context.core.cancellation = nil
+      context.core.endEvent()
+    }
     return try body(context)
   }
 }

@@ -83,6 +83,17 @@ extension ContextCore {
   /// be read.
   private func reading<R>(_ body: () throws -> R) throws -> R {
     statistics.fetchRequestCount += 1
+    return try translatingErrors(body)
+  }
+
+  /// Asks a predicate of objects that the program has: as a fetch does, without being one.
+  func answering<R>(_ body: () throws -> R) throws -> R {
+    checkOwner()
+    propagateDeletes()
+    return try translatingErrors(body)
+  }
+
+  private func translatingErrors<R>(_ body: () throws -> R) throws -> R {
     let result: R
     do {
       result = try body()
@@ -90,7 +101,7 @@ extension ContextCore {
       throw Self.failure(of: error.cause ?? error)
     } catch let error as PredicateEvaluationError {
       throw error
-    } catch let error where error is FetchError || error is PerdureError {
+    } catch let error where error is FetchError || error is PerdureError || error is CancellationError {
       throw error
     } catch {
       throw Self.failure(of: error)
@@ -113,11 +124,22 @@ extension ContextCore {
   }
 
   private func executor(_ query: FetchQuery, _ pending: ContextChanges?) throws -> FetchExecutor {
-    var query = query
-    query.predicate = try query.predicate.map { try graph.resolvingObjectIDs(in: $0, asked: query.entity) }
-    let prepared = try PreparedFetch(query, graph.store)
+    let prepared = try prepared(query)
     let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
-    return FetchExecutor(prepared, plan, view: view, pending: pending)
+    return FetchExecutor(
+      prepared, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: cancellation))
+  }
+
+  /// A query that fits the schema. A predicate is measured before anything walks it.
+  func prepared(_ query: FetchQuery) throws -> PreparedFetch {
+    var query = query
+    if let predicate = query.predicate {
+      guard let flat = predicate.flattened() else {
+        throw FetchError.tooDeep(entity: graph.shape(numbered: query.entity).name)
+      }
+      query.predicate = try graph.resolvingObjectIDs(in: flat, asked: query.entity)
+    }
+    return try PreparedFetch(query, graph.store)
   }
 
   private func checkedQuery(_ wanted: ClassedRequest) throws -> FetchQuery {

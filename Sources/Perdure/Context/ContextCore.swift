@@ -114,6 +114,8 @@ final class ContextCore {
   private(set) var isAbandoned = false
   /// The handle, while a user holds it.
   weak var handle: ManagedObjectContext?
+  /// Says whether the caller of `BackgroundContext.perform` was cancelled, while its body runs.
+  var cancellation: CancellationFlag?
   /// The first error that an accessor met and could not throw. The next fetch or save throws it.
   var readFailure: PerdureError?
   /// Why the context could not move on when it was last told to, by the store's place. The next fetch that asks the

@@ -63,7 +63,7 @@ extension ContextCore {
     _ request: ClassedRequest, _ query: FetchQuery, pending: ContextChanges?
   ) throws -> JoinedFetch {
     var query = query
-    let (offset, limit, predicate) = (query.offset, query.limit, query.predicate)
+    let (offset, limit) = (query.offset, query.limit)
     guard offset >= 0, limit ?? 0 >= 0 else {
       throw FetchError(
         .invalidWindow, "A limit and an offset are at least 0.",
@@ -77,11 +77,11 @@ extension ContextCore {
       try throwRefreshFailure(ofPlace: graph.place(ofEntity: shape.number))
       query.entity = shape.number
       try checkClass(request, of: query.entity)
-      query.predicate = try predicate.map { try graph.resolvingObjectIDs(in: $0, asked: shape.number) }
-      let prepared = try PreparedFetch(query, graph.store)
+      let prepared = try prepared(query)
       let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
-      parts.append(
-        (shape.identity.storeIdentifier, FetchExecutor(prepared, plan, view: view, pending: pending)))
+      let executor = FetchExecutor(
+        prepared, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: cancellation))
+      parts.append((shape.identity.storeIdentifier, executor))
     }
     return JoinedFetch(parts: parts, offset: offset, limit: limit)
   }

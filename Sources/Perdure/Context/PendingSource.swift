@@ -18,7 +18,9 @@ struct PendingSource: PropertySource {
   var reference: ObjectReference? { identity }
 
   func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult {
-    guard let slot = shape.storage.slot(named: property) else { return .unknown }
+    guard let slot = shape.storage.slot(named: property) else {
+      return property == EntityStorage.ownName ? .value(.string(shape.name)) : .unknown
+    }
     switch shape.properties[slot] {
     case .attribute:
       let value = core.columnValue(identity, slot)
@@ -32,8 +34,11 @@ struct PendingSource: PropertySource {
       return .value(.integer(Int64(core.targetCount(of: identity, shape.relationship(counted)))))
     case .derived(let derived): return .value(try core.value(of: derived, source: self))
     case .relationship(let relationship):
-      let targets = core.targets(of: identity, relationship).map { PendingSource(core, $0) }
-      return relationship.isToMany ? .toMany(targets) : .toOne(targets.first)
+      var targets = core.targets(of: identity, relationship)
+      // A comparison of lists sees the order of the store, before the save too.
+      if relationship.isToMany, relationship.order == nil { targets.sort { $0.rawValue < $1.rawValue } }
+      let sources = targets.map { PendingSource(core, $0) }
+      return relationship.isToMany ? .toMany(sources) : .toOne(sources.first)
     }
   }
 

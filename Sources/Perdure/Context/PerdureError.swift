@@ -220,7 +220,8 @@ extension PerdureError: CustomStringConvertible {
 extension PerdureError.Detail: CustomStringConvertible {
   /// The code, the object, the property with what it holds, and the rule.
   public var description: String {
-    "\(code.rawValue) \(objectID)" + (property.isEmpty ? "" : " \(property) = \(value)") + ": \(rule)"
+    "\(code.rawValue) \(objectID)" + (property.isEmpty ? "" : " \(property) = \("\(value)".shortened)")
+      + ": \(rule)"
   }
 }
 
@@ -257,6 +258,6 @@ extension PerdureError.Conflict: CustomStringConvertible {
 
   /// Properties with their values: email "x".
   static func words(_ names: [String], _ values: [Value]) -> String {
-    zip(names, values).map { "\($0) \($1)" }.joined(separator: " and ")
+    zip(names, values).map { "\($0) \("\($1)".shortened)" }.joined(separator: " and ")
   }
 }

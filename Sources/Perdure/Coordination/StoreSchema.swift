@@ -191,6 +191,9 @@ package struct EntityStorage: Sendable {
       zip(properties.map(\.name), properties.indices), uniquingKeysWith: { first, _ in first })
   }
 
+  /// What a path names an object's entity by, where that has no property of this name.
+  static let ownName = "entity"
+
   /// The slot of a property, or nil.
   package func slot(named name: String) -> Int? { slots[name] }
 
@@ -209,6 +212,7 @@ package struct StoreSchema: Sendable {
     let positions: [String: StoreIndex]
     let numbers: [String: UInt16]
     let hasComposites: Bool
+    let hasEntityProperty: Bool
     let asksForCanonical: Bool
     /// By entity number, then by name.
     let searchColumns: [[String: SearchColumn]]
@@ -224,6 +228,7 @@ package struct StoreSchema: Sendable {
         uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
       numbers = Dictionary(entities.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
       hasComposites = entities.contains { !$0.composites.isEmpty }
+      hasEntityProperty = entities.contains { $0.slot(named: EntityStorage.ownName) != nil }
       asksForCanonical = indexes.contains { index in
         index.condition != nil || index.components?.contains { $0.function == .canonical } == true
       }
@@ -245,6 +250,9 @@ package struct StoreSchema: Sendable {
 
   /// Whether any entity has composite attributes.
   package var hasComposites: Bool { storage.hasComposites }
+
+  /// Whether any entity has a property with the name that paths have for the entity itself.
+  var hasEntityProperty: Bool { storage.hasEntityProperty }
 
   /// Whether any index can serve, or has a condition that may follow from, what is said about a text without case and
   /// marks.

@@ -26,10 +26,12 @@ struct ConstantFitting {
   let entity: EntityStorage
 
   func fit(_ predicate: FetchPredicate) -> FetchPredicate {
-    var hasFraction = false
+    var (hasFraction, hasLongLiteral) = (false, false)
     predicate.forEachExpression { expression in
       if case .constant(let value) = expression, value.hasFraction { hasFraction = true }
+      if expression.longLiteral != nil { hasLongLiteral = true }
     }
+    if hasLongLiteral { return fit(predicate, [:]).replacingLongLiterals() }
     return hasFraction ? fit(predicate, [:]) : predicate
   }
 
@@ -39,10 +41,10 @@ struct ConstantFitting {
     guard case .comparison(var comparison) = fitted else { return fitted }
     let (left, right) = (kind(comparison.left, variables), kind(comparison.right, variables))
     // The other side decides; beside constants alone, what a constant is chosen among.
-    if let kind = right ?? (comparison.right.isConstant ? left : nil) {
+    if let kind = right ?? (comparison.right.hasConstantsOnly ? left : nil) {
       comparison.left = fit(constantsIn: comparison.left, to: kind)
     }
-    if let kind = left ?? (comparison.left.isConstant ? right : nil) {
+    if let kind = left ?? (comparison.left.hasConstantsOnly ? right : nil) {
       comparison.right = fit(constantsIn: comparison.right, to: kind)
     }
     return .comparison(comparison)
@@ -52,7 +54,8 @@ struct ConstantFitting {
   private func fit(constantsIn expression: FetchExpression, to kind: FieldKind) -> FetchExpression {
     switch expression {
     case .constant(let value): .constant(value.fitted(to: kind))
-    case .aggregate(let elements): .aggregate(elements.map { fit(constantsIn: $0, to: kind) })
+    case .aggregate(let elements): .list(elements.map { fit(constantsIn: $0, to: kind) })
+    case .function where kind == .decimal || kind == .float: fit(literalsIn: expression, to: kind)
     case .conditional(let predicate, let first, let second):
       .conditional(
         predicate, fit(constantsIn: first, to: kind), fit(constantsIn: second, to: kind))
@@ -60,7 +63,21 @@ struct ConstantFitting {
     }
   }
 
+  /// A long literal, or those that arithmetic with decimals has for operands.
+  private func fit(literalsIn expression: FetchExpression, to kind: FieldKind) -> FetchExpression {
+    if let decimal = expression.longLiteral { return .constant(Value.decimal(decimal).fitted(to: kind)) }
+    guard kind == .decimal, case .function(let function, let arguments) = expression,
+      function.keepsDecimals
+    else { return expression }
+    return .function(function, arguments.map { fit(literalsIn: $0, to: kind) })
+  }
+
   private func fit(_ expression: FetchExpression, _ variables: [String: PathType]) -> FetchExpression {
+    if case .function = expression {
+      let fitted = expression.mapChildren(
+        predicate: { fit($0, variables) }, expression: { fit($0, variables) })
+      return kind(fitted, variables) == .decimal ? fit(literalsIn: fitted, to: .decimal) : fitted
+    }
     guard case .subquery(let collection, let variable, let predicate) = expression else {
       let fitted = expression.mapChildren(
         predicate: { fit($0, variables) }, expression: { fit($0, variables) })
@@ -87,6 +104,9 @@ struct ConstantFitting {
     case .member(let base, let path): follow(path, from: type(base, variables))
     case .subquery(let collection, _, _): type(collection, variables)
     case .element(let base, .first), .element(let base, .last): type(base, variables).element
+    case .element(let base, .at(.constant(.integer))): type(base, variables).element
+    case .function(let function, let arguments) where function.keepsDecimals:
+      arguments.contains { kind($0, variables) == .decimal } ? .value(.decimal) : .any
     case .conditional(_, let first, let second): common([first, second], variables)
     case .aggregate(let elements): .many(common(elements, variables))
     case .set(_, let left, let right): .many(common([left, right], variables))
@@ -97,7 +117,7 @@ struct ConstantFitting {
   /// The kind that all parts have which are not constants.
   private func common(_ parts: [FetchExpression], _ variables: [String: PathType]) -> PathType {
     var common: FieldKind?
-    for part in parts where !part.isConstant {
+    for part in parts where !part.hasConstantsOnly {
       guard let kind = kind(part, variables), common == nil || common == kind else { return .any }
       common = kind
     }
@@ -106,7 +126,14 @@ struct ConstantFitting {
 
   private func follow(_ path: PropertyPath, from start: PathType) -> PathType {
     do {
-      return try schema.type(of: path, from: start, asked: entity)
+      let type = try schema.type(of: path, from: start, asked: entity)
+      guard path.aggregate == .sum || path.aggregate == .avg else { return type }
+      var summed = path
+      summed.aggregate = nil
+      guard case .value(.decimal) = try schema.type(of: summed, from: start, asked: entity).element else {
+        return type
+      }
+      return .value(.decimal)
     } catch {
       // The check says what is wrong with the path.
       return .any
@@ -116,11 +143,22 @@ struct ConstantFitting {
 
 extension FetchExpression {
   /// Whether the expression is a constant, or chooses among constants alone.
-  fileprivate var isConstant: Bool {
+  fileprivate var hasConstantsOnly: Bool {
     switch self {
-    case .constant: true
-    case .aggregate(let elements): elements.allSatisfy(\.isConstant)
-    case .conditional(_, let first, let second): first.isConstant && second.isConstant
+    case .aggregate(let elements): elements.allSatisfy(\.hasConstantsOnly)
+    case .conditional(_, let first, let second): first.hasConstantsOnly && second.hasConstantsOnly
+    default: isConstant
+    }
+  }
+}
+
+extension FetchFunction {
+  /// Whether decimals among the arguments make the result a decimal (A2 in Arithmetic.swift).
+  fileprivate var keepsDecimals: Bool {
+    switch self {
+    case .add, .subtract, .multiply, .divide, .negate, .abs, .floor, .ceiling, .truncate, .sum, .average,
+      .min, .max, .median:
+      true
     default: false
     }
   }

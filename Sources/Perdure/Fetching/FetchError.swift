@@ -8,6 +8,7 @@ public struct FetchError: Error, Hashable, Sendable {
       case unknownEntity, otherClass, unknownProperty, notARelationship, typeMismatch, toManyOrder,
         manyValues,
         unboundVariable, transientAttribute
+      case noContext, noOrder, unsupportedFunction, invalidPattern, tooDeep
       case invalidWindow, damagedRow, unknownObjectID, unknownStore
     }
     private let kind: Kind
@@ -32,6 +33,16 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let manyValues = Code(kind: .manyValues)
     /// A `$variable` was not replaced by a value.
     public static let unboundVariable = Code(kind: .unboundVariable)
+    /// A predicate is asked of an object that has no context any more.
+    public static let noContext = Code(kind: .noContext)
+    /// An element is asked for by its position in a relationship that is not ordered.
+    public static let noOrder = Code(kind: .noOrder)
+    /// The function is part of the language, but no fetch evaluates it.
+    public static let unsupportedFunction = Code(kind: .unsupportedFunction)
+    /// The regular expression behind MATCHES cannot be read, or has parts that are not supported.
+    public static let invalidPattern = Code(kind: .invalidPattern)
+    /// The predicate is nested too deeply.
+    public static let tooDeep = Code(kind: .tooDeep)
     /// A limit or an offset is negative.
     public static let invalidWindow = Code(kind: .invalidWindow)
     /// A row in the store is no row of its entity: verify the store, restore it from a backup or salvage it.
@@ -76,6 +87,14 @@ extension FetchError {
   /// A row that cannot be read.
   static func damaged(_ error: RowError, entity: String) -> FetchError {
     FetchError(.damagedRow, "A row of \(entity) cannot be read. \(error)", entity: entity)
+  }
+
+  /// A predicate that would take more stack than there may be.
+  static func tooDeep(entity: String) -> FetchError {
+    FetchError(
+      .tooDeep,
+      "The predicate about \(entity) is nested more than \(FetchPredicate.levelMax) levels deep. Join alternatives in "
+        + "one OR, conditions in one AND, or use IN with a list.", entity: entity)
   }
 
   /// A request for objects of a class that those of the entity do not have.

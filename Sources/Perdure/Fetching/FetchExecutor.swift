@@ -19,12 +19,22 @@ package struct FetchExecutor {
   let plan: FetchPlan
   let graph: RowGraph
   let pending: (any PendingChanges)?
+  private let cancellation: FetchCancellation
   private let program: RowProgram
 
   /// - Parameter view: The one that the plan's numbers are from; any other gives right results too.
   package init(
     _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView, pending: (any PendingChanges)? = nil
   ) {
+    self.init(fetch, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: nil))
+  }
+
+  /// - Parameter cancellation: Asked now and then whether to stop.
+  init(
+    _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView, pending: (any PendingChanges)?,
+    cancellation: FetchCancellation
+  ) {
+    self.cancellation = cancellation
     self.fetch = fetch
     self.plan = plan
     self.pending = pending
@@ -92,10 +102,11 @@ package struct FetchExecutor {
 
   /// As `visitMatches` of a scan, with nothing between a row and the program.
   private func countScanned() throws -> Int {
-    let (program, graph, view) = (program, graph, graph.view)
+    let (program, graph, view, cancellation) = (program, graph, graph.view, cancellation)
     var total = 0
     for entity in fetch.concrete {
       try view.visitRows(entity: entity, descending: false) { reference, row in
+        try cancellation.check(at: reference.rawValue)
         if try program.matches(try graph.check(row, reference), reference, view) { total += 1 }
         return true
       }
@@ -201,6 +212,7 @@ package struct FetchExecutor {
     let evaluator = PredicateEvaluator(fetch.predicate, now: fetch.now)
     var matches: [FoundObject] = []
     func ask(_ reference: ObjectReference, _ row: StoredRow?) throws {
+      try cancellation.check(at: reference.rawValue)
       guard try evaluator.evaluate(with: pending.source(of: reference)) else { return }
       matches.append(FoundObject(reference: reference, row: row))
     }
@@ -238,6 +250,7 @@ package struct FetchExecutor {
   func visitMatches(
     needsRows: Bool, besides distrusted: Distrusted = .none, _ body: (FoundObject) throws -> Bool
   ) throws {
+    try cancellation.check()
     let readsRows = needsRows || !program.acceptsAll || plan.namesObjects
     let matches = try matcher(readsRows)
     if pending == nil, !plan.filtersEntities, !plan.mayRepeat {
@@ -262,9 +275,10 @@ package struct FetchExecutor {
   private func matcher(_ readsRows: Bool) throws -> (ObjectReference, StoredRow?) throws -> Bool {
     if program.acceptsAll { return { _, row in row != nil || !readsRows } }
     // Captured one by one, so that a row costs no copy of the plan.
-    let (program, graph, view) = (program, graph, graph.view)
+    let (program, graph, view, cancellation) = (program, graph, graph.view, cancellation)
     return { reference, row in
       guard let row else { return false }
+      try cancellation.check(at: reference.rawValue)
       return try program.matches(try graph.check(row, reference), reference, view)
     }
   }

@@ -56,6 +56,7 @@ package struct PreparedFetch {
     }
     var query = query
     query.predicate = query.predicate?.replacingNamedElements()
+    if !schema.hasEntityProperty { query.predicate = query.predicate?.replacingEntityNames() }
     if let composites = CompositePaths(schema: schema, entity: entity) {
       query.predicate = query.predicate.map(composites.joined)
       query.order = query.order.map(composites.joined)

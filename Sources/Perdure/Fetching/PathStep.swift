@@ -33,7 +33,10 @@ extension StoreSchema {
         "\(name) is asked of an attribute of \(asked.name), which has no properties of its own.",
         entity: asked.name, key: name)
     case .object(let entity):
-      guard let slot = entity.slot(named: name) else { throw .unknownProperty(name, of: entity) }
+      guard let slot = entity.slot(named: name) else {
+        if name == EntityStorage.ownName, rest.isEmpty { return .value(.string) }
+        throw .unknownProperty(name, of: entity)
+      }
       if case .attribute(.absent) = entity.properties[slot].form {
         throw .transientAttribute(name, of: entity)
       }
@@ -59,7 +62,7 @@ extension StoreSchema {
     let end = try type(of: path.names[...], from: start, asked: asked)
     if let aggregate = path.aggregate, aggregate.takesValues {
       try end.checkAggregate(
-        FetchExpression.keyPath(path).description, "@\(aggregate.rawValue)", asked,
+        FetchExpression.keyPath(path).shortDescription, "@\(aggregate.rawValue)", asked,
         addsUp: aggregate == .sum || aggregate == .avg)
     }
     switch path.aggregate {
@@ -82,6 +85,38 @@ extension StoreSchema {
       entity = here.properties[slot].destination.map { self.entity($0) }
     }
     return last?.isOpaque ?? false
+  }
+
+  /// Whether every to-many relationship along a path is ordered, so that what it leads to has an order.
+  func isOrdered(_ path: PropertyPath, from start: EntityStorage) -> Bool {
+    var entity: EntityStorage? = start
+    for name in path.names {
+      guard let here = entity, let slot = here.slot(named: name) else { return true }
+      let property = here.properties[slot]
+      if property.isToMany, property.order == nil { return false }
+      entity = property.destination.map { self.entity($0) }
+    }
+    return true
+  }
+
+  /// Whether a path with a collection operator crosses several to-many relationships, so that ANY and ALL can ask
+  /// about what the operator makes of each but the last.
+  func hasGroups(_ path: PropertyPath, from start: EntityStorage) -> Bool {
+    guard path.aggregate?.givesOneValue == true else { return false }
+    var manyCount = 0
+    var entity: EntityStorage? = start
+    for name in path.names {
+      guard let here = entity, let slot = here.slot(named: name) else { break }
+      if here.properties[slot].isToMany { manyCount += 1 }
+      entity = here.properties[slot].destination.map { self.entity($0) }
+    }
+    return manyCount > 1
+  }
+
+  /// Whether the entity with a number is an ancestor of another one.
+  func isAncestor(_ number: UInt16, of entity: EntityStorage) -> Bool {
+    guard Int(number) < entities.count, let ancestor = entities[Int(number)] else { return false }
+    return entity.concrete.allSatisfy(ancestor.concrete.contains)
   }
 
   /// Every entity that a path reads besides the one it starts from.

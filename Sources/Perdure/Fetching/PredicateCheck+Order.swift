@@ -28,7 +28,7 @@ extension PredicateCheck {
     _ expression: FetchExpression, _ operation: String, _ variables: [String: PathType]
   ) throws(FetchError) {
     guard try isOpaque(expression, variables) else { return }
-    let key = expression.description
+    let key = expression.shortDescription
     throw FetchError(
       .typeMismatch,
       "\(operation) needs values with an order; \(key) of \(entity.name) is transformable: its bytes are "

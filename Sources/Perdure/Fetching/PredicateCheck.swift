@@ -55,15 +55,9 @@ struct PredicateCheck {
     case .member(let base, let path):
       try checkLeast(expression, path, variables)
       return try follow(path, from: try type(base, variables))
-    case .element(let base, let index): return try element(index, try type(base, variables), variables)
-    case .function(let function, let arguments):
-      for argument in arguments {
-        let type = try type(argument, variables)
-        guard let addsUp = function.addsUp else { continue }
-        if function.putsInOrder { try checkOrder(argument, "\(function.rawValue)", variables) }
-        try type.checkAggregate(argument.description, "\(function.rawValue)", entity, addsUp: addsUp)
-      }
-      return .any
+    case .element(let base, let index):
+      return try element(index, of: base, try type(base, variables), variables)
+    case .function(let function, let arguments): return try type(of: function, arguments, variables)
     case .aggregate(let elements):
       for element in elements { _ = try type(element, variables) }
       return .any
@@ -99,26 +93,12 @@ struct PredicateCheck {
   }
 
   /// For what only the evaluation tells: it may read whatever there is.
-  private mutating func reachEverything() {
+  mutating func reachEverything() {
     for case let entity? in schema.entities {
       reached.insert(entity.number)
       for property in entity.properties {
         waysBack.formUnion(schema.waysBack(along: PropertyPath(property.name), from: entity))
       }
-    }
-  }
-
-  private mutating func element(
-    _ index: FetchExpression.ElementIndex, _ base: PathType, _ variables: [String: PathType]
-  ) throws(FetchError) -> PathType {
-    switch index {
-    case .size: return .value(.int64)
-    case .first, .last: return base.element
-    case .at(let position):
-      // A position that is a text asks an object for the property of that name.
-      if case .constant = position {} else { reachEverything() }
-      _ = try type(position, variables)
-      return .any
     }
   }
 
@@ -133,18 +113,24 @@ struct PredicateCheck {
   private func check(
     _ comparison: FetchComparison, _ left: PathType, _ right: PathType
   ) throws(FetchError) {
-    if comparison.modifier != .direct, case .value = left, case .keyPath = comparison.left {
+    if comparison.modifier != .direct, case .value = left, case .keyPath(let path) = comparison.left,
+      !schema.hasGroups(path, from: entity)
+    {
       throw FetchError(
         .notARelationship,
-        "\(comparison.left.description) has one value for each \(entity.name); "
+        "\(comparison.left.shortDescription) has one value for each \(entity.name); "
           + "ANY and ALL need a to-many relationship.",
-        entity: entity.name, key: comparison.left.description)
+        entity: entity.name, key: comparison.left.shortDescription)
     }
     if comparison.modifier == .direct { try checkSingle(comparison, left, right) }
     if case .many = right, !comparison.op.takesManyOnRight, comparison.modifier != .direct || !left.isMany {
       throw manyValues(comparison.right, comparison)
     }
-    if case .constant(let value) = comparison.right {
+    try checkBounds(comparison, right)
+    try checkPattern(comparison)
+    if case .constant(let value) = comparison.left, case .constant(let other) = comparison.right {
+      try checkConstants(comparison, value, other)
+    } else if case .constant(let value) = comparison.right {
       let side = comparison.modifier == .direct ? left : left.element
       try check(comparison.left, side, comparison.op, value, written: comparison.op)
     } else if case .constant(let value) = comparison.left, let op = comparison.op.exchanged {
@@ -161,8 +147,8 @@ struct PredicateCheck {
     throw manyValues(comparison.left, comparison)
   }
 
-  private func manyValues(_ expression: FetchExpression, _ comparison: FetchComparison) -> FetchError {
-    let key = expression.description
+  func manyValues(_ expression: FetchExpression, _ comparison: FetchComparison) -> FetchError {
+    let key = expression.shortDescription
     return FetchError(
       .manyValues,
       "\(key) of \(entity.name) has any number of values, and \(comparison.op.rawValue) compares one. Write "
@@ -179,7 +165,9 @@ struct PredicateCheck {
     switch (op, value) {
     case (.between, .list(let list)) where list.count != 2: throw noCollection(expression, written, value)
     case (.in, .list(let list)), (.between, .list(let list)):
-      for element in list where !type.mayEqual(element) { throw mismatch(expression, type, element) }
+      for element in list where !type.mayEqual(element) && !(op == .in && type.isObject(element)) {
+        throw mismatch(expression, type, element)
+      }
     case (.in, .null), (.contains, .null), (.between, .null): break
     case (.in, .string): if !type.mayEqual(value) { throw mismatch(expression, type, value) }
     case (.in, _), (.between, _): throw noCollection(expression, written, value)
@@ -187,9 +175,18 @@ struct PredicateCheck {
     case (.beginsWith, _), (.endsWith, _), (.like, _), (.matches, _):
       if case .value(let kind) = type, kind != .string { throw noText(expression, kind, op) }
       if !type.mayEqual(value) { throw mismatch(expression, type, value) }
+    case (.notEqual, .reference):
+      if !type.isObject(value), !type.mayEqual(value) { throw mismatch(expression, type, value) }
     default:
-      if !type.mayEqual(value) { throw mismatch(expression, type, value) }
+      if !type.mayEqual(value), !isOfAncestor(type, value) { throw mismatch(expression, type, value) }
     }
+  }
+
+  /// Whether a constant is an object of an ancestor of a type's entity. A program with a variable of the superclass
+  /// cannot know which of them its object is, so the comparison is no mistake, and does not hold.
+  private func isOfAncestor(_ type: PathType, _ value: Value) -> Bool {
+    guard case .object(let entity) = type, case .reference(let reference) = value else { return false }
+    return schema.isAncestor(reference.entityNumber, of: entity)
   }
 
   /// A collection holds values of its elements' type, and a text holds text. Nothing else holds anything.
@@ -199,17 +196,19 @@ struct PredicateCheck {
     switch type {
     case .any: break
     case .many(let element):
-      if !element.element.mayEqual(value) { throw mismatch(expression, element.element, value) }
+      if !element.element.mayEqual(value), !isOfAncestor(element.element, value) {
+        throw mismatch(expression, element.element, value)
+      }
     case .value(.string): if !type.mayEqual(value) { throw mismatch(expression, type, value) }
     case .value, .object: throw neverHolds(expression, type, value)
     }
   }
 
-  private func noCollection(
+  func noCollection(
     _ expression: FetchExpression, _ op: FetchComparison.Operator, _ value: Value
   ) -> FetchError {
     let needs = op == .between ? "a list of two values, as in {1, 5}" : "a list, as in {1, 5}, or text"
-    let key = expression.description
+    let key = expression.shortDescription
     return FetchError(
       .typeMismatch,
       "\(op.rawValue) needs \(needs), and \(key) of \(entity.name) is compared with \(words(value)).",
@@ -224,8 +223,8 @@ struct PredicateCheck {
     mismatch(expression, type, "is asked for \(words(value)), which it never holds.")
   }
 
-  private func mismatch(_ expression: FetchExpression, _ type: PathType, _ why: String) -> FetchError {
-    let key = expression.description
+  func mismatch(_ expression: FetchExpression, _ type: PathType, _ why: String) -> FetchError {
+    let key = expression.shortDescription
     return FetchError(
       .typeMismatch, "\(key) of \(entity.name) is \(type.words) and \(why)", entity: entity.name, key: key)
   }
@@ -242,8 +241,8 @@ struct PredicateCheck {
   ) -> FetchError {
     FetchError(
       .typeMismatch,
-      "\(op.rawValue) needs text; \(expression.description) of \(entity.name) is \(kind.words).",
-      entity: entity.name, key: expression.description)
+      "\(op.rawValue) needs text; \(expression.shortDescription) of \(entity.name) is \(kind.words).",
+      entity: entity.name, key: expression.shortDescription)
   }
 }
 
@@ -259,20 +258,6 @@ extension FetchComparison.Operator {
 
   /// Whether what stands on the right may have many values.
   fileprivate var takesManyOnRight: Bool { self == .in || self == .between }
-}
-
-extension FetchFunction {
-  /// Whether the values have to have an order.
-  fileprivate var putsInOrder: Bool { self == .min || self == .max }
-
-  /// Of those that make one value of a collection: whether the values have to be numbers.
-  fileprivate var addsUp: Bool? {
-    switch self {
-    case .sum, .average, .median, .standardDeviation: true
-    case .min, .max, .mode: false
-    default: nil
-    }
-  }
 }
 
 extension PathType {
@@ -312,7 +297,12 @@ extension PathType {
     }
   }
 
-  fileprivate var words: String {
+  /// Whether both this and a constant are objects, of whatever entities.
+  fileprivate func isObject(_ value: Value) -> Bool {
+    if case .object = self, case .reference = value { true } else { false }
+  }
+
+  var words: String {
     switch self {
     case .any: "a value"
     case .many: "a collection"

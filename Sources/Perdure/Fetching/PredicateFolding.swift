@@ -82,6 +82,35 @@ extension PropertyPath {
   fileprivate init(_ names: ArraySlice<String>) { self.init(Array(names)) }
 }
 
+extension FetchPredicate {
+  /// The predicate with `entity` in the place of `entity.name`: an entity is told by its name.
+  func replacingEntityNames() -> FetchPredicate {
+    mapChildren(
+      predicate: { $0.replacingEntityNames() }, expression: { $0.replacingEntityNames() })
+  }
+}
+
+extension FetchExpression {
+  fileprivate func replacingEntityNames() -> FetchExpression {
+    switch self {
+    case .keyPath(let path) where path.namesEntity: .keyPath(PropertyPath(path.names.dropLast()))
+    case .member(let base, let path) where path.namesEntity:
+      .path(from: base.replacingEntityNames(), PropertyPath(path.names.dropLast()))
+    default:
+      mapChildren(
+        predicate: { $0.replacingEntityNames() }, expression: { $0.replacingEntityNames() })
+    }
+  }
+}
+
+extension PropertyPath {
+  /// Whether the path ends in the name of an object's entity.
+  fileprivate var namesEntity: Bool {
+    names.count > 1 && names[names.count - 2] == EntityStorage.ownName && names.last == "name"
+      && aggregate == nil
+  }
+}
+
 extension FetchExpression {
   fileprivate func replacingNow(_ now: Date) -> FetchExpression {
     if case .function(.now, _) = self { return .constant(.date(now)) }

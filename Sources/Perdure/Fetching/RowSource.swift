@@ -43,6 +43,24 @@ struct RowGraph {
     return targets
   }
 
+  /// The objects at the other end of a to-many relationship: those of an ordered one in its order.
+  ///
+  /// - Complexity: O(n).
+  func members(
+    _ index: StoreIndex, _ order: OrderIndexes?, of owner: ObjectReference
+  ) throws -> [ObjectReference] {
+    guard let order else { return try targets(index, of: owner) }
+    var placed: [ObjectReference] = []
+    try view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { _, member in
+      placed.append(member)
+      return true
+    }
+    if placed.count == (try count(index, of: owner)) { return placed }
+    let linked = try targets(index, of: owner)
+    let (members, known) = (Set(linked), Set(placed))
+    return placed.filter(members.contains) + linked.filter { !known.contains($0) }
+  }
+
   /// How many objects are at the other end.
   func count(_ index: StoreIndex, of owner: ObjectReference) throws -> Int {
     try view.entryCount(index, .owner(owner))
@@ -77,7 +95,9 @@ final class RowSource: PropertySource {
   var reference: ObjectReference? { identity }
 
   func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult {
-    guard let slot = entity.slot(named: property) else { return .unknown }
+    guard let slot = entity.slot(named: property) else {
+      return property == EntityStorage.ownName ? .value(.string(entity.name)) : .unknown
+    }
     do {
       return try result(slot)
     } catch let error as PredicateEvaluationError {
@@ -101,7 +121,8 @@ final class RowSource: PropertySource {
       guard case .reference(let target) = try value(slot) else { return .toOne(nil) }
       return .toOne(RowSource(target, graph))
     case .inverse(_, let index, _, let isToMany):
-      let targets = try graph.targets(index, of: identity).map { RowSource($0, graph) }
+      let order = entity.properties[slot].order
+      let targets = try graph.members(index, order, of: identity).map { RowSource($0, graph) }
       return isToMany ? .toMany(targets) : .toOne(targets.first)
     }
   }

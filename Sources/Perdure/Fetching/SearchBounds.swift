@@ -156,8 +156,10 @@ extension SearchBounds {
   }
 
   /// What every text that matches a pattern begins with; nil for nothing.
+  ///
+  /// By scalars, as the pattern is matched: a wildcard before a combining mark is one character with it.
   static func literalPrefix(_ pattern: String) -> String? {
-    let literal = pattern.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }
+    let literal = pattern.unicodeScalars.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }
     return literal.isEmpty ? nil : String(literal)
   }
 
@@ -169,7 +171,13 @@ extension SearchBounds {
 
   private static func decimal(_ op: FetchComparison.Operator, _ value: Value) -> SearchBounds? {
     guard let stored = value.stored(as: .decimal), case .decimal(let decimal) = stored else { return nil }
-    if DecimalParts(decimal).isNaN { return op == .equal ? key(.decimal, op, stored, from: [1]) : .nothing }
+    if DecimalParts(decimal).isNaN {
+      switch op {
+      case .equal: return key(.decimal, op, stored, from: [1])
+      case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: return .nothing
+      default: return nil
+      }
+    }
     return key(.decimal, op, stored, from: [1, 1])
   }
 

@@ -35,7 +35,15 @@ struct MirroredStoreTests {
       let (before, after) = (links(objects), links(new))
       change.linksRemoved = Array(before.subtracting(after))
       change.linksAdded = Array(after.subtracting(before))
+      let (oldPlaces, newPlaces) = (places(objects), places(new))
+      change.linksRemoved += oldPlaces.keys.filter { newPlaces[$0] == nil }
+      change.places = newPlaces.filter { oldPlaces[$0] != $1 }.map { StorePlace(link: $0, key: $1) }
       return change
+    }
+
+    private func places(_ objects: [ObjectReference: TestObject]) -> [StoreLink: OrderKey] {
+      let places = objects.values.flatMap { TestGraph.places(of: $0, log.schema) }
+      return Dictionary(places.map { ($0.link, $0.key) }, uniquingKeysWith: { first, _ in first })
     }
 
     private func links(_ objects: [ObjectReference: TestObject]) -> Set<StoreLink> {

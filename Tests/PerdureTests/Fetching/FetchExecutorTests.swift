@@ -127,6 +127,7 @@ struct FetchExecutorTests {
           object.values[name] = value
         }
       }
+      if random.chance(20) { object.links["errands"]?.shuffle(using: &random) }
       return object
     }
     return (kept + inserted).map { without($0, absent: present) }

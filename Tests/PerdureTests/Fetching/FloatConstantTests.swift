@@ -9,7 +9,7 @@ private final class Reading: ManagedObject {
   var number: Int = 0
   var float: Float?
   var plain: Float?
-  @Relationship var group: ToMany<Reading>
+  @Relationship var group: OrderedToMany<Reading>
 }
 
 /// A constant beside a Float attribute. A Float is there the number that it is, the number that it shows, and
@@ -160,7 +160,7 @@ struct FloatConstantTests {
     let context = try context()
     let all = try context.fetch(FetchRequest<Reading>())
     let one = try #require(all.first { $0.number == 1 })
-    one.group.insert(one)
+    one.group.append(one)
     for _ in 0..<2 {
       #expect(try numbers(context, "group.plain[FIRST] == 9.99") == [1])
       #expect(try numbers(context, "group.plain[LAST] IN {9.99, 3}") == [1])

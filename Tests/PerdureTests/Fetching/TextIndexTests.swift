@@ -161,4 +161,38 @@ struct TextIndexTests {
     let title = schema.title(of: try #require(schema.index(named: indexes[0])))
     #expect(title == "index Item.canonical:(name) descending+size")
   }
+
+  @Test("A wildcard before a combining mark means the same with every index")
+  func wildcardBeforeMark() throws {
+    let texts = [
+      "*\u{301}x", "ab\u{301}", "a", "é", "e\u{301}", "e", "x\u{301}y", "a*b", "\u{301}", "", "?\u{301}",
+      "\\\u{301}",
+    ]
+    let patterns = [
+      "*\u{301}", "*\u{301}*", "*\u{301}x", "a*\u{301}", "?\u{301}", "?\u{301}*", "e*", "a\\*\u{301}*",
+      "\\\u{301}*",
+    ]
+    let schemas = try [
+      Self.schema([]), Self.schema([[.init("name")]]), Self.schema([[.init("name", ascending: false)]]),
+      Self.schema([[.init("canonical:(name)")]]),
+    ]
+    for pattern in patterns {
+      for options in Self.options {
+        let predicate = FetchPredicate.comparison(
+          FetchComparison(
+            .keyPath(PropertyPath("name")), .like, .constant(.string(pattern)), options: options))
+        for schema in schemas {
+          let entity = schema.entity(named: "Item")!.number
+          let objects = texts.enumerated().map { number, text in
+            TestObject(
+              reference: ObjectReference(entity: entity, id: UInt64(number + 1)),
+              values: ["name": .string(text)])
+          }
+          var query = FetchQuery(entity: entity)
+          query.predicate = predicate
+          _ = try AllPlans(graph: TestGraph(objects, schema), query: query).compared()
+        }
+      }
+    }
+  }
 }

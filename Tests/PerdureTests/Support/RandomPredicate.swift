@@ -31,7 +31,11 @@ struct RandomPredicate {
   }
 
   private mutating func clause(_ entity: EntityStorage, depth: Int) -> FetchPredicate {
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<26, using: &random) {
+    case 20, 21: return position(entity)
+    case 22, 23: return bits(entity)
+    case 24: return mixed(entity)
+    case 25: return longLiteral(entity)
     case 0: return random.chance(50) ? .true : .false
     case 1: return identity(.evaluatedObject, entity, modifier: .direct)
     case 2: return twoProperties(entity)
@@ -175,7 +179,89 @@ struct RandomPredicate {
     return .comparison(FetchComparison(sum, .greaterThan, .constant(constant(.int16))))
   }
 
+  /// Bits of a whole number.
+  private mutating func bits(_ entity: EntityStorage) -> FetchPredicate {
+    let whole = entity.properties.filter { property in
+      switch property.form {
+      case .attribute(.bool), .attribute(.int16), .attribute(.int32), .attribute(.int64): true
+      default: false
+      }
+    }
+    guard !whole.isEmpty else { return mixed(entity) }
+    let functions: [FetchFunction] = [.bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift]
+    let mask = FetchExpression.constant(.integer(random.pick([0, 1, 4, 5, 255, -1, 70, .max])))
+    var masked = FetchExpression.function(
+      random.pick(functions), [.keyPath(PropertyPath(random.pick(whole).name)), mask])
+    if random.chance(20) { masked = .function(.onesComplement, [masked]) }
+    return compare(masked, .int64, modifier: .direct)
+  }
+
+  /// Objects of any entity in a list or behind `!=`, and entities by their names.
+  private mutating func mixed(_ entity: EntityStorage) -> FetchPredicate {
+    if random.chance(30) {
+      let names = ["Employee", "Manager", "Company", "Tag", "nothing"]
+      let op = random.pick([FetchComparison.Operator.equal, .notEqual, .beginsWith, .lessThan])
+      return .comparison(
+        FetchComparison(.keyPath(PropertyPath("entity")), op, .constant(.string(random.pick(names)))))
+    }
+    let concrete = schema.entities.compactMap { $0?.concrete }.flatMap { $0 }
+    let references = (0..<4).map { _ in
+      Value.reference(
+        ObjectReference(entity: random.pick(concrete), id: UInt64.random(in: 1...8, using: &random)))
+    }
+    let single = relationship(entity, isToMany: false).map { FetchExpression.keyPath(PropertyPath($0.name)) }
+    let many = relationship(entity, isToMany: true).map { FetchExpression.keyPath(PropertyPath($0.name)) }
+    if let many, random.chance(40) {
+      return .comparison(
+        FetchComparison(
+          many, .in, .constant(.list(references)), modifier: random.chance(50) ? .any : .all))
+    }
+    let left = random.chance(50) ? single ?? .evaluatedObject : .evaluatedObject
+    return random.chance(30)
+      ? .comparison(FetchComparison(left, .notEqual, .constant(references[0])))
+      : .comparison(FetchComparison(left, .in, .constant(.list(references))))
+  }
+
+  /// A decimal with more digits than a Double holds, as a format string gives it.
+  private mutating func longLiteral(_ entity: EntityStorage) -> FetchPredicate {
+    let attributes = entity.properties.filter { property in
+      if case .attribute(let kind) = property.form { kind.isNumeric && kind != .bool } else { false }
+    }
+    guard !attributes.isEmpty else { return mixed(entity) }
+    let text = random.pick([
+      "123456789.987000000000000000001", "123456789.98699999999999999999", "0.10000000000000000000001",
+      "340282366920938463463374607431768211455.0", "9007199254740993.0", "99.990000000000000000",
+    ])
+    let op = random.pick(["==", "!=", "<", "<=", ">", ">="])
+    let name = random.pick(attributes).name
+    return (try? FetchPredicate(format: "\(name) \(op) \(random.chance(80) ? "" : "-")\(text)")) ?? .false
+  }
+
   // MARK: To-many
+
+  /// An element of an ordered relationship.
+  private mutating func position(_ entity: EntityStorage) -> FetchPredicate {
+    guard let ordered = entity.properties.first(where: { $0.order != nil }) else { return bits(entity) }
+    let destination = schema.entity(ordered.destination ?? 0)
+    let first = element(of: ordered)
+    let end = attribute(destination)
+    if random.chance(30) {
+      return .comparison(
+        FetchComparison(
+          .member(of: first, PropertyPath(end.name)), random.pick([.equal, .notEqual, .lessThan]),
+          .member(of: element(of: ordered), PropertyPath(end.name))))
+    }
+    return compare(.member(of: first, PropertyPath(end.name)), end.kind, modifier: .direct)
+  }
+
+  private mutating func element(of ordered: PropertyStorage) -> FetchExpression {
+    let base = FetchExpression.keyPath(PropertyPath(ordered.name))
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: return .element(of: base, .first)
+    case 1: return .element(of: base, .last)
+    default: return .element(of: base, .at(.constant(.integer(Int64.random(in: -1...3, using: &random)))))
+    }
+  }
 
   private mutating func quantified(_ entity: EntityStorage) -> FetchPredicate {
     guard let many = relationship(entity, isToMany: true) else { return count(entity) }
@@ -260,6 +346,7 @@ extension FetchExpression {
     case .function(let function, let arguments):
       .function(function, arguments.map { $0.about(variable: variable) })
     case .member(let base, let path): .member(of: base.about(variable: variable), path)
+    case .element(let base, let index): .element(of: base.about(variable: variable), index)
     case .subquery(let collection, let inner, let predicate):
       .subquery(collection: collection.about(variable: variable), variable: inner, predicate: predicate)
     default: self

@@ -9,7 +9,8 @@ import PerdureTestSupport
 
 /// The entities that tests of fetching ask about.
 enum TestModel {
-  /// - Parameter derives: Whether there are derived attributes beside the one that is counted.
+  /// - Parameter derives: Whether there are derived attributes beside the one that is counted, and an ordered
+  ///   relationship.
   static func model(indexed: Bool, derives: Bool = true) throws -> ManagedObjectModel {
     try ManagedObjectModel(
       entities(indexed: indexed).map { entity in
@@ -33,7 +34,9 @@ enum TestModel {
       .derived("bossCompany", "boss.companyName", type: .string),
       .derived("plain", "canonical:(name)", type: .string),
       .derived("bossPlain", "uppercase:(boss.plain)", type: .string), .derived("rank", "age", type: .int16),
+      .toMany("errands", "Tag", inverse: "runners", ordered: true),
     ],
+    "Tag": [.toMany("runners", "Employee", inverse: "errands")],
     "Badge": [.derived("ownerAge", "owner.rank", type: .int16)],
   ]
 
@@ -113,6 +116,7 @@ struct TestGraph {
       self.objects[object.reference] = object
       change.puts.append(object.reference, try Self.row(of: object, schema))
       change.linksAdded += Self.links(of: object, schema)
+      change.places += Self.places(of: object, schema)
     }
     _ = try store.commit(change)
   }
@@ -132,6 +136,20 @@ struct TestGraph {
         case .inverse(_, let index, _, true) = entity.properties[slot].form
       else { return [] }
       return targets.map { StoreLink(index: index, source: object.reference, target: $0) }
+    }
+  }
+
+  /// The places of members of ordered relationships, in the order of the links.
+  static func places(of object: TestObject, _ schema: StoreSchema) -> [StorePlace] {
+    let entity = schema.entity(object.reference.entityNumber)
+    return object.links.flatMap { name, targets -> [StorePlace] in
+      guard let slot = entity.slot(named: name), let order = entity.properties[slot].order else { return [] }
+      var last: OrderKey?
+      return targets.compactMap { target in
+        last = OrderKey.between(last, nil)
+        let link = StoreLink(index: order.keys, source: object.reference, target: target)
+        return last.map { StorePlace(link: link, key: $0) }
+      }
     }
   }
 
@@ -156,6 +174,7 @@ struct TestGraph {
       if random.chance(70) { objects[position].values["company"] = .reference(random.pick(companies)) }
       if random.chance(60) { objects[position].values["boss"] = .reference(random.pick(staff)) }
       objects[position].links["tags"] = tags.filter { _ in random.chance(25) }
+      objects[position].links["errands"] = tags.filter { _ in random.chance(35) }.shuffled(using: &random)
       if random.chance(40), let badge = freeBadges.popLast() {
         objects.link(me, "badge", badge, "owner", schema)
       }

@@ -1,0 +1,210 @@
+// What functions take and give, told when a request is made. What is not known before it is evaluated passes.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+extension PredicateCheck {
+  /// What a function makes of its arguments.
+  ///
+  /// - Throws: `FetchError` for arguments that the function cannot take, whatever the objects have.
+  mutating func type(
+    of function: FetchFunction, _ arguments: [FetchExpression], _ variables: [String: PathType]
+  ) throws(FetchError) -> PathType {
+    guard function.argumentCounts.contains(arguments.count) else {
+      throw mistake(function, "takes other than \(arguments.count) arguments")
+    }
+    var types: [PathType] = []
+    for argument in arguments { types.append(try argumentType(argument, variables)) }
+    switch function {
+    case .now: return .value(.date)
+    case .noIndex: return types[0]
+    case .objectFrom:
+      return try element(.at(arguments[1]), of: arguments[0], types[0], variables)
+    case .random, .randomBelow, .distance, .call:
+      throw FetchError(
+        .unsupportedFunction,
+        "\(function.rawValue) is not evaluated in a fetch. Compute the value, and pass it as an argument.",
+        entity: entity.name, key: function.rawValue)
+    case .cast: return try castType(arguments[1])
+    case .sum, .average, .median, .standardDeviation, .count, .min, .max, .mode:
+      return try aggregateType(function, arguments, types, variables)
+    case .uppercase, .lowercase, .canonical:
+      try require("text", function, arguments, types) { $0 == .string }
+      return .value(.string)
+    case .length:
+      if case .many = types[0] { return .value(.int64) }
+      try require("text, data or a collection", function, arguments, types) { $0 == .string || $0 == .data }
+      return .value(.int64)
+    case .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
+      let attributes = zip(arguments, types).filter { !$0.0.isMask }
+      try require("whole numbers", function, attributes.map(\.0), attributes.map(\.1), \.isWhole)
+      return .value(.int64)
+    default:
+      try require("numbers", function, arguments, types, \.isNumeric)
+      return function.result(of: types)
+    }
+  }
+
+  /// The type of an expression, also of a constant.
+  private mutating func argumentType(
+    _ expression: FetchExpression, _ variables: [String: PathType]
+  ) throws(FetchError) -> PathType {
+    if case .constant(let value) = expression { return PathType(value) }
+    return try type(expression, variables)
+  }
+
+  /// - Throws: `FetchError` unless all arguments are of a kind, or of one that only the evaluation tells.
+  private func require(
+    _ needed: String, _ function: FetchFunction, _ arguments: [FetchExpression], _ types: [PathType],
+    _ isRight: (FieldKind) -> Bool
+  ) throws(FetchError) {
+    for (argument, type) in zip(arguments, types) {
+      switch type {
+      case .any: continue
+      case .value(let kind) where isRight(kind): continue
+      case .value, .object, .many:
+        throw mistake(function, "needs \(needed), and \(argument.shortDescription) is \(type.words)")
+      }
+    }
+  }
+
+  private mutating func aggregateType(
+    _ function: FetchFunction, _ arguments: [FetchExpression], _ types: [PathType],
+    _ variables: [String: PathType]
+  ) throws(FetchError) -> PathType {
+    if arguments.count == 1, case .aggregate(let elements) = arguments[0] {
+      return try type(of: function, elements, variables)
+    }
+    if function == .count { return .value(.int64) }
+    for (argument, type) in zip(arguments, types) {
+      guard let addsUp = function.addsUp else { continue }
+      if function.putsInOrder { try checkOrder(argument, "\(function.rawValue)", variables) }
+      if case .constant(let value) = argument {
+        for element in value.elements where addsUp && !FieldKind.double.mayEqual(element) {
+          throw mistake(function, "needs numbers, and \(argument.shortDescription) has \(element.kindName)")
+        }
+      } else {
+        try type.checkAggregate(argument.shortDescription, function.rawValue, entity, addsUp: addsUp)
+      }
+    }
+    let isOne = types.count == 1
+    switch function {
+    case .min, .max: return isOne ? types[0].element : .any
+    case .mode: return .any
+    case .standardDeviation: return .value(.double)
+    default: return .any
+    }
+  }
+
+  private func castType(_ type: FetchExpression) throws(FetchError) -> PathType {
+    guard case .constant(.string(let name)) = type, let kind = Self.castKinds[name] else {
+      throw mistake(
+        .cast,
+        "does not know \(type.shortDescription): the type is written out, as NSDate, NSNumber, "
+          + "NSDecimalNumber, NSString, NSUUID or NSURL")
+    }
+    // Whether it is whole depends on the value.
+    return kind == .double ? .any : .value(kind)
+  }
+
+  private static let castKinds: [String: FieldKind] = [
+    "NSDate": .date, "Date": .date, "NSNumber": .double, "Double": .double, "NSString": .string,
+    "String": .string, "NSDecimalNumber": .decimal, "Decimal": .decimal, "NSUUID": .uuid, "UUID": .uuid,
+    "NSURL": .url, "URL": .url,
+  ]
+
+  private func mistake(_ function: FetchFunction, _ what: String) -> FetchError {
+    FetchError(
+      .typeMismatch, "\(function.spelling) in a predicate about \(entity.name) \(what).",
+      entity: entity.name, key: function.rawValue)
+  }
+}
+
+extension FetchFunction {
+  /// As it stands in most predicates: the operator, where there is one.
+  fileprivate var spelling: String {
+    switch self {
+    case .bitwiseAnd: "&"
+    case .bitwiseOr: "|"
+    case .bitwiseXor: "^"
+    case .leftShift: "<<"
+    case .rightShift: ">>"
+    case .onesComplement: "~"
+    case .negate: "-"
+    default: infix?.symbol ?? rawValue
+    }
+  }
+
+  /// The type of a number made of numbers: whole of whole ones, if that is so for all of them.
+  fileprivate func result(of types: [PathType]) -> PathType {
+    var kinds: [FieldKind] = []
+    for type in types {
+      guard case .value(let kind) = type else { return .any }
+      kinds.append(kind)
+    }
+    switch self {
+    case .add, .subtract, .multiply, .modulus, .negate, .abs, .floor, .ceiling, .truncate:
+      return .value(kinds.allSatisfy(\.isWhole) ? .int64 : .double)
+    default: return .value(.double)
+    }
+  }
+
+  /// Whether the values have to have an order.
+  fileprivate var putsInOrder: Bool { self == .min || self == .max }
+
+  /// Of those that make one value of a collection: whether the values have to be numbers.
+  fileprivate var addsUp: Bool? {
+    switch self {
+    case .sum, .average, .median, .standardDeviation: true
+    case .min, .max, .mode: false
+    default: nil
+    }
+  }
+}
+
+extension FetchExpression {
+  /// Whether it is a whole number beyond `Int64.max`, which has bits nevertheless.
+  fileprivate var isMask: Bool {
+    guard case .constant(.decimal(let decimal)) = self else { return false }
+    return UInt64(decimal.description) != nil
+  }
+}
+
+extension FieldKind {
+  fileprivate var isWhole: Bool {
+    switch self {
+    case .bool, .int16, .int32, .int64: true
+    default: false
+    }
+  }
+}
+
+extension Value {
+  fileprivate var elements: [Value] {
+    if case .list(let elements) = self { elements } else { [self] }
+  }
+}
+
+extension PathType {
+  /// The type of a constant.
+  fileprivate init(_ value: Value) {
+    switch value {
+    case .null, .reference, .objectID: self = .any
+    case .bool: self = .value(.bool)
+    case .integer: self = .value(.int64)
+    case .double: self = .value(.double)
+    case .decimal: self = .value(.decimal)
+    case .string: self = .value(.string)
+    case .date: self = .value(.date)
+    case .uuid: self = .value(.uuid)
+    case .data: self = .value(.data)
+    case .url: self = .value(.url)
+    case .list: self = .many(.any)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Perdure
+import PerdurePredicates
+import Synchronization
+import Testing
+
+@testable import Perdure
+
+@Suite("Fetches of a cancelled task")
+struct CancellationTests {
+  private func container() throws -> PersistentContainer {
+    let container = try Staff.container(.engine)
+    let context = container.newContext()
+    for _ in 0..<600 { context.worker("W") }
+    try context.save()
+    return container
+  }
+
+  private static let requests = [
+    FetchRequest<Employee>(), FetchRequest<Employee> { $0.name != "x" },
+    FetchRequest<Employee>(sortDescriptors: [FetchOrder("salary")]),
+  ]
+
+  @Test("A fetch and a count in a background context end with CancellationError, and the context goes on")
+  func background() async throws {
+    let container = try container()
+    let background = container.newBackgroundContext()
+    for request in Self.requests {
+      let begun = Mutex(false)
+      let task = Task {
+        try await background.perform { context in
+          begun.withLock { $0 = true }
+          // Until the cancellation arrives; then each of them throws.
+          while true {
+            _ = try context.count(for: FetchRequest<Employee> { $0.name != "x" })
+            _ = try context.fetch(request)
+          }
+        }
+      }
+      while !begun.withLock({ $0 }) { await Task.yield() }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(try await background.perform { try $0.count(for: request) } == 600)
+    }
+  }
+
+  @Test("A fetch that asks the evaluator about each object ends too, with unsaved changes as well")
+  func evaluated() async throws {
+    let container = try container()
+    let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary + 1 > friends.@count"))
+    for isChanged in [false, true] {
+      let flag = CancellationFlag()
+      try await container.newBackgroundContext().perform { context in
+        if isChanged { context.worker("unsaved") }
+        let before = try context.count(for: request)
+        #expect(before == (isChanged ? 601 : 600))
+        context.core.cancellation = flag
+        flag.set()
+        #expect(throws: CancellationError.self) { try context.count(for: request) }
+        #expect(throws: CancellationError.self) { try context.fetch(request) }
+        context.core.cancellation = nil
+        let after = try context.count(for: request)
+        #expect(after == before)
+      }
+    }
+  }
+}
