@@ -134,6 +134,13 @@ extension FetchError {
           + "no order. Name one of its elements; of the objects of a to-many relationship ask "
           + "SUBQUERY(objects, $o, $o.\(name) == nil).@count > 0.", entity: entity.name, key: name)
     }
+    if name.hasPrefix("\\") {
+      return FetchError(
+        .unknownProperty,
+        "\(name) reads no stored attribute of \(entity.name) alone. Name one; a path through a relationship or a "
+          + "composite attribute is written in a closure, as in { $0.company.name }.",
+        entity: entity.name, key: name)
+    }
     let near = NearMisses.of(name, in: entity.properties.map(\.name))
     let hint =
       near.isEmpty

@@ -26,14 +26,10 @@ public struct FetchOrder: Hashable, Sendable {
     self.isAscending = isAscending
   }
 
-  /// A criterion by an attribute of a class: `FetchOrder(\Worker.name)`.
+  /// A criterion by an attribute of a class: `FetchOrder(\Worker.name)`. A path through a relationship or a composite
+  /// attribute is written `FetchOrder(Worker.self) { $0.company.name }`; the fetch refuses any other key path.
   public init<Root: QueryableObject>(_ keyPath: PartialKeyPath<Root>, ascending isAscending: Bool = true) {
-    guard let name = Root._propertyNamesByKeyPath[keyPath] else {
-      stop(
-        "\(keyPath) is not a persistent property of \(Root.self). A path through a relationship or a composite "
-          + "attribute is written FetchOrder(\(Root.self).self) { $0.relationship.property }.")
-    }
-    path = PropertyPath(name)
+    path = PropertyPath(Root.propertyName(of: keyPath))
     self.isAscending = isAscending
   }
 

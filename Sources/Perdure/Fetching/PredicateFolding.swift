@@ -85,20 +85,33 @@ extension PropertyPath {
 extension FetchPredicate {
   /// The predicate with `entity` in the place of `entity.name`: an entity is told by its name.
   func replacingEntityNames() -> FetchPredicate {
+    var isNamed = false
+    forEachExpression { if $0.namesEntity { isNamed = true } }
+    return isNamed ? withEntities() : self
+  }
+
+  fileprivate func withEntities() -> FetchPredicate {
     mapChildren(
-      predicate: { $0.replacingEntityNames() }, expression: { $0.replacingEntityNames() })
+      predicate: { $0.withEntities() }, expression: { $0.withEntities() })
   }
 }
 
 extension FetchExpression {
-  fileprivate func replacingEntityNames() -> FetchExpression {
+  fileprivate var namesEntity: Bool {
+    switch self {
+    case .keyPath(let path), .member(_, let path): path.namesEntity
+    default: false
+    }
+  }
+
+  fileprivate func withEntities() -> FetchExpression {
     switch self {
     case .keyPath(let path) where path.namesEntity: .keyPath(PropertyPath(path.names.dropLast()))
     case .member(let base, let path) where path.namesEntity:
-      .path(from: base.replacingEntityNames(), PropertyPath(path.names.dropLast()))
+      .path(from: base.withEntities(), PropertyPath(path.names.dropLast()))
     default:
       mapChildren(
-        predicate: { $0.replacingEntityNames() }, expression: { $0.replacingEntityNames() })
+        predicate: { $0.withEntities() }, expression: { $0.withEntities() })
     }
   }
 }

@@ -136,11 +136,7 @@ extension ToManyRef {
   private func aggregate<R>(
     _ op: CollectionOperator, _ keyPath: AnyKeyPath
   ) -> PropertyRef<R> {
-    guard let name = Element._propertyNamesByKeyPath[keyPath] else {
-      stop(
-        "\(keyPath) is not a persistent property of \(Element.self). Of elements of composite attributes ask with a "
-          + "format: objects.@\(op.rawValue).composite.element.")
-    }
+    let name = Element.propertyName(of: keyPath)
     return PropertyRef(.path(from: expression, PropertyPath([name], aggregate: op)))
   }
 }

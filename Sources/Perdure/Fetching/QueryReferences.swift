@@ -89,10 +89,7 @@ public struct EntityRef<Root: QueryableObject> {
   }
 
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
-    guard let name = Root._propertyNamesByKeyPath[keyPath] else {
-      stop("\(keyPath) is not a persistent property of \(Root.self).")
-    }
-    return .path(from: expression, PropertyPath(name))
+    .path(from: expression, PropertyPath(Root.propertyName(of: keyPath)))
   }
 }
 

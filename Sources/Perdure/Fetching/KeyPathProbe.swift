@@ -1,0 +1,167 @@
+// Key paths that are in no table. In code that is generic over a protocol, `\T.name` is the key path of the protocol's
+// requirement: it reads the same as `\Worker.name`, and is not equal to it. So it is asked what it reads. An object of
+// the class, in a store of its own in memory, gets values of which no two properties have the same. The property
+// whose value comes back, in every round, is the one.
+//
+//   K1. No hook of the class is called, nothing is saved, and relationships lead nowhere.
+//   K2. What computes something gives no property's value in all rounds, so it has no name. Truth values are told apart
+//       by what they are over all rounds; the first two rounds leave out what negates one.
+//   K3. Attributes of types with few values, such as enumerations, have no name here.
+
+internal import PerdureModel
+internal import PerdurePredicates
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+extension QueryableObject {
+  /// The name of the property that a key path reads. For one that reads no property it is the key path in words: no
+  /// property is called so, and the fetch refuses it.
+  static func propertyName(of keyPath: AnyKeyPath) -> String {
+    if let name = _propertyNamesByKeyPath[keyPath] { return name }
+    let probed = (Self.self as? ManagedObject.Type).flatMap { KeyPathProbe.name(of: keyPath, in: $0) }
+    return probed ?? "\(keyPath)"
+  }
+}
+
+enum KeyPathProbe {
+  // Unchecked: a key path is immutable, and is only compared here.
+  private struct Question: Hashable, @unchecked Sendable {
+    let type: ObjectIdentifier
+    let keyPath: AnyKeyPath
+  }
+
+  private static let answers = Mutex<[Question: String?]>([:])
+
+  /// Two rounds of equal truth values, and one for each bit of a slot's number.
+  private static let rounds = 0..<10
+
+  /// The name of the attribute that a key path of a class reads; nil where it reads none alone.
+  static func name(of keyPath: AnyKeyPath, in type: ManagedObject.Type) -> String? {
+    let question = Question(type: ObjectIdentifier(type), keyPath: keyPath)
+    if let known = answers.withLock({ $0[question] }) { return known }
+    // A class whose entities make no model by themselves has no names here; the fetch says what it misses.
+    let name = try? probe(keyPath, type)
+    answers.withLock { $0[question] = .some(name) }
+    return name
+  }
+
+  private static func probe(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) throws -> String? {
+    if goesOn(keyPath, type) { return nil }
+    let entities = entities(of: type)
+    guard let name = entities.last?.name else { return nil }
+    let container = PersistentContainer(
+      name: "Probe",
+      model: try ManagedObjectModel(entities + [EntityDescription(destination, properties: [])]),
+      classesByEntityName: [name: type], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let found = attribute(keyPath, of: context.core.insertWithoutHooks(type))
+    try container.close()
+    return found
+  }
+
+  /// Whether a key path goes on behind a property: then there would be no object to read.
+  private static func goesOn(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) -> Bool {
+    let text = "\(keyPath)"
+    return type._propertyNamesByKeyPath.keys.contains { known in
+      let front = "\(known)"
+      return text.hasPrefix(front) && [".", "?", "!"].contains(text.dropFirst(front.count).first)
+    }
+  }
+
+  private static func attribute(_ keyPath: AnyKeyPath, of object: ManagedObject) -> String? {
+    let root: Any = object
+    var candidates: [Int]?
+    for round in rounds {
+      var values: [Int: Value] = [:]
+      for (slot, property) in object.shape.storage.properties.enumerated() {
+        guard case .attribute(let kind) = property.form, !property.isOpaque,
+          let value = Value(marking: slot, in: round, kind)
+        else { continue }
+        object.setAttributeValue(value, slot)
+        values[slot] = value
+      }
+      guard let read = (root[keyPath: keyPath] as? any PredicateArgument)?.predicateValue else { return nil }
+      candidates = (candidates ?? Array(values.keys)).filter { values[$0] == read }
+    }
+    guard let candidates, candidates.count == 1 else { return nil }
+    return object.shape.propertyName(candidates[0])
+  }
+
+  // MARK: A model for one class
+
+  private static let destination = "PerdureProbeDestination"
+
+  /// The entities of a class and of those above it, the uppermost first, with relationships that lead nowhere.
+  private static func entities(of type: ManagedObject.Type) -> [EntityDescription] {
+    var entities: [EntityDescription] = []
+    var next: AnyClass? = type
+    while let type = next as? ManagedObject.Type {
+      let own = type.entityDescription
+      if !own.name.isEmpty, own.name != entities.first?.name {
+        var entity = EntityDescription(own.name, properties: own.properties.map(plain))
+        entity.superentityName = own.superentityName
+        entities.insert(entity, at: 0)
+      }
+      next = _getSuperclass(type)
+    }
+    return entities
+  }
+
+  private static func plain(_ property: PropertyDescription) -> PropertyDescription {
+    switch property {
+    case .attribute(let attribute):
+      .attribute(
+        AttributeDescription(
+          attribute.name, attribute.type, valueTransformerName: attribute.valueTransformerName))
+    case .relationship(let relationship):
+      relationship.isToMany
+        ? .toMany(relationship.name, destination, ordered: relationship.isOrdered)
+        : .toOne(relationship.name, destination)
+    case .composite: property
+    }
+  }
+}
+
+extension Value {
+  /// A value that no other slot has in this round, and none in another; nil for kinds without such.
+  fileprivate init?(marking slot: Int, in round: Int, _ kind: FieldKind) {
+    let number = 1_000 + slot * 16 + round
+    switch kind {
+    case .bool: self = .bool(round < 2 ? round == 0 : (slot + 1) >> (round - 2) & 1 == 1)
+    case .int16:
+      guard Int16(exactly: number) != nil else { return nil }
+      self = .integer(Int64(number))
+    case .int32, .int64: self = .integer(Int64(number))
+    case .float, .double: self = .double(Double(number) + 0.5)
+    case .decimal: self = .decimal(Decimal(number) + Decimal(sign: .plus, exponent: -1, significand: 5))
+    case .string: self = .string("probe \(number)")
+    case .date: self = .date(Date(timeIntervalSinceReferenceDate: Double(number)))
+    case .data: self = .data(Data("probe \(number)".utf8))
+    case .uuid:
+      let (high, low) = (UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number))
+      self = .uuid(UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, high, low)))
+    case .url:
+      guard let url = URL(string: "probe:\(number)") else { return nil }
+      self = .url(url)
+    case .absent, .reference: return nil
+    }
+  }
+}
+
+extension ContextCore {
+  /// A new object of a class of which nobody is told.
+  fileprivate func insertWithoutHooks(_ type: ManagedObject.Type) -> ManagedObject {
+    let object = type.init(seedForInserting(type))
+    let overlay = ObjectOverlay(object.reference, object.shape, isNew: true, in: memory)
+    tracker.insert(overlay)
+    attach(overlay, to: object)
+    object.header.pointee.wakefulness = .awake
+    return object
+  }
+}

@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Perdure
+import PerdurePredicates
+import Synchronization
+import Testing
+
+@testable import Perdure
+
+private protocol Named {
+  var name: String { get }
+  var nick: String? { get }
+  var isOpen: Bool { get }
+  var isShut: Bool { get }
+  var size: Int { get }
+  var shout: String { get }
+}
+
+private protocol Dated {
+  var day: Date? { get set }
+  var weight: Decimal { get set }
+  var code: UUID? { get set }
+}
+
+@Entity private class Place: ManagedObject {
+  var name: String
+  var nick: String?
+  var isBig: Bool = false
+  var isOpen: Bool = false
+  var size: Int = 0
+  @Relationship(inverse: "places") var region: Region?
+
+  var shout: String { name.uppercased() }
+  var isShut: Bool { !isOpen }
+}
+
+@Entity private final class Harbour: Place {
+  var day: Date?
+  var weight: Decimal = 0
+  var code: UUID?
+  var other: Decimal = 0
+}
+
+@Entity private final class Region: ManagedObject {
+  var name: String
+  @Relationship(inverse: "region") var places: ToMany<Place>
+}
+
+@Entity private final class Hooked: ManagedObject {
+  static let insertions = Mutex(0)
+
+  var name: String
+  var nick: String?
+  var isOpen: Bool = false
+  var size: Int = 0
+  var shout: String { name }
+  var isShut: Bool { !isOpen }
+
+  override func awakeFromInsert() { Self.insertions.withLock { $0 += 1 } }
+}
+
+extension Place: Named {}
+extension Harbour: Dated {}
+extension Hooked: Named {}
+
+private func named<T: ManagedObject & Named>(
+  _ type: T.Type, _ name: String, in context: ManagedObjectContext
+) throws -> [T] {
+  try context.fetch(T.fetchRequest { $0.name == name && $0.size >= 0 && !$0.isOpen })
+}
+
+private func nicked<T: ManagedObject & Named>(_ type: T.Type) -> FetchRequest<T> {
+  T.fetchRequest { $0.nick.hasPrefix("n") && $0.nick != nil }
+}
+
+private func ordered<T: ManagedObject & Named>(_ type: T.Type) -> FetchRequest<T> {
+  FetchRequest<T>(sortDescriptors: [FetchOrder(\T.size, ascending: false), FetchOrder(\T.name)])
+}
+
+private func dated<T: ManagedObject & Dated>(_ day: Date, _ code: UUID) -> FetchRequest<T> {
+  T.fetchRequest { $0.day == day && $0.weight > 2 && $0.code == code }
+}
+
+@Suite("Queries in code that is generic over a protocol")
+struct GenericQueryTests {
+  private func context() throws -> ManagedObjectContext {
+    let container = try PersistentContainer(
+      name: "Places", classes: [Place.self, Harbour.self, Region.self, Hooked.self], description: .inMemory)
+    try container.loadPersistentStores()
+    return container.newContext()
+  }
+
+  @Test("Properties named by a protocol are found in a class, a subclass, and an order")
+  func found() throws {
+    let context = try context()
+    let (place, harbour) = (Place(context: context), Harbour(context: context))
+    (place.name, place.size, place.isBig) = ("P", 3, true)
+    (harbour.name, harbour.size, harbour.nick) = ("H", 5, "nick")
+    (harbour.day, harbour.weight, harbour.code) = (Date(timeIntervalSince1970: 7), 3, UUID())
+    for _ in 0..<2 {
+      #expect(try named(Place.self, "P", in: context) == [place])
+      #expect(try named(Place.self, "H", in: context) == [harbour])
+      #expect(try named(Harbour.self, "H", in: context) == [harbour])
+      #expect(try named(Harbour.self, "P", in: context) == [])
+      #expect(try context.fetch(nicked(Place.self)) == [harbour])
+      #expect(try context.fetch(ordered(Place.self)) == [harbour, place])
+      let request: FetchRequest<Harbour> = dated(Date(timeIntervalSince1970: 7), try #require(harbour.code))
+      #expect(try context.fetch(request) == [harbour])
+      try context.save()
+    }
+    #expect("\(nicked(Place.self).predicate ?? .false)" == "nick BEGINSWITH \"n\" AND nick != NULL")
+  }
+
+  @Test("A computed property is a typed error of the fetch, also one that negates another")
+  func computed() throws {
+    let context = try context()
+    func request<T: ManagedObject & Named>(_ type: T.Type) -> [FetchRequest<T>] {
+      [
+        T.fetchRequest { $0.shout == "X" }, T.fetchRequest { !$0.isShut },
+        FetchRequest<T>(sortDescriptors: [FetchOrder(\T.shout)]),
+      ]
+    }
+    for request in request(Place.self) {
+      let error = #expect(throws: FetchError.self) { try context.fetch(request) }
+      #expect(error?.code == .unknownProperty)
+      #expect(error?.message.contains("reads no stored attribute of Place") == true)
+    }
+    for request in [
+      Place.fetchRequest { $0.shout == "X" },
+      FetchRequest<Place>(sortDescriptors: [FetchOrder(\Place.region?.name)]),
+    ] {
+      #expect(throws: FetchError.self) { try context.fetch(request) }
+    }
+  }
+
+  @Test("No hook of the class is called to find out what a key path reads")
+  func noHooks() throws {
+    let context = try context()
+    let hooked = Hooked(context: context)
+    hooked.name = "a"
+    #expect(Hooked.insertions.withLock { $0 } == 1)
+    #expect(try named(Hooked.self, "a", in: context) == [hooked])
+    #expect(Hooked.insertions.withLock { $0 } == 1)
+  }
+}
