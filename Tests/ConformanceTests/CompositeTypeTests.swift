@@ -68,8 +68,8 @@ private struct Span: CompositeAttributeValue, Equatable {
 
   override func validateValue(_ value: inout Any?, forKey key: String) throws {
     try super.validateValue(&value, forKey: key)
-    guard let span = value as? [String: Any?], let from = span["from"] as? Int64,
-      let to = span["to"] as? Int64
+    guard let span = value as? [String: Any?], let from = span["from"] as? Int,
+      let to = span["to"] as? Int
     else { return }
     if to < from { value = ["from": to, "to": from] }
   }

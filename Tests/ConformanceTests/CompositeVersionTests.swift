@@ -208,7 +208,7 @@ struct CompositeVersionTests {
     shop.setValue(nil, forKey: "home")
     #expect(shop.home.floor == 0)
     shop.home = Home(floor: 0)
-    #expect(shop.value(forKey: "home.floor") as? Int64 == 0)
+    #expect(shop.value(forKey: "home.floor") as? Int == 0)
   }
 
   @Test("By name, an element of a Codable type is what the struct has for it, alone and in the whole")

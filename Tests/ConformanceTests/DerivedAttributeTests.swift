@@ -238,7 +238,7 @@ struct DerivedAttributeTests {
     let hand = hand(context, "h", pay: 2, firm)
     hand.rate = 1.5
     #expect(firm.value(forKeyPath: "hands.@sum.rate") as? Double == firm.rates)
-    #expect(firm.value(forKeyPath: "hands.pay.@sum") as? Int64 == Int64(firm.payroll))
+    #expect(firm.value(forKeyPath: "hands.pay.@sum") as? Int == Int(firm.payroll))
     for format in ["hands.@sum.pay == payroll", "hands.pay.@sum == payroll", "hands.rate.@sum == rates"] {
       #expect(try context.count(for: FetchRequest<Firm>(predicate: try FetchPredicate(format: format))) == 1)
     }
@@ -296,7 +296,7 @@ struct DerivedAttributeTests {
     let firm = Firm(context: context)
     firm.name = "F"
     let hand = hand(context, "h", pay: 2, firm)
-    #expect(hand.value(forKeyPath: "firm.payroll") as? Int64 == 2)
+    #expect(hand.value(forKeyPath: "firm.payroll") as? Int == 2)
     #expect(firm.value(forKeyPath: "hands.firmName") as? [String] == ["F"])
     #expect(try hand.snapshot()["firmName"]?.value == .string("F"))
   }

@@ -146,8 +146,8 @@ struct OtherDerivationTests {
       }
       let request = FetchRequest<ManagedObject>(
         entityName: "Firm", sortDescriptors: [FetchOrder("number")])
-      let found = try context.fetch(request).compactMap { $0["number"] as? Int64 }
-      #expect(found == numbers.sorted().map(Int64.init), "\(derivation)")
+      let found = try context.fetch(request).compactMap { $0["number"] as? Int }
+      #expect(found == numbers.sorted().map { Int($0) }, "\(derivation)")
       try container.close()
     }
   }

@@ -116,7 +116,7 @@ final class Child: Member {
   override func validateValue(_ value: inout Any?, forKey key: String) throws {
     try super.validateValue(&value, forKey: key)
     if key == "school", let school = value as? String { value = school.uppercased() }
-    if key == "age", let age = value as? Int64, age > 17 { throw TooOld(age: Int(age)) }
+    if key == "age", let age = value as? Int, age > 17 { throw TooOld(age: age) }
   }
 }
 

@@ -17,13 +17,13 @@ struct EventChangeTests {
       #expect(names(member).isEmpty)
       member.age = 5
       member.age = 6
-      #expect(names(member) == ["age"] && member.changedValuesForCurrentEvent()["age"] as? Int64 == 0)
+      #expect(names(member) == ["age"] && member.changedValuesForCurrentEvent()["age"] as? Int == 0)
       context.processPendingChanges()
       #expect(names(member).isEmpty && member.changedValues().count == 1)
       member.age = 7
       member.name = "n"
       #expect(names(member) == ["age", "name"])
-      #expect(member.changedValuesForCurrentEvent()["age"] as? Int64 == 6)
+      #expect(member.changedValuesForCurrentEvent()["age"] as? Int == 6)
       #expect(member.changedValuesForCurrentEvent()["name"] as? String == "m")
       (member.age, member.name) = (6, "m")
       #expect(names(member).isEmpty)
@@ -64,7 +64,7 @@ struct EventChangeTests {
       context.processPendingChanges()
       #expect(names(member).isEmpty)
       member.age = 3
-      #expect(member.changedValuesForCurrentEvent()["age"] as? Int64 == 0)
+      #expect(member.changedValuesForCurrentEvent()["age"] as? Int == 0)
       try context.save()
       member.age = 4
       context.rollback()

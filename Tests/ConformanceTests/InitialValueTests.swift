@@ -113,7 +113,7 @@ struct InitialValueTests {
     #expect(visit.changedValues().keys.sorted() == ["key", "stay"])
     let before = visit.changedValuesForCurrentEvent()
     #expect(before["key"] as? UUID == key)
-    #expect((before["stay"] as? [String: Any?])?["floor"] as? Int64 == Int64(floor))
+    #expect((before["stay"] as? [String: Any?])?["floor"] as? Int == Int(floor))
     (visit.key, visit.stay.floor) = (key, floor)
     #expect(visit.changedValues().isEmpty && visit.changedValuesForCurrentEvent().isEmpty)
     _ = (visit.opened, visit.token)

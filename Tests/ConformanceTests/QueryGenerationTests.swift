@@ -28,7 +28,7 @@ struct QueryGenerationTests {
   }
 
   private func cents(_ context: ManagedObjectContext) throws -> Int64 {
-    try #require(try context.existingObject(with: account.objectID).value(forKey: "cents") as? Int64)
+    Int64(try #require(try context.existingObject(with: account.objectID).value(forKey: "cents") as? Int))
   }
 
   @Test("X17 A pinned context stays where it is while another writes, until it is told to move on")
@@ -109,7 +109,7 @@ struct QueryGenerationTests {
     let context = container.newContext()
     let (mine, doomed) = (context.object(with: account.objectID), context.object(with: gone.objectID))
     mine.setValue("mine", forKey: "owner")
-    #expect(doomed.value(forKey: "cents") as? Int64 == 0)
+    #expect(doomed.value(forKey: "cents") as? Int == 0)
     var saves = writer.events().makeAsyncIterator()
     let new = Account(context: writer)
     writer.delete(gone)
@@ -121,7 +121,7 @@ struct QueryGenerationTests {
     #expect(saved.deletedObjectIDs == [gone.objectID])
     #expect(saved.values[account.objectID] == ["cents": .integer(9)])
     context.mergeChanges(fromContextDidSave: saved)
-    #expect(mine.value(forKey: "cents") as? Int64 == 9 && mine.value(forKey: "owner") as? String == "mine")
+    #expect(mine.value(forKey: "cents") as? Int == 9 && mine.value(forKey: "owner") as? String == "mine")
     #expect(doomed.isDeleted && mine.hasChanges)
     #expect(try context.count(for: FetchRequest<Account>()) == 2)
     try context.save()
@@ -134,9 +134,9 @@ struct QueryGenerationTests {
     let mine = context.object(with: account.objectID)
     mine.setValue("mine", forKey: "owner")
     try write(4)
-    #expect(mine.value(forKey: "cents") as? Int64 == 0)
+    #expect(mine.value(forKey: "cents") as? Int == 0)
     #expect(try context.count(for: FetchRequest<Account>()) == 1)
-    #expect(mine.value(forKey: "cents") as? Int64 == 4 && mine.value(forKey: "owner") as? String == "mine")
+    #expect(mine.value(forKey: "cents") as? Int == 4 && mine.value(forKey: "owner") as? String == "mine")
     try context.save()
     context.automaticallyMergesChangesFromParent = false
     writer.refreshAllObjects()

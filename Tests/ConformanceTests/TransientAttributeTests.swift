@@ -337,7 +337,7 @@ struct TransientAttributeTests {
       let context = container.newContext()
       let request = FetchRequest<ManagedObject>(entityName: "E", sortDescriptors: [FetchOrder("b")])
       let found = try context.fetch(request)
-      #expect(found.map { $0["b"] as? Int64 } == (0..<number).map { Int64($0) })
+      #expect(found.map { $0["b"] as? Int } == Array(0..<number))
       #expect(found.allSatisfy { $0["a"] as? String == "a" })
       let object = context.insertNewObject(forEntityName: "E")
       object["a"] = "a"

@@ -47,7 +47,7 @@ struct DeviationTests {
     #expect(word.value(forKeyPath: "text") as? String == "low")
   }
 
-  @Test("Changes to an object that is gone are ignored")
+  @Test("Changes to an object that is gone are refused by the next save, once, and forgotten by a rollback")
   func gone() throws {
     let context = try context()
     let (deleted, forgotten) = (Word(context: context), Word(context: context))
@@ -56,11 +56,18 @@ struct DeviationTests {
     context.delete(deleted)
     try context.save()
     deleted.text = "again"
-    #expect(!context.hasChanges)
+    #expect(context.hasChanges && deleted.text == "DELETED")
     context.reset()
+    #expect(!context.hasChanges)
     forgotten.weight = 1
     forgotten["weight"] = 2.0
-    #expect(!context.hasChanges)
+    #expect(context.hasChanges)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .objectNotFound && error?.details.map(\.property) == ["weight", "weight"])
+    #expect(error?.objectIDs == [forgotten.objectID] && !context.hasChanges)
+    try context.save()
+    forgotten.weight = 3
+    context.rollback()
     try context.save()
   }
 

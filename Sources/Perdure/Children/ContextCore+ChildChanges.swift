@@ -4,7 +4,8 @@
 //   2. new objects             with their attributes, without links
 //   3. columns                 a to-one relationship with its other end
 //   4. links, places in orders
-//   5. deletions               and the delete rules, which find little left to do: the child has applied its own
+//   5. transient values        with the instances, which keep them
+//   6. deletions               and the delete rules, which find little left to do: the child has applied its own
 //
 // Nothing is changed before everything has been read (C4). No hook of the objects is called: those of the child's
 // instances were.
@@ -24,7 +25,7 @@ extension ContextCore {
   /// Takes over what a child has saved; it has been judged before.
   ///
   /// - Throws: what the store throws; then nothing has changed.
-  func take(_ change: StoreChange) throws {
+  func take(_ change: StoreChange, _ transients: [ChangedTransients]) throws {
     keepDropped()
     defer { releaseDropped() }
     let changes = try changes(change)
@@ -39,6 +40,7 @@ extension ContextCore {
     for link in change.linksRemoved { takeLink(link, connects: false) }
     for link in change.linksAdded { takeLink(link, connects: true) }
     for place in change.places { takePlace(place) }
+    for changed in transients { take(changed) }
     letGo(of: change.removals)
     for reference in change.removals { markDeleted(reference) }
     propagateDeletes()

@@ -57,7 +57,8 @@ extension ContextCore {
     return bytes
   }
 
-  private func fitting(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value {
+  /// A value as a row can hold it.
+  func fitting(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value {
     switch value {
     case .objectID, .list: .null
     case .reference(let target) where shape.isRelationship(slot) && hasVanished(target): .null

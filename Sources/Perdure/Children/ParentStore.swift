@@ -32,10 +32,13 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     return newest
   }
 
-  package func commit(_ change: StoreChange) throws -> any StoreView {
+  package func commit(_ change: StoreChange) throws -> any StoreView { try commit(change, []) }
+
+  /// - Parameter transients: What the child has set of transient attributes.
+  func commit(_ change: StoreChange, _ transients: [ChangedTransients]) throws -> any StoreView {
     let core = try parentCore()
     try judge(change)
-    try core.take(change)
+    try core.take(change, transients)
     return view()
   }
 

@@ -30,6 +30,7 @@ extension ContextCore {
     vanished = []
     eventStarts = [:]
     watched = [:]
+    refusedChanges = RefusedChanges()
     view = nextView()
     beginEpoch()
     for object in ended { didTurnIntoFault(object) }
@@ -131,6 +132,7 @@ extension ContextCore {
     vanished = []
     eventStarts = [:]
     watched = [:]
+    refusedChanges = RefusedChanges()
     refreshStore()
     view = store.view()
     beginEpoch()
@@ -241,14 +243,14 @@ extension ContextCore {
     overlay.unmark { slot, value in value.isNull && overlay.shape.isRelationship(slot) }
     if overlay.changesRow { return }
     overlay.baseVersion = nil
+    let lastRow = overlay.keptBase
     // Of the others nothing would be written, so that no save would ever complain.
     dropTransientsBefore(overlay)
     dropIfUnchanged(overlay)
     guard tracker[overlay.reference] == nil, let object = identityMap.object(overlay.reference) else {
       return
     }
-    object.header.pointee.dropRow()
-    vanish(object)
+    vanish(object, lastRow)
   }
 
   /// So do links with it that nothing at its end knows of.

@@ -6,7 +6,7 @@
 //   processPendingChanges, perform   objectsDidChange
 //   save                             objectsDidChange, willSave, (hooks, validation, commit, didSave of objects), didSave
 //   refresh, rollback, reset         objectsDidChange, with what was given other values
-//   merge                            didMerge
+//   merge                            objectsDidChange, with the instances that have other values or are deleted, didMerge
 
 internal import PerdurePredicates
 
@@ -44,21 +44,14 @@ extension ContextCore {
 
   func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
     checkOwner()
-    lastObserver += 1
-    observers[lastObserver] = observer
-    return ContextObservation(self, lastObserver)
+    return ContextObservation(observers, observers.add(observer))
   }
 
-  func endObservation(_ number: Int) {
-    // Freed outside of the access: a closure may own the observation of another.
-    let removed = observers.removeValue(forKey: number)
-    withExtendedLifetime(removed) {}
-  }
-
+  /// Releases the observers, unless another context has them too.
   func forgetObservers() {
-    let removed = observers
-    observers = [:]
-    withExtendedLifetime(removed) {}
+    let released = observers
+    observers = ContextObservers()
+    withExtendedLifetime(released) {}
   }
 
   // MARK: What there is to tell
@@ -168,8 +161,7 @@ extension ContextCore {
       if news.kind == .didSave { saves.tell(event, besides: inbox) }
     }
     guard !observers.isEmpty, let handle else { return }
-    let notification = notification(news, handle)
-    for number in observers.keys.sorted() { observers[number]?(notification) }
+    observers.tell(notification(news, handle))
   }
 
   private func event(_ news: ContextNews) -> ContextEvent {

@@ -109,9 +109,11 @@ extension ContextCore {
 
   @inline(never)
   private func setFirstAttribute(of object: ManagedObject, _ slot: Int, _ value: Value) {
-    guard loadRow(of: object) else { return }
-    // Others have saved the row: who has to be told of that is told before, or what it makes of it would be on top.
-    if object.header.pointee.wakefulness.contains(.drowsy), !wake(object) { return }
+    guard loadRow(of: object) else { return refuseChange(of: object, slot, value) }
+    // Runs the refresh hook before the new value is applied.
+    if object.header.pointee.wakefulness.contains(.drowsy), !wake(object) {
+      return refuseChange(of: object, slot, value)
+    }
     setColumn(of: object, slot, value)
   }
 
@@ -207,6 +209,7 @@ extension ContextCore {
   func hasRow(_ object: ManagedObject) -> Bool? {
     if object.overlay?.isNew == true { return true }
     dropStaleRow(of: object)
+    if object.header.pointee.isGone { return false }
     if object.header.pointee.row != nil { return true }
     do { return try view.version(of: object.reference) != nil } catch {
       noteReadFailure(error, object.reference)
@@ -215,7 +218,7 @@ extension ContextCore {
   }
 
   /// The version of a row in the view; nil when there is none. When the store cannot say, that is noted.
-  private func viewVersion(of reference: ObjectReference) -> RowVersion? {
+  func viewVersion(of reference: ObjectReference) -> RowVersion? {
     do { return try view.version(of: reference) } catch {
       noteReadFailure(error, reference)
       return nil

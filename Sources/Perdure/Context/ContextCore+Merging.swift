@@ -9,7 +9,8 @@ internal import PerdurePredicates
 extension ManagedObjectContext {
   /// Whether the context merges what other contexts of the container save: one on a queue or of the main actor soon after
   /// the save, any other at its next fetch or `processPendingChanges()`, which those do as well. A context that is pinned
-  /// to a state merges when it is pinned no more. Where many saves wait, all of them are merged, and `didMerge` tells of the
+  /// to a state merges when it is pinned no more. What others have saved before it is set to true is merged too.
+  /// Where many saves wait, all of them are merged, and `didMerge` tells of the
   /// newest alone. False at first.
   public var automaticallyMergesChangesFromParent: Bool {
     get { core.inbox != nil }
@@ -42,6 +43,8 @@ extension ContextCore {
     let made = MergeInbox(wake: ownership.queue.map { wake(on: $0) })
     inbox = made
     saves.add(made)
+    // What others have saved before is merged too. A child looks at its parent by itself.
+    if !isChild, store.view().sequence != view.sequence { made.putUnknown() }
   }
 
   func stopMerging() {
@@ -72,15 +75,53 @@ extension ContextCore {
       // Of what is removed, only who was there is told of.
       for reference in news.deleted { news.objects[reference] = identityMap.object(reference) }
     }
+    let before = view
+    let known = isObserved ? knownObjects(news, isComplete: isComplete) : []
     refreshStore()
     move(to: store.view())
+    let changes = newsOfMerge(known, Set(news.updated), since: before)
     // What is put on top of a row that is gone may be over with that.
     let changed = Set(news.updated + news.deleted)
     for overlay in tracker.ordered.joined() where !overlay.isNew && tracker[overlay.reference] === overlay {
       if isComplete, !changed.contains(overlay.reference) { continue }
       refreshInView(instance(of: overlay.reference))
     }
-    if isObserved { tell(news) }
+    guard isObserved else { return }
+    tell(changes)
+    tell(news)
+  }
+
+  /// The instances that a merge may give other values. All of them where it is not known what others have saved.
+  private func knownObjects(_ news: ContextNews, isComplete: Bool) -> [ManagedObject] {
+    let objects =
+      isComplete ? (news.updated + news.deleted).compactMap(identityMap.object) : Array(identityMap.objects)
+    return objects.filter { $0.overlay?.isNew != true }.sorted {
+      $0.reference.rawValue < $1.reference.rawValue
+    }
+  }
+
+  /// The instances that the context shows with other values since it has moved on.
+  ///
+  /// - Parameter updated: The objects that others have changed, also by their links.
+  private func newsOfMerge(
+    _ known: [ManagedObject], _ updated: Set<ObjectReference>, since before: any StoreView
+  ) -> ContextNews {
+    var news = ContextNews(kind: .objectsDidChange)
+    for object in known {
+      let reference = object.reference
+      do {
+        let (old, new) = (try before.version(of: reference), try view.version(of: reference))
+        if new == nil {
+          if old != nil { news.deleted.append(reference) }
+        } else if old != new || updated.contains(reference) {
+          news.refreshed.append(reference)
+        }
+        news.objects[reference] = object
+      } catch {
+        noteReadFailure(error, reference)
+      }
+    }
+    return news
   }
 
   /// What all saves together have done, each object in one way: what one has inserted and another deleted in none.

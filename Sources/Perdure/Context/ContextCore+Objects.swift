@@ -16,15 +16,25 @@ extension ContextCore {
     guard let reference = graph.reference(of: id) else {
       throw PerdureError(.unknownObjectID, "\(id) \(Self.isUnknown)")
     }
+    mergeIfUnknown(reference)
     let object = instance(of: reference)
     isLooking = true
     defer { isLooking = false }
     if object.overlay?.isNew != true, !wake(object) {
       // What has no row is gone now. What is not could not be read, whether or not it is the first.
       if !object.header.pointee.isGone, let readFailure { throw readFailure }
-      throw PerdureError(.objectNotFound, "There is no object \(id).")
+      throw PerdureError(
+        .objectNotFound,
+        "There is no object \(id) in the state that this context sees. If another context has saved it since, call "
+          + "refreshAllObjects() and ask again.")
     }
     return object
+  }
+
+  /// Merges what waits, in a context that merges by itself, if that may bring an object.
+  private func mergeIfUnknown(_ reference: ObjectReference) {
+    if inbox == nil || tracker[reference] != nil || viewVersion(of: reference) != nil { return }
+    mergeWaiting()
   }
 
   private static let isUnknown =
@@ -123,6 +133,7 @@ extension ContextCore {
     let header = object.header
     if header.pointee.isGone || object.overlay?.isNew == true { return false }
     dropStaleRow(of: object)
+    if header.pointee.isGone { return false }
     if header.pointee.row != nil { return true }
     return fireFault(object)
   }
@@ -137,7 +148,9 @@ extension ContextCore {
     do { newest = try view.version(of: object.reference) } catch {
       return noteReadFailure(error, object.reference)
     }
-    if newest != header.pointee.version {
+    if newest == nil, object.overlay == nil, deletesInaccessibleFaults || isLooking {
+      vanish(object)
+    } else if newest != header.pointee.version {
       header.pointee.dropRow()
     } else if object.overlay?.changesRow != true, !header.pointee.wakefulness.contains(.drowsy) {
       header.pointee.epoch = epoch
@@ -163,11 +176,15 @@ extension ContextCore {
     }
   }
 
-  /// The row of an object is gone from the store. With unsaved changes, the save will say so.
-  func vanish(_ object: ManagedObject) {
-    guard object.overlay == nil else { return }
+  /// The row of an object is gone from the store. With unsaved changes, the save will say so. A row that was loaded stays
+  /// readable.
+  ///
+  /// - Parameter lastRow: What the object is read from when its row was not loaded.
+  func vanish(_ object: ManagedObject, _ lastRow: KeptRow? = nil) {
+    guard object.overlay == nil, !object.header.pointee.isGone else { return }
     object.header.pointee.hasVanished = true
     retire(object)
+    if object.header.pointee.row == nil, let lastRow { showLastRow(lastRow.bytes, lastRow.version, object) }
   }
 
   /// Keeps an error that an accessor cannot throw.

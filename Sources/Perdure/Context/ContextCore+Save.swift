@@ -21,6 +21,7 @@ extension ContextCore {
     checkSaveIsPossible()
     isSaving = true
     defer { isSaving = false }
+    try throwRefusedChanges()
     if !mergedObjects.isEmpty { mergedObjects = [:] }
     if let conflict = try trySave(isFirst: true) { try saveMerging(conflict) }
   }
@@ -46,7 +47,7 @@ extension ContextCore {
     if let conflict = plan.conflict { return conflict }
     let saved = objectsToTell()
     let news = pendingNews(.didSave, isSaved: true)
-    if plan.isEmpty {
+    if plan.isEmpty, !changesTransientsOfParent {
       follow(view)
     } else if let conflict = try commit(plan.change, saved, news) {
       return conflict
@@ -96,7 +97,7 @@ extension ContextCore {
   ) throws(PerdureError) -> StoreConflict? {
     statistics.commitRequestCount += 1
     do {
-      follow(try store.commit(change))
+      follow(try commitToStore(change))
       watched = [:]
       return nil
     } catch let conflict as StoreConflict {
@@ -110,6 +111,14 @@ extension ContextCore {
     } catch {
       throw .refusal(error, in: self)
     }
+  }
+
+  /// A parent takes the transient values too, which no store has.
+  private func commitToStore(_ change: StoreChange) throws -> any StoreView {
+    guard changesTransientsOfParent, let parent = store as? ParentStore else {
+      return try store.commit(change)
+    }
+    return try parent.commit(change, changedTransients())
   }
 
   /// What was pending is stored now.

@@ -180,6 +180,24 @@ extension ContextCore {
     return left as AnyObject === right as AnyObject
   }
 
+  /// What a save would ask of an object that is not deleted, besides its own methods. In a save the declared rules alone:
+  /// the rest has been asked.
+  func validateByHand(_ object: ManagedObject) throws(PerdureError) {
+    checkOwner()
+    var details: [PerdureError.Detail] = []
+    if !isValidating {
+      for key in object.shape.validatedKeys where object.context === self { validate(object, key, &details) }
+    }
+    guard object.context === self, let overlay = object.overlay else {
+      if !details.isEmpty { throw .validation(details) }
+      return
+    }
+    var violations: [PerdureError.Detail] = []
+    addViolations(overlay, to: &violations)
+    violations.addNew(details)
+    if !violations.isEmpty { throw .validation(violations) }
+  }
+
   /// The declared rules that an object's pending changes break, for `validateForInsert()` and its like.
   func checkRules(of object: ManagedObject) throws(PerdureError) {
     checkOwner()

@@ -93,15 +93,18 @@ final class ContextCore {
   var deletesInaccessibleFaults = true
   /// Whether somebody asks for an object that may not be there.
   var isLooking = false
+  /// The changes that could not be made since the last save.
+  var refusedChanges = RefusedChanges()
   /// The versions of objects that the next save looks at, though it does not write them.
   var watched: [ObjectReference: RowVersion] = [:]
-  /// Who wants to hear of the context, in its isolation.
-  var observers: [Int: (ContextNotification) -> Void] = [:]
-  var lastObserver = 0
+  /// The observers in the context's isolation.
+  var observers = ContextObservers()
   /// The new objects that observers know of and that were taken back in the current event.
   var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
-  /// Who wants to hear of the context from elsewhere.
-  let streams: EventStreams
+  /// The sequences of the context's events.
+  private(set) var streams: EventStreams
+  /// Whether another context has taken over the sequences.
+  private var hasSuccessor = false
   /// Who wants to know what fetches and saves take.
   let logSwitch: LogSwitch
   /// The saves of all contexts of the store.
@@ -158,10 +161,21 @@ final class ContextCore {
     abandonTransients()
     for overlay in tracker.all { overlay.object = nil }
     stopMerging()
-    streams.finish()
+    if !hasSuccessor { streams.finish() }
     forgetObservers()
     forgetGone()
     releaseRetained()
+  }
+
+  /// Takes over what the program has set of another context, its observers included. The other context keeps all of it.
+  func succeed(_ old: ContextCore) {
+    mergePolicy = old.mergePolicy
+    deletesInaccessibleFaults = old.deletesInaccessibleFaults
+    retainObjects(old.retained != nil)
+    mergeAutomatically(old.inbox != nil)
+    observers = old.observers
+    streams = old.streams
+    old.hasSuccessor = true
   }
 
   /// What H1 in ObjectHeader.swift compares with.
@@ -192,7 +206,7 @@ struct ContextSource: Sendable {
 // MARK: - What has changed
 
 extension ContextCore {
-  var hasChanges: Bool { tracker.contains { $0.state.isPending } }
+  var hasChanges: Bool { !refusedChanges.isEmpty || tracker.contains { $0.state.isPending } }
 
   func objects(in state: ObjectState) -> Set<ManagedObject> {
     checkOwner()

@@ -9,7 +9,8 @@ public enum ContextEventKind: Hashable, Sendable {
   /// A save is done: what is told of is in the store.
   case didSave
   /// An event has ended, by `processPendingChanges()`, a save or a `perform`, in which something was changed; or objects
-  /// were given other values as a whole, by a refresh, a rollback, a reset or a save that has merged and failed.
+  /// were given other values as a whole, by a refresh, a rollback, a reset or a save that has merged and failed. A merge
+  /// tells it of the objects in use that others have changed, as refreshed, or deleted, before `didMerge`.
   case objectsDidChange
   /// What other contexts have saved was merged.
   case didMerge
@@ -70,22 +71,47 @@ extension ContextNotification: Sendable {}
 
 /// Keeps an observer of a context, until it is cancelled or freed.
 public final class ContextObservation {
-  private weak var core: ContextCore?
+  private weak var observers: ContextObservers?
   private let number: Int
 
-  init(_ core: ContextCore, _ number: Int) {
-    self.core = core
+  init(_ observers: ContextObservers, _ number: Int) {
+    self.observers = observers
     self.number = number
   }
 
   deinit { cancel() }
 
   /// Ends the observation.
-  public func cancel() { core?.endObservation(number) }
+  public func cancel() { observers?.remove(number) }
 }
 
 @available(*, unavailable)
 extension ContextObservation: Sendable {}
+
+/// The observers of a context. A view context that is made anew shares them with the one before.
+final class ContextObservers {
+  private var closures: [Int: (ContextNotification) -> Void] = [:]
+  private var lastNumber = 0
+
+  var isEmpty: Bool { closures.isEmpty }
+
+  func add(_ observer: @escaping (ContextNotification) -> Void) -> Int {
+    lastNumber += 1
+    closures[lastNumber] = observer
+    return lastNumber
+  }
+
+  func remove(_ number: Int) {
+    // Freed outside of the access: a closure may own the observation of another.
+    let removed = closures.removeValue(forKey: number)
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Calls the observers in the order in which they came. One that another removes meanwhile is not called.
+  func tell(_ notification: ContextNotification) {
+    for number in closures.keys.sorted() { closures[number]?(notification) }
+  }
+}
 
 extension ManagedObjectContext {
   /// Calls a closure when something happens in the context, at once and in the context's isolation.

@@ -195,13 +195,9 @@ extension ContextCore {
     let settled = overlays.filter {
       tracker[$0.reference] === $0 && DeniedDelete.find($0, in: self).isEmpty
     }
+    let rows = settled.map { identityMap.object($0.reference) == nil ? nil : lastRow(of: $0) }
     for overlay in settled { letGoOfDeleted(overlay) }
-    for overlay in settled {
-      noteGone(overlay)
-      tracker.remove(overlay.reference)
-      linksChanged()
-      if let object = identityMap.object(overlay.reference) { retire(object) }
-    }
+    for (overlay, row) in zip(settled, rows) { retireNew(overlay, row) }
   }
 
   /// Ends the connections that delete rules leave between what is deleted: one end is about to be forgotten, and

@@ -109,6 +109,12 @@ final class MergeInbox: Sendable {
     if isFirst { wake?() }
   }
 
+  /// Notes that others have saved something unknown.
+  func putUnknown() {
+    content.withLock { $0.isComplete = false }
+    wake?()
+  }
+
   /// Wakes again, for what came while nothing could be merged.
   func wakeForWaiting() {
     if !content.withLock(\.isEmpty) { wake?() }

@@ -107,10 +107,10 @@ extension ContextCore {
   private func takeGone(_ reference: ObjectReference) {
     guard let overlay = tracker[reference] else { return }
     if overlay.isDeleted { return rebase(overlay) }
+    let lastRow = overlay.keptBase
     discard(overlay)
     guard tracker[reference] == nil, let object = identityMap.object(reference) else { return }
-    object.header.pointee.dropRow()
-    vanish(object)
+    vanish(object, lastRow)
   }
 
   // MARK: Links

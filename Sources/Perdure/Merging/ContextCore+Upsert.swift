@@ -20,12 +20,36 @@ extension ContextCore {
     let merged = try mergedColumns(overlay, into: other, duplicate)
     let links = links(of: new)
     let sources = oneWaySources(of: new)
+    let row = lastRow(of: overlay)
     disconnectAll(new)
     for (slot, value) in merged.sorted(by: { $0.key < $1.key }) { set(other, slot, value, replacing: new) }
     for (slot, targets) in links { connect(other, overlay.shape.relationship(slot), targets, replacing: new) }
     for (owner, relationship) in sources { connect(owner == new ? other : owner, relationship, other) }
     mergedObjects[new] = other
-    forget(overlay)
+    if !goOn(overlay, as: other) { retireNew(overlay, row) }
+  }
+
+  /// Makes the instance of a new object the instance of what it was merged into, if the context has none.
+  ///
+  /// - Returns: Whether it did. If not, two instances would have one identity (C1 in ContextCore.swift).
+  private func goOn(_ overlay: ObjectOverlay, as other: ObjectReference) -> Bool {
+    guard identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
+      let object = identityMap.object(overlay.reference)
+    else { return false }
+    tracker.remove(overlay.reference)
+    rename(object, other)
+    return true
+  }
+
+  /// Gives an instance another identity of its entity, which has no instance. What it had loaded is forgotten.
+  func rename(_ object: ManagedObject, _ reference: ObjectReference) {
+    identityMap.remove(object.reference)
+    object.header.pointee.overlay = nil
+    object.header.pointee.dropRow()
+    object.header.pointee.move(to: reference, graph.shape(of: reference))
+    identityMap.insert(object, reference)
+    if let overlay = tracker[reference] { attach(overlay, to: object) }
+    linksChanged()
   }
 
   /// Where what was merged is now: what it was merged into may have been merged into a third one.
@@ -38,15 +62,9 @@ extension ContextCore {
   /// Takes a new object back, as if it had never been inserted.
   func withdraw(_ new: ObjectReference) {
     guard let overlay = tracker[new], overlay.isNew else { return }
+    let row = lastRow(of: overlay)
     disconnectAll(new)
-    forget(overlay)
-  }
-
-  private func forget(_ overlay: ObjectOverlay) {
-    noteGone(overlay)
-    tracker.remove(overlay.reference)
-    linksChanged()
-    if let object = identityMap.object(overlay.reference) { retire(object) }
+    retireNew(overlay, row)
   }
 
   // MARK: Values

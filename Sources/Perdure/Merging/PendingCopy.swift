@@ -25,7 +25,7 @@ struct PendingCopy {
   /// - Returns: What there is to tell who has heard of the merging.
   func restore(in context: ContextCore) -> ContextNews {
     var news = ContextNews(kind: .objectsDidChange)
-    let unheard = Set(context.goneInserts.map(\.reference))
+    let unheard = Set(context.goneInserts.map(\.reference)).union(takeBackInstances(in: context))
     var merged: [ObjectReference: ObjectOverlay] = [:]
     for overlay in context.tracker.removeAll().joined() {
       context.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
@@ -58,12 +58,28 @@ struct PendingCopy {
     return news
   }
 
+  /// Gives the instances of new objects their own identities again, where an upsert has given them others.
+  ///
+  /// - Returns: The new objects.
+  private func takeBackInstances(in context: ContextCore) -> [ObjectReference] {
+    changes.compactMap { overlay, _, _ in
+      guard overlay.isNew, let object = overlay.object, object.reference != overlay.reference else {
+        return nil
+      }
+      context.tracker[object.reference]?.object = nil
+      context.rename(object, overlay.reference)
+      return overlay.reference
+    }
+  }
+
   /// An object that the merging has taken out of the context.
   private func bringBack(_ object: ManagedObject, _ transients: TransientsCopy, in context: ContextCore) {
     guard object.header.pointee.isGone else { return }
     // A hook may have asked for the object meanwhile (C1).
     if let other = context.identityMap.object(object.reference) { context.retire(other) }
     object.header.pointee.wakefulness.subtract([.gone, .vanished])
+    // A new object has no row; what it was read from meanwhile is in its overlay.
+    if transients.isNew { object.header.pointee.dropRow() }
     context.identityMap.insert(object, object.reference)
     context.retain(object)
     transients.restore(object)
@@ -80,11 +96,13 @@ struct PendingCopy {
 /// What the transient attributes of an object hold, and held before. These are the tables themselves: merging takes them
 /// away from the object and its overlay, and `ContextCore.drop` keeps them until the save is done (T3).
 private struct TransientsCopy {
+  let isNew: Bool
   private let held: TransientValues?
   private let before: TransientValues?
   private let atEvent: TransientValues?
 
   init(_ overlay: ObjectOverlay) {
+    isNew = overlay.isNew
     held = overlay.object?.header.pointee.transients?.takeUnretainedValue()
     (before, atEvent) = (overlay.transientsBefore, overlay.transientsAtEvent)
   }

@@ -179,14 +179,19 @@ final class EntityShape: Sendable {
   /// The slot of a property. Asking for a name that the entity does not have is a mistake of the caller.
   func slot(named key: String) -> Int {
     guard let slot = schema.slot(named: key) else {
-      if composite(named: key) != nil {
-        stop("\(name).\(key) is a composite attribute, and not one property. Name one of its elements.")
-      }
-      let near = NearMisses.of(key, in: schema.properties.map(\.name))
-      let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
-      stop("\(name) has no property \"\(key)\".\(hint)")
+      stop(complaint(about: key))
     }
     return slot
+  }
+
+  /// Why a name is not that of one property.
+  func complaint(about key: String) -> String {
+    if composite(named: key) != nil {
+      return "\(name).\(key) is a composite attribute, and not one property. Name one of its elements."
+    }
+    let near = NearMisses.of(key, in: schema.properties.map(\.name))
+    let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
+    return "\(name) has no property \"\(key)\".\(hint)"
   }
 }
 

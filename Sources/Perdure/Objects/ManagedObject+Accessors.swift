@@ -66,13 +66,16 @@ extension ManagedObject {
   /// Reads a to-one relationship that always has an object.
   @inlinable
   public final func _get<T: ManagedObject>(_ slot: Int) -> T {
-    guard let object: T = _get(slot) else { stopWithoutObject(slot) }
+    guard let object: T = _get(slot) else { return absentTarget(slot).typed(T.self) }
     return object
   }
 
+  /// What a relationship that must have an object reads as without one, where others have removed an object or the store
+  /// could not be read. Otherwise the program has never set it, and is stopped.
   @usableFromInline
   @inline(never)
-  final func stopWithoutObject(_ slot: Int) -> Never {
+  final func absentTarget(_ slot: Int) -> ManagedObject {
+    if let target = core.lastTarget(of: self, shape.relationship(slot)) { return target }
     stop(
       "\(shape.name).\(shape.propertyName(slot)) has no object. Make the property optional to ask.")
   }

@@ -169,7 +169,7 @@ extension ManagedObject {
     case .attribute, .transient: return nil
     case .count(let counted):
       let relationship = shape.relationship(counted)
-      return stored.map { Int64($0.context.settledTargetCount(of: reference, relationship)) }
+      return stored.map { $0.context.settledTargetCount(of: reference, relationship) }
     case .derived(let derived):
       return stored.flatMap { shown($0.context.storedValue(of: derived, reference), slot, derived.kind) }
     case .relationship(let relationship):

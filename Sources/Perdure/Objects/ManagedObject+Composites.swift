@@ -23,11 +23,6 @@ extension ManagedObject {
     shape.schema.composite(named: "\(composite.name).\(element.name)").flatMap { compositeValue($0, leaf) }
   }
 
-  /// Gives each leaf of a composite the value that nested dictionaries have for it; nil where they have none.
-  func setCompositeValue(_ value: Any?, _ composite: CompositeSchema, _ set: (Any?, Int) -> Void) {
-    for leaf in leaves(of: value, composite) { set(leaf.value, leaf.slot) }
-  }
-
   /// The leaves of a composite with their values in nested dictionaries, or in a value of a composite's type.
   func leaves(of value: Any?, _ composite: CompositeSchema) -> [(slot: Int, value: Any?)] {
     let values = elements(value, composite)
@@ -53,13 +48,13 @@ extension ManagedObject {
     else { return false }
     return composite.elements.allSatisfy { element in
       let inner = shape.schema.composite(named: "\(composite.name).\(element.name)")
-      guard let inner, let value = values[element.name] ?? nil else { return true }
+      guard let inner, let value = KeyedValue.present(values[element.name] ?? nil) else { return true }
       return canHold(value, inner)
     }
   }
 
   private func elements(_ value: Any?, _ composite: CompositeSchema) -> [String: Any?] {
-    switch value {
+    switch KeyedValue.present(value) {
     case nil: [:]
     case let values as [String: Any?]: values
     case let value as any CompositeAttributeValue: value.compositeContent.dictionary

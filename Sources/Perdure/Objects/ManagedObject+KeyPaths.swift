@@ -19,7 +19,7 @@ extension ManagedObject {
   /// | operator | gives |
   /// |---|---|
   /// | `@count` | the number of objects, or of values, as an `Int` |
-  /// | `@sum` | `Int64`, `Double` or `Decimal` by the attribute; `Decimal` where 64 bits do not do; 0 of none |
+  /// | `@sum` | `Int`, `Double` or `Decimal` by the attribute; `Decimal` where 64 bits do not do; 0 of none |
   /// | `@avg` | a `Double`, or a `Decimal` of decimals; nil of none |
   /// | `@min`, `@max` | the least or greatest value in its own type; nil of none |
   /// | `@unionOfObjects` | an array of all values |
@@ -30,10 +30,22 @@ extension ManagedObject {
   ///
   /// The objects on the way must have the properties, as for `value(forKey:)`; an operator must be one of
   /// these, stand behind a to-many relationship, and get numbers where it calculates. Anything else is a
-  /// mistake of the caller and stops the program with a message that says which name it is.
+  /// mistake of the caller and stops the program with a message that says which name it is;
+  /// `checkedValue(forKeyPath:)` throws it.
   public func value(forKeyPath path: String) -> Any? {
+    KeyedProblem.stopping { () throws(KeyedProblem) -> Any? in try keyedValue(path: path) }
+  }
+
+  /// As `value(forKeyPath:)`, for a path that comes from outside of the program.
+  ///
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, when there is no such property, operator or value on the way.
+  public func checkedValue(forKeyPath path: String) throws(PerdureError) -> Any? {
+    try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(path: path) }
+  }
+
+  private func keyedValue(path: String) throws(KeyedProblem) -> Any? {
     var walk = KeyPathWalk(path, from: self)
-    return walk.end()
+    return try walk.end()
   }
 
   /// Changes the property at the end of a path of property names, for example `company.name`: of the one object that
@@ -42,30 +54,53 @@ extension ManagedObject {
   ///
   /// - Parameter value: As for `setValue(_:forKey:)`. The path must have no operators.
   public func setValue(_ value: Any?, forKeyPath path: String) {
-    if path.contains("@") { stop("\(path): what an operator gives cannot be set.") }
-    setValue(value, forKeyPath: path, in: path)
+    typealias End = (object: ManagedObject, key: String)
+    let found = KeyedProblem.stopping { () throws(KeyedProblem) -> [End] in try ends(of: path) }
+    for (object, key) in found { object.setValue(value, forKey: key) }
   }
 
-  /// - Parameter whole: The path from where it began, to speak of.
-  private func setValue(_ value: Any?, forKeyPath path: String, in whole: String) {
+  /// As `setValue(_:forKeyPath:)`, for paths and values that come from outside of the program.
+  ///
+  /// - Throws: as `setCheckedValue(_:forKey:)`, and nothing has changed.
+  public func setCheckedValue(_ value: Any?, forKeyPath path: String) throws(PerdureError) {
+    let changes = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
+      var changes: [() -> Void] = []
+      for (object, key) in try ends(of: path) { changes += try object.changes(value, key) }
+      return changes
+    }
+    for change in changes { change() }
+  }
+
+  /// The objects that a path leads to before its last name, with that name.
+  private func ends(of path: String) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
+    if path.contains("@") { throw .mistake("\(path): what an operator gives cannot be set.") }
+    return try ends(path, in: path)
+  }
+
+  /// - Parameter whole: The path from where it began, for messages.
+  private func ends(
+    _ path: String, in whole: String
+  ) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
     // The path of a part of a composite is a key.
     guard let dot = path.firstIndex(of: "."), shape.schema.slot(named: path) == nil,
       shape.composite(named: path) == nil
-    else { return setValue(value, forKey: path) }
+    else { return [(self, path)] }
     let (head, rest) = (String(path[..<dot]), String(path[path.index(after: dot)...]))
-    if head == "self" || head == "SELF" { return setValue(value, forKeyPath: rest, in: whole) }
-    if shape.composite(named: head) != nil { stop("\(whole): \(shape.name) has no property \"\(path)\".") }
-    switch self.value(forKey: head) {
-    case nil: break
-    case let object as ManagedObject: object.setValue(value, forKeyPath: rest, in: whole)
-    case let objects as Set<ManagedObject>:
-      for object in objects { object.setValue(value, forKeyPath: rest, in: whole) }
-    case let objects as [Any]:
-      for case let object as ManagedObject in objects {
-        object.setValue(value, forKeyPath: rest, in: whole)
-      }
-    case .some(let value): stop("\(whole): a \(type(of: value)) has no properties.")
+    if head == "self" || head == "SELF" { return try ends(rest, in: whole) }
+    if shape.composite(named: head) != nil {
+      throw .mistake("\(whole): \(shape.name) has no property \"\(path)\".")
     }
+    var found: [(object: ManagedObject, key: String)] = []
+    switch try keyedValue(head) {
+    case nil: break
+    case let object as ManagedObject: found = try object.ends(rest, in: whole)
+    case let objects as Set<ManagedObject>:
+      for object in objects { found += try object.ends(rest, in: whole) }
+    case let objects as [Any]:
+      for case let object as ManagedObject in objects { found += try object.ends(rest, in: whole) }
+    case .some(let value): throw .mistake("\(whole): a \(type(of: value)) has no properties.")
+    }
+    return found
   }
 }
 
@@ -86,12 +121,12 @@ private struct KeyPathWalk {
     place = .one(object)
   }
 
-  mutating func end() -> Any? {
+  mutating func end() throws(KeyedProblem) -> Any? {
     while let name = names.popFirst() {
       if name.hasPrefix("@") {
-        apply(Self.collectionOperator(name, in: path), name)
+        try apply(Self.collectionOperator(name, in: path), name)
       } else {
-        place = step(name, from: place)
+        place = try step(name, from: place)
       }
     }
     switch place {
@@ -102,73 +137,84 @@ private struct KeyPathWalk {
 
   // MARK: Names
 
-  private func step(_ name: String, from place: Place) -> Place {
+  private func step(_ name: String, from place: Place) throws(KeyedProblem) -> Place {
     if name == "self" || name == "SELF" { return place }
     switch place {
     case .one(nil): return .one(nil)
-    case .one(.some(let value)): return step(name, from: value)
+    case .one(.some(let value)): return try step(name, from: value)
     case .many(let values):
-      return .many(
-        values.flatMap { value -> [Any] in
-          switch step(name, from: value) {
-          case .one(let next): next.map { [$0] } ?? []
-          case .many(let next): next
-          }
-        })
+      var found: [Any] = []
+      for value in values {
+        switch try step(name, from: value) {
+        case .one(let next): if let next { found.append(next) }
+        case .many(let next): found += next
+        }
+      }
+      return .many(found)
     }
   }
 
-  private func step(_ name: String, from value: Any) -> Place {
-    guard let object = value as? ManagedObject else { return .one(element(name, of: value)) }
-    let next = object.value(forKey: name)
-    if let objects = next as? Set<ManagedObject> { return .many(Array(objects)) }
-    return .one(next)
+  private func step(_ name: String, from value: Any) throws(KeyedProblem) -> Place {
+    guard let object = value as? ManagedObject else { return .one(try element(name, of: value)) }
+    let next = try object.keyedValue(name)
+    guard object.isToMany(name) else { return .one(next) }
+    // An ordered relationship gives an array, in order.
+    if let objects = next as? [ManagedObject] { return .many(objects) }
+    return .many(Array(next as? Set<ManagedObject> ?? []))
   }
 
-  /// What a composite has under a name.
-  private func element(_ name: String, of value: Any) -> Any? {
+  /// The value that a composite has under a name.
+  private func element(_ name: String, of value: Any) throws(KeyedProblem) -> Any? {
     guard let elements = value as? [String: Any?] else {
-      stop("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
+      throw .mistake("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
     }
     if let element = elements[name] { return element }
-    stop("\(path): there is no \"\(name)\" among \(elements.keys.sorted().joined(separator: ", ")).")
+    throw .mistake(
+      "\(path): there is no \"\(name)\" among \(elements.keys.sorted().joined(separator: ", ")).")
   }
 
   // MARK: Operators
 
-  private static func collectionOperator(_ name: String, in path: String) -> CollectionOperator {
+  private static func collectionOperator(
+    _ name: String, in path: String
+  ) throws(KeyedProblem) -> CollectionOperator {
     if let known = CollectionOperator(spelling: String(name.dropFirst())) { return known }
-    stop(
+    throw .mistake(
       "\(path): there is no operator \(name). Use @count, @sum, @avg, @min, @max, @unionOfObjects or "
         + "@distinctUnionOfObjects.")
   }
 
-  private mutating func apply(_ operation: CollectionOperator, _ name: String) {
+  private mutating func apply(_ operation: CollectionOperator, _ name: String) throws(KeyedProblem) {
     while let next = names.first, !next.hasPrefix("@") {
-      place = step(next, from: place)
+      place = try step(next, from: place)
       names.removeFirst()
     }
     switch place {
     case .one(nil): break
     case .one(.some(let value)):
-      stop(
+      throw .mistake(
         "\(path): \(name) needs a to-many relationship before it, not a \(type(of: value)).")
-    case .many(let values): place = result(of: operation, name, values)
+    case .many(let values): place = try result(of: operation, name, values)
     }
   }
 
-  private func result(of operation: CollectionOperator, _ name: String, _ elements: [Any]) -> Place {
+  private func result(
+    of operation: CollectionOperator, _ name: String, _ elements: [Any]
+  ) throws(KeyedProblem) -> Place {
     switch operation {
     case .count: return .one(elements.count)
     case .unionOfObjects: return .many(elements)
     case .distinctUnionOfObjects:
-      return .many(Aggregation.firstAppearances(in: values(elements)).map { elements[$0] })
-    case .min: return .one(Aggregation.leastIndex(of: values(elements)).map { elements[$0] })
-    case .max: return .one(Aggregation.greatestIndex(of: values(elements)).map { elements[$0] })
+      return .many(Aggregation.firstAppearances(in: try values(elements)).map { elements[$0] })
+    case .min: return .one(Aggregation.leastIndex(of: try values(elements)).map { elements[$0] })
+    case .max: return .one(Aggregation.greatestIndex(of: try values(elements)).map { elements[$0] })
     case .sum:
+      let values = try values(elements)
       return .one(
-        number(name) { () throws(PredicateEvaluationError) in try Aggregation.sum(values(elements)) })
-    case .avg: return .one(number(name) { () throws(PredicateEvaluationError) in try mean(values(elements)) })
+        try number(name) { () throws(PredicateEvaluationError) in try Aggregation.sum(values) })
+    case .avg:
+      let values = try values(elements)
+      return .one(try number(name) { () throws(PredicateEvaluationError) in try mean(values) })
     }
   }
 
@@ -178,20 +224,32 @@ private struct KeyPathWalk {
     return mean
   }
 
-  private func number(_ name: String, _ body: () throws(PredicateEvaluationError) -> Value) -> Any? {
+  private func number(
+    _ name: String, _ body: () throws(PredicateEvaluationError) -> Value
+  ) throws(KeyedProblem) -> Any? {
     do throws(PredicateEvaluationError) {
       return try body().swiftValue(of: .int64)
     } catch {
-      stop("\(path): \(name) cannot be calculated. \(error.message)")
+      throw .mistake("\(path): \(name) cannot be calculated. \(error.message)")
     }
   }
 
-  private func values(_ elements: [Any]) -> [Value] {
-    elements.map { element in
+  private func values(_ elements: [Any]) throws(KeyedProblem) -> [Value] {
+    var values: [Value] = []
+    for element in elements {
       guard let argument = element as? any PredicateArgument else {
-        stop("\(path): a \(type(of: element)) is no value.")
+        throw .mistake("\(path): a \(type(of: element)) is no value.")
       }
-      return argument.predicateValue
+      values.append(argument.predicateValue)
     }
+    return values
+  }
+}
+
+extension ManagedObject {
+  /// Whether a name is that of a to-many relationship.
+  fileprivate func isToMany(_ name: String) -> Bool {
+    guard let slot = shape.schema.slot(named: name), shape.isRelationship(slot) else { return false }
+    return shape.relationship(slot).isToMany
   }
 }

@@ -2,20 +2,14 @@
 
 internal import PerdurePredicates
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 extension ManagedObject {
   /// The value of the property called `key`.
   ///
-  /// An attribute gives its Swift value (`Int16`, `Int32`, `Int64`, `Bool`, `Float`, `Double`, `Decimal`,
+  /// An attribute gives its Swift value (`Int16`, `Int32`, `Int` for 64 bits, `Bool`, `Float`, `Double`, `Decimal`,
   /// `String`, `Date`, `UUID`, `Data`, `URL`, `ManagedObjectID`), nil when it has none; a to-one relationship the object or
   /// nil; a to-many relationship a `Set<ManagedObject>`, an ordered one a `[ManagedObject]`; a transient attribute of the type undefined what was set,
   /// or nil; a transformable attribute what its transformer or its class makes of the bytes, each time anew. The entity
-  /// must have such a property.
+  /// must have such a property: `checkedValue(forKey:)` throws where it does not.
   ///
   /// A composite attribute gives a dictionary of its elements, `[String: Any?]`, nil when none of them has a value. A part
   /// of it has its path as key: `address.street`.
@@ -23,7 +17,22 @@ extension ManagedObject {
     if let composite = shape.composite(named: key) {
       return compositeValue(composite) { value(forKey: shape.propertyName($0)) }
     }
-    let slot = shape.slot(named: key)
+    return value(ofSlot: shape.slot(named: key))
+  }
+
+  /// As `value(forKey:)`, for a name that comes from outside of the program.
+  ///
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, when the entity has no such property.
+  public func checkedValue(forKey key: String) throws(PerdureError) -> Any? {
+    try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(key) }
+  }
+
+  func keyedValue(_ key: String) throws(KeyedProblem) -> Any? {
+    if shape.composite(named: key) == nil { _ = try knownSlot(key) }
+    return value(forKey: key)
+  }
+
+  private func value(ofSlot slot: Int) -> Any? {
     switch shape.properties[slot] {
     case .attribute(.data, _) where shape.transformableSlots.contains(slot): return transformedValue(slot)
     case .attribute(let kind, _): return attributeValue(slot).swiftValue(of: kind)
@@ -41,27 +50,43 @@ extension ManagedObject {
 
   /// Changes the property called `key`, as its accessor would.
   ///
+  /// A number is taken in whatever type it comes, where the attribute can hold all of it: 5.0 by an `Int16`, the double
+  /// 9.99 by a decimal attribute as 9.99, an `NSNumber` by any; so are `NSString` and the like, and `NSNull` for nil. A
+  /// value that the property cannot hold leaves it as it was: the next save throws because of it
+  /// (`ManagedObjectContext.save()`), and `setCheckedValue(_:forKey:)` at once.
+  ///
   /// - Parameter value: For an attribute a value that its type can hold, or nil; for a to-one relationship
-  ///   an object or nil; for a to-many relationship a `Set` or array of objects; for a composite attribute a dictionary,
-  ///   nested as it is, or a value of its type: elements that are missing lose their values. Anything else is a mistake of
-  ///   the caller.
+  ///   an object or nil; for a to-many relationship any sequence of objects, another relationship's live view too; for a
+  ///   composite attribute a dictionary, nested as it is, or a value of its type: elements that are missing lose their
+  ///   values. The entity must have the property, and it must not be derived.
   public func setValue(_ value: Any?, forKey key: String) {
-    if let composite = shape.composite(named: key) {
-      return setCompositeValue(value, composite) { setValue($0, forKey: shape.propertyName($1)) }
+    do throws(KeyedProblem) {
+      for change in try changes(value, key) { change() }
+    } catch {
+      error.refuse(in: core)
     }
-    let slot = shape.slot(named: key)
-    if case .transient(.undefined, _) = shape.properties[slot] { return setTransientObject(value, slot) }
-    guard case .relationship(let relationship) = shape.properties[slot] else {
-      setAttributeValue(transformed(value, slot) ?? Self.attributeValue(value, key), slot)
-      return
+  }
+
+  /// As `setValue(_:forKey:)`, for names and values that come from outside of the program.
+  ///
+  /// - Throws: `PerdureError`, and nothing has changed: 1550 with `details` for a value that the property cannot hold, a
+  ///   relationship's objects of another entity too; `PerdureError.Code.unknownKey`, 139001, when the entity has no such
+  ///   property, it is derived, or an object belongs to another context.
+  public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
+    let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in try changes(value, key)
     }
-    if relationship.order != nil {
-      OrderedToMany<ManagedObject>(self, slot).replace(with: Self.objects(value, key))
-    } else if relationship.isToMany {
-      ToMany<ManagedObject>(self, slot).replace(with: Self.objects(value, key))
-    } else {
-      setRelated(Self.object(value, key), slot)
+    for change in found { change() }
+  }
+
+  /// Changes several properties, or none of them: for what a decoder of JSON gives.
+  ///
+  /// - Throws: as `setCheckedValue(_:forKey:)`, for the first name in order of text whose value cannot be set.
+  public func setCheckedValues(_ values: [String: Any?]) throws(PerdureError) {
+    var all: [() -> Void] = []
+    for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+      all += try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in try changes(value, key) }
     }
+    for change in all { change() }
   }
 
   /// The property called `key`; see `value(forKey:)` and `setValue(_:forKey:)`.
@@ -81,48 +106,117 @@ extension ManagedObject {
   /// with the row, when the object becomes a fault or its row is read anew. A relationship has two ends and
   /// is set with `setValue(_:forKey:)` only.
   ///
-  /// - Parameter value: A value that the attribute's type can hold, or nil. Anything else, and a property that is no
-  ///   stored attribute, is a mistake of the caller.
+  /// - Parameter value: As for `setValue(_:forKey:)`. A property that is no attribute, or derived, is a mistake of the
+  ///   caller.
   public func setPrimitiveValue(_ value: Any?, forKey key: String) {
-    if let composite = shape.composite(named: key) {
-      return setCompositeValue(value, composite) { setPrimitiveValue($0, forKey: shape.propertyName($1)) }
-    }
-    let slot = shape.slot(named: key)
-    if case .transient(.undefined, _) = shape.properties[slot] {
-      core.checkOwner()
-      if !header.pointee.isGone { hold(value.map { .object($0) } ?? .value(.null), slot) }
-    } else {
-      setPrimitiveAttributeValue(transformed(value, slot) ?? Self.attributeValue(value, key), slot)
-    }
-  }
-
-  private static func attributeValue(_ value: Any?, _ key: String) -> Value {
-    guard let value else { return .null }
-    guard let argument = value as? any PredicateArgument else {
-      stop("A \(type(of: value)) cannot be the value of the attribute \"\(key)\".")
-    }
-    return argument.predicateValue
-  }
-
-  private static func object(_ value: Any?, _ key: String) -> ManagedObject? {
-    guard let value else { return nil }
-    if let object = value as? ManagedObject { return object }
-    if let optional = value as? ManagedObject?, optional == nil { return nil }
-    stop("A \(type(of: value)) cannot be the object of \"\(key)\".")
-  }
-
-  private static func objects(_ value: Any?, _ key: String) -> [ManagedObject] {
-    switch value {
-    case nil: return []
-    case let objects as Set<ManagedObject>: return Array(objects)
-    case let objects as [ManagedObject]: return objects
-    case .some(let value): stop("A \(type(of: value)) cannot be the objects of \"\(key)\".")
+    do throws(KeyedProblem) {
+      for (slot, leaf) in try settable(value, key) {
+        if case .transient(.undefined, _) = shape.properties[slot] {
+          core.checkOwner()
+          if !header.pointee.isGone { hold(leaf.map { .object($0) } ?? .value(.null), slot) }
+        } else {
+          setPrimitiveAttributeValue(try kept(leaf, slot), slot)
+        }
+      }
+    } catch {
+      error.refuse(in: core)
     }
   }
 }
 
+// MARK: - From names and values to changes
+
+extension ManagedObject {
+  /// What setting a property does, when all of it is known to be possible.
+  func changes(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
+    var changes: [() -> Void] = []
+    for (slot, leaf) in try settable(value, key) { changes.append(try change(leaf, slot)) }
+    return changes
+  }
+
+  private func change(_ value: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {
+    if case .transient(.undefined, _) = shape.properties[slot] {
+      return { self.setTransientObject(value, slot) }
+    }
+    guard case .relationship(let relationship) = shape.properties[slot] else {
+      let kept = try kept(value, slot)
+      return { self.setAttributeValue(kept, slot) }
+    }
+    let value = KeyedValue.present(value)
+    if relationship.isToMany {
+      let objects = try objects(value, relationship)
+      if relationship.order != nil {
+        return { OrderedToMany<ManagedObject>(self, slot).replace(with: objects) }
+      }
+      return { ToMany<ManagedObject>(self, slot).replace(with: objects) }
+    }
+    let object = try value.map { value throws(KeyedProblem) in try self.object(value, relationship) }
+    return { self.setRelated(object, slot) }
+  }
+
+  /// The slots that a key stands for, with what each is to be set to.
+  private func settable(_ value: Any?, _ key: String) throws(KeyedProblem) -> [(slot: Int, value: Any?)] {
+    guard let composite = shape.composite(named: key) else { return [(try knownSlot(key), value)] }
+    guard let value = KeyedValue.present(value) else { return leaves(of: nil, composite) }
+    guard canHold(value, composite) else {
+      let names = composite.elements.map(\.name).joined(separator: ", ")
+      throw .unfit(self, key, value, ": it is a composite attribute with the elements \(names)")
+    }
+    return leaves(of: value, composite)
+  }
+
+  private func knownSlot(_ key: String) throws(KeyedProblem) -> Int {
+    guard let slot = shape.schema.slot(named: key) else { throw .mistake(shape.complaint(about: key)) }
+    return slot
+  }
+
+  /// A value as the attribute keeps it.
+  private func kept(_ value: Any?, _ slot: Int) throws(KeyedProblem) -> Value {
+    let name = shape.propertyName(slot)
+    switch shape.properties[slot] {
+    case .attribute, .transient: break
+    case .count, .derived: throw .mistake("\(shape.name).\(name) cannot be set: it is derived.")
+    case .relationship:
+      throw .mistake("\(shape.name).\(name) is a relationship: set it with setValue(_:forKey:).")
+    }
+    guard let value = KeyedValue.present(value) else { return .null }
+    if let held = held(value, slot) { return held }
+    throw .unfit(self, name, value, " of this size or form")
+  }
+
+  private func object(_ value: Any, _ relationship: RelationshipShape) throws(KeyedProblem) -> ManagedObject {
+    guard let object = value as? ManagedObject else {
+      throw .unfit(self, relationship.name, value, ": it leads to an object")
+    }
+    if object.core !== core {
+      throw .mistake("\(shape.name).\(relationship.name): objects of different contexts cannot be connected.")
+    }
+    let destination = graph.shape(numbered: relationship.destination)
+    guard graph.isKind(object.reference.entityNumber, of: relationship.destination) else {
+      throw .unfit(self, relationship.name, value, ": it leads to \(destination.name)")
+    }
+    return object
+  }
+
+  private var graph: GraphSchema { core.graph }
+
+  private func objects(
+    _ value: Any?, _ relationship: RelationshipShape
+  ) throws(KeyedProblem) -> [ManagedObject] {
+    guard let value else { return [] }
+    guard let elements = value as? any Sequence else {
+      throw .unfit(self, relationship.name, value, ": it leads to several objects")
+    }
+    var objects: [ManagedObject] = []
+    for element in Self.elements(elements) { objects.append(try object(element, relationship)) }
+    return objects
+  }
+
+  private static func elements(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
+}
+
 extension Value {
-  /// The value in the Swift type of a field, nil for null.
+  /// The value in the Swift type of a field, nil for null. A number of 64 bits is an `Int`, where that has as many.
   func swiftValue(of kind: FieldKind) -> Any? {
     switch self {
     case .null, .reference, .list: nil
@@ -132,7 +226,7 @@ extension Value {
       switch kind {
       case .int16: Int16(truncatingIfNeeded: integer)
       case .int32: Int32(truncatingIfNeeded: integer)
-      default: integer
+      default: Int(exactly: integer).map { $0 as Any } ?? integer
       }
     case .double(let double): kind == .float ? Float(double) as Any : double
     case .decimal(let decimal): decimal

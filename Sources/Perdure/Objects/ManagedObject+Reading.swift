@@ -48,11 +48,15 @@ extension ManagedObject {
   }
 
   private func loadedValue(_ slot: Int) -> Value {
-    guard loadRow(), let row = header.pointee.loadedRow, let layouts = shape.storage.layouts else {
-      return .null
-    }
+    // Loading may find the row gone: then what was read before is shown.
+    guard loadRow() || header.pointee.isGone, let row = header.pointee.loadedRow,
+      let layouts = shape.storage.layouts
+    else { return core.lastValue(slot, of: self) }
     return layouts.value(slot, of: row)
   }
+
+  /// What a column holds, also where that leads to an object that others have removed.
+  func heldColumnValue(_ slot: Int) -> Value { overlay?.value(slot) ?? loadedValue(slot) }
 
   /// Loads the row when it is not there; false when there is none.
   func loadRow() -> Bool {
@@ -83,11 +87,13 @@ extension ManagedObject {
     }
   }
 
-  /// Changes an attribute. What is gone stays as it is: nobody is there to save the change.
+  /// Changes an attribute. An object that is gone stays as it is, and the next save says so.
   func setAttributeValue(_ value: Value, _ slot: Int) {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
-      if !header.pointee.wakefulness.isDisjoint(with: [.gone, .drowsy]), !canChange() { return }
+      if !header.pointee.wakefulness.isDisjoint(with: [.gone, .drowsy]), !canChange() {
+        return core.refuseChange(of: self, slot, value)
+      }
       checkSlot(slot)
       let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
       guard kind != .absent else { return setTransientValue(value, slot) }
@@ -106,14 +112,16 @@ extension ManagedObject {
   /// A value by name as the attribute would keep it; nil where it cannot.
   func held(_ value: Any, _ slot: Int) -> Value? {
     if let transformed = transformed(value, slot) { return transformed }
-    guard let value = (value as? any PredicateArgument)?.predicateValue else { return nil }
+    let argument = (value as? any PredicateArgument)?.predicateValue
     switch shape.properties[slot] {
-    case .attribute(let kind, _): return value.stored(as: kind) ?? unsaved(value, kind, slot)
+    case .attribute(let kind, _):
+      return KeyedValue.value(of: value, as: kind) ?? argument.flatMap { unsaved($0, kind, slot) }
     case .transient(.objectID, _):
-      guard case .objectID = value else { return nil }
-      return value
-    case .transient(let type, _): return value.stored(as: FieldKind(type))
-    case .count, .derived, .relationship: return value
+      guard case .objectID? = argument else { return nil }
+      return argument
+    case .transient(.transformable, _) where argument?.transformationProblem != nil: return argument
+    case .transient(let type, _): return KeyedValue.value(of: value, as: FieldKind(type))
+    case .count, .derived, .relationship: return argument
     }
   }
 
@@ -147,9 +155,13 @@ extension ManagedObject {
     return context
   }
 
-  /// The context, if the object can be connected with others in it.
-  func contextForConnecting() -> ContextCore? {
-    guard let context = contextForChange(), context.isThere(self) else { return nil }
+  /// The context, if the object can be connected with others in it. If not, the next save says that the relationship was
+  /// not changed.
+  func contextForConnecting(_ slot: Int) -> ContextCore? {
+    guard let context = contextForChange(), context.isThere(self) else {
+      core.refuseLink(of: self, slot)
+      return nil
+    }
     return context
   }
 }
@@ -208,13 +220,15 @@ extension ManagedObject {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
       wakeIfDrowsy()
-      guard !header.pointee.isGone, core.isThere(self) else { return }
       checkSlot(slot)
+      guard !header.pointee.isGone, core.isThere(self) else { return core.refuseLink(of: self, slot) }
       uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
         ._withUnsafeGuaranteedRef { relationship in
           if relationship.isToMany { stop("\(relationship.name) is to-many.") }
           guard let object else { return core.clear(reference, relationship) }
-          guard core.canConnect(object, relationship) else { return }
+          guard core.canConnect(object, relationship) else {
+            return core.refuseLink(of: self, slot, to: object)
+          }
           core.connect(reference, relationship, object.reference)
         }
     }

@@ -56,12 +56,14 @@ public struct ToMany<Element: ManagedObject> {
     return owner.relatedReferences(slot).map { context.objectID(of: $0) }
   }
 
-  /// Connects an object. One that another save has removed is not connected; one that is deleted here is let go
-  /// of again by its delete rules.
+  /// Connects an object. One that another save has removed is not connected, and the next save throws once because of
+  /// it; one that is deleted here is disconnected again by its delete rules.
   public func insert(_ object: Element) {
-    guard let context = owner.contextForConnecting() else { return }
+    guard let context = owner.contextForConnecting(slot) else { return }
     let relationship = relationship
-    guard context.canConnect(object, relationship) else { return }
+    guard context.canConnect(object, relationship) else {
+      return context.refuseLink(of: owner, slot, to: object)
+    }
     context.connect(owner.reference, relationship, object.reference)
   }
 
@@ -72,7 +74,7 @@ public struct ToMany<Element: ManagedObject> {
 
   /// Disconnects an object.
   public func remove(_ object: Element) {
-    guard let context = owner.contextForConnecting(),
+    guard let context = owner.contextForConnecting(slot),
       let reference = context.reference(of: object, in: relationship)
     else { return }
     context.disconnect(owner.reference, relationship, reference)
@@ -85,7 +87,7 @@ public struct ToMany<Element: ManagedObject> {
 
   /// Disconnects all objects.
   public func removeAll() {
-    guard let context = owner.contextForConnecting() else { return }
+    guard let context = owner.contextForConnecting(slot) else { return }
     let relationship = relationship
     for target in owner.relatedReferences(slot) { context.disconnect(owner.reference, relationship, target) }
     context.letGoOfVanishedTargets(owner.reference, relationship)
@@ -93,7 +95,7 @@ public struct ToMany<Element: ManagedObject> {
 
   /// Connects exactly these objects.
   public func replace(with objects: some Sequence<Element>) {
-    guard let context = owner.contextForConnecting() else { return }
+    guard let context = owner.contextForConnecting(slot) else { return }
     let relationship = relationship
     let wanted = Array(objects)
     let kept = Set(wanted.map(\.reference))

@@ -81,6 +81,7 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   /// Connects an object, so that it has a position of at most `count`. One that is there stays where it is.
   public func insert(_ object: Element, at position: Int) {
+    if isRefused { return }
     checkPosition(position, upTo: count)
     if contains(object) { return }
     append(object)
@@ -105,11 +106,14 @@ public struct OrderedToMany<Element: ManagedObject> {
   }
 
   /// Moves the object at a position to another one below `count`.
-  public func move(from position: Int, to target: Int) { move(self[position], to: target) }
+  public func move(from position: Int, to target: Int) {
+    if !isRefused { move(self[position], to: target) }
+  }
 
   /// Disconnects the object at a position, and connects another one there. Where the other is there already, at another
   /// position, nothing happens.
   public func replace(at position: Int, with object: Element) {
+    if isRefused { return }
     let old = self[position]
     if contains(object) { return }
     remove(old)
@@ -123,7 +127,9 @@ public struct OrderedToMany<Element: ManagedObject> {
   public func remove(contentsOf objects: some Sequence<Element>) { unordered.remove(contentsOf: objects) }
 
   /// Disconnects the object at a position below `count`.
-  public func remove(at position: Int) { remove(self[position]) }
+  public func remove(at position: Int) {
+    if !isRefused { remove(self[position]) }
+  }
 
   /// Disconnects all objects.
   public func removeAll() { unordered.removeAll() }
@@ -136,7 +142,7 @@ public struct OrderedToMany<Element: ManagedObject> {
     var seen: Set<ManagedObjectID> = []
     let wanted = objects.filter { seen.insert($0.objectID).inserted }
     unordered.replace(with: wanted)
-    guard let context = owner.contextForConnecting() else { return }
+    guard let context = owner.contextForConnecting(slot) else { return }
     var position = 0
     for object in wanted where contains(object) {
       if context.orderedMember(at: position, of: owner.reference, relationship) != object.reference {
@@ -146,8 +152,11 @@ public struct OrderedToMany<Element: ManagedObject> {
     }
   }
 
+  /// Whether nothing can be changed, because the owner has been removed. The next save says so.
+  private var isRefused: Bool { owner.contextForConnecting(slot) == nil }
+
   private func place(_ object: Element, at position: Int) {
-    guard let context = owner.contextForConnecting(), contains(object) else { return }
+    guard let context = owner.contextForConnecting(slot), contains(object) else { return }
     context.move(object.reference, to: position, of: owner.reference, relationship)
   }
 

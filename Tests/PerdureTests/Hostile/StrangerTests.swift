@@ -26,7 +26,10 @@ struct StrangerTests {
     gone[6].projects.insert(project)
     #expect(company.workerCount == 0 && company.workers.isEmpty && company.chief == nil)
     #expect(worker.spouse == nil && worker.mentor == nil && project.members.isEmpty)
-    #expect(!context.hasChanges && gone.allSatisfy { $0.isDeleted })
+    #expect(context.updatedObjects.isEmpty && gone.allSatisfy { $0.isDeleted })
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    let refused = ["company", "workers", "chief", "leads", "spouse", "mentor", "projects"]
+    #expect(error?.code == .objectNotFound && error?.details.map(\.property) == refused)
     try context.save()
     try expectWhole(container)
   }
@@ -47,7 +50,9 @@ struct StrangerTests {
     worker.mentor = try invented()
     #expect(
       company.workerCount == 0 && worker.spouse == nil && worker.mentor == nil && worker.friends.isEmpty)
-    #expect(!context.hasChanges)
+    #expect(context.updatedObjects.isEmpty)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .objectNotFound && error?.details.count == 5)
     try context.save()
     try expectWhole(container)
   }

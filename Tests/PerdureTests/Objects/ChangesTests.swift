@@ -24,7 +24,7 @@ struct ChangesTests {
     worker.salary = 4
     worker.company = company
     #expect(names(worker.changedValues()) == ["company", "salary"] && worker.hasPersistentChangedValues)
-    #expect(worker.changedValues()["salary"] as? Int64 == 4)
+    #expect(worker.changedValues()["salary"] as? Int == 4)
     #expect(worker.changedValues()["company"] as? Company === company)
     #expect(names(company.changedValues()) == ["workers"])
     #expect(company.changedValues()["workers"] as? Set<ManagedObject> == [worker])
@@ -60,7 +60,7 @@ struct ChangesTests {
     (worker.company, company.chief, worker.mentor) = (nil, other, nil)
     project.members.replace(with: [other])
     let values = worker.committedValues(forKeys: nil)
-    #expect(values["name"] as? String == "W" && values["salary"] as? Int64 == 1000)
+    #expect(values["name"] as? String == "W" && values["salary"] as? Int == 1000)
     #expect(isNil(values, "email"))
     #expect(values["company"] as? Company === company && values["leads"] as? Company === company)
     #expect(values["mentor"] as? Employee === other)
@@ -68,7 +68,7 @@ struct ChangesTests {
     #expect(values["friends"] as? Set<ManagedObject> == [])
     let ofCompany = company.committedValues(forKeys: ["workers", "workerCount", "chief"])
     #expect(ofCompany["workers"] as? Set<ManagedObject> == [worker])
-    #expect(ofCompany["workerCount"] as? Int64 == 1)
+    #expect(ofCompany["workerCount"] as? Int == 1)
     #expect(company.workerCount == 0 && ofCompany["chief"] as? Employee === worker)
   }
 
@@ -78,7 +78,7 @@ struct ChangesTests {
     let context = container.newContext()
     let worker = context.worker("W")
     worker.setPrimitiveValue(Int64(7), forKey: "salary")
-    #expect(worker.salary == 7 && worker.primitiveValue(forKey: "salary") as? Int64 == 7)
+    #expect(worker.salary == 7 && worker.primitiveValue(forKey: "salary") as? Int == 7)
     try context.save()
     worker.setPrimitiveValue(Int64(8), forKey: "salary")
     worker.setPrimitiveValue("p@example.org", forKey: "email")
@@ -105,13 +105,13 @@ struct ChangesTests {
     let copy = context.object(with: worker.objectID)
     #expect(copy.isFault)
     copy.willAccessValue(forKey: "salary")
-    #expect(!copy.isFault && copy.primitiveValue(forKey: "salary") as? Int64 == 1000)
+    #expect(!copy.isFault && copy.primitiveValue(forKey: "salary") as? Int == 1000)
     copy.didAccessValue(forKey: "salary")
     copy.willChangeValue(forKey: "salary")
     copy.setPrimitiveValue(11, forKey: "salary")
     #expect(!copy.hasChanges)
     copy.didChangeValue(forKey: "salary")
-    #expect(copy.isUpdated && copy.changedValues()["salary"] as? Int64 == 11)
+    #expect(copy.isUpdated && copy.changedValues()["salary"] as? Int == 11)
     try context.save()
     #expect(try container.newContext().same(worker).salary == 11)
   }

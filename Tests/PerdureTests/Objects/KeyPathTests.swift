@@ -27,12 +27,12 @@ struct KeyPathTests {
   func operators() throws {
     let world = try World()
     func value(_ path: String) -> Any? { world.acme.value(forKeyPath: path) }
-    #expect(value("workers.@max.salary") as? Int64 == 20)
-    #expect(value("workers.salary.@max") as? Int64 == 20)
-    #expect(value("workers.salary.@max.self") as? Int64 == 20)
-    #expect(value("workers.@min.salary") as? Int64 == 10)
+    #expect(value("workers.@max.salary") as? Int == 20)
+    #expect(value("workers.salary.@max") as? Int == 20)
+    #expect(value("workers.salary.@max.self") as? Int == 20)
+    #expect(value("workers.@min.salary") as? Int == 10)
     #expect(value("workers.@min.name") as? String == "a")
-    #expect(value("workers.@sum.salary") as? Int64 == 50)
+    #expect(value("workers.@sum.salary") as? Int == 50)
     #expect(try #require(value("workers.@avg.salary") as? Double) == 50.0 / 3)
     #expect(value("workers.@count") as? Int == 3)
     #expect(value("workers.salary.@count") as? Int == 3)
@@ -58,7 +58,7 @@ struct KeyPathTests {
   @Test("Unions keep every value, distinct ones each value once")
   func unions() throws {
     let world = try World()
-    func sorted(_ path: String) -> [Int64]? { (world.acme.value(forKeyPath: path) as? [Int64])?.sorted() }
+    func sorted(_ path: String) -> [Int]? { (world.acme.value(forKeyPath: path) as? [Int])?.sorted() }
     #expect(sorted("workers.@unionOfObjects.salary") == [10, 20, 20])
     #expect(sorted("workers.@distinctUnionOfObjects.salary") == [10, 20])
     #expect(sorted("workers.@distinctUnionOfSets.salary") == [10, 20])
@@ -74,7 +74,7 @@ struct KeyPathTests {
     #expect((world.acme.value(forKeyPath: "workers.email") as? [String])?.sorted() == ["a@acme", "b@acme"])
     #expect(world.acme.value(forKeyPath: "workers.@max.email") as? String == "b@acme")
     #expect(world.void.value(forKeyPath: "workers.@count") as? Int == 0)
-    #expect(world.void.value(forKeyPath: "workers.@sum.salary") as? Int64 == 0)
+    #expect(world.void.value(forKeyPath: "workers.@sum.salary") as? Int == 0)
     for path in ["workers.@avg.salary", "workers.@min.salary", "workers.@max.salary", "chief.leads.name"] {
       #expect(world.void.value(forKeyPath: path) == nil, "\(path)")
     }

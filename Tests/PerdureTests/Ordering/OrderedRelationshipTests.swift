@@ -48,7 +48,7 @@ struct OrderedRelationshipTests {
   }
 
   private func numbers(_ list: ManagedObject) -> [Int64] {
-    list.ordered("items").map { $0.value(forKey: "number") as? Int64 ?? -1 }
+    list.ordered("items").map { Int64($0.value(forKey: "number") as? Int ?? -1) }
   }
 
   @Test("Objects are inserted, moved, replaced and removed at positions, before and after a save")

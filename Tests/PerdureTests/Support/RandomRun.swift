@@ -87,9 +87,9 @@ extension RandomRun {
     for state in showing.shown() {
       for number in state.graph.living {
         let shown = object(number, in: showing.context)
-        let value = shown.value(forKey: "number") as? Int64
+        let value = shown.value(forKey: "number") as? Int
         expect(
-          value.map(Int.init) == state.values[number] && !shown.isDeleted,
+          value == state.values[number] && !shown.isDeleted,
           "in \(showing.name) the number of \(number) is \(value as Any)")
         for end in state.graph.ends(of: number) { check(shown, number, end, state, showing) }
       }

@@ -1,0 +1,88 @@
+// A value that a program passes by name, as an attribute keeps it.
+//
+// Programs pass what they have: a Swift number of another width, what `JSONSerialization` gives, what a Core Data program
+// keeps in an `NSNumber`. Such a value is taken where the attribute can hold all of it, and refused otherwise: never
+// rounded to a whole number, never cut, never parsed from a text.
+//
+// Instances of Foundation's classes are cast by the run time to the Swift types that they stand for. So this file needs
+// no more of Foundation than the rest of the library, and a program that does not link Foundation pays nothing.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+enum KeyedValue {
+  /// The value itself; nil for nil, for an empty optional in an `Any`, and for `NSNull`.
+  static func present(_ value: Any?) -> Any? {
+    guard let value else { return nil }
+    if let optional = value as? any MayBeNothing { return present(optional.something) }
+    return isNull(value) ? nil : value
+  }
+
+  /// `NSNull` is known by its name, as FoundationEssentials does not have it.
+  private static func isNull(_ value: Any) -> Bool {
+    type(of: value) is AnyClass && !(value is ManagedObject) && "\(type(of: value))" == "NSNull"
+  }
+
+  /// The value in the form of an attribute; nil where the attribute cannot hold it.
+  static func value(of value: Any, as kind: FieldKind) -> Value? {
+    if let argument = value as? any PredicateArgument { return exact(argument.predicateValue, as: kind) }
+    guard type(of: value) is AnyClass else { return nil }
+    return kind.isNumeric ? number(value, as: kind) : other(value, as: kind)
+  }
+
+  /// A value that loses nothing in the attribute: of 9.99 the decimal number 9.99.
+  private static func exact(_ value: Value, as kind: FieldKind) -> Value? {
+    if let stored = value.stored(as: kind) { return stored }
+    switch (kind, value) {
+    case (.decimal, .double(let double)): return decimal(double).map(Value.decimal)
+    case (.double, .decimal(let decimal)): return double(decimal).map(Value.double)
+    case (.float, .decimal(let decimal)):
+      guard let float = Float("\(decimal)"), Decimal(string: "\(float)") == decimal else { return nil }
+      return .double(Double(float))
+    default: return nil
+    }
+  }
+
+  /// The decimal number that a double shows.
+  private static func decimal(_ double: Double) -> Decimal? {
+    guard double.isFinite, let decimal = Decimal(string: "\(double)"), Double("\(decimal)") == double else {
+      return nil
+    }
+    return decimal
+  }
+
+  /// The double that shows a decimal number.
+  private static func double(_ decimal: Decimal) -> Double? {
+    guard let double = Double("\(decimal)"), self.decimal(double) == decimal else { return nil }
+    return double
+  }
+
+  // MARK: Instances of Foundation's classes
+
+  private static func number(_ value: Any, as kind: FieldKind) -> Value? {
+    let forms: [(Any) -> (any PredicateArgument)?] = [
+      { $0 as? Decimal }, { $0 as? Int64 }, { $0 as? UInt64 }, { $0 as? Double },
+    ]
+    for form in forms {
+      // A whole number is not tried as a Double, which a Float would take rounded.
+      if let number = form(value) { return exact(number.predicateValue, as: kind) }
+    }
+    return nil
+  }
+
+  private static func other(_ value: Any, as kind: FieldKind) -> Value? {
+    switch kind {
+    case .string: (value as? String).map(Value.string)
+    case .date: (value as? Date).map(Value.date)
+    case .data: (value as? Data).map(Value.data)
+    case .uuid: (value as? UUID).map(Value.uuid)
+    case .url: (value as? URL).map(Value.url)
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,327 @@
+import Perdure
+import Testing
+
+@Entity final class Customer: ManagedObject {
+  @Attribute(.unique) var key: String
+  var name: String?
+  var number: Int = 0
+  @Attribute(.transient) var mood: String?
+  @Relationship(inverse: "customer") var bills: ToMany<Bill>
+  @Relationship(inverse: "customers") var region: Region?
+}
+
+@Entity final class Bill: ManagedObject {
+  var text: String?
+  @Relationship(inverse: "bills") var customer: Customer?
+}
+
+@Entity final class Region: ManagedObject {
+  var name: String = ""
+  @Relationship(inverse: "region") var customers: ToMany<Customer>
+  @Relationship(inverse: "region", deleteRule: .cascade) var towns: OrderedToMany<Town>
+}
+
+@Entity final class Town: ManagedObject {
+  var name: String = ""
+  @Relationship(inverse: "towns") var region: Region
+  @Relationship(inverse: "town") var mayor: Mayor?
+}
+
+@Entity final class Mayor: ManagedObject {
+  var name: String = ""
+  @Relationship(inverse: "mayor") var town: Town
+}
+
+@Suite("Instances of objects that a save, a merge or another context has removed")
+struct RemovedInstanceTests {
+  private let container: PersistentContainer
+
+  init() throws {
+    container = try Sandbox(Customer.self, Bill.self, Region.self, Town.self, Mayor.self).container
+  }
+
+  private func newContext() -> ManagedObjectContext {
+    let context = container.newContext()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    return context
+  }
+
+  private func customer(_ key: String, _ name: String, _ context: ManagedObjectContext) -> Customer {
+    let customer = Customer(context: context)
+    (customer.key, customer.name) = (key, name)
+    return customer
+  }
+
+  private func stored(_ key: String) throws -> Customer? {
+    try container.newContext().fetch(Customer.fetchRequest { $0.key == key }).first
+  }
+
+  /// What a save refuses once.
+  private func refused(_ context: ManagedObjectContext) -> [String] {
+    #expect(context.hasChanges)
+    do throws(PerdureError) {
+      try context.save()
+      return []
+    } catch {
+      return error.details.map { "\($0.code.rawValue) \($0.property)" }
+    }
+  }
+
+  // MARK: Upserts
+
+  @Test("A new instance that a save merges into an object without an instance goes on as that object's")
+  func goesOn() throws {
+    let saved = try { () throws -> ManagedObjectID in
+      let context = newContext()
+      let customer = customer("k", "first", context)
+      customer.number = 7
+      try context.save()
+      return customer.objectID
+    }()
+    let context = newContext()
+    let new = customer("k", "second", context)
+    new.mood = "calm"
+    let bill = Bill(context: context)
+    bill.customer = new
+    let id = new.objectID
+    try context.save()
+    #expect(new.objectID == saved && context.mergedObjectIDs == [id: saved])
+    #expect(new.managedObjectContext === context && !new.isDeleted && !new.isInserted)
+    #expect(new.name == "second" && new.number == 7 && new.mood == "calm" && bill.customer === new)
+    #expect(context.registeredObject(for: saved) === new)
+    #expect(try context.existingObject(with: saved) === new)
+    new.name = "third"
+    let other = Bill(context: context)
+    other.customer = new
+    try context.save()
+    #expect(try stored("k")?.name == "third")
+    #expect(try stored("k")?.bills.count == 2)
+  }
+
+  @Test("A save that fails after it has merged gives the new instance its own identity again")
+  func mergeThatFails() throws {
+    let first = newContext()
+    let saved = customer("k", "first", first)
+    try first.save()
+    let context = newContext()
+    var kinds: [ContextEventKind] = []
+    let observation = context.observe { kinds.append($0.kind) }
+    let new = customer("k", "second", context)
+    let town = Town(context: context)
+    let id = new.objectID
+    #expect(throws: PerdureError.self) { try context.save() }
+    #expect(new.objectID == id && new.isInserted && new.name == "second" && new.key == "k")
+    #expect(context.registeredObject(for: saved.objectID) == nil)
+    context.delete(town)
+    try context.save()
+    #expect(new.objectID == saved.objectID && !new.isInserted && new.name == "second")
+    #expect(try stored("k")?.name == "second")
+    observation.cancel()
+  }
+
+  @Test(
+    "A new instance that is merged into an object with an instance shows its last values, and refuses changes once"
+  )
+  func refusesChanges() throws {
+    let context = newContext()
+    let old = customer("k", "first", context)
+    try context.save()
+    let new = customer("k", "second", context)
+    let bill = Bill(context: context)
+    new.bills.insert(bill)
+    try context.save()
+    #expect(new.isDeleted && new.managedObjectContext == nil && new.key == "k" && new.name == "second")
+    #expect(old.name == "second" && bill.customer === old && !context.hasChanges)
+    new.name = "third"
+    bill.text = "kept"
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .objectNotFound && error?.objectIDs == [new.objectID])
+    #expect(error?.message.contains("merged the object into \(old.objectID)") == true)
+    try context.save()
+    #expect(bill.text == "kept" && !bill.hasChanges && !context.hasChanges)
+    let second = Bill(context: context)
+    second.customer = new
+    #expect(second.customer == nil)
+    #expect(refused(context) == ["133000 customer"])
+    try context.save()
+    #expect(try container.newContext().count(for: Bill.fetchRequest()) == 2)
+  }
+
+  @Test("Of two new objects with one key the second refuses changes after the save")
+  func twoNew() throws {
+    let context = newContext()
+    let (first, second) = (customer("z", "first", context), customer("z", "second", context))
+    try context.save()
+    #expect(!first.isDeleted && second.isDeleted && second.name == "second")
+    second.number = 9
+    #expect(refused(context) == ["133000 number"])
+    try context.save()
+    #expect(try container.newContext().count(for: Customer.fetchRequest()) == 1)
+  }
+
+  // MARK: Removed by others
+
+  @Test(
+    "An object that was read, and that another context has deleted, keeps its last values when that is merged"
+  )
+  func lastValues() throws {
+    let (mine, theirs) = (newContext(), newContext())
+    mine.automaticallyMergesChangesFromParent = true
+    let region = Region(context: theirs)
+    region.name = "North"
+    let town = Town(context: theirs)
+    (town.name, town.region) = ("Ville", region)
+    let mayor = Mayor(context: theirs)
+    (mayor.name, mayor.town) = ("Ann", town)
+    try theirs.save()
+    mine.refreshAllObjects()
+    let read = try #require(try mine.fetch(Town.fetchRequest()).first)
+    let head = try #require(try mine.fetch(Mayor.fetchRequest()).first)
+    let area = read.region
+    #expect(read.name == "Ville" && area.name == "North" && head.town === read)
+    var told: [String] = []
+    let observation = mine.observe { note in
+      for case let town as Town in note.deletedObjects { told.append("\(town.name) \(town.region.isDeleted)") }
+    }
+    theirs.delete(region)
+    theirs.delete(mayor)
+    try theirs.save()
+    mine.processPendingChanges()
+    #expect(!told.isEmpty && told.allSatisfy { $0 == "Ville true" })
+    #expect(read.isDeleted && !read.isFault && read.name == "Ville" && read.region.isDeleted)
+    #expect(area.isDeleted && area.name == "North")
+    #expect(head.isDeleted && head.name == "Ann" && head.town.isDeleted)
+    observation.cancel()
+  }
+
+  @Test(
+    "A required to-one relationship of a removed object that was never read gives an object without values")
+  func neverRead() throws {
+    let (mine, theirs) = (newContext(), newContext())
+    let region = Region(context: theirs)
+    let town = Town(context: theirs)
+    town.region = region
+    let mayor = Mayor(context: theirs)
+    mayor.town = town
+    try theirs.save()
+    mine.refreshAllObjects()
+    let fault = try #require(mine.object(with: mayor.objectID) as? Mayor)
+    theirs.delete(region)
+    theirs.delete(mayor)
+    try theirs.save()
+    mine.refreshAllObjects()
+    let absent = fault.town
+    #expect(fault.isDeleted && fault.name.isEmpty && absent.isDeleted && absent.name.isEmpty)
+    #expect(absent.region.isDeleted && absent.region.name.isEmpty && absent.managedObjectContext == nil)
+    #expect(!mine.hasChanges)
+    try mine.save()
+  }
+
+  @Test("An object with unsaved changes that others have deleted shows them on top of its last values")
+  func changedAndRemoved() throws {
+    let (mine, theirs) = (newContext(), newContext())
+    let region = Region(context: theirs)
+    let town = Town(context: theirs)
+    (region.name, town.name, town.region) = ("North", "Ville", region)
+    try theirs.save()
+    mine.refreshAllObjects()
+    let changed = try #require(try mine.existingObject(with: town.objectID) as? Town)
+    let other = try #require(try mine.existingObject(with: region.objectID) as? Region)
+    other.name = "South"
+    changed.name = "Town"
+    theirs.delete(region)
+    try theirs.save()
+    mine.refreshAllObjects()
+    #expect(changed.isDeleted && changed.name == "Town" && changed.region === other && other.name == "South")
+    mine.mergePolicy = .mergeByPropertyStoreTrump
+    try mine.save()
+    #expect(changed.isDeleted && other.isDeleted && !mine.hasChanges)
+  }
+
+  @Test("Sets and links of what another context has removed are refused by the next save, once")
+  func refusedLinks() throws {
+    let (mine, theirs) = (newContext(), newContext())
+    let region = Region(context: mine)
+    let towns = (0..<4).map { number in
+      let town = Town(context: mine)
+      (town.name, town.region) = ("\(number)", region)
+      return town
+    }
+    let kept = customer("k", "kept", mine)
+    try mine.save()
+    theirs.refreshAllObjects()
+    for town in towns { theirs.delete(try theirs.existingObject(with: town.objectID)) }
+    theirs.delete(try theirs.existingObject(with: region.objectID))
+    try theirs.save()
+    mine.refreshAllObjects()
+    towns[0].name = "x"
+    #expect(refused(mine) == ["133000 name"])
+    kept.region = region
+    #expect(kept.region == nil && refused(mine) == ["133000 region"])
+    region.customers.insert(kept)
+    #expect(refused(mine) == ["133000 customers"])
+    region.towns.insert(towns[1], at: 3)
+    #expect(refused(mine) == ["133000 towns"])
+    towns[0].setValue("y", forKey: "name")
+    towns[2].region = region
+    kept.name = "new"
+    #expect(refused(mine) == ["133000 name", "133000 region"])
+    try mine.save()
+    #expect(try stored("k")?.name == "new")
+    kept.region = region
+    mine.rollback()
+    #expect(!mine.hasChanges)
+    try mine.save()
+    kept.region = region
+    mine.reset()
+    #expect(!mine.hasChanges)
+  }
+
+  @Test("After its deletion was saved an object refuses changes, but not those of its didSave")
+  func ownDeletion() throws {
+    let context = newContext()
+    let customer = customer("k", "name", context)
+    try context.save()
+    context.delete(customer)
+    try context.save()
+    #expect(!customer.isDeleted && customer.name == "name")
+    customer.name = "late"
+    #expect(refused(context) == ["133000 name"] && customer.name == "name")
+    try context.save()
+  }
+
+  // MARK: New objects
+
+  @Test("A new object that was deleted says so at once, and ever after")
+  func deletedNew() throws {
+    let context = newContext()
+    let new = customer("k", "name", context)
+    context.delete(new)
+    #expect(new.isDeleted && !new.isInserted && !context.hasChanges)
+    context.processPendingChanges()
+    #expect(new.isDeleted && new.managedObjectContext == nil && new.name == "name" && !context.hasChanges)
+    new.name = "late"
+    #expect(refused(context) == ["133000 name"])
+    try context.save()
+    #expect(try container.newContext().count(for: Customer.fetchRequest()) == 0)
+  }
+
+  // MARK: Ids
+
+  @Test("A context that merges by itself finds an object that a background save has made")
+  func idOfLaterSave() async throws {
+    let (merging, plain) = (newContext(), newContext())
+    merging.automaticallyMergesChangesFromParent = true
+    let id = try await container.performBackgroundTask { context in
+      let customer = Customer(context: context)
+      customer.key = "b"
+      try context.save()
+      return customer.objectID
+    }
+    let error = #expect(throws: PerdureError.self) { try plain.existingObject(with: id) }
+    #expect(error?.code == .objectNotFound && error?.message.contains("refreshAllObjects()") == true)
+    plain.refreshAllObjects()
+    #expect(try plain.existingObject(with: id).value(forKey: "key") as? String == "b")
+    #expect(try merging.existingObject(with: id).value(forKey: "key") as? String == "b")
+  }
+}

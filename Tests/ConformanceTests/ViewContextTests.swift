@@ -1,0 +1,65 @@
+import Perdure
+import Testing
+
+@Suite("The view context when stores are added or opened again")
+@MainActor
+struct ViewContextTests {
+  @Test("A view context that is made anew has the settings and the observers of the one before")
+  func settings() throws {
+    let container = try Library.container("Books")
+    let before = container.viewContext
+    before.mergePolicy = .mergeByPropertyObjectTrump
+    before.automaticallyMergesChangesFromParent = true
+    before.retainsRegisteredObjects = true
+    before.shouldDeleteInaccessibleFaults = false
+    var told: [ContextEventKind] = []
+    let observation = before.observe { told.append($0.kind) }
+    try container.addPersistentStore(Library.memory("Notes"))
+    let after = container.viewContext
+    #expect(after !== before && container.viewContext === after)
+    func check(_ context: ManagedObjectContext) {
+      #expect(context.automaticallyMergesChangesFromParent && context.retainsRegisteredObjects)
+      #expect(!context.shouldDeleteInaccessibleFaults)
+    }
+    check(after)
+    after.book("one", isbn: "1")
+    try after.save()
+    #expect(told.last == .didSave)
+    after.book("two", isbn: "1")
+    try after.save()
+    #expect(try after.titles(FetchRequest()) == ["two"])
+    let other = container.newContext()
+    other.note("note")
+    try other.save()
+    #expect(try after.count(for: LibraryNote.fetchRequest()) == 1)
+    try container.close()
+    try container.loadPersistentStores()
+    let reopened = container.viewContext
+    #expect(reopened !== after)
+    check(reopened)
+    told = []
+    reopened.book("three", isbn: "3")
+    try reopened.save()
+    #expect(told.contains(.didSave))
+    observation.cancel()
+    told = []
+    reopened.book("four", isbn: "4")
+    try reopened.save()
+    #expect(told.isEmpty)
+  }
+
+  @Test("A sequence of the view context's events goes on when a store is added")
+  func sequence() async throws {
+    let container = try Library.container("Books")
+    let events = container.viewContext.events()
+    try container.addPersistentStore(Library.memory("Notes"))
+    let after = container.viewContext
+    let note = after.note("note")
+    try after.save()
+    let id = note.objectID
+    for await event in events where event.kind == .didSave {
+      #expect(event.insertedObjectIDs == [id])
+      break
+    }
+  }
+}
