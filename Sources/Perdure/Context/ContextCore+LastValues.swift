@@ -62,10 +62,43 @@ extension ContextCore {
   /// without values. nil where the program has never set it.
   func lastTarget(of owner: ManagedObject, _ relationship: RelationshipShape) -> ManagedObject? {
     if relationship.form == .column, case .reference(let target) = owner.heldColumnValue(relationship.slot) {
-      return instance(of: target)
+      return lastInstance(of: target)
     }
     let isAbsent = owner.header.pointee.isGone || readFailure != nil || isRemovedElsewhere(owner)
     return isAbsent ? absentInstance(of: relationship.destination) : nil
+  }
+
+  /// The instance that an object which is gone leads to: one that is gone too, if the program holds it.
+  func lastInstance(of reference: ObjectReference) -> ManagedObject {
+    if let object = identityMap.object(reference) { return object }
+    return removedInstances[reference]?.takeUnretainedValue() ?? instance(of: reference)
+  }
+
+  /// Called when an instance that is gone is freed.
+  func forgetRemoved(_ object: ManagedObject) {
+    guard removedInstances[object.reference]?.toOpaque() == Unmanaged.passUnretained(object).toOpaque() else {
+      return
+    }
+    removedInstances[object.reference] = nil
+  }
+
+  // MARK: Objects that a save has deleted
+
+  /// Takes a deleted object out of the context. Its attributes show what they showed before the save, its relationships
+  /// what its row had: delete rules have taken the others away.
+  func retireDeleted(_ object: ManagedObject, _ overlay: ObjectOverlay) {
+    var row: [UInt8]?
+    if overlay.changesRow, let layouts = overlay.shape.storage.layouts,
+      let base = object.header.pointee.loadedRow
+    {
+      row = RowWriter(layouts).row(base: base) { slot in
+        if overlay.shape.isRelationship(slot) { return .copied }
+        return overlay.value(slot).map { .value(fitting($0, overlay.shape, slot)) } ?? .copied
+      }
+    }
+    retire(object)
+    removedInstances[object.reference] = .passUnretained(object)
+    if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
   }
 
   /// An instance of an object that does not exist: without values, and deleted.

@@ -96,7 +96,11 @@ extension ContextCore {
     let header = object.header
     if header.pointee.isKept { linksChanged() }
     if header.pointee.kept != nil { header.pointee.dropKept() }
-    if !header.pointee.isGone { identityMap.remove(header.pointee.reference) }
+    if !header.pointee.isGone {
+      identityMap.remove(header.pointee.reference)
+    } else if !removedInstances.isEmpty {
+      forgetRemoved(object)
+    }
     // The header may be kept for the next instance.
     let isLasting = header.pointee.groupNumber & SiblingGroup.lastingMark != 0
     if !isLasting || !leaveSiblings(header) { header.free() }
@@ -184,6 +188,7 @@ extension ContextCore {
     guard object.overlay == nil, !object.header.pointee.isGone else { return }
     object.header.pointee.hasVanished = true
     retire(object)
+    removedInstances[object.reference] = .passUnretained(object)
     if object.header.pointee.row == nil, let lastRow { showLastRow(lastRow.bytes, lastRow.version, object) }
   }
 

@@ -159,7 +159,9 @@ extension ContextCore {
     settleTransientLinks(overlay)
     guard var object = overlay.object else { return }
     overlay.object = nil
-    if overlay.isDeleted { return retire(object) }
+    if overlay.isDeleted {
+      return isKnownUniquelyReferenced(&object) ? retire(object) : retireDeleted(object, overlay)
+    }
     object.header.pointee.overlay = nil
     guard overlay.changesRow else { return }
     // What others have saved before, it has yet to be told.

@@ -93,6 +93,8 @@ final class ContextCore {
   var deletesInaccessibleFaults = true
   /// Whether somebody asks for an object that may not be there.
   var isLooking = false
+  /// The instances of objects that a save or others have removed, which instances that are gone too lead to.
+  @exclusivity(unchecked) var removedInstances: [ObjectReference: Unmanaged<ManagedObject>] = [:]
   /// The changes that could not be made since the last save.
   var refusedChanges = RefusedChanges()
   /// The versions of objects that the next save looks at, though it does not write them.

@@ -197,7 +197,9 @@ extension ManagedObject {
       }
       let relationship = shape.relationship(slot)
       if relationship.form == .column {
-        return relatedReference(relationship).map { core.instance(of: $0, at: slot, of: self) }
+        guard let target = relatedReference(relationship) else { return nil }
+        return header.pointee.isGone
+          ? core.lastInstance(of: target) : core.instance(of: target, at: slot, of: self)
       }
       if let (relation, range) = core.related(to: self, by: slot) {
         guard let place = range.first, let group = relation.group else { return nil }
