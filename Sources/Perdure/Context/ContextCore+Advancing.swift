@@ -213,7 +213,7 @@ extension ContextCore {
     if newest == nil, overlay.isDeleted {
       if let object = identityMap.object(overlay.reference) {
         object.header.pointee.hasVanished = true
-        retire(object)
+        retireDeleted(object, overlay)
       }
       tracker.remove(overlay.reference)
       dropTransientsBefore(overlay)
@@ -223,7 +223,10 @@ extension ContextCore {
     guard let newest else { return letGoOfVanished(overlay) }
     guard overlay.baseVersion != nil, newest != overlay.baseVersion else { return }
     overlay.baseVersion = newest
-    identityMap.object(overlay.reference)?.header.pointee.dropRow()
+    guard let object = identityMap.object(overlay.reference) else { return }
+    let isReadToTheEnd = overlay.isDeleted && object.header.pointee.row != nil
+    object.header.pointee.dropRow()
+    if isReadToTheEnd { _ = loadRow(of: object) }
   }
 
   /// The row is gone, and with it what others were linked to: unsaved links from here go too, on both ends.

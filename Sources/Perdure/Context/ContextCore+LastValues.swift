@@ -44,10 +44,20 @@ extension ContextCore {
 
   // MARK: Objects that others have removed
 
+  /// Keeps the row of an object with unsaved changes that others have removed.
+  func keepLastRow(of object: ManagedObject) {
+    guard let overlay = object.overlay, overlay.keptBase == nil, let row = object.header.pointee.loadedRow
+    else {
+      return
+    }
+    let bytes = UnsafeRawBufferPointer(start: row.base, count: row.count)
+    overlay.keptBase = KeptRow(version: object.header.pointee.version, bytes: Array(bytes))
+  }
+
   /// What a column was when unsaved changes were made to the object, if others have removed it since.
   func lastValue(_ slot: Int, of object: ManagedObject) -> Value {
-    guard let kept = object.overlay?.keptBase, hasVanished(object.reference),
-      let layouts = object.shape.storage.layouts
+    guard let overlay = object.overlay, let kept = overlay.keptBase,
+      overlay.isDeleted || hasVanished(object.reference), let layouts = object.shape.storage.layouts
     else { return .null }
     do {
       return try kept.bytes.withUnsafeBytes {
@@ -84,18 +94,30 @@ extension ContextCore {
 
   // MARK: Objects that a save has deleted
 
-  /// Takes a deleted object out of the context. Its attributes show what they showed before the save, its relationships
-  /// what its row had: delete rules have taken the others away.
-  func retireDeleted(_ object: ManagedObject, _ overlay: ObjectOverlay) {
-    var row: [UInt8]?
-    if overlay.changesRow, let layouts = overlay.shape.storage.layouts,
-      let base = object.header.pointee.loadedRow
-    {
-      row = RowWriter(layouts).row(base: base) { slot in
+  /// The row of an object that is deleted, with the attributes that were changed; nil where the loaded row says it all.
+  private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> [UInt8]? {
+    let loaded = object.header.pointee.loadedRow
+    guard let layouts = overlay.shape.storage.layouts, overlay.changesRow || loaded == nil else { return nil }
+    func row(base: RowView) -> [UInt8] {
+      RowWriter(layouts).row(base: base) { slot in
         if overlay.shape.isRelationship(slot) { return .copied }
         return overlay.value(slot).map { .value(fitting($0, overlay.shape, slot)) } ?? .copied
       }
     }
+    if let loaded { return row(base: loaded) }
+    do {
+      return try overlay.keptBase?.bytes.withUnsafeBytes {
+        row(base: try graph.store.rows.view($0, of: overlay.reference))
+      }
+    } catch {
+      preconditionFailure("A row that was read before does not read.")
+    }
+  }
+
+  /// Takes a deleted object out of the context. Its attributes show what they showed before the save, its relationships
+  /// what its row had: delete rules have taken the others away.
+  func retireDeleted(_ object: ManagedObject, _ overlay: ObjectOverlay) {
+    let row = lastRow(of: object, overlay)
     retire(object)
     removedInstances[object.reference] = .passUnretained(object)
     if let row { showLastRow(row, RowVersion(rawValue: 0), object) }

@@ -155,6 +155,7 @@ extension ContextCore {
     if newest == nil, object.overlay == nil, deletesInaccessibleFaults || isLooking {
       vanish(object)
     } else if newest != header.pointee.version {
+      if newest == nil { keepLastRow(of: object) }
       header.pointee.dropRow()
     } else if object.overlay?.changesRow != true, !header.pointee.wakefulness.contains(.drowsy) {
       header.pointee.epoch = epoch

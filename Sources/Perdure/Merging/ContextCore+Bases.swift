@@ -46,7 +46,11 @@ extension ContextCore {
         old.version == version, try newest.row(overlay.reference)?.bytes.elementsEqual(old.bytes) == true
       else { return }
       overlay.baseVersion = newVersion
-      identityMap.object(overlay.reference)?.header.pointee.dropRow()
+      guard let object = identityMap.object(overlay.reference), object.header.pointee.row != nil else {
+        return
+      }
+      object.header.pointee.setRow(
+        try graph.store.rows.view(old.bytes, of: overlay.reference), version: newVersion)
     } catch {
       noteReadFailure(error, overlay.reference)
     }
