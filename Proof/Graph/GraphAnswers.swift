@@ -112,7 +112,7 @@ struct GraphAnswers {
   private func sum(_ values: [Any?], isReal: Bool) -> String {
     isReal
       ? "\(values.reduce(0.0) { $0 + ($1 as? Double ?? 0) })"
-      : "\(values.reduce(0) { $0 + ($1 as? Int64 ?? 0) })"
+      : "\(values.reduce(0) { $0 + ($1 as? Int ?? 0) })"
   }
 
   // MARK: - Requests
