@@ -11,7 +11,8 @@ public struct EntityDescription: Sendable, Hashable {
   public var isAbstract: Bool
   /// The name of the Swift class of the objects. Not part of the version hash.
   public var managedObjectClassName: String
-  /// The properties that the entity declares, attributes and relationships in the order of their slots.
+  /// The properties that the entity declares, attributes and relationships in the order of their
+  /// slots. Inherited ones are in ``propertiesByName``.
   public var properties: [PropertyDescription]
   /// The indexes that the entity declares. Not part of the version hash.
   public var indexes: [FetchIndexDescription]
@@ -25,6 +26,8 @@ public struct EntityDescription: Sendable, Hashable {
   /// Makes the version hash another one. A store that was written with another modifier is not opened without a
   /// migration.
   public var versionHashModifier: String?
+  /// The entities of the model that the description was taken from.
+  var family = EntityFamily()
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.
   ///
@@ -47,14 +50,14 @@ public struct EntityDescription: Sendable, Hashable {
     self.versionHashModifier = versionHashModifier
   }
 
-  /// The declared attributes, in order.
+  /// The declared attributes, in order; with inherited ones ``attributesByName``.
   public var attributes: [AttributeDescription] {
     properties.compactMap { property in
       if case .attribute(let attribute) = property { attribute } else { nil }
     }
   }
 
-  /// The declared relationships, in order.
+  /// The declared relationships, in order; with inherited ones ``relationshipsByName``.
   public var relationships: [RelationshipDescription] {
     properties.compactMap { property in
       if case .relationship(let relationship) = property { relationship } else { nil }

@@ -71,10 +71,11 @@ public final class ManagedObjectModel: Sendable {
         .invalidModel, "The model breaks \(count) \(count == 1 ? "rule" : "rules"). Nothing was changed.",
         problems: validation.errors)
     }
-    self.entities = entities
     self.warnings = validation.warnings
     self.indicesByName = validation.indicesByName
-    self.entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
+    let family = EntityFamily(entities, indices: indicesByName)
+    self.entities = family.entities
+    self.entitiesByName = Dictionary(uniqueKeysWithValues: self.entities.map { ($0.name, $0) })
     self.schemas = EntitySchema.resolve(entities, parents: validation.parents, indices: indicesByName)
     let hashes = ModelHash.hashes(of: entities, parents: validation.parents)
     self.entityVersionHashesByName = hashes.byName

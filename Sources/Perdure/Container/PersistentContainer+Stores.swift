@@ -229,12 +229,13 @@ extension PersistentContainer {
           entityNumbers: store.schema.entities.indices, in: store.schema)
         let graph = try GraphSchema(
           model: model(of: description), store: store.schema, stores: [whole], classes: classes,
-          configuration: description.configuration)
+          givenClasses: self.classes, configuration: description.configuration)
         return ContextSource(store: store, graph: graph, durability: description.durability, log: logSwitch)
       }
       let store = try joined(members)
       let graph = try GraphSchema(
-        model: managedObjectModel, store: store.schema, stores: store.graphStores, classes: classes)
+        model: managedObjectModel, store: store.schema, stores: store.graphStores, classes: classes,
+        givenClasses: self.classes)
       return ContextSource(store: store, graph: graph, durability: description.durability, log: logSwitch)
     } catch let error as PerdureError {
       throw error

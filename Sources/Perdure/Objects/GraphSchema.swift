@@ -26,22 +26,26 @@ final class GraphSchema: Sendable {
   private let entitiesByClass: [ObjectIdentifier: [String]]
   /// By number, whether objects of the entity or of a sub-entity have a `prepareForDeletion`.
   private let preparing: [Bool]
+  /// The classes that the container was given.
+  private let givenClasses: Set<ObjectIdentifier>
   /// The configuration of the model that the store was opened with.
   let configuration: String?
-  /// The names of the model's entities, by their places in it.
-  private let entityNames: [String]
+  let model: ManagedObjectModel
 
   /// - Parameter classes: The classes of the objects, by entity name. An entity without one takes its
   ///   parent's, and at the root `ManagedObject` itself.
+  /// - Parameter givenClasses: The classes that the container was given, for messages.
   /// - Throws: for a pattern of a validation rule that cannot be read.
   init(
     model: ManagedObjectModel, store: StoreSchema, stores: [GraphStore],
-    classes: [String: ManagedObject.Type], configuration: String? = nil
+    classes: [String: ManagedObject.Type], givenClasses: [ManagedObject.Type] = [],
+    configuration: String? = nil
   ) throws(PredicateEvaluationError) {
     self.store = store
+    self.givenClasses = Set(givenClasses.map { ObjectIdentifier($0) })
     self.stores = stores
     isJoined = stores.count > 1
-    entityNames = model.schemas.map(\.name)
+    self.model = model
     var made: [EntityShape] = []
     for part in stores {
       var builder = GraphSchemaBuilder(model: model, store: store, part: part, classes: classes)
@@ -72,7 +76,7 @@ final class GraphSchema: Sendable {
   }
 
   /// The names of an entity and of those above it, upwards.
-  func lineage(of shape: EntityShape) -> [String] { shape.schema.lineage.map { entityNames[$0] } }
+  func lineage(of shape: EntityShape) -> [String] { shape.schema.lineage.map { model.schemas[$0].name } }
 
   /// What to tell whoever asks for an entity that is not there.
   func complaint(about entityName: String) -> String {
@@ -90,6 +94,11 @@ final class GraphSchema: Sendable {
     }
     if configuration != nil, !type._entityName.isEmpty, shapesByName[type._entityName] == nil {
       return complaint(about: type._entityName)
+    }
+    if type._entityName.isEmpty, givenClasses.contains(ObjectIdentifier(type)) {
+      return
+        "\(type) has no entity: mark it with @Entity, override entityDescription, or give it to an entity by "
+        + "classesByEntityName: in PersistentContainer(name:…)."
     }
     return "\(type) is not among the classes that the container was given: "
       + "add \(type).self to classes: in PersistentContainer(name:…)."
