@@ -82,7 +82,10 @@ extension ModelDifference {
       if let other = model.entitiesByName[entity.name] {
         comparison.compare(entity, other)
       } else {
-        comparison.note(.entityRemoved, entity.name, nil, false, "The entity was removed.")
+        let renamed = model.entities.first { $0.renamingIdentifier == entity.name }
+        comparison.note(
+          .entityRemoved, entity.name, nil, false,
+          renamed.map { "The entity was renamed to \"\($0.name)\"." } ?? "The entity was removed.")
       }
     }
     for entity in model.entities where stored.entitiesByName[entity.name] == nil {
@@ -121,7 +124,8 @@ struct ModelComparison {
     if Set(old.uniquenessConstraints) != Set(new.uniquenessConstraints) {
       note(
         .constraintsChanged, name, nil, false,
-        "The constraints were \(old.uniquenessConstraints) and are \(new.uniquenessConstraints).")
+        "The uniqueness constraints were \(old.uniquenessConstraints) and are \(new.uniquenessConstraints):"
+          + " existing objects have not been held against them.")
     }
     if Set(old.indexes) != Set(new.indexes) {
       note(.indexesChanged, name, nil, true, "The indexes changed and are built anew.")
@@ -159,7 +163,10 @@ struct ModelComparison {
       if let other = newByName[property.name] {
         compare(property, other, of: entity, path, isPresent: isPresent)
       } else {
-        note(.propertyRemoved, entity, path, property.isTransient, "The property was removed.")
+        let renamed = new.first { $0.renamingIdentifier == property.name }
+        note(
+          .propertyRemoved, entity, path, property.isTransient,
+          renamed.map { "The property was renamed to \"\($0.name)\"." } ?? "The property was removed.")
       }
     }
     for property in new where !oldNames.contains(property.name) {
@@ -190,7 +197,10 @@ struct ModelComparison {
     if old.isOptional != new.isOptional {
       note(
         .optionalChanged, entity, path, old.isDerived && new.isDerived,
-        "The property became \(new.isOptional ? "optional" : "required").")
+        new.isOptional || old.isDerived && new.isDerived
+          ? "The property became \(new.isOptional ? "optional" : "required")."
+          : "The property became required, and existing objects may have no value, whatever default it has:"
+            + " keep it optional.")
     }
     if old.isTransient != new.isTransient {
       note(
@@ -246,16 +256,27 @@ struct ModelComparison {
         .inverseChanged, entity, old.name, false,
         "The inverse was \(text(old.inverseName)) and is \(text(new.inverseName)).")
     }
-    if (old.minCount, old.maxCount) != (new.minCount, new.maxCount) {
+    if old.isToMany != new.isToMany {
       note(
         .countChanged, entity, old.name, false,
-        "The limits were \(old.minCount)...\(old.maxCount) and are \(new.minCount)...\(new.maxCount).")
+        "The relationship became \(new.isToMany ? "to-many" : "to-one").")
+    } else if (old.minCount, old.maxCount) != (new.minCount, new.maxCount) {
+      note(
+        .countChanged, entity, old.name, false,
+        "The number of objects was \(old.limits) and is \(new.limits).")
     }
     if old.isOrdered != new.isOrdered {
       note(
         .orderedChanged, entity, old.name, new.isOrdered,
         "The relationship became \(new.isOrdered ? "ordered" : "unordered").")
     }
+  }
+}
+
+extension RelationshipDescription {
+  /// The limits of the number of objects, in words.
+  fileprivate var limits: String {
+    maxCount == 0 ? "at least \(minCount)" : "\(minCount) to \(maxCount)"
   }
 }
 

@@ -29,8 +29,9 @@ extension StoredModel {
     guard incompatibleCount == 0 else {
       throw ModelError(
         .incompatibleModel,
-        "The model does not fit the store: \(incompatibleCount) of \(differences.count) differences need a "
-          + "migration. Open the store with the model it was written with, or migrate it.",
+        "The model does not fit the store, which has another version of it: \(incompatibleCount) of "
+          + "\(differences.count) differences cannot be adopted. Open the store with the model that it was "
+          + "written with, or copy its objects into a new store.",
         differences: differences)
     }
     var numbering = Numbering(
