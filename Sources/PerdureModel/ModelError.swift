@@ -42,6 +42,9 @@ public struct ModelError: Error, Sendable, Hashable {
     self.section = section
   }
 
+  /// No class of a container has an entity.
+  package static func withoutEntities(_ message: String) -> ModelError { ModelError(.invalidModel, message) }
+
   static var exhausted: ModelError {
     ModelError(
       .numbersExhausted, "The store has given out all numbers for its models. Migrate it to a new store.")

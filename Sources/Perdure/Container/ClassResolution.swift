@@ -27,13 +27,15 @@ struct ClassResolution {
       throw PerdureError(
         .openFailed, "The container has a class for \"\(name)\", which is no entity of the model.")
     }
-    var result: [String: ManagedObject.Type] = [:]
-    for entity in model.entities {
-      guard let type = try objectClass(of: entity) else { continue }
-      try check(type, entity)
-      result[entity.name] = type
+    return try DescriptionWatch.during(given + byEntityName.values) { () throws(PerdureError) in
+      var result: [String: ManagedObject.Type] = [:]
+      for entity in model.entities {
+        guard let type = try objectClass(of: entity) else { continue }
+        try check(type, entity)
+        result[entity.name] = type
+      }
+      return result
     }
-    return result
   }
 
   private func objectClass(of entity: EntityDescription) throws(PerdureError) -> ManagedObject.Type? {

@@ -114,17 +114,12 @@ public final class PersistentContainer: Sendable {
 
   /// Makes a container for the entities of classes.
   ///
-  /// - Throws: `ModelError` when the entities do not make a valid model.
+  /// - Throws: `ModelError` when the entities do not make a valid model, and when there are classes
+  ///   and none of them describes an entity.
   public convenience init(
     name: String, classes: [ManagedObject.Type], description: PersistentStoreDescription
   ) throws(ModelError) {
-    // Several classes may describe one entity, and some may describe none.
-    var descriptions: [EntityDescription] = []
-    for type in classes {
-      let description = type.entityDescription
-      if !description.name.isEmpty, !descriptions.contains(description) { descriptions.append(description) }
-    }
-    let model = try ManagedObjectModel(descriptions)
+    let model = try ManagedObjectModel(try ClassDescriptions.entities(of: classes))
     self.init(name: name, model: model, classes: classes, description: description)
   }
 

@@ -1,0 +1,58 @@
+internal import PerdureFileIO
+
+/// A thread that stops the program, with a message, if the descriptions of classes do not come (2
+/// in ClassDescriptions.swift).
+final class DescriptionWatch: Sendable {
+  /// How often the thread looks before it stops the program. A count of pauses, not a time: a
+  /// process that was suspended for an hour has not waited for an hour.
+  @TaskLocal static var looks = 100
+  private static let pauseNanoseconds: UInt64 = 100_000_000
+  /// The classes whose descriptions have come once: they need no thread any more.
+  private static let known = Guarded<Set<ObjectIdentifier>>([])
+
+  private let lock = Lock()
+  private let ending = Condition()
+  private let hasEnded = Guarded(false)
+
+  private init() {}
+
+  /// Runs a body that asks classes for their descriptions.
+  static func during<Result, Failure: Error>(
+    _ classes: [ManagedObject.Type], _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let identifiers = classes.map { ObjectIdentifier($0) }
+    if known.withLock({ $0.isSuperset(of: identifiers) }) { return try body() }
+    let watch = DescriptionWatch()
+    let (looks, names) = (looks, classes.map { "\($0)" }.joined(separator: ", "))
+    // Without a thread there is no watch; the descriptions come all the same.
+    PlatformThread.start(name: "descriptions") { watch.run(looks, names) }
+    defer { watch.end() }
+    let result = try body()
+    known.withLock { $0.formUnion(identifiers) }
+    return result
+  }
+
+  private func run(_ looks: Int, _ names: String) {
+    for _ in 0..<looks {
+      if hasEndedAfterPause() { return }
+    }
+    stop(
+      "The descriptions of \(names) do not come. Two of them in static variables that ask for each other wait for "
+        + "each other: name the entity of the other class by a text, as in .toOne(\"company\", \"Company\").")
+  }
+
+  private func hasEndedAfterPause() -> Bool {
+    lock.withLock {
+      let deadline = Clock.nowNanoseconds() + Self.pauseNanoseconds
+      while !hasEnded.withLock({ $0 }), ending.wait(lock, untilNanoseconds: deadline) {}
+      return hasEnded.withLock { $0 }
+    }
+  }
+
+  private func end() {
+    lock.withLock {
+      hasEnded.withLock { $0 = true }
+      ending.broadcast()
+    }
+  }
+}
