@@ -19,11 +19,18 @@ public protocol PredicateArgument {
   /// a comparison with a Float attribute finds the Float again, and one with a Decimal or Double attribute
   /// finds what was meant.
   var argumentValue: Value { get }
+
+  /// What a path means behind a variable that the value is put in the place of:
+  /// `$FETCH_SOURCE.name`. Nil for a value that has no properties, or not these.
+  func argumentValue(atPath names: [String]) -> Value?
 }
 
 extension PredicateArgument {
   /// The value itself.
   public var argumentValue: Value { predicateValue }
+
+  /// Nothing: values have no properties.
+  public func argumentValue(atPath names: [String]) -> Value? { nil }
 }
 
 extension Value: PredicateArgument {

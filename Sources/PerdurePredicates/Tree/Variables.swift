@@ -12,16 +12,19 @@ extension FetchPredicate {
   }
 
   /// The predicate with values in place of variables. Variables without a value here stay.
+  ///
+  /// A path behind a variable is followed at once where its value is an object:
+  /// `$FETCH_SOURCE.name` becomes the name that the object has now.
   public func withSubstitutionVariables(
     _ variables: [String: any PredicateArgument]
   ) -> FetchPredicate {
-    substituting(variables.mapValues { .constant($0.argumentValue) })
+    substituting(variables)
   }
 
-  fileprivate func substituting(_ expressions: [String: FetchExpression]) -> FetchPredicate {
+  fileprivate func substituting(_ arguments: [String: any PredicateArgument]) -> FetchPredicate {
     mapChildren(
-      predicate: { $0.substituting(expressions) },
-      expression: { $0.substituting(expressions) })
+      predicate: { $0.substituting(arguments) },
+      expression: { $0.substituting(arguments) })
   }
 }
 
@@ -41,26 +44,29 @@ extension FetchExpression {
     }
   }
 
-  /// The expression with values in place of variables. Variables without a value here stay.
+  /// The expression with values in place of variables; as for predicates.
   public func withSubstitutionVariables(
     _ variables: [String: any PredicateArgument]
   ) -> FetchExpression {
-    substituting(variables.mapValues { .constant($0.argumentValue) })
+    substituting(variables)
   }
 
-  fileprivate func substituting(_ expressions: [String: FetchExpression]) -> FetchExpression {
+  fileprivate func substituting(_ arguments: [String: any PredicateArgument]) -> FetchExpression {
     switch self {
-    case .variable(let name): return expressions[name] ?? self
+    case .variable(let name): return arguments[name].map { .constant($0.argumentValue) } ?? self
+    case .member(of: .variable(let name), let path) where path.aggregate == nil:
+      guard let value = arguments[name]?.argumentValue(atPath: path.names) else { break }
+      return .constant(value)
     case .subquery(let collection, let variable, let predicate):
-      var inner = expressions
+      var inner = arguments
       inner[variable] = nil
       return .subquery(
-        collection: collection.substituting(expressions), variable: variable,
+        collection: collection.substituting(arguments), variable: variable,
         predicate: predicate.substituting(inner))
-    default:
-      return mapChildren(
-        predicate: { $0.substituting(expressions) },
-        expression: { $0.substituting(expressions) })
+    default: break
     }
+    return mapChildren(
+      predicate: { $0.substituting(arguments) },
+      expression: { $0.substituting(arguments) })
   }
 }
