@@ -68,7 +68,8 @@ struct FolderTests {
   }
 
   @Test(
-    "Removed: reads continue, and no commit is acknowledged past the segment", arguments: Ground.Kind.allCases)
+    "Removed: reads continue, and no commit is acknowledged past the segment", arguments: Ground.Kind.allCases
+  )
   func removed(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let old = try Self.make(ground)

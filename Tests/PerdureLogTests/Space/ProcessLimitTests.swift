@@ -56,7 +56,8 @@ struct ProcessLimitTests {
     throw Wrong()
   }
 
-  @Test("At the limit of file lengths a commit is refused with a code, and the process and the store continue")
+  @Test(
+    "At the limit of file lengths a commit is refused with a code, and process and store continue")
   func fileLength() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
