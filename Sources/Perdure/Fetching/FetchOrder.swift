@@ -26,8 +26,8 @@ public struct FetchOrder: Hashable, Sendable {
     self.isAscending = isAscending
   }
 
-  /// A criterion by an attribute of a class: `FetchOrder(\Worker.name)`. A path through a relationship or a composite
-  /// attribute is written `FetchOrder(Worker.self) { $0.company.name }`; the fetch refuses any other key path.
+  /// A criterion by an attribute of a class: `FetchOrder(\Worker.name)`. A path through a relationship is
+  /// written `FetchOrder(Worker.self) { $0.company.name }`. The fetch refuses a key path that reads no attribute.
   public init<Root: QueryableObject>(_ keyPath: PartialKeyPath<Root>, ascending isAscending: Bool = true) {
     path = PropertyPath(Root.propertyName(of: keyPath))
     self.isAscending = isAscending

@@ -93,6 +93,31 @@ struct SubentityTests {
     try check(context, names, "deleted")
   }
 
+  @Test("Objects of the parent entity, and of others, are no mistake in a list, behind != and alone")
+  func mixed() throws {
+    let context = try context()
+    for _ in 0..<2 {
+      let all = try context.fetch(FetchRequest<Vessel>(sortDescriptors: [FetchOrder("name")]))
+      let (ferry, vessel) = (all[0], all[3])
+      let port = try context.fetch(FetchRequest<Port>())[0]
+      func ferries(_ format: String, _ arguments: any PredicateArgument...) throws -> Int {
+        let predicate = try FetchPredicate(format: format, argumentArray: arguments)
+        return try context.count(for: FetchRequest<Ferry>(predicate: predicate))
+      }
+      #expect(try ferries("SELF IN %@", [vessel.objectID, ferry.objectID, port.objectID]) == 1)
+      #expect(try ferries("NOT SELF IN %@", [vessel.objectID, ferry.objectID, port.objectID]) == 2)
+      #expect(try ferries("SELF != %@", vessel) == 3)
+      #expect(try ferries("SELF != %@", ferry) == 2)
+      #expect(try ferries("SELF != %@", port) == 3)
+      #expect(try ferries("SELF == %@", vessel) == 0)
+      #expect(try ferries("ANY port.vessels IN %@", [port.objectID, vessel.objectID]) == 3)
+      #expect(try ferries("NONE port.vessels IN %@", [port.objectID]) == 3)
+      let error = #expect(throws: FetchError.self) { try ferries("SELF == %@", port) }
+      #expect(error?.code == .typeMismatch)
+      try context.save()
+    }
+  }
+
   @Test("A class that only sub-entities have is in the way only where they are wanted")
   func otherClasses() throws {
     let context = try context()
