@@ -104,7 +104,7 @@ struct HostileGraphTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 2)
   }
 
-  @Test("Objects of a reset context answer, ignore changes, and are strangers to the new ones")
+  @Test("Objects of a reset context answer, refuse changes, and are strangers to the new ones")
   func afterReset() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -119,7 +119,9 @@ struct HostileGraphTests {
     company.setValue(nil, forKey: "name")
     context.delete(worker)
     context.refresh(worker, mergeChanges: true)
-    #expect(!context.hasChanges && worker.managedObjectContext == nil)
+    #expect(context.updatedObjects.isEmpty && worker.managedObjectContext == nil)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.details.map(\.property) == ["salary", "friends", "workers", "name"])
     #expect(Array(workers).isEmpty && workers.count == 0)
     let again = try context.same(worker)
     #expect(again !== worker && again.company?.name == "C" && again.salary == 1000)
