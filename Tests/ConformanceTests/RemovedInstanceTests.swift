@@ -288,6 +288,9 @@ struct RemovedInstanceTests {
     #expect(!customer.isDeleted && customer.name == "name")
     customer.name = "late"
     #expect(refused(context) == ["133000 name"] && customer.name == "name")
+    customer.setPrimitiveValue(3, forKey: "number")
+    customer.setPrimitiveValue("sad", forKey: "mood")
+    #expect(refused(context) == ["133000 number"] && customer.number == 0)
     try context.save()
   }
 

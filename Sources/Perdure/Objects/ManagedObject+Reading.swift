@@ -141,8 +141,8 @@ extension ManagedObject {
   /// Changes an attribute without counting it as a change.
   func setPrimitiveAttributeValue(_ value: Value, _ slot: Int) {
     core.checkOwner()
-    if header.pointee.isGone { return }
     checkSlot(slot)
+    if header.pointee.isGone { return core.refuseChange(of: self, slot, value) }
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
     guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) else { stopUnfit(value, slot) }
