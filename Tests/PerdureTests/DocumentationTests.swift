@@ -49,6 +49,14 @@ private enum Examples {
     var title: String?
   }
 
+  @Entity final class Pupil: ManagedObject {
+    var age: Int = 6
+
+    func validateAge(_ age: Int) throws {
+      if age < 5 { throw PerdureError.invalid(self, "age", "is too low") }
+    }
+  }
+
   @Entity final class Note: ManagedObject {
     var text: String?
   }

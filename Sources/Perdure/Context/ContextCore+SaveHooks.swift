@@ -106,7 +106,9 @@ extension ContextCore {
     guard !lifeCycle.isDisjoint(with: .validating) || !overlay.shape.validatedKeys.isEmpty else { return }
     let object = instance(of: overlay.reference)
     if !overlay.isDeleted {
-      for key in overlay.shape.validatedKeys where isPending(overlay) { validate(object, key, &details) }
+      for key in overlay.shape.validatedKeys where isPending(overlay) && asks(overlay, for: key) {
+        validate(object, key, &details)
+      }
     }
     guard !lifeCycle.isDisjoint(with: .validating), isPending(overlay), !lacksObjects(overlay) else { return }
     do {
@@ -119,6 +121,11 @@ extension ContextCore {
     } catch {
       details += PerdureError.details(of: error, object.objectID)
     }
+  }
+
+  /// Whether a save asks for a key: always if the class lists it.
+  private func asks(_ overlay: ObjectOverlay, for key: String) -> Bool {
+    overlay.shape.slotsOfUnlistedKeys[key].map { isConcerned(overlay, $0) } ?? true
   }
 
   /// Whether a relationship leads to nothing that has to lead to an object, so that its property cannot be read.
@@ -186,7 +193,9 @@ extension ContextCore {
     checkOwner()
     var details: [PerdureError.Detail] = []
     if !isValidating {
-      for key in object.shape.validatedKeys where object.context === self { validate(object, key, &details) }
+      for key in object.shape.validatedKeys where object.context === self {
+        if object.overlay.map({ asks($0, for: key) }) ?? true { validate(object, key, &details) }
+      }
     }
     guard object.context === self, let overlay = object.overlay else {
       if !details.isEmpty { throw .validation(details) }
@@ -229,7 +238,7 @@ extension ContextCore {
         violation = PropertyRules.unfit(value)
       }
     } else if !object.canLack(slot) {
-      violation = PropertyRules.missing
+      violation = PropertyRules.missing(slot, of: shape)
     } else {
       addAbsentComposites(of: object, without: slot, to: &details)
     }

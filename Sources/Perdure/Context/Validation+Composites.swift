@@ -88,10 +88,11 @@ extension ContextCore {
           details.append(.unfit(value, shape.propertyName(slot), object.objectID))
         }
       } else if !shape.isOptional(slot), shape.schema.isRequired(slot, hasValue) {
+        let missing = PropertyRules.missing(slot, of: shape)
         details.append(
           PerdureError.Detail(
-            code: PropertyRules.missing.code, objectID: object.objectID, property: shape.propertyName(slot),
-            value: .null, rule: PropertyRules.missing.rule))
+            code: missing.code, objectID: object.objectID, property: shape.propertyName(slot),
+            value: .null, rule: missing.rule))
       }
     }
     for absent in shape.schema.absentComposites(hasValue)

@@ -23,11 +23,22 @@ struct DeniedDelete {
 enum PropertyRules {
   typealias Violation = (code: PerdureError.Code, value: Value, rule: String)
 
-  /// A number that was never set reads as 0, so that it has no value may come as a surprise.
-  static let missing: Violation = (
-    .missingMandatoryProperty, .null,
-    "must have a value, whatever it reads as without one: set it, give it a default, or make it optional"
-  )
+  /// A required attribute without a value. Reading it gives the zero of its type, so the sentence
+  /// says what gives it that value in a store.
+  static func missing(_ slot: Int, of shape: EntityShape) -> Violation {
+    let remedy =
+      switch shape.schema.properties[slot].attributeType {
+      case .int16?: "declare it with a default (\"= 0\") or as optional (\"Int16?\")"
+      case .int32?: "declare it with a default (\"= 0\") or as optional (\"Int32?\")"
+      case .int64?: "declare it with a default (\"= 0\") or as optional (\"Int?\")"
+      case .double?: "declare it with a default (\"= 0\") or as optional (\"Double?\")"
+      case .float?: "declare it with a default (\"= 0\") or as optional (\"Float?\")"
+      case .decimal?: "declare it with a default (\"= 0\") or as optional (\"Decimal?\")"
+      case .boolean?: "declare it with a default (\"= false\") or as optional (\"Bool?\")"
+      default: "give it a default, or make it optional"
+      }
+    return (.missingMandatoryProperty, .null, "must have a value and has none: set it, \(remedy)")
+  }
 
   /// A value that an attribute cannot be set to, without the program being stopped.
   static func unfit(_ value: Any) -> Violation {
@@ -151,7 +162,7 @@ extension ContextCore {
         if !value.isNull {
           addBrokenRules(of: value, overlay.shape, overlay.reference, slot, to: &details)
         } else if !isOptional, isRequired(overlay, slot, row) {
-          addViolation(PropertyRules.missing, overlay, slot, to: &details)
+          addViolation(PropertyRules.missing(slot, of: overlay.shape), overlay, slot, to: &details)
         }
       case .transient(_, let isOptional):
         addBrokenRules(ofTransient: slot, isOptional, overlay, to: &details)
@@ -203,7 +214,7 @@ extension ContextCore {
           of: object.transientValue(slot), overlay.shape, overlay.reference, slot, to: &details)
       }
     } else if !isOptional {
-      addViolation(PropertyRules.missing, overlay, slot, to: &details)
+      addViolation(PropertyRules.missing(slot, of: overlay.shape), overlay, slot, to: &details)
     }
   }
 

@@ -20,6 +20,12 @@ public import PerdureModel
 ///
 /// Of the hooks of an object's life (`awakeFromInsert()`, `willSave()`, `validateForInsert()` and so on) those are
 /// called that the class or its superclasses override in their bodies; the others cost nothing.
+/// That includes `validateValue(_:forKey:)`. A function in the body that is called by a property,
+/// `func validateAge(_ age: Int) throws`, validates it at a save:
+/// `ManagedObject.validateValue(_:forKey:)`.
+///
+/// The macro warns of properties called by words of the predicate language, as `no` or `null`:
+/// format strings need `#no`.
 ///
 /// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it stops the
 /// program while there is no object: before it is set, and when the object, or the one that it led to, was
@@ -39,7 +45,7 @@ public import PerdureModel
 ///   - versionHashModifier: Makes the version hash another one: `EntityDescription.versionHashModifier`.
 @attached(
   member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
-  named(_lifeCycle), arbitrary)
+  named(_lifeCycle), named(_validatedProperties), named(_validateProperty), arbitrary)
 @attached(memberAttribute)
 public macro Entity(
   _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],

@@ -29,6 +29,9 @@ final class EntityShape: Sendable {
   let lifeCycle: _LifeCycle
   /// The properties that `validateValue(_:forKey:)` is called for.
   let validatedKeys: [String]
+  /// Of these the ones that the class does not list, with a slot: they are asked for where they can
+  /// have become invalid.
+  let slotsOfUnlistedKeys: [String: Int]
   let properties: [Property]
   let slotCount: Int
   /// What each slot takes if it is a stored attribute; `absent` for all others.
@@ -77,7 +80,9 @@ final class EntityShape: Sendable {
     objectClass = parts.objectClass
     lifeCycle = parts.objectClass._lifeCycle
     followsRow = !lifeCycle.isDisjoint(with: .faulting)
-    validatedKeys = parts.objectClass.validatedKeys
+    let keys = ValidatedKeys(parts.objectClass, parts.schema, parts.properties)
+    validatedKeys = keys.keys
+    slotsOfUnlistedKeys = keys.slotsOfUnlisted
     hasSaveHooks =
       lifeCycle.contains(.willSave) || !lifeCycle.isDisjoint(with: .validating) || !validatedKeys.isEmpty
     properties = parts.properties
@@ -116,7 +121,7 @@ final class EntityShape: Sendable {
   /// The relationship in a slot. Asking for a slot that holds something else is a mistake of the caller.
   func relationship(_ slot: Int) -> RelationshipShape {
     guard properties.indices.contains(slot), case .relationship(let relationship) = properties[slot] else {
-      preconditionFailure("\(name) has no relationship in slot \(slot).")
+      stopWithoutRelationship(slot)
     }
     return relationship
   }
@@ -124,10 +129,19 @@ final class EntityShape: Sendable {
   /// As above, for every step of a walk: the relationship lives as long as the shape, nothing is counted.
   @inline(__always)
   func uncountedRelationship(_ slot: Int) -> Unmanaged<RelationshipShape> {
-    guard let relationship = relationshipsBySlot[slot] else {
-      preconditionFailure("\(name) has no relationship in slot \(slot).")
-    }
+    guard let relationship = relationshipsBySlot[slot] else { stopWithoutRelationship(slot) }
     return relationship
+  }
+
+  @inline(never)
+  private func stopWithoutRelationship(_ slot: Int) -> Never {
+    stop("An accessor takes slot \(slot) of \(name) for a relationship, and it is none. \(slotList)")
+  }
+
+  /// What an accessor has to name, for messages.
+  var slotList: String {
+    let slots = schema.properties.map { "\($0.slot) \($0.name)" }.joined(separator: ", ")
+    return "The slots of \(name) are \(slots): in the order of its properties, inherited ones first."
   }
 
   func isRelationship(_ slot: Int) -> Bool {

@@ -32,8 +32,14 @@ public struct _LifeCycle: OptionSet, Sendable {
   /// `validateForDelete()`.
   public static let validateForDelete = _LifeCycle(rawValue: 1 << 10)
 
+  /// `validateValue(_:forKey:)`, for all properties: the class lists none
+  /// (`ManagedObject.validatedKeys`).
+  public static let validateValue = _LifeCycle(rawValue: 1 << 11)
+
   /// Every hook: what is assumed of a class that does not say.
-  public static let all = _LifeCycle(rawValue: (1 << 11) - 1)
+  public static let all = _LifeCycle(rawValue: (1 << 12) - 1 | assumed.rawValue)
+  /// The class has not said what it overrides.
+  static let assumed = _LifeCycle(rawValue: 1 << 15)
 
   /// Those that have to do with the row's coming and going.
   static let faulting: _LifeCycle = [

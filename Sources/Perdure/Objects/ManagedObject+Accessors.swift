@@ -48,7 +48,9 @@ extension ManagedObject {
     if case .null = value { return nil }
     if let converted = T(attributeValue: value) { return converted }
     if value.stored(as: FieldKind(T.attributeType)) == nil {
-      stop("\(shape.name).\(shape.propertyName(slot)) is no \(T.self).")
+      stop(
+        "\(shape.name).\(shape.propertyName(slot)), slot \(slot), holds \(value.kindName), and an accessor "
+          + "of \(type(of: self)) reads it as \(T.self). \(shape.slotList)")
     }
     return nil
   }

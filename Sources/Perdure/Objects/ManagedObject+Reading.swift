@@ -29,7 +29,12 @@ extension ManagedObject {
 
   @inline(__always)
   func checkSlot(_ slot: Int) {
-    precondition(UInt(bitPattern: slot) < UInt(header.pointee.slotCount), "No such slot.")
+    if UInt(bitPattern: slot) >= UInt(header.pointee.slotCount) { stopWithoutSlot(slot) }
+  }
+
+  @inline(never)
+  private func stopWithoutSlot(_ slot: Int) -> Never {
+    stop("\(type(of: self)) has an accessor for slot \(slot). \(shape.slotList)")
   }
 
   /// What a column holds: an attribute or the reference of a to-one relationship. `.null` where it holds
@@ -83,8 +88,15 @@ extension ManagedObject {
         stop("\(shape.name).\(shape.propertyName(slot)) holds anything, and no typed value.")
       }
       return core.graph.shown(transientValue(slot))
-    case .relationship: stop("\(shape.propertyName(slot)) is a relationship.")
+    case .relationship: stopAsRelationship(slot)
     }
+  }
+
+  @inline(never)
+  private func stopAsRelationship(_ slot: Int) -> Never {
+    stop(
+      "\(shape.name).\(shape.propertyName(slot)), slot \(slot), is a relationship, and an accessor of "
+        + "\(type(of: self)) takes it for an attribute. \(shape.slotList)")
   }
 
   /// Changes an attribute. An object that is gone stays as it is, and the next save says so.
@@ -135,7 +147,10 @@ extension ManagedObject {
 
   @inline(never)
   func stopUnfit(_ value: Value, _ slot: Int) -> Never {
-    stop("\(shape.name).\(shape.propertyName(slot)) cannot hold \(value.kindName) of this size or form.")
+    let type = shape.schema.properties[slot].attributeType.map { "\($0)" } ?? "nothing"
+    stop(
+      "\(shape.name).\(shape.propertyName(slot)) holds \(type) and cannot hold "
+        + "\(value.kindName) of this size or form.")
   }
 
   /// Changes an attribute without counting it as a change.

@@ -9,6 +9,7 @@
 ///     override class var _entityName, entityDescription …
 ///     override class var _propertyNamesByKeyPath …
 ///     override class var _lifeCycle                                 the hooks that the class overrides
+///     override class var _validatedProperties, func _validateProperty   for each `validateAge(_:)`
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many property
 ///
 /// Which kind of property a variable is follows from its type, and only the compiler knows types. So the
@@ -37,7 +38,13 @@ struct EntityExpansion {
     var properties: [ManagedProperty] = []
     for variable in type.variables {
       switch ManagedProperty.judge(variable) {
-      case .managed(let property): properties.append(property)
+      case .managed(let property):
+        properties.append(property)
+        if let warning = PredicateWords.warning(about: property.name) {
+          var diagnostic = declaration.error(warning, at: variable.bindings[0].offset)
+          diagnostic.severity = .warning
+          diagnostics.append(diagnostic)
+        }
       case .left: break
       case .refused(let message, let offset): report(message, offset)
       }
@@ -45,12 +52,13 @@ struct EntityExpansion {
     let options = DeclarationScanner.attribute(request.attribute.source)?.arguments ?? ""
     let expansion = EntityExpansion(
       type: type, superclass: type.inheritance[0], properties: properties, options: options)
-    let initializer = diagnostics.isEmpty ? "" : "\n\n" + TypeSyntax.initializer
+    let isRefused = diagnostics.contains { $0.severity == .error }
+    let initializer = !isRefused ? "" : "\n\n" + TypeSyntax.initializer
     return .expansion(expansion.source + initializer, diagnostics)
   }
 
   var source: String {
-    ([slots] + overrides + properties.flatMap(toManyFunctions)).joined(separator: "\n\n")
+    ([slots] + overrides + validations + properties.flatMap(toManyFunctions)).joined(separator: "\n\n")
   }
 
   // MARK: Access
@@ -63,7 +71,7 @@ struct EntityExpansion {
   }
 
   /// An open class is inherited from in other modules, and their classes override these members again.
-  private var overrideAccess: String { type.modifiers.contains("open") ? "open " : access }
+  var overrideAccess: String { type.modifiers.contains("open") ? "open " : access }
 
   /// Slots of a visible class are constants in other modules too.
   private var inlinable: String { access == "public " || access == "package " ? "@inlinable " : "" }
@@ -168,14 +176,15 @@ struct EntityExpansion {
   private var lifeCycle: String {
     let hooks = Self.hooks.filter { type.overriddenFunctions.contains($0.function) }.map { ".\($0.hook)" }
     let own = hooks.isEmpty ? "" : ".union([\(hooks.joined(separator: ", "))])"
-    let known = "\(superclass)._lifeCycle\(own)"
+    let listed = listsKeys ? ".subtracting(.validateValue)" : ""
+    let known = "\(superclass)._lifeCycle\(own)\(listed)"
     return type.modifiers.contains("final") ? known : "self == \(type.name).self ? \(known) : .all"
   }
 
   private static let hooks: [(function: String, hook: String)] =
     [
       "awakeFromInsert", "awakeFromFetch", "willSave", "didSave", "prepareForDeletion", "willTurnIntoFault",
-      "didTurnIntoFault", "validateForInsert", "validateForUpdate", "validateForDelete",
+      "didTurnIntoFault", "validateForInsert", "validateForUpdate", "validateForDelete", "validateValue",
     ].map { ($0, $0) } + [("awake", "awakeFromSnapshotEvents")]
 
   private func toManyFunctions(_ property: ManagedProperty) -> [String] {

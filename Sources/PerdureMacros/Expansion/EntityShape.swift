@@ -77,6 +77,11 @@ extension Request.AttachedExpansion {
     guard name != "Transient", let type = surroundingType, type.entityAttributes.isEmpty,
       !type.attributes.contains(where: { $0.name == "Composite" })
     else { return nil }
+    if type.keyword == "extension" {
+      return
+        "An extension has no stored properties. Declare the variable in the body of the class, and remove "
+        + "@\(name)."
+    }
     return
       "@\(name) says something in a class with @Entity only. Mark \"\(type.name)\" with @Entity, or remove @\(name)."
   }

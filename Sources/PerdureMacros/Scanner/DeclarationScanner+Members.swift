@@ -44,7 +44,7 @@ extension DeclarationScanner {
       keywordOffset: keyword?.range.lowerBound ?? 0,
       name: name, isGeneric: isGeneric, inheritance: inheritance, inheritanceOffset: inheritanceOffset,
       variables: variables,
-      overriddenFunctions: overriddenFunctions)
+      overriddenFunctions: overriddenFunctions, validators: validators)
   }
 
   private mutating func inheritedType() -> String? {
@@ -97,6 +97,9 @@ extension DeclarationScanner {
         let name = next
       {
         overriddenFunctions.insert(Self.withoutBackticks(name.text))
+      }
+      if !isConditional, Set(modifiers).isDisjoint(with: ["class", "static"]), let validator = validator() {
+        validators.append(validator)
       }
       skipToBody()
     case "typealias": skipAlias()

@@ -44,6 +44,15 @@ struct VariableSyntax: Hashable, Sendable {
   func attribute(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
 }
 
+/// A function of an instance that throws and takes one argument without a label: `func
+/// validateAge(_ age: Int) throws`.
+struct ValidatorSyntax: Hashable, Sendable {
+  /// The name without backticks.
+  let name: String
+  /// The type of the argument, as it is written.
+  let argumentType: String
+}
+
 /// A class, actor, struct, enum or extension, with the variables it declares.
 struct TypeSyntax: Hashable, Sendable {
   let attributes: [AttributeSyntax]
@@ -60,4 +69,7 @@ struct TypeSyntax: Hashable, Sendable {
   let variables: [VariableSyntax]
   /// The names of the functions that are marked `override`, `#if` or not.
   let overriddenFunctions: Set<String>
+  /// The functions that can be validations of a property by their form and their name, outside of
+  /// `#if`.
+  let validators: [ValidatorSyntax]
 }
