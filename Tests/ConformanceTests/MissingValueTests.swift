@@ -1,0 +1,31 @@
+import Perdure
+import Testing
+
+@Entity private final class Account: ManagedObject {
+  var credits: Int16
+  var total: Int
+  var weight: Double
+  var isOpen: Bool
+  var name: String
+}
+
+@Suite("Required values that were never set")
+struct MissingValueTests {
+  @Test("The error of a number says which default or optional type takes it, as it reads as 0 until then")
+  func remedies() throws {
+    let context = try Sandbox(Account.self).container.newContext()
+    let account = Account(context: context)
+    #expect(account.credits == 0 && account.isOpen == false)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    let rules = (error?.details ?? []).map { "\($0.property) \($0.rule)" }
+    #expect(
+      rules.sorted() == [
+        "credits must have a value and has none: set it, declare it with a default (\"= 0\") or as optional (\"Int16?\")",
+        "isOpen must have a value and has none: set it, declare it with a default (\"= false\") or as optional (\"Bool?\")",
+        "name must have a value and has none: set it, give it a default, or make it optional",
+        "total must have a value and has none: set it, declare it with a default (\"= 0\") or as optional (\"Int?\")",
+        "weight must have a value and has none: set it, declare it with a default (\"= 0\") or as optional (\"Double?\")",
+      ])
+    #expect(error?.details.allSatisfy { $0.code == .missingMandatoryProperty } == true)
+  }
+}
