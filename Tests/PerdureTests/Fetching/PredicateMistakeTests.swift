@@ -6,11 +6,14 @@ import Testing
 
 @testable import Perdure
 
-@Entity private final class Word: ManagedObject {
-  var no: String = "x"
-  var yes: String = "x"
-  var null: String = "x"
-  var flag: Bool = false
+/// Without macros, which warn of these names.
+private final class Word: ManagedObject {
+  override class var entityDescription: EntityDescription {
+    EntityDescription(
+      "Word",
+      properties: ["no", "yes", "null"].map { .string($0, optional: false, default: "x") }
+        + [.boolean("flag", optional: false, default: false)])
+  }
 }
 
 @Suite("Mistakes that a request shows without a row")
