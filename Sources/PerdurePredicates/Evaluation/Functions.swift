@@ -105,7 +105,8 @@ extension PredicateEvaluator {
     throw PredicateEvaluationError(.invalidOperand, "A text function needs text, not \(value.kindName).")
   }
 
-  /// A whole number of 64 bits; one beyond `Int64.max` by its bits, such as the mask 0x8000000000000000.
+  /// A whole number of 64 bits. A number from `Int64.max` + 1 to `UInt64.max`, such as the mask
+  /// 0x8000000000000000, gives the integer with the same bits.
   private static func integer(_ value: Value) throws(PredicateEvaluationError) -> Int64 {
     switch try Arithmetic.number(value) {
     case .integer(let integer): return integer

@@ -121,7 +121,8 @@ extension PredicateEvaluator {
     return .collection(reached)
   }
 
-  /// What the operator of a path makes of each group (E7); nil for a path that does not cross several collections.
+  /// The result of a path's operator for each group (E7); nil unless the path crosses several
+  /// collections.
   static func groups(
     _ path: PropertyPath, from start: Operand
   ) throws(PredicateEvaluationError) -> [Operand]? {
@@ -131,7 +132,9 @@ extension PredicateEvaluator {
     return isSplit ? groups : nil
   }
 
-  /// Appends the value of each group; whether the path crosses several collections.
+  /// Appends the value of each group.
+  ///
+  /// - Returns: Whether the path crosses several collections.
   private static func collect(
     _ aggregate: CollectionOperator, _ names: ArraySlice<String>, from start: Operand,
     _ groups: inout [Operand]

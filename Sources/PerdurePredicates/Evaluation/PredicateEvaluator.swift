@@ -11,8 +11,9 @@
 //   E5. AND and OR stop at the first part that decides; an error in a later part does not show.
 //   E6. A collection can equal another one, contain something, and be what something is IN. To compare it
 //       with a single value, null included, takes ANY, ALL, NONE or an aggregate; else it is an error.
-//   E7. Under ANY and ALL a collection operator on a path over several to-many relationships works on what the last
-//       one gives, for each object before it: `ANY teams.members.@count > 1` asks for a team with two members.
+//   E7. Under ANY and ALL, a collection operator applies to each group: a path over several to-many
+//       relationships has one group for each object before the last of them. So
+//       `ANY teams.members.@count > 1` asks for a team with two members.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -121,7 +122,8 @@ extension PredicateEvaluator {
 // MARK: Comparisons
 
 extension PredicateEvaluator {
-  /// What a collection operator makes of each group that a path crosses (E7); nil where there is nothing to group.
+  /// The result of a collection operator for each group of a path (E7); nil for expressions without
+  /// groups.
   private func groups(
     _ expression: FetchExpression, in scope: Scope
   ) throws(PredicateEvaluationError) -> [Operand]? {

@@ -1,12 +1,13 @@
-// Which characters a part of a pattern takes: one character, a range, a class, or what sets of these make.
+// Tests of one character: a literal, a range, a class, and their unions, intersections and
+// complements.
 
 /// A test of one character.
 indirect enum CharacterTest: Sendable {
   /// Every character.
   case any
-  /// One character; the text is its lower case, where case does not count.
+  /// One character. `lowercased` is its lower case if the match ignores case, and nil otherwise.
   case character(Character, lowercased: String?)
-  /// The characters of one scalar in a range.
+  /// Characters that consist of one scalar, which is in a range.
   case range(ClosedRange<UInt32>, ignoresCase: Bool)
   case digit
   case word
@@ -53,7 +54,7 @@ indirect enum CharacterTest: Sendable {
     }
   }
 
-  /// The scalar of a character that has one alone.
+  /// The only scalar of a character; nil if it has several.
   private static func scalar(_ character: Character) -> UInt32? {
     let scalars = character.unicodeScalars
     guard let first = scalars.first, scalars.count == 1 else { return nil }
@@ -61,7 +62,7 @@ indirect enum CharacterTest: Sendable {
   }
 }
 
-/// A test, and its answers for ASCII as bits.
+/// A test with its results for ASCII as a bit set.
 struct PreparedTest: Sendable {
   let test: CharacterTest
   private let low: UInt64
@@ -76,7 +77,7 @@ struct PreparedTest: Sendable {
     (low, high) = bits
   }
 
-  /// Whether the test holds for a character of ASCII.
+  /// Whether the test holds for an ASCII character.
   @inline(__always)
   func holds(ascii code: UInt8) -> Bool {
     code < 64 ? low >> UInt64(code) & 1 == 1 : high >> UInt64(code & 63) & 1 == 1
@@ -84,14 +85,14 @@ struct PreparedTest: Sendable {
 }
 
 extension CharacterTest {
-  /// The test for a name in `\p{…}`; nil for one that is not known.
+  /// The test for a name in `\p{…}`; nil for an unknown name.
   init?(property name: String) {
     let plain = name.lowercased().filter { $0 != "_" && $0 != " " && $0 != "-" }
     guard let categories = Self.categoriesByName[plain] else { return nil }
     self = .categories(categories)
   }
 
-  /// The test for a name in `[:…:]`.
+  /// The test for a name in `[:…:]`; nil for an unknown name.
   init?(posix name: String) {
     switch name {
     case "alpha": self = .categories(Self.letters)

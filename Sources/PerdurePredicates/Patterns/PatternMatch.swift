@@ -1,25 +1,27 @@
-// Running a pattern over a text: a set of instructions, moved on by one character at a time.
+// Runs a program over a text. The state is a set of instructions, and each character of the text
+// advances all of them.
 //
-//   M1. An instruction is in the set at most once for a position, so a character costs at most the size of the program.
-//   M2. Each lookahead is answered once for a position, and kept.
+//   M1. The set has an instruction at most once at each position. So the cost of a character is at
+//       most the size of the program.
+//   M2. Each lookahead runs at most once at each position; its result is cached.
 
-/// One text, and the programs that are run over it.
+/// One match: a text, and the number of steps that are left.
 struct PatternMatch {
-  /// So many instructions are visited at most.
+  /// The most instructions that one match visits.
   static let stepMax = 50_000_000
 
-  /// The characters' codes, `notASCII` for all others.
+  /// The ASCII code of each character, or `notASCII`.
   private let codes: UnsafeBufferPointer<UInt8>
   private let characters: [Character]
   private var stepsLeft = stepMax
 
   private static let notASCII: UInt8 = 0xFF
 
-  /// Whether a program takes the whole text; nil when that takes too many steps.
+  /// Whether a program matches the whole text; nil if that takes more than `stepMax` steps.
   static func wholeMatch(_ program: PatternProgram, _ text: String) -> Bool? {
     var text = text
     let plain = text.withUTF8 { bytes -> Bool?? in
-      // A line break of two bytes is one character.
+      // A CR may be half of a CR LF, which is one character of two bytes.
       guard bytes.allSatisfy({ $0 < 0x80 && $0 != 0x0D }) else { return nil }
       var match = PatternMatch(codes: bytes, characters: [])
       return .some(match.run(program))
@@ -46,7 +48,9 @@ struct PatternMatch {
     return stepsLeft < 0 ? nil : answer
   }
 
-  /// Whether a program takes the text from a position on: to its end, or to anywhere.
+  /// Whether a program matches the text from a position.
+  ///
+  /// - Parameter wholeText: Whether the match must reach the end of the text.
   private mutating func holds(_ state: ProgramState, from start: Int, wholeText: Bool) -> Bool {
     var position = start
     state.beginPosition()
@@ -73,7 +77,9 @@ struct PatternMatch {
     return code < 0x80 ? test.holds(ascii: code) : test.test.holds(characters[position])
   }
 
-  /// Adds the instructions that take the next character; whether the end is reached.
+  /// Adds to `state.next` the instructions that take the next character.
+  ///
+  /// - Returns: Whether the program can end at this position.
   private mutating func follow(_ first: Int, at position: Int, _ state: ProgramState) -> Bool {
     var hasEnded = false
     state.waiting.append(first)
@@ -126,16 +132,16 @@ struct PatternMatch {
   private func isWord(_ position: Int) -> Bool { character(position).map(CharacterTest.isWord) ?? false }
 }
 
-/// Where a program is.
+/// The state of a running program.
 private final class ProgramState {
   let program: PatternProgram
-  /// Instructions that take the character at the position before.
+  /// The instructions that take the current character.
   private(set) var current: [Int] = []
-  /// Instructions that take the next character.
+  /// The instructions that take the next character.
   var next: [Int] = []
-  /// Instructions to be followed without one.
+  /// The instructions that `follow` has yet to visit.
   var waiting: [Int] = []
-  /// What a lookahead has given, by position.
+  /// The cached results of a lookahead, by position (M2).
   var known: [Bool?] = []
   private var marks: [Int]
   private var position = 0
@@ -146,14 +152,14 @@ private final class ProgramState {
     marks = Array(repeating: 0, count: program.instructions.count)
   }
 
-  /// Goes on to another position, at which no instruction is marked.
+  /// Starts the next position: `next` becomes `current`, and no instruction is marked.
   func beginPosition() {
     swap(&current, &next)
     next.removeAll(keepingCapacity: true)
     position += 1
   }
 
-  /// Marks an instruction; false where it is marked already.
+  /// Marks an instruction; false if it was marked before at this position (M1).
   func mark(_ instruction: Int) -> Bool {
     if marks[instruction] == position { return false }
     marks[instruction] = position

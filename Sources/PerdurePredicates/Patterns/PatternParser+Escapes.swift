@@ -1,7 +1,7 @@
-// What a backslash and the characters after it stand for.
+// Parses escapes: a backslash and the characters after it.
 
 extension PatternParser {
-  /// What stands after a backslash outside of sets.
+  /// Parses an escape outside of a set, from the character after the backslash.
   mutating func parseEscape() throws(PatternError) -> PatternNode? {
     switch peek() {
     case "b": return assertion(.wordBoundary)
@@ -25,7 +25,7 @@ extension PatternParser {
     return .assertion(assertion)
   }
 
-  /// `\Q…\E`: characters as they are.
+  /// `\Q…\E`: literal characters.
   private mutating func parseQuoted() -> PatternNode {
     position += 1
     var parts: [PatternNode] = []
@@ -33,7 +33,7 @@ extension PatternParser {
     return .sequence(parts)
   }
 
-  /// What stands after a backslash and takes one character.
+  /// Parses an escape that takes one character, from the character after the backslash.
   mutating func parseEscapedTest() throws(PatternError) -> CharacterTest {
     guard let character = next() else { throw PatternError("ends in a backslash") }
     switch character {
@@ -52,7 +52,7 @@ extension PatternParser {
     }
   }
 
-  /// The one character that is meant by a backslash and another character.
+  /// The control character that a backslash and a character name; nil if they name none.
   func controlCharacter(_ character: Character) -> Character? {
     switch character {
     case "t": "\t"

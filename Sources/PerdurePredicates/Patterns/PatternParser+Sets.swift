@@ -1,7 +1,7 @@
 // Sets in brackets: `[a-z]`, `[^,;]`, `[\w&&[^_]]`, `[[:alpha:]]`.
 
 extension PatternParser {
-  /// The rest of a set, its opening bracket read already.
+  /// Parses the rest of a set, after its opening bracket.
   mutating func parseSet() throws(PatternError) -> CharacterTest {
     try descend()
     defer { ascend() }
@@ -9,7 +9,7 @@ extension PatternParser {
     var tests: [CharacterTest] = []
     var isFirst = true
     while isFirst || !accept("]") {
-      // An operator between sets takes what stands before it, and the rest, as its sides.
+      // The members before the operator are its left side; the rest of the set is its right side.
       if accept("&&") {
         return result(.intersection(.union(tests), try parseRightSide()), isInverted)
       }
@@ -27,7 +27,7 @@ extension PatternParser {
     isInverted ? .not(test) : test
   }
 
-  /// What stands behind `&&` or `--`, up to the end of the set.
+  /// Parses the right side of `&&` or `--`, up to the end of the set.
   private mutating func parseRightSide() throws(PatternError) -> CharacterTest {
     var tests: [CharacterTest] = []
     while !accept("]") {
@@ -52,7 +52,8 @@ extension PatternParser {
     return .range(first...last, ignoresCase: options.ignoresCase)
   }
 
-  /// A character that may begin or end a range; nil before a class such as `\d`, its backslash read.
+  /// Parses a character that may begin or end a range. Returns nil at a class such as `\d`, after
+  /// reading its backslash.
   private mutating func parseEnd() throws(PatternError) -> Character? {
     guard accept("\\") else { return next() }
     switch peek() {
@@ -71,7 +72,7 @@ extension PatternParser {
     return scalars.count == 1 ? scalars.first?.value : nil
   }
 
-  /// `[:alpha:]`, its beginning read already.
+  /// Parses the rest of a class such as `[:alpha:]`, after its `[:`.
   private mutating func parsePosix() throws(PatternError) -> CharacterTest {
     let isInverted = accept("^")
     var name = ""

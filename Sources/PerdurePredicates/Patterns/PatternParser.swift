@@ -1,14 +1,14 @@
-// From the text of a pattern to its parts: alternatives, sequences, repetitions and groups. Characters after a
-// backslash are in PatternParser+Escapes.swift, sets in brackets in PatternParser+Sets.swift.
+// Parses the text of a pattern into a tree of alternatives, sequences, repetitions and groups.
+// Escapes are in PatternParser+Escapes.swift, sets in brackets in PatternParser+Sets.swift.
 
 struct PatternParser {
   let text: [Character]
-  /// The character to read next.
+  /// The index of the next character. It exceeds `text.count` after `next()` at the end.
   var position = 0
   var options: Options
   private var depth = 0
 
-  /// What `(?ims)` turns on or off, to the end of the group.
+  /// The options that `(?ims)` sets until the end of the group.
   struct Options {
     var ignoresCase: Bool
     var dotTakesNewlines = false
@@ -47,7 +47,7 @@ struct PatternParser {
     return true
   }
 
-  /// Goes one level down; the caller comes back up.
+  /// Enters a nesting level; the caller leaves it with `ascend()`.
   mutating func descend() throws(PatternError) {
     depth += 1
     guard depth <= RegularExpression.nestingLimit else {
@@ -78,7 +78,7 @@ struct PatternParser {
 
   private mutating func parseRepetition(of part: PatternNode) throws(PatternError) -> PatternNode {
     guard let (min, max) = try parseCounts() else { return part }
-    // How much a repetition prefers to take does not change whether the text matches.
+    // Skips a lazy quantifier's `?`: it does not change whether the text matches.
     if !accept("?"), accept("+") { throw PatternError.unsupported("a possessive quantifier") }
     guard try parseCounts() == nil else { throw PatternError("has a quantifier after a quantifier") }
     return .repeated(part, min: min, max: max)
@@ -109,11 +109,11 @@ struct PatternParser {
       digits.append(character)
       position += 1
     }
-    // Anything larger does not fit a program anyway.
+    // A larger count exceeds the limit of a program in any case.
     return digits.isEmpty ? nil : Int(digits.prefix(9))
   }
 
-  /// One character, set, group or assertion; nil for what stands for nothing, such as a comment.
+  /// Parses one character, set, group or assertion; nil for a comment or an option such as `(?i)`.
   private mutating func parseAtom() throws(PatternError) -> PatternNode? {
     guard let character = next() else { return nil }
     switch character {
@@ -154,7 +154,7 @@ struct PatternParser {
     return try parseOptionGroup()
   }
 
-  /// The rest of a group, its beginning read already.
+  /// Parses the rest of a group, after its opening.
   private mutating func parseRestOfGroup() throws(PatternError) -> PatternNode {
     try descend()
     defer { ascend() }
@@ -163,7 +163,7 @@ struct PatternParser {
     return node
   }
 
-  /// `(?i)` to the end of the group around it, or `(?i:…)`.
+  /// Parses `(?i)`, which applies until the end of the group around it, or `(?i:…)`.
   private mutating func parseOptionGroup() throws(PatternError) -> PatternNode? {
     let outside = options
     var isOn = true

@@ -1,32 +1,33 @@
-// From the parts of a pattern to instructions.
+// Compiles the tree of a pattern into a list of instructions.
 
-/// A part of a pattern.
+/// A node in the tree of a pattern.
 indirect enum PatternNode: Sendable {
   case test(PreparedTest)
   case sequence([PatternNode])
   case alternatives([PatternNode])
-  /// So many times at least, and at most where there is an end.
+  /// A repetition, at least `min` times, and at most `max` times unless that is nil.
   case repeated(PatternNode, min: Int, max: Int?)
   case assertion(PatternAssertion)
-  /// Whether what follows begins so, or does not.
+  /// A lookahead: whether the rest of the text begins with a match of the node.
   case lookahead(PatternNode, isNegative: Bool)
 }
 
-/// What a position must be.
+/// A condition on a position in the text.
 enum PatternAssertion: Sendable {
   case textStart, textEnd
-  /// The end, or before a line break that is the last character.
+  /// The end of the text, or before a line break that is its last character.
   case lastLineEnd
   case lineStart, lineEnd
   case wordBoundary, noWordBoundary
 }
 
-/// Instructions that follow all ways to match at once.
+/// The instructions of a pattern. A match follows all alternatives at the same time.
 struct PatternProgram: Sendable {
   enum Instruction: Sendable {
-    /// Takes one character for which a test holds, and goes on with the next instruction.
+    /// Takes one character if the test at this index holds, and continues with the next
+    /// instruction.
     case take(Int)
-    /// Goes on in both places.
+    /// Continues at both instructions.
     case split(Int, Int)
     case jump(Int)
     case assert(PatternAssertion)
@@ -34,12 +35,12 @@ struct PatternProgram: Sendable {
     case end
   }
 
-  /// The most instructions, those of lookaheads included.
+  /// The most instructions of a program, including those of its lookaheads.
   private static let sizeMax = 20_000
 
   private(set) var instructions: [Instruction] = []
   private(set) var tests: [PreparedTest] = []
-  /// What lookaheads look for.
+  /// The programs of the lookaheads.
   private(set) var lookaheads: [PatternProgram] = []
 
   init(_ node: PatternNode) throws(PatternError) {
@@ -100,7 +101,7 @@ struct PatternProgram: Sendable {
     for _ in 0..<min {
       let size = instructions.count
       try append(part, &room)
-      // A part without instructions stays so, however often it is repeated.
+      // A part without instructions has none when it is repeated, either.
       if instructions.count == size { return }
     }
     guard let max else {

@@ -1,16 +1,18 @@
-// MATCHES: a regular expression against a whole text, in the syntax of the standard library's `Regex`, by characters.
+// MATCHES: matches a whole text against a regular expression, by characters. The syntax is that of
+// the standard library's `Regex`.
 //
-// A pattern may come from a user, so a match must end. Only whether the text matches is asked, not what the groups
-// hold; so all ways to match are followed at once (PatternMatch.swift), in time proportional to text times pattern.
-// What cannot be told in this way is refused when the pattern is read: backreferences, lookbehind, atomic groups and
-// possessive quantifiers.
+// A pattern may come from a user, so every match must end. MATCHES needs no captures, so a match
+// follows all alternatives at the same time (PatternMatch.swift). Its time is proportional to the
+// length of the text times the size of the pattern. The parser rejects constructs that this method
+// cannot match: backreferences, lookbehind, atomic groups and possessive quantifiers.
 //
-//   R1. Reading a pattern ends in a program of bounded size, or in an error. It calls itself at most `nestingLimit`
-//       times.
-//   R2. A match takes at most `PatternMatch.stepMax` steps; then it throws. Without lookahead a step is one
-//       instruction at one character, so a pattern of 100 instructions may meet a text of 500,000 characters.
+//   R1. Parsing gives a program of bounded size, or an error. Its recursion is at most
+//       `nestingLimit` levels deep.
+//   R2. A match throws after `PatternMatch.stepMax` steps. Without lookahead, a step is one
+//       instruction at one character. So a pattern of 100 instructions can match a text of
+//       500,000 characters.
 
-/// A regular expression that has been read.
+/// A parsed regular expression.
 package struct RegularExpression: Sendable {
   static let nestingLimit = 50
   private static let lengthLimit = 10_000
@@ -19,7 +21,12 @@ package struct RegularExpression: Sendable {
   private let foldsDiacritics: Bool
   private let pattern: String
 
-  /// Reads a pattern; `c` and `d` apply, other options do not.
+  /// Parses a pattern.
+  ///
+  /// - Parameter options: `c` and `d` apply; other options are ignored.
+  /// - Throws: `PredicateEvaluationError` with the code `invalidPattern` if the pattern is longer
+  ///   than 10,000 bytes, is malformed, or has a construct that is not supported.
+  /// - Complexity: O(n) for a pattern of n characters, counted repetitions written out.
   package init(_ pattern: String, options: StringOptions) throws(PredicateEvaluationError) {
     foldsDiacritics = options.contains(.diacriticInsensitive)
     self.pattern = pattern
@@ -37,7 +44,9 @@ package struct RegularExpression: Sendable {
 
   /// Whether the whole text matches.
   ///
-  /// - Complexity: O(n) for a text of n characters; with lookahead O(n²) at worst.
+  /// - Throws: `PredicateEvaluationError` with the code `matchTooLong` if the match takes more than
+  ///   `PatternMatch.stepMax` steps.
+  /// - Complexity: O(n) for a text of n characters; with lookahead O(n²) in the worst case.
   package func matches(_ text: String) throws(PredicateEvaluationError) -> Bool {
     let text = foldsDiacritics ? StringFolding.folded(text, options: .diacriticInsensitive) : text
     if let answer = PatternMatch.wholeMatch(program, text) { return answer }
@@ -54,7 +63,8 @@ package struct RegularExpression: Sendable {
   }
 }
 
-/// Why a pattern cannot be read: goes on after the pattern.
+/// Why a pattern cannot be parsed. The message is the end of a sentence that begins with the
+/// pattern.
 struct PatternError: Error {
   let message: String
 

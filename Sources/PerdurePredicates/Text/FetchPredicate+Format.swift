@@ -53,8 +53,8 @@ extension FetchPredicate {
   /// | `%@`, `%d`, `%f`, `%s` | any argument, a whole number, any number, text | `name == %@ AND age == %d` |
   /// | `%K` | an argument that is a path | `%K == 36` |
   ///
-  /// A fraction with more digits than a Double holds is exact where it is compared with a Decimal.
-  /// Operators on bits bind more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
+  /// A fraction with more digits than a Double holds is exact in a comparison with a Decimal.
+  /// Bitwise operators bind more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
   ///
   /// `CAST` knows `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and `NSURL`.
   ///

@@ -1,8 +1,9 @@
-// Fractions in text that no Double holds, such as 12345678901234567890.12345.
+// Long literals: fractions with more digits than a Double holds, such as
+// 12345678901234567890.12345.
 //
-// A literal has no type until it is compared. So such a literal stays text, in the form `CAST("…", "NSNumber")`,
-// which prints and reads back. Compared with a Decimal it is that decimal number; elsewhere it is the Double
-// next to it, as in Swift.
+// A comparison decides the type of a literal. Until then, the tree keeps a long literal as text, in
+// the form `CAST("…", "NSNumber")`, which the printer writes and the parser reads. Beside a Decimal
+// it is the exact decimal number. Elsewhere it is the nearest Double, as in Swift.
 
 #if canImport(FoundationEssentials)
   package import FoundationEssentials
@@ -11,7 +12,8 @@
 #endif
 
 extension FetchExpression {
-  /// A number in text: a constant, or a long literal; nil when the text is no number or too large.
+  /// Makes a constant or a long literal from the text of a number; nil if the text is not a number
+  /// or the number is too large.
   init?(number text: String, isNegative: Bool) {
     guard let value = Value(number: text, isNegative: isNegative) else { return nil }
     let whole = isNegative ? "-" + text : text
@@ -24,7 +26,7 @@ extension FetchExpression {
 
   private static let numberType = "NSNumber"
 
-  /// The number of a long literal as a decimal, with at most 38 digits; nil for any other expression.
+  /// The value of a long literal as a decimal of at most 38 digits; nil for other expressions.
   package var longLiteral: Decimal? {
     guard case .function(.cast, let arguments) = self, arguments.count == 2,
       case .constant(.string(let text)) = arguments[0],
@@ -36,7 +38,7 @@ extension FetchExpression {
     return Self.longLiteral(text, value)
   }
 
-  /// The decimal that a text is, where the number that it reads as is a Double and another one.
+  /// The decimal value of a text, if the text reads as a Double of another value; nil otherwise.
   private static func longLiteral(_ text: String, _ number: Value) -> Decimal? {
     guard case .double = number, let decimal = Value.decimal(text),
       Value.sortOrder(.decimal(decimal), number) != .same
@@ -44,26 +46,26 @@ extension FetchExpression {
     return decimal
   }
 
-  /// Whether it is a constant, or a long literal, which is one.
+  /// Whether the expression is a constant or a long literal.
   package var isConstant: Bool {
     if case .constant = self { true } else { longLiteral != nil }
   }
 
-  /// A long literal as the decimal that it is; any other expression as it is.
+  /// A long literal as a decimal constant; other expressions unchanged.
   package var withExactLiteral: FetchExpression {
     longLiteral.map { .constant(.decimal($0)) } ?? self
   }
 }
 
 extension FetchPredicate {
-  /// Whether there is a long literal anywhere in the tree.
+  /// Whether the tree has a long literal.
   package var hasLongLiteral: Bool {
     var isFound = false
     forEachExpression { if $0.longLiteral != nil { isFound = true } }
     return isFound
   }
 
-  /// The predicate with the Doubles next to its long literals.
+  /// The predicate with the nearest Doubles in place of its long literals.
   package func replacingLongLiterals() -> FetchPredicate {
     mapChildren(
       predicate: { $0.replacingLongLiterals() }, expression: { $0.replacingLongLiterals() })

@@ -20,8 +20,12 @@ public protocol PredicateArgument {
   /// finds what was meant.
   var argumentValue: Value { get }
 
-  /// What a path means behind a variable that the value is put in the place of:
-  /// `$FETCH_SOURCE.name`. Nil for a value that has no properties, or not these.
+  /// The value at the end of a path from this value, for a path behind a variable that this value
+  /// replaces: `$FETCH_SOURCE.name`.
+  ///
+  /// - Parameter names: The names of the path, without the variable.
+  /// - Returns: Nil if the value does not have these properties. The path then stays in the
+  ///   predicate.
   func argumentValue(atPath names: [String]) -> Value?
 }
 
@@ -29,7 +33,7 @@ extension PredicateArgument {
   /// The value itself.
   public var argumentValue: Value { predicateValue }
 
-  /// Nothing: values have no properties.
+  /// Nil: a plain value has no properties.
   public func argumentValue(atPath names: [String]) -> Value? { nil }
 }
 

@@ -11,8 +11,8 @@
 //   **                      8
 //   sign, ~                 9
 //
-// The operators on bits are in the order of C among themselves, and bind less tightly than arithmetic, but
-// more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
+// The bitwise operators have the precedence of C among each other. They bind less tightly than
+// arithmetic and more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
 
 extension PredicateParser {
   private typealias Binary = (precedence: Int, build: (FetchExpression, FetchExpression) -> FetchExpression)
@@ -64,7 +64,7 @@ extension PredicateParser {
     "**": (8, .raise),
   ]
 
-  /// Signs and what they stand before. A minus directly before a number belongs to the number (N3).
+  /// Parses signs and their operand. A minus directly before a number belongs to the number (N3).
   private mutating func parseSigned() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
     var signs: [FetchFunction] = []
     while isSymbol("-") || isSymbol("~") {

@@ -61,7 +61,7 @@ extension FetchExpression: CustomStringConvertible {
   /// The expression as text that can be read back.
   public var description: String { printed }
 
-  /// The beginning of the text, for messages: an expression may hold values of any length.
+  /// The first 100 characters of the description, for messages: an expression may be of any length.
   package var shortDescription: String { printed.shortened }
 
   var printed: String { printed(atLeast: 1) }
@@ -141,7 +141,7 @@ extension FetchExpression: CustomStringConvertible {
 }
 
 extension String {
-  /// At most 100 characters of the text, for messages.
+  /// The first 100 characters, for messages. An ellipsis shows that the text is longer.
   package var shortened: String {
     let front = prefix(100)
     return front.endIndex == endIndex ? self : front + "…"

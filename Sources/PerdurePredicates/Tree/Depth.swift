@@ -1,13 +1,17 @@
-// How deep a tree is. Everything that walks a predicate calls itself once a level, so a fetch takes no deeper one
-// than its stack is sure to hold. AND in AND, OR in OR and NOT of NOT are no levels: they are made flat, in a loop.
+// Limits the depth of a tree. Every walk of a predicate is recursive, so a fetch rejects a tree that
+// could overflow the stack. AND in AND, OR in OR and NOT of NOT do not count: a loop flattens them
+// before the depth is measured.
 
 extension FetchPredicate {
-  /// The most levels that a fetch takes. A text has at most 50.
+  /// The most levels that a fetch accepts. A predicate parsed from text has at most 50.
   package static let levelMax = 200
 
-  /// The predicate with the same meaning, at most so many levels deep; nil when it is deeper.
+  /// The predicate with nested AND, OR and NOT flattened; nil if it still has more than `levels`
+  /// levels.
   ///
-  /// - Complexity: O(n) for n nodes; no copy for a predicate of few levels.
+  /// A predicate of at most 50 levels is returned unchanged.
+  ///
+  /// - Complexity: O(n) for n nodes.
   package func flattened(levels: Int = levelMax) -> FetchPredicate? {
     if isWithin(levels: min(levels, 50)) { return self }
     var isTooDeep = false
@@ -46,7 +50,7 @@ extension FetchPredicate {
     }
   }
 
-  /// The parts of an AND or OR and of those directly in it, in order.
+  /// The parts of an AND or OR, with the parts of the same operators nested in it, in order.
   private func joinedParts(ofAnd isAnd: Bool) -> [FetchPredicate] {
     var parts: [FetchPredicate] = []
     var waiting = [self]

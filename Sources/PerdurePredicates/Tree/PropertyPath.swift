@@ -22,7 +22,7 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   /// All different elements as a list, in order of first appearance.
   case distinctUnionOfObjects
 
-  /// Whether it makes one value of a collection.
+  /// Whether the operator gives one value for a collection.
   package var givesOneValue: Bool { self != .unionOfObjects && self != .distinctUnionOfObjects }
 
   /// The operator spelt `@name`, or nil. Unions of arrays and sets are unions of objects, since paths

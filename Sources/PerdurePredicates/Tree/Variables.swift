@@ -13,8 +13,11 @@ extension FetchPredicate {
 
   /// The predicate with values in place of variables. Variables without a value here stay.
   ///
-  /// A path behind a variable is followed at once where its value is an object:
+  /// If the value of a variable is an object, a path behind it is replaced by its present value:
   /// `$FETCH_SOURCE.name` becomes the name that the object has now.
+  ///
+  /// - Parameter variables: The values by the names of the variables, without `$`.
+  /// - Complexity: O(n) for n nodes.
   public func withSubstitutionVariables(
     _ variables: [String: any PredicateArgument]
   ) -> FetchPredicate {
@@ -44,7 +47,10 @@ extension FetchExpression {
     }
   }
 
-  /// The expression with values in place of variables; as for predicates.
+  /// The expression with values in place of variables, as
+  /// `FetchPredicate.withSubstitutionVariables(_:)`.
+  ///
+  /// - Complexity: O(n) for n nodes.
   public func withSubstitutionVariables(
     _ variables: [String: any PredicateArgument]
   ) -> FetchExpression {
