@@ -1,9 +1,10 @@
-// Ending a fetch early. A fetch is synchronous; what can be awaited, and so cancelled, is `perform` of a background
-// context. Its queue belongs to no task, so a flag carries the cancellation there, and fetches look at it now and then.
+// Cancels fetches. A fetch is synchronous; only `perform` of a background context can be awaited
+// and so cancelled. Its queue belongs to no task, so `perform` sets a flag, which fetches check
+// from time to time.
 
 internal import Synchronization
 
-/// Whether the task that waits for a background context was cancelled.
+/// A flag that is set when the task that awaits `perform` is cancelled.
 final class CancellationFlag: Sendable {
   private let value = Atomic(false)
 
@@ -12,20 +13,24 @@ final class CancellationFlag: Sendable {
   func set() { value.store(true, ordering: .relaxed) }
 }
 
-/// Where a running fetch asks whether to stop.
+/// The cancellation check of a fetch.
 struct FetchCancellation {
   let flag: CancellationFlag?
 
-  /// One object in so many is asked at.
+  /// The check reads the flag at objects whose reference is a multiple of this.
   private static let interval: UInt64 = 256
 
-  /// - Throws: `CancellationError` when the task was cancelled. Looks at one object in 256 only, by its id.
+  /// Checks the flag if the reference is a multiple of 256.
+  ///
+  /// - Throws: `CancellationError` if the task was cancelled.
   @inline(__always)
   func check(at reference: UInt64) throws {
     if reference % Self.interval == 0 { try check() }
   }
 
-  /// - Throws: `CancellationError` when the task was cancelled.
+  /// Checks the flag.
+  ///
+  /// - Throws: `CancellationError` if the task was cancelled.
   @inline(never)
   func check() throws {
     if flag?.isSet == true { throw CancellationError() }

@@ -63,7 +63,8 @@ struct ConstantFitting {
     }
   }
 
-  /// A long literal, or those that arithmetic with decimals has for operands.
+  /// The expression with exact decimals in place of a long literal, or of the long literals among
+  /// the operands of decimal arithmetic.
   private func fit(literalsIn expression: FetchExpression, to kind: FieldKind) -> FetchExpression {
     if let decimal = expression.longLiteral { return .constant(Value.decimal(decimal).fitted(to: kind)) }
     guard kind == .decimal, case .function(let function, let arguments) = expression,
@@ -153,7 +154,7 @@ extension FetchExpression {
 }
 
 extension FetchFunction {
-  /// Whether decimals among the arguments make the result a decimal (A2 in Arithmetic.swift).
+  /// Whether the result is a decimal if one of the arguments is (A2 in Arithmetic.swift).
   fileprivate var keepsDecimals: Bool {
     switch self {
     case .add, .subtract, .multiply, .divide, .negate, .abs, .floor, .ceiling, .truncate, .sum, .average,

@@ -33,15 +33,15 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let manyValues = Code(kind: .manyValues)
     /// A `$variable` was not replaced by a value.
     public static let unboundVariable = Code(kind: .unboundVariable)
-    /// A predicate is asked of an object that has no context any more.
+    /// A predicate was evaluated for an object that no longer has a context.
     public static let noContext = Code(kind: .noContext)
-    /// An element is asked for by its position in a relationship that is not ordered.
+    /// A predicate names an element by its position in an unordered relationship.
     public static let noOrder = Code(kind: .noOrder)
     /// The function is part of the language, but no fetch evaluates it.
     public static let unsupportedFunction = Code(kind: .unsupportedFunction)
-    /// The regular expression behind MATCHES cannot be read, or has parts that are not supported.
+    /// The regular expression of MATCHES cannot be parsed, or has constructs that are not supported.
     public static let invalidPattern = Code(kind: .invalidPattern)
-    /// The predicate is nested too deeply.
+    /// The predicate is nested more than 200 levels deep.
     public static let tooDeep = Code(kind: .tooDeep)
     /// A limit or an offset is negative.
     public static let invalidWindow = Code(kind: .invalidWindow)
@@ -89,7 +89,7 @@ extension FetchError {
     FetchError(.damagedRow, "A row of \(entity) cannot be read. \(error)", entity: entity)
   }
 
-  /// A predicate that would take more stack than there may be.
+  /// A predicate whose evaluation could overflow the stack.
   static func tooDeep(entity: String) -> FetchError {
     FetchError(
       .tooDeep,

@@ -29,7 +29,7 @@ package struct FetchExecutor {
     self.init(fetch, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: nil))
   }
 
-  /// - Parameter cancellation: Asked now and then whether to stop.
+  /// - Parameter cancellation: Checked from time to time while the fetch runs.
   init(
     _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView, pending: (any PendingChanges)?,
     cancellation: FetchCancellation

@@ -26,8 +26,13 @@ public struct FetchOrder: Hashable, Sendable {
     self.isAscending = isAscending
   }
 
-  /// A criterion by an attribute of a class: `FetchOrder(\Worker.name)`. A path through a relationship is
-  /// written `FetchOrder(Worker.self) { $0.company.name }`. The fetch refuses a key path that reads no attribute.
+  /// Makes a criterion by an attribute of a class: `FetchOrder(\Worker.name)`.
+  ///
+  /// For a path through a relationship, write `FetchOrder(Worker.self) { $0.company.name }`. A fetch
+  /// throws `FetchError` with the code `unknownProperty` for a key path that reads no attribute.
+  ///
+  /// - Parameter keyPath: The key path of a stored or derived attribute.
+  /// - Parameter isAscending: Whether the least values come first.
   public init<Root: QueryableObject>(_ keyPath: PartialKeyPath<Root>, ascending isAscending: Bool = true) {
     path = PropertyPath(Root.propertyName(of: keyPath))
     self.isAscending = isAscending

@@ -1,12 +1,17 @@
-// Key paths that are in no table. In code that is generic over a protocol, `\T.name` is the key path of the protocol's
-// requirement: it reads the same as `\Worker.name`, and is not equal to it. So it is asked what it reads. An object of
-// the class, in a store of its own in memory, gets values of which no two properties have the same. The property
-// whose value comes back, in every round, is the one.
+// Finds the property that an unknown key path reads. In code that is generic over a protocol,
+// `\T.name` is the key path of the protocol's requirement. It reads the same value as
+// `\Worker.name`, but the two are not equal.
 //
-//   K1. No hook of the class is called, nothing is saved, and relationships lead nowhere.
-//   K2. What computes something gives no property's value in all rounds, so it has no name. Truth values are told apart
-//       by what they are over all rounds; the first two rounds leave out what negates one.
-//   K3. Attributes of types with few values, such as enumerations, have no name here.
+// The probe inserts an object of the class into a private store in memory. In each of several
+// rounds, it gives every attribute a different value and reads the key path. The attribute whose
+// value the key path returns in every round is the result.
+//
+//   K1. The probe calls no hook of the class and saves nothing. The relationships of its object are
+//       empty.
+//   K2. A computed property differs from every attribute in some round, so it gets no name. Truth
+//       values are identified by their sequence over all rounds. In the first two rounds they are
+//       all equal, which rules out a negated one.
+//   K3. Attributes of types with few values, such as enumerations, are not found.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -19,8 +24,11 @@ internal import Synchronization
 #endif
 
 extension QueryableObject {
-  /// The name of the property that a key path reads. For one that reads no property it is the key path in words: no
-  /// property is called so, and the fetch refuses it.
+  /// The name of the property that a key path reads.
+  ///
+  /// - Returns: The description of the key path if it reads no property. No property has such a
+  ///   name, so the fetch rejects it.
+  /// - Complexity: O(1) for a known key path; the first use of another one opens a store in memory.
   static func propertyName(of keyPath: AnyKeyPath) -> String {
     if let name = _propertyNamesByKeyPath[keyPath] { return name }
     let probed = (Self.self as? ManagedObject.Type).flatMap { KeyPathProbe.name(of: keyPath, in: $0) }
@@ -37,14 +45,14 @@ enum KeyPathProbe {
 
   private static let answers = Mutex<[Question: String?]>([:])
 
-  /// Two rounds of equal truth values, and one for each bit of a slot's number.
+  /// Two rounds in which all truth values are equal, and one for each of 8 bits of a slot's number.
   private static let rounds = 0..<10
 
-  /// The name of the attribute that a key path of a class reads; nil where it reads none alone.
+  /// The name of the attribute that a key path of a class reads; nil unless it reads exactly one.
   static func name(of keyPath: AnyKeyPath, in type: ManagedObject.Type) -> String? {
     let question = Question(type: ObjectIdentifier(type), keyPath: keyPath)
     if let known = answers.withLock({ $0[question] }) { return known }
-    // A class whose entities make no model by themselves has no names here; the fetch says what it misses.
+    // A class whose entities do not form a valid model gets no names; the fetch reports the key path.
     let name = try? probe(keyPath, type)
     answers.withLock { $0[question] = .some(name) }
     return name
@@ -65,7 +73,7 @@ enum KeyPathProbe {
     return found
   }
 
-  /// Whether a key path goes on behind a property: then there would be no object to read.
+  /// Whether a key path extends the key path of a property. The probe's object has no value there.
   private static func goesOn(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) -> Bool {
     let text = "\(keyPath)"
     return type._propertyNamesByKeyPath.keys.contains { known in
@@ -97,7 +105,8 @@ enum KeyPathProbe {
 
   private static let destination = "PerdureProbeDestination"
 
-  /// The entities of a class and of those above it, the uppermost first, with relationships that lead nowhere.
+  /// The entities of a class and of its superclasses, the root first. All relationships lead to the
+  /// probe's own entity, which has no objects.
   private static func entities(of type: ManagedObject.Type) -> [EntityDescription] {
     var entities: [EntityDescription] = []
     var next: AnyClass? = type
@@ -129,7 +138,8 @@ enum KeyPathProbe {
 }
 
 extension Value {
-  /// A value that no other slot has in this round, and none in another; nil for kinds without such.
+  /// A value that is unique to this slot and round; nil for kinds without such values. Truth values
+  /// are unique only over all rounds (K2).
   fileprivate init?(marking slot: Int, in round: Int, _ kind: FieldKind) {
     let number = 1_000 + slot * 16 + round
     switch kind {
@@ -155,7 +165,7 @@ extension Value {
 }
 
 extension ContextCore {
-  /// A new object of a class of which nobody is told.
+  /// Inserts an object of a class without calling hooks or observers.
   fileprivate func insertWithoutHooks(_ type: ManagedObject.Type) -> ManagedObject {
     let object = type.init(seedForInserting(type))
     let overlay = ObjectOverlay(object.reference, object.shape, isNew: true, in: memory)

@@ -87,7 +87,7 @@ extension StoreSchema {
     return last?.isOpaque ?? false
   }
 
-  /// Whether every to-many relationship along a path is ordered, so that what it leads to has an order.
+  /// Whether every to-many relationship along a path is ordered. Then its targets have an order.
   func isOrdered(_ path: PropertyPath, from start: EntityStorage) -> Bool {
     var entity: EntityStorage? = start
     for name in path.names {
@@ -99,8 +99,8 @@ extension StoreSchema {
     return true
   }
 
-  /// Whether a path with a collection operator crosses several to-many relationships, so that ANY and ALL can ask
-  /// about what the operator makes of each but the last.
+  /// Whether a path with a collection operator crosses several to-many relationships. Then ANY and
+  /// ALL apply the operator to each group (E7 in PredicateEvaluator.swift).
   func hasGroups(_ path: PropertyPath, from start: EntityStorage) -> Bool {
     guard path.aggregate?.givesOneValue == true else { return false }
     var manyCount = 0
@@ -113,7 +113,7 @@ extension StoreSchema {
     return manyCount > 1
   }
 
-  /// Whether the entity with a number is an ancestor of another one.
+  /// Whether the entity with a number is an ancestor of another entity, or that entity itself.
   func isAncestor(_ number: UInt16, of entity: EntityStorage) -> Bool {
     guard Int(number) < entities.count, let ancestor = entities[Int(number)] else { return false }
     return entity.concrete.allSatisfy(ancestor.concrete.contains)

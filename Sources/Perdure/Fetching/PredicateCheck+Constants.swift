@@ -1,9 +1,12 @@
-// Mistakes that the constants of a comparison show: bounds, patterns, and words that stand for constants.
+// Checks of the constants of a comparison: bounds, patterns, and attribute names that the parser
+// reads as constants.
 
 internal import PerdurePredicates
 
 extension PredicateCheck {
-  /// BETWEEN has two bounds on its right.
+  /// Checks that BETWEEN has two bounds on its right.
+  ///
+  /// - Throws: `FetchError.Code.typeMismatch`.
   func checkBounds(_ comparison: FetchComparison, _ right: PathType) throws(FetchError) {
     guard comparison.op == .between else { return }
     switch (comparison.right, right) {
@@ -20,7 +23,9 @@ extension PredicateCheck {
       entity: entity.name, key: key)
   }
 
-  /// A regular expression can be read.
+  /// Checks that the pattern of MATCHES can be parsed.
+  ///
+  /// - Throws: `FetchError.Code.invalidPattern`.
   func checkPattern(_ comparison: FetchComparison) throws(FetchError) {
     guard comparison.op == .matches, case .constant(.string(let pattern)) = comparison.right else { return }
     do {
@@ -31,8 +36,10 @@ extension PredicateCheck {
     }
   }
 
-  /// Two constants: nothing depends on the object, which is a mistake where they can never be equal, or where one of them
-  /// was meant as the name of an attribute.
+  /// Checks a comparison of two constants, whose result does not depend on the object.
+  ///
+  /// - Throws: `FetchError.Code.typeMismatch` if the constants can never be equal, or if one of them
+  ///   is spelled as an attribute of the entity.
   func checkConstants(_ comparison: FetchComparison, _ left: Value, _ right: Value) throws(FetchError) {
     for value in [left, right] {
       guard let name = attribute(spelledAs: value) else { continue }
@@ -56,7 +63,7 @@ extension PredicateCheck {
     }
   }
 
-  /// The attribute with a name that stands for a constant in text.
+  /// The property whose name the parser reads as this constant, such as `no`.
   private func attribute(spelledAs value: Value) -> String? {
     let words: [String]
     switch value {
@@ -70,7 +77,7 @@ extension PredicateCheck {
 }
 
 extension Value {
-  /// Whether it is a number or a truth value, which compare with each other.
+  /// Whether the value is a number or a truth value. They compare with each other.
   fileprivate var isNumber: Bool {
     switch self {
     case .bool, .integer, .double, .decimal: true

@@ -1,4 +1,5 @@
-// What functions take and give, told when a request is made. What is not known before it is evaluated passes.
+// Checks the arguments of functions when a request is made, and derives the types of their results.
+// Arguments whose type only the evaluation shows are accepted.
 
 internal import PerdurePredicates
 
@@ -9,9 +10,9 @@ internal import PerdurePredicates
 #endif
 
 extension PredicateCheck {
-  /// What a function makes of its arguments.
+  /// The type of a function's result.
   ///
-  /// - Throws: `FetchError` for arguments that the function cannot take, whatever the objects have.
+  /// - Throws: `FetchError` for arguments that the function rejects for every object.
   mutating func type(
     of function: FetchFunction, _ arguments: [FetchExpression], _ variables: [String: PathType]
   ) throws(FetchError) -> PathType {
@@ -50,7 +51,7 @@ extension PredicateCheck {
     }
   }
 
-  /// The type of an expression, also of a constant.
+  /// The type of an expression. Unlike `type(_:_:)`, it distinguishes constants.
   private mutating func argumentType(
     _ expression: FetchExpression, _ variables: [String: PathType]
   ) throws(FetchError) -> PathType {
@@ -58,7 +59,9 @@ extension PredicateCheck {
     return try type(expression, variables)
   }
 
-  /// - Throws: `FetchError` unless all arguments are of a kind, or of one that only the evaluation tells.
+  /// Checks that each argument is of a suitable kind, or of a kind that only the evaluation shows.
+  ///
+  /// - Throws: `FetchError.Code.typeMismatch`.
   private func require(
     _ needed: String, _ function: FetchFunction, _ arguments: [FetchExpression], _ types: [PathType],
     _ isRight: (FieldKind) -> Bool
@@ -108,7 +111,7 @@ extension PredicateCheck {
         "does not know \(type.shortDescription): the type is written out, as NSDate, NSNumber, "
           + "NSDecimalNumber, NSString, NSUUID or NSURL")
     }
-    // Whether it is whole depends on the value.
+    // The value decides whether the number is whole.
     return kind == .double ? .any : .value(kind)
   }
 
@@ -126,7 +129,7 @@ extension PredicateCheck {
 }
 
 extension FetchFunction {
-  /// As it stands in most predicates: the operator, where there is one.
+  /// The function's operator if it has one, and its name otherwise.
   fileprivate var spelling: String {
     switch self {
     case .bitwiseAnd: "&"
@@ -140,7 +143,8 @@ extension FetchFunction {
     }
   }
 
-  /// The type of a number made of numbers: whole of whole ones, if that is so for all of them.
+  /// The type of an arithmetic result: whole if the operation keeps whole numbers and all arguments
+  /// are whole.
   fileprivate func result(of types: [PathType]) -> PathType {
     var kinds: [FieldKind] = []
     for type in types {
@@ -154,10 +158,10 @@ extension FetchFunction {
     }
   }
 
-  /// Whether the values have to have an order.
+  /// Whether the function needs values with an order.
   fileprivate var putsInOrder: Bool { self == .min || self == .max }
 
-  /// Of those that make one value of a collection: whether the values have to be numbers.
+  /// Whether an aggregate function needs numbers; nil for functions that are no aggregates.
   fileprivate var addsUp: Bool? {
     switch self {
     case .sum, .average, .median, .standardDeviation: true
@@ -168,7 +172,7 @@ extension FetchFunction {
 }
 
 extension FetchExpression {
-  /// Whether it is a whole number beyond `Int64.max`, which has bits nevertheless.
+  /// Whether the constant is a whole number above `Int64.max` that fits 64 bits.
   fileprivate var isMask: Bool {
     guard case .constant(.decimal(let decimal)) = self else { return false }
     return UInt64(decimal.description) != nil

@@ -1,5 +1,5 @@
-// Values that have no order: bytes that stand for something else, those of transformable attributes. They are equal or not,
-// or there are none, however they are reached.
+// Rejects order comparisons of values without an order: the bytes of transformable attributes.
+// Such values can be tested only for equality and for nil, by whatever path they are reached.
 
 internal import PerdurePredicates
 

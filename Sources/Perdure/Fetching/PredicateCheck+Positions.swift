@@ -1,11 +1,13 @@
-// Elements by position: `items[0]`, `items[FIRST]`. They need an order, which an unordered relationship lacks.
+// Checks of elements by position: `items[0]`, `items[FIRST]`. A position needs an ordered
+// collection.
 
 internal import PerdurePredicates
 
 extension PredicateCheck {
-  /// What an element of a collection, or its size, is.
+  /// The type of an element of a collection, or of its size.
   ///
-  /// - Throws: `FetchError` for a position in what has no order, or is no collection.
+  /// - Throws: `FetchError`: `noOrder` for a position in an unordered collection, `typeMismatch` for
+  ///   a position in a single value.
   mutating func element(
     _ index: FetchExpression.ElementIndex, of base: FetchExpression, _ type: PathType,
     _ variables: [String: PathType]
@@ -17,7 +19,7 @@ extension PredicateCheck {
       return type.element
     case .at(let position):
       if case .constant(let value) = position { return try element(at: value, of: base, type, variables) }
-      // A position that is a text asks an object for the property of that name.
+      // If the position is a text, the evaluation reads the property of that name.
       reachEverything()
       if case .value(let kind) = try self.type(position, variables), kind.isNumeric {
         try checkPosition(in: base, type, variables)
@@ -56,7 +58,7 @@ extension PredicateCheck {
     }
   }
 
-  /// Whether the elements of a collection come in an order that the model defines.
+  /// Whether the model defines the order of a collection's elements.
   private mutating func isOrdered(
     _ expression: FetchExpression, _ variables: [String: PathType]
   ) throws(FetchError) -> Bool {

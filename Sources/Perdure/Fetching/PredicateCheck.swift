@@ -92,7 +92,7 @@ struct PredicateCheck {
     return type
   }
 
-  /// For what only the evaluation tells: it may read whatever there is.
+  /// Marks every entity as read, for an expression whose properties only the evaluation shows.
   mutating func reachEverything() {
     for case let entity? in schema.entities {
       reached.insert(entity.number)
@@ -138,7 +138,7 @@ struct PredicateCheck {
     }
   }
 
-  /// Many values are equal to, or in order with, no single one.
+  /// Checks that a collection is not compared with a single value.
   private func checkSingle(
     _ comparison: FetchComparison, _ left: PathType, _ right: PathType
   ) throws(FetchError) {
@@ -157,7 +157,8 @@ struct PredicateCheck {
       entity: entity.name, key: key)
   }
 
-  /// - Parameter written: The operator as it stands in the predicate, where the operands may be exchanged.
+  /// - Parameter written: The operator in the predicate's text. It differs from `op` if the operands
+  ///   are exchanged.
   private func check(
     _ expression: FetchExpression, _ type: PathType, _ op: FetchComparison.Operator, _ value: Value,
     written: FetchComparison.Operator
@@ -182,14 +183,16 @@ struct PredicateCheck {
     }
   }
 
-  /// Whether a constant is an object of an ancestor of a type's entity. A program with a variable of the superclass
-  /// cannot know which of them its object is, so the comparison is no mistake, and does not hold.
+  /// Whether a constant is an object of an ancestor of a type's entity.
+  ///
+  /// Such a comparison is allowed and false. A program that has the object in a variable of the
+  /// superclass cannot know the object's entity.
   private func isOfAncestor(_ type: PathType, _ value: Value) -> Bool {
     guard case .object(let entity) = type, case .reference(let reference) = value else { return false }
     return schema.isAncestor(reference.entityNumber, of: entity)
   }
 
-  /// A collection holds values of its elements' type, and a text holds text. Nothing else holds anything.
+  /// Checks the operands of CONTAINS: a collection and a value of its elements' type, or two texts.
   private func checkHolds(
     _ expression: FetchExpression, _ type: PathType, _ value: Value
   ) throws(FetchError) {
@@ -273,8 +276,8 @@ extension PathType {
     if case .many = self { true } else { false }
   }
 
-  /// Whether an expression of this type can have many values: it has, it is a list, or only its evaluation
-  /// tells.
+  /// Whether an expression of this type can have many values: it is a collection or a list, or only
+  /// the evaluation shows its type.
   fileprivate func mayBeMany(_ expression: FetchExpression) -> Bool {
     switch (self, expression) {
     case (_, .constant(.list)): true
@@ -297,7 +300,7 @@ extension PathType {
     }
   }
 
-  /// Whether both this and a constant are objects, of whatever entities.
+  /// Whether this type and a constant are both objects, of any entities.
   fileprivate func isObject(_ value: Value) -> Bool {
     if case .object = self, case .reference = value { true } else { false }
   }

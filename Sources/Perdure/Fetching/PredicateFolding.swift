@@ -83,7 +83,8 @@ extension PropertyPath {
 }
 
 extension FetchPredicate {
-  /// The predicate with `entity` in the place of `entity.name`: an entity is told by its name.
+  /// The predicate with `entity` in place of `entity.name`. The value of `entity` is the entity's
+  /// name.
   func replacingEntityNames() -> FetchPredicate {
     var isNamed = false
     forEachExpression { if $0.namesEntity { isNamed = true } }
@@ -117,7 +118,7 @@ extension FetchExpression {
 }
 
 extension PropertyPath {
-  /// Whether the path ends in the name of an object's entity.
+  /// Whether the path ends in `entity.name`.
   fileprivate var namesEntity: Bool {
     names.count > 1 && names[names.count - 2] == EntityStorage.ownName && names.last == "name"
       && aggregate == nil

@@ -1,22 +1,25 @@
-// Predicates asked of objects that a program holds. They go the way of a fetch: the same checks, the same form, and the
-// objects as their context shows them, so the answer is whether a fetch would give the object.
+// Evaluates predicates for objects that a program holds. The predicate gets the same checks and
+// transformations as in a fetch. It sees the values that the object's context shows. So the result
+// is the same as whether a fetch would return the object.
 
 public import PerdurePredicates
 
 extension FetchPredicate {
-  /// Whether the predicate holds for an object, unsaved changes included: whether a fetch of the object's entity with
-  /// this predicate would give it.
+  /// Whether the predicate holds for an object, including its unsaved changes. The result is the same
+  /// as whether a fetch of the object's entity with this predicate would return the object.
   ///
   ///     let predicate = try FetchPredicate(format: "salary > 1000")
   ///     let isRich = try predicate.evaluate(with: worker)
   ///
   /// For many objects, `filtered(by:)` checks the predicate once.
   ///
-  /// - Parameter variables: Values for `$name`.
-  /// - Throws: `FetchError` when the predicate does not fit the entity, or the object has no context;
-  ///   `PredicateEvaluationError` when it has no answer for the object; `PerdureError` with code 134060 when the store
-  ///   cannot be read. Nothing has changed then.
-  /// - Complexity: that of the predicate; reads rows and relationships that it asks for, and makes no instances.
+  /// - Parameter object: An object of a context.
+  /// - Parameter variables: The values of variables such as `$name`, by name.
+  /// - Throws: `FetchError` if the predicate does not fit the entity, or the object has no context.
+  ///   `PredicateEvaluationError` if the predicate cannot be evaluated for the object.
+  ///   `PerdureError` with code 134060 if the store cannot be read. No error changes anything.
+  /// - Complexity: That of the predicate. It reads the rows and relationships that the predicate
+  ///   needs, and creates no instances.
   public func evaluate(
     with object: ManagedObject, variables: [String: any PredicateArgument] = [:]
   ) throws -> Bool {
@@ -26,7 +29,8 @@ extension FetchPredicate {
 }
 
 extension Sequence where Element: ManagedObject {
-  /// The objects for which a predicate holds, in the same order. They may be of several entities and contexts.
+  /// The objects for which a predicate holds, in the same order. The objects may be of several
+  /// entities and contexts.
   ///
   ///     let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
   ///
@@ -38,7 +42,7 @@ extension Sequence where Element: ManagedObject {
   }
 }
 
-/// A predicate, and what it is for the entities that it has been asked about.
+/// A predicate, with its prepared form for each entity and context that it was evaluated for.
 private struct PredicateInHand {
   private let predicate: FetchPredicate
   private var evaluators: [Entity: PredicateEvaluator] = [:]
@@ -67,7 +71,7 @@ private struct PredicateInHand {
 }
 
 extension ContextCore {
-  /// A predicate about the objects of an entity, checked and in the form of a fetch.
+  /// The evaluator of a predicate for an entity, after the checks and transformations of a fetch.
   fileprivate func evaluator(
     _ predicate: FetchPredicate, ofEntity number: UInt16
   ) throws -> PredicateEvaluator {

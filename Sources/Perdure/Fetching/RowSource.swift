@@ -43,9 +43,9 @@ struct RowGraph {
     return targets
   }
 
-  /// The objects at the other end of a to-many relationship: those of an ordered one in its order.
+  /// The objects at the other end of a to-many relationship, in its order if it is ordered.
   ///
-  /// - Complexity: O(n).
+  /// - Complexity: O(n) for n objects.
   func members(
     _ index: StoreIndex, _ order: OrderIndexes?, of owner: ObjectReference
   ) throws -> [ObjectReference] {

@@ -155,9 +155,10 @@ extension SearchBounds {
     }
   }
 
-  /// What every text that matches a pattern begins with; nil for nothing.
+  /// The text that every match of a LIKE pattern begins with; nil if there is none.
   ///
-  /// By scalars, as the pattern is matched: a wildcard before a combining mark is one character with it.
+  /// Compares scalars, as the match does: as a `Character`, a wildcard before a combining mark would
+  /// be one character with it.
   static func literalPrefix(_ pattern: String) -> String? {
     let literal = pattern.unicodeScalars.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }
     return literal.isEmpty ? nil : String(literal)

@@ -152,7 +152,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     }
   }
 
-  /// Whether nothing can be changed, because the owner has been removed. The next save says so.
+  /// Whether the owner has been removed, so that the relationship cannot change. If so, notes a
+  /// refused change, which the next save reports.
   private var isRefused: Bool { owner.contextForConnecting(slot) == nil }
 
   private func place(_ object: Element, at position: Int) {

@@ -1,6 +1,6 @@
-// Limits the depth of a tree. Every walk of a predicate is recursive, so a fetch rejects a tree that
-// could overflow the stack. AND in AND, OR in OR and NOT of NOT do not count: a loop flattens them
-// before the depth is measured.
+// Limits the depth of a tree. Every walk of a predicate is recursive, so a fetch rejects a tree
+// that could overflow the stack. AND in AND, OR in OR and NOT of NOT do not count: a loop flattens
+// them before the depth is measured.
 
 extension FetchPredicate {
   /// The most levels that a fetch accepts. A predicate parsed from text has at most 50.
