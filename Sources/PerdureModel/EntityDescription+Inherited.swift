@@ -1,66 +1,77 @@
-// What an entity of a model has by itself and by inheritance.
+// The properties and relatives of an entity, including inherited ones.
 
 extension EntityDescription {
-  /// The entity that this one inherits from; nil for a root. A description that was not taken from
-  /// a model knows its name alone, and gives nil.
+  /// The entity that this one inherits from; nil for a root entity, and for a description that was
+  /// not taken from a model.
   ///
   /// - Complexity: O(1).
   public var superentity: EntityDescription? {
     superentityName.flatMap { family.entity(named: $0) }
   }
 
-  /// The entities that inherit from this one directly, in the order of the model; none for a
+  /// The entities that inherit from this one directly, in the order of the model. Empty for a
   /// description that was not taken from a model.
   ///
   /// - Complexity: O(e) for a model of e entities.
   public var subentities: [EntityDescription] { family.entities.filter { $0.superentityName == name } }
 
-  /// The entities that inherit from this one directly, by name; as ``subentities``.
+  /// The entities that inherit from this one directly, by name. See ``subentities``.
+  ///
+  /// - Complexity: O(e) for a model of e entities.
   public var subentitiesByName: [String: EntityDescription] {
     Dictionary(subentities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// All properties by name, inherited ones included. A composite attribute is one property.
   ///
-  /// A description that was not taken from a model has those that it declares.
+  /// For a description that was not taken from a model, only the properties that it declares.
   ///
   /// - Complexity: O(p) for p properties.
   public var propertiesByName: [String: PropertyDescription] {
     Dictionary(allProperties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// All attributes by name, inherited ones included; composite attributes are in
-  /// ``compositesByName``. As ``propertiesByName``.
+  /// All attributes by name, inherited ones included. Composite attributes are in
+  /// ``compositesByName``.
+  ///
+  /// - Complexity: O(p) for p properties.
   public var attributesByName: [String: AttributeDescription] {
     byName { if case .attribute(let attribute) = $0 { attribute } else { nil } }
   }
 
-  /// All composite attributes by name, inherited ones included; as ``propertiesByName``.
+  /// All composite attributes by name, inherited ones included.
+  ///
+  /// - Complexity: O(p) for p properties.
   public var compositesByName: [String: CompositeAttributeDescription] {
     byName { if case .composite(let composite) = $0 { composite } else { nil } }
   }
 
-  /// All relationships by name, inherited ones included; as ``propertiesByName``.
+  /// All relationships by name, inherited ones included.
+  ///
+  /// - Complexity: O(p) for p properties.
   public var relationshipsByName: [String: RelationshipDescription] {
     byName { if case .relationship(let relationship) = $0 { relationship } else { nil } }
   }
 
-  /// Whether objects of this entity are also objects of another one: of itself, or of one above it.
+  /// Whether this entity is another entity or inherits from it.
+  ///
+  /// - Parameter entity: An entity of the same model, compared by name.
+  /// - Complexity: O(d²) for d levels of inheritance.
   public func isKind(of entity: EntityDescription) -> Bool {
     lineage.contains { $0.name == entity.name }
   }
 
-  /// The entity and all above it, nearest first.
+  /// The entity and its ancestors, nearest first.
   private var lineage: [EntityDescription] {
     var lineage = [self]
-    // Descriptions can be changed after they were taken from a model, up to an entity above itself.
+    // A program may change the superentity of a description to one of its own subentities.
     while let above = lineage.last?.superentity, !lineage.contains(where: { $0.name == above.name }) {
       lineage.append(above)
     }
     return lineage
   }
 
-  /// Inherited properties first, in the order of the slots.
+  /// All properties in the order of their slots, inherited ones first.
   private var allProperties: [PropertyDescription] { lineage.reversed().flatMap(\.properties) }
 
   private func byName<Description>(
@@ -70,11 +81,12 @@ extension EntityDescription {
   }
 }
 
-/// The entities of the model that a description was taken from. Descriptions compare without it.
+/// The entities of the model that a description was taken from. All families are equal, so
+/// comparisons of descriptions ignore it.
 struct EntityFamily: Sendable, Hashable {
   private let table: Table?
 
-  /// Of a description that was not taken from a model.
+  /// Makes the family of a description that was not taken from a model.
   init() { table = nil }
 
   init(_ entities: [EntityDescription], indices: [String: Int]) {
@@ -92,7 +104,7 @@ struct EntityFamily: Sendable, Hashable {
 
   func hash(into hasher: inout Hasher) {}
 
-  /// The entities as they are without a family, so that none refers to itself.
+  /// Stores the entities without their family, to avoid a reference cycle.
   private final class Table: Sendable {
     let entities: [EntityDescription]
     let indices: [String: Int]
@@ -105,12 +117,12 @@ struct EntityFamily: Sendable, Hashable {
 }
 
 extension EntityFamily: CustomReflectable {
-  /// Nothing: a dump of a description would be one of its whole model.
+  /// Empty, so that a dump of a description does not include its whole model.
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension EntityDescription {
-  /// The description as one of a model.
+  /// The description as a member of a model.
   func joining(_ family: EntityFamily) -> EntityDescription {
     var entity = self
     entity.family = family

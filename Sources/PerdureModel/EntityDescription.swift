@@ -50,14 +50,14 @@ public struct EntityDescription: Sendable, Hashable {
     self.versionHashModifier = versionHashModifier
   }
 
-  /// The declared attributes, in order; with inherited ones ``attributesByName``.
+  /// The declared attributes, in order. ``attributesByName`` includes inherited ones.
   public var attributes: [AttributeDescription] {
     properties.compactMap { property in
       if case .attribute(let attribute) = property { attribute } else { nil }
     }
   }
 
-  /// The declared relationships, in order; with inherited ones ``relationshipsByName``.
+  /// The declared relationships, in order. ``relationshipsByName`` includes inherited ones.
   public var relationships: [RelationshipDescription] {
     properties.compactMap { property in
       if case .relationship(let relationship) = property { relationship } else { nil }

@@ -274,7 +274,7 @@ struct ModelComparison {
 }
 
 extension RelationshipDescription {
-  /// The limits of the number of objects, in words.
+  /// The limits of the number of objects, for messages.
   fileprivate var limits: String {
     maxCount == 0 ? "at least \(minCount)" : "\(minCount) to \(maxCount)"
   }

@@ -42,7 +42,7 @@ public struct ModelError: Error, Sendable, Hashable {
     self.section = section
   }
 
-  /// No class of a container has an entity.
+  /// The error of a container none of whose classes has an entity.
   package static func withoutEntities(_ message: String) -> ModelError { ModelError(.invalidModel, message) }
 
   static var exhausted: ModelError {

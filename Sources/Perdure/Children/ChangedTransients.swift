@@ -1,6 +1,7 @@
-// The transient values that a child saves: no row has them, so they go to the parent beside the change.
+// The transient values that a child saves. No row holds them, so the child passes them to its
+// parent beside the change.
 
-/// What a child has set of an object's transient attributes.
+/// The transient values that a child has set of one object.
 struct ChangedTransients {
   let reference: ObjectReference
   /// The values by slot. Values of any type are shared with the child.
@@ -8,12 +9,12 @@ struct ChangedTransients {
 }
 
 extension ContextCore {
-  /// Whether a save of this child gives transient values to its parent.
+  /// Whether a save of this child passes transient values to its parent.
   var changesTransientsOfParent: Bool {
     hasTransients && isChild && tracker.contains { $0.changesTransients && !$0.isDeleted }
   }
 
-  /// What was set of transient attributes since the last save.
+  /// The transient values that were set since the last save.
   func changedTransients() -> [ChangedTransients] {
     tracker.ordered.joined().compactMap { overlay in
       guard !overlay.isDeleted, let set = overlay.transientsBefore?.setSince, !set.isEmpty,
@@ -24,13 +25,13 @@ extension ContextCore {
     }
   }
 
-  /// Sets what a child has set.
+  /// Applies the transient values of a child.
   func take(_ changed: ChangedTransients) {
     let object = instance(of: changed.reference)
     for (slot, held) in changed.values { setTransient(of: object, slot, own(held)) }
   }
 
-  /// An object of the child is this context's object of the same identity.
+  /// The value for this context: an object of the child becomes this context's instance of it.
   private func own(_ held: TransientValues.Held) -> TransientValues.Held {
     guard case .object(let value) = held, let object = value as? ManagedObject, object.core !== self else {
       return held

@@ -4,7 +4,7 @@
 //   2. new objects             with their attributes, without links
 //   3. columns                 a to-one relationship with its other end
 //   4. links, places in orders
-//   5. transient values        with the instances, which keep them
+//   5. transient values        in the instances
 //   6. deletions               and the delete rules, which find little left to do: the child has applied its own
 //
 // Nothing is changed before everything has been read (C4). No hook of the objects is called: those of the child's

@@ -57,7 +57,7 @@ extension ContextCore {
     return bytes
   }
 
-  /// A value as a row can hold it.
+  /// The value in a form that a row can hold: null for ids, lists, and objects that are gone.
   func fitting(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value {
     switch value {
     case .objectID, .list: .null

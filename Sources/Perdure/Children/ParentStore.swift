@@ -34,7 +34,9 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   package func commit(_ change: StoreChange) throws -> any StoreView { try commit(change, []) }
 
-  /// - Parameter transients: What the child has set of transient attributes.
+  /// Applies a child's save to the parent context.
+  ///
+  /// - Parameter transients: The transient values that the child has set.
   func commit(_ change: StoreChange, _ transients: [ChangedTransients]) throws -> any StoreView {
     let core = try parentCore()
     try judge(change)

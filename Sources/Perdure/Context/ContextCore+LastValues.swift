@@ -1,9 +1,9 @@
-// What an object reads as when the context no longer has it: the values that it had last.
+// The last values of an object, which its instance shows after the context has lost the object.
 
 internal import PerdurePredicates
 
 extension ContextCore {
-  // MARK: New objects that go without a row
+  // MARK: New objects that never had a row
 
   /// The columns of a new object as a row.
   func lastRow(of overlay: ObjectOverlay) -> [UInt8]? {
@@ -18,9 +18,9 @@ extension ContextCore {
     return bytes
   }
 
-  /// Takes a new object out of the context: it was deleted, or a save has merged it into another.
+  /// Removes a new object from the context after it was deleted or merged into another object.
   ///
-  /// - Parameter row: What its instance shows from now on.
+  /// - Parameter row: The values that its instance shows from now on.
   func retireNew(_ overlay: ObjectOverlay, _ row: [UInt8]?) {
     noteGone(overlay)
     tracker.remove(overlay.reference)
@@ -31,7 +31,7 @@ extension ContextCore {
     if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
   }
 
-  /// Gives an object that is gone a row to be read from.
+  /// Gives an instance whose object is gone a row to read its values from.
   func showLastRow(_ bytes: [UInt8], _ version: RowVersion, _ object: ManagedObject) {
     do {
       try bytes.withUnsafeBytes {
@@ -42,9 +42,9 @@ extension ContextCore {
     }
   }
 
-  // MARK: Objects that others have removed
+  // MARK: Objects that other contexts have removed
 
-  /// Keeps the row of an object with unsaved changes that others have removed.
+  /// Keeps the row of an object with unsaved changes that another context has removed.
   func keepLastRow(of object: ManagedObject) {
     guard let overlay = object.overlay, overlay.keptBase == nil, let row = object.header.pointee.loadedRow
     else {
@@ -54,7 +54,8 @@ extension ContextCore {
     overlay.keptBase = KeptRow(version: object.header.pointee.version, bytes: Array(bytes))
   }
 
-  /// What a column was when unsaved changes were made to the object, if others have removed it since.
+  /// The value of a column in the kept row of an object with unsaved changes. Null unless the object
+  /// is deleted or another context has removed it.
   func lastValue(_ slot: Int, of object: ManagedObject) -> Value {
     guard let overlay = object.overlay, let kept = overlay.keptBase,
       overlay.isDeleted || hasVanished(object.reference), let layouts = object.shape.storage.layouts
@@ -68,8 +69,8 @@ extension ContextCore {
     }
   }
 
-  /// What a to-one relationship that must have an object leads to where it shows none: the object that it had, or one
-  /// without values. nil where the program has never set it.
+  /// The target of a required to-one relationship whose object is gone: the object that it had last,
+  /// or a deleted object without values. nil if the program has never set the relationship.
   func lastTarget(of owner: ManagedObject, _ relationship: RelationshipShape) -> ManagedObject? {
     if relationship.form == .column, case .reference(let target) = owner.heldColumnValue(relationship.slot) {
       return lastInstance(of: target)
@@ -78,13 +79,14 @@ extension ContextCore {
     return isAbsent ? absentInstance(of: relationship.destination) : nil
   }
 
-  /// The instance that an object which is gone leads to: one that is gone too, if the program holds it.
+  /// The instance that a relationship of a gone object leads to. It may itself be gone, if the
+  /// program still holds it.
   func lastInstance(of reference: ObjectReference) -> ManagedObject {
     if let object = identityMap.object(reference) { return object }
     return removedInstances[reference]?.takeUnretainedValue() ?? instance(of: reference)
   }
 
-  /// Called when an instance that is gone is freed.
+  /// Removes an instance from `removedInstances` when it is freed.
   func forgetRemoved(_ object: ManagedObject) {
     guard removedInstances[object.reference]?.toOpaque() == Unmanaged.passUnretained(object).toOpaque() else {
       return
@@ -94,7 +96,7 @@ extension ContextCore {
 
   // MARK: Objects that a save has deleted
 
-  /// The row of an object that is deleted, with the attributes that were changed; nil where the loaded row says it all.
+  /// The row of a deleted object with its changed attributes; nil if the loaded row needs no change.
   private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> [UInt8]? {
     let loaded = object.header.pointee.loadedRow
     guard let layouts = overlay.shape.storage.layouts, overlay.changesRow || loaded == nil else { return nil }
@@ -114,8 +116,9 @@ extension ContextCore {
     }
   }
 
-  /// Takes a deleted object out of the context. Its attributes show what they showed before the save, its relationships
-  /// what its row had: delete rules have taken the others away.
+  /// Removes a deleted object from the context. Its attributes show the values of before the save.
+  /// Its relationships show only the targets that its row had, because delete rules have removed the
+  /// others.
   func retireDeleted(_ object: ManagedObject, _ overlay: ObjectOverlay) {
     let row = lastRow(of: object, overlay)
     retire(object)
@@ -123,7 +126,7 @@ extension ContextCore {
     if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
   }
 
-  /// An instance of an object that does not exist: without values, and deleted.
+  /// A deleted instance without values, for an object that does not exist.
   private func absentInstance(of entity: UInt16) -> ManagedObject? {
     guard let number = graph.store.entity(entity).concrete.first else { return nil }
     let shape = graph.shape(numbered: number)

@@ -1,28 +1,29 @@
-// Changes that could not be made, kept for the next save to report.
+// Refused changes, which the next save reports.
 //
-// A property cannot throw. A change of an object that the context no longer has would be lost without a word, and so
-// would a value that an attribute cannot hold. Each is noted, and the next save throws before it writes anything.
+// A property setter cannot throw. Without a report, two kinds of changes would be lost silently: a
+// change of an object that the context no longer has, and a value that an attribute cannot hold.
+// The context notes each of them, and the next save throws before it writes anything.
 //
 // Invariants
-//   R1. While a change is noted, `hasChanges` is true.
-//   R2. A save that throws forgets what it reports: the next save writes everything else. A rollback and a reset
-//       forget it too.
-//   R3. Details are kept for `refusedChangesMax` changes; others are counted.
+//   R1. While a refused change is noted, `hasChanges` is true.
+//   R2. The save that reports refused changes also removes them, so the next save writes everything
+//       else. A rollback and a reset remove them too.
+//   R3. The context keeps the details of `RefusedChanges.detailsMax` changes, and counts the others.
 
 internal import PerdurePredicates
 
-/// Changes that could not be made since the last save.
+/// The changes that were refused since the last save.
 struct RefusedChanges {
   private(set) var details: [PerdureError.Detail] = []
   private(set) var count = 0
 
-  /// How many changes are kept with their details (R3).
+  /// The most changes whose details are kept (R3).
   static let detailsMax = 100
 
   var isEmpty: Bool { count == 0 }
 
   mutating func note(_ detail: PerdureError.Detail) {
-    // A relationship that is replaced is asked several times.
+    // Replacing a relationship notes the same refusal several times.
     if details.last == detail { return }
     count += 1
     if details.count < Self.detailsMax { details.append(detail) }
@@ -30,9 +31,9 @@ struct RefusedChanges {
 }
 
 extension ContextCore {
-  /// Notes that a property of an object was not set, because the context no longer has the object.
+  /// Notes that a property was not set because the context no longer has the object.
   func refuseChange(of object: ManagedObject, _ slot: Int, _ value: Value = .null) {
-    // `didSave` of a deleted object runs when the object is gone; transient values go with the instance.
+    // Ignores changes by `didSave` of a deleted object, and transient values of an object that is gone.
     guard object.header.pointee.isGone, object.header.pointee.savedState == nil else { return }
     if case .transient = object.shape.properties[slot] { return }
     note(
@@ -40,11 +41,12 @@ extension ContextCore {
       "was not set: \(goneReason(object.reference))")
   }
 
-  /// Notes that objects were not connected, because the store has one of them no more.
+  /// Notes that a relationship was not changed because the store no longer has the owner or the
+  /// target.
   ///
-  /// - Parameter target: The object at the other end; nil where nothing is known but the owner.
+  /// - Parameter target: The object at the other end; nil if only the owner is known.
   func refuseLink(of owner: ManagedObject, _ slot: Int, to target: ManagedObject? = nil) {
-    // A store that cannot be read is reported by itself.
+    // A read failure is reported separately, by the next fetch or save.
     guard readFailure == nil, owner.header.pointee.savedState == nil,
       !owner.shape.relationship(slot).isTransient
     else { return }
@@ -72,7 +74,7 @@ extension ContextCore {
     return "a save has merged the object into \(objectID(of: survivor))"
   }
 
-  /// Reports what was refused since the last save, once (R2).
+  /// Throws an error with the changes that were refused since the last save, and removes them (R2).
   func throwRefusedChanges() throws(PerdureError) {
     if refusedChanges.isEmpty { return }
     let refused = refusedChanges

@@ -1,22 +1,22 @@
-// How classes are asked for the descriptions of their entities.
+// Reads the entity descriptions of classes.
 //
-// `entityDescription` is code of the program, and may ask for descriptions itself. Two mistakes in
-// it are without end:
+// `entityDescription` is code of the program, and may read other descriptions. Two mistakes in it
+// never end:
 //
-//   1. It asks for the description of its own class, directly or through other classes. Such a
-//      request is found by the list of classes that are being asked.
-//   2. It keeps descriptions in static variables that ask for each other. Swift makes such a
-//      variable once, and a second request waits for the first one, which waits for the second.
-//      Only the time shows that: a thread looks after it.
+//   1. It reads the description of its own class, directly or through other classes. The list of
+//      classes whose descriptions are being read shows the cycle.
+//   2. It keeps descriptions in static variables that read each other. Swift initializes such a
+//      variable once, so the initializers of two variables wait for each other. Only a time limit
+//      detects this deadlock; a thread watches it (DescriptionWatch.swift).
 
 internal import PerdureFileIO
 internal import PerdureModel
 
 enum ClassDescriptions {
-  /// The classes that are being asked by `description(of:)`, outermost first.
+  /// The classes whose descriptions `description(of:)` is reading, outermost first.
   @TaskLocal private static var asked: [ManagedObject.Type] = []
 
-  /// The description of a class.
+  /// The description of a class. A cycle stops the program.
   static func description(of type: ManagedObject.Type) -> EntityDescription {
     if asked.contains(where: { $0 == type }) {
       stop(

@@ -1,13 +1,13 @@
 internal import PerdureFileIO
 
-/// A thread that stops the program, with a message, if the descriptions of classes do not come (2
-/// in ClassDescriptions.swift).
+/// A thread that stops the program with a message if reading the descriptions of classes takes too
+/// long (2 in ClassDescriptions.swift).
 final class DescriptionWatch: Sendable {
-  /// How often the thread looks before it stops the program. A count of pauses, not a time: a
-  /// process that was suspended for an hour has not waited for an hour.
+  /// The number of checks before the thread stops the program. The thread counts pauses, not time,
+  /// so a suspended process does not exceed the limit.
   @TaskLocal static var looks = 100
   private static let pauseNanoseconds: UInt64 = 100_000_000
-  /// The classes whose descriptions have come once: they need no thread any more.
+  /// The classes whose descriptions were read before. They need no thread.
   private static let known = Guarded<Set<ObjectIdentifier>>([])
 
   private let lock = Lock()
@@ -16,7 +16,10 @@ final class DescriptionWatch: Sendable {
 
   private init() {}
 
-  /// Runs a body that asks classes for their descriptions.
+  /// Runs a body that reads the descriptions of classes, and watches how long it takes.
+  ///
+  /// - Parameter classes: The classes, for the message.
+  /// - Parameter body: Reads the descriptions.
   static func during<Result, Failure: Error>(
     _ classes: [ManagedObject.Type], _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -24,7 +27,7 @@ final class DescriptionWatch: Sendable {
     if known.withLock({ $0.isSuperset(of: identifiers) }) { return try body() }
     let watch = DescriptionWatch()
     let (looks, names) = (looks, classes.map { "\($0)" }.joined(separator: ", "))
-    // Without a thread there is no watch; the descriptions come all the same.
+    // If the thread cannot start, the descriptions are read without a watch.
     PlatformThread.start(name: "descriptions") { watch.run(looks, names) }
     defer { watch.end() }
     let result = try body()

@@ -1,21 +1,22 @@
-// How the functions are called that a class has for the validation of single properties
-// (`validateAge(_:)`). The compiler decides by overloads what such a function takes.
+// Calls the functions with which a class validates single properties (`validateAge(_:)`). The
+// overloads select the conversion of the argument by the type of such a function.
 
 internal import PerdurePredicates
 
-/// Calls validations of properties with values as `value(forKey:)` gives them. For generated code.
+/// Calls validation functions with values of the form that `value(forKey:)` returns. For generated
+/// code. Each overload rethrows the error of the function, and takes O(1).
 public enum _PropertyValidation {
-  /// Of any value, which it may replace.
+  /// Calls a function of any value, which the function may replace.
   public static func call(_ validate: (inout Any?) throws -> Void, _ value: inout Any?) throws {
     try validate(&value)
   }
 
-  /// Of any value.
+  /// Calls a function of any value.
   public static func call(_ validate: (Any?) throws -> Void, _ value: inout Any?) throws {
     try validate(value)
   }
 
-  /// Of a value that may be absent, which it may replace.
+  /// Calls a function of an optional value, which the function may replace.
   public static func call<T: AttributeValue>(
     _ validate: (inout T?) throws -> Void, _ value: inout Any?
   ) throws {
@@ -25,7 +26,7 @@ public enum _PropertyValidation {
     if typed?.predicateValue != before { value = typed }
   }
 
-  /// Of a value, which it may replace.
+  /// Calls a function of a value, which the function may replace. Without a value, does nothing.
   public static func call<T: AttributeValue>(
     _ validate: (inout T) throws -> Void, _ value: inout Any?
   ) throws {
@@ -35,27 +36,27 @@ public enum _PropertyValidation {
     if typed.predicateValue != before { value = typed }
   }
 
-  /// Of a value that may be absent.
+  /// Calls a function of an optional value.
   public static func call<T: AttributeValue>(_ validate: (T?) throws -> Void, _ value: inout Any?) throws {
     try validate(typed(value, as: T.self))
   }
 
-  /// Of a value.
+  /// Calls a function of a value. Without a value, does nothing.
   public static func call<T: AttributeValue>(_ validate: (T) throws -> Void, _ value: inout Any?) throws {
     if let typed = typed(value, as: T.self) { try validate(typed) }
   }
 
-  /// Of an object that may be absent.
+  /// Calls a function of an optional object.
   public static func call<T: ManagedObject>(_ validate: (T?) throws -> Void, _ value: inout Any?) throws {
     try validate(value as? T)
   }
 
-  /// Of an object.
+  /// Calls a function of an object. Without an object, does nothing.
   public static func call<T: ManagedObject>(_ validate: (T) throws -> Void, _ value: inout Any?) throws {
     if let object = value as? T { try validate(object) }
   }
 
-  /// Explains what a validation can take.
+  /// Gives the compiler's message for functions of other types.
   @_disfavoredOverload
   @available(
     *, unavailable,

@@ -4,9 +4,9 @@ internal import PerdurePredicates
 
 /// The reason why a property cannot be read or set by its name.
 enum KeyedProblem: Error {
-  /// A mistake in the program's text: a name, an operator, an object of another context.
+  /// A mistake of the program: an unknown name or operator, or an object of another context.
   case mistake(String)
-  /// A value that the property cannot hold, which may come from anywhere.
+  /// A value that the property cannot hold. It may come from data.
   case unfit(PerdureError.Detail)
 
   static func unfit(_ object: ManagedObject, _ property: String, _ value: Any, _ why: String) -> KeyedProblem
@@ -18,7 +18,7 @@ enum KeyedProblem: Error {
         rule: "cannot hold a \(type(of: value))\(why)"))
   }
 
-  /// For the throwing forms.
+  /// The error that the throwing functions report.
   var error: PerdureError {
     switch self {
     case .mistake(let message): return PerdureError(.unknownKey, message)
@@ -31,7 +31,8 @@ enum KeyedProblem: Error {
     }
   }
 
-  /// For the forms that cannot throw: a mistake stops the program, and a value is refused by the context's next save.
+  /// Reports the problem for functions that cannot throw. A mistake stops the program; the context's
+  /// next save reports an unfit value.
   func refuse(in context: ContextCore) {
     switch self {
     case .mistake(let message): stop(message)
@@ -39,12 +40,12 @@ enum KeyedProblem: Error {
     }
   }
 
-  /// The result of a body; a mistake stops the program.
+  /// Returns the result of a body, and stops the program if it throws.
   static func stopping<R>(_ body: () throws(KeyedProblem) -> R) -> R {
     do throws(KeyedProblem) { return try body() } catch { stop(error.error.message) }
   }
 
-  /// The result of a body, for the throwing forms.
+  /// Returns the result of a body, and converts its problem into a `PerdureError`.
   static func throwing<R>(_ body: () throws(KeyedProblem) -> R) throws(PerdureError) -> R {
     do throws(KeyedProblem) { return try body() } catch { throw error.error }
   }

@@ -1,11 +1,12 @@
-// A value that a program passes by name, as an attribute keeps it.
+// Converts a value that a program sets by name into the form of an attribute.
 //
-// Programs pass what they have: a Swift number of another width, what `JSONSerialization` gives, what a Core Data program
-// keeps in an `NSNumber`. Such a value is taken where the attribute can hold all of it, and refused otherwise: never
-// rounded to a whole number, never cut, never parsed from a text.
+// Programs pass Swift numbers of other widths, results of `JSONSerialization`, and `NSNumber`
+// objects. The attribute accepts such a value only if it can hold all of it. A value is never
+// rounded to a whole number, never truncated, and never parsed from a text.
 //
-// Instances of Foundation's classes are cast by the run time to the Swift types that they stand for. So this file needs
-// no more of Foundation than the rest of the library, and a program that does not link Foundation pays nothing.
+// The Swift runtime casts instances of Foundation's classes to the matching Swift types. So this
+// file needs no more of Foundation than the rest of the library. A program that does not link
+// Foundation pays nothing.
 
 internal import PerdurePredicates
 
@@ -23,19 +24,20 @@ enum KeyedValue {
     return isNull(value) ? nil : value
   }
 
-  /// `NSNull` is known by its name, as FoundationEssentials does not have it.
+  /// Recognizes `NSNull` by its name: FoundationEssentials does not declare it.
   private static func isNull(_ value: Any) -> Bool {
     type(of: value) is AnyClass && !(value is ManagedObject) && "\(type(of: value))" == "NSNull"
   }
 
-  /// The value in the form of an attribute; nil where the attribute cannot hold it.
+  /// The value in the form of an attribute; nil if the attribute cannot hold it.
   static func value(of value: Any, as kind: FieldKind) -> Value? {
     if let argument = value as? any PredicateArgument { return exact(argument.predicateValue, as: kind) }
     guard type(of: value) is AnyClass else { return nil }
     return kind.isNumeric ? number(value, as: kind) : other(value, as: kind)
   }
 
-  /// A value that loses nothing in the attribute: of 9.99 the decimal number 9.99.
+  /// The value in the form of an attribute. The Double 9.99 becomes the decimal number 9.99. nil if
+  /// the attribute cannot hold it. An attribute of type Float holds the Float nearest to a Double.
   private static func exact(_ value: Value, as kind: FieldKind) -> Value? {
     if let stored = value.stored(as: kind) { return stored }
     switch (kind, value) {
@@ -48,7 +50,7 @@ enum KeyedValue {
     }
   }
 
-  /// The decimal number that a double shows.
+  /// The decimal number with the digits of a double's description; nil if it does not convert back.
   private static func decimal(_ double: Double) -> Decimal? {
     guard double.isFinite, let decimal = Decimal(string: "\(double)"), Double("\(decimal)") == double else {
       return nil
@@ -56,7 +58,7 @@ enum KeyedValue {
     return decimal
   }
 
-  /// The double that shows a decimal number.
+  /// The double whose description has the digits of a decimal number; nil if there is none.
   private static func double(_ decimal: Decimal) -> Double? {
     guard let double = Double("\(decimal)"), self.decimal(double) == decimal else { return nil }
     return double
@@ -69,7 +71,7 @@ enum KeyedValue {
       { $0 as? Decimal }, { $0 as? Int64 }, { $0 as? UInt64 }, { $0 as? Double },
     ]
     for form in forms {
-      // A whole number is not tried as a Double, which a Float would take rounded.
+      // Stops at the first form: as a Double, a whole number would be rounded in a Float attribute.
       if let number = form(value) { return exact(number.predicateValue, as: kind) }
     }
     return nil

@@ -1,11 +1,15 @@
 public import PerdurePredicates
 
-// Paths behind a variable of a predicate that an object is put in the place of: `$FETCH_SOURCE.name`.
+// Values of paths behind a variable of a predicate whose value is an object: `$FETCH_SOURCE.name`.
 
 extension ManagedObject {
-  /// What a path of properties leads to: the value of an attribute, the identity of an object, or
-  /// those of the objects of a to-many relationship. Nil where the entities do not have these
-  /// properties, or a to-many relationship is on the way.
+  /// The value at the end of a path of properties: the value of an attribute, the identity of an
+  /// object, or the identities of the objects of a to-many relationship.
+  ///
+  /// - Parameter names: The names of the path. The elements of a composite attribute are names too.
+  /// - Returns: Nil if the entities do not have these properties, or a to-many relationship is on
+  ///   the way. `.null` if a to-one relationship on the way has no object.
+  /// - Complexity: O(n²) in the number of names. Reads a row for each relationship on the way.
   public func argumentValue(atPath names: [String]) -> Value? {
     var (object, shape): (ManagedObject?, EntityShape) = (self, shape)
     for (place, name) in names.enumerated() {

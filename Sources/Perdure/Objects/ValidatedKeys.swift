@@ -1,10 +1,11 @@
 internal import PerdureModel
 
-/// The properties that a save asks `validateValue(_:forKey:)` for: those that a class lists, or all
-/// where it overrides the function and lists none; and those that it has a function for.
+/// The properties that a save passes to `validateValue(_:forKey:)`. They are the ones that a class
+/// lists, or all if it overrides the function and lists none. The properties with a validation
+/// function of their own are added.
 struct ValidatedKeys {
   private(set) var keys: [String] = []
-  /// The keys that the class does not list, each with a slot.
+  /// The keys that the class does not list, with their slots.
   private(set) var slotsOfUnlisted: [String: Int] = [:]
 
   init(_ type: ManagedObject.Type, _ schema: EntitySchema, _ properties: [EntityShape.Property]) {
@@ -25,8 +26,8 @@ struct ValidatedKeys {
     slotsOfUnlisted[key] = slot
   }
 
-  /// Adds all properties that can be set, a composite attribute as one, in the order of their
-  /// slots.
+  /// Adds all properties that can be set, in the order of their slots. A composite attribute is one
+  /// property.
   private mutating func addAll(_ schema: EntitySchema, _ properties: [EntityShape.Property]) {
     let outermost = schema.composites.filter { $0.depth == 0 }
     for slot in properties.indices {

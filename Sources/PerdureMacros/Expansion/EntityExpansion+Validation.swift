@@ -1,15 +1,15 @@
-// Validations that the class writes for single properties: `func validateAge(_ age: Int) throws`
-// for an attribute `age`.
+// Generates the calls of a class's validation functions for single properties, such as
+// `func validateAge(_ age: Int) throws` for an attribute `age`.
 
 extension EntityExpansion {
-  /// Whether the class says which properties its `validateValue(_:forKey:)` is called for.
+  /// Whether the class overrides `validatedKeys`.
   var listsKeys: Bool {
     type.variables.contains { variable in
       variable.modifiers.contains("override") && variable.bindings.contains { $0.name == "validatedKeys" }
     }
   }
 
-  /// What calls the validations by the names of their properties.
+  /// The members that list the validated properties, and call their validation functions by name.
   var validations: [String] {
     let validated = validatedProperties
     if validated.isEmpty { return [] }
@@ -34,8 +34,8 @@ extension EntityExpansion {
     ]
   }
 
-  /// The properties with a validation, and its name. An inherited property is not seen here; a
-  /// function that takes any value is taken for the validation of one.
+  /// The properties with a validation function, and its name. The macro does not see inherited
+  /// properties; so a function that takes `inout Any?` counts as the validation of one.
   private var validatedProperties: [(property: String, function: String)] {
     let own = Dictionary(
       properties.map { (Self.validationName($0.name), $0.name) }, uniquingKeysWith: { first, _ in first })

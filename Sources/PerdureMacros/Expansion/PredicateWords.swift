@@ -1,14 +1,14 @@
-/// Words that a format string of a predicate reads as its own.
+/// The reserved words of predicate format strings.
 enum PredicateWords {
-  /// As `ReservedWords.strict` of PerdurePredicates has them, which a compiler plugin does not
-  /// link. A test compares them.
+  /// A copy of `ReservedWords.strict` of PerdurePredicates, which a compiler plugin does not link. A
+  /// test compares the two.
   private static let words: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH",
     "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE", "YES", "FALSE", "NO", "SUBQUERY", "TERNARY",
     "TRUEPREDICATE", "FALSEPREDICATE", "UNION", "INTERSECT", "MINUS", "ANYKEY",
   ]
 
-  /// What to say of a property with such a name; nil for other names.
+  /// The warning about a property whose name is a reserved word; nil for other names.
   static func warning(about name: String) -> String? {
     guard words.contains(name.uppercased()) else { return nil }
     return

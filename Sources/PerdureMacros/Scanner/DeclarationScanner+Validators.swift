@@ -1,7 +1,7 @@
 extension DeclarationScanner {
-  /// The function whose name is at `position`, if it can be the validation of a property:
-  /// `validate` and the property's name, one argument without a label, `throws`, no result.
-  /// `position` stays.
+  /// The function whose name is at `position`, if it can be the validation of a property. Its name
+  /// is `validate` and the property's name; it has one argument without a label, `throws`, and no
+  /// result. `position` does not change.
   mutating func validator() -> ValidatorSyntax? {
     lookAhead { ahead in
       guard let name = ahead.next?.text, name.hasPrefix("validate"), name.count > "validate".count else {
@@ -20,7 +20,8 @@ extension DeclarationScanner {
     }
   }
 
-  /// The type of the only argument between two positions, if it has no label.
+  /// The type of the only argument between two positions; nil if it has a label or is not the only
+  /// one.
   private func argumentType(from begin: Int, to end: Int) -> String? {
     guard end - begin >= 4, tokens[begin].is("_"), tokens[begin + 1].kind == .word, tokens[begin + 2].is(":")
     else { return nil }

@@ -18,7 +18,7 @@ struct DeclarationScanner {
   private(set) var steps = 0
   /// The functions marked `override` that were stepped over.
   var overriddenFunctions: Set<String> = []
-  /// The functions that can be validations of a property, of those that were stepped over.
+  /// The skipped functions that can be validations of a property.
   var validators: [ValidatorSyntax] = []
   /// Whether the type before `position` ended inside a token, at a `=`: `Array<Int>=[]`.
   var endsWithEqualSign = false

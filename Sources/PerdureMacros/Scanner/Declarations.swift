@@ -44,12 +44,12 @@ struct VariableSyntax: Hashable, Sendable {
   func attribute(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
 }
 
-/// A function of an instance that throws and takes one argument without a label: `func
-/// validateAge(_ age: Int) throws`.
+/// An instance method that throws and has one argument without a label:
+/// `func validateAge(_ age: Int) throws`.
 struct ValidatorSyntax: Hashable, Sendable {
   /// The name without backticks.
   let name: String
-  /// The type of the argument, as it is written.
+  /// The source text of the argument's type.
   let argumentType: String
 }
 
@@ -69,7 +69,6 @@ struct TypeSyntax: Hashable, Sendable {
   let variables: [VariableSyntax]
   /// The names of the functions that are marked `override`, `#if` or not.
   let overriddenFunctions: Set<String>
-  /// The functions that can be validations of a property by their form and their name, outside of
-  /// `#if`.
+  /// The functions outside of `#if` whose form and name can be those of a validation.
   let validators: [ValidatorSyntax]
 }
