@@ -2,7 +2,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Instances that are used on and on, whatever saves, merges and other contexts have made of their objects.
+/// Instances that are used on and on, whatever saves, merges and other contexts have made of their
+/// objects.
 @Suite("Instances used after upserts, merges and deletions by others, at random")
 struct RemovedInstanceRandomTests {
   /// A context that holds every instance it has ever had.
@@ -144,7 +145,8 @@ struct RemovedInstanceRandomTests {
         // It may have become so by being looked at.
         if customer.managedObjectContext == nil, let last = holder.names[identity] {
           let (shown, before) = (customer.name, last)
-          // The save that it ended with may have given it a name of another object or context first.
+          // The save that it ended with may have given it a name of another object or context
+          // first.
           #expect(shown != nil || before == nil, "\(place): the last name")
           if !holder.gone.insert(identity).inserted { #expect(shown == before, place) }
         }

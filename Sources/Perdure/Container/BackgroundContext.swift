@@ -19,7 +19,8 @@ public final class BackgroundContext {
 
   /// Runs a task in the context, after those that were asked for before. The caller's thread is not blocked.
   ///
-  /// If the calling task is cancelled, a fetch or count that runs in `body` throws `CancellationError`.
+  /// If the calling task is cancelled, a fetch or count that runs in `body` throws
+  /// `CancellationError`.
   ///
   /// - Returns: What the task returns.
   /// - Throws: What the task throws. Unsaved changes stay in the context.

@@ -171,10 +171,11 @@ extension PersistentContainer {
 
   /// The main actor's context, made at first use, and again after stores were added or removed, or closed and loaded
   /// anew. While changes are pending in it and one of its stores is open, it stays: the stores that were added are in the
-  /// next. Changes for a store that was removed can never be saved, so it stays until it is rolled back. A context that
-  /// is made anew has the settings of the one before (`mergePolicy`, `automaticallyMergesChangesFromParent` and the like),
-  /// its observers and its sequences of events; it is not pinned to a state. For programs with a user interface; where
-  /// nothing serves the main queue, use `newContext()`.
+  /// next. Changes for a store that was removed can never be saved, so it stays until it is rolled
+  /// back. A context that is made anew has the settings of the one before (`mergePolicy`,
+  /// `automaticallyMergesChangesFromParent` and the like), its observers and its sequences of
+  /// events; it is not pinned to a state. For programs with a user interface; where nothing serves
+  /// the main queue, use `newContext()`.
   @MainActor public var viewContext: ManagedObjectContext {
     if let made = madeViewContext {
       let store = made.core.store

@@ -54,8 +54,8 @@ extension ContextCore {
     overlay.keptBase = KeptRow(version: object.header.pointee.version, bytes: Array(bytes))
   }
 
-  /// The value of a column in the kept row of an object with unsaved changes. Null unless the object
-  /// is deleted or another context has removed it.
+  /// The value of a column in the kept row of an object with unsaved changes. Null unless the
+  /// object is deleted or another context has removed it.
   func lastValue(_ slot: Int, of object: ManagedObject) -> Value {
     guard let overlay = object.overlay, let kept = overlay.keptBase,
       overlay.isDeleted || hasVanished(object.reference), let layouts = object.shape.storage.layouts
@@ -69,8 +69,8 @@ extension ContextCore {
     }
   }
 
-  /// The target of a required to-one relationship whose object is gone: the object that it had last,
-  /// or a deleted object without values. nil if the program has never set the relationship.
+  /// The target of a required to-one relationship whose object is gone: the object that it had
+  /// last, or a deleted object without values. nil if the program has never set the relationship.
   func lastTarget(of owner: ManagedObject, _ relationship: RelationshipShape) -> ManagedObject? {
     if relationship.form == .column, case .reference(let target) = owner.heldColumnValue(relationship.slot) {
       return lastInstance(of: target)
@@ -96,7 +96,8 @@ extension ContextCore {
 
   // MARK: Objects that a save has deleted
 
-  /// The row of a deleted object with its changed attributes; nil if the loaded row needs no change.
+  /// The row of a deleted object with its changed attributes; nil if the loaded row needs no
+  /// change.
   private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> [UInt8]? {
     let loaded = object.header.pointee.loadedRow
     guard let layouts = overlay.shape.storage.layouts, overlay.changesRow || loaded == nil else { return nil }
@@ -117,8 +118,8 @@ extension ContextCore {
   }
 
   /// Removes a deleted object from the context. Its attributes show the values of before the save.
-  /// Its relationships show only the targets that its row had, because delete rules have removed the
-  /// others.
+  /// Its relationships show only the targets that its row had, because delete rules have removed
+  /// the others.
   func retireDeleted(_ object: ManagedObject, _ overlay: ObjectOverlay) {
     let row = lastRow(of: object, overlay)
     retire(object)

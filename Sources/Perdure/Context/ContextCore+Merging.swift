@@ -9,8 +9,8 @@ internal import PerdurePredicates
 extension ManagedObjectContext {
   /// Whether the context merges what other contexts of the container save: one on a queue or of the main actor soon after
   /// the save, any other at its next fetch or `processPendingChanges()`, which those do as well. A context that is pinned
-  /// to a state merges when it is pinned no more. What others have saved before it is set to true is merged too.
-  /// Where many saves wait, all of them are merged, and `didMerge` tells of the
+  /// to a state merges when it is pinned no more. What others have saved before it is set to true
+  /// is merged too. Where many saves wait, all of them are merged, and `didMerge` tells of the
   /// newest alone. False at first.
   public var automaticallyMergesChangesFromParent: Bool {
     get { core.inbox != nil }
@@ -91,7 +91,8 @@ extension ContextCore {
     tell(news)
   }
 
-  /// The instances that a merge may give other values. All of them where it is not known what others have saved.
+  /// The instances that a merge may give other values. All of them where it is not known what
+  /// others have saved.
   private func knownObjects(_ news: ContextNews, isComplete: Bool) -> [ManagedObject] {
     let objects =
       isComplete ? (news.updated + news.deleted).compactMap(identityMap.object) : Array(identityMap.objects)

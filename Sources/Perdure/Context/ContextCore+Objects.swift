@@ -181,8 +181,8 @@ extension ContextCore {
     }
   }
 
-  /// The row of an object is gone from the store. With unsaved changes, the save will say so. A row that was loaded stays
-  /// readable.
+  /// The row of an object is gone from the store. With unsaved changes, the save will say so. A row
+  /// that was loaded stays readable.
   ///
   /// - Parameter lastRow: What the object is read from when its row was not loaded.
   func vanish(_ object: ManagedObject, _ lastRow: KeptRow? = nil) {

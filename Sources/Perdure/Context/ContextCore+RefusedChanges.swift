@@ -8,7 +8,8 @@
 //   R1. While a refused change is noted, `hasChanges` is true.
 //   R2. The save that reports refused changes also removes them, so the next save writes everything
 //       else. A rollback and a reset remove them too.
-//   R3. The context keeps the details of `RefusedChanges.detailsMax` changes, and counts the others.
+//   R3. The context keeps the details of `RefusedChanges.detailsMax` changes, and counts the
+//       others.
 
 internal import PerdurePredicates
 
@@ -33,7 +34,8 @@ struct RefusedChanges {
 extension ContextCore {
   /// Notes that a property was not set because the context no longer has the object.
   func refuseChange(of object: ManagedObject, _ slot: Int, _ value: Value = .null) {
-    // Ignores changes by `didSave` of a deleted object, and transient values of an object that is gone.
+    // Ignores changes by `didSave` of a deleted object, and transient values of an object that is
+    // gone.
     guard object.header.pointee.isGone, object.header.pointee.savedState == nil else { return }
     if case .transient = object.shape.properties[slot] { return }
     note(

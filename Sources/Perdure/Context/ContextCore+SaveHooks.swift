@@ -187,8 +187,8 @@ extension ContextCore {
     return left as AnyObject === right as AnyObject
   }
 
-  /// What a save would ask of an object that is not deleted, besides its own methods. In a save the declared rules alone:
-  /// the rest has been asked.
+  /// What a save would ask of an object that is not deleted, besides its own methods. In a save the
+  /// declared rules alone: the rest has been asked.
   func validateByHand(_ object: ManagedObject) throws(PerdureError) {
     checkOwner()
     var details: [PerdureError.Detail] = []

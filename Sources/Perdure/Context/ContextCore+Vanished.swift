@@ -60,7 +60,8 @@ extension ContextCore {
     return vanished.contains(target) || vanished.contains(owner) ? nil : target
   }
 
-  /// Whether another context has removed an object, or it was new and was deleted. Looks, unless the object's row is known to be the view's.
+  /// Whether another context has removed an object, or it was new and was deleted. Looks, unless
+  /// the object's row is known to be the view's.
   func isRemovedElsewhere(_ object: ManagedObject) -> Bool {
     let header = object.header
     if header.pointee.isGone { return header.pointee.hasVanished }

@@ -93,7 +93,8 @@ final class ContextCore {
   var deletesInaccessibleFaults = true
   /// Whether somebody asks for an object that may not be there.
   var isLooking = false
-  /// The instances of objects that a save or others have removed, which instances that are gone too lead to.
+  /// The instances of objects that a save or others have removed, which instances that are gone too
+  /// lead to.
   @exclusivity(unchecked) var removedInstances: [ObjectReference: Unmanaged<ManagedObject>] = [:]
   /// The changes that could not be made since the last save.
   var refusedChanges = RefusedChanges()
@@ -169,7 +170,8 @@ final class ContextCore {
     releaseRetained()
   }
 
-  /// Takes over what the program has set of another context, its observers included. The other context keeps all of it.
+  /// Takes over what the program has set of another context, its observers included. The other
+  /// context keeps all of it.
   func succeed(_ old: ContextCore) {
     mergePolicy = old.mergePolicy
     deletesInaccessibleFaults = old.deletesInaccessibleFaults

@@ -9,8 +9,9 @@ public enum ContextEventKind: Hashable, Sendable {
   /// A save is done: what is told of is in the store.
   case didSave
   /// An event has ended, by `processPendingChanges()`, a save or a `perform`, in which something was changed; or objects
-  /// were given other values as a whole, by a refresh, a rollback, a reset or a save that has merged and failed. A merge
-  /// tells it of the objects in use that others have changed, as refreshed, or deleted, before `didMerge`.
+  /// were given other values as a whole, by a refresh, a rollback, a reset or a save that has
+  /// merged and failed. A merge tells it of the objects in use that others have changed, as
+  /// refreshed, or deleted, before `didMerge`.
   case objectsDidChange
   /// What other contexts have saved was merged.
   case didMerge
@@ -107,7 +108,8 @@ final class ContextObservers {
     withExtendedLifetime(removed) {}
   }
 
-  /// Calls the observers in the order in which they came. One that another removes meanwhile is not called.
+  /// Calls the observers in the order in which they came. One that another removes meanwhile is not
+  /// called.
   func tell(_ notification: ContextNotification) {
     for number in closures.keys.sorted() { closures[number]?(notification) }
   }

@@ -39,7 +39,8 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let noOrder = Code(kind: .noOrder)
     /// The function is part of the language, but no fetch evaluates it.
     public static let unsupportedFunction = Code(kind: .unsupportedFunction)
-    /// The regular expression of MATCHES cannot be parsed, or has constructs that are not supported.
+    /// The regular expression of MATCHES cannot be parsed, or has constructs that are not
+    /// supported.
     public static let invalidPattern = Code(kind: .invalidPattern)
     /// The predicate is nested more than 200 levels deep.
     public static let tooDeep = Code(kind: .tooDeep)

@@ -28,8 +28,9 @@ public struct FetchOrder: Hashable, Sendable {
 
   /// Makes a criterion by an attribute of a class: `FetchOrder(\Worker.name)`.
   ///
-  /// For a path through a relationship, write `FetchOrder(Worker.self) { $0.company.name }`. A fetch
-  /// throws `FetchError` with the code `unknownProperty` for a key path that reads no attribute.
+  /// For a path through a relationship, write `FetchOrder(Worker.self) { $0.company.name }`. A
+  /// fetch throws `FetchError` with the code `unknownProperty` for a key path that reads no
+  /// attribute.
   ///
   /// - Parameter keyPath: The key path of a stored or derived attribute.
   /// - Parameter isAscending: Whether the least values come first.

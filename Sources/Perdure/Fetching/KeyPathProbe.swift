@@ -52,7 +52,8 @@ enum KeyPathProbe {
   static func name(of keyPath: AnyKeyPath, in type: ManagedObject.Type) -> String? {
     let question = Question(type: ObjectIdentifier(type), keyPath: keyPath)
     if let known = answers.withLock({ $0[question] }) { return known }
-    // A class whose entities do not form a valid model gets no names; the fetch reports the key path.
+    // A class whose entities do not form a valid model gets no names; the fetch reports the key
+    // path.
     let name = try? probe(keyPath, type)
     answers.withLock { $0[question] = .some(name) }
     return name

@@ -157,8 +157,8 @@ struct PredicateCheck {
       entity: entity.name, key: key)
   }
 
-  /// - Parameter written: The operator in the predicate's text. It differs from `op` if the operands
-  ///   are exchanged.
+  /// - Parameter written: The operator in the predicate's text. It differs from `op` if the
+  ///   operands are exchanged.
   private func check(
     _ expression: FetchExpression, _ type: PathType, _ op: FetchComparison.Operator, _ value: Value,
     written: FetchComparison.Operator

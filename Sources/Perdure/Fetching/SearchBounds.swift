@@ -157,8 +157,8 @@ extension SearchBounds {
 
   /// The text that every match of a LIKE pattern begins with; nil if there is none.
   ///
-  /// Compares scalars, as the match does: as a `Character`, a wildcard before a combining mark would
-  /// be one character with it.
+  /// Compares scalars, as the match does: as a `Character`, a wildcard before a combining mark
+  /// would be one character with it.
   static func literalPrefix(_ pattern: String) -> String? {
     let literal = pattern.unicodeScalars.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }
     return literal.isEmpty ? nil : String(literal)

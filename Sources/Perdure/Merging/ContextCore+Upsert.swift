@@ -29,9 +29,11 @@ extension ContextCore {
     if !goOn(overlay, as: other) { retireNew(overlay, row) }
   }
 
-  /// Makes the instance of a new object the instance of what it was merged into, if the context has none.
+  /// Makes the instance of a new object the instance of what it was merged into, if the context has
+  /// none.
   ///
-  /// - Returns: Whether it did. If not, two instances would have one identity (C1 in ContextCore.swift).
+  /// - Returns: Whether it did. If not, two instances would have one identity (C1 in
+  ///   ContextCore.swift).
   private func goOn(_ overlay: ObjectOverlay, as other: ObjectReference) -> Bool {
     guard identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
       let object = identityMap.object(overlay.reference)
@@ -41,7 +43,8 @@ extension ContextCore {
     return true
   }
 
-  /// Gives an instance another identity of its entity, which has no instance. What it had loaded is forgotten.
+  /// Gives an instance another identity of its entity, which has no instance. What it had loaded is
+  /// forgotten.
   func rename(_ object: ManagedObject, _ reference: ObjectReference) {
     identityMap.remove(object.reference)
     object.header.pointee.overlay = nil

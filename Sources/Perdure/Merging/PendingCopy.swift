@@ -58,7 +58,8 @@ struct PendingCopy {
     return news
   }
 
-  /// Gives the instances of new objects their own identities again, where an upsert has given them others.
+  /// Gives the instances of new objects their own identities again, where an upsert has given them
+  /// others.
   ///
   /// - Returns: The new objects.
   private func takeBackInstances(in context: ContextCore) -> [ObjectReference] {

@@ -31,8 +31,8 @@ enum KeyedProblem: Error {
     }
   }
 
-  /// Reports the problem for functions that cannot throw. A mistake stops the program; the context's
-  /// next save reports an unfit value.
+  /// Reports the problem for functions that cannot throw. A mistake stops the program; the
+  /// context's next save reports an unfit value.
   func refuse(in context: ContextCore) {
     switch self {
     case .mistake(let message): stop(message)

@@ -72,8 +72,9 @@ extension ManagedObject {
     return object
   }
 
-  /// What a relationship that must have an object reads as without one, where others have removed an object or the store
-  /// could not be read. Otherwise the program has never set it, and is stopped.
+  /// What a relationship that must have an object reads as without one, where others have removed
+  /// an object or the store could not be read. Otherwise the program has never set it, and is
+  /// stopped.
   @usableFromInline
   @inline(never)
   final func absentTarget(_ slot: Int) -> ManagedObject {

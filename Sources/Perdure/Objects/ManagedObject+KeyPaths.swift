@@ -38,7 +38,8 @@ extension ManagedObject {
 
   /// As `value(forKeyPath:)`, for a path that comes from outside of the program.
   ///
-  /// - Throws: `PerdureError.Code.unknownKey`, 139001, when there is no such property, operator or value on the way.
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, when there is no such property, operator or
+  ///   value on the way.
   public func checkedValue(forKeyPath path: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(path: path) }
   }

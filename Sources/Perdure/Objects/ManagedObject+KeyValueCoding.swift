@@ -5,11 +5,13 @@ internal import PerdurePredicates
 extension ManagedObject {
   /// The value of the property called `key`.
   ///
-  /// An attribute gives its Swift value (`Int16`, `Int32`, `Int` for 64 bits, `Bool`, `Float`, `Double`, `Decimal`,
-  /// `String`, `Date`, `UUID`, `Data`, `URL`, `ManagedObjectID`), nil when it has none; a to-one relationship the object or
-  /// nil; a to-many relationship a `Set<ManagedObject>`, an ordered one a `[ManagedObject]`; a transient attribute of the type undefined what was set,
-  /// or nil; a transformable attribute what its transformer or its class makes of the bytes, each time anew. The entity
-  /// must have such a property: `checkedValue(forKey:)` throws where it does not.
+  /// An attribute gives its Swift value (`Int16`, `Int32`, `Int` for 64 bits, `Bool`, `Float`,
+  /// `Double`, `Decimal`, `String`, `Date`, `UUID`, `Data`, `URL`, `ManagedObjectID`), nil when it
+  /// has none; a to-one relationship the object or nil; a to-many relationship a
+  /// `Set<ManagedObject>`, an ordered one a `[ManagedObject]`; a transient attribute of the type
+  /// undefined what was set, or nil; a transformable attribute what its transformer or its class
+  /// makes of the bytes, each time anew. The entity must have such a property:
+  /// `checkedValue(forKey:)` throws where it does not.
   ///
   /// A composite attribute gives a dictionary of its elements, `[String: Any?]`, nil when none of them has a value. A part
   /// of it has its path as key: `address.street`.
@@ -50,15 +52,17 @@ extension ManagedObject {
 
   /// Changes the property called `key`, as its accessor would.
   ///
-  /// A number is taken in whatever type it comes, where the attribute can hold all of it: 5.0 by an `Int16`, the double
-  /// 9.99 by a decimal attribute as 9.99, an `NSNumber` by any; so are `NSString` and the like, and `NSNull` for nil. A
-  /// value that the property cannot hold leaves it as it was: the next save throws because of it
-  /// (`ManagedObjectContext.save()`), and `setCheckedValue(_:forKey:)` at once.
+  /// A number is taken in whatever type it comes, where the attribute can hold all of it: 5.0 by an
+  /// `Int16`, the double 9.99 by a decimal attribute as 9.99, an `NSNumber` by any; so are
+  /// `NSString` and the like, and `NSNull` for nil. A value that the property cannot hold leaves it
+  /// as it was: the next save throws because of it (`ManagedObjectContext.save()`), and
+  /// `setCheckedValue(_:forKey:)` at once.
   ///
   /// - Parameter value: For an attribute a value that its type can hold, or nil; for a to-one relationship
-  ///   an object or nil; for a to-many relationship any sequence of objects, another relationship's live view too; for a
-  ///   composite attribute a dictionary, nested as it is, or a value of its type: elements that are missing lose their
-  ///   values. The entity must have the property, and it must not be derived.
+  ///   an object or nil; for a to-many relationship any sequence of objects, another relationship's
+  ///   live view too; for a composite attribute a dictionary, nested as it is, or a value of its
+  ///   type: elements that are missing lose their values. The entity must have the property, and it
+  ///   must not be derived.
   public func setValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {
       for change in try changes(value, key) { change() }
@@ -69,9 +73,10 @@ extension ManagedObject {
 
   /// As `setValue(_:forKey:)`, for names and values that come from outside of the program.
   ///
-  /// - Throws: `PerdureError`, and nothing has changed: 1550 with `details` for a value that the property cannot hold, a
-  ///   relationship's objects of another entity too; `PerdureError.Code.unknownKey`, 139001, when the entity has no such
-  ///   property, it is derived, or an object belongs to another context.
+  /// - Throws: `PerdureError`, and nothing has changed: 1550 with `details` for a value that the
+  ///   property cannot hold, a relationship's objects of another entity too;
+  ///   `PerdureError.Code.unknownKey`, 139001, when the entity has no such property, it is derived,
+  ///   or an object belongs to another context.
   public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
     let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in try changes(value, key)
     }
@@ -80,7 +85,8 @@ extension ManagedObject {
 
   /// Changes several properties, or none of them: for what a decoder of JSON gives.
   ///
-  /// - Throws: as `setCheckedValue(_:forKey:)`, for the first name in order of text whose value cannot be set.
+  /// - Throws: as `setCheckedValue(_:forKey:)`, for the first name in order of text whose value
+  ///   cannot be set.
   public func setCheckedValues(_ values: [String: Any?]) throws(PerdureError) {
     var all: [() -> Void] = []
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -106,8 +112,8 @@ extension ManagedObject {
   /// with the row, when the object becomes a fault or its row is read anew. A relationship has two ends and
   /// is set with `setValue(_:forKey:)` only.
   ///
-  /// - Parameter value: As for `setValue(_:forKey:)`. A property that is no attribute, or derived, is a mistake of the
-  ///   caller.
+  /// - Parameter value: As for `setValue(_:forKey:)`. A property that is no attribute, or derived,
+  ///   is a mistake of the caller.
   public func setPrimitiveValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {
       for (slot, leaf) in try settable(value, key) {
@@ -216,7 +222,8 @@ extension ManagedObject {
 }
 
 extension Value {
-  /// The value in the Swift type of a field, nil for null. A number of 64 bits is an `Int`, where that has as many.
+  /// The value in the Swift type of a field, nil for null. A number of 64 bits is an `Int`, where
+  /// that has as many.
   func swiftValue(of kind: FieldKind) -> Any? {
     switch self {
     case .null, .reference, .list: nil

@@ -170,8 +170,8 @@ extension ManagedObject {
     return context
   }
 
-  /// The context, if the object can be connected with others in it. If not, the next save says that the relationship was
-  /// not changed.
+  /// The context, if the object can be connected with others in it. If not, the next save says that
+  /// the relationship was not changed.
   func contextForConnecting(_ slot: Int) -> ContextCore? {
     guard let context = contextForChange(), context.isThere(self) else {
       core.refuseLink(of: self, slot)

@@ -26,8 +26,9 @@ extension ManagedObject {
   public var isUpdated: Bool { shownState == .updated }
 
   /// Whether the next save removes the object, or another context has removed it. False again after a save that
-  /// removed it. It stays true of an object that another context has removed, that was deleted before its first save,
-  /// and of one that a save has merged into an object which has another instance here (`mergedObjectIDs`).
+  /// removed it. It stays true of an object that another context has removed, that was deleted
+  /// before its first save, and of one that a save has merged into an object which has another
+  /// instance here (`mergedObjectIDs`).
   public var isDeleted: Bool { shownState == .deleted || core.isRemovedElsewhere(self) }
 
   /// Whether the object is inserted, updated or deleted.

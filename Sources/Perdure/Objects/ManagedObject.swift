@@ -152,8 +152,9 @@ open class ManagedObject {
   /// `PerdureError.invalid`) with its details, any other with code 1550 and as `cause`. Changes are
   /// allowed; then the save begins again with `willSave()`.
   ///
-  /// The default checks the declared rules, and outside of a save asks `validateValue(_:forKey:)` for `validatedKeys`,
-  /// whose replacements it sets. A save does both by itself, so overriding methods need not call it.
+  /// The default checks the declared rules, and outside of a save asks `validateValue(_:forKey:)`
+  /// for `validatedKeys`, whose replacements it sets. A save does both by itself, so overriding
+  /// methods need not call it.
   open func validateForInsert() throws { try core.validateByHand(self) }
 
   /// Whether the object may be saved with its changes; as `validateForInsert()`.
