@@ -5,7 +5,7 @@
 //   3. columns                 a to-one relationship with its other end
 //   4. links, places in orders
 //   5. transient values        in the instances
-//   6. deletions               and the delete rules, which find little left to do: the child has applied its own
+//   6. deletions               with the delete rules; the child has applied most of them itself
 //
 // Nothing is changed before everything has been read (C4). No hook of the objects is called: those of the child's
 // instances were.

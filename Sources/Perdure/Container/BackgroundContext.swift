@@ -19,11 +19,12 @@ public final class BackgroundContext {
 
   /// Runs a task in the context, after those that were asked for before. The caller's thread is not blocked.
   ///
-  /// If the calling task is cancelled, a fetch or count that runs in `body` throws
-  /// `CancellationError`.
+  /// If the calling task is cancelled, a fetch or count in `body` throws `CancellationError`.
+  /// `body` itself always runs.
   ///
-  /// - Returns: What the task returns.
-  /// - Throws: What the task throws. Unsaved changes stay in the context.
+  /// - Parameter body: The work to do with the context, on its queue.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`. Unsaved changes stay in the context.
   public func perform<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {

@@ -114,8 +114,8 @@ public final class PersistentContainer: Sendable {
 
   /// Makes a container for the entities of classes.
   ///
-  /// - Throws: `ModelError` when the entities do not make a valid model, and when there are classes
-  ///   and none of them describes an entity.
+  /// - Throws: `ModelError` if the entities do not form a valid model, or if none of several
+  ///   classes describes an entity.
   public convenience init(
     name: String, classes: [ManagedObject.Type], description: PersistentStoreDescription
   ) throws(ModelError) {
@@ -169,13 +169,17 @@ extension PersistentContainer {
     ManagedObjectContext(loadedSource(), ownership: .local)
   }
 
-  /// The main actor's context, made at first use, and again after stores were added or removed, or closed and loaded
-  /// anew. While changes are pending in it and one of its stores is open, it stays: the stores that were added are in the
-  /// next. Changes for a store that was removed can never be saved, so it stays until it is rolled
-  /// back. A context that is made anew has the settings of the one before (`mergePolicy`,
-  /// `automaticallyMergesChangesFromParent` and the like), its observers and its sequences of
-  /// events; it is not pinned to a state. For programs with a user interface; where nothing serves
-  /// the main queue, use `newContext()`.
+  /// The main actor's context, for programs with a user interface. If nothing serves the main
+  /// queue, use `newContext()`.
+  ///
+  /// The first access creates the context. The container replaces it after stores were added,
+  /// removed, closed or loaded again. A context with unsaved changes is kept while one of its
+  /// stores is open; the next context has the stores that were added. Changes for a store that was
+  /// removed can never be saved, so such a context is kept until it is rolled back.
+  ///
+  /// A new context takes over the settings of the previous one, such as `mergePolicy` and
+  /// `automaticallyMergesChangesFromParent`. It also takes over the observers and the sequences of
+  /// events. It is not pinned to a state.
   @MainActor public var viewContext: ManagedObjectContext {
     if let made = madeViewContext {
       let store = made.core.store

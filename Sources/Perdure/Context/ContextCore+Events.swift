@@ -6,7 +6,7 @@
 //   processPendingChanges, perform   objectsDidChange
 //   save                             objectsDidChange, willSave, (hooks, validation, commit, didSave of objects), didSave
 //   refresh, rollback, reset         objectsDidChange, with what was given other values
-//   merge                            objectsDidChange, with the instances that have other values or are deleted, didMerge
+//   merge                            objectsDidChange (instances with other values), didMerge
 
 internal import PerdurePredicates
 
@@ -47,7 +47,7 @@ extension ContextCore {
     return ContextObservation(observers, observers.add(observer))
   }
 
-  /// Releases the observers, unless another context has them too.
+  /// Releases the observers. Another context may share and keep them.
   func forgetObservers() {
     let released = observers
     observers = ContextObservers()

@@ -86,7 +86,7 @@ extension ContextCore {
     return try translatingErrors(body)
   }
 
-  /// Asks a predicate of objects that the program has: as a fetch does, without being one.
+  /// Runs an evaluation of a predicate for objects in hand, with the checks and errors of a fetch.
   func answering<R>(_ body: () throws -> R) throws -> R {
     checkOwner()
     propagateDeletes()
@@ -130,7 +130,9 @@ extension ContextCore {
       prepared, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: cancellation))
   }
 
-  /// A query that fits the schema. A predicate is measured before anything walks it.
+  /// Checks a query and fits it to the schema. Measures the depth of the predicate first.
+  ///
+  /// - Throws: `FetchError`.
   func prepared(_ query: FetchQuery) throws -> PreparedFetch {
     var query = query
     if let predicate = query.predicate {

@@ -7,11 +7,13 @@ internal import Dispatch
 internal import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// Whether the context merges what other contexts of the container save: one on a queue or of the main actor soon after
-  /// the save, any other at its next fetch or `processPendingChanges()`, which those do as well. A context that is pinned
-  /// to a state merges when it is pinned no more. What others have saved before it is set to true
-  /// is merged too. Where many saves wait, all of them are merged, and `didMerge` tells of the
-  /// newest alone. False at first.
+  /// Whether the context automatically merges the saves of other contexts of the container. False
+  /// at first.
+  ///
+  /// A context on a queue or of the main actor merges soon after the save. Every context merges at
+  /// its next fetch or `processPendingChanges()`. A context that is pinned to a state merges after
+  /// it is no longer pinned. Setting the property to true also merges earlier saves. If many saves
+  /// wait, the context merges all of them, and `didMerge` reports only the newest.
   public var automaticallyMergesChangesFromParent: Bool {
     get { core.inbox != nil }
     set { core.mergeAutomatically(newValue) }
@@ -43,7 +45,7 @@ extension ContextCore {
     let made = MergeInbox(wake: ownership.queue.map { wake(on: $0) })
     inbox = made
     saves.add(made)
-    // What others have saved before is merged too. A child looks at its parent by itself.
+    // Merges earlier saves too. A child reads its parent's state directly.
     if !isChild, store.view().sequence != view.sequence { made.putUnknown() }
   }
 
@@ -91,8 +93,7 @@ extension ContextCore {
     tell(news)
   }
 
-  /// The instances that a merge may give other values. All of them where it is not known what
-  /// others have saved.
+  /// The instances whose values a merge may change: all instances if the changes are not known.
   private func knownObjects(_ news: ContextNews, isComplete: Bool) -> [ManagedObject] {
     let objects =
       isComplete ? (news.updated + news.deleted).compactMap(identityMap.object) : Array(identityMap.objects)
@@ -101,9 +102,9 @@ extension ContextCore {
     }
   }
 
-  /// The instances that the context shows with other values since it has moved on.
+  /// The instances whose values differ between two states, for observers.
   ///
-  /// - Parameter updated: The objects that others have changed, also by their links.
+  /// - Parameter updated: The objects whose attributes or links other contexts have changed.
   private func newsOfMerge(
     _ known: [ManagedObject], _ updated: Set<ObjectReference>, since before: any StoreView
   ) -> ContextNews {

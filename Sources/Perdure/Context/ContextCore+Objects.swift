@@ -31,7 +31,8 @@ extension ContextCore {
     return object
   }
 
-  /// Merges what waits, in a context that merges by itself, if that may bring an object.
+  /// Merges waiting saves, in a context that merges automatically, if the context does not see an
+  /// object.
   private func mergeIfUnknown(_ reference: ObjectReference) {
     if inbox == nil || tracker[reference] != nil || viewVersion(of: reference) != nil { return }
     mergeWaiting()
@@ -181,10 +182,10 @@ extension ContextCore {
     }
   }
 
-  /// The row of an object is gone from the store. With unsaved changes, the save will say so. A row
-  /// that was loaded stays readable.
+  /// Removes an object from the context because the store no longer has its row. Its loaded row
+  /// stays readable. Does nothing for an object with unsaved changes: the save reports it.
   ///
-  /// - Parameter lastRow: What the object is read from when its row was not loaded.
+  /// - Parameter lastRow: The row to show if none was loaded.
   func vanish(_ object: ManagedObject, _ lastRow: KeptRow? = nil) {
     guard object.overlay == nil, !object.header.pointee.isGone else { return }
     object.header.pointee.hasVanished = true

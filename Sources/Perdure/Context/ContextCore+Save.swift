@@ -113,7 +113,7 @@ extension ContextCore {
     }
   }
 
-  /// A parent takes the transient values too, which no store has.
+  /// Commits a change to the store. A parent context gets the transient values too.
   private func commitToStore(_ change: StoreChange) throws -> any StoreView {
     guard changesTransientsOfParent, let parent = store as? ParentStore else {
       return try store.commit(change)

@@ -123,7 +123,8 @@ extension ContextCore {
     }
   }
 
-  /// Whether a save asks for a key: always if the class lists it.
+  /// Whether a save validates a key: always if the class lists it, and otherwise if its slot may
+  /// have become invalid.
   private func asks(_ overlay: ObjectOverlay, for key: String) -> Bool {
     overlay.shape.slotsOfUnlistedKeys[key].map { isConcerned(overlay, $0) } ?? true
   }
@@ -187,8 +188,10 @@ extension ContextCore {
     return left as AnyObject === right as AnyObject
   }
 
-  /// What a save would ask of an object that is not deleted, besides its own methods. In a save the
-  /// declared rules alone: the rest has been asked.
+  /// Validates an object as a save does, without the object's own methods. During a save, checks
+  /// only the declared rules: the save has validated the keys already.
+  ///
+  /// - Throws: `PerdureError` with the details of all violations.
   func validateByHand(_ object: ManagedObject) throws(PerdureError) {
     checkOwner()
     var details: [PerdureError.Detail] = []

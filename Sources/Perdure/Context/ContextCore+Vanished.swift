@@ -60,8 +60,8 @@ extension ContextCore {
     return vanished.contains(target) || vanished.contains(owner) ? nil : target
   }
 
-  /// Whether another context has removed an object, or it was new and was deleted. Looks, unless
-  /// the object's row is known to be the view's.
+  /// Whether another context has removed an object, or a new object was deleted. Reads the view,
+  /// unless the object's row is known to be current.
   func isRemovedElsewhere(_ object: ManagedObject) -> Bool {
     let header = object.header
     if header.pointee.isGone { return header.pointee.hasVanished }

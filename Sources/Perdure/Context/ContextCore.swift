@@ -93,10 +93,10 @@ final class ContextCore {
   var deletesInaccessibleFaults = true
   /// Whether somebody asks for an object that may not be there.
   var isLooking = false
-  /// The instances of objects that a save or others have removed, which instances that are gone too
-  /// lead to.
+  /// The instances of objects that a save or another context has removed. Relationships of other
+  /// removed instances lead to them.
   @exclusivity(unchecked) var removedInstances: [ObjectReference: Unmanaged<ManagedObject>] = [:]
-  /// The changes that could not be made since the last save.
+  /// The changes that were refused since the last save.
   var refusedChanges = RefusedChanges()
   /// The versions of objects that the next save looks at, though it does not write them.
   var watched: [ObjectReference: RowVersion] = [:]
@@ -106,7 +106,7 @@ final class ContextCore {
   var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
   /// The sequences of the context's events.
   private(set) var streams: EventStreams
-  /// Whether another context has taken over the sequences.
+  /// Whether another context has taken over the event sequences.
   private var hasSuccessor = false
   /// Who wants to know what fetches and saves take.
   let logSwitch: LogSwitch
@@ -120,7 +120,7 @@ final class ContextCore {
   private(set) var isAbandoned = false
   /// The handle, while a user holds it.
   weak var handle: ManagedObjectContext?
-  /// Says whether the caller of `BackgroundContext.perform` was cancelled, while its body runs.
+  /// The cancellation flag of the running `BackgroundContext.perform`; nil at other times.
   var cancellation: CancellationFlag?
   /// The first error that an accessor met and could not throw. The next fetch or save throws it.
   var readFailure: PerdureError?
@@ -170,8 +170,8 @@ final class ContextCore {
     releaseRetained()
   }
 
-  /// Takes over what the program has set of another context, its observers included. The other
-  /// context keeps all of it.
+  /// Takes over the settings, observers and event sequences of another context, which keeps them
+  /// too.
   func succeed(_ old: ContextCore) {
     mergePolicy = old.mergePolicy
     deletesInaccessibleFaults = old.deletesInaccessibleFaults

@@ -8,10 +8,11 @@ public enum ContextEventKind: Hashable, Sendable {
   case willSave
   /// A save is done: what is told of is in the store.
   case didSave
-  /// An event has ended, by `processPendingChanges()`, a save or a `perform`, in which something was changed; or objects
-  /// were given other values as a whole, by a refresh, a rollback, a reset or a save that has
-  /// merged and failed. A merge tells it of the objects in use that others have changed, as
-  /// refreshed, or deleted, before `didMerge`.
+  /// An event with changes has ended, by `processPendingChanges()`, a save or a `perform`.
+  ///
+  /// The context also posts it after a refresh, a rollback, a reset, or a save that merged and then
+  /// failed. A merge posts it before `didMerge`: it reports the instances that other contexts have
+  /// changed as refreshed, and the removed ones as deleted.
   case objectsDidChange
   /// What other contexts have saved was merged.
   case didMerge
@@ -89,7 +90,7 @@ public final class ContextObservation {
 @available(*, unavailable)
 extension ContextObservation: Sendable {}
 
-/// The observers of a context. A view context that is made anew shares them with the one before.
+/// The observers of a context. A new view context shares them with the previous one.
 final class ContextObservers {
   private var closures: [Int: (ContextNotification) -> Void] = [:]
   private var lastNumber = 0
@@ -103,13 +104,13 @@ final class ContextObservers {
   }
 
   func remove(_ number: Int) {
-    // Freed outside of the access: a closure may own the observation of another.
+    // Frees the closure after the access ends: it may own the observation of another closure.
     let removed = closures.removeValue(forKey: number)
     withExtendedLifetime(removed) {}
   }
 
-  /// Calls the observers in the order in which they came. One that another removes meanwhile is not
-  /// called.
+  /// Calls the observers in the order of their registration, except those that another observer
+  /// removes meanwhile.
   func tell(_ notification: ContextNotification) {
     for number in closures.keys.sorted() { closures[number]?(notification) }
   }

@@ -109,7 +109,7 @@ final class MergeInbox: Sendable {
     if isFirst { wake?() }
   }
 
-  /// Notes that others have saved something unknown.
+  /// Notes that other contexts have saved changes that are not known.
   func putUnknown() {
     content.withLock { $0.isComplete = false }
     wake?()

@@ -1,10 +1,12 @@
 public import PerdureModel
 
 extension ManagedObjectContext {
-  /// The model of the context's objects: that of its container, or the part of it that the store
-  /// was opened with (``PersistentStoreDescription/configuration``).
+  /// The model of the context's objects: the model of its container, or the configuration that the
+  /// store was opened with (``PersistentStoreDescription/configuration``).
   ///
-  /// Known while the context lives. Its entities know their inherited properties, and each other:
+  /// The entities of the model have their inherited properties and their relatives:
   /// `EntityDescription.propertiesByName`, `superentity`, `subentities`.
+  ///
+  /// - Complexity: O(1).
   public var managedObjectModel: ManagedObjectModel { core.graph.model }
 }

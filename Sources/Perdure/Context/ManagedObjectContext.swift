@@ -49,8 +49,7 @@ extension ManagedObjectContext: Sendable {}
 // MARK: - What has changed
 
 extension ManagedObjectContext {
-  /// Whether there is anything to save, or a save has something to report: a change of an object
-  /// that is gone.
+  /// Whether the context has unsaved changes, or a refused change that the next save reports.
   public var hasChanges: Bool { core.hasChanges }
 
   /// The objects that the next save makes rows for.
@@ -111,8 +110,8 @@ extension ManagedObjectContext {
   /// The id must belong to this context's store.
   public func object(with id: ManagedObjectID) -> ManagedObject { core.object(with: id) }
 
-  /// The object with an identity, after making sure that it exists. A context that merges by itself
-  /// first merges what waits, if it does not see the object.
+  /// The object with an identity, after making sure that it exists. A context that merges
+  /// automatically first merges waiting saves, if it does not see the object.
   ///
   /// - Throws: `PerdureError`: `.objectNotFound`, `.unknownObjectID`, `.readFailed`.
   public func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
@@ -155,9 +154,9 @@ extension ManagedObjectContext {
   /// Saves all changes as one commit: all of them or none. With several stores there is one for each, after all of them
   /// have been asked whether they can.
   ///
-  /// A property that was set on an object which this context no longer has, and a value by name
-  /// that an attribute cannot hold, are refused here: the save throws before it writes anything,
-  /// once, and the next save writes everything else.
+  /// The save reports refused changes: properties that were set on an object which the context no
+  /// longer has, and values by name that an attribute cannot hold. It throws before it writes
+  /// anything. The error is thrown once: the next save writes everything else.
   ///
   /// After it returns the changes are as durable as the container's store description says, and other
   /// contexts see them once they advance. The context sees them, and whatever others have saved before.
@@ -166,11 +165,12 @@ extension ManagedObjectContext {
   /// about what was merged.
   ///
   /// - Throws: `PerdureError`. Refused changes: 133000 or 1550 with `details`. Validation: 1550 to
-  ///   1690 with `details`. Others were faster: 133020 or 133021 with `conflicts`. The store
-  ///   failed: 134030 with its error as `cause`. In each case everything is pending as before;
-  ///   repair it and save again, or roll back. Nothing is saved, unless the error's
-  ///   `isOutcomeUnknown` says that this shows only when the store has been opened again. Some of
-  ///   several stores have saved what is theirs: 134040, and only the rest is pending.
+  ///   1690 with `details`. Conflicts with other saves: 133020 or 133021 with `conflicts`. A
+  ///   failure of the store: 134030 with its error as `cause`. In each case all changes are still
+  ///   pending; repair the cause and save again, or roll back. Nothing is saved. If
+  ///   `isOutcomeUnknown` is true, only reopening the store shows whether the changes were saved.
+  ///   If only some of several stores have saved: 134040, and the changes for the other stores are
+  ///   pending.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.loggedSave() }
 

@@ -35,7 +35,7 @@ struct PendingSource: PropertySource {
     case .derived(let derived): return .value(try core.value(of: derived, source: self))
     case .relationship(let relationship):
       var targets = core.targets(of: identity, relationship)
-      // A comparison of lists sees the order of the store, before the save too.
+      // Sorts the targets as the store does, so a comparison of lists is the same before a save.
       if relationship.isToMany, relationship.order == nil { targets.sort { $0.rawValue < $1.rawValue } }
       let sources = targets.map { PendingSource(core, $0) }
       return relationship.isToMany ? .toMany(sources) : .toOne(sources.first)

@@ -72,8 +72,8 @@ public struct PerdureError: Error, Sendable {
     /// The hooks of a save changed objects without end: `objectIDs`. The number is Perdure's own; Core Data raises
     /// an exception.
     public static let endlessChanges = Code(rawValue: 139_000)
-    /// An entity has no property of a name, the property cannot be set, or a path leads nowhere.
-    /// The number is Perdure's own; Core Data raises an exception.
+    /// An entity has no property of a name, the property cannot be set, or a path cannot be
+    /// followed. The number is Perdure's own; Core Data raises an exception.
     public static let unknownKey = Code(rawValue: 139_001)
     /// The store could not be opened; `cause` says why.
     public static let openFailed = Code(rawValue: 134_080)

@@ -23,8 +23,8 @@ struct DeniedDelete {
 enum PropertyRules {
   typealias Violation = (code: PerdureError.Code, value: Value, rule: String)
 
-  /// A required attribute without a value. Reading it gives the zero of its type, so the sentence
-  /// says what gives it that value in a store.
+  /// The violation of a required attribute without a value. A number reads as 0 without a value, so
+  /// the message names the declaration that stores the 0.
   static func missing(_ slot: Int, of shape: EntityShape) -> Violation {
     let remedy =
       switch shape.schema.properties[slot].attributeType {

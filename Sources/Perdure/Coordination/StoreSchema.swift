@@ -191,7 +191,7 @@ package struct EntityStorage: Sendable {
       zip(properties.map(\.name), properties.indices), uniquingKeysWith: { first, _ in first })
   }
 
-  /// What a path names an object's entity by, where that has no property of this name.
+  /// The name by which a path reads an object's entity, if the entity has no property of this name.
   static let ownName = "entity"
 
   /// The slot of a property, or nil.
@@ -251,7 +251,7 @@ package struct StoreSchema: Sendable {
   /// Whether any entity has composite attributes.
   package var hasComposites: Bool { storage.hasComposites }
 
-  /// Whether any entity has a property with the name that paths have for the entity itself.
+  /// Whether any entity has a property called `entity`.
   var hasEntityProperty: Bool { storage.hasEntityProperty }
 
   /// Whether any index can serve, or has a condition that may follow from, what is said about a text without case and

@@ -5,11 +5,13 @@ extension EntityDescription {
   /// `ManagedObjectModel([EntityDescription(from: Company.self), EntityDescription(from: Worker.self)])`.
   ///
   /// It may be changed before it goes into a model, for example its rules and indexes; the properties have to stay, and
-  /// to stay where they are. The class must have a description: `entityDescription` itself makes it
-  /// by `EntityDescription("Company", properties: [...])`. To ask for it there would be without
-  /// end, and stops the program.
+  /// to stay where they are. The class must have a description. An override of `entityDescription`
+  /// must make it with `EntityDescription("Company", properties: [...])`. Calling this initializer
+  /// for the same class there would never end, and stops the program.
   ///
-  /// An initializer of the program's own with this label is preferred to this one.
+  /// The compiler prefers a program's own initializer with the same label.
+  ///
+  /// - Parameter type: A class with a description. A class without one stops the program.
   @_disfavoredOverload
   public init(from type: ManagedObject.Type) {
     self = ClassDescriptions.description(of: type)

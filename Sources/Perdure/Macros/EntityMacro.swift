@@ -20,12 +20,12 @@ public import PerdureModel
 ///
 /// Of the hooks of an object's life (`awakeFromInsert()`, `willSave()`, `validateForInsert()` and so on) those are
 /// called that the class or its superclasses override in their bodies; the others cost nothing.
-/// That includes `validateValue(_:forKey:)`. A function in the body that is called by a property,
-/// `func validateAge(_ age: Int) throws`, validates it at a save:
+/// `validateValue(_:forKey:)` is one of these hooks. A function in the body that is named after a
+/// property, such as `func validateAge(_ age: Int) throws`, validates it at a save; see
 /// `ManagedObject.validateValue(_:forKey:)`.
 ///
-/// The macro warns of properties called by words of the predicate language, as `no` or `null`:
-/// format strings need `#no`.
+/// The macro warns about properties whose names are words of the predicate language, such as `no`
+/// or `null`. In format strings they are written with a `#`, as in `#no`.
 ///
 /// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it stops the
 /// program while there is no object: before it is set, and when the object, or the one that it led to, was

@@ -29,11 +29,10 @@ extension ContextCore {
     if !goOn(overlay, as: other) { retireNew(overlay, row) }
   }
 
-  /// Makes the instance of a new object the instance of what it was merged into, if the context has
-  /// none.
+  /// Makes the instance of a new object the instance of the object that it was merged into.
   ///
-  /// - Returns: Whether it did. If not, two instances would have one identity (C1 in
-  ///   ContextCore.swift).
+  /// - Returns: False, without a change, if the context has an instance of that object: two
+  ///   instances must not have one identity (C1 in ContextCore.swift).
   private func goOn(_ overlay: ObjectOverlay, as other: ObjectReference) -> Bool {
     guard identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
       let object = identityMap.object(overlay.reference)
@@ -43,8 +42,8 @@ extension ContextCore {
     return true
   }
 
-  /// Gives an instance another identity of its entity, which has no instance. What it had loaded is
-  /// forgotten.
+  /// Gives an instance another identity of the same entity that has no instance. Drops the loaded
+  /// row.
   func rename(_ object: ManagedObject, _ reference: ObjectReference) {
     identityMap.remove(object.reference)
     object.header.pointee.overlay = nil

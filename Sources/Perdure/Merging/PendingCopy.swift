@@ -58,10 +58,9 @@ struct PendingCopy {
     return news
   }
 
-  /// Gives the instances of new objects their own identities again, where an upsert has given them
-  /// others.
+  /// Restores the identities of the instances of new objects that an upsert has renamed.
   ///
-  /// - Returns: The new objects.
+  /// - Returns: The references of these new objects.
   private func takeBackInstances(in context: ContextCore) -> [ObjectReference] {
     changes.compactMap { overlay, _, _ in
       guard overlay.isNew, let object = overlay.object, object.reference != overlay.reference else {
@@ -79,7 +78,7 @@ struct PendingCopy {
     // A hook may have asked for the object meanwhile (C1).
     if let other = context.identityMap.object(object.reference) { context.retire(other) }
     object.header.pointee.wakefulness.subtract([.gone, .vanished])
-    // A new object has no row; what it was read from meanwhile is in its overlay.
+    // Drops the last row that the instance showed: the values of a new object are in its overlay.
     if transients.isNew { object.header.pointee.dropRow() }
     context.identityMap.insert(object, object.reference)
     context.retain(object)

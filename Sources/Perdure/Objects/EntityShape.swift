@@ -29,8 +29,8 @@ final class EntityShape: Sendable {
   let lifeCycle: _LifeCycle
   /// The properties that `validateValue(_:forKey:)` is called for.
   let validatedKeys: [String]
-  /// Of these the ones that the class does not list, with a slot: they are asked for where they can
-  /// have become invalid.
+  /// The validated keys that the class does not list, with their slots. A save validates them only
+  /// if they can have become invalid.
   let slotsOfUnlistedKeys: [String: Int]
   let properties: [Property]
   let slotCount: Int
@@ -138,7 +138,7 @@ final class EntityShape: Sendable {
     stop("An accessor takes slot \(slot) of \(name) for a relationship, and it is none. \(slotList)")
   }
 
-  /// What an accessor has to name, for messages.
+  /// The slots of the entity with their properties, for messages.
   var slotList: String {
     let slots = schema.properties.map { "\($0.slot) \($0.name)" }.joined(separator: ", ")
     return "The slots of \(name) are \(slots): in the order of its properties, inherited ones first."
@@ -198,7 +198,7 @@ final class EntityShape: Sendable {
     return slot
   }
 
-  /// Why a name is not that of one property.
+  /// The message about a name that is not the name of one property.
   func complaint(about key: String) -> String {
     if composite(named: key) != nil {
       return "\(name).\(key) is a composite attribute, and not one property. Name one of its elements."

@@ -1,5 +1,3 @@
-// Why a property could not be read or set by its name.
-
 internal import PerdurePredicates
 
 /// The reason why a property cannot be read or set by its name.

@@ -2,7 +2,8 @@
 //
 // Programs pass Swift numbers of other widths, results of `JSONSerialization`, and `NSNumber`
 // objects. The attribute accepts such a value only if it can hold all of it. A value is never
-// rounded to a whole number, never truncated, and never parsed from a text.
+// rounded to a whole number and never truncated. Two conversions are not exact: an attribute of
+// type Float rounds a Double to the nearest Float, and a URL attribute parses a text.
 //
 // The Swift runtime casts instances of Foundation's classes to the matching Swift types. So this
 // file needs no more of Foundation than the rest of the library. A program that does not link
@@ -37,7 +38,7 @@ enum KeyedValue {
   }
 
   /// The value in the form of an attribute. The Double 9.99 becomes the decimal number 9.99. nil if
-  /// the attribute cannot hold it. An attribute of type Float holds the Float nearest to a Double.
+  /// the attribute cannot hold it. An attribute of type Float gets the Float nearest to a Double.
   private static func exact(_ value: Value, as kind: FieldKind) -> Value? {
     if let stored = value.stored(as: kind) { return stored }
     switch (kind, value) {

@@ -32,13 +32,13 @@ public struct _LifeCycle: OptionSet, Sendable {
   /// `validateForDelete()`.
   public static let validateForDelete = _LifeCycle(rawValue: 1 << 10)
 
-  /// `validateValue(_:forKey:)`, for all properties: the class lists none
-  /// (`ManagedObject.validatedKeys`).
+  /// `validateValue(_:forKey:)` for all properties. Not set if the class overrides `validatedKeys`
+  /// to list some.
   public static let validateValue = _LifeCycle(rawValue: 1 << 11)
 
   /// Every hook: what is assumed of a class that does not say.
   public static let all = _LifeCycle(rawValue: (1 << 12) - 1 | assumed.rawValue)
-  /// The class has not said what it overrides.
+  /// Marks a class that does not declare its hooks, so all of them are assumed.
   static let assumed = _LifeCycle(rawValue: 1 << 15)
 
   /// Those that have to do with the row's coming and going.

@@ -72,9 +72,9 @@ extension ManagedObject {
     return object
   }
 
-  /// What a relationship that must have an object reads as without one, where others have removed
-  /// an object or the store could not be read. Otherwise the program has never set it, and is
-  /// stopped.
+  /// The value of a required relationship without an object, if another context has removed an
+  /// object or the store could not be read. Otherwise the program has never set the relationship,
+  /// and stops.
   @usableFromInline
   @inline(never)
   final func absentTarget(_ slot: Int) -> ManagedObject {

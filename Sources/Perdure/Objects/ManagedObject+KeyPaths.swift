@@ -28,18 +28,21 @@ extension ManagedObject {
   /// Unions of arrays and of sets are the same here, because paths are flat. `self` names what is already
   /// there, as in `books.year.@max.self`.
   ///
-  /// The objects on the way must have the properties, as for `value(forKey:)`; an operator must be one of
-  /// these, stand behind a to-many relationship, and get numbers where it calculates. Anything else is a
-  /// mistake of the caller and stops the program with a message that says which name it is;
-  /// `checkedValue(forKeyPath:)` throws it.
+  /// The objects on the way must have the properties, as for `value(forKey:)`. An operator must be
+  /// one of these and follow a to-many relationship; one that calculates needs numbers. Any other
+  /// path stops the program with a message that quotes the name; `checkedValue(forKeyPath:)` throws
+  /// instead.
+  ///
+  /// - Complexity: O(n) for n values on the way. Reads the rows of their objects.
   public func value(forKeyPath path: String) -> Any? {
     KeyedProblem.stopping { () throws(KeyedProblem) -> Any? in try keyedValue(path: path) }
   }
 
-  /// As `value(forKeyPath:)`, for a path that comes from outside of the program.
+  /// The value at the end of a path that comes from outside of the program; see
+  /// `value(forKeyPath:)`.
   ///
-  /// - Throws: `PerdureError.Code.unknownKey`, 139001, when there is no such property, operator or
-  ///   value on the way.
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if a property, operator or value on the way
+  ///   does not exist.
   public func checkedValue(forKeyPath path: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(path: path) }
   }
@@ -49,20 +52,25 @@ extension ManagedObject {
     return try walk.end()
   }
 
-  /// Changes the property at the end of a path of property names, for example `company.name`: of the one object that
-  /// the path before leads to, or of all of them where it goes through a to-many relationship. Nothing is changed where
-  /// it leads to none.
+  /// Changes the property at the end of a path of property names, for example `company.name`.
   ///
-  /// - Parameter value: As for `setValue(_:forKey:)`. The path must have no operators.
+  /// A path through a to-many relationship changes the property of all its objects. A path that
+  /// leads to no object changes nothing.
+  ///
+  /// - Parameter value: As for `setValue(_:forKey:)`.
+  /// - Parameter path: A path without operators. Any other path is a mistake of the caller, and
+  ///   stops the program.
+  /// - Complexity: O(n) for n objects on the way.
   public func setValue(_ value: Any?, forKeyPath path: String) {
     typealias End = (object: ManagedObject, key: String)
     let found = KeyedProblem.stopping { () throws(KeyedProblem) -> [End] in try ends(of: path) }
     for (object, key) in found { object.setValue(value, forKey: key) }
   }
 
-  /// As `setValue(_:forKeyPath:)`, for paths and values that come from outside of the program.
+  /// Changes the property at the end of a path, for paths and values that come from outside of the
+  /// program; see `setValue(_:forKeyPath:)`.
   ///
-  /// - Throws: as `setCheckedValue(_:forKey:)`, and nothing has changed.
+  /// - Throws: As `setCheckedValue(_:forKey:)`. Then nothing has changed.
   public func setCheckedValue(_ value: Any?, forKeyPath path: String) throws(PerdureError) {
     let changes = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
       var changes: [() -> Void] = []
@@ -72,17 +80,17 @@ extension ManagedObject {
     for change in changes { change() }
   }
 
-  /// The objects that a path leads to before its last name, with that name.
+  /// The objects at the end of a path without its last name, each with that name.
   private func ends(of path: String) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
     if path.contains("@") { throw .mistake("\(path): what an operator gives cannot be set.") }
     return try ends(path, in: path)
   }
 
-  /// - Parameter whole: The path from where it began, for messages.
+  /// - Parameter whole: The complete path, for messages.
   private func ends(
     _ path: String, in whole: String
   ) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
-    // The path of a part of a composite is a key.
+    // The path of an element of a composite is one key.
     guard let dot = path.firstIndex(of: "."), shape.schema.slot(named: path) == nil,
       shape.composite(named: path) == nil
     else { return [(self, path)] }
@@ -164,7 +172,7 @@ private struct KeyPathWalk {
     return .many(Array(next as? Set<ManagedObject> ?? []))
   }
 
-  /// The value that a composite has under a name.
+  /// The value of an element of a composite.
   private func element(_ name: String, of value: Any) throws(KeyedProblem) -> Any? {
     guard let elements = value as? [String: Any?] else {
       throw .mistake("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
@@ -248,7 +256,7 @@ private struct KeyPathWalk {
 }
 
 extension ManagedObject {
-  /// Whether a name is that of a to-many relationship.
+  /// Whether a name is the name of a to-many relationship.
   fileprivate func isToMany(_ name: String) -> Bool {
     guard let slot = shape.schema.slot(named: name), shape.isRelationship(slot) else { return false }
     return shape.relationship(slot).isToMany

@@ -5,16 +5,24 @@ internal import PerdurePredicates
 extension ManagedObject {
   /// The value of the property called `key`.
   ///
-  /// An attribute gives its Swift value (`Int16`, `Int32`, `Int` for 64 bits, `Bool`, `Float`,
-  /// `Double`, `Decimal`, `String`, `Date`, `UUID`, `Data`, `URL`, `ManagedObjectID`), nil when it
-  /// has none; a to-one relationship the object or nil; a to-many relationship a
-  /// `Set<ManagedObject>`, an ordered one a `[ManagedObject]`; a transient attribute of the type
-  /// undefined what was set, or nil; a transformable attribute what its transformer or its class
-  /// makes of the bytes, each time anew. The entity must have such a property:
-  /// `checkedValue(forKey:)` throws where it does not.
+  /// The type of the value depends on the property:
   ///
-  /// A composite attribute gives a dictionary of its elements, `[String: Any?]`, nil when none of them has a value. A part
-  /// of it has its path as key: `address.street`.
+  /// | property | value |
+  /// |---|---|
+  /// | an attribute | its Swift value, an `Int` for 64 bits; nil without a value |
+  /// | a transient attribute of undefined type | the value that was set, or nil |
+  /// | a transformable attribute | a new result of its transformer or class for each call |
+  /// | a composite attribute | `[String: Any?]`; nil if no element has a value |
+  /// | a to-one relationship | the object or nil |
+  /// | a to-many relationship | `Set<ManagedObject>`; `[ManagedObject]` if it is ordered |
+  ///
+  /// The Swift values are `Int16`, `Int32`, `Int`, `Bool`, `Float`, `Double`, `Decimal`, `String`,
+  /// `Date`, `UUID`, `Data`, `URL` and `ManagedObjectID`. The key of an element of a composite
+  /// attribute is its path: `address.street`.
+  ///
+  /// - Parameter key: The name of a property of the entity. An unknown name stops the program;
+  ///   `checkedValue(forKey:)` throws instead.
+  /// - Complexity: O(1), O(n) for a relationship to n objects. Reads the row if it is not loaded.
   public func value(forKey key: String) -> Any? {
     if let composite = shape.composite(named: key) {
       return compositeValue(composite) { value(forKey: shape.propertyName($0)) }
@@ -22,9 +30,10 @@ extension ManagedObject {
     return value(ofSlot: shape.slot(named: key))
   }
 
-  /// As `value(forKey:)`, for a name that comes from outside of the program.
+  /// The value of the property called `key`, for a name that comes from outside of the program; see
+  /// `value(forKey:)`.
   ///
-  /// - Throws: `PerdureError.Code.unknownKey`, 139001, when the entity has no such property.
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the entity has no such property.
   public func checkedValue(forKey key: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(key) }
   }
@@ -52,17 +61,20 @@ extension ManagedObject {
 
   /// Changes the property called `key`, as its accessor would.
   ///
-  /// A number is taken in whatever type it comes, where the attribute can hold all of it: 5.0 by an
-  /// `Int16`, the double 9.99 by a decimal attribute as 9.99, an `NSNumber` by any; so are
-  /// `NSString` and the like, and `NSNull` for nil. A value that the property cannot hold leaves it
-  /// as it was: the next save throws because of it (`ManagedObjectContext.save()`), and
-  /// `setCheckedValue(_:forKey:)` at once.
+  /// An attribute accepts a number of any type if it can hold all of it. An `Int16` attribute
+  /// accepts 5.0, and a decimal attribute accepts the Double 9.99 as 9.99. Instances of `NSNumber`,
+  /// `NSString` and similar classes are accepted too, and `NSNull` for nil.
   ///
-  /// - Parameter value: For an attribute a value that its type can hold, or nil; for a to-one relationship
-  ///   an object or nil; for a to-many relationship any sequence of objects, another relationship's
-  ///   live view too; for a composite attribute a dictionary, nested as it is, or a value of its
-  ///   type: elements that are missing lose their values. The entity must have the property, and it
-  ///   must not be derived.
+  /// A value that the property cannot hold does not change it. The next
+  /// `ManagedObjectContext.save()` reports it; `setCheckedValue(_:forKey:)` throws at once.
+  ///
+  /// - Parameter value: For an attribute, a value that its type can hold, or nil. For a to-one
+  ///   relationship, an object or nil. For a to-many relationship, a sequence of objects, such as
+  ///   another relationship's live view. For a composite attribute, a nested dictionary or a value
+  ///   of its type; elements that are missing lose their values.
+  /// - Parameter key: The name of a property of the entity that is not derived. Any other name
+  ///   stops the program.
+  /// - Complexity: O(1), O(n) for a relationship with n objects.
   public func setValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {
       for change in try changes(value, key) { change() }
@@ -71,22 +83,26 @@ extension ManagedObject {
     }
   }
 
-  /// As `setValue(_:forKey:)`, for names and values that come from outside of the program.
+  /// Changes the property called `key`, for names and values that come from outside of the program;
+  /// see `setValue(_:forKey:)`.
   ///
-  /// - Throws: `PerdureError`, and nothing has changed: 1550 with `details` for a value that the
-  ///   property cannot hold, a relationship's objects of another entity too;
-  ///   `PerdureError.Code.unknownKey`, 139001, when the entity has no such property, it is derived,
-  ///   or an object belongs to another context.
+  /// - Throws: `PerdureError`; then nothing has changed. 1550 with `details` if the property cannot
+  ///   hold the value, or if an object is of another entity. `PerdureError.Code.unknownKey`,
+  ///   139001, if the entity has no such property, the property is derived, or an object belongs to
+  ///   another context.
   public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
     let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in try changes(value, key)
     }
     for change in found { change() }
   }
 
-  /// Changes several properties, or none of them: for what a decoder of JSON gives.
+  /// Changes several properties, or none of them; for example, to the members of a decoded JSON
+  /// object.
   ///
-  /// - Throws: as `setCheckedValue(_:forKey:)`, for the first name in order of text whose value
-  ///   cannot be set.
+  /// - Parameter values: The values by the names of the properties.
+  /// - Throws: As `setCheckedValue(_:forKey:)`, for the alphabetically first name whose value
+  ///   cannot be set. Then nothing has changed.
+  /// - Complexity: O(n log n) for n names.
   public func setCheckedValues(_ values: [String: Any?]) throws(PerdureError) {
     var all: [() -> Void] = []
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -104,16 +120,17 @@ extension ManagedObject {
   /// The value of the property called `key`, as `value(forKey:)` gives it.
   public func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
 
-  /// Gives an attribute a value without telling anybody: the object does not count as changed, no hook is called
-  /// again for it. Of a transient attribute it is the value, as if it had been set.
+  /// Changes an attribute without marking the object as changed and without calling hooks. A
+  /// transient attribute gets the value as from its accessor.
   ///
   /// If the object has unsaved changes, of whatever kind, the value is saved and rolled back with them. Otherwise it is
   /// this instance's alone: fetches do not find it, it is saved when another attribute of the object is, and it is gone
   /// with the row, when the object becomes a fault or its row is read anew. A relationship has two ends and
   /// is set with `setValue(_:forKey:)` only.
   ///
-  /// - Parameter value: As for `setValue(_:forKey:)`. A property that is no attribute, or derived,
-  ///   is a mistake of the caller.
+  /// - Parameter value: As for `setValue(_:forKey:)`.
+  /// - Parameter key: The name of an attribute that is not derived. Any other name stops the
+  ///   program.
   public func setPrimitiveValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {
       for (slot, leaf) in try settable(value, key) {
@@ -133,7 +150,7 @@ extension ManagedObject {
 // MARK: - From names and values to changes
 
 extension ManagedObject {
-  /// What setting a property does, when all of it is known to be possible.
+  /// The changes that set a property. Throws before any of them is made if one is not possible.
   func changes(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
     var changes: [() -> Void] = []
     for (slot, leaf) in try settable(value, key) { changes.append(try change(leaf, slot)) }
@@ -160,7 +177,7 @@ extension ManagedObject {
     return { self.setRelated(object, slot) }
   }
 
-  /// The slots that a key stands for, with what each is to be set to.
+  /// The slots that a key names, with their new values.
   private func settable(_ value: Any?, _ key: String) throws(KeyedProblem) -> [(slot: Int, value: Any?)] {
     guard let composite = shape.composite(named: key) else { return [(try knownSlot(key), value)] }
     guard let value = KeyedValue.present(value) else { return leaves(of: nil, composite) }
@@ -176,7 +193,7 @@ extension ManagedObject {
     return slot
   }
 
-  /// A value as the attribute keeps it.
+  /// The value in the form of the attribute.
   private func kept(_ value: Any?, _ slot: Int) throws(KeyedProblem) -> Value {
     let name = shape.propertyName(slot)
     switch shape.properties[slot] {
@@ -222,8 +239,8 @@ extension ManagedObject {
 }
 
 extension Value {
-  /// The value in the Swift type of a field, nil for null. A number of 64 bits is an `Int`, where
-  /// that has as many.
+  /// The value in the Swift type of a field, nil for null. A number of 64 bits is an `Int` if it
+  /// fits one.
   func swiftValue(of kind: FieldKind) -> Any? {
     switch self {
     case .null, .reference, .list: nil

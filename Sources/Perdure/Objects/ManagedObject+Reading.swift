@@ -53,14 +53,14 @@ extension ManagedObject {
   }
 
   private func loadedValue(_ slot: Int) -> Value {
-    // Loading may find the row gone: then what was read before is shown.
+    // If loading finds that the row is gone, shows the last values.
     guard loadRow() || header.pointee.isGone, let row = header.pointee.loadedRow,
       let layouts = shape.storage.layouts
     else { return core.lastValue(slot, of: self) }
     return layouts.value(slot, of: row)
   }
 
-  /// What a column holds, also where that leads to an object that others have removed.
+  /// The value of a column, even if it refers to an object that another context has removed.
   func heldColumnValue(_ slot: Int) -> Value { overlay?.value(slot) ?? loadedValue(slot) }
 
   /// Loads the row when it is not there; false when there is none.
@@ -99,7 +99,7 @@ extension ManagedObject {
         + "\(type(of: self)) takes it for an attribute. \(shape.slotList)")
   }
 
-  /// Changes an attribute. An object that is gone stays as it is, and the next save says so.
+  /// Changes an attribute. An object that is gone does not change, and the next save reports it.
   func setAttributeValue(_ value: Value, _ slot: Int) {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
@@ -170,8 +170,8 @@ extension ManagedObject {
     return context
   }
 
-  /// The context, if the object can be connected with others in it. If not, the next save says that
-  /// the relationship was not changed.
+  /// The context, if relationships of the object can change in it. Otherwise returns nil and notes
+  /// a refused change, which the next save reports.
   func contextForConnecting(_ slot: Int) -> ContextCore? {
     guard let context = contextForChange(), context.isThere(self) else {
       core.refuseLink(of: self, slot)

@@ -25,10 +25,12 @@ extension ManagedObject {
   /// it writes nothing, until a refresh or a save.
   public var isUpdated: Bool { shownState == .updated }
 
-  /// Whether the next save removes the object, or another context has removed it. False again after a save that
-  /// removed it. It stays true of an object that another context has removed, that was deleted
-  /// before its first save, and of one that a save has merged into an object which has another
-  /// instance here (`mergedObjectIDs`).
+  /// Whether the next save removes the object, or another context has removed it. False after a
+  /// save that removed the object.
+  ///
+  /// It stays true in three cases. Another context has removed the object; or it was deleted before
+  /// its first save; or a save has merged it into an object with another instance in this context
+  /// (`mergedObjectIDs`).
   public var isDeleted: Bool { shownState == .deleted || core.isRemovedElsewhere(self) }
 
   /// Whether the object is inserted, updated or deleted.

@@ -85,16 +85,17 @@ open class ManagedObject {
   /// exactly. A hook that is not named here may not be called.
   open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }
 
-  /// The properties that a save calls `validateValue(_:forKey:)` for. Asked for once, when a
-  /// container opens its store.
+  /// The properties that a save passes to `validateValue(_:forKey:)`. A container reads the list
+  /// once, when it opens its store.
   ///
-  /// Unless overridden, a save calls it for all properties of a class that overrides
-  /// `validateValue(_:forKey:)`. Derived ones are left out, and of an updated object the
-  /// relationships that have not changed and are no part of its row. A class without `@Entity` is
-  /// taken to override it. A shorter list makes saves cheaper.
+  /// If this is not overridden and the class overrides `validateValue(_:forKey:)`, a save validates
+  /// all properties except derived ones. It also skips unchanged relationships of an updated object
+  /// that are not part of its row. A class without `@Entity` counts as overriding
+  /// `validateValue(_:forKey:)`. A shorter list makes saves cheaper.
   open class var validatedKeys: [String] { [] }
 
-  /// The properties that the class has a `validateAge(_:)` for. For generated code.
+  /// The properties that the class validates with functions such as `validateAge(_:)`. For
+  /// generated code.
   open class var _validatedProperties: [String] { [] }
 
   // MARK: Hooks
@@ -152,9 +153,9 @@ open class ManagedObject {
   /// `PerdureError.invalid`) with its details, any other with code 1550 and as `cause`. Changes are
   /// allowed; then the save begins again with `willSave()`.
   ///
-  /// The default checks the declared rules, and outside of a save asks `validateValue(_:forKey:)`
-  /// for `validatedKeys`, whose replacements it sets. A save does both by itself, so overriding
-  /// methods need not call it.
+  /// The default checks the declared rules. Outside of a save, it also calls
+  /// `validateValue(_:forKey:)` for `validatedKeys` and sets the replacements. A save does both
+  /// itself, so overriding methods need not call the default.
   open func validateForInsert() throws { try core.validateByHand(self) }
 
   /// Whether the object may be saved with its changes; as `validateForInsert()`.
@@ -163,20 +164,18 @@ open class ManagedObject {
   /// Whether the object may be deleted; as `validateForInsert()`.
   open func validateForDelete() throws { try core.checkRules(of: self) }
 
-  /// Whether a property may have a value, and which one it should have instead. Called by a save,
-  /// before `validateForInsert()` and `validateForUpdate()`, for the properties that
-  /// ``validatedKeys`` tells; and by programs that want to know before a save.
+  /// Checks a value of a property, and may replace it. A save calls it for ``validatedKeys``,
+  /// before `validateForInsert()` and `validateForUpdate()`. Programs may call it to check a value
+  /// before a save.
   ///
-  /// The default throws what the declared rules say about the value. Then it calls the validation
-  /// of the property, if the class has one. That is a function in the body of a class with
-  /// `@Entity`, for an attribute `age`:
+  /// The default checks the declared rules. Then it calls the property's validation function, if
+  /// the class has one: a function in the body of a class with `@Entity`. For an attribute `age`:
   ///
   ///     func validateAge(_ age: Int) throws
   ///
-  /// It is called by saves without an entry in `validatedKeys`. The argument is of the property's
-  /// type, optional or not, or `Any?`, `inout` or not. One that is not optional is not called for
-  /// an attribute without a value. An `inout` one can put another value in the place of the
-  /// argument.
+  /// Such a function needs no entry in `validatedKeys`. Its argument has the property's type or
+  /// `Any?`. It may be optional, and it may be `inout` to replace the value. A function whose
+  /// argument is not optional is skipped for an attribute without a value.
   ///
   /// - Parameter value: As `value(forKey:)` gives it. What the method puts here is set by the save.
   /// - Parameter key: The property. The entity must have it.
@@ -185,8 +184,8 @@ open class ManagedObject {
     try _validateProperty(&value, forKey: key)
   }
 
-  /// Calls the class's validation of a property, `validateAge(_:)` for an `age`. For generated
-  /// code.
+  /// Calls the validation function of a property, such as `validateAge(_:)` for `age`. For
+  /// generated code.
   open func _validateProperty(_ value: inout Any?, forKey key: String) throws {}
 }
 

@@ -56,8 +56,8 @@ public struct ToMany<Element: ManagedObject> {
     return owner.relatedReferences(slot).map { context.objectID(of: $0) }
   }
 
-  /// Connects an object. One that another save has removed is not connected, and the next save
-  /// throws once because of it; one that is deleted here is disconnected again by its delete rules.
+  /// Connects an object. An object that another save has removed is not connected, and the next
+  /// save reports it. The delete rules of an object that is deleted here disconnect it again.
   public func insert(_ object: Element) {
     guard let context = owner.contextForConnecting(slot) else { return }
     let relationship = relationship
