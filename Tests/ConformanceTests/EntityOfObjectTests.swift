@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// What an object, and a context, say of the model.
+// The model as objects and contexts show it.
 
 @Entity(isAbstract: true) private class Item: ManagedObject {
   var title: String = ""
@@ -27,13 +27,13 @@ import Testing
   var board: Int?
 }
 
-@Suite("What objects and contexts say of the model")
+@Suite("The model as objects and contexts show it")
 struct EntityOfObjectTests {
   private func context() throws -> ManagedObjectContext {
     try Sandbox(Item.self, Book.self, Atlas.self, Author.self).container.newContext()
   }
 
-  @Test("The properties of an object's entity are all of its properties, inherited ones included")
+  @Test("The entity of an object has all its properties, including inherited ones")
   func properties() throws {
     let entity = Atlas(context: try context()).entity
     #expect(Set(entity.attributesByName.keys) == ["title", "pages", "scale"])
@@ -45,7 +45,7 @@ struct EntityOfObjectTests {
     #expect(entity.properties.map(\.name) == ["scale"])
   }
 
-  @Test("An object is copied by the names that its entity has, as programs do")
+  @Test("A program can copy an object by the property names of its entity")
   func copying() throws {
     let context = try context()
     let atlas = Atlas(context: context)
@@ -59,7 +59,7 @@ struct EntityOfObjectTests {
     #expect(twin.place == Shelf(room: "A", board: 2) && twin.author === atlas.author)
   }
 
-  @Test("An entity leads to those above and below it, and a context to its model")
+  @Test("An entity has its superentity and subentities, and a context has its model")
   func neighbours() throws {
     let context = try context()
     let entity = Book(context: context).entity

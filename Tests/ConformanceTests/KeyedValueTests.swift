@@ -32,7 +32,7 @@ private enum Grade: Int, AttributeValue, CaseIterable { case low = 1, high = 2 }
   @Relationship(inverse: "shelf") var ordered: OrderedToMany<PaperForm>
 }
 
-@Suite("Values by name, as programs and decoders of JSON pass them")
+@Suite("Values set by name, as programs and JSON decoders pass them")
 struct KeyedValueTests {
   private static let keys = [
     "int16", "int32", "int64", "int", "shadow", "flag", "float", "double", "decimal", "text", "date", "uuid",
@@ -41,7 +41,7 @@ struct KeyedValueTests {
 
   private static let uuid = "00000000-0000-0000-0000-00000000000A"
 
-  /// Each value with what the attributes above hold then, a dot where they refuse it.
+  /// Each value with the results of setting the attributes above to it. A dot marks a refusal.
   private static var table: [(value: Any, held: String)] {
     [
       (5, "5 5 5 5 5 . 5.0 5.0 5 . . . . ."),
@@ -101,7 +101,7 @@ struct KeyedValueTests {
     }
   }
 
-  /// A sheet whose attributes have values, none of which is in the table.
+  /// A sheet whose attributes have values that are not in the table.
   private func sheet(_ context: ManagedObjectContext) -> PaperForm {
     let sheet = PaperForm(context: context)
     (sheet.int16, sheet.int32, sheet.int64, sheet.int, sheet.shadow) = (9, 9, 9, 9, 9)
@@ -110,7 +110,7 @@ struct KeyedValueTests {
   }
 
   @Test(
-    "Every attribute takes what it can hold of every value, and refuses the rest in both forms, without a stop"
+    "Every attribute accepts the values that it can hold, and both setters refuse the others without a stop"
   )
   func everyPair() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
@@ -133,7 +133,7 @@ struct KeyedValueTests {
     }
   }
 
-  @Test("A number in an NSNumber is taken as the number itself is")
+  @Test("A number in an NSNumber gives the same result as the Swift number")
   func sameAsSwift() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     var random = SeededGenerator.forTest("values by name")
@@ -162,7 +162,7 @@ struct KeyedValueTests {
     context.rollback()
   }
 
-  @Test("The members of a JSON object are set all together, or none of them")
+  @Test("Setting the members of a JSON object sets all of them or none")
   func json() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     func members(_ json: String) throws -> [String: Any?] {
@@ -182,7 +182,7 @@ struct KeyedValueTests {
     try context.save()
   }
 
-  @Test("A relationship takes any sequence of its objects, views and Foundation's collections too")
+  @Test("A relationship accepts any sequence of objects, including views and Foundation's collections")
   func relationships() throws {
     let container = try Sandbox(PaperForm.self, Binder.self).container
     let context = container.newContext()
@@ -224,7 +224,7 @@ struct KeyedValueTests {
     #expect(error?.code == .unknownKey && !context.hasChanges)
   }
 
-  @Test("What cannot be found or set by name is thrown by the throwing forms")
+  @Test("The throwing functions throw for unknown names and values that do not fit")
   func mistakes() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let (sheet, binder) = (PaperForm(context: context), Binder(context: context))
@@ -254,7 +254,7 @@ struct KeyedValueTests {
     #expect(try sheet.checkedValue(forKey: "binder") as? Binder === binder)
   }
 
-  @Test("Paths and operators go through ordered relationships as through others, in order")
+  @Test("Key paths and operators follow ordered relationships in order")
   func orderedPaths() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let binder = Binder(context: context)
@@ -281,7 +281,7 @@ struct KeyedValueTests {
     #expect(binder.ordered.allSatisfy { $0.text == "same" })
   }
 
-  @Test("Numbers of 64 bits come as Int by name, declared so or not, and so do counts and sums")
+  @Test("64-bit attributes, counts and sums read by name are Int values")
   func integers() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let (sheet, binder) = (PaperForm(context: context), Binder(context: context))

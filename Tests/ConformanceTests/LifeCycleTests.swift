@@ -233,7 +233,7 @@ struct LifeCycleTests {
     class Grown: Member {}
     #expect(ManagedObject._lifeCycle == [] && Club._lifeCycle == [])
     #expect(Plain._lifeCycle == .all && Grown._lifeCycle == .all)
-    // It lists the keys that it validates.
+    // The class lists the keys that it validates.
     let listed = Member._lifeCycle.union([.validateValue])
     #expect(!Member._lifeCycle.contains(.validateValue) && listed.rawValue == (1 << 12) - 1)
     #expect(Listener._lifeCycle == [.willSave] && Silent._lifeCycle == [.willSave])

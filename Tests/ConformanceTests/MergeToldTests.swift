@@ -12,10 +12,10 @@ import Testing
   @Relationship(inverse: "garage") var cars: ToMany<Car>
 }
 
-@Suite("What a merge tells, and what a child gives its parent")
+@Suite("Events of a merge, and transient values that a child saves")
 struct MergeToldTests {
   @Test(
-    "A merge tells the objects in use that others have changed as refreshed, and the deleted ones, before didMerge"
+    "A merge reports instances that others changed as refreshed, and removed ones as deleted, before didMerge"
   )
   func refreshed() throws {
     let container = try Sandbox(Car.self, Garage.self).container
@@ -47,7 +47,7 @@ struct MergeToldTests {
     withExtendedLifetime((held, house)) { observation.cancel() }
   }
 
-  @Test("A child that merges by itself tells what its parent has changed")
+  @Test("A child that merges automatically reports changes of its parent")
   func child() throws {
     let parent = try Sandbox(Car.self, Garage.self).container.newContext()
     let cars = [Car(context: parent), Car(context: parent)]
@@ -63,7 +63,7 @@ struct MergeToldTests {
   }
 
   @Test(
-    "Transient values that a child saves are its parent's, of new and of stored objects, with a row or alone")
+    "A child's save passes transient values of new and stored objects to its parent, with or without a row")
   func transient() throws {
     let parent = try Sandbox(Car.self, Garage.self).container.newContext()
     let child = try parent.newChildContext()
@@ -89,7 +89,7 @@ struct MergeToldTests {
     observation.cancel()
   }
 
-  @Test("What a child has set of an object that it deletes is nobody's")
+  @Test("Transient values of an object that the child deletes do not reach the parent")
   func deleted() throws {
     let parent = try Sandbox(Car.self, Garage.self).container.newContext()
     let car = Car(context: parent)
@@ -128,7 +128,7 @@ struct ValidationByHandTests {
   }
 
   @Test(
-    "validateForInsert and validateForUpdate by hand ask the class's validateValue, and find what a save finds"
+    "Direct calls of validateForInsert and validateForUpdate call validateValue and find the errors of a save"
   )
   func asksClass() throws {
     let context = try Sandbox(Wage.self).container.newContext()

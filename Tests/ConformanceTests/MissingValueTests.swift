@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Required values that were never set")
 struct MissingValueTests {
-  @Test("The error of a number says which default or optional type takes it, as it reads as 0 until then")
+  @Test("The error of a missing number names the default or the optional type to declare")
   func remedies() throws {
     let context = try Sandbox(Account.self).container.newContext()
     let account = Account(context: context)

@@ -2,8 +2,8 @@ import Foundation
 import Perdure
 import Testing
 
-// Which properties a save asks a class for, and the functions that a class has for single ones: row
-// V1.
+// The properties that a save passes to a class's validation, and validation functions of single
+// properties: row V1.
 
 private enum Colour: String, AttributeValue, CaseIterable { case red, green }
 
@@ -25,12 +25,12 @@ private func refusal(_ object: ManagedObject, _ key: String) -> PerdureError {
   }
 }
 
-/// What it adds is asked for as what it inherits.
+/// A save validates added properties as it does inherited ones.
 @Entity private final class SubWorded: Worded {
   var more: String = ""
 }
 
-/// Has a list that its subclass does without.
+/// Has a list of keys; its subclass has none.
 @Entity private class Listed: ManagedObject {
   var name: String = ""
   var other: String = ""
@@ -55,7 +55,7 @@ private func refusal(_ object: ManagedObject, _ key: String) -> PerdureError {
   @Relationship(inverse: "owner") var words: ToMany<Worded>
 }
 
-/// Without macros.
+/// A class without macros.
 private final class ByHand: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription("ByHand", properties: [.string("name"), .int64("age")])
@@ -67,7 +67,7 @@ private final class ByHand: ManagedObject {
   }
 }
 
-/// With a function for each form of argument.
+/// Has a validation function for each form of argument.
 @Entity private class Checked: ManagedObject {
   @Attribute(.maximum(200)) var age: Int = 0
   var nick: String?
@@ -98,7 +98,7 @@ private final class ByHand: ManagedObject {
   func validateOthers(_ value: Any?) throws {
     if (value as? Set<ManagedObject>)?.count ?? 0 > 1 { throw refusal(self, "others") }
   }
-  /// No property is called so.
+  /// The class has no property `nothing`.
   func validateNothing(_ text: String) throws { throw refusal(self, "nothing") }
 }
 
@@ -107,15 +107,15 @@ private final class ByHand: ManagedObject {
   func validateExtra(_ extra: Int) throws {
     if extra < 0 { throw refusal(self, "extra") }
   }
-  /// Of an inherited property.
+  /// Validates an inherited property.
   override func validateAge(_ age: Int) throws {
     if age < 21 { throw refusal(self, "age") }
   }
 }
 
-@Suite("The validation of single properties by their class")
+@Suite("Validation of single properties by their class")
 struct PropertyValidationTests {
-  @Test("A class that overrides validateValue is asked for all of its properties at a save")
+  @Test("A save calls an overridden validateValue for all properties of the class")
   func all() throws {
     let context = try Sandbox(Worded.self, SubWorded.self, Owner.self).container.newContext()
     let word = Worded(context: context)
@@ -136,7 +136,7 @@ struct PropertyValidationTests {
   }
 
   @Test(
-    "A list of keys holds for the class that has it, not for a subclass that overrides validateValue again")
+    "A list of keys applies to its class, not to a subclass that overrides validateValue again")
   func listed() throws {
     let context = try Sandbox(Listed.self, SubListed.self).container.newContext()
     let listed = Listed(context: context)
@@ -150,7 +150,7 @@ struct PropertyValidationTests {
     #expect(refusals(context) == ["1550 other", "1550 more"])
   }
 
-  @Test("A class without macros is asked for all of its properties")
+  @Test("A save calls validateValue for all properties of a class without macros")
   func byHand() throws {
     let context = try Sandbox(ByHand.self).container.newContext()
     let object = ByHand(context: context)
@@ -160,7 +160,7 @@ struct PropertyValidationTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("A save calls validateAge for the attribute age, with the value in the type of its argument")
+  @Test("A save calls validateAge for the attribute age, with a value of the argument's type")
   func functions() throws {
     let context = try Sandbox(Checked.self, SubChecked.self).container.newContext()
     let object = Checked(context: context)
@@ -174,12 +174,12 @@ struct PropertyValidationTests {
     object.friend = nil
     #expect(refusals(context) == [])
     #expect(object.name == "ADA" && object.code == "xy" && object.level == 7)
-    // Declared rules are asked before.
+    // The declared rules are checked first.
     object.age = 500
     #expect(refusals(context) == ["1610 age"])
   }
 
-  @Test("A subclass overrides the function of a property, and has functions of its own")
+  @Test("A subclass can override a validation function and add its own")
   func inherited() throws {
     let context = try Sandbox(Checked.self, SubChecked.self).container.newContext()
     let object = SubChecked(context: context)
@@ -189,7 +189,7 @@ struct PropertyValidationTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("Validation of one value by hand calls the function of its property")
+  @Test("A direct call of validateValue calls the validation function of the property")
   func oneValue() throws {
     let context = try Sandbox(Checked.self, SubChecked.self).container.newContext()
     let object = Checked(context: context)
@@ -201,7 +201,7 @@ struct PropertyValidationTests {
     #expect(code as? String == "ab")
   }
 
-  @Test("Relationships that did not change are not asked for when an object is updated")
+  @Test("An update does not validate unchanged relationships")
   func unchanged() throws {
     let container = try Sandbox(Checked.self, SubChecked.self).container
     let context = container.newContext()

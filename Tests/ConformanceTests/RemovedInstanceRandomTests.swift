@@ -2,29 +2,29 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Instances that are used on and on, whatever saves, merges and other contexts have made of their
+/// Uses instances at random after saves, merges and other contexts have changed or removed their
 /// objects.
-@Suite("Instances used after upserts, merges and deletions by others, at random")
+@Suite("Random use of instances after upserts, merges and deletions by other contexts")
 struct RemovedInstanceRandomTests {
-  /// A context that holds every instance it has ever had.
+  /// A context with all instances that it has ever had.
   private final class Holder {
     let context: ManagedObjectContext
     var customers: [Customer] = []
     var bills: [Bill] = []
-    /// What each instance showed when it was looked at last.
+    /// The name that each instance showed when the test read it last.
     var names: [ObjectIdentifier: String?] = [:]
-    /// The instances that were found to be gone.
+    /// The instances whose objects the test found to be gone.
     var gone: Set<ObjectIdentifier> = []
-    /// How many changes were refused since the last save.
+    /// The number of changes that were refused since the last save.
     var refusedCount = 0
-    /// The instances that took a name since the last save.
+    /// The instances that accepted a name since the last save.
     var named: Set<Customer> = []
 
     init(_ context: ManagedObjectContext) { self.context = context }
 
-    /// Names an instance; the context takes it, or refuses it for the next save.
+    /// Sets the name of an instance. The context accepts it, or refuses it until the next save.
     func name(_ customer: Customer, _ name: String) {
-      // The next save deletes it, whatever its name.
+      // The next save deletes the object, so its name does not matter.
       if customer.isDeleted, customer.managedObjectContext != nil {
         customer.name = name
         names[ObjectIdentifier(customer)] = .some(customer.name)
@@ -51,7 +51,7 @@ struct RemovedInstanceRandomTests {
     }
   }
 
-  @Test("No change is lost without a word: it shows and is saved, or the next save refuses it")
+  @Test("No change is lost silently: it is saved, or the next save reports it as refused")
   func random() throws {
     var random = SeededGenerator.forTest("instances that are used on")
     for round in 0..<25 { try history(round, &random) }
@@ -69,7 +69,7 @@ struct RemovedInstanceRandomTests {
       if random.chance(25) { try save(holder, container, place) }
       if random.chance(10) {
         holder.context.refreshAllObjects()
-        // What was a fault when it was found to be gone has no values.
+        // An instance that was a fault when its object was removed has no values.
         holder.names = [:]
       }
       if random.chance(20) { holder.context.processPendingChanges() }
@@ -109,7 +109,7 @@ struct RemovedInstanceRandomTests {
 
   private func save(_ holder: Holder, _ container: PersistentContainer, _ place: Comment) throws {
     let context = holder.context
-    // A fetch has merged nothing that a set would not have met.
+    // A fetch merges no save that setting a property would not have found.
     let isRefused = holder.refusedCount > 0
     holder.refusedCount = 0
     do throws(PerdureError) {
@@ -131,7 +131,8 @@ struct RemovedInstanceRandomTests {
     holder.named = []
   }
 
-  /// No policy merges two objects with rows, or links to what others have removed.
+  /// Whether an error is a conflict that no policy resolves: of two objects with rows, or of a link
+  /// to a removed object.
   private static func isConflict(_ error: PerdureError) -> Bool {
     error.code == .constraintConflict || error.code == .mergeConflict
   }
@@ -142,11 +143,10 @@ struct RemovedInstanceRandomTests {
       let identity = ObjectIdentifier(customer)
       let isGone = customer.managedObjectContext == nil
       if isGone || customer.isDeleted {
-        // It may have become so by being looked at.
+        // Reading the instance may have shown that its object is gone.
         if customer.managedObjectContext == nil, let last = holder.names[identity] {
           let (shown, before) = (customer.name, last)
-          // The save that it ended with may have given it a name of another object or context
-          // first.
+          // The save that removed it may first have given it the name of another object or context.
           #expect(shown != nil || before == nil, "\(place): the last name")
           if !holder.gone.insert(identity).inserted { #expect(shown == before, place) }
         }

@@ -56,7 +56,7 @@ struct RemovedInstanceTests {
     try container.newContext().fetch(Customer.fetchRequest { $0.key == key }).first
   }
 
-  /// What a save refuses once.
+  /// The refused changes that a save reports. The next save succeeds.
   private func refused(_ context: ManagedObjectContext) -> [String] {
     #expect(context.hasChanges)
     do throws(PerdureError) {
@@ -69,7 +69,7 @@ struct RemovedInstanceTests {
 
   // MARK: Upserts
 
-  @Test("A new instance that a save merges into an object without an instance goes on as that object's")
+  @Test("A new instance that a save merges into an object without an instance becomes its instance")
   func goesOn() throws {
     let saved = try { () throws -> ManagedObjectID in
       let context = newContext()
@@ -98,7 +98,7 @@ struct RemovedInstanceTests {
     #expect(try stored("k")?.bills.count == 2)
   }
 
-  @Test("A save that fails after it has merged gives the new instance its own identity again")
+  @Test("A save that fails after merging restores the identity of the new instance")
   func mergeThatFails() throws {
     let first = newContext()
     let saved = customer("k", "first", first)
@@ -120,7 +120,7 @@ struct RemovedInstanceTests {
   }
 
   @Test(
-    "A new instance that is merged into an object with an instance shows its last values, and refuses changes once"
+    "A new instance merged into an object with an instance shows its last values and refuses changes"
   )
   func refusesChanges() throws {
     let context = newContext()
@@ -147,7 +147,7 @@ struct RemovedInstanceTests {
     #expect(try container.newContext().count(for: Bill.fetchRequest()) == 2)
   }
 
-  @Test("Of two new objects with one key the second refuses changes after the save")
+  @Test("After a save merges two new objects with one key, the second refuses changes")
   func twoNew() throws {
     let context = newContext()
     let (first, second) = (customer("z", "first", context), customer("z", "second", context))
@@ -159,10 +159,10 @@ struct RemovedInstanceTests {
     #expect(try container.newContext().count(for: Customer.fetchRequest()) == 1)
   }
 
-  // MARK: Removed by others
+  // MARK: Removed by other contexts
 
   @Test(
-    "An object that was read, and that another context has deleted, keeps its last values when that is merged"
+    "After merging a deletion by another context, an object that was read keeps its last values"
   )
   func lastValues() throws {
     let (mine, theirs) = (newContext(), newContext())
@@ -195,7 +195,8 @@ struct RemovedInstanceTests {
   }
 
   @Test(
-    "A required to-one relationship of a removed object that was never read gives an object without values")
+    "A required to-one relationship of a removed object that was never read gives an object without values"
+  )
   func neverRead() throws {
     let (mine, theirs) = (newContext(), newContext())
     let region = Region(context: theirs)
@@ -217,7 +218,7 @@ struct RemovedInstanceTests {
     try mine.save()
   }
 
-  @Test("An object with unsaved changes that others have deleted shows them on top of its last values")
+  @Test("A changed object that another context deleted shows its changes on top of its last values")
   func changedAndRemoved() throws {
     let (mine, theirs) = (newContext(), newContext())
     let region = Region(context: theirs)
@@ -238,7 +239,7 @@ struct RemovedInstanceTests {
     #expect(changed.isDeleted && other.isDeleted && !mine.hasChanges)
   }
 
-  @Test("Sets and links of what another context has removed are refused by the next save, once")
+  @Test("The next save refuses, once, changes and links of an object that another context removed")
   func refusedLinks() throws {
     let (mine, theirs) = (newContext(), newContext())
     let region = Region(context: mine)
@@ -277,7 +278,7 @@ struct RemovedInstanceTests {
     #expect(!mine.hasChanges)
   }
 
-  @Test("After its deletion was saved an object refuses changes, but not those of its didSave")
+  @Test("After its deletion is saved, an object refuses changes, except those made in didSave")
   func ownDeletion() throws {
     let context = newContext()
     let customer = customer("k", "stored", context)
@@ -296,7 +297,7 @@ struct RemovedInstanceTests {
 
   // MARK: New objects
 
-  @Test("A new object that was deleted says so at once, and ever after")
+  @Test("A new object that was deleted is always shown as deleted")
   func deletedNew() throws {
     let context = newContext()
     let new = customer("k", "name", context)
@@ -312,7 +313,7 @@ struct RemovedInstanceTests {
 
   // MARK: Ids
 
-  @Test("A context that merges by itself finds an object that a background save has made")
+  @Test("A context that merges automatically finds an object that a background save inserted")
   func idOfLaterSave() async throws {
     let (merging, plain) = (newContext(), newContext())
     merging.automaticallyMergesChangesFromParent = true

@@ -339,7 +339,7 @@ struct TransformableTests {
     }
   }
 
-  @Test("Texts that are given by name are refused: they are no value that could not be transformed")
+  @Test("Setting a list of texts by name is refused as a value that does not fit")
   func texts() throws {
     let context = try Sandbox(Plain.self).container.newContext()
     Plain(context: context).setValue(["a", "b"], forKey: "draft")

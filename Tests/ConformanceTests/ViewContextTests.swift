@@ -4,7 +4,7 @@ import Testing
 @Suite("The view context when stores are added or opened again")
 @MainActor
 struct ViewContextTests {
-  @Test("A view context that is made anew has the settings and the observers of the one before")
+  @Test("A new view context takes over the settings and observers of the previous one")
   func settings() throws {
     let container = try Library.container("Books")
     let before = container.viewContext
@@ -48,7 +48,7 @@ struct ViewContextTests {
     #expect(told.isEmpty)
   }
 
-  @Test("A sequence of the view context's events goes on when a store is added")
+  @Test("A sequence of the view context's events continues after a store is added")
   func sequence() async throws {
     let container = try Library.container("Books")
     let events = container.viewContext.events()

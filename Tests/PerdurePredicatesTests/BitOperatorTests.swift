@@ -3,13 +3,13 @@ import PerdurePredicates
 import PerdureTestSupport
 import Testing
 
-@Suite("Operators on bits")
+@Suite("Bitwise operators")
 struct BitOperatorTests {
   private func value(_ format: String, _ values: [String: Value] = [:]) throws -> Value {
     try FetchExpression(format: format).value(with: TestObject(1, values))
   }
 
-  @Test("Bind in the order of C, less tightly than arithmetic and more tightly than comparisons")
+  @Test("Bitwise operators bind as in C among each other, and between arithmetic and comparisons")
   func precedence() throws {
     for (format, same) in [
       ("a | b & c", "a | (b & c)"), ("a ^ b & c", "a ^ (b & c)"), ("a | b ^ c", "a | (b ^ c)"),
@@ -33,7 +33,7 @@ struct BitOperatorTests {
     }
   }
 
-  @Test("Compute what Swift computes, on whole numbers of 64 bits")
+  @Test("Bitwise operators give the same results as Swift's operators on Int64")
   func values() throws {
     var random = SeededGenerator.forTest("bit operators")
     for _ in 0..<300 {

@@ -13,7 +13,7 @@ struct RegularExpressionTests {
   }
 
   @Test(
-    "A pattern on which backtracking takes exponential time ends at once",
+    "A pattern that takes a backtracking engine exponential time matches quickly",
     arguments: [
       "(a+)+b", "(a*)*b", "(a|a)*b", "(a|aa)+b", "(.*a){20}b", "((a+)*)*b", "(?:a?){30}a{30}b",
       "(?=(a+)+b).*", "(?:(?=.*b)a)*b", "(?=.*(?=.*(?=.*(?=.*(?=.*b))))).*",
@@ -25,7 +25,7 @@ struct RegularExpressionTests {
     _ = try expression.matches(String(repeating: "a", count: 39) + "b")
   }
 
-  @Test("A match that takes too many steps throws, and says what to do")
+  @Test("A match that takes too many steps throws matchTooLong")
   func tooManySteps() throws {
     let expression = try RegularExpression("(?:(?=.*x)[a-z]{0,50})*", options: [])
     let text = String(repeating: "abcdefghij", count: 3_000) + "x"
@@ -36,7 +36,7 @@ struct RegularExpressionTests {
   }
 
   @Test(
-    "A pattern with parts that are not known or not supported is refused when it is read",
+    "Parsing rejects a malformed pattern and unsupported constructs",
     arguments: [
       "(", ")", "[", "[a", "a**", "*a", "+", "(a)\\1", "\\k<x>", "(?<=a)b", "(?<!a)b", "(?>a)", "a++", "a*+",
       "a{2,1}", "\\", "\\y", "[b-a]", "[a-\\d]", "\\p{Klingon}", "[[:nonsense:]]", "(?z)a", "\\x{}",
@@ -50,12 +50,12 @@ struct RegularExpressionTests {
     #expect("\(String(describing: error))".count < 500)
   }
 
-  @Test("Reading a pattern that repeats nothing very often ends")
+  @Test("Parsing a pattern with huge repetitions of an empty group ends")
   func repeatedNothing() throws {
     #expect(try matches("(((){999999999}){999999999}){999999999}a", "a"))
   }
 
-  @Test("Parts of patterns mean what they say")
+  @Test("Each construct of the syntax matches its texts")
   func parts() throws {
     let cases: [(String, String, Bool)] = [
       ("", "", true), ("", "a", false), ("a|b|", "", true), ("a{2,3}", "aaa", true),
@@ -89,13 +89,13 @@ struct RegularExpressionTests {
     #expect(try matches("[e]+", "éè", .diacriticInsensitive))
   }
 
-  @Test("A random pattern matches what the standard library's engine matches")
+  @Test("Random patterns match the same texts as with the standard library's engine")
   func differential() throws {
     var random = SeededGenerator.forTest("regular expressions")
     var matched = 0
     for _ in 0..<1_500 {
       let pattern = Self.pattern(3, &random)
-      // The other engine backtracks: short texts, and no repetition of repetitions.
+      // The other engine backtracks, so the texts are short and no repetition is repeated.
       guard let regex = try? Regex(pattern) else { continue }
       let ignoresCase = random.chance(30)
       let other = ignoresCase ? regex.ignoresCase() : regex
