@@ -47,7 +47,7 @@ struct DeviationTests {
     #expect(word.value(forKeyPath: "text") as? String == "low")
   }
 
-  @Test("Changes to an object that is gone are refused by the next save, once, and forgotten by a rollback")
+  @Test("The next save reports changes of a removed object once, and a rollback discards them")
   func gone() throws {
     let context = try context()
     let (deleted, forgotten) = (Word(context: context), Word(context: context))

@@ -27,10 +27,11 @@ public import PerdureModel
 /// The macro warns about properties whose names are words of the predicate language, such as `no`
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
 ///
-/// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it stops the
-/// program while there is no object: before it is set, and when the object, or the one that it led to, was
-/// deleted, here or by another context. Declare it optional, with `@Relationship(optional: false)` where a
-/// save is to demand it, unless nothing ever deletes either end.
+/// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it
+/// stops the program before it is set, and after a delete rule in this context has cleared it.
+/// After another context has removed its object, it gives that object with its last values, or a
+/// deleted object without values. Declare it optional, with `@Relationship(optional: false)` if a
+/// save must require a value, unless nothing ever deletes either end.
 ///
 /// - Parameters:
 ///   - name: The entity's name; the class's unless given.

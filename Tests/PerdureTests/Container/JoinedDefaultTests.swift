@@ -4,7 +4,7 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-/// An entity in two stores, to which an attribute was added with a default of its own in each.
+/// An entity in two stores. An attribute was added to each with a different default.
 @Suite("Objects of several stores that are older than an attribute")
 struct JoinedDefaultTests {
   private let directory: TemporaryDirectory
@@ -49,7 +49,7 @@ struct JoinedDefaultTests {
     return try context.fetch(request).compactMap { $0["name"] as? String }
   }
 
-  @Test("They keep the default of their own store, in predicates, orders, indexes and sums over both")
+  @Test("Old objects keep the default of their own store in predicates, orders, indexes and sums")
   func keep() throws {
     try add("a", open(nil, "A"))
     try add("b", open(nil, "B"))

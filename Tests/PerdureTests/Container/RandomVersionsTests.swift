@@ -5,7 +5,7 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-/// What a property of a random model is.
+/// A property of a random model.
 private struct Grown {
   let name: String
   let type: AttributeType
@@ -27,16 +27,15 @@ private struct Grown {
   }
 }
 
-/// One program after the other opens a store, each with more properties and other defaults. A list
-/// of values in memory says what objects have to show: what was set, or the default that the
-/// property was added with.
+/// Opens a store with a sequence of models, each with more properties and other defaults. A list in
+/// memory has the expected values: the value that was set, or the first default of the property.
 @Suite("Old objects keep the defaults that their properties were added with")
 struct RandomVersionsTests {
   private static let types: [AttributeType] = [
     .int16, .int32, .int64, .double, .float, .decimal, .string, .boolean, .date, .uuid, .binary, .uri,
   ]
 
-  @Test("In every way of asking, whatever later models say", arguments: 0..<12)
+  @Test("Every query shows the first default, whatever later models declare", arguments: 0..<12)
   func agree(_ round: Int) throws {
     let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(round)
     var run = try Run(SeededGenerator(seed: seed))
@@ -48,7 +47,7 @@ struct RandomVersionsTests {
     var random: SeededGenerator
     let directory: TemporaryDirectory
     var properties: [Grown] = []
-    /// By the name of an object: what it has, by path.
+    /// The expected values of each object by path. The keys are the names of the objects.
     var objects: [String: [String: Value]] = [:]
     var version = 0
     var problems: [String] = []
@@ -95,7 +94,7 @@ struct RandomVersionsTests {
           isInherited: random.chance(60), isElement: random.chance(20),
           defaultValue: hasDefault ? value(of: type) : nil)
         properties.append(property)
-        // Frozen here, by the model that adds it.
+        // The model that adds the property fixes its default.
         for name in objects.keys where property.isInherited || name.hasPrefix("Sub") {
           objects[name]?[property.path] = property.defaultValue?.value ?? .null
         }
@@ -137,7 +136,7 @@ struct RandomVersionsTests {
       try verify(path)
     }
 
-    /// The copy is opened with other defaults.
+    /// Opens a copy of the store with other defaults.
     private mutating func checkCopy() throws {
       let before = properties
       for position in properties.indices where properties[position].defaultValue != nil {
@@ -221,7 +220,7 @@ struct RandomVersionsTests {
       return found
     }
 
-    /// Of predicates, counts and orders.
+    /// The differences in the results of predicates, counts and orders.
     private func differences(_ context: ManagedObjectContext, _ property: Grown) throws -> [String] {
       let entity = property.isInherited ? "Base" : "Sub"
       let holders = objects.filter { has($0.key, property) }.mapValues { $0[property.path] ?? .null }

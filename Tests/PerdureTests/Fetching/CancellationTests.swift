@@ -20,7 +20,7 @@ struct CancellationTests {
     FetchRequest<Employee>(sortDescriptors: [FetchOrder("salary")]),
   ]
 
-  @Test("A fetch and a count in a background context end with CancellationError, and the context goes on")
+  @Test("A cancelled fetch or count throws CancellationError, and the context stays usable")
   func background() async throws {
     let container = try container()
     let background = container.newBackgroundContext()
@@ -29,7 +29,7 @@ struct CancellationTests {
       let task = Task {
         try await background.perform { context in
           begun.withLock { $0 = true }
-          // Until the cancellation arrives; then each of them throws.
+          // Repeats until the cancellation arrives and a call throws.
           for _ in 0..<1_000_000 {
             _ = try context.count(for: FetchRequest<Employee> { $0.name != "x" })
             _ = try context.fetch(request)
@@ -43,7 +43,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("A fetch that asks the evaluator about each object ends too, with unsaved changes as well")
+  @Test("A fetch that evaluates each object is cancelled too, also with unsaved changes")
   func evaluated() async throws {
     let container = try container()
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary + 1 > friends.@count"))

@@ -25,7 +25,7 @@ struct DecimalLiteralTests {
       let item = Item(context: context)
       (item.number, item.price, item.plain) = (number, price, price)
     }
-    // Others, so that an index is worth its while.
+    // Adds more objects, so that the planner uses an index.
     for number in 100..<140 {
       let item = Item(context: context)
       (item.number, item.price, item.plain) = (number, Decimal(-number), Decimal(-number))
@@ -40,7 +40,7 @@ struct DecimalLiteralTests {
     return try context.fetch(FetchRequest<Item>(predicate: predicate)).map(\.number).sorted()
   }
 
-  @Test("A literal with more digits than a Double holds finds the Decimal, whatever it is compared through")
+  @Test("A literal with more digits than a Double holds finds the exact Decimal in every comparison")
   func longLiterals() throws {
     let text = "12345678901234567890.12345"
     let exact = try #require(Decimal(string: text))
@@ -65,7 +65,7 @@ struct DecimalLiteralTests {
     }
   }
 
-  @Test("A literal of an aggregate or of an element of a subquery compared with a Decimal is exact too")
+  @Test("A long literal beside an aggregate or a subquery element of type Decimal is exact")
   func through() throws {
     let context = try context([Decimal(string: "9007199254740993.1")!])
     let part = Item(context: context)
@@ -84,7 +84,7 @@ struct DecimalLiteralTests {
     }
   }
 
-  @Test("Beside a Double a long literal is the Double next to it, as in Swift")
+  @Test("Beside a Double, a long literal is the nearest Double, as in Swift")
   func doubles() throws {
     let context = try context([])
     let item = Item(context: context)

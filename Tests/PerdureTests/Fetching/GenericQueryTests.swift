@@ -89,7 +89,7 @@ struct GenericQueryTests {
     return container.newContext()
   }
 
-  @Test("Properties named by a protocol are found in a class, a subclass, and an order")
+  @Test("Key paths of a protocol find properties of a class and a subclass, also in orders")
   func found() throws {
     let context = try context()
     let (place, harbour) = (Place(context: context), Harbour(context: context))
@@ -110,7 +110,7 @@ struct GenericQueryTests {
     #expect("\(nicked(Place.self).predicate ?? .false)" == "nick BEGINSWITH \"n\" AND nick != NULL")
   }
 
-  @Test("A computed property is a typed error of the fetch, also one that negates another")
+  @Test("A fetch throws for a computed property, also for a negated attribute")
   func computed() throws {
     let context = try context()
     func request<T: ManagedObject & Named>(_ type: T.Type) -> [FetchRequest<T>] {
@@ -132,7 +132,7 @@ struct GenericQueryTests {
     }
   }
 
-  @Test("No hook of the class is called to find out what a key path reads")
+  @Test("Resolving a key path calls no hook of the class")
   func noHooks() throws {
     let context = try context()
     let hooked = Hooked(context: context)

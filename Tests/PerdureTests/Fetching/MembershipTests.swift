@@ -41,7 +41,7 @@ struct MembershipTests {
     return codes.first ?? nil
   }
 
-  @Test("Objects and ids of an entity that can never be there are ignored in a list, and a mistake alone")
+  @Test("Objects and ids of an unrelated entity are ignored in a list and rejected alone")
   func unrelated() throws {
     let (context, workers, companies) = try context()
     let ids = companies.map(\.objectID)

@@ -25,7 +25,7 @@ struct OrderedPredicateTests {
         ]))
   }
 
-  /// A list with the items c, a, b in this order, made in the order a, b, c.
+  /// A list with the items c, a, b in this order. They were inserted in the order a, b, c.
   private func fill(_ scene: ModelScene) -> (list: ManagedObject, items: [ManagedObject]) {
     let list = scene.new("List")
     let items = ["a", "b", "c"].enumerated().map { number, name in
@@ -57,7 +57,7 @@ struct OrderedPredicateTests {
   }
 
   @Test(
-    "See the order before a save, after it, in another context, in a child, and over several stores",
+    "Predicates see the order before and after a save, in other contexts, in a child, and over several stores",
     arguments: [StoreKind.reference, .engine, .joined, .child])
   func everywhere(_ kind: StoreKind) throws {
     let scene = try scene(kind)
@@ -79,7 +79,7 @@ struct OrderedPredicateTests {
     #expect(try count(other, "list.items[0].name == 'c'", "Item") == 3)
   }
 
-  @Test("See an unsaved move, also from the objects that lead to the one it was made in")
+  @Test("Predicates see an unsaved move, also through a path from another object")
   func moved() throws {
     let scene = try scene(.current)
     let (list, items) = fill(scene)
@@ -94,11 +94,11 @@ struct OrderedPredicateTests {
     #expect(try count(scene.container.newContext(), "items.name == {'b', 'c'}") == 1)
   }
 
-  @Test("A list of an unordered relationship is the same before a save and after it")
+  @Test("A list from an unordered relationship is the same before and after a save")
   func unordered() throws {
     let scene = try scene(.current)
     let (list, items) = fill(scene)
-    // Not in the order in which they were made.
+    // Inserts the items in another order than they were made in.
     list.setValue(Set<ManagedObject>(), forKey: "marks")
     for item in items.reversed() { list.mutableSetValue(forKey: "marks").insert(item) }
     let format = "marks.name == {'a', 'b', 'c'}"
@@ -108,7 +108,7 @@ struct OrderedPredicateTests {
     #expect(unsaved == 1)
   }
 
-  @Test("An element by position is refused in what has no order, when the request is made")
+  @Test("A request rejects an element by position in an unordered collection")
   func positionsRefused() throws {
     let scene = try scene(.current)
     for format in [

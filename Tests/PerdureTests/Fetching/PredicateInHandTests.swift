@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Predicates asked of objects in hand")
+@Suite("Predicates evaluated for objects in hand")
 struct PredicateInHandTests {
   private func context() throws -> ManagedObjectContext {
     let context = try Staff.context()
@@ -26,7 +26,7 @@ struct PredicateInHandTests {
     "company.workerCount == 1", "salary & 1000 != 0", "entity.name == 'Employee'", "NOT name LIKE '?o*'",
   ]
 
-  @Test("A predicate holds for just the objects that a fetch gives, unsaved, changed, deleted and saved")
+  @Test("A predicate holds for exactly the objects that a fetch returns, saved or not")
   func sameAsFetch() throws {
     let context = try context()
     func compare(_ comment: Comment) throws {
@@ -53,7 +53,7 @@ struct PredicateInHandTests {
     try compare("reset")
   }
 
-  @Test("Objects of several entities and contexts are filtered in order, each by its own entity")
+  @Test("Filtering keeps the order of objects of several entities and contexts")
   func several() throws {
     let (first, second) = (try context(), try context())
     let parties: [Party] = try first.fetch(FetchRequest<Party>()) + second.fetch(FetchRequest<Party>())
@@ -63,7 +63,7 @@ struct PredicateInHandTests {
     #expect(try [Party]().filtered(by: FetchPredicate(format: "nonsense == 1")).isEmpty)
   }
 
-  @Test("What a fetch refuses is refused, with the same error, and variables take values")
+  @Test("Evaluation throws the same errors as a fetch, and substitutes variables")
   func refused() throws {
     let context = try context()
     let worker = try context.fetch(FetchRequest<Employee>())[0]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Perdure
 
-/// Without macros, which warn of these names.
+/// A class without macros, which warn about these names.
 private final class Word: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription(
@@ -16,7 +16,7 @@ private final class Word: ManagedObject {
   }
 }
 
-@Suite("Mistakes that a request shows without a row")
+@Suite("Mistakes in predicates that a request reports without reading a row")
 struct PredicateMistakeTests {
   private func code(_ format: String, _ entity: String = "Employee") throws -> FetchError.Code? {
     try code(try FetchPredicate(format: format), entity)
@@ -34,7 +34,7 @@ struct PredicateMistakeTests {
     }
   }
 
-  @Test("Functions and arithmetic are refused arguments that they cannot take")
+  @Test("A request rejects functions and arithmetic with unsuitable arguments")
   func arguments() throws {
     for format in [
       "abs(name) > 3", "hired + 86400 > 3", "length(age) > 3", "lowercase(age) == 'x'", "name + 1 == 2",
@@ -68,7 +68,7 @@ struct PredicateMistakeTests {
     }
   }
 
-  @Test("A pattern that cannot be read is refused, wherever it stands")
+  @Test("A request rejects a malformed pattern anywhere in the predicate")
   func patterns() throws {
     for format in [
       "name MATCHES '['", "name MATCHES '(a'", "age == 99 AND name MATCHES '*'",
@@ -79,7 +79,7 @@ struct PredicateMistakeTests {
     #expect(try code("name MATCHES '[a-z]+' AND note MATCHES[cd] '\\\\w*'") == nil)
   }
 
-  @Test("An attribute named like a constant is found escaped, and refused bare")
+  @Test("An attribute named like a constant works with a # and is rejected without it")
   func constantNames() throws {
     let container = try PersistentContainer(name: "Words", classes: [Word.self], description: .inMemory)
     try container.loadPersistentStores()
@@ -105,7 +105,7 @@ struct PredicateMistakeTests {
     }
   }
 
-  @Test("A predicate joined in a loop is one flat OR or AND, and one nested too deeply is refused")
+  @Test("A predicate joined in a loop is flattened, and one nested too deeply is rejected")
   func depth() async throws {
     let container = try Staff.container(.engine)
     let context = container.newContext()
@@ -154,7 +154,7 @@ struct PredicateMistakeTests {
     #expect(throws: Never.self) { try context.count(for: FetchRequest<Employee>(predicate: level)) }
   }
 
-  @Test("A message shows the beginning of a long value, not all of it")
+  @Test("A message shows only the beginning of a long value")
   func longValues() throws {
     let context = try Staff.context()
     let long = String(repeating: "x", count: 100_000)
@@ -169,7 +169,7 @@ struct PredicateMistakeTests {
     #expect("\(String(describing: rule))".count < 1_000)
   }
 
-  @Test("The entity of an object is asked by description or name, saved and unsaved, and through paths")
+  @Test("A predicate finds objects by entity description or name, saved or not, also through paths")
   func entity() throws {
     let context = try Staff.context()
     let (worker, company) = (context.worker("W"), context.company("C"))
@@ -194,13 +194,13 @@ struct PredicateMistakeTests {
     }
   }
 
-  @Test("ANY and ALL with a collection operator ask about each group")
+  @Test("ANY and ALL apply a collection operator to each group")
   func groups() throws {
     let context = try Staff.context()
     func found(_ format: String) throws -> [String] {
       try context.fetch(FetchRequest<Company>(predicate: FetchPredicate(format: format))).map(\.name).sorted()
     }
-    // Workers of A are on 2 and 1 projects, the one of B on 1, C has none.
+    // Company A has workers with 2 projects and 1 project, B one with 1 project, and C no workers.
     let projects = (0..<2).map { _ in Project(context: context) }
     for (name, counts) in [("A", [2, 1]), ("B", [1]), ("C", [])] {
       let company = context.company(name)

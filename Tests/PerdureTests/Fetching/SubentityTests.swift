@@ -93,7 +93,7 @@ struct SubentityTests {
     try check(context, names, "deleted")
   }
 
-  @Test("Objects of the parent entity, and of others, are no mistake in a list, behind != and alone")
+  @Test("A list accepts objects of any entity, and so do != and an object of the parent entity alone")
   func mixed() throws {
     let context = try context()
     for _ in 0..<2 {

@@ -162,7 +162,7 @@ struct TextIndexTests {
     #expect(title == "index Item.canonical:(name) descending+size")
   }
 
-  @Test("A wildcard before a combining mark means the same with every index")
+  @Test("A wildcard before a combining mark gives the same result with every index")
   func wildcardBeforeMark() throws {
     let texts = [
       "*\u{301}x", "ab\u{301}", "a", "é", "e\u{301}", "e", "x\u{301}y", "a*b", "\u{301}", "", "?\u{301}",

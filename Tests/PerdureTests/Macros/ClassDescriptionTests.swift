@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-/// Each keeps its description, and asks the other one for its name.
+/// Keeps its description in a static variable that reads the description of `Asked`.
 private final class Asking: ManagedObject {
   static let kept = EntityDescription(
     "Asking", properties: [.toOne("other", Asked.entityDescription.name, inverse: "other")])
@@ -16,7 +16,7 @@ private final class Asked: ManagedObject {
   override class var entityDescription: EntityDescription { kept }
 }
 
-/// Makes its description from itself.
+/// Reads its own description to make it.
 private final class Endless: ManagedObject {
   override class var entityDescription: EntityDescription {
     var description = EntityDescription(from: Endless.self)
@@ -25,7 +25,7 @@ private final class Endless: ManagedObject {
   }
 }
 
-/// Asks by way of another class.
+/// Reads its own description through another class.
 private final class First: ManagedObject {
   override class var entityDescription: EntityDescription { EntityDescription(from: Second.self) }
 }
@@ -38,13 +38,13 @@ private final class Plain: ManagedObject {}
 private final class Stranger: ManagedObject {}
 @Entity private final class Other: ManagedObject { var name: String = "" }
 
-@Suite("Classes are asked for their descriptions")
+@Suite("Reading the descriptions of classes")
 struct ClassDescriptionTests {
   private func said(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
   }
 
-  @Test("Descriptions in static variables that ask for each other stop the program with the reason")
+  @Test("Descriptions in static variables that read each other stop the program with a message")
   func waiting() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       DescriptionWatch.$looks.withValue(5) {
@@ -55,7 +55,7 @@ struct ClassDescriptionTests {
     #expect(said(result).contains("The descriptions of Asking, Asked do not come."), "\(said(result))")
   }
 
-  @Test("A description that is made from itself stops the program with the reason, and not its stack")
+  @Test("A description that reads itself stops the program with a message, not a stack overflow")
   func recursion() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Endless.entityDescription
@@ -67,7 +67,7 @@ struct ClassDescriptionTests {
     #expect(said(around).contains("asks for itself"), "\(said(around))")
   }
 
-  @Test("A container whose classes all lack an entity is refused, with their names")
+  @Test("Creating a container whose classes have no entity throws an error with their names")
   func noEntity() throws {
     let error = #expect(throws: ModelError.self) {
       try PersistentContainer(name: "x", classes: [Plain.self], description: .inMemory)
@@ -77,7 +77,7 @@ struct ClassDescriptionTests {
     #expect(none.managedObjectModel.entities.isEmpty)
   }
 
-  @Test("Of a class without an entity that a container was given no message says that it was not given")
+  @Test("The message about a class without an entity does not say that the container lacks the class")
   func given() throws {
     let container = try PersistentContainer(
       name: "x", classes: [Plain.self, Other.self], description: .inMemory)

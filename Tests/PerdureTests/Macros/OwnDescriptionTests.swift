@@ -15,9 +15,9 @@ extension EntityDescription {
 
 @Entity private final class Other: ManagedObject { var name: String = "" }
 
-@Suite("A program that has an initializer of its own for descriptions")
+@Suite("A program with its own initializer for descriptions")
 struct OwnDescriptionTests {
-  @Test("A program's own EntityDescription(from:) is preferred")
+  @Test("The compiler prefers a program's own EntityDescription(from:)")
   func ownInitializer() throws {
     let container = try PersistentContainer(name: "x", classes: [Written.self], description: .inMemory)
     #expect(container.managedObjectModel.entities.map(\.name) == ["Written"])

@@ -2,10 +2,10 @@ import Testing
 
 @testable import PerdurePredicates
 
-/// What the compiler shows of the macros' share in names and validations of properties.
-@Suite("The compiler shows what the macros say of names and validations")
+/// Compiles classes, and checks the macros' messages about names and validations of properties.
+@Suite("Compiler messages of the macros about names and validations")
 struct PropertyWordTests {
-  /// The messages of a kind, each with its line.
+  /// The messages of a kind with their lines.
   private func messages(_ kind: String, _ source: String) throws -> [(line: Int, text: String)] {
     let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
     let pattern = /(?m)^(.+?):([0-9]+):[0-9]+: (error|warning): (.*)$/
@@ -13,9 +13,9 @@ struct PropertyWordTests {
       .map { (Int($0.2) ?? 0, String($0.4)) }
   }
 
-  @Test("Each word that predicates read as their own is warned of as a property's name, and no other")
+  @Test("The macro warns about exactly the property names that are reserved words of predicates")
   func words() throws {
-    // The first is a name that no property can have.
+    // No property can be called SELF.
     let words = ReservedWords.strict.subtracting(["SELF"]).sorted().map { $0.lowercased() }
     let properties = (words + ["name", "number", "first"]).map { "  var `\($0)`: Int = 0" }
     let source =
@@ -29,7 +29,7 @@ struct PropertyWordTests {
     #expect(try messages("error", source).isEmpty)
   }
 
-  @Test("A property in an extension, and a validation of another type, are refused with the reason")
+  @Test("A property in an extension and a validation of another type are errors with a reason")
   func refusals() throws {
     let found = try messages(
       "error",

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-/// Written by hand, with accessors that name wrong slots.
+/// A class without macros whose accessors name wrong slots.
 private final class Mistaken: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription(
@@ -20,9 +20,9 @@ private final class Mistaken: ManagedObject {
   var value: Int { _get(2) }
 }
 
-@Suite("Accessors that name a wrong slot stop the program with the slots that there are")
+@Suite("Accessors that name a wrong slot stop the program with a list of the slots")
 struct SlotMistakeTests {
-  /// What stops a program that calls an accessor.
+  /// Calls of wrong accessors, each with the beginning of its message.
   private static let mistakes: [(call: @Sendable (Mistaken) -> Void, said: String)] = [
     ({ _ = $0.beyond }, "Mistaken has an accessor for slot 7."),
     ({ $0.beyond = "a" }, "Mistaken has an accessor for slot 7."),
@@ -35,7 +35,7 @@ struct SlotMistakeTests {
     ({ _ = $0.value }, "Mistaken.next, slot 2, is a relationship, and an accessor of Mistaken takes it"),
   ]
 
-  @Test("Each kind of mistake has its sentence", arguments: 0..<7)
+  @Test("Each kind of mistake has its own message", arguments: 0..<7)
   func sentences(_ number: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       [number = number as Int] in

@@ -179,7 +179,7 @@ struct RandomPredicate {
     return .comparison(FetchComparison(sum, .greaterThan, .constant(constant(.int16))))
   }
 
-  /// Bits of a whole number.
+  /// A comparison of the bits of a whole number.
   private mutating func bits(_ entity: EntityStorage) -> FetchPredicate {
     let whole = entity.properties.filter { property in
       switch property.form {
@@ -196,7 +196,7 @@ struct RandomPredicate {
     return compare(masked, .int64, modifier: .direct)
   }
 
-  /// Objects of any entity in a list or behind `!=`, and entities by their names.
+  /// A comparison with objects of any entity, in a list or by `!=`, or with the name of an entity.
   private mutating func mixed(_ entity: EntityStorage) -> FetchPredicate {
     if random.chance(30) {
       let names = ["Employee", "Manager", "Company", "Tag", "nothing"]
@@ -222,7 +222,7 @@ struct RandomPredicate {
       : .comparison(FetchComparison(left, .in, .constant(.list(references))))
   }
 
-  /// A decimal with more digits than a Double holds, as a format string gives it.
+  /// A comparison with a long literal, which has more digits than a Double holds.
   private mutating func longLiteral(_ entity: EntityStorage) -> FetchPredicate {
     let attributes = entity.properties.filter { property in
       if case .attribute(let kind) = property.form { kind.isNumeric && kind != .bool } else { false }
@@ -239,7 +239,7 @@ struct RandomPredicate {
 
   // MARK: To-many
 
-  /// An element of an ordered relationship.
+  /// A comparison of an element of an ordered relationship.
   private mutating func position(_ entity: EntityStorage) -> FetchPredicate {
     guard let ordered = entity.properties.first(where: { $0.order != nil }) else { return bits(entity) }
     let destination = schema.entity(ordered.destination ?? 0)

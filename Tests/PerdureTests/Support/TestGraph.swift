@@ -9,8 +9,8 @@ import PerdureTestSupport
 
 /// The entities that tests of fetching ask about.
 enum TestModel {
-  /// - Parameter derives: Whether there are derived attributes beside the one that is counted, and
-  ///   an ordered relationship.
+  /// - Parameter derives: Whether the model has derived attributes besides the count, and an
+  ///   ordered relationship.
   static func model(indexed: Bool, derives: Bool = true) throws -> ManagedObjectModel {
     try ManagedObjectModel(
       entities(indexed: indexed).map { entity in
