@@ -104,7 +104,7 @@ struct HostileGraphTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 2)
   }
 
-  @Test("After a reset, old objects can be read, refuse changes, and are not equal to new ones")
+  @Test("After a reset, old objects can be read, refuse changes, and cannot be connected with new ones")
   func afterReset() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
