@@ -34,8 +34,10 @@ extension Sequence where Element: ManagedObject {
   ///
   ///     let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
   ///
-  /// - Throws: As `FetchPredicate.evaluate(with:variables:)`.
-  /// - Complexity: O(n) evaluations; the predicate is checked once for each entity.
+  /// - Parameter predicate: A predicate without variables that have no value.
+  /// - Throws: As `FetchPredicate.evaluate(with:variables:)`. No error changes anything.
+  /// - Complexity: O(n) evaluations for n objects. The predicate is checked once for each entity and
+  ///   context.
   public func filtered(by predicate: FetchPredicate) throws -> [Element] {
     var asked = PredicateInHand(predicate)
     return try filter { try asked.holds(for: $0) }
