@@ -164,10 +164,11 @@ extension ManagedObjectContext {
   /// If others have saved meanwhile what is changed here too, `mergePolicy` decides. Then hooks and validation are asked again,
   /// about what was merged.
   ///
-  /// - Throws: `PerdureError`. Refused changes: 133000 or 1550 with `details`. Validation: 1550 to
-  ///   1690 with `details`. Conflicts with other saves: 133020 or 133021 with `conflicts`. A
-  ///   failure of the store: 134030 with its error as `cause`. In each case all changes are still
-  ///   pending; repair the cause and save again, or roll back. Nothing is saved. If
+  /// - Throws: `PerdureError`. Refused changes: 133000 for removed objects, 1550 for values, 1560
+  ///   for both, with `details` of at most 100 changes. Validation: 1550 to 1690 with `details`.
+  ///   Conflicts with other saves: 133020 or 133021 with `conflicts`. A failure of the store:
+  ///   134030 with its error as `cause`. In each case nothing is saved, and all changes except
+  ///   refused ones are still pending; repair the cause and save again, or roll back. If
   ///   `isOutcomeUnknown` is true, only reopening the store shows whether the changes were saved.
   ///   If only some of several stores have saved: 134040, and the changes for the other stores are
   ///   pending.

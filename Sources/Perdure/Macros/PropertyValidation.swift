@@ -4,7 +4,8 @@
 internal import PerdurePredicates
 
 /// Calls validation functions with values of the form that `value(forKey:)` returns. For generated
-/// code. Each overload rethrows the error of the function, and takes O(1).
+/// code. Each overload rethrows the error of the function. Overloads with a replaceable value take
+/// O(n) for a value of n bytes, to compare it; the others take O(1).
 public enum _PropertyValidation {
   /// Calls a function of any value, which the function may replace.
   public static func call(_ validate: (inout Any?) throws -> Void, _ value: inout Any?) throws {
