@@ -263,6 +263,8 @@ struct RemovedInstanceTests {
     #expect(refused(mine) == ["133000 customers"])
     region.towns.insert(towns[1], at: 3)
     #expect(refused(mine) == ["133000 towns"])
+    region.towns.move(towns[1], to: 0)
+    #expect(refused(mine) == ["133000 towns"])
     towns[0].setValue("y", forKey: "name")
     towns[2].region = region
     kept.name = "new"
@@ -276,6 +278,26 @@ struct RemovedInstanceTests {
     kept.region = region
     mine.reset()
     #expect(!mine.hasChanges)
+  }
+
+  @Test("Replacing a member by an object that others have removed is refused, and the member stays")
+  func replacedByRemoved() throws {
+    let (mine, theirs) = (newContext(), newContext())
+    let (region, other) = (Region(context: mine), Region(context: mine))
+    let towns = (0..<4).map { number in
+      let town = Town(context: mine)
+      (town.name, town.region) = ("\(number)", number < 3 ? region : other)
+      return town
+    }
+    try mine.save()
+    theirs.refreshAllObjects()
+    theirs.delete(try theirs.existingObject(with: towns[3].objectID))
+    try theirs.save()
+    mine.refreshAllObjects()
+    region.towns.replace(at: 1, with: towns[3])
+    #expect(!refused(mine).isEmpty)
+    try mine.save()
+    #expect(region.towns.map(\.name) == ["0", "1", "2"])
   }
 
   @Test("After its deletion is saved, an object refuses changes, except those made in didSave")

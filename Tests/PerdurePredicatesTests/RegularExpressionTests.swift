@@ -40,6 +40,7 @@ struct RegularExpressionTests {
     arguments: [
       "(", ")", "[", "[a", "a**", "*a", "+", "(a)\\1", "\\k<x>", "(?<=a)b", "(?<!a)b", "(?>a)", "a++", "a*+",
       "a{2,1}", "\\", "\\y", "[b-a]", "[a-\\d]", "\\p{Klingon}", "[[:nonsense:]]", "(?z)a", "\\x{}",
+      "(?#abc", "(?<abc", "(?P<abc", "\\u{e9", "\\p{Lu", "[\\u{41", "[a&&", "[a--", "[a&&[b", "(?i", "(?",
       "\\u{110000}",
       "(a{1000}){1000}", String(repeating: "(", count: 60) + String(repeating: ")", count: 60),
       String(repeating: "a", count: 10_001),
@@ -71,6 +72,9 @@ struct RegularExpressionTests {
       ("(?!.*\\d).*", "ab1d", false),
       ("[^a-c]+", "xyz", true), ("[^a-c]+", "xbz", false), ("[a-z&&[^aeiou]]+", "xyz", true),
       ("[a-z&&[^aeiou]]+", "xaz", false), ("[\\w--\\d]+", "ab", true), ("[\\w--\\d]+", "a1", false),
+      ("[a-z&&[^b]&&[^c]]+", "ad", true), ("[a-z&&[^b]&&[^c]]", "b", false),
+      ("[a-z&&[^b]&&[^c]]", "c", false), ("[a-z&&[^b]&&[^c]]", "&", false), ("[a-e--b--[cd]]+", "ae", true),
+      ("[a-e--b--[cd]]", "d", false), ("\\Qa.b", "a.b", true),
       ("[]a]+", "]a", true), ("[a-]+", "a-", true), ("[\\-a]+", "-a", true), ("[[:alpha:]]+", "aé", true),
       ("[[:^alpha:]]+", "12", true), ("\\p{Lu}\\p{Ll}+", "Ab", true), ("\\P{L}+", "12", true),
       ("\\x41", "A", true),
@@ -87,6 +91,38 @@ struct RegularExpressionTests {
     #expect(try matches("É[a-c]+", "ébC", .caseInsensitive))
     #expect(try matches("resume", "résumé", .diacriticInsensitive))
     #expect(try matches("[e]+", "éè", .diacriticInsensitive))
+  }
+
+  @Test("A pattern with a thousand lookaheads takes no more memory than the step budget allows")
+  func manyLookaheads() throws {
+    let expression = try RegularExpression("(?:(?=a)){1000}a*", options: [])
+    let error = #expect(throws: PredicateEvaluationError.self) {
+      try expression.matches(String(repeating: "a", count: 1_000_000))
+    }
+    #expect(error?.code == .matchTooLong)
+  }
+
+  @Test("Any text is a pattern or is refused, and every beginning of it too")
+  func anyText() {
+    var random = SeededGenerator.forTest("texts as regular expressions")
+    let parts = [
+      "(", ")", "[", "]", "{", "}", "?", "*", "+", "|", "^", "$", ".", "\\", "-", "&&", "--", ":", "<", ">",
+      "=", "!", "#",
+      "a", "1", ",", "i", "u", "p", "x", "Q", "E", "P", "[:", ":]", "é", "\r\n",
+    ]
+    var readable = 0
+    for _ in 0..<3_000 {
+      let pattern = (0..<Int.random(in: 1...8, using: &random)).map { _ in random.pick(parts) }.joined()
+      for end in pattern.indices + [pattern.endIndex] {
+        do {
+          _ = try matches(String(pattern[..<end]), "a1")
+          readable += 1
+        } catch {
+          #expect((error as? PredicateEvaluationError)?.code == .invalidPattern, "\(pattern[..<end])")
+        }
+      }
+    }
+    #expect(readable > 1_000)
   }
 
   @Test("Random patterns match the same texts as with the standard library's engine")

@@ -40,6 +40,10 @@ enum KeyedValue {
   /// The value in the form of an attribute. The Double 9.99 becomes the decimal number 9.99. nil if
   /// the attribute cannot hold it. An attribute of type Float gets the Float nearest to a Double.
   private static func exact(_ value: Value, as kind: FieldKind) -> Value? {
+    // Not infinity for a Double that is too large for a Float.
+    if case (.float, .double(let double)) = (kind, value), double.isFinite, !Float(double).isFinite {
+      return nil
+    }
     if let stored = value.stored(as: kind) { return stored }
     switch (kind, value) {
     case (.decimal, .double(let double)): return decimal(double).map(Value.decimal)

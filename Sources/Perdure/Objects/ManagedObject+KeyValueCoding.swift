@@ -133,14 +133,9 @@ extension ManagedObject {
   ///   program.
   public func setPrimitiveValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {
-      for (slot, leaf) in try settable(value, key) {
-        if case .transient(.undefined, _) = shape.properties[slot] {
-          core.checkOwner()
-          if !header.pointee.isGone { hold(leaf.map { .object($0) } ?? .value(.null), slot) }
-        } else {
-          setPrimitiveAttributeValue(try kept(leaf, slot), slot)
-        }
-      }
+      var changes: [() -> Void] = []
+      for (slot, leaf) in try settable(value, key) { changes.append(try primitiveChange(leaf, slot)) }
+      for change in changes { change() }
     } catch {
       error.refuse(in: core)
     }
@@ -155,6 +150,17 @@ extension ManagedObject {
     var changes: [() -> Void] = []
     for (slot, leaf) in try settable(value, key) { changes.append(try change(leaf, slot)) }
     return changes
+  }
+
+  private func primitiveChange(_ leaf: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {
+    if case .transient(.undefined, _) = shape.properties[slot] {
+      return { [self] in
+        core.checkOwner()
+        if !header.pointee.isGone { hold(leaf.map { .object($0) } ?? .value(.null), slot) }
+      }
+    }
+    let kept = try kept(leaf, slot)
+    return { [self] in setPrimitiveAttributeValue(kept, slot) }
   }
 
   private func change(_ value: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {

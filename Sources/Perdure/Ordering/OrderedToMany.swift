@@ -99,6 +99,7 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   /// Moves an object that is there, so that it has a position below `count`. One that is not there is not moved.
   public func move(_ object: Element, to position: Int) {
+    if isRefused { return }
     guard contains(object) else { return }
     checkPosition(position, upTo: count - 1)
     if firstIndex(of: object) == position { return }
@@ -116,8 +117,9 @@ public struct OrderedToMany<Element: ManagedObject> {
     if isRefused { return }
     let old = self[position]
     if contains(object) { return }
-    remove(old)
     insert(object, at: position)
+    // An object that cannot be connected is refused, and the old one stays.
+    if contains(object) { remove(old) }
   }
 
   /// Disconnects an object.

@@ -103,11 +103,20 @@ struct PatternMatch {
   }
 
   private mutating func looks(_ number: Int, at position: Int, _ state: ProgramState) -> Bool {
-    let inner = state.lookahead(number, positions: codes.count + 1)
+    guard let inner = lookahead(number, state) else { return false }
     if let known = inner.known[position] { return known }
     let answer = holds(inner, from: position, wholeText: false)
     inner.known[position] = answer
     return answer
+  }
+
+  /// The state of a lookahead; nil if its cache takes more than the steps that are left.
+  private mutating func lookahead(_ number: Int, _ state: ProgramState) -> ProgramState? {
+    if let known = state.lookaheads[number] { return known }
+    // So the memory of all caches is bounded, too.
+    stepsLeft -= codes.count + 1
+    guard stepsLeft >= 0 else { return nil }
+    return state.makeLookahead(number, positions: codes.count + 1)
   }
 
   private func holds(_ assertion: PatternAssertion, at position: Int) -> Bool {
@@ -145,7 +154,7 @@ private final class ProgramState {
   var known: [Bool?] = []
   private var marks: [Int]
   private var position = 0
-  private var lookaheads: [Int: ProgramState] = [:]
+  private(set) var lookaheads: [Int: ProgramState] = [:]
 
   init(_ program: PatternProgram) {
     self.program = program
@@ -166,8 +175,7 @@ private final class ProgramState {
     return true
   }
 
-  func lookahead(_ number: Int, positions: Int) -> ProgramState {
-    if let known = lookaheads[number] { return known }
+  func makeLookahead(_ number: Int, positions: Int) -> ProgramState {
     let state = ProgramState(program.lookaheads[number])
     state.known = Array(repeating: nil, count: positions)
     lookaheads[number] = state

@@ -82,7 +82,7 @@ extension PatternParser {
   private mutating func parseScalar(digits count: Int) throws(PatternError) -> Character {
     var digits = ""
     if accept("{") {
-      while let character = next(), character != "}" { digits.append(character) }
+      digits = try textUp(to: "}", after: "\\u{")
     } else {
       while digits.count < count, let character = peek(), character.isHexDigit {
         digits.append(character)
@@ -99,7 +99,7 @@ extension PatternParser {
   private mutating func parseProperty(isNegative: Bool) throws(PatternError) -> CharacterTest {
     var name = ""
     if accept("{") {
-      while let character = next(), character != "}" { name.append(character) }
+      name = try textUp(to: "}", after: "\\p{")
     } else if let character = next() {
       name.append(character)
     }

@@ -6,33 +6,29 @@ extension PatternParser {
     try descend()
     defer { ascend() }
     let isInverted = accept("^")
-    var tests: [CharacterTest] = []
-    var isFirst = true
-    while isFirst || !accept("]") {
-      // The members before the operator are its left side; the rest of the set is its right side.
+    var result = try parseMembers(isFirst: true)
+    while !accept("]") {
+      // Operators apply from left to right.
       if accept("&&") {
-        return result(.intersection(.union(tests), try parseRightSide()), isInverted)
+        result = .intersection(result, try parseMembers())
+      } else if accept("--") {
+        result = .intersection(result, .not(try parseMembers()))
+      } else {
+        throw PatternError("has a [ that nothing closes")
       }
-      if accept("--") {
-        return result(.intersection(.union(tests), .not(try parseRightSide())), isInverted)
-      }
-      guard peek() != nil else { throw PatternError("has a [ that nothing closes") }
+    }
+    return isInverted ? .not(result) : result
+  }
+
+  /// Parses members up to an operator or the end of the set, neither of which is read.
+  ///
+  /// - Parameter isFirst: Whether the set begins here: then a `]` is a member.
+  private mutating func parseMembers(isFirst: Bool = false) throws(PatternError) -> CharacterTest {
+    var isFirst = isFirst
+    var tests: [CharacterTest] = []
+    while let character = peek(), isFirst || character != "]", !isAt("&&"), !isAt("--") {
       tests.append(try parseMember())
       isFirst = false
-    }
-    return result(.union(tests), isInverted)
-  }
-
-  private func result(_ test: CharacterTest, _ isInverted: Bool) -> CharacterTest {
-    isInverted ? .not(test) : test
-  }
-
-  /// Parses the right side of `&&` or `--`, up to the end of the set.
-  private mutating func parseRightSide() throws(PatternError) -> CharacterTest {
-    var tests: [CharacterTest] = []
-    while !accept("]") {
-      guard peek() != nil else { throw PatternError("has a [ that nothing closes") }
-      tests.append(try parseMember())
     }
     return .union(tests)
   }

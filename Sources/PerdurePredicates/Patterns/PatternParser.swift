@@ -3,7 +3,7 @@
 
 struct PatternParser {
   let text: [Character]
-  /// The index of the next character. It exceeds `text.count` after `next()` at the end.
+  /// The index of the next character; at most `text.count`.
   var position = 0
   var options: Options
   private var depth = 0
@@ -31,8 +31,9 @@ struct PatternParser {
   }
 
   mutating func next() -> Character? {
-    defer { position += 1 }
-    return peek()
+    guard let character = peek() else { return nil }
+    position += 1
+    return character
   }
 
   mutating func accept(_ character: Character) -> Bool {
@@ -42,9 +43,23 @@ struct PatternParser {
   }
 
   mutating func accept(_ characters: String) -> Bool {
-    guard text[position...].starts(with: characters) else { return false }
+    guard isAt(characters) else { return false }
     position += characters.count
     return true
+  }
+
+  func isAt(_ characters: String) -> Bool { text[position...].starts(with: characters) }
+
+  /// Reads characters up to a closing one, which is read too.
+  ///
+  /// - Parameter opening: What the closing character ends, for the message.
+  mutating func textUp(to closing: Character, after opening: String) throws(PatternError) -> String {
+    var text = ""
+    while let character = next() {
+      if character == closing { return text }
+      text.append(character)
+    }
+    throw PatternError("has a \(opening) that nothing closes")
   }
 
   /// Enters a nesting level; the caller leaves it with `ascend()`.
@@ -144,11 +159,11 @@ struct PatternParser {
     if accept("<=") || accept("<!") { throw PatternError.unsupported("a lookbehind") }
     if accept(">") { throw PatternError.unsupported("an atomic group") }
     if accept("<") || accept("P<") {
-      while let character = next(), character != ">" {}
+      _ = try textUp(to: ">", after: "(?<")
       return try parseRestOfGroup()
     }
     if accept("#") {
-      while let character = next(), character != ")" {}
+      _ = try textUp(to: ")", after: "(?#")
       return nil
     }
     return try parseOptionGroup()
