@@ -1,10 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// A backup in a folder: it grows beside the name (`CopyDraft`) and gets it when it is whole and
-/// durable.
+/// A backup in a folder. It is written as a draft beside the target (`CopyDraft`), and renamed to
+/// the target when it is complete and durable.
 final class BackupFolder: BackupTarget {
-  /// How much is left to the system before it is synced, so that no commit waits for more.
+  /// Bytes written between two syncs. It bounds how long a commit waits for the disk.
   private static let syncLength: UInt64 = 4 << 20
 
   let draft: CopyDraft
@@ -39,12 +39,12 @@ final class BackupFolder: BackupTarget {
   }
 
   func share(_ name: StoreFileName, from path: String) -> Bool {
-    // Whatever keeps a file from having two names, it can be copied.
+    // Every error means the same here: the file has to be copied.
     do { try fileSystem.link(path, to: draft.path + "/" + name.string) } catch { return false }
     return true
   }
 
-  /// Everything is written: the folder gets its name.
+  /// Renames the folder to `target`. All files must be written.
   func take(_ target: String) throws {
     do { try fileSystem.syncDirectory(draft.path) } catch {
       draft.remove()

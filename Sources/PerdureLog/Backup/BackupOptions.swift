@@ -1,18 +1,18 @@
 public import PerdureFileIO
 
-/// How a backup of a store is made. Making it refuses what is out of range with code
-/// `.invalidArgument`.
+/// How a backup of a store is made. `Store.backup` throws `.invalidArgument` for a value that is
+/// out of range.
 public struct BackupOptions: Sendable {
-  /// How fast the backup reads while others commit. While nothing is committed it is not limited.
+  /// How fast the backup reads while commits are made. Without commits the speed is not limited.
   ///
-  /// Unit: bytes in a second; nil: as fast as it can. Range: 65,536 (64 KiB) up. Default: 32 MiB.
+  /// Unit: bytes per second; nil: no limit. Range: 65,536 (64 KiB) or more. Default: 32 MiB.
   /// Why: commits wait for the same disk, and a backup is rarely urgent.
   public var bytesPerSecond: Int? = 32 << 20
 
-  /// Where the backup goes.
+  /// The file system that the backup is written to.
   ///
-  /// Default: nil, the file system of the store. Why: only a store in memory has its backup
-  /// elsewhere.
+  /// Default: nil, the file system of the store. Why: only a store in memory is backed up to
+  /// another file system.
   public var fileSystem: (any FileSystem)?
 
   /// All defaults.
@@ -26,30 +26,29 @@ public struct BackupOptions: Sendable {
   }
 }
 
-/// How far a backup or a restore is.
+/// The progress of a backup or a restore.
 public struct BackupProgress: Hashable, Sendable {
-  /// Bytes of files that are in the backup so far, or were read from it.
+  /// Bytes of files that were written to the backup, or read from it, so far.
   public var bytesDone: UInt64 = 0
-  /// Bytes of files in all, as far as is known. It grows while values with files of their own are
-  /// found.
+  /// Bytes of all files known so far. It grows as values with files of their own are found.
   public var bytesTotal: UInt64 = 0
 
-  /// Nothing is done yet, if nothing else is said.
+  /// By default nothing is done yet.
   public init(bytesDone: UInt64 = 0, bytesTotal: UInt64 = 0) {
     (self.bytesDone, self.bytesTotal) = (bytesDone, bytesTotal)
   }
 }
 
-/// What a backup or a restored store has.
+/// The contents of a backup or of a restored store.
 public struct BackupReport: Hashable, Sendable {
   /// The sequence number of the last commit in it.
   public var sequence: UInt64 = 0
-  /// Segments of the log.
+  /// Number of log segments.
   public var segments = 0
-  /// Values with files of their own.
+  /// Number of values with files of their own.
   public var blobs = 0
   /// Bytes that were read, checked and written.
   public var bytesCopied: UInt64 = 0
-  /// Bytes of files that are shared with the earlier backup, and were neither read nor written.
+  /// Bytes of files shared with the earlier backup. They were neither read nor written.
   public var bytesShared: UInt64 = 0
 }

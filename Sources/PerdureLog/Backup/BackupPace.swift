@@ -1,7 +1,7 @@
-/// When a backup may read its next piece: values in, values out.
+/// Computes when a backup may read its next piece, without clock or disk.
 ///
-/// While others commit it keeps to a speed. When nothing was committed for a moment, the disk is
-/// its own.
+/// The speed is limited while commits are made. After `busyNanoseconds` without a commit the limit
+/// ends.
 struct BackupPace {
   /// How long after a commit the store counts as busy.
   static let busyNanoseconds: UInt64 = 250_000_000
@@ -9,20 +9,20 @@ struct BackupPace {
   private let bytesPerSecond: Double?
   private var activity: UInt64
   private var busyUntil: UInt64
-  /// From when on the next piece may be read, in nanoseconds.
+  /// The time from which the next piece may be read, in nanoseconds.
   private var next: UInt64
 
-  /// - Parameter bytesPerSecond: Nil: as fast as it can.
-  /// - Parameter activity: Anything that differs after each commit.
+  /// - Parameter bytesPerSecond: Nil: no limit.
+  /// - Parameter activity: A number that changes with each commit.
   init(bytesPerSecond: Int?, activity: UInt64, now: UInt64) {
     self.bytesPerSecond = bytesPerSecond.map(Double.init)
     self.activity = activity
     (busyUntil, next) = (now, now)
   }
 
-  /// A piece was copied.
+  /// Records that a piece was copied.
   ///
-  /// - Returns: When the next one may be, in nanoseconds.
+  /// - Returns: The time from which the next piece may be copied, in nanoseconds.
   mutating func pass(_ bytes: Int, activity: UInt64, now: UInt64) -> UInt64 {
     guard let bytesPerSecond else { return now }
     if activity != self.activity { busyUntil = now + Self.busyNanoseconds }

@@ -1,16 +1,16 @@
 import PerdureFileIO
 import PerdureFormat
 
-// One backup: files of the source go to the target, each checked as it goes.
+// One backup: the files of the source are verified and copied to the target.
 //
 // Invariants
 //  B1  Only bytes that were verified in the source are written: frames and records of segments,
-//      chunks of values. What is damaged ends the backup with the place named.
-//  B2  The superblock is written last. What is there before it is no store.
-//  B3  Memory: one piece, one frame, one table of a value's checksums, and what says which values
-//      have files.
+//      chunks of values. Damage ends the backup with an error that names the file and the offset.
+//  B2  The superblock is written last. Without it the files in the target are not a store.
+//  B3  Memory use: one piece, one frame, one value's table of checksums, and the references of
+//      values that have files.
 
-/// What copies, and what it has done so far.
+/// Copies the files of one backup, and counts what was copied.
 final class BackupRun {
   static let pieceLength = FormatLimits.backupChunkMax
 
@@ -22,11 +22,11 @@ final class BackupRun {
   private let piece: UnsafeMutableRawBufferPointer
   private var progress = BackupProgress()
   private(set) var report = BackupReport()
-  /// What the records say of the files of values that are to be copied, by number.
+  /// The references of the blob files to copy, by file number.
   private var references: [UInt64: BlobReference] = [:]
-  /// The files of values that are shared.
+  /// The numbers of the blob files that are shared.
   private var sharedBlobs: Set<UInt64> = []
-  /// The segments that are shared, whose records were not looked at.
+  /// The segments that are shared. Their records were not read.
   private var sharedParts: [BackupSource.Part] = []
   private var isPacked = false
 
@@ -45,7 +45,7 @@ final class BackupRun {
     progress.bytesTotal = source.parts.reduce(UInt64(Superblock.fileLength)) { $0 + UInt64($1.length) }
     try shareBlobs()
     while !source.parts.isEmpty {
-      // Released when it is copied: its file may have lost its name by then.
+      // The part is released once it is copied: compaction may have removed its file's name.
       try copy(source.parts.removeFirst())
       report.segments += 1
     }
@@ -77,7 +77,7 @@ final class BackupRun {
     try target.end()
   }
 
-  /// Looks for what the superblock has to say, and for values with files of their own.
+  /// Notes packed values, which the superblock must declare, and values with files of their own.
   private func note(_ frame: LogScan.Part) throws {
     var records = SealedRecords(in: frame.payload)
     while let (record, _, _) = try records.next() {
@@ -107,8 +107,8 @@ final class BackupRun {
     }
   }
 
-  /// It was checked when the segment was opened, perhaps long ago. The footer and the map of a
-  /// rewritten one are verified where its frames are visited.
+  /// Verifies the header, and the footer of a rewritten segment, again: they were checked when the
+  /// segment was opened, perhaps long ago. `LogScan.visitFrames` verifies the offset map.
   private func checkHeader(of segment: Segment) throws {
     do {
       let bytes = UnsafeRawBufferPointer(start: segment.mapping.base, count: SegmentHeader.length)
@@ -128,7 +128,7 @@ final class BackupRun {
 
   // MARK: Values with files of their own
 
-  /// Takes over the files that the earlier backup has.
+  /// Shares the blob files that the earlier backup has.
   private func shareBlobs() throws {
     guard let earlier else { return }
     for number in source.liveBlobs.sorted() {
@@ -142,8 +142,8 @@ final class BackupRun {
     }
   }
 
-  /// Where the earlier backup has lost the file of a value, the record may stand in a segment that
-  /// is shared.
+  /// Reads shared segments for references that are still missing. That happens when the earlier
+  /// backup has a segment but has lost the blob file of a record in it.
   private func findMissingReferences() throws {
     guard source.knowsAllBlobs else { return }
     let isMissing = { [self] in source.liveBlobs.count > references.count + sharedBlobs.count }
@@ -167,7 +167,7 @@ final class BackupRun {
       header.write(to: bytes)
       try put(UnsafeRawBufferPointer(bytes))
     }
-    // Chunks are short: several go at once.
+    // Several chunks are written at once, because each is short.
     var filled = 0
     if reference.valueLength > 0 {
       try reader.read(0..<reference.valueLength) { chunk in

@@ -3,10 +3,10 @@ import PerdureFormat
 
 /// The files of a store as they were at one commit, for a backup.
 ///
-/// The segments are held open: a compaction that replaces one takes its name only. Files of values
-/// are kept by `snapshot`. So the state stays whole. Both are released with the backup.
+/// The segments are held open, so they stay readable after compaction removes their names.
+/// `snapshot` keeps the blob files. Both are released with the backup.
 struct BackupSource {
-  /// A segment of the log, and where the log ends in it.
+  /// A segment of the log, and the offset where the log ends in it.
   struct Part {
     var segment: Segment
     var end: Int
@@ -20,16 +20,16 @@ struct BackupSource {
   /// Oldest first.
   var parts: [Part]
   let blobs: BlobFiles
-  /// The files of values that records at that commit name.
+  /// The numbers of the blob files that records name at that commit.
   let liveBlobs: Set<UInt64>
-  /// Whether these are exactly the files that records name. Else there may be others, of records
-  /// that are dead.
+  /// Whether live records name every number in `liveBlobs`. If not, some may belong to dead
+  /// records.
   let knowsAllBlobs: Bool
-  /// Keeps these files; nil without any.
+  /// Keeps the blob files; nil if there are none.
   let snapshot: Snapshot?
 
-  /// The superblock of a copy of the log up to a place: without a checkpoint, closed, and opened by
-  /// no writer yet.
+  /// The superblock of a copy of the log up to `end`. It has no checkpoint, and says that no writer
+  /// has opened the copy yet.
   static func superblock(
     copying current: Superblock, end: LogPosition, sequence: UInt64, nextBlob: UInt64, _ parts: [Part]
   ) throws(StoreError) -> Superblock {
@@ -42,7 +42,7 @@ struct BackupSource {
     var copy = Superblock(store: current.store, segmentCapacity: current.segmentCapacity)
     copy.compatibleFeatures = current.compatibleFeatures
     copy.readOnlyCompatibleFeatures = current.readOnlyCompatibleFeatures
-    // A reader may know segments of a later moment than the superblock that it has read.
+    // A reader may have segments that are newer than the superblock it has read.
     copy.incompatibleFeatures = parts.reduce(current.incompatibleFeatures) {
       $0 | $1.segment.header.incompatibleFeatures
     }
@@ -56,7 +56,7 @@ struct BackupSource {
 extension BackupSource {
   /// The newest state of an open store, durable in the store before this returns.
   ///
-  /// - Complexity: O(n) for n segments, in the committer's turn; then one sync.
+  /// - Complexity: O(n) for n segments, while commits wait; then one sync.
   init(of engine: Engine) throws {
     self = try engine.looking { state in
       guard let current = state.superblock?.current else { throw StoreError.closed }
@@ -72,15 +72,16 @@ extension BackupSource {
       return BackupSource(
         superblock: superblock, parts: parts, blobs: engine.blobs, liveBlobs: state.liveBlobs,
         knowsAllBlobs: true,
-        // Nothing is published within the turn: it holds this state.
+        // The snapshot is of this state: no commit is published during the turn.
         snapshot: state.liveBlobs.isEmpty ? nil : Snapshot(engine))
     }
-    // A backup is never ahead of its store, whose log could continue differently after a loss of power.
+    // A backup must not have commits that the store can still lose in a power cut: the store's log
+    // could then continue differently.
     if !engine.options.isReadOnly { try engine.gate.waitUntilSynced(superblock.durableEnd) }
   }
 
-  /// A backup in a folder, which no writer has opened: its log ends where the superblock says. The
-  /// index is not made.
+  /// A backup in a folder that no writer has opened. Its log ends where the superblock says. The
+  /// index is not built.
   init(ofBackupAt path: String, _ superblock: Superblock, _ fileSystem: any FileSystem) throws {
     let directory = try fileSystem.openDirectory(path)
     let files = try StoreFiles(in: directory)

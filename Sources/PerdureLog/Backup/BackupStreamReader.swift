@@ -1,10 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Reads a backup that is one sequence of bytes, and writes its files. FORMAT.md, "Backup stream".
+/// Reads a backup stream and writes its files. FORMAT.md, "Backup stream".
 ///
-/// Chunks are checked before anything in them is used. Files come whole and in order: segments and
-/// then values, by number, and then the superblock.
+/// Each chunk is verified before it is used. Files arrive complete and in order: segments by
+/// number, then values by number, then the superblock.
 struct BackupStreamReader {
   private let input: (_ count: Int) throws -> [UInt8]
   private let target: any BackupTarget
@@ -27,7 +27,7 @@ struct BackupStreamReader {
     (self.target, self.input, self.didCopy) = (target, input, didCopy)
   }
 
-  /// - Returns: The superblock of the store, which was written with the other files.
+  /// - Returns: The superblock of the store. It was written to the target with the other files.
   mutating func run() throws -> Superblock {
     let bytes = try read(BackupStreamHeader.length)
     store = try checked(at: 0) {

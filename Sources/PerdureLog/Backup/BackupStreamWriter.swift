@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// A backup as one sequence of bytes. FORMAT.md, "Backup stream".
+/// Writes a backup stream. FORMAT.md, "Backup stream".
 final class BackupStreamWriter: BackupTarget {
   private let store: StoreID
   private let output: (UnsafeRawBufferPointer) throws -> Void
@@ -45,7 +45,7 @@ final class BackupStreamWriter: BackupTarget {
     files += 1
   }
 
-  /// Everything is written: says so.
+  /// Writes the chunk that ends the stream. All files must be written.
   func finish() throws {
     try put(
       BackupChunk(kind: .end, isLast: true, payloadLength: 0, number: files, offset: byteCount),

@@ -1,25 +1,25 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// An earlier backup in a folder, whose files a new one of the same branch may share.
+/// An earlier backup in a folder. A new backup of the same branch may share its files.
 ///
-/// A file is shared only if nothing writes to it ever again: a segment that both backups know as
-/// closed, or the file of a value. Within one branch number, generation and length tell them apart.
-/// The header and the end of a segment are compared all the same: someone may have copied folders
-/// by other means.
+/// A file is shared only if it is never written again: a segment that is closed in both backups, or
+/// a blob file. Within one branch, number, generation and length identify a segment. The header and
+/// the end of a segment are compared as well, because a folder may be a copy made by other means.
 final class EarlierBackup {
-  /// Bytes at the end of a segment that are compared.
+  /// How many bytes at the end of a segment are compared.
   private static let comparedLength = 4096
 
   private let path: String
   private let fileSystem: any FileSystem
   private let superblock: Superblock
   private let files: StoreFiles
-  /// Keeps writers from opening the backup meanwhile.
+  /// Keeps writers from opening the earlier backup until `release()`.
   private let lock: any FileLock
 
-  /// - Throws: `StoreError`: `.invalidArgument` when it is of another store, or of another branch
-  ///   of this one, or newer than what is to be backed up; `.notAStore`, `.locked`, `.corruption`.
+  /// - Throws: `StoreError`: `.invalidArgument` if it is a backup of another store or branch, was
+  ///   opened for writing, or is newer than `source`; `.notAStore`, `.corruption`. `FileIOError`,
+  ///   with code `.locked` while a writer has it open.
   init(at path: String, for source: Superblock, _ fileSystem: any FileSystem) throws {
     guard try fileSystem.kind(of: path) == .directory else { throw Self.absent(path) }
     let directory = try fileSystem.openDirectory(path)
@@ -60,7 +60,7 @@ final class EarlierBackup {
     StoreError(.notAStore, "There is no earlier backup; check the path", at: path)
   }
 
-  /// Where the earlier backup has a segment as it is now; nil if it has not.
+  /// The path of the same segment in the earlier backup; nil if it is absent or differs.
   func path(of part: BackupSource.Part) throws -> String? {
     let number = part.segment.number
     guard number < superblock.durableEnd.segment, files.segments.contains(number) else { return nil }
@@ -77,13 +77,13 @@ final class EarlierBackup {
     return path
   }
 
-  /// Where the earlier backup has the file of a value; nil if it has not.
+  /// The path of a blob file in the earlier backup; nil if it is absent.
   func path(ofBlob number: UInt64) throws -> String? {
     guard number < superblock.nextBlob, files.blobs.contains(number) else { return nil }
     return path + "/" + StoreFileName.blob(number).string
   }
 
-  /// How long one of its files is.
+  /// The length of the file at `path`, one of the earlier backup's.
   func length(of path: String) throws -> UInt64 {
     let file = try fileSystem.open(path, .read)
     defer { try? file.close() }

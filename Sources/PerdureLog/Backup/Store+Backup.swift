@@ -1,46 +1,46 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Backups of an open store. What is copied is the state of one commit (`BackupSource`); commits,
-// compactions and checkpoints go on meanwhile.
+// Backups of an open store. A backup copies the state of one commit (`BackupSource`). Commits,
+// compactions and checkpoints continue while it runs.
 
 extension Store {
-  /// Makes a backup of the store in a folder, while others read and write it.
+  /// Makes a backup of the store in a folder, while the store is read and written.
   ///
-  /// The backup is a store: what was committed when this was called, whole commits in order,
-  /// durable in the store itself and in the backup. Frames, records and values are verified as they
-  /// are copied. The index is not copied: the first opening of a backup makes it from the log.
-  /// Never write to a backup: restore it, with `restore(from:to:options:progress:)`, or copy it.
-  /// Opened for writing it is a store of its own.
+  /// The backup is a store. It has every commit made before the call, durable both in the store
+  /// and in the backup. Frames, records and values are verified as they are copied. The index is
+  /// not copied: the first opening of a backup builds it from the log. Never write to a backup:
+  /// restore it, with `restore(from:to:options:progress:)`, or copy it. A backup that is opened for
+  /// writing becomes a separate store, and no longer serves as an earlier backup.
   ///
-  /// With an earlier backup, files that have not changed since are shared with it, as hard links,
-  /// if the file system has them; else they are copied. Both backups are whole by themselves, and
-  /// either may be removed. Shared files are not read: damage to one is damage in both backups.
+  /// With an earlier backup, files that have not changed since are shared with it as hard links.
+  /// They are copied where the file system has no hard links. Each backup is complete, and either
+  /// may be removed. Shared files are not read: damage to one is damage in both backups.
   ///
-  /// Also of a store that was opened for reading, beside a writer in another process. It has the
-  /// state that was opened or refreshed then, of which the last commits may not be durable in the
-  /// store yet (`refresh()`). Register as a reader (`StoreOptions.registersAsReader`), or files of
-  /// values may be gone when they are to be copied.
+  /// A store that was opened for reading can be backed up too, beside a writer in another process.
+  /// The backup then has the state last opened or refreshed (`refresh()`). The last commits of that
+  /// state may not be durable in the store yet. Register as a reader
+  /// (`StoreOptions.registersAsReader`): otherwise the writer may remove files of values before
+  /// they are copied.
   ///
-  /// Until it is done the store keeps files that compaction replaces or commits remove, as for a
-  /// snapshot. A store that is closed meanwhile keeps them too.
+  /// Until the backup is done, the store keeps files that compaction replaces or commits remove, as
+  /// for a snapshot. A store that is closed during the backup keeps them too.
   ///
   /// - Parameters:
-  ///   - target: The backup's directory: nothing, or an empty directory, may have that name. It
-  ///     grows at the name with `.copy` behind, and gets its name when it is whole and durable:
-  ///     after a crash there is a whole backup of that name, or none. What an unfinished one has
-  ///     left is replaced.
-  ///   - earlier: An earlier backup of this store, which no writer has opened. It is not changed,
-  ///     and locked meanwhile.
-  ///   - options: How fast, and in which file system.
-  ///   - progress: Called on this thread after each mebibyte, or less. What it throws gives the
-  ///     backup up and is thrown. It must not wait for another backup to the same name.
-  /// - Returns: What the backup has.
-  /// - Throws: `StoreError`: `.corruption` when the store is damaged, and where; `.invalidArgument`
-  ///   when the target is taken or the earlier backup is of another store or another branch of it;
-  ///   `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.unsupportedFormat`;
-  ///   `CancellationError` in a task that is cancelled; what `progress` throws. There is no backup
-  ///   then, unless the last sync failed, and the store continues.
+  ///   - target: The backup's directory. It must be absent or empty. The backup is written to this
+  ///     path with the suffix `.copy`, and renamed when it is complete and durable. After a crash
+  ///     the target is a complete backup or absent. A later backup replaces an unfinished one.
+  ///   - earlier: An earlier backup of this store that no writer has opened. It is locked during
+  ///     the call, and not changed.
+  ///   - options: The speed and the file system.
+  ///   - progress: Called on this thread after each mebibyte or less. An error it throws cancels
+  ///     the backup and is rethrown. It must not wait for another backup to the same target.
+  /// - Returns: The contents of the backup.
+  /// - Throws: `StoreError`: `.corruption` if the store is damaged, with file and offset;
+  ///   `.invalidArgument` if the target is not empty, or `earlier` is no backup of this branch of
+  ///   the store; `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.unsupportedFormat`.
+  ///   `CancellationError` if the task is cancelled. Errors of `progress`. After an error there is
+  ///   no backup, unless the last sync failed. The store can still be used.
   /// - Complexity: O(n) for n bytes of the store that are not shared; memory for a few mebibytes,
   ///   and 24 bytes for each value with a file of its own.
   @discardableResult
@@ -63,19 +63,19 @@ extension Store {
     }
   }
 
-  /// Makes a backup of the store as one sequence of bytes, while others read and write it: to send
-  /// it, or to compress it. `restore(to:options:progress:read:)` makes a store of it.
+  /// Makes a backup of the store as a stream of bytes, to send or to compress, while the store is
+  /// read and written. `restore(to:options:progress:read:)` makes a store of the stream.
   ///
-  /// As `backup(to:since:options:progress:)` for the rest. The bytes describe themselves, and each
-  /// piece has a checksum (FORMAT.md, "Backup stream"); a sequence that was cut off is found to be.
+  /// Otherwise as `backup(to:since:options:progress:)`. Each piece of the stream has a checksum
+  /// (FORMAT.md, "Backup stream"). Restoring detects a stream that was cut off.
   ///
   /// - Parameters:
-  ///   - options: How fast.
+  ///   - options: The speed.
   ///   - progress: As for a backup in a folder.
-  ///   - write: Takes the next bytes, at most 1 MiB at once. What it throws gives the backup up and
-  ///     is thrown.
-  /// - Throws: As for a backup in a folder. What was written is no backup then, and is found to be
-  ///   none.
+  ///   - write: Takes the next bytes, at most 1 MiB at a time. An error it throws cancels the
+  ///     backup and is rethrown.
+  /// - Throws: As for a backup in a folder. The bytes written until then are not a backup, and
+  ///   restoring them throws `.corruption`.
   @discardableResult
   public func backup(
     options: BackupOptions = BackupOptions(), progress: (BackupProgress) throws -> Void = { _ in },
@@ -101,7 +101,7 @@ extension Store {
     }
   }
 
-  /// Copies to a folder that gets its name at the end.
+  /// Copies to a draft folder, and renames it to `target` at the end.
   static func copy(
     _ source: BackupSource, to target: String, since earlier: EarlierBackup?, _ fileSystem: any FileSystem,
     _ pacer: Pacer, _ progress: (BackupProgress) throws -> Void
@@ -136,14 +136,14 @@ extension Store {
   }
 }
 
-/// Keeps a backup to its speed, and ends it with its task.
+/// Limits the speed of a backup, and ends it when its task is cancelled.
 struct Pacer {
-  /// Nil: as fast as it can.
+  /// Nil: no limit.
   private var pace: BackupPace?
   private let activity: () -> UInt64
   private let lock = Lock()
   private let condition = Condition()
-  /// How long it sleeps before it asks whether its task was cancelled.
+  /// The longest sleep between two checks for cancellation.
   private static let sliceNanoseconds: UInt64 = 100_000_000
 
   init(_ options: BackupOptions, _ engine: Engine) {
@@ -152,10 +152,10 @@ struct Pacer {
       bytesPerSecond: options.bytesPerSecond, activity: activity(), now: Clock.nowNanoseconds())
   }
 
-  /// As fast as it can.
+  /// A pacer without a speed limit.
   init() { activity = { 0 } }
 
-  /// A piece was copied.
+  /// Waits until the next piece may be copied, after a piece of `bytes` bytes was copied.
   mutating func pass(_ bytes: Int) throws {
     try Task.checkCancellation()
     guard let end = pace?.pass(bytes, activity: activity(), now: Clock.nowNanoseconds()) else { return }

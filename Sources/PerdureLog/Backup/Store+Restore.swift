@@ -4,21 +4,22 @@ import PerdureFormat
 extension Store {
   /// Makes a store of a backup in a folder or a file, or of any store that is not open for writing.
   ///
-  /// The new store has the identity and the history of the one that was backed up. What is copied
-  /// is verified. The backup is not changed. The two, and the store that was backed up, go on
-  /// independently: the first opening for writing of the new store makes it a branch of its own, of
-  /// which the earlier backups are none.
+  /// The new store has the identity and the history of the store that was backed up. Files are
+  /// verified as they are copied. The backup is not changed. The new store is independent of the
+  /// backup and of the original store: its first opening for writing makes it a new branch. Earlier
+  /// backups do not belong to that branch.
   ///
   /// - Parameters:
   ///   - backup: The backup's directory, or a file with a backup stream.
-  ///   - target: The new store's directory: nothing, or an empty directory, may have that name. As
-  ///     in `backup(to:since:options:progress:)` it is there whole or not at all.
-  ///   - options: Its `fileSystem` is that of both; nothing else counts.
-  ///   - progress: Called on this thread after each mebibyte, or less. What it throws cancels and
-  ///     is thrown.
-  /// - Throws: `StoreError`: `.notAStore`, `.corruption` and where, `.invalidArgument` when the
-  ///   target is taken, `.locked`, `.diskFull`, `.io`, `.unsupportedFormat`; `CancellationError`;
-  ///   what `progress` throws. There is no new store then, unless the last sync failed.
+  ///   - target: The new store's directory. It must be absent or empty. As in
+  ///     `backup(to:since:options:progress:)`, a crash leaves a complete store or none.
+  ///   - options: Only `fileSystem` is used, for the backup and the new store.
+  ///   - progress: Called on this thread after each mebibyte or less. An error it throws cancels
+  ///     the restore and is rethrown.
+  /// - Throws: `StoreError`: `.notAStore`; `.corruption`, with file and offset; `.invalidArgument`
+  ///   if the target is not empty; `.locked`, `.diskFull`, `.io`, `.unsupportedFormat`.
+  ///   `CancellationError`. Errors of `progress`. After an error there is no new store, unless the
+  ///   last sync failed.
   /// - Complexity: O(n) for n bytes of the backup.
   @discardableResult
   public static func restore(
@@ -47,16 +48,15 @@ extension Store {
     }
   }
 
-  /// Makes a store of a backup that is one sequence of bytes (`backup(options:progress:write:)`).
+  /// Makes a store of a backup stream (`backup(options:progress:write:)`).
   ///
-  /// As `restore(from:to:options:progress:)` for the rest.
+  /// Otherwise as `restore(from:to:options:progress:)`.
   ///
   /// - Parameters:
   ///   - target: The new store's directory.
-  ///   - options: Its `fileSystem` is where the store goes; nothing else counts.
-  ///   - progress: Hears of the bytes that were restored; how many there are is not known before.
-  ///   - read: Gives the next bytes of the backup: at most as many as it is asked for, and none at
-  ///     the end only.
+  ///   - options: Only `fileSystem` is used, for the new store.
+  ///   - progress: Called with the bytes restored so far. The total is not known in advance.
+  ///   - read: Returns the next bytes of the backup, at most `count`. An empty array means the end.
   @discardableResult
   public static func restore(
     to target: String, options: StoreOptions = StoreOptions(),
@@ -92,7 +92,7 @@ extension Store {
     let length = try file.size()
     var place: UInt64 = 0
     return try restore(to: target, options: options) { done in
-      // How much of it is files of the store is not known before: what was read says how far it is.
+      // Progress counts bytes of the stream: the length of the restored files is not known yet.
       try progress(BackupProgress(bytesDone: place, bytesTotal: max(place, length)))
     } read: { count in
       let bytes = try file.read(count, at: place)
@@ -111,12 +111,12 @@ extension Store {
       try pacer.pass(bytes)
     }
     let superblock = try reader.run()
-    // That the segments follow on each other: their contents were checked when they were backed up.
+    // Checks that no segment is missing. Their contents were verified during the backup.
     _ = try BackupSource(ofBackupAt: folder.draft.path, superblock, fileSystem)
     return reader.report
   }
 
-  /// Of a store that is no backup, or no more: where its log ends has to be found.
+  /// Copies a store that is not an unopened backup: recovery has to find the end of its log.
   private static func copyOfStore(
     at path: String, to target: String, _ options: StoreOptions, _ progress: (BackupProgress) throws -> Void
   ) throws -> BackupReport {
@@ -131,7 +131,7 @@ extension Store {
     return try store.backup(to: target, options: backup, progress: progress)
   }
 
-  /// A backup on a read-only medium cannot be changed, and needs no lock.
+  /// Takes the writer's lock; nil on a read-only medium, whose files cannot change.
   private static func lockUnlessReadOnly(
     _ path: String, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> (any FileLock)? {
